@@ -1,0 +1,87 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The plan: a training config, the variables of a run and its hosts become what every node will run."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._config import read_json, typed
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._faults import Findings
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._options import PlanOptions
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import Node, in_rank_order
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks import _megatron
+
+if t.TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._job import Job
+
+SCHEMA_VERSION = 1
+FRAMEWORKS = {module.NAME: module for module in (_megatron,)}
+_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+
+
+def make_plan(
+    text: str, source: str, options: Mapping[str, t.Any], nodes: Sequence[Node], now: str = ""
+) -> dict[str, t.Any]:
+    """Return the plan of a run as plain data; with any fault its ``nodes`` are empty.
+
+    ``text`` is the training config, ``source`` its file name. ``options`` are the fields of `PlanOptions`, ``nodes``
+    the hosts in inventory order. ``now`` begins the run_id of a run that has none.
+
+    The plan holds ``schema_version``, ``framework``, ``mode``, ``model``, ``gpu``, ``run_id``, ``config_file``,
+    ``container_engine``, ``record_only``, ``parameters``, ``tokens_per_step_per_gpu`` (tokens), ``expected``,
+    ``faults``, ``warnings`` and ``nodes``. It never holds a secret.
+    """
+    findings = Findings()
+    settings = typed(PlanOptions, options, "", findings)
+    data = read_json(text, source, findings)
+    framework = FRAMEWORKS.get(settings.training_framework)
+    ordered = in_rank_order(nodes, settings.training_rank_order or (), settings.training_exclude or (), findings)
+    if settings.training_run_id and not _RUN_ID.fullmatch(settings.training_run_id):
+        findings.fault(
+            "training_run_id",
+            settings.training_run_id,
+            "it names folders and containers.",
+            "Use letters, digits and . _ - and begin with a letter or digit.",
+        )
+    job = framework.plan_job(data, settings, ordered, findings) if framework and data else None
+    return _assembled(job, settings, source, ordered, findings, now)
+
+
+def _assembled(
+    job: Job | None,
+    settings: PlanOptions,
+    source: str,
+    nodes: Sequence[Node],
+    findings: Findings,
+    now: str,
+) -> dict[str, t.Any]:
+    branch = job.branch if job else None
+    run_id = settings.training_run_id
+    if job and not run_id:
+        run_id = "-".join(part for part in (now, job.branch.model, job.branch.gpu) if part)
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "framework": settings.training_framework,
+        "mode": branch.mode if branch else settings.training_mode,
+        "model": branch.model if branch else settings.training_model,
+        "gpu": branch.gpu if branch else settings.training_gpu,
+        "run_id": run_id,
+        "config_file": source,
+        "container_engine": settings.container_engine,
+        "record_only": settings.training_record_only,
+        "parameters": job.parameters if job else {},
+        "tokens_per_step_per_gpu": job.tokens_per_step_per_gpu if job else None,
+        "expected": job.expected if job else [],
+        **findings.as_dict(),
+        "nodes": [
+            job.for_node(node, place, run_id, settings.container_engine)
+            for place, node in enumerate(nodes if job and not findings.faults else ())
+        ]
+        if job
+        else [],
+    }
