@@ -62,6 +62,12 @@ def canonical_metric(name: str) -> str | None:
     return name if name in METRICS else None
 
 
+def in_words(metric: str, value: float) -> str:
+    """Return a value of a metric with its unit, for a sentence."""
+    unit = METRICS[metric].unit
+    return f"{value:.6g}" if unit == "1" else f"{value:.6g} {unit}"
+
+
 def with_derived_metrics(row: StepRow, tokens_per_step_per_gpu: float | None) -> StepRow:
     """Return the step row with tokens/s/GPU filled in from the step time, where the log has none.
 

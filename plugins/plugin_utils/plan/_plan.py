@@ -25,12 +25,18 @@ _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
 def make_plan(
-    text: str, source: str, options: Mapping[str, t.Any], nodes: Sequence[Node], now: str = ""
+    text: str,
+    source: str,
+    options: Mapping[str, t.Any],
+    nodes: Sequence[Node],
+    now: str = "",
+    unreadable: str | None = None,
 ) -> dict[str, t.Any]:
     """Return the plan of a run as plain data; with any fault its ``nodes`` are empty.
 
-    ``text`` is the training config, ``source`` its file name. ``options`` are the fields of `PlanOptions`, ``nodes``
-    the hosts in inventory order. ``now`` begins the run_id of a run that has none.
+    ``text`` is the training config, ``source`` its file name, ``unreadable`` why it could not be read. ``options``
+    are the fields of `PlanOptions`, ``nodes`` the hosts in inventory order. ``now`` begins the run_id of a run that
+    has none.
 
     The plan holds ``schema_version``, ``framework``, ``mode``, ``model``, ``gpu``, ``run_id``, ``config_file``,
     ``container_engine``, ``record_only``, ``parameters``, ``tokens_per_step_per_gpu`` (tokens), ``expected``,
@@ -38,7 +44,9 @@ def make_plan(
     """
     findings = Findings()
     settings = typed(PlanOptions, options, "", findings)
-    data = read_json(text, source, findings)
+    data = {} if unreadable else read_json(text, source, findings)
+    if unreadable:
+        _fault_unreadable(source, unreadable, findings)
     framework = FRAMEWORKS.get(settings.training_framework)
     ordered = in_rank_order(nodes, settings.training_rank_order or (), settings.training_exclude or (), findings)
     if settings.training_run_id and not _RUN_ID.fullmatch(settings.training_run_id):
@@ -50,6 +58,18 @@ def make_plan(
         )
     job = framework.plan_job(data, settings, ordered, findings) if framework and data else None
     return _assembled(job, settings, source, ordered, findings, now)
+
+
+def _fault_unreadable(source: str, reason: str, findings: Findings) -> None:
+    if source:
+        findings.fault("training_config", source, f"the file cannot be read: {reason}.", "Name the training config.")
+    else:
+        findings.fault(
+            "training_config",
+            None,
+            "no training config is named.",
+            "Say -e training_config=FILE; examples/megatron holds files to start from.",
+        )
 
 
 def _assembled(

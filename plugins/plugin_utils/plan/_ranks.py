@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 import typing as t
 from dataclasses import dataclass
 
@@ -13,6 +14,8 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._faults impo
 
 if t.TYPE_CHECKING:
     from collections.abc import Sequence
+
+_UNSAFE = re.compile(r"^[.-]|[^A-Za-z0-9._:-]")
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,14 @@ def in_rank_order(
 ) -> list[Node]:
     """Return the nodes of the run; their place is their node rank. Without ``rank_order`` the given order holds."""
     by_name = {node.name: node for node in nodes}
+    for name in by_name:
+        if _UNSAFE.search(name):
+            findings.fault(
+                "training_hosts",
+                name,
+                "the name of this host becomes a folder and an argument, and holds what a shell could take for syntax.",
+                "Rename it in the inventory to letters, digits and . _ : -, with its address in ansible_host.",
+            )
     for name in exclude:
         if name not in by_name:
             _fault_no_host("training_exclude", name, by_name, findings)

@@ -1,0 +1,176 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Action plugin of trainops.cluster.training_phase: see the module of that name for its documentation."""
+
+from __future__ import annotations
+
+import base64
+import shlex
+import typing as t
+import zlib
+
+from ansible import context
+from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
+from ansible.plugins.action import ActionBase
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run._board import Board
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run._follow import (
+    NodeLostError,
+    Patience,
+    follow_node,
+    interval_for,
+)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run._program import (
+    STARTER,
+    NoAnswerError,
+    answer_in,
+    standard_input,
+)
+
+_AUTOMATIC_INTERPRETERS = ("auto", "auto_silent", "auto_legacy", "auto_legacy_silent")
+
+
+class ActionModule(ActionBase):
+    """Does one phase of a run on one node, in one round trip through the task's own connection."""
+
+    TRANSFERS_FILES = True
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        """Do the phase that the task asks for."""
+        super().run(tmp, task_vars)
+        _, self._arguments = self.validate_argument_spec(
+            argument_spec={
+                "phase": {
+                    "type": "str",
+                    "required": True,
+                    "choices": ["stage", "start", "follow", "stop", "collect"],
+                },
+                "run_dir": {"type": "path", "required": True},
+                "grace_seconds": {"type": "float", "default": 3.0},
+                "lost_timeout": {"type": "float", "default": 60.0},
+                "stall_timeout": {"type": "float", "default": 1800.0},
+            }
+        )
+        self._variables = task_vars or {}
+        self._board = Board(self._arguments["run_dir"])
+        try:
+            self._plan = self._board.plan()
+        except ValueError as error:
+            raise AnsibleActionFail(f"{error}.") from None
+        self._node = self._node_of(self._variables["inventory_hostname"])
+        phase = self._arguments["phase"]
+        if self._task.check_mode and phase != "stage":
+            return {"changed": phase in ("start", "stop"), "skipped": True, "msg": "not done in check mode"}
+        result: dict[str, t.Any] = getattr(self, f"_{phase}")()
+        return result
+
+    def _node_of(self, name: str) -> dict[str, t.Any]:
+        for node in self._plan["nodes"]:
+            if node["node"] == name:
+                return t.cast("dict[str, t.Any]", node)
+        raise AnsibleActionFail(f"{name} is no node of the run {self._plan['run_id']}.")
+
+    def _stage(self) -> dict[str, t.Any]:
+        forks, nodes = context.CLIARGS["forks"], len(self._plan["nodes"])
+        if forks < nodes:
+            raise AnsibleActionFail(
+                f"The run has {nodes} nodes, which are followed at the same time, but Ansible talks to {forks} at "
+                f"once. Say --forks {nodes}, or set forks in ansible.cfg (or ANSIBLE_FORKS)."
+            )
+        answer = self._ask("stage", {})
+        self._note(status="staged")
+        return answer
+
+    def _start(self) -> dict[str, t.Any]:
+        answer = self._ask("start", {})
+        self._note(status="running")
+        return answer
+
+    def _follow(self) -> dict[str, t.Any]:
+        patience = Patience(
+            interval=interval_for(len(self._plan["nodes"])),
+            lost=self._arguments["lost_timeout"],
+            stall=self._arguments["stall_timeout"],
+        )
+
+        def ask(request: dict[str, t.Any]) -> dict[str, t.Any]:
+            try:
+                return self._ask("follow", request)
+            except AnsibleConnectionFailure as error:
+                raise NodeLostError(str(error)) from error
+
+        status = follow_node(ask, self._board, self._plan, self._node["node"], patience)
+        told = ("status", "exit_status", "message", "last_step", "steps_total")
+        return {"changed": False, **{name: status[name] for name in told if name in status}}
+
+    def _stop(self) -> dict[str, t.Any]:
+        answer = self._ask("stop", {"grace_seconds": self._arguments["grace_seconds"]})
+        if self._board.status(self._node["node"])["status"] == "running":
+            self._note(status=answer["status"])
+        return answer
+
+    def _collect(self) -> dict[str, t.Any]:
+        path = self._board.log_path(self._node["node"])
+        offset = 0
+        with open(path, "wb") as log:
+            while True:
+                answer = self._ask("collect", {"offset": offset})
+                log.write(zlib.decompress(base64.b64decode(answer["data"])) if answer["data"] else b"")
+                if answer["offset"] >= answer["size"] or answer["offset"] == offset:
+                    return {"changed": False, "log": str(path), "size": answer["size"]}
+                offset = answer["offset"]
+
+    def _note(self, **changes: t.Any) -> None:
+        if not self._task.check_mode:
+            self._board.update(self._node["node"], **changes)
+
+    def _ask(self, phase: str, needs: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Send the program with a request to the node, and return its answer."""
+        request = {
+            "phase": phase,
+            "check_mode": self._task.check_mode,
+            "run_id": self._plan["run_id"],
+            "framework": self._plan["framework"],
+            "container_engine": self._plan["container_engine"],
+            "nnodes": int(self._node["env"]["NNODES"]),
+            "tokens_per_step_per_gpu": self._plan["tokens_per_step_per_gpu"],
+            "node": self._node,
+            **needs,
+        }
+        output = self._run_program(standard_input(request))
+        try:
+            answer = answer_in(output["stdout"])
+        except NoAnswerError:
+            said = (output["stderr"] or output["stdout"]).strip().splitlines()[-5:]
+            raise AnsibleActionFail(
+                f"{self._python()} on {self._node['node']} did not run the program of phase {phase} (exit status "
+                f"{output['rc']}): {' / '.join(said) or 'no output'}. Python 3.8 or newer is needed there; "
+                "ansible_python_interpreter names it."
+            ) from None
+        if answer.pop("failed"):
+            raise AnsibleActionFail(f"{self._node['node']}: {answer['message']}.")
+        return answer
+
+    def _run_program(self, program: bytes) -> dict[str, t.Any]:
+        command = f"{shlex.quote(self._python())} -c {shlex.quote(STARTER)}"
+        become = self._connection.become
+        if self._connection.has_pipelining and (become is None or become.name != "su"):
+            return self._execute(command, in_data=program)
+        folder = self._make_tmp_path()
+        try:
+            path = self._connection._shell.join_path(folder, "program")
+            self._transfer_data(path, program)
+            self._fixup_perms2((folder, path), execute=False)
+            return self._execute(f"{command} <{shlex.quote(path)}")
+        finally:
+            self._remove_tmp_path(folder)
+
+    def _execute(self, command: str, in_data: bytes | None = None) -> dict[str, t.Any]:
+        return t.cast("dict[str, t.Any]", self._low_level_execute_command(command, in_data=in_data))
+
+    def _python(self) -> str:
+        interpreter = self._variables.get("ansible_python_interpreter")
+        if not interpreter or interpreter in _AUTOMATIC_INTERPRETERS:
+            return "python3"
+        return str(self._templar.template(interpreter))

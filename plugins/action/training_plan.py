@@ -1,0 +1,120 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Action plugin of trainops.cluster.training_plan: see the module of that name for its documentation."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+import time
+import typing as t
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._plan import make_plan
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import Node
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._text import plan_text
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run._board import Board
+
+_OF_PLAN = (
+    "framework",
+    "mode",
+    "model",
+    "gpu",
+    "gpus_per_node",
+    "unknown_keys",
+    "record_only",
+    "rank_order",
+    "exclude",
+    "master_port",
+    "megatron_root",
+    "run_id",
+)
+
+
+class ActionModule(ActionBase):
+    """Makes the plan of a run on the controller, once for all hosts, and touches no node."""
+
+    TRANSFERS_FILES = False
+    _requires_connection = False
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        """Return the plan, or fail with all of its faults shown."""
+        super().run(tmp, task_vars)
+        _, arguments = self.validate_argument_spec(
+            argument_spec={
+                "config": {"type": "str", "default": ""},
+                "hosts": {"type": "list", "elements": "str", "required": True},
+                "container_engine": {"type": "raw"},
+                "output_dir": {"type": "path"},
+                "plan_file": {"type": "path"},
+                **{name: {"type": "raw"} for name in _OF_PLAN},
+            }
+        )
+        options = {f"training_{name}": arguments[name] for name in _OF_PLAN if arguments[name] is not None}
+        if arguments["container_engine"] is not None:
+            options["container_engine"] = arguments["container_engine"]
+        hostvars = (task_vars or {})["hostvars"]
+        nodes = [self._node(name, hostvars[name]) for name in arguments["hosts"]]
+        now = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
+        plan = self._plan(arguments["config"], options, nodes, now)
+        self._display.display(f"\n{plan_text(plan)}\n")
+        if arguments["plan_file"]:
+            self._write(arguments["plan_file"], plan)
+        if plan["faults"]:
+            raise AnsibleActionFail(
+                f"The plan has {len(plan['faults'])} fault(s), named above. No node has been touched."
+            )
+        run_dir = os.path.abspath(os.path.join(arguments["output_dir"] or "", plan["run_id"]))
+        if arguments["output_dir"] and not self._task.check_mode:
+            try:
+                Board(run_dir).write_plan(plan)
+            except FileExistsError:
+                raise AnsibleActionFail(
+                    f"{run_dir} holds a run of this name already. Choose another training_run_id, or leave it out."
+                ) from None
+            except OSError as error:
+                raise AnsibleActionFail(f"The run's folder cannot be written: {error}.") from None
+        return {
+            "changed": False,
+            "plan": plan,
+            "run_dir": run_dir if arguments["output_dir"] else None,
+            "run_id": plan["run_id"],
+            "nodes": [node["node"] for node in plan["nodes"]],
+        }
+
+    def _plan(self, config: str, options: dict[str, t.Any], nodes: list[Node], now: str) -> dict[str, t.Any]:
+        path = next((path for path in self._candidates(config) if os.path.isfile(path)), config)
+        text, problem = "", None
+        try:
+            with open(path, encoding="utf-8") as stream:
+                text = stream.read()
+        except (OSError, UnicodeDecodeError) as error:
+            problem = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        return make_plan(text, path, options, nodes, now, problem)
+
+    def _candidates(self, config: str) -> list[str]:
+        path = os.path.expanduser(config)
+        return [path, os.path.join(self._loader.get_basedir(), path)]
+
+    def _node(self, name: str, variables: t.Mapping[str, t.Any]) -> Node:
+        local = variables.get("ansible_connection") in ("local", "ansible.builtin.local")
+        user = variables.get("ansible_user") or variables.get("ansible_ssh_user") or self._play_context.remote_user
+        return Node(
+            name=name,
+            address=str(variables.get("training_address") or variables.get("ansible_host") or name),
+            user=str(user or getpass.getuser()),
+            local=local,
+        )
+
+    @staticmethod
+    def _write(path: str, plan: dict[str, t.Any]) -> None:
+        try:
+            with open(path, "w", encoding="utf-8") as stream:
+                json.dump(plan, stream, indent=2)
+                stream.write("\n")
+        except OSError as error:
+            raise AnsibleActionFail(f"The plan cannot be written to {path}: {error.strerror}.") from None

@@ -1,0 +1,58 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Action plugin of trainops.cluster.training_report: see the module of that name for its documentation."""
+
+from __future__ import annotations
+
+import os
+import typing as t
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report._write import PAGE, write_report
+
+
+class ActionModule(ActionBase):
+    """Judges a run on the controller, once for all hosts, and writes its report."""
+
+    TRANSFERS_FILES = False
+    _requires_connection = False
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        """Return the summary of the run; fail unless the verdict is PASS."""
+        super().run(tmp, task_vars)
+        _, arguments = self.validate_argument_spec(
+            argument_spec={
+                "run_dir": {"type": "path", "required": True},
+                "warmup_steps": {"type": "int", "default": 2},
+            }
+        )
+        run_dir = os.path.abspath(arguments["run_dir"])
+        if self._task.check_mode:
+            return {"changed": False, "skipped": True, "msg": "not done in check mode"}
+        try:
+            summary = write_report(run_dir, arguments["warmup_steps"])
+        except (ValueError, OSError) as error:
+            raise AnsibleActionFail(f"The report cannot be written: {error}.") from error
+        verdict = summary["verdict"]
+        result = {
+            "changed": True,
+            "verdict": verdict,
+            "run_id": summary["run_id"],
+            "report": os.path.join(run_dir, PAGE),
+            "reasons": [reason["message"] for reason in summary["reasons"]],
+            "first_failure": summary["first_failure"],
+        }
+        if verdict != "PASS":
+            result |= {"failed": True, "msg": _told(summary)}
+        return result
+
+
+def _told(summary: dict[str, t.Any]) -> str:
+    first = summary["first_failure"]
+    if first:
+        rank = "" if first["node_rank"] is None else f" (node rank {first['node_rank']})"
+        return f"{summary['verdict']}: first failure on {first['node']}{rank}, {first['class']}: {first['message']}"
+    return f"{summary['verdict']}: {' '.join(reason['message'] for reason in summary['reasons'])}"

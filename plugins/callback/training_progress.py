@@ -1,0 +1,105 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Callback plugin trainops.cluster.training_progress."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: training_progress
+type: aggregate
+short_description: Live lines while a training run goes by, and its verdict at the end
+version_added: 1.0.0
+author:
+  - The trainops.cluster maintainers (@trainops)
+description:
+  - While M(trainops.cluster.training_phase) follows a run, one line every few seconds tells the step, the time of the
+    last step, tokens per second and GPU, the loss and the time that is left.
+  - After the play recap it tells the verdict and where the report is.
+options:
+  interval:
+    description:
+      - How many seconds there are at least between two lines.
+    type: float
+    default: 3.0
+    env:
+      - name: TRAINOPS_PROGRESS_INTERVAL
+    ini:
+      - section: callback_training_progress
+        key: interval
+requirements:
+  - enable in configuration
+"""
+
+import typing as t
+
+from ansible.plugins.callback import CallbackBase
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run._progress import ProgressReader
+
+if t.TYPE_CHECKING:
+    from ansible.executor.stats import AggregateStats
+    from ansible.executor.task_result import CallbackTaskResult
+    from ansible.playbook import Playbook
+    from ansible.playbook.task import Task
+
+_PLAN = "trainops.cluster.training_plan"
+_PHASE = "trainops.cluster.training_phase"
+_REPORT = "trainops.cluster.training_report"
+_COLORS = {"PASS": "green", "FAIL": "red", "ERROR": "red", "INCONCLUSIVE": "yellow"}
+
+
+class CallbackModule(CallbackBase):
+    """Tells how a run goes, from the run's folder on the controller."""
+
+    CALLBACK_VERSION = 2.0
+    CALLBACK_TYPE = "aggregate"
+    CALLBACK_NAME = "trainops.cluster.training_progress"
+    CALLBACK_NEEDS_ENABLED = True
+    ANSIBLE_SUPPORTS_MASKING = True
+
+    def __init__(self) -> None:
+        """Begin without a run."""
+        super().__init__()
+        self._run_dir: str | None = None
+        self._reader: ProgressReader | None = None
+        self._verdict: dict[str, t.Any] | None = None
+
+    def v2_runner_on_ok(self, result: CallbackTaskResult) -> None:
+        """Learn from a plan where the run is, and from a report what came of it."""
+        if result.task.action == _PLAN:
+            self._run_dir = result.result.get("run_dir")
+        elif result.task.action == _REPORT and "verdict" in result.result:
+            self._verdict = dict(result.result)
+
+    def v2_runner_on_failed(self, result: CallbackTaskResult, ignore_errors: bool = False) -> None:  # noqa: ARG002
+        """Learn from a report that the run did not pass."""
+        if result.task.action == _REPORT and "verdict" in result.result:
+            self._verdict = dict(result.result)
+
+    def v2_playbook_on_task_start(self, task: Task, is_conditional: bool) -> None:  # noqa: ARG002
+        """Begin to read the run's folder when its nodes are followed, and end it with the next task."""
+        self._end_reading()
+        if task.action == _PHASE and task.args.get("phase") == "follow" and self._run_dir:
+            self._reader = ProgressReader(self._run_dir, self.get_option("interval"), self._display.display)
+            self._reader.start()
+
+    def v2_playbook_on_start(self, playbook: Playbook) -> None:  # noqa: ARG002
+        """Forget an earlier run."""
+        self._verdict = None
+
+    def v2_playbook_on_stats(self, stats: AggregateStats) -> None:  # noqa: ARG002
+        """Tell the verdict."""
+        self._end_reading()
+        if self._verdict is None:
+            return
+        verdict = self._verdict["verdict"]
+        self._display.display(f"{verdict}  {self._verdict['run_id']}", color=_COLORS[verdict])
+        for reason in self._verdict["reasons"]:
+            self._display.display(f"  {reason}")
+        self._display.display(f"Report: {self._verdict['report']}")
+
+    def _end_reading(self) -> None:
+        if self._reader:
+            self._reader.end()
+            self._reader = None

@@ -1,0 +1,24 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The entry of the program that is sent to a node: a request on the way in, one line of JSON on the way out."""
+
+from __future__ import annotations
+
+import json
+import sys
+import typing as t
+
+from ansible_collections.trainops.cluster.plugins.module_utils.node._phases import PHASES, PhaseError
+
+ANSWER_MARK = "trainops-answer:"
+
+
+def main(request: dict[str, t.Any]) -> None:
+    """Do the phase that the request names and print its answer behind a mark, whatever a login shell prints besides."""
+    try:
+        answer = dict(PHASES[request["phase"]](request), failed=False)
+    except (PhaseError, ValueError) as error:
+        answer = {"failed": True, "message": str(error)}
+    sys.stdout.write(f"\n{ANSWER_MARK}{json.dumps(answer)}\n")
+    sys.stdout.flush()

@@ -1,0 +1,167 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The phases of a run on one node. Each takes a request and returns a plain answer, in one round trip.
+
+A request holds ``run_id``, ``framework``, ``container_engine``, ``nnodes``, ``tokens_per_step_per_gpu`` and ``node``
+(the node's part of the plan), and what the phase needs besides. `PhaseError` says what is wrong on this node.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import socket
+import time
+import typing as t
+import zlib
+
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._reader import read_log, tail
+from ansible_collections.trainops.cluster.plugins.module_utils.node._engines import engine_of
+from ansible_collections.trainops.cluster.plugins.module_utils.node._files import write_text
+from ansible_collections.trainops.cluster.plugins.module_utils.node._launch import LAUNCH_NAME, launch_script
+from ansible_collections.trainops.cluster.plugins.module_utils.node._run_state import (
+    STATE_NAME,
+    read_state,
+    write_state,
+)
+
+Request = t.Dict[str, t.Any]
+Answer = t.Dict[str, t.Any]
+
+_POLL_SECONDS = 0.1
+_COLLECT_BYTES = 8 * 1024 * 1024
+
+
+class PhaseError(Exception):
+    """What keeps a phase from being done on this node, as sentences for people."""
+
+
+def stage(request: Request) -> Answer:
+    """Put everything in place that the start will need, and tell all that is missing."""
+    node, run_id = request["node"], request["run_id"]
+    engine = engine_of(request["container_engine"])
+    folder = node["run_folder"]
+    problems = engine.problems(node) + _port_problems(node, request["nnodes"])
+    state = _existing_state(folder)
+    if state is not None and state["status"] != "staged":
+        problems.append(f"{folder} already holds run {run_id} ({state['status']}); choose another training_run_id")
+    if problems:
+        raise PhaseError("; ".join(problems))
+    if request["check_mode"]:
+        return {"changed": state is None, "status": "staged"}
+    try:
+        os.makedirs(folder, mode=0o750, exist_ok=True)
+        changed = write_text(os.path.join(folder, LAUNCH_NAME), launch_script(node, run_id), 0o640)
+    except OSError as error:
+        raise PhaseError(f"the run's folder {folder} cannot be written: {error.strerror}") from error
+    if state is None:
+        write_state(
+            folder,
+            {
+                "run_id": run_id,
+                "node": node["node"],
+                "node_rank": node["node_rank"],
+                "engine": request["container_engine"],
+                "status": "staged",
+            },
+        )
+    return {"changed": changed or state is None, "status": "staged"}
+
+
+def _existing_state(folder: str) -> dict[str, t.Any] | None:
+    try:
+        return read_state(folder)
+    except OSError as error:
+        raise PhaseError(f"the run's folder {folder} cannot be read: {error.strerror}") from error
+
+
+def _port_problems(node: dict[str, t.Any], nnodes: int) -> list[str]:
+    """Return a problem where rank 0's port is taken: the other nodes would meet a stranger there."""
+    if node["node_rank"] != 0 or nnodes == 1:
+        return []
+    port = int(node["env"]["MASTER_PORT"])
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("", port))
+        except OSError as error:
+            return [f"port {port}, where the nodes are to meet, is not free here ({error.strerror})"]
+    return []
+
+
+def start(request: Request) -> Answer:
+    """Start the training that was staged."""
+    node, run_id = request["node"], request["run_id"]
+    state = read_state(node["run_folder"])
+    if state is None or state["status"] != "staged":
+        raise PhaseError(f"run {run_id} is {state['status'] if state else 'not staged'} here and cannot be started")
+    handle = engine_of(state["engine"]).start(node, run_id)
+    write_state(node["run_folder"], dict(state, status="running", handle=handle, started_at=time.time()))
+    return {"changed": True, "status": "running"}
+
+
+def follow(request: Request) -> Answer:
+    """Wait until the training ends, at most ``wait_seconds``, and return what the log told since ``cursor``."""
+    deadline = time.monotonic() + request["wait_seconds"]
+    state = _state_of(request)
+    while state["status"] == "running" and time.monotonic() < deadline:
+        time.sleep(_POLL_SECONDS)
+        state = _state_of(request)
+    ended = state["status"] != "running"
+    log_file = request["node"]["log_file"]
+    news = read_log(
+        log_file,
+        request["framework"],
+        request["cursor"],
+        final=ended,
+        tokens_per_step_per_gpu=request["tokens_per_step_per_gpu"],
+    )
+    answer = {
+        "changed": False,
+        "status": state["status"],
+        "exit_status": state.get("exit_status"),
+        "started_at": state.get("started_at"),
+        "ended_at": state.get("ended_at"),
+        "now": time.time(),
+        "log_bytes": os.path.getsize(log_file) if os.path.exists(log_file) else 0,
+    }
+    if ended:
+        answer["last_lines"] = tail(log_file)
+    return dict(answer, **news)
+
+
+def _state_of(request: Request) -> dict[str, t.Any]:
+    folder = request["node"]["run_folder"]
+    state = read_state(folder)
+    if state is None:
+        raise PhaseError(f"the state of run {request['run_id']} is gone: there is no {folder}/{STATE_NAME}")
+    return state
+
+
+def stop(request: Request) -> Answer:
+    """End what is still running of the run on this node; what ended by itself keeps its exit status."""
+    node, run_id = request["node"], request["run_id"]
+    state = read_state(node["run_folder"])
+    if state is None:
+        return {"changed": False, "status": "not_started"}
+    ended = engine_of(state["engine"]).stop(node, run_id, request["grace_seconds"])
+    if state["status"] == "running" and ended:
+        state = write_state(node["run_folder"], dict(state, status="stopped", ended_at=time.time()))
+    return {"changed": ended, "status": state["status"]}
+
+
+def collect(request: Request) -> Answer:
+    """Return the part of the log from byte ``offset`` on, compressed, and how long the whole is."""
+    log_file = request["node"]["log_file"]
+    if not os.path.exists(log_file):
+        return {"changed": False, "data": "", "offset": 0, "size": 0}
+    with open(log_file, "rb") as stream:
+        size = os.fstat(stream.fileno()).st_size
+        stream.seek(request["offset"])
+        part = stream.read(min(_COLLECT_BYTES, max(0, size - request["offset"])))
+    data = base64.b64encode(zlib.compress(part)).decode("ascii")
+    return {"changed": False, "data": data, "offset": request["offset"] + len(part), "size": size}
+
+
+PHASES = {"stage": stage, "start": start, "follow": follow, "stop": stop, "collect": collect}

@@ -1,0 +1,85 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A plan for people: what will run, in one look."""
+
+from __future__ import annotations
+
+import textwrap
+import typing as t
+
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._record import in_words
+
+_WIDTH = 118
+
+
+def plan_text(plan: dict[str, t.Any]) -> str:
+    """Return a plan as lines of text; with faults, the faults."""
+    blocks = [_faults(plan)] if plan["faults"] else [_summary(plan), _nodes(plan), _environment(plan)]
+    if plan["warnings"]:
+        blocks.append(_findings(f"{_count(plan['warnings'], 'warning')}:", plan["warnings"]))
+    return "\n\n".join(blocks)
+
+
+def _faults(plan: dict[str, t.Any]) -> str:
+    return _findings(f"{_count(plan['faults'], 'fault')} in {plan['config_file'] or 'the plan'}:", plan["faults"])
+
+
+def _count(findings: list[t.Any], what: str) -> str:
+    return f"{len(findings)} {what}{'' if len(findings) == 1 else 's'}"
+
+
+def _findings(title: str, findings: list[dict[str, t.Any]]) -> str:
+    lines = [title]
+    for finding in findings:
+        held = "" if finding["value"] is None else f" = {finding['value']}"
+        lines.append(f"  {finding['key']}{held}")
+        sentence = f"{finding['message']} {finding['remedy']}"
+        lines += textwrap.wrap(sentence, _WIDTH, initial_indent="      ", subsequent_indent="      ")
+    return "\n".join(lines)
+
+
+def _summary(plan: dict[str, t.Any]) -> str:
+    parameters = plan["parameters"]
+    kind = "one job over all nodes" if plan["mode"] == "multi_node" else "one job on each node"
+    gpus = "GPU" if parameters["gpus_per_node"] == 1 else "GPUs"
+    bounds = [
+        f"{bound['metric']} {'≥' if bound['kind'] == 'min' else '≤'} {in_words(bound['metric'], bound['value'])}"
+        for bound in plan["expected"]
+    ]
+    rows = {
+        "run": plan["run_id"],
+        "config": plan["config_file"],
+        "model": f"{plan['model']} on {plan['gpu']}, {plan['framework']}",
+        "nodes": f"{parameters['nnodes']} × {parameters['gpus_per_node']} {gpus}, {kind}",
+        "batch": f"global batch size {parameters['global_batch_size']}, micro batch size "
+        f"{parameters['micro_batch_size']}, sequence length {parameters['sequence_length']}",
+        "parallel": f"tensor {parameters['tensor_parallelism']} × pipeline {parameters['pipeline_parallelism']} × data "
+        f"{parameters['data_parallelism']}{', FSDP' if parameters['fsdp'] else ''}",
+        "precision": parameters["precision"],
+        "steps": parameters["iterations"],
+        "container": f"{plan['container_engine']}, {plan['nodes'][0]['image']}"
+        if plan["container_engine"] != "none"
+        else "none",
+        "judged by": ", ".join(bounds) or "all evidence but thresholds (training_record_only)",
+    }
+    return "\n".join(f"{name:<10} {value}" for name, value in rows.items())
+
+
+def _nodes(plan: dict[str, t.Any]) -> str:
+    width = max(len(node["node"]) for node in plan["nodes"])
+    lines = [f"{'rank':>4}  {'node':<{width}}  log file"]
+    lines += [f"{node['node_rank']:>4}  {node['node']:<{width}}  {node['log_file']}" for node in plan["nodes"]]
+    return "\n".join(lines)
+
+
+def _environment(plan: dict[str, t.Any]) -> str:
+    first = plan["nodes"][0]
+    values: dict[str, set[str]] = {}
+    for node in plan["nodes"]:
+        for name, value in node["env"].items():
+            values.setdefault(name, set()).add(value)
+    lines = [f"{' '.join(first['argv'][:2])} in {first['working_dir']}, with these as environment and as KEY=VALUE:"]
+    for name, value in first["env"].items():
+        lines.append(f"  {name}={value}{'   (by node)' if len(values[name]) > 1 else ''}")
+    return "\n".join(lines)

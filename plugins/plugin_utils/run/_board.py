@@ -1,0 +1,97 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The run's folder on the controller: what is known of each node, written by whoever follows it, read by all.
+
+::
+
+    <run>/plan.json                     the plan
+    <run>/nodes/<node>/status.json      the last that was heard of the node
+    <run>/nodes/<node>/steps.jsonl      its step rows, one JSON object a line
+    <run>/nodes/<node>/train.log        its log, once collected
+
+The nodes of a run are followed by separate processes; this folder is how one learns that another node has failed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import typing as t
+from pathlib import Path
+
+if t.TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+PLAN_NAME = "plan.json"
+LOG_NAME = "train.log"
+_STATUS_NAME = "status.json"
+_STEPS_NAME = "steps.jsonl"
+
+Status = dict[str, t.Any]
+
+
+class Board:
+    """What is known of a run's nodes. Every write is atomic, or appends whole lines."""
+
+    def __init__(self, run_dir: str | Path) -> None:
+        """Look at the run in a folder, which need not exist yet."""
+        self.run_dir = Path(run_dir)
+
+    def plan(self) -> dict[str, t.Any]:
+        """Return the plan of the run; ValueError where the folder holds none."""
+        try:
+            return t.cast("dict[str, t.Any]", json.loads((self.run_dir / PLAN_NAME).read_text(encoding="utf-8")))
+        except FileNotFoundError:
+            raise ValueError(f"{self.run_dir} holds no run: there is no {PLAN_NAME} in it") from None
+
+    def write_plan(self, plan: dict[str, t.Any]) -> None:
+        """Write the plan, which makes the run's folder; FileExistsError where there is a run in it already."""
+        self.run_dir.mkdir(parents=True, exist_ok=True)
+        with open(self.run_dir / PLAN_NAME, "x", encoding="utf-8") as stream:
+            json.dump(plan, stream, indent=2)
+            stream.write("\n")
+
+    def node_dir(self, node: str) -> Path:
+        """Return the folder of a node, making it where needed."""
+        folder = self.run_dir / "nodes" / node
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    def update(self, node: str, **changes: t.Any) -> Status:
+        """Merge changes into what is known of a node, and return all of it."""
+        status = {**self.status(node), **changes}
+        path = self.node_dir(node) / _STATUS_NAME
+        draft = path.with_suffix(".new")
+        draft.write_text(json.dumps(status, indent=1) + "\n", encoding="utf-8")
+        os.replace(draft, path)
+        return status
+
+    def status(self, node: str) -> Status:
+        """Return what is known of a node: at least ``node`` and ``status`` (``not_started`` if nothing is)."""
+        path = self.run_dir / "nodes" / node / _STATUS_NAME
+        try:
+            return t.cast("Status", json.loads(path.read_text(encoding="utf-8")))
+        except FileNotFoundError:
+            return {"node": node, "status": "not_started"}
+
+    def append_steps(self, node: str, rows: Iterable[dict[str, t.Any]]) -> None:
+        """Add step rows of a node."""
+        lines = "".join(json.dumps(row) + "\n" for row in rows)
+        if lines:
+            with open(self.node_dir(node) / _STEPS_NAME, "a", encoding="utf-8") as stream:
+                stream.write(lines)
+
+    def steps(self, node: str) -> Iterator[dict[str, t.Any]]:
+        """Yield the step rows of a node. A line that is being written is left for the next time."""
+        try:
+            with open(self.run_dir / "nodes" / node / _STEPS_NAME, encoding="utf-8") as stream:
+                for line in stream:
+                    if line.endswith("\n"):
+                        yield json.loads(line)
+        except FileNotFoundError:
+            return
+
+    def log_path(self, node: str) -> Path:
+        """Return where a node's collected log stands."""
+        return self.node_dir(node) / LOG_NAME

@@ -1,0 +1,107 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Following one node of a run until there is nothing more to wait for."""
+
+from __future__ import annotations
+
+import time
+import typing as t
+from dataclasses import dataclass
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run._status import has_failed
+
+if t.TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.run._board import Board, Status
+
+_RETRY_SECONDS = 1.0
+_FIRST_FAILURES_KEPT = 20
+
+
+class NodeLostError(Exception):
+    """A node does not answer."""
+
+
+@dataclass(frozen=True)
+class Patience:
+    """For how long, in seconds, a node may not answer (``lost``) and its log may not grow (``stall``).
+
+    ``interval`` is how long a node may wait before it answers while all goes well.
+    """
+
+    interval: float
+    lost: float
+    stall: float
+
+
+def interval_for(node_count: int) -> float:
+    """Return the seconds between two answers of a node: few enough to be live, and kind to a controller of many."""
+    return max(1.0, node_count / 32)
+
+
+def follow_node(
+    ask: Callable[[dict[str, t.Any]], dict[str, t.Any]],
+    board: Board,
+    plan: dict[str, t.Any],
+    node: str,
+    patience: Patience,
+) -> Status:
+    """Write a node's steps and status to the board until its training ends, and return the last status.
+
+    ``ask`` sends what the phase ``follow`` needs and returns its answer; it raises `NodeLostError`. In a multi-node
+    run the failure of another node ends the following too: this node waits for a peer that will not come back.
+    """
+    others = [other["node"] for other in plan["nodes"] if other["node"] != node and plan["mode"] == "multi_node"]
+    cursor: dict[str, t.Any] = {}
+    failures: list[dict[str, t.Any]] = []
+    heard = grown = time.monotonic()
+    log_bytes = 0
+    while True:
+        try:
+            answer = ask({"cursor": cursor, "wait_seconds": patience.interval})
+        except NodeLostError as error:
+            if time.monotonic() - heard > patience.lost:
+                return board.update(node, status="unreachable", message=str(error), ended_at=time.time())
+            time.sleep(_RETRY_SECONDS)
+            continue
+        heard = time.monotonic()
+        cursor = answer["cursor"]
+        failures = [*failures, *answer["failures"]][:_FIRST_FAILURES_KEPT]
+        status = _note(board, node, answer, failures)
+        if status["status"] != "running":
+            return status
+        if answer["log_bytes"] != log_bytes:
+            log_bytes, grown = answer["log_bytes"], heard
+        elif heard - grown > patience.stall:
+            silence = f"its log has not grown for {patience.stall:g} s"
+            return board.update(node, status="stalled", message=silence, ended_at=time.time())
+        if any(has_failed(board.status(other)) for other in others):
+            return status
+
+
+def _note(board: Board, node: str, answer: dict[str, t.Any], failures: list[dict[str, t.Any]]) -> Status:
+    """Put an answer on the board, its times turned to the controller's clock."""
+    rows = answer["rows"]
+    board.append_steps(node, rows)
+    clock_offset = time.time() - answer["now"]
+    changes = {
+        name: answer[name] + clock_offset if answer[name] is not None else None for name in ("started_at", "ended_at")
+    }
+    if rows:
+        changes |= {
+            "last_step": rows[-1]["step"],
+            "steps_total": rows[-1]["steps_total"],
+            "metrics": rows[-1]["metrics"],
+        }
+    if answer.get("last_lines"):
+        changes["last_lines"] = answer["last_lines"]
+    return board.update(
+        node,
+        status=answer["status"],
+        exit_status=answer["exit_status"],
+        log_bytes=answer["log_bytes"],
+        failures=failures,
+        **changes,
+    )

@@ -1,0 +1,100 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Live progress of a run: one line that tells where it is, read from the run's folder."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+import typing as t
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run._board import Board
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run._status import has_failed
+
+if t.TYPE_CHECKING:
+    from collections.abc import Callable
+
+_LOOK_SECONDS = 0.25
+
+
+def progress_line(plan: dict[str, t.Any], statuses: list[dict[str, t.Any]], now: float) -> str:
+    """Return where a run is: steps, last step's time, tokens/s/GPU, loss, time left, and what is wrong.
+
+    The node that is furthest behind among those whose log tells steps stands for the run. ``now`` is in seconds since
+    the epoch, as the statuses' times are.
+    """
+    telling = [status for status in statuses if status.get("last_step") is not None]
+    running = sum(status["status"] == "running" for status in statuses)
+    wrong = [f"{status['node']} {status['status']}" for status in statuses if has_failed(status)]
+    parts = [plan["run_id"]]
+    if telling:
+        parts += _of_node(plan, min(telling, key=lambda status: t.cast("int", status["last_step"])))
+    else:
+        started = [status["started_at"] for status in statuses if status.get("started_at")]
+        parts.append(f"no step yet after {_duration(now - min(started))}" if started else "starting")
+    if running < len(statuses):
+        parts.append(f"{running} of {len(statuses)} nodes running")
+    return "  ".join([*parts, *(f"!! {node}" for node in wrong)])
+
+
+def _of_node(plan: dict[str, t.Any], status: dict[str, t.Any]) -> list[str]:
+    iterations = plan["parameters"]["iterations"]
+    metrics, last_step = status["metrics"], status["last_step"]
+    width = len(str(iterations))
+    parts = [f"step {last_step:>{width}}/{iterations}"]
+    step_time = metrics.get("step_time_ms")
+    if step_time is not None:
+        parts.append(f"{step_time:,.1f} ms/step")
+    if "tokens_per_sec_per_gpu" in metrics:
+        parts.append(f"{metrics['tokens_per_sec_per_gpu']:,.0f} tokens/s/GPU")
+    if "loss" in metrics:
+        parts.append(f"loss {metrics['loss']:.4f}")
+    if step_time is not None and last_step < iterations:
+        parts.append(f"{_duration((iterations - last_step) * step_time / 1000)} left")
+    return parts
+
+
+def _duration(seconds: float) -> str:
+    if not math.isfinite(seconds) or seconds < 0:
+        return "?"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+class ProgressReader:
+    """Tells a run's progress from a thread of its own, at most one line an interval, until it is ended."""
+
+    def __init__(self, run_dir: str, interval: float, tell: Callable[[str], t.Any]) -> None:
+        """Read the run in a folder; ``tell`` is given each line, ``interval`` is in seconds."""
+        self._board = Board(run_dir)
+        self._interval = interval
+        self._tell = tell
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._read, name="training progress", daemon=True)
+
+    def start(self) -> None:
+        """Begin to read."""
+        self._thread.start()
+
+    def end(self) -> None:
+        """Tell what is new, once more, and end."""
+        self._ended.set()
+        self._thread.join()
+
+    def _read(self) -> None:
+        plan = self._board.plan()
+        told, told_at = "", time.monotonic()
+        while True:
+            ended = self._ended.wait(_LOOK_SECONDS)
+            if not ended and time.monotonic() - told_at < self._interval:
+                continue
+            statuses = [self._board.status(node["node"]) for node in plan["nodes"]]
+            line = progress_line(plan, statuses, time.time())
+            if line != told:
+                self._tell(line)
+                told, told_at = line, time.monotonic()
+            if ended:
+                return

@@ -1,0 +1,73 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Statistics of a run's metrics: per node, and for the run as a whole."""
+
+from __future__ import annotations
+
+import math
+import typing as t
+
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._record import METRICS
+
+if t.TYPE_CHECKING:
+    import pandas as pd
+
+Statistics = dict[str, t.Any]
+
+
+def metric_columns(steps: pd.DataFrame) -> list[str]:
+    """Return the metrics that a frame of steps has, in canonical order."""
+    return [metric for metric in METRICS if metric in steps.columns]
+
+
+def describe(steps: pd.DataFrame, metric: str) -> Statistics | None:
+    """Return the statistics of a metric over the counted steps, or None where none of them has it.
+
+    ``median``, ``mean``, ``p05``, ``p95``, ``stdev`` (of the sample, ddof 1; None for one value), ``samples``,
+    ``first_step``, ``last_step``, and ``value``, which is the metric's own statistic: median, max or last. Values that
+    are not finite are left out here; that they were printed is a finding of the verdict's own.
+    """
+    counted = steps.loc[steps["counted"].astype(bool) & steps[metric].map(math.isfinite), ["step", metric]]
+    if counted.empty:
+        return None
+    values = counted.sort_values("step")[metric]
+    statistic = METRICS[metric].statistic
+    return {
+        "value": float({"median": values.median(), "max": values.max(), "last": values.iloc[-1]}[statistic]),
+        "statistic": statistic,
+        "median": float(values.median()),
+        "mean": float(values.mean()),
+        "p05": float(values.quantile(0.05)),
+        "p95": float(values.quantile(0.95)),
+        "stdev": float(values.std()) if len(values) > 1 else None,
+        "samples": len(values),
+        "first_step": int(counted["step"].min()),
+        "last_step": int(counted["step"].max()),
+    }
+
+
+def of_nodes(steps: pd.DataFrame) -> dict[str, dict[str, Statistics]]:
+    """Return the statistics of every node that has any, by node and metric."""
+    metrics = metric_columns(steps)
+    return {
+        str(node): {metric: found for metric in metrics if (found := describe(own, metric)) is not None}
+        for node, own in steps.groupby("node", sort=False)
+    }
+
+
+def of_run(steps: pd.DataFrame, by_node: dict[str, dict[str, Statistics]]) -> dict[str, Statistics]:
+    """Return the statistics of the run by metric: over the counted steps of all nodes together.
+
+    Only ``value`` is that of the worst node (``value_node``), so that no slow node hides behind the others.
+    """
+    run = {}
+    for metric in metric_columns(steps):
+        together = describe(steps, metric)
+        if together is None:
+            continue
+        values = {node: found[metric]["value"] for node, found in by_node.items() if metric in found}
+        worst = min if METRICS[metric].better == "higher" else max
+        node = worst(values, key=values.__getitem__)
+        run[metric] = {**together, "value": values[node], "value_node": node}
+    return run
