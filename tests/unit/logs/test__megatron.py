@@ -1,0 +1,254 @@
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._megatron import parse, summary
+
+END = "number of skipped iterations:   0 | number of nan iterations:   0 |"
+SHARED_LOGS = Path(__file__).resolve().parents[4] / "shared" / "logs"
+
+
+def metrics_of(line: str) -> dict[str, float]:
+    [found] = parse(line.encode())
+    metrics: dict[str, float] = found["metrics"]
+    return metrics
+
+
+TEST_VARIANTS = [
+    (
+        "core 0.4, no time stamp, no throughput",
+        " iteration        2/      50 | consumed samples:           16 | elapsed time per iteration (ms): 1234.5 |"
+        f" learning rate: 1.500E-04 | global batch size:     8 | lm loss: 1.012345E+01 | loss scale: 1.0 | {END}\n",
+        {"step_time_ms": 1234.5, "learning_rate": 1.5e-4, "loss": 10.12345},
+    ),
+    (
+        "ROCm fork",
+        " [2026-01-02 03:04:05] iteration        2/      50 | consumed samples:          512 |"
+        " elapsed time per iteration (ms): 10001.5 | mem usages: 0.7512 | throughput per GPU (TFLOP/s/GPU): 601.3 |"
+        " learning rate: 9.900000E-05 | global batch size:   256 | lm loss: 7.100000E+00 | loss scale: 1.0 |"
+        f" grad norm: 1.625 | {END}\n",
+        {
+            "step_time_ms": 10001.5,
+            "memory_fraction": 0.7512,
+            "tflops_per_gpu": 601.3,
+            "learning_rate": 9.9e-5,
+            "loss": 7.1,
+            "grad_norm": 1.625,
+        },
+    ),
+    (
+        "core 0.18, every optional field, other losses before and behind the loss",
+        " [2026-01-02 03:04:05.123456] iteration        2/      50 | consumed samples:          512 |"
+        " skipped samples:            8 | elapsed time per iteration (ms): 500.0 |"
+        " throughput per GPU (TFLOP/s/GPU): 1.0 | energy per GPU (J/iter/GPU): 9.0 | power per GPU (W/GPU): 8.0 |"
+        " learning rate: 1.000000E-05 | decoupled learning rate: 7.000000E-01 | global batch size:   256 |"
+        " mtp_1 loss: 6.000000E+00 | lm loss: 5.000000E+00 | seq_load_balancing_loss: 1.000001E+00 |"
+        " sop loss: 2.000000E+00 | loss scale: 4.0 | grad norm: 3.000 | num zeros: 17 | params norm: 99.000 |"
+        f" {END}\n",
+        {"step_time_ms": 500.0, "tflops_per_gpu": 1.0, "learning_rate": 1e-5, "loss": 5.0, "grad_norm": 3.0},
+    ),
+    (
+        "Primus 26.4: colours, instant/average, memory behind the last bar",
+        "[\x1b[32m20260102 03:04:05\x1b[0m][\x1b[36mrank-7/8\x1b[0m]\x1b[34m\x1b[1m[DEBUG]    \x1b[0m\x1b[1m"
+        "[---------------utils.py:425] : [2026-01-02 03:04:05.123456] iteration        2/      50 |"
+        " consumed samples:           24 | elapsed time per iteration (ms): 500.5/510.0 |"
+        " throughput per GPU (TFLOP/s/GPU): 450.5/440.0  | tokens per GPU (tokens/s/GPU): 7000.5/6900.0 |"
+        f" learning rate: 5.000000E-06 | lm loss: 1.100000E+01 | grad norm: 3.800 | {END}"
+        " hip mem usage/free/total/usage_ratio: 169.87GB/118.11GB/287.98GB/58.99%  |"
+        " rocm mem usage/free/total/usage_ratio: 169.29GB/118.69GB/287.98GB/58.79% |"
+        " rank-3 rocm max mem usage/usage_ratio: 170.79GB/59.31%\x1b[0m\n",
+        {
+            "step_time_ms": 500.5,
+            "tflops_per_gpu": 450.5,
+            "tokens_per_sec_per_gpu": 7000.5,
+            "learning_rate": 5e-6,
+            "loss": 11.0,
+            "grad_norm": 3.8,
+            "memory_fraction": 0.5899,
+        },
+    ),
+    (
+        "Primus 26.5: other names, no ROCm memory",
+        "iteration        2/      50 | elapsed time per iteration (ms): 500.5/510.0 |"
+        " compute per GPU (TFLOP/s/GPU): 496.3 (avg 496.1)  | tokens/s/GPU inst/harmonic mean: 9640.7/9629.8 |"
+        f" {END} hip mem usage/free/total/usage_ratio: 169.87GB/118.11GB/287.98GB/58.99%\x1b[0m\r\n",
+        {
+            "step_time_ms": 500.5,
+            "tflops_per_gpu": 496.3,
+            "tokens_per_sec_per_gpu": 9640.7,
+            "memory_fraction": 0.5899,
+        },
+    ),
+    (
+        "older Primus: memory in GiB between the fields, only ROCm's numbers",
+        "iteration        2/      50 | elapsed time per iteration (ms): 500.5/510.0 |"
+        f" rocm mem usage/free/total/usage_ratio: 20.00GiB/60.00GiB/80.00GiB/25.00% | {END}\n",
+        {"step_time_ms": 500.5, "memory_fraction": 0.25},
+    ),
+    (
+        "token rate of another fork; mem usages goes before Primus' memory",
+        "iteration        2/      50 | hip mem usage/free/total/usage_ratio: 1.00GB/3.00GB/4.00GB/25.00% |"
+        f" mem usages: 0.5000 | Tokens per second per GPU (Tok/s/GPU): 123.5 | {END}\n",
+        {"memory_fraction": 0.5, "tokens_per_sec_per_gpu": 123.5},
+    ),
+]
+
+
+@pytest.mark.parametrize(("line", "expected"), [case[1:] for case in TEST_VARIANTS], ids=[v[0] for v in TEST_VARIANTS])
+def test_every_variant_of_the_line_gives_its_metrics(line: str, expected: dict[str, float]) -> None:
+    [found] = parse(line.encode())
+    assert (found["step"], found["steps_total"]) == (2, 50)
+    assert found["metrics"] == pytest.approx({**expected, "skipped_iterations": 0.0, "nan_iterations": 0.0})
+
+
+def test_kernel_time_does_not_displace_throughput() -> None:
+    line = (
+        "iteration 2/50 | compute per GPU (TFLOP/s/GPU): 900.0 (avg 900.0) | throughput per GPU (TFLOP/s/GPU): 300.0 |"
+    )
+    assert metrics_of(line) == {"tflops_per_gpu": 300.0}
+
+
+def test_numbers_may_be_nan_or_infinite() -> None:
+    found = metrics_of("iteration 2/50 | elapsed time per iteration (ms): inf | grad norm: nan | lm loss: -inf |")
+    assert found["step_time_ms"] == math.inf
+    assert math.isnan(found["grad_norm"])
+    assert found["loss"] == -math.inf
+
+
+def test_what_is_no_number_is_left_out() -> None:
+    assert metrics_of("iteration 2/50 | elapsed time per iteration (ms): 10.5x | grad norm: None | lm loss: |") == {}
+
+
+def test_only_the_whole_fields_of_a_torn_line_count() -> None:
+    found = metrics_of(
+        "iteration 2/50 | elapsed time per iteration (ms): 500.5 | learning rate: 1.0E-05 | lm loss: 7.2"
+    )
+    assert found == {"step_time_ms": 500.5, "learning_rate": 1e-5}
+
+
+def test_a_torn_memory_ratio_is_left_out() -> None:
+    assert metrics_of("iteration 2/50 | hip mem usage/free/total/usage_ratio: 1.00GB/3.00GB/4.00GB/25.0") == {}
+
+
+def test_a_torn_head_is_no_line() -> None:
+    assert list(parse(b" iteration        2/      5\n iteration       \n")) == []
+
+
+def test_lines_glued_to_others_are_found() -> None:
+    text = b"epoch 3: 50%|###  | 1/2iteration 2/50 | grad norm: 1.5 | lm l iteration 3/50 | grad norm: 2.5 |\rnoise\n"
+    assert [(found["step"], found["metrics"]) for found in parse(text)] == [
+        (2, {"grad_norm": 1.5}),
+        (3, {"grad_norm": 2.5}),
+    ]
+
+
+def test_invalid_utf_8_does_no_harm() -> None:
+    [found] = parse(b"\xff\xfe\x80 iteration 2/50 | \xc3\x28: 1 | grad norm: 1.5 |\n\xff")
+    assert found["metrics"] == {"grad_norm": 1.5}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        " validation loss at iteration 10 | lm loss value: 7.0E+00 | lm loss PPL: 1.0E+03 | \n",
+        "[Rank 0] (after 1 iterations) memory (MB) | allocated: 496.6 | max allocated: 496.6 |\n",
+        "  exit_interval ................................... 10/20\n",
+        "[exiting program at iteration 10] datetime: 2026-01-02 03:04:05\n",
+    ],
+)
+def test_other_lines_with_the_word_iteration_are_no_steps(text: str) -> None:
+    assert list(parse(text.encode())) == []
+
+
+TEST_MISSING_LOSS = [
+    ("NaN gradients tell of it", f"learning rate: 1.0E-05 | loss scale: 1.0 | grad norm: nan | {END}", True),
+    ("also without learning rate", f"loss scale: 1.0 | grad norm: nan | {END}", True),
+    ("also beside another loss", f"learning rate: 1.0E-05 | mtp_1 loss: 2.0E+00 | grad norm: nan | {END}", True),
+    ("no clipping, so no gradient norm", f"learning rate: 1.0E-05 | loss scale: 1.0 | {END}", True),
+    ("no clipping, a model with another loss", f"learning rate: 1.0E-05 | sop loss: 2.0E+00 | {END}", False),
+    ("zero loss: all tokens masked", f"learning rate: 1.0E-05 | loss scale: 1.0 | grad norm: 0.000 | {END}", False),
+    (
+        "skipped: the loss scale is being found",
+        "learning rate: 1.0E-05 | loss scale: 65536.0 | number of skipped iterations:   1 |"
+        " number of nan iterations:   1 |",
+        False,
+    ),
+    ("torn", "learning rate: 1.0E-05 | loss scale: 1.0 | grad norm: nan |", False),
+    ("not a training line", END, False),
+]
+
+
+@pytest.mark.parametrize(
+    ("fields", "lost"), [case[1:] for case in TEST_MISSING_LOSS], ids=[case[0] for case in TEST_MISSING_LOSS]
+)
+def test_a_loss_that_was_not_printed_is_nan_only_where_nothing_else_explains_it(fields: str, lost: bool) -> None:
+    loss = metrics_of(f" iteration 2/50 | consumed samples: 16 | {fields}\n").get("loss")
+    assert (loss is not None and math.isnan(loss)) == lost
+
+
+def test_summary_takes_the_closing_lines() -> None:
+    text = (
+        b" iteration 50/50 | mem usages: 0.1111 | throughput per GPU (TFLOP/s/GPU): 1.0 |\n\n"
+        b"throughput per GPU: 589.5\nelapsed time per iteration: 10250.25\r\ntokens/GPU/s: 12786.125\nmem usages: 0.75"
+    )
+    assert summary(text) == {
+        "tflops_per_gpu": 589.5,
+        "step_time_ms": 10250.25,
+        "tokens_per_sec_per_gpu": 12786.125,
+        "memory_fraction": 0.75,
+    }
+
+
+def test_summary_of_too_few_iterations() -> None:
+    found = summary(b"throughput per GPU: nan\nelapsed time per iteration: nan\ntokens/GPU/s: \nmem usages:\n")
+    assert sorted(found) == ["step_time_ms", "tflops_per_gpu"]
+    assert all(math.isnan(value) for value in found.values())
+
+
+def test_summary_is_not_taken_from_a_torn_iteration_line() -> None:
+    assert summary(b" iteration 2/50 | mem usages: 0.5\n") == {}
+
+
+def test_the_last_closing_lines_count() -> None:
+    assert summary(b"mem usages: 0.5\nmem usages: 0.6\n") == {"memory_fraction": 0.6}
+
+
+TEST_REAL_LOGS = [
+    ("01_megatron_rocm_llama2_7b_fp8_summary_tail.log", [50], 50),
+    ("10_megatron_primus_mi355x_10of10_done.log", list(range(1, 11)), 10),
+    ("megatron_cpu_rocm_pretrain_gpt_2nodes_node0.log", [], None),
+    ("megatron_cpu_rocm_pretrain_gpt_2nodes_node1.log", list(range(1, 21)), 20),
+]
+
+
+@pytest.mark.parametrize(("name", "steps", "total"), TEST_REAL_LOGS)
+def test_real_logs(name: str, steps: list[int], total: int | None) -> None:
+    path = SHARED_LOGS / name
+    if not path.exists():
+        pytest.skip(f"the real log {name} is not beside this checkout")
+    rows = list(parse(path.read_bytes()))
+    assert [row["step"] for row in rows] == steps
+    assert {row["steps_total"] for row in rows} == ({total} if total else set())
+    for row in rows:
+        assert {"step_time_ms", "tflops_per_gpu", "loss", "grad_norm", "learning_rate"} <= set(row["metrics"])
+        assert 0 < row["metrics"]["loss"] < 20
+
+
+def test_a_real_log_with_doubled_lines_and_closing_lines() -> None:
+    doubled = SHARED_LOGS / "12_megatron_primus_iteration_lines_twice.log"
+    closed = SHARED_LOGS / "01_megatron_rocm_llama2_7b_fp8_summary_tail.log"
+    if not doubled.exists() or not closed.exists():
+        pytest.skip("the real logs are not beside this checkout")
+    rows = list(parse(doubled.read_bytes()))
+    assert len(rows) == 40
+    assert {row["step"] for row in rows} == set(range(1, 21))
+    assert rows[-1]["metrics"]["memory_fraction"] == pytest.approx(0.8632)
+    assert summary(closed.read_bytes()) == {
+        "tflops_per_gpu": 589.331914893617,
+        "step_time_ms": 10250.497872340427,
+        "tokens_per_sec_per_gpu": 12786.891099,
+        "memory_fraction": 0.7494000000000002,
+    }
