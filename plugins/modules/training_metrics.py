@@ -1,0 +1,270 @@
+#!/usr/bin/python
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reads the measurements of each training step out of a training log."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: training_metrics
+short_description: Reads the measurements of each training step out of a training log
+version_added: 1.0.0
+author:
+  - The trainops.cluster maintainers (@trainops)
+description:
+  - Parses the log of an LLM training where it lies and returns one record for each step and metric, so that the log
+    itself need not travel.
+  - Also returns the failures that the log tells of, each with the line that shows it and what to do.
+  - A growing log can be read bit by bit. Each call goes on where the RV(cursor) of the call before ended.
+  - Megatron-LM prints step lines on the last global rank only, so they stand in the log of the node that holds it.
+  - Nothing is changed on the node.
+attributes:
+  check_mode:
+    description: Can run in C(check_mode) and return changed status prediction without modifying target.
+    support: full
+  diff_mode:
+    description:
+      - Will return details on what has changed (or possibly needs changing in C(check_mode)), when in diff mode.
+    support: N/A
+    details:
+      - This module does not change state.
+  idempotent:
+    description:
+      - When run twice in a row outside check mode, with the same arguments, the second invocation indicates no change.
+    support: full
+  action_group:
+    description: Use C(group/trainops.cluster.training) in C(module_defaults) to set defaults for this module.
+    support: full
+    membership:
+      - trainops.cluster.training
+options:
+  path:
+    description:
+      - Path of the log on the node.
+    type: path
+    required: true
+  framework:
+    description:
+      - The training framework that wrote the log.
+      - V(megatron) also reads the logs of ROCm Megatron-LM and Primus.
+    type: str
+    choices:
+      - megatron
+    default: megatron
+  cursor:
+    description:
+      - The RV(cursor) that an earlier call returned for this log. Only what was written since is read.
+      - Where the log was replaced or cut off since, it is read from its beginning as a new attempt.
+      - Without it, or if it is empty, the log is read from its beginning.
+    type: dict
+  final:
+    description:
+      - Whether the log is complete.
+      - If V(false), a last line without line end, which may be half written, is left for the next call.
+    type: bool
+    default: true
+  tokens_per_step_per_gpu:
+    description:
+      - Tokens that one GPU works off in a step. This is the global batch size times the sequence length, divided by the
+        number of GPUs of the job.
+      - With it, V(tokens_per_sec_per_gpu) is computed from the step time where the log does not have it.
+    type: float
+"""
+
+EXAMPLES = r"""
+- name: Read a finished Megatron-LM training
+  trainops.cluster.training_metrics:
+    path: /data/runs/llama/training.log
+  register: training
+
+- name: Stop unless the last step was reached
+  ansible.builtin.assert:
+    that:
+      - training.last_step is not none
+      - training.last_step == training.steps_total
+    fail_msg: The log ends at step {{ training.last_step }} of {{ training.steps_total }}.
+
+- name: Show the tokens/s of each step, which this log does not have
+  trainops.cluster.training_metrics:
+    path: /data/runs/llama/training.log
+    # Global batch size 256, sequence length 4096, 16 GPUs
+    tokens_per_step_per_gpu: "{{ 256 * 4096 / 16 }}"
+  register: training
+
+- name: Look at a training that is still running
+  trainops.cluster.training_metrics:
+    path: /data/runs/llama/training.log
+    final: false
+  register: first_look
+
+- name: Read only what came since
+  trainops.cluster.training_metrics:
+    path: /data/runs/llama/training.log
+    final: false
+    cursor: "{{ first_look.cursor }}"
+"""
+
+RETURN = r"""
+records:
+  description:
+    - The measurements, in the order of the log.
+    - A step that stands in the log more than once, as in some logs of Primus, is one step with its last values.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    attempt:
+      description: Number of the attempt, from 1. It grows where the step number goes back, which is a restart.
+      type: int
+      sample: 1
+    step:
+      description: Number of the step (the iteration of Megatron-LM).
+      type: int
+      sample: 7
+    metric:
+      description:
+        - One of V(step_time_ms), V(tflops_per_gpu), V(tokens_per_sec_per_gpu), V(memory_fraction), V(loss),
+          V(grad_norm), V(learning_rate), V(skipped_iterations) and V(nan_iterations).
+      type: str
+      sample: step_time_ms
+    value:
+      description:
+        - A number. What is no number in JSON is given as one of the strings V(nan), V(inf) and V(-inf), of which
+          Python's and Jinja's C(float) make that number again.
+      type: raw
+      sample: 10235.8
+    unit:
+      description: What the value is measured in, V(1) for a bare number.
+      type: str
+      sample: ms
+failures:
+  description:
+    - What the log tells of failures, in its order, at most three of a class.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    class:
+      description: What failed.
+      type: str
+      sample: out_of_memory
+    blame:
+      description: The smaller, the nearer to the cause.
+      type: int
+      sample: 20
+    echo:
+      description: Whether this is mostly the consequence of a failure on another node.
+      type: bool
+      sample: false
+    line:
+      description: The line that shows it, of at most 400 characters.
+      type: str
+      sample: "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 2.00 GiB."
+    rank:
+      description: The rank (or, of JAX, the process) that the line blames or that printed it, if it tells.
+      type: int
+      sample: 6
+    exit_code:
+      description: The exit code of the process, if the line tells. A negative one is a signal.
+      type: int
+      sample: 1
+    remedy:
+      description: What to do.
+      type: str
+      sample: "The GPU memory does not suffice: lower the micro batch size."
+cursor:
+  description:
+    - Where this call ended, for the O(cursor) of the next one.
+  returned: success
+  type: dict
+  sample:
+    offset: 5120
+    fingerprint: 2774340567
+    attempt: 1
+    step: 7
+    steps_total: 30
+last_step:
+  description: The last step that this call and those before it saw, null if there was none.
+  returned: success
+  type: int
+  sample: 7
+steps_total:
+  description: The number of steps that the last step line names, null if there was none.
+  returned: success
+  type: int
+  sample: 30
+summary:
+  description:
+    - What the closing lines of the launch script say of the whole run, as metric and value. Values are given as in
+      RV(records[].value).
+  returned: success
+  type: dict
+  sample:
+    step_time_ms: 10250.49
+    tokens_per_sec_per_gpu: 12786.89
+"""
+
+import math
+import os
+import typing as t
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._grammar import GRAMMARS
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._reader import read_log
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._record import records_of
+
+
+def json_value(value: float) -> float | str:
+    """Return the number, or its name where JSON has no such number; ``float()`` takes both."""
+    return value if math.isfinite(value) else str(value)
+
+
+def results_of(news: dict[str, t.Any]) -> dict[str, t.Any]:
+    """Turn what a log said into what the module returns."""
+    return {
+        "changed": False,
+        "records": [dict(record, value=json_value(record["value"])) for record in records_of(news["rows"])],
+        "failures": news["failures"],
+        "cursor": news["cursor"],
+        "last_step": news["cursor"]["step"],
+        "steps_total": news["cursor"]["steps_total"],
+        "summary": {metric: json_value(value) for metric, value in news["summary"].items()},
+    }
+
+
+def main() -> None:
+    """Run the module."""
+    module = AnsibleModule(
+        argument_spec={
+            "path": {"type": "path", "required": True},
+            "framework": {"type": "str", "choices": sorted(GRAMMARS), "default": "megatron"},
+            "cursor": {"type": "dict"},
+            "final": {"type": "bool", "default": True},
+            "tokens_per_step_per_gpu": {"type": "float", "no_log": False},
+        },
+        supports_check_mode=True,
+    )
+    path = module.params["path"]
+    if not os.path.exists(path):
+        module.fail_json(msg=f"path is {path}, but there is no such file on this host")
+    if not os.path.isfile(path):
+        module.fail_json(msg=f"path is {path}, which is not a file, but must be a training log")
+    try:
+        news = read_log(
+            path,
+            module.params["framework"],
+            module.params["cursor"],
+            final=module.params["final"],
+            tokens_per_step_per_gpu=module.params["tokens_per_step_per_gpu"],
+        )
+    except ValueError as error:
+        module.fail_json(msg=str(error))
+    except OSError as error:
+        module.fail_json(msg=f"path is {path}, which cannot be read: {error.strerror}")
+    module.exit_json(**results_of(news))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+import yaml
+
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._grammar import GRAMMARS
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._record import METRICS
+from ansible_collections.trainops.cluster.plugins.modules import training_metrics
+
+ROOT = Path(__file__).resolve().parents[3]
+LOG = ROOT / "tests" / "data" / "logs" / "megatron_rocm_restarted.log"
+
+
+def refuse(constant: str) -> NoReturn:
+    raise AssertionError(f"{constant} is no JSON")
+
+
+def run_module(tmp_path: Path, *extra: str, **options: Any) -> dict[str, Any]:
+    """Run the module as anybody would; what it returned, read as strictly as JSON asks for."""
+    done = subprocess.run(
+        [
+            *(str(Path(sys.executable).parent / "ansible"), "localhost", "-m", "trainops.cluster.training_metrics"),
+            *("-a", json.dumps(options), "-e", f"ansible_python_interpreter={sys.executable}", *extra),
+        ],
+        cwd=ROOT,
+        env={
+            **os.environ,
+            "HOME": str(tmp_path),
+            "ANSIBLE_LOCAL_TEMP": str(tmp_path / "local"),
+            "ANSIBLE_REMOTE_TEMP": str(tmp_path / "remote"),
+            "ANSIBLE_CALLBACKS_ENABLED": "ansible.builtin.minimal",
+            "ANSIBLE_CALLBACK_RESULT_FORMAT": "json",
+            "ANSIBLE_NOCOLOR": "1",
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    result = re.search(r"^localhost \| \S+ => (\{.*\})", done.stdout, re.MULTILINE | re.DOTALL)
+    assert result, done.stdout + done.stderr
+    answer: dict[str, Any] = json.loads(result.group(1), parse_constant=refuse)
+    return answer
+
+
+def test_the_module_reads_a_log_in_check_mode_too(tmp_path: Path) -> None:
+    answer = run_module(tmp_path, path=str(LOG), tokens_per_step_per_gpu=65536)
+    assert run_module(tmp_path, "--check", path=str(LOG), tokens_per_step_per_gpu=65536) == answer
+    assert answer["changed"] is False
+    assert (answer["last_step"], answer["steps_total"]) == (3, 4)
+    assert answer["records"][:2] == [
+        {"attempt": 1, "step": 1, "metric": "step_time_ms", "value": 20000.0, "unit": "ms"},
+        {"attempt": 1, "step": 1, "metric": "tflops_per_gpu", "value": 300.0, "unit": "TFLOP/s"},
+    ]
+    assert {(record["attempt"], record["step"]) for record in answer["records"]} == {
+        (1, 1),
+        (1, 2),
+        (2, 1),
+        (2, 2),
+        (2, 3),
+    }
+    last = {record["metric"]: record["value"] for record in answer["records"] if record["step"] == 3}
+    assert set(last) == set(METRICS)
+    assert (last["loss"], last["grad_norm"]) == ("nan", "nan")
+    assert math.isnan(float(last["loss"]))
+    assert last["tokens_per_sec_per_gpu"] == pytest.approx(65536 / 10.25)
+    assert [(failure["class"], failure["rank"]) for failure in answer["failures"]] == [("out_of_memory", 9)]
+    assert answer["summary"] == {"tflops_per_gpu": "nan", "step_time_ms": "nan", "memory_fraction": "nan"}
+
+
+def test_the_module_goes_on_where_it_ended(tmp_path: Path) -> None:
+    log = tmp_path / "training.log"
+    lines = LOG.read_bytes().splitlines(keepends=True)
+    log.write_bytes(b"".join(lines[:5]) + b" iteration 3/4 | half a li")
+    first = run_module(tmp_path, path=str(log), final=False)
+    log.write_bytes(b"".join(lines))
+    second = run_module(tmp_path, path=str(log), final=False, cursor=first["cursor"])
+    assert first["last_step"] == 2
+    assert {record["attempt"] for record in second["records"]} == {2}
+    assert second["last_step"] == 3
+
+
+def test_what_the_module_cannot_read_is_said(tmp_path: Path) -> None:
+    missing = tmp_path / "missing.log"
+    assert (
+        run_module(tmp_path, path=str(missing))["msg"] == f"path is {missing}, but there is no such file on this host"
+    )
+    assert "is not a file, but must be a training log" in run_module(tmp_path, path=str(tmp_path))["msg"]
+    assert "cursor has the keys ['offset']" in run_module(tmp_path, path=str(LOG), cursor={"offset": 3})["msg"]
+
+
+def test_documentation_tells_of_every_framework_and_result() -> None:
+    options = yaml.safe_load(training_metrics.DOCUMENTATION)["options"]
+    assert options["framework"]["choices"] == sorted(GRAMMARS)
+    news = {"rows": [], "failures": [], "summary": {}, "cursor": {"step": None, "steps_total": None}}
+    returned = set(training_metrics.results_of(news)) - {"changed"}
+    assert set(yaml.safe_load(training_metrics.RETURN)) == returned
