@@ -1,0 +1,159 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The root file system that all nodes share as their lowest layer: built once, kept in the cache."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import sys
+import typing as t
+from pathlib import Path
+
+import _host
+from _run import ClusterError, run
+
+SUITE: t.Final = "bookworm"
+
+PACKAGES: t.Final = (
+    "ca-certificates",
+    "catatonit",  # podman run --init
+    "dbus",  # podman asks systemd for control groups through it
+    "docker.io",
+    "iproute2",
+    "iptables",  # both engines' bridge networks
+    "iputils-ping",
+    "kmod",
+    "netavark",
+    "openssh-server",
+    "podman",
+    "procps",
+    "python3",  # python3-minimal lacks json and zipfile, so Ansible does not run on it
+    "python3-apt",  # ansible.builtin.apt
+    "runc",
+    "systemd-sysv",
+)
+
+# What a node can `apt-get install` though it has no way out; everything else is "Unable to locate package" at once.
+OFFLINE_PACKAGES: t.Final = ("ibverbs-providers", "ibverbs-utils", "infiniband-diags", "perftest", "rdma-core")
+
+# A node has no console to log in at, no hardware events, and no business with the machine's debug file systems.
+_MASKED_UNITS: t.Final = (
+    "console-getty.service",
+    "getty.target",
+    "sys-kernel-debug.mount",
+    "sys-kernel-tracing.mount",
+    "systemd-logind.service",
+    "systemd-udev-trigger.service",
+    "systemd-udevd.service",
+)
+# docker.socket stays enabled: the daemon starts at the first `docker` command and costs nothing before.
+# The timers would look after disks and packages that are not the node's.
+_DISABLED_UNITS: t.Final = (
+    "apt-daily-upgrade.timer",
+    "apt-daily.timer",
+    "containerd.service",
+    "docker.service",
+    "dpkg-db-backup.timer",
+    "e2scrub_all.timer",
+    "e2scrub_reap.service",
+    "fstrim.timer",
+    "podman-auto-update.service",
+    "podman-auto-update.timer",
+    "podman-restart.service",
+    "podman.service",
+    "podman.socket",
+)
+
+_OFFLINE_HOOK: t.Final = Path(__file__).with_name("_offline_packages.py")
+
+
+def key() -> str:
+    """Changes with everything that the content of the root file system depends on in this clone."""
+    sources = [Path(__file__), _OFFLINE_HOOK]
+    return hashlib.sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()[:12]
+
+
+def cached(cache: Path) -> Path:
+    """Where the root file system of this clone lies, or will lie."""
+    return cache / f"rootfs-{key()}"
+
+
+def ensure(cache: Path, *, install: bool) -> Path:
+    """The root file system, built if the cache lacks it.
+
+    Raises CannotRunHereError if mmdebstrap is missing, ClusterError if the build fails (no package mirror within reach,
+    no room on the disk).
+    """
+    rootfs = cached(cache)
+    if rootfs.exists():
+        return rootfs
+    _host.require(_host.TO_BUILD, install=install)
+    print(f"building the root file system of the nodes, once for this machine: {rootfs}", flush=True)
+    unfinished = cache / f"{rootfs.name}.unfinished"
+    if unfinished.exists():
+        shutil.rmtree(unfinished)
+    _bootstrap(unfinished)
+    _strip_identity(unfinished)
+    _settle_units(unfinished)
+    _use_offline_packages(unfinished)
+    unfinished.rename(rootfs)
+    return rootfs
+
+
+def mmdebstrap(target: Path, variant: str, packages: t.Sequence[str], *options: str) -> None:
+    """Fetch ``packages`` and what they need, less manuals and translations, into ``target``, a folder or a ``.tar``."""
+    leave_out = [f"--dpkgopt=path-exclude=/usr/share/{folder}/*" for folder in ("doc", "info", "locale", "man")]
+    run(
+        [
+            "mmdebstrap",
+            "--quiet",
+            "--mode=root",
+            f"--variant={variant}",
+            "--dpkgopt=force-unsafe-io",
+            *leave_out,
+            f"--include={','.join(packages)}",
+            *options,
+            SUITE,
+            str(target),
+        ]
+    )
+
+
+def _bootstrap(target: Path) -> None:
+    hook = f'{sys.executable} {_OFFLINE_HOOK} "$1" {" ".join(OFFLINE_PACKAGES)}'
+    mmdebstrap(target, "minbase", PACKAGES, f"--customize-hook={hook}")
+
+
+def _strip_identity(rootfs: Path) -> None:
+    """What makes a node itself is made when it starts, never in the shared layer."""
+    for host_key in (rootfs / "etc/ssh").glob("ssh_host_*"):
+        host_key.unlink()
+    (rootfs / "etc/machine-id").write_text("")
+    for name in ("hostname", "resolv.conf"):
+        (rootfs / "etc" / name).unlink(missing_ok=True)
+
+
+def _settle_units(rootfs: Path) -> None:
+    for unit in _MASKED_UNITS:
+        mask = rootfs / "etc/systemd/system" / unit
+        mask.unlink(missing_ok=True)
+        mask.symlink_to("/dev/null")
+    run(["chroot", str(rootfs), "systemctl", "--quiet", "disable", *_DISABLED_UNITS])
+    run(["chroot", str(rootfs), "systemctl", "--quiet", "set-default", "multi-user.target"])
+    # Without logind every login would wait for an answer that does not come.
+    session = rootfs / "etc/pam.d/common-session"
+    lines = session.read_text().splitlines(keepends=True)
+    session.write_text("".join(line for line in lines if "pam_systemd.so" not in line))
+
+
+def _use_offline_packages(rootfs: Path) -> None:
+    for sources in (rootfs / "etc/apt/sources.list.d").iterdir():
+        sources.unlink()
+    (rootfs / "etc/apt/sources.list").write_text("deb [trusted=yes] file:/srv/packages ./\n")
+    run(["chroot", str(rootfs), "apt-get", "-qq", "update"])
+    found = run(["chroot", str(rootfs), "apt-cache", "--names-only", "search", "."]).splitlines()
+    missing = set(OFFLINE_PACKAGES) - {line.split()[0] for line in found}
+    if missing:
+        raise ClusterError(f"the nodes' own package folder lacks {', '.join(sorted(missing))}")

@@ -1,0 +1,47 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Run a program, or say in one sentence why that did not work."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import time
+import typing as t
+
+if t.TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+class ClusterError(Exception):
+    """What went wrong, in words for whoever typed the command."""
+
+
+class CannotRunHereError(ClusterError):
+    """This machine lacks something that the cluster needs; nothing was changed."""
+
+
+def run(argv: Sequence[str], *, stdin: str | None = None) -> str:
+    """Run ``argv`` with ``stdin`` as its input and return what it printed.
+
+    Raises ClusterError with the command, its exit status and the end of its standard error.
+    """
+    try:
+        done = subprocess.run(argv, input=stdin or "", capture_output=True, text=True, errors="replace", check=False)
+    except FileNotFoundError:
+        raise ClusterError(f"{argv[0]}: no such program") from None
+    if done.returncode != 0:
+        complaint = (done.stderr.strip() or done.stdout.strip() or "it said nothing")[-2000:]
+        raise ClusterError(f"`{shlex.join(argv)}` ended with {done.returncode}: {complaint}")
+    return done.stdout
+
+
+def wait_until(condition: Callable[[], bool], *, seconds: float, interval: float = 0.05) -> bool:
+    """Ask ``condition`` every ``interval`` seconds until it holds; False if it does not within ``seconds``."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(interval)
+    return True

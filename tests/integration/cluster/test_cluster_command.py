@@ -1,0 +1,87 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What cluster.py says where it cannot run: exit status 77 and a clear word, before anything is changed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import typing as t
+from pathlib import Path
+
+import _host
+import pytest
+
+CLUSTER = Path(__file__).with_name("cluster.py")
+
+
+def command(
+    tmp_path: Path, *arguments: str, wrapper: t.Sequence[str] = (), path: str | None = None
+) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache"), "PATH": path or os.environ["PATH"]}
+    argv = [*wrapper, sys.executable, str(CLUSTER), *arguments, "--state", str(tmp_path / "state")]
+    return subprocess.run(argv, capture_output=True, text=True, check=False, env=environment)
+
+
+def assert_nothing_was_made(tmp_path: Path) -> None:
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_who_is_not_root_is_told_so(tmp_path: Path) -> None:
+    wrapper = ["unshare", "--user", "--map-user=1000"] if os.geteuid() == 0 else []
+
+    done = command(tmp_path, "up", wrapper=wrapper)
+
+    assert (done.returncode, done.stdout) == (77, "")
+    assert "cannot run here: only root can make nodes" in done.stderr
+    assert_nothing_was_made(tmp_path)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give up what root may do")
+def test_a_root_that_may_not_make_namespaces_is_told_so(tmp_path: Path) -> None:
+    wrapper = ["setpriv", "--bounding-set=-sys_admin"]
+
+    done = command(tmp_path, "up", wrapper=wrapper)
+
+    assert (done.returncode, done.stdout) == (77, "")
+    assert "cannot run here: this machine does not allow own namespaces" in done.stderr
+    assert_nothing_was_made(tmp_path)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="who is not root is told that first")
+def test_a_missing_package_is_named(tmp_path: Path) -> None:
+    done = command(tmp_path, "up", path=str(tmp_path))
+
+    assert (done.returncode, done.stdout) == (77, "")
+    assert "missing Debian packages: iproute2 mount openssh-client util-linux; `apt-get install iproute2" in done.stderr
+    assert_nothing_was_made(tmp_path)
+
+
+@pytest.mark.parametrize("nodes", ["0", "201", "-1", "some"])
+def test_a_count_that_makes_no_sense_is_refused(tmp_path: Path, nodes: str) -> None:
+    done = command(tmp_path, "up", f"--nodes={nodes}")
+
+    assert done.returncode == 2
+    assert f"{nodes!r} is not a number of nodes from 1 to 200" in done.stderr
+
+
+def test_no_node_is_up_where_none_was_started(tmp_path: Path) -> None:
+    done = command(tmp_path, "status")
+
+    assert (done.returncode, done.stdout) == (1, "no node is up\n")
+
+
+def test_a_package_is_missing_if_one_of_its_programs_is() -> None:
+    programs = {"ip": "iproute2", "mount": "mount", "ssh": "openssh-client", "ssh-keygen": "openssh-client"}
+
+    assert _host.missing_packages(programs, {"ip", "ssh"}.__contains__) == [
+        "mount",
+        "openssh-client",
+    ]
+
+
+@pytest.mark.parametrize(("mask", "expected"), [("000001ffffffffff", True), ("000001fffeffffff", False)])
+def test_limits_may_be_raised_with_cap_sys_resource(mask: str, expected: bool) -> None:
+    assert _host.may_raise_limits(f"Name:\tcat\nCapBnd:\t{mask}\n") is expected
