@@ -34,7 +34,7 @@ _AUTOMATIC_INTERPRETERS = ("auto", "auto_silent", "auto_legacy", "auto_legacy_si
 class ActionModule(ActionBase):
     """Does one phase of a run on one node, in one round trip through the task's own connection."""
 
-    TRANSFERS_FILES = True
+    TRANSFERS_FILES = False
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Do the phase that the task asks for."""
@@ -61,9 +61,15 @@ class ActionModule(ActionBase):
         self._node = self._node_of(self._variables["inventory_hostname"])
         phase = self._arguments["phase"]
         if self._task.check_mode and phase != "stage":
-            return {"changed": phase in ("start", "stop"), "skipped": True, "msg": "not done in check mode"}
-        result: dict[str, t.Any] = getattr(self, f"_{phase}")()
-        return result
+            return {"changed": phase == "start", "skipped": phase != "start", "msg": "not done in check mode"}
+        phases = {
+            "stage": self._stage,
+            "start": self._start,
+            "follow": self._follow,
+            "stop": self._stop,
+            "collect": self._collect,
+        }
+        return phases[phase]()
 
     def _node_of(self, name: str) -> dict[str, t.Any]:
         for node in self._plan["nodes"]:
@@ -78,13 +84,22 @@ class ActionModule(ActionBase):
                 f"The run has {nodes} nodes, which are followed at the same time, but Ansible talks to {forks} at "
                 f"once. Say --forks {nodes}, or set forks in ansible.cfg (or ANSIBLE_FORKS)."
             )
-        answer = self._ask("stage", {})
-        self._note(status="staged")
-        return answer
+        return self._towards("staged", "stage")
 
     def _start(self) -> dict[str, t.Any]:
-        answer = self._ask("start", {})
-        self._note(status="running")
+        return self._towards("running", "start")
+
+    def _towards(self, status: str, phase: str) -> dict[str, t.Any]:
+        """Do a phase that leads to a status, and note on the board what became of it."""
+        try:
+            answer = self._ask(phase, {})
+        except AnsibleConnectionFailure as error:
+            self._note(status="unreachable", message=str(error))
+            raise
+        except AnsibleActionFail as error:
+            self._note(message=str(error))
+            raise
+        self._note(status=status)
         return answer
 
     def _follow(self) -> dict[str, t.Any]:
@@ -97,7 +112,7 @@ class ActionModule(ActionBase):
         def ask(request: dict[str, t.Any]) -> dict[str, t.Any]:
             try:
                 return self._ask("follow", request)
-            except AnsibleConnectionFailure as error:
+            except (AnsibleConnectionFailure, AnsibleActionFail) as error:
                 raise NodeLostError(str(error)) from error
 
         status = follow_node(ask, self._board, self._plan, self._node["node"], patience)

@@ -11,6 +11,7 @@ import os
 import time
 import typing as t
 
+from ansible import constants as C  # noqa: N812
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
@@ -68,23 +69,27 @@ class ActionModule(ActionBase):
             raise AnsibleActionFail(
                 f"The plan has {len(plan['faults'])} fault(s), named above. No node has been touched."
             )
-        run_dir = os.path.abspath(os.path.join(arguments["output_dir"] or "", plan["run_id"]))
-        if arguments["output_dir"] and not self._task.check_mode:
-            try:
-                Board(run_dir).write_plan(plan)
-            except FileExistsError:
-                raise AnsibleActionFail(
-                    f"{run_dir} holds a run of this name already. Choose another training_run_id, or leave it out."
-                ) from None
-            except OSError as error:
-                raise AnsibleActionFail(f"The run's folder cannot be written: {error}.") from None
         return {
             "changed": False,
             "plan": plan,
-            "run_dir": run_dir if arguments["output_dir"] else None,
+            "run_dir": self._opened(arguments["output_dir"], plan) if arguments["output_dir"] else None,
             "run_id": plan["run_id"],
             "nodes": [node["node"] for node in plan["nodes"]],
         }
+
+    def _opened(self, output_dir: str, plan: dict[str, t.Any]) -> str:
+        """Return the run's folder with the plan in it; in check mode a folder that Ansible removes at its end."""
+        parent = C.DEFAULT_LOCAL_TMP if self._task.check_mode else output_dir
+        run_dir = os.path.abspath(os.path.join(parent, plan["run_id"]))
+        try:
+            Board(run_dir).write_plan(plan)
+        except FileExistsError:
+            raise AnsibleActionFail(
+                f"{run_dir} holds a run of this name already. Choose another training_run_id, or leave it out."
+            ) from None
+        except OSError as error:
+            raise AnsibleActionFail(f"The run's folder cannot be written: {error}.") from None
+        return run_dir
 
     def _plan(self, config: str, options: dict[str, t.Any], nodes: list[Node], now: str) -> dict[str, t.Any]:
         path = next((path for path in self._candidates(config) if os.path.isfile(path)), config)

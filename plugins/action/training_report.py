@@ -43,7 +43,6 @@ class ActionModule(ActionBase):
             "run_id": summary["run_id"],
             "report": os.path.join(run_dir, PAGE),
             "reasons": [reason["message"] for reason in summary["reasons"]],
-            "first_failure": summary["first_failure"],
         }
         if verdict != "PASS":
             result |= {"failed": True, "msg": _told(summary)}

@@ -35,6 +35,7 @@ import typing as t
 
 from ansible.plugins.callback import CallbackBase
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report._text import verdict_lines
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run._progress import ProgressReader
 
 if t.TYPE_CHECKING:
@@ -93,11 +94,10 @@ class CallbackModule(CallbackBase):
         self._end_reading()
         if self._verdict is None:
             return
-        verdict = self._verdict["verdict"]
-        self._display.display(f"{verdict}  {self._verdict['run_id']}", color=_COLORS[verdict])
-        for reason in self._verdict["reasons"]:
-            self._display.display(f"  {reason}")
-        self._display.display(f"Report: {self._verdict['report']}")
+        color: str | None = _COLORS[self._verdict["verdict"]]
+        for line in verdict_lines(self._verdict["report"]):
+            self._display.display(line, color=color)
+            color = None
 
     def _end_reading(self) -> None:
         if self._reader:

@@ -20,6 +20,8 @@ _LOST = 26
 _EXIT_STATUS = 58
 _STALLED = 59
 
+_EXIT_STATUS_OF_SIGKILL = 137
+
 Failure = dict[str, t.Any]
 
 
@@ -66,17 +68,21 @@ def _candidates(status: dict[str, t.Any]) -> list[dict[str, t.Any]]:
         }
         for failure in status.get("failures", [])
     ]
-    return [*found, {**common, **_end_of(status)}] if failed else found
+    if not failed:
+        return found
+    only_echoes = bool(found) and all(candidate["echo"] for candidate in found)
+    end = _end_of(status)
+    return [*found, {**common, **end, "echo": only_echoes and end["class"] == "exit_status"}]
 
 
 def _end_of(status: dict[str, t.Any]) -> dict[str, t.Any]:
+    """Return what the end of a node says of itself. A node whose log tells of echoes only is one with them."""
     evidence = status.get("last_lines", [])
-    if status["status"] == "killed":
+    if status["status"] == "killed" or status.get("exit_status") == _EXIT_STATUS_OF_SIGKILL:
         return {
             "class": "killed",
             "blame": _KILLED,
-            "echo": False,
-            "message": "The training disappeared without an exit status: something killed it.",
+            "message": "The training was killed (SIGKILL).",
             "evidence": evidence,
             "remedy": "Look for the out-of-memory killer (dmesg), another user or a scheduler on that node.",
         }
@@ -84,7 +90,6 @@ def _end_of(status: dict[str, t.Any]) -> dict[str, t.Any]:
         return {
             "class": "unreachable",
             "blame": _LOST,
-            "echo": False,
             "message": f"The node did not answer any more: {status.get('message', '')}",
             "evidence": evidence,
             "remedy": "Look whether the node is up and its management network works.",
@@ -93,7 +98,6 @@ def _end_of(status: dict[str, t.Any]) -> dict[str, t.Any]:
         return {
             "class": "stalled",
             "blame": _STALLED,
-            "echo": False,
             "message": f"The training hung: {status.get('message', '')}.",
             "evidence": evidence,
             "remedy": "Look at the last lines of every node: the one that is a step behind holds the others up.",
@@ -101,7 +105,6 @@ def _end_of(status: dict[str, t.Any]) -> dict[str, t.Any]:
     return {
         "class": "exit_status",
         "blame": _EXIT_STATUS,
-        "echo": False,
         "message": f"The training ended with exit status {status.get('exit_status')}.",
         "evidence": evidence,
         "remedy": "Read the last lines of its log.",

@@ -1,0 +1,41 @@
+# What a newcomer types: make demo, make test. PYTHON chooses the interpreter, VENV where the packages go.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+SHELL := /bin/bash
+
+.PHONY: demo test lint docs help clean
+.DEFAULT_GOAL := help
+
+help: ## this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+demo: $(VENV)/run ## train a tiny model on two nodes of this machine, and write a report
+	$(BIN)/ansible-playbook playbooks/megatron_multinode.yml -i inventories/local/hosts
+
+test: $(VENV)/dev lint ## everything that the project promises about itself
+	$(BIN)/pytest
+
+lint: $(VENV)/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy collections/ansible_collections/trainops/cluster/plugins
+	$(BIN)/yamllint --strict .
+	PATH=$(abspath $(BIN)):$$PATH $(BIN)/ansible-lint --offline --strict
+
+docs: $(VENV)/dev ## write what is generated: schemas and reference pages
+	$(BIN)/python tools/write_docs.py
+
+$(VENV)/run: requirements.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or newer is needed, and $$($(PYTHON) --version) was found. Say for instance: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements.txt
+	@touch $@
+
+$(VENV)/dev: $(VENV)/run requirements-dev.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements-dev.txt
+	@touch $@
+
+clean: ## remove what was installed and the runs
+	rm -rf $(VENV) runs

@@ -1,0 +1,131 @@
+#!/usr/bin/python
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Documentation of the action plugin of this name; it runs on the controller only."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: training_plan
+short_description: Makes the plan of a training run, or tells all that is wrong with its config
+version_added: 1.0.0
+author:
+  - The trainops.cluster maintainers (@trainops)
+description:
+  - Reads a training config and resolves it to what every node will run, to the last byte.
+  - Runs on the controller and touches no node. Use it with C(run_once).
+  - With any fault it fails, after it has shown all of them.
+attributes:
+  check_mode:
+    support: full
+    description: Can run in check mode and return the same plan; the run's folder is not made then.
+  diff_mode:
+    support: none
+    description: Returns details on what has changed when in diff mode.
+options:
+  config:
+    description: Training config, relative to the current folder or to the playbook.
+    type: str
+    default: ""
+  framework:
+    description: Framework of the training config.
+    type: raw
+    choices: [megatron]
+  mode:
+    description:
+      - V(multi_node) for one job over all nodes, V(single_node) for an independent job on each.
+      - V(auto) takes what the training config offers.
+    type: raw
+    choices: [auto, multi_node, single_node]
+  model:
+    description: Model of the config's C(model_params). It may be left out where there is just one.
+    type: raw
+  gpu:
+    description: GPU of the config's C(model_params). It may be left out where there is just one.
+    type: raw
+  gpus_per_node:
+    description: GPUs of each node.
+    type: raw
+  hosts:
+    description: Hosts of the run in inventory order.
+    type: list
+    elements: str
+    required: true
+  exclude:
+    description: Hosts that are left out.
+    type: raw
+  rank_order:
+    description: All hosts of the run in rank order, where the inventory's order is not wanted.
+    type: raw
+  master_port:
+    description: Port on rank 0 at which the nodes meet.
+    type: raw
+  megatron_root:
+    description: Megatron-LM checkout, in place of the config's C(megatron_root).
+    type: raw
+  unknown_keys:
+    description: Whether an unknown key of the training config stops the run.
+    type: raw
+    choices: [fault, warn]
+  record_only:
+    description: Judge no thresholds, so that they need not be given.
+    type: raw
+  run_id:
+    description: Name of the run. Without it, time, model and GPU make one.
+    type: raw
+  container_engine:
+    description: What holds the training on a node.
+    type: raw
+    choices: [auto, docker, podman, none]
+  output_dir:
+    description: Folder in which a folder for the run is made, with the plan in it. Without it nothing is written.
+    type: path
+  plan_file:
+    description: File to write the plan to as JSON, with its faults if there are any.
+    type: path
+"""
+
+EXAMPLES = r"""
+- name: Plan a run on four nodes
+  trainops.cluster.training_plan:
+    config: examples/megatron/mi3xx_megatron_llama_distributed.json
+    model: llama3_1_8b
+    gpu: mi300x
+    hosts: "{{ ansible_play_hosts_all }}"
+    plan_file: plan.json
+  run_once: true
+  register: planned
+"""
+
+RETURN = r"""
+plan:
+  description:
+    - The plan, with C(schema_version), C(framework), C(mode), C(model), C(gpu), C(run_id), C(parameters), C(expected)
+      (thresholds with C(metric), C(kind) and C(value)), C(warnings), and C(nodes) in rank order.
+    - Each node has C(node), C(node_rank), C(image), C(env), C(argv), C(mounts), C(devices), C(container_options),
+      C(working_dir), C(run_folder) and C(log_file).
+  returned: success
+  type: dict
+  sample:
+    schema_version: 1
+    framework: megatron
+    mode: multi_node
+    faults: []
+nodes:
+  description: Names of the nodes in rank order.
+  returned: success
+  type: list
+  elements: str
+  sample: [node0, node1]
+run_id:
+  description: Name of the run.
+  returned: success
+  type: str
+  sample: 20260314-092653-llama3_1_8b-mi300x
+run_dir:
+  description: The run's folder on the controller, or null without O(output_dir).
+  returned: success
+  type: str
+  sample: /home/ops/runs/20260314-092653-llama3_1_8b-mi300x
+"""

@@ -1,0 +1,64 @@
+#!/usr/bin/python
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Documentation of the action plugin of this name; it runs on the controller only."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: training_report
+short_description: Judges a training run and writes its report
+version_added: 1.0.0
+author:
+  - The trainops.cluster maintainers (@trainops)
+description:
+  - Judges what M(trainops.cluster.training_phase) left in the run's folder, and writes C(records.csv), C(summary.json),
+    C(summary.csv) and C(report.html) there.
+  - Fails unless the verdict is PASS, after the report has been written.
+  - Runs on the controller. Use it with C(run_once).
+attributes:
+  check_mode:
+    support: none
+    description: Can run in check mode and return what would change.
+  diff_mode:
+    support: none
+    description: Returns details on what has changed when in diff mode.
+options:
+  run_dir:
+    description: The run's folder on the controller.
+    type: path
+    required: true
+  warmup_steps:
+    description: How many first steps of each node do not count.
+    type: int
+    default: 2
+seealso:
+  - module: trainops.cluster.training_phase
+"""
+
+EXAMPLES = r"""
+- name: Judge the run and write its report
+  trainops.cluster.training_report:
+    run_dir: "{{ planned.run_dir }}"
+  run_once: true
+"""
+
+RETURN = r"""
+verdict:
+  description: One of V(PASS), V(FAIL), V(INCONCLUSIVE) and V(ERROR).
+  returned: when the report has been written
+  type: str
+  sample: PASS
+reasons:
+  description: What the verdict rests on, as sentences.
+  returned: when the report has been written
+  type: list
+  elements: str
+  sample: [All 2 nodes took part and ended with exit status 0.]
+report:
+  description: The page to open.
+  returned: when the report has been written
+  type: str
+  sample: /home/ops/runs/20260314-092653-llama3_1_8b-mi300x/report.html
+"""

@@ -1,0 +1,36 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A verdict for people: what a terminal shows at the end of a run."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+import typing as t
+from pathlib import Path
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report._write import SUMMARY
+
+_WIDTH = 118
+_EVIDENCE_LINES = 5
+
+
+def verdict_lines(page: str) -> list[str]:
+    """Return the verdict of the report whose page is given, its reasons, the first failure, and the page."""
+    summary = json.loads((Path(page).parent / SUMMARY).read_text(encoding="utf-8"))
+    lines = [f"{summary['verdict']}  {summary['run_id']}"]
+    lines += [f"  {reason['message']}" for reason in summary["reasons"]]
+    if summary["first_failure"]:
+        lines += _failure(summary["first_failure"])
+    return [*lines, f"Report: {page}"]
+
+
+def _failure(failure: dict[str, t.Any]) -> list[str]:
+    rank = "" if failure["node_rank"] is None else f" (node rank {failure['node_rank']})"
+    lines = [f"First failure: {failure['node']}{rank}, {failure['class']}", f"  {failure['message']}"]
+    if failure["evidence"]:
+        lines += ["  The last lines of its log:"]
+        lines += [f"  | {textwrap.shorten(line, _WIDTH)}" for line in failure["evidence"][-_EVIDENCE_LINES:]]
+    lines += [f"  What to do: {failure['remedy']}"]
+    return lines + [f"  Followed by: {echo['node']}, {echo['class']}" for echo in failure["echoes"]]

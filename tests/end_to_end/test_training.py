@@ -1,0 +1,222 @@
+"""The main job from config to verdict, on two nodes of this machine."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+
+import pytest
+from conftest import LOCAL, ROOT, Bench, wait_until
+
+TWO = {"node0": {}, "node1": {}}
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    bench = Bench(tmp_path_factory.mktemp("demo"))
+    return bench.play("megatron_multinode.yml", LOCAL / "hosts", LOCAL / "tiny_llama.json")
+
+
+def test_the_demo_passes_and_names_its_report(demo):
+    assert demo.status == 0, demo.output
+    assert demo.output.rstrip().endswith(f"Report: {demo.run_dir}/report.html")
+    assert f"PASS  {demo.run_dir.name}" in demo.output
+
+
+def test_the_demo_tells_its_progress_live(demo):
+    following = demo.output.split("Follow the training]")[1].split("TASK [")[0]
+    lines = [line for line in following.splitlines() if line.startswith(demo.run_dir.name)]
+    assert lines, following
+    assert any("/30" in line and "ms/step" in line and "tokens/s/GPU" in line and "loss" in line for line in lines)
+    assert any(line.endswith("left") for line in lines)
+
+
+def test_the_demo_writes_records_of_both_nodes_and_every_step(demo):
+    with open(demo.run_dir / "records.csv", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert list(rows[0]) == ["run_id", "attempt", "node", "node_rank", "step", "metric", "value", "unit"]
+    losses = {(row["node"], int(row["step"])): float(row["value"]) for row in rows if row["metric"] == "loss"}
+    assert set(losses) == {(node, step) for node in ("node0", "node1") for step in range(1, 31)}
+    assert losses["node0", 30] < losses["node0", 1] - 1
+    assert {row["metric"] for row in rows} >= {"step_time_ms", "tflops_per_gpu", "tokens_per_sec_per_gpu", "loss"}
+
+
+def test_the_demo_writes_a_summary_that_says_what_the_verdict_rests_on(demo):
+    summary = demo.summary
+    assert summary["verdict"] == "PASS"
+    assert summary["run_id"] == demo.run_dir.name
+    tokens = summary["metrics"]["tokens_per_sec_per_gpu"]
+    assert tokens["met"] is True
+    assert tokens["direction"] == "min"
+    assert (tokens["samples"], tokens["first_step"], tokens["last_step"]) == (56, 3, 30)
+    assert {node["exit_code"] for node in summary["nodes"]} == {0}
+
+
+def test_the_demo_leaves_plan_table_page_and_logs(demo):
+    plan = json.loads((demo.run_dir / "plan.json").read_text())
+    assert [node["node"] for node in plan["nodes"]] == ["node0", "node1"]
+    assert (demo.run_dir / "summary.csv").read_text().startswith("run_id,")
+    assert demo.run_dir.name in (demo.run_dir / "report.html").read_text()
+    for node in ("node0", "node1"):
+        assert "iteration       30/      30" in (demo.run_dir / "nodes" / node / "train.log").read_text()
+
+
+def test_a_rank_that_is_killed_stops_the_others_and_is_named(bench):
+    config = bench.config(training_iterations="100000")
+    run = bench.start("megatron_multinode.yml", bench.inventory(**TWO), config)
+    status = wait_until(lambda: next(iter(bench.runs.glob("*/nodes/node1/status.json")), None))
+    wait_until(lambda: json.loads(status.read_text()).get("last_step", 0) > 3)
+    for pid in bench.trainings():
+        with open(f"/proc/{pid}/environ", "rb") as stream:
+            if b"TRAINOPS_NODE=node1" in stream.read():
+                os.kill(pid, signal.SIGKILL)
+    output, _ = run.communicate(timeout=60)
+    assert run.returncode != 0
+    assert "FAIL: first failure on node1 (node rank 1), killed" in output, output
+    assert bench.trainings() == []
+    summary = json.loads(next(bench.runs.glob("*/summary.json")).read_text())
+    assert summary["verdict"] == "FAIL"
+    assert summary["first_failure"]["node"] == "node1"
+    assert [echo["node"] for echo in summary["first_failure"]["echoes"]] == ["node0"]
+
+
+def test_a_rank_that_hangs_is_stopped_when_another_fails_even_if_it_ignores_sigterm(bench):
+    root = bench.folder / "megatron"
+    script = root / "examples/llama/train_llama3.sh"
+    script.parent.mkdir(parents=True)
+    script.write_text(
+        'export "$@"\n[ "$NODE_RANK" = 1 ] && { echo "RuntimeError: HIP out of memory. Tried to allocate"; exit 1; }\n'
+        "trap '' TERM\nwhile :; do sleep 0.1; done\n"
+    )
+    done = bench.play(
+        "megatron_multinode.yml", bench.inventory(**TWO), bench.config(), training_megatron_root=str(root)
+    )
+    assert done.status != 0
+    assert "first failure on node1 (node rank 1), out_of_memory" in done.output
+    assert bench.trainings() == []
+
+
+def test_a_script_that_hides_a_crash_behind_exit_status_0_does_not_pass(bench):
+    root = bench.folder / "megatron"
+    script = root / "examples/llama/train_llama3.sh"
+    script.parent.mkdir(parents=True)
+    script.write_text(
+        'for i in 1 2 3 4 5 6; do echo " iteration $i/ 8 | elapsed time per iteration (ms): 10.0 | lm loss: 4.0E+00 |'
+        ' number of nan iterations: 0 |"; done; echo "throughput per GPU: nan"; exit 0\n'
+    )
+    done = bench.play(
+        "megatron_multinode.yml", bench.inventory(**TWO), bench.config(), training_megatron_root=str(root)
+    )
+    assert done.status != 0
+    assert done.summary["verdict"] == "FAIL"
+    assert "last_step_missing" in {reason["code"] for reason in done.summary["reasons"]}
+
+
+def test_a_threshold_that_is_missed_fails_the_play_after_the_report_is_written(bench):
+    config = bench.config(elapsed_time_per_iteration="0.001")
+    done = bench.play("megatron_multinode.yml", bench.inventory(**TWO), config)
+    assert done.status != 0
+    assert done.summary["verdict"] == "FAIL"
+    assert done.summary["metrics"]["step_time_ms"]["met"] is False
+    assert (done.run_dir / "report.html").exists()
+    assert "it had to be ≤ 0.001 ms" in done.output
+
+
+def test_single_node_mode_runs_independent_jobs_and_one_failure_stops_no_other(bench):
+    root = bench.folder / "megatron"
+    script = root / "examples/llama/train_llama3.sh"
+    script.parent.mkdir(parents=True)
+    script.write_text(
+        'case "$TRAINOPS_NODE" in node1) echo "RuntimeError: it broke"; exit 3 ;; esac\n'
+        f'cd {ROOT}/trainer && exec bash examples/llama/train_llama3.sh "$@"\n'
+    )
+    config = bench.config("single_node", master_address="localhost", training_iterations="60")
+    done = bench.play("megatron_single_node.yml", bench.inventory(**TWO), config, training_megatron_root=str(root))
+    nodes = {node["node"]: node for node in done.summary["nodes"]}
+    assert done.status != 0
+    assert (nodes["node0"]["exit_code"], nodes["node0"]["last_step"]) == (0, 60)
+    assert nodes["node1"]["exit_code"] == 3
+    assert done.summary["first_failure"]["node"] == "node1"
+
+
+def test_single_node_mode_passes_when_every_node_does(bench):
+    config = bench.config("single_node", master_address="localhost")
+    done = bench.play("megatron_single_node.yml", bench.inventory(**TWO), config)
+    assert done.status == 0, done.output
+    assert {node["last_step"] for node in done.summary["nodes"]} == {8}
+
+
+def test_a_host_that_is_unreachable_before_launch_stops_the_run(bench):
+    gone = {"ansible_connection": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 9, "training_address": "10.9.9.9"}
+    inventory = bench.inventory(node0={"training_address": "10.9.9.8"}, node1=gone)
+    done = bench.play("megatron_multinode.yml", inventory, bench.config(master_address="auto"))
+    assert done.status != 0
+    assert not list(bench.nodes.glob("*/*/train.log"))
+    assert done.summary["verdict"] == "ERROR"
+    assert {node["node"]: node["state"] for node in done.summary["nodes"]}["node1"] == "unreachable"
+
+
+def test_what_is_missing_on_a_node_stops_the_run_before_any_rank_starts(bench):
+    inventory = bench.inventory(node0={}, node1={"training_megatron_root": "/nowhere"})
+    done = bench.play("megatron_multinode.yml", inventory, bench.config(), training_megatron_root="/nowhere")
+    assert done.status != 0
+    assert "the folder /nowhere is not there" in done.output
+    assert not list(bench.nodes.glob("*/*/train.log"))
+
+
+def test_a_run_id_that_is_taken_is_refused(bench):
+    inventory, config = bench.inventory(**TWO), bench.config()
+    first = bench.play("megatron_multinode.yml", inventory, config, training_run_id="mine")
+    again = bench.play("megatron_multinode.yml", inventory, config, training_run_id="mine")
+    assert first.status == 0, first.output
+    assert again.status != 0
+    assert "holds a run of this name already" in again.output
+
+
+def test_too_few_forks_are_told_instead_of_following_only_some_nodes(bench):
+    done = bench.play("megatron_multinode.yml", bench.inventory(**TWO), bench.config(), "--forks", "1")
+    assert done.status != 0
+    assert "Say --forks 2" in done.output
+    assert bench.trainings() == []
+
+
+def test_check_mode_plans_and_looks_but_starts_nothing(bench):
+    done = bench.play("megatron_multinode.yml", bench.inventory(**TWO), bench.config(), "--check")
+    assert done.status == 0, done.output
+    assert not bench.runs.exists()
+    assert not bench.nodes.exists()
+
+
+def test_a_hung_training_is_found_by_its_silent_log(bench):
+    root = bench.folder / "megatron"
+    script = root / "examples/llama/train_llama3.sh"
+    script.parent.mkdir(parents=True)
+    script.write_text("echo begun\nwhile :; do sleep 0.1; done\n")
+    done = bench.play(
+        "megatron_multinode.yml",
+        bench.inventory(**TWO),
+        bench.config(),
+        training_megatron_root=str(root),
+        training_stall_timeout=2,
+    )
+    assert done.status != 0
+    assert "node_stalled" in {reason["code"] for reason in done.summary["reasons"]}
+    assert bench.trainings() == []
+
+
+def test_a_run_works_through_a_become_method_that_takes_no_standard_input(bench):
+    if os.geteuid() != 0:
+        pytest.skip("only root becomes another user here without a password")
+    inventory = bench.inventory(node0={}, node1={})
+    done = bench.play("megatron_multinode.yml", inventory, bench.config(), "--become", "--become-method", "su")
+    assert done.status == 0, done.output
+
+
+def test_make_demo_in_a_terminal_ends_with_the_report():
+    recipe = subprocess.run(
+        ["make", "--dry-run", "demo"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    assert recipe[-1].endswith("ansible-playbook playbooks/megatron_multinode.yml -i inventories/local/hosts")
