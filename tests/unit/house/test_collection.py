@@ -62,8 +62,11 @@ def test_every_module_is_in_the_action_group():
 
 def test_options_of_action_plugins_are_the_documented_ones(tmp_path):
     """An action plugin checks its options itself, so that documentation and plugin can differ unnoticed."""
-    for module in ("training_phase", "training_plan", "training_report"):
-        play = [{"hosts": "localhost", "gather_facts": False, "tasks": [{f"trainops.cluster.{module}": {"no_such": 1}}]}]
+    for module in sorted(path.stem for path in (ROOT / "plugins/action").glob("*.py")):
+        required = {"training_phase": {"phase": "stop", "run_dir": "/"}, "training_report": {"run_dir": "/"}}
+        arguments = {"no_such_option": 1, **required.get(module, {"hosts": []})}
+        tasks = [{f"trainops.cluster.{module}": arguments}]
+        play = [{"hosts": "localhost", "gather_facts": False, "tasks": tasks}]
         playbook = tmp_path / f"{module}.yml"
         playbook.write_text(yaml.safe_dump(play))
         refused = run("ansible-playbook", str(playbook), ANSIBLE_CALLBACK_RESULT_FORMAT="json")
@@ -75,9 +78,8 @@ def test_options_of_action_plugins_are_the_documented_ones(tmp_path):
 
 
 def test_what_runs_on_nodes_imports_on_python_38():
-    python = shutil.which("python3.8") or next(
-        (str(path) for path in Path.home().glob(".pyenv/versions/3.8.*/bin/python3.8")), None
-    )
+    built_ones = (str(path) for path in Path.home().glob(".pyenv/versions/3.8.*/bin/python3.8"))
+    python = next(built_ones, None) or shutil.which("python3.8")
     if python is None:
         pytest.skip("there is no Python 3.8 on this machine")
     for path in sorted((ROOT / "plugins/module_utils").rglob("*.py")):
