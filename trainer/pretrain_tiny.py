@@ -1,0 +1,16 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Trains the tiny byte-level language model of the package tiny_lm beside this file.
+
+Use it through examples/llama/train_llama3.sh, which sets every variable that is read. ``--check`` only says what is
+wrong with the settings (exit status 2) or nothing (0).
+"""
+
+from __future__ import annotations
+
+import runpy
+
+if __name__ == "__main__":
+    # By name, so that this folder may be called anything: an import of the package would have to name it.
+    runpy.run_module("tiny_lm.pretrain", run_name="__main__")

@@ -1,0 +1,174 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A data-parallel training of the tiny model, one process on each node.
+
+Every node prints its own line for every iteration, unlike Megatron, where only the last rank does: so each node's own
+memory and pace are seen, the pace with the wait for the slowest node in the all-reduce. Loss and gradient norm are
+those of the global batch and the same on all nodes.
+
+Exit status: 0 trained to the end; 1 failed, with one line on stderr that says why; 2 settings refused, before anything
+was started; 143 stopped by SIGTERM.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import platform
+import signal
+import socket
+import sys
+import time
+import typing as t
+from operator import add, mul
+
+from .adam import Adam
+from .corpus import file_corpus, sample_indices, synthetic_corpus
+from .log import Iteration, iteration_line, marker, memory_share
+from .model import FLOPS_PER_TOKEN, PARAMETERS, initial_parameters, loss_and_gradient
+from .rendezvous import form_world
+from .settings import read_settings
+from .world import parameter_checksum
+
+if t.TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .corpus import Corpus
+    from .settings import Settings
+    from .world import World
+
+_PROGRAM = "pretrain_tiny.py"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Train as the environment says; give the exit status."""
+    parser = argparse.ArgumentParser(_PROGRAM, description="Trains as its environment variables say.")
+    parser.add_argument("--check", action="store_true", help="only check the variables")
+    check = parser.parse_args(arguments).check
+    try:
+        settings = read_settings(os.environ)
+    except ValueError as error:
+        faults = "\n  ".join(str(error).splitlines())
+        print(f"{_PROGRAM}: the settings are refused, nothing was started:\n  {faults}", file=sys.stderr)
+        return 2
+    if check:
+        return 0
+    try:
+        signal.signal(signal.SIGTERM, stop_on_sigterm)
+        _run(settings)
+    except (OSError, RuntimeError) as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
+        return 1
+    except Stopped:
+        print("exiting program after receiving SIGTERM.", file=sys.stderr, flush=True)
+        return 128 + signal.SIGTERM
+    return 0
+
+
+def nonfinite_loss(rank: int, host: str, iteration: int, local_loss: float, loss: float) -> str:
+    """Say that an iteration's loss is NaN or infinite, and on whose samples.
+
+    The wording for a node's own samples is that of Megatron >= 0.11 (its rerun state machine).
+    """
+    if math.isfinite(local_loss):
+        return f"Rank {rank}, node {host}, iteration {iteration}: the mean loss of all nodes is {loss}, not of this one"
+    name = "NaN" if math.isnan(local_loss) else "Inf"
+    return (
+        f"Rank {rank}, node {host}, device 0, iteration {iteration}: Unexpected result {local_loss} "
+        f"(message='found {name} in local forward loss calculation')"
+    )
+
+
+class Stopped(BaseException):
+    """SIGTERM came; like KeyboardInterrupt it passes every handler of errors."""
+
+
+def stop_on_sigterm(_signal: int, _frame: object) -> t.NoReturn:
+    """Raise Stopped once; a handler for ``signal.signal``."""
+    # A launcher may signal the process group and the script, which passes it on: the second finds this one stopping.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise Stopped
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)
+
+
+def _run(settings: Settings) -> None:
+    _say(
+        f"tiny byte-level language model of {PARAMETERS} parameters on the CPU; node rank {settings.node_rank} of "
+        f"{settings.nnodes} on {socket.gethostname()}, process {os.getpid()}, Python {platform.python_version()}"
+    )
+    if settings.tokenizer_model not in ("", "bytes"):
+        _say(f"TOKENIZER_MODEL={settings.tokenizer_model} is not used: bytes are the tokens")
+    if settings.nnodes > 1:
+        _say(f"rendezvous of {settings.nnodes} nodes at {settings.master_addr}:{settings.master_port}")
+    world, joined = form_world(settings)
+    _say(joined)
+    _say(marker("after megatron is initialized"))
+    try:
+        parameters = _train(settings, world)
+        if not world.agree(parameters):
+            raise RuntimeError(
+                f"rank {world.rank}: the parameters are not the same on all nodes after training; "
+                f"their checksum here is {parameter_checksum(parameters)[:16]}"
+            )
+    finally:
+        world.close()
+    _say(f"parameter checksum, the same on all nodes: {parameter_checksum(parameters)[:16]}")
+    _say(marker("after training is done"))
+
+
+def _train(settings: Settings, world: World) -> list[float]:
+    """Train and give the final parameters; RuntimeError when the loss is no number any more."""
+    if settings.data_path:
+        corpus = file_corpus(settings.data_path, settings.seed, settings.seq_length)
+    else:
+        corpus = synthetic_corpus(settings.seed, settings.seq_length)
+    parameters = initial_parameters(settings.seed)
+    adam = Adam(PARAMETERS)
+    tokens_per_node = settings.global_batch_size // settings.nnodes * settings.seq_length
+    _say(marker("before the start of training step"))
+    for iteration in range(1, settings.train_iters + 1):
+        start = time.perf_counter()
+        local_loss, local_gradient = _local_mean(settings, world, corpus, parameters, iteration)
+        loss, *gradient = (value / world.size for value in world.all_reduce([local_loss, *local_gradient]))
+        if math.isfinite(loss):
+            parameters = adam.step(parameters, gradient, settings.learning_rate)
+        measured = Iteration(
+            iteration=iteration,
+            train_iters=settings.train_iters,
+            consumed_samples=iteration * settings.global_batch_size,
+            seconds=time.perf_counter() - start,
+            memory_share=memory_share(),
+            flops=FLOPS_PER_TOKEN * tokens_per_node,
+            learning_rate=settings.learning_rate,
+            global_batch_size=settings.global_batch_size,
+            loss=loss,
+            grad_norm=math.sqrt(sum(map(mul, gradient, gradient))),
+        )
+        _say(iteration_line(measured))
+        if not math.isfinite(loss):
+            raise RuntimeError(nonfinite_loss(world.rank, socket.gethostname(), iteration, local_loss, loss))
+    return parameters
+
+
+def _local_mean(
+    settings: Settings, world: World, corpus: Corpus, parameters: list[float], iteration: int
+) -> tuple[float, list[float]]:
+    """Mean loss of a token and its gradient over this node's share of the global batch, one micro batch at a time."""
+    loss = 0.0
+    gradient = [0.0] * PARAMETERS
+    for indices in sample_indices(iteration, world.rank, world.size, settings.micro_batch_size, settings.micro_batches):
+        micro_loss, micro_gradient = loss_and_gradient(parameters, [corpus(index) for index in indices])
+        loss += micro_loss
+        gradient = list(map(add, gradient, micro_gradient))
+        world.raise_if_peer_closed()
+    tokens = settings.micro_batches * settings.micro_batch_size * settings.seq_length
+    return loss / tokens, [value / tokens for value in gradient]
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
