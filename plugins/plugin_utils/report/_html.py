@@ -1,0 +1,168 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The report of a run as one HTML page that opens anywhere, without a network."""
+
+from __future__ import annotations
+
+import json
+import math
+import shlex
+import typing as t
+from pathlib import Path
+
+import jinja2
+from bokeh.embed import components
+from bokeh.resources import Resources
+from markupsafe import Markup
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report._plots import Bound, draw
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report._readable import (
+    LABELS,
+    duration,
+    exact,
+    instant,
+    number,
+    plural,
+    shown,
+    titled,
+    unit_of,
+)
+
+if t.TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pandas as pd
+
+SYMBOLS = {"PASS": "✓", "FAIL": "✗", "INCONCLUSIVE": "?", "ERROR": "!"}
+SIGNS = {"min": "≥", "max": "≤"}
+PLOTTED = ("step_time_ms", "tokens_per_sec_per_gpu", "loss")
+STEP_COLUMNS = ("node", "node_rank", "attempt", "step", "counted")
+
+
+def render(summary: dict[str, t.Any], plan: dict[str, t.Any], steps: pd.DataFrame) -> str:
+    """Return the report of a run as a self-contained HTML page.
+
+    ``summary`` is the judged run, ``plan`` what was launched, both as written to their JSON files; keys other than
+    the summary's ``verdict`` may be missing. ``steps`` has one row per node, attempt and step with the columns node,
+    node_rank, attempt, step, counted and one per canonical metric; it may be empty. Raises ValueError where the
+    verdict is none of the four, or where steps that have rows lack one of those columns.
+    """
+    if summary.get("verdict") not in SYMBOLS:
+        raise ValueError(f"summary: verdict is {summary.get('verdict')!r}, it must be one of {', '.join(SYMBOLS)}")
+    missing = [column for column in STEP_COLUMNS if column not in steps]
+    if missing and len(steps):
+        raise ValueError(f"steps: {len(steps)} rows without the column(s) {', '.join(missing)}")
+    thresholds = threshold_rows(summary.get("metrics") or {})
+    bounds = {row["metric"]: Bound(row["threshold"], row["bound"]) for row in thresholds}
+    plots, traces = draw(steps, {metric: unit_of(metric) for metric in PLOTTED}, bounds) if len(steps) else ([], [])
+    script, places = components({plot.metric: plot.figure for plot in plots}) if plots else ("", {})
+    nodes = plan.get("nodes") or []
+    return _template().render(
+        summary=summary,
+        plan=plan,
+        symbol=SYMBOLS[summary["verdict"]],
+        run_id=summary.get("run_id") or plan.get("run_id"),
+        duration=duration(summary.get("started_at"), summary.get("ended_at")),
+        thresholds=thresholds,
+        facts=facts(plan),
+        command=shlex.join(str(argument) for argument in nodes[0].get("argv") or []) if nodes else "",
+        environment=nodes[0].get("env") or {} if nodes else {},
+        differences=differences(nodes),
+        node_metrics=[
+            metric
+            for metric in LABELS
+            if any(metric in (node.get("metrics") or {}) for node in summary.get("nodes") or [])
+        ],
+        steps_recorded=len(steps),
+        plots=plots,
+        traces=traces,
+        not_plotted=[LABELS[metric] for metric in PLOTTED if metric not in places],
+        places={metric: Markup(place) for metric, place in places.items()},
+        scripts=Markup(_bokeh_js() + script) if plots else "",
+    )
+
+
+def threshold_rows(metrics: Mapping[str, Mapping[str, t.Any]]) -> list[dict[str, t.Any]]:
+    """Return a row per threshold: the metric's summary, the ``bound`` in words and the ``margin`` to it in percent.
+
+    A positive margin is on the good side; None is one that cannot be told.
+    """
+    rows = []
+    for metric, entry in metrics.items():
+        threshold = entry.get("threshold")
+        if threshold is None:
+            continue
+        value, direction = entry.get("value"), entry.get("direction")
+        margin = None
+        if value is not None and math.isfinite(value) and threshold:
+            margin = (value - threshold) / abs(threshold) * (-100 if direction == "max" else 100)
+        bound = f"{SIGNS.get(direction or '', '')} {exact(threshold)}".strip()
+        rows.append(dict(entry, metric=metric, bound=bound, margin=margin))
+    return rows
+
+
+def facts(plan: Mapping[str, t.Any]) -> list[tuple[str, str]]:
+    """Return what was run in short, as pairs of label and value."""
+    nodes = plan.get("nodes") or [{}]
+    pairs = {key: plan.get(key) for key in ("framework", "model", "gpu", "mode")}
+    pairs |= {"image": nodes[0].get("image"), "container_engine": plan.get("container_engine")}
+    pairs |= plan.get("parameters") or {}
+    pairs |= {"config_file": plan.get("config_file")}
+    return [
+        (_label(key), exact(value) if type(value) in (int, float) else _as_given(shown(value)))
+        for key, value in pairs.items()
+        if value is not None and value != ""
+    ]
+
+
+def differences(nodes: list[dict[str, t.Any]]) -> list[tuple[str, list[tuple[str, str | None]]]]:
+    """Return what each further node is given otherwise than the first: pairs of name and value (None: not set)."""
+    if not nodes:
+        return []
+    first = _given(nodes[0])
+    rows = []
+    for node in nodes[1:]:
+        given = _given(node)
+        rows.append(
+            (node["node"], [(key, given.get(key)) for key in first | given if first.get(key) != given.get(key)])
+        )
+    return [(node, changes) for node, changes in rows if changes]
+
+
+def _given(node: Mapping[str, t.Any]) -> dict[str, str]:
+    """Return all that a node of the plan is given, as one flat mapping."""
+    given = {
+        key: node[key] for key in ("image", "devices", "container_options", "working_dir", "log_file") if key in node
+    }
+    given |= {f"mount {mount['target']}": mount["source"] for mount in node.get("mounts") or []}
+    given |= {f"argument {place}": argument for place, argument in enumerate(node.get("argv") or [])}
+    given |= node.get("env") or {}
+    return {key: _as_given(value) for key, value in given.items()}
+
+
+def _as_given(value: t.Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _label(key: str) -> str:
+    special = {"gpu": "GPU", "gpus_per_node": "GPUs per node", "nnodes": "Nodes", "fsdp": "FSDP"}
+    return special.get(key, key.replace("_", " ").capitalize())
+
+
+def _bokeh_js() -> str:
+    # Only the core: no widgets, tables, WebGL or MathJax, which would triple the page.
+    return str(Resources(mode="inline", components=["bokeh"]).render_js())
+
+
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        finalize=shown,
+        undefined=jinja2.ChainableUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"number": number, "titled": titled, "instant": instant, "plural": plural}
+    return environment.get_template("report.html.j2")
