@@ -20,6 +20,25 @@ if t.TYPE_CHECKING:
 
 RECORDS, SUMMARY, SUMMARY_TABLE, PAGE = "records.csv", "summary.json", "summary.csv", "report.html"
 
+_RUN_COLUMNS = ["run_id", "framework", "mode", "model", "gpu", "verdict"]
+_METRIC_COLUMNS = [
+    "unit",
+    "value",
+    "value_node",
+    "statistic",
+    "median",
+    "mean",
+    "p05",
+    "p95",
+    "stdev",
+    "samples",
+    "first_step",
+    "last_step",
+    "threshold",
+    "direction",
+    "met",
+]
+
 
 def write_report(run_dir: str | Path, warmup_steps: int) -> dict[str, t.Any]:
     """Judge the run in a folder, write its report there, and return the summary.
@@ -35,14 +54,15 @@ def write_report(run_dir: str | Path, warmup_steps: int) -> dict[str, t.Any]:
     records = records_frame(plan["run_id"], plan["nodes"], steps_by_node)
     summary = judge(plan, statuses, steps, records, warmup_steps)
     records.to_csv(board.run_dir / RECORDS, index=False, na_rep="NaN")
-    with open(board.run_dir / SUMMARY, "w", encoding="utf-8") as stream:
-        json.dump(summary, stream, indent=2, allow_nan=False)
-        stream.write("\n")
+    text = json.dumps(summary, indent=2, allow_nan=False) + "\n"
+    (board.run_dir / SUMMARY).write_text(text, encoding="utf-8")
     _summary_table(summary).to_csv(board.run_dir / SUMMARY_TABLE, index=False)
     (board.run_dir / PAGE).write_text(render(summary, plan, steps), encoding="utf-8")
     return summary
 
 
 def _summary_table(summary: dict[str, t.Any]) -> pd.DataFrame:
-    run = {name: summary[name] for name in ("run_id", "framework", "mode", "model", "gpu", "verdict")}
-    return pd.DataFrame({**run, "metric": metric, **found} for metric, found in summary["metrics"].items())
+    run = {name: summary[name] for name in _RUN_COLUMNS}
+    rows = [{**run, "metric": metric, **found} for metric, found in summary["metrics"].items()]
+    # As objects, so that a metric that was not measured does not turn the others' counts of steps into floats.
+    return pd.DataFrame(rows, columns=[*_RUN_COLUMNS, "metric", *_METRIC_COLUMNS], dtype=object)

@@ -13,7 +13,17 @@ import typing as t
 
 
 def has_failed(status: dict[str, t.Any]) -> bool:
-    """Tell whether a node is known to have failed by itself, as opposed to being stopped."""
+    """Tell whether a node is known to have failed by itself, as opposed to being stopped.
+
+    Exit status 0 is no success where the node's own log ends before the last step: the training scripts of ROCm
+    Megatron-LM up to mid 2025 exit 0 when training has crashed.
+    """
     if status["status"] == "exited":
-        return bool(status["exit_status"] != 0)
+        return status.get("exit_status") != 0 or stops_short(status)
     return status["status"] in ("killed", "stalled", "unreachable")
+
+
+def stops_short(status: dict[str, t.Any]) -> bool:
+    """Tell whether a node's log has steps, but not the last of those that it announces."""
+    last_step, steps_total = status.get("last_step"), status.get("steps_total")
+    return last_step is not None and steps_total is not None and last_step < steps_total

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-import math
 import typing as t
+
+import numpy as np
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._record import METRICS
 
@@ -24,14 +25,16 @@ def metric_columns(steps: pd.DataFrame) -> list[str]:
 def describe(steps: pd.DataFrame, metric: str) -> Statistics | None:
     """Return the statistics of a metric over the counted steps, or None where none of them has it.
 
-    ``median``, ``mean``, ``p05``, ``p95``, ``stdev`` (of the sample, ddof 1; None for one value), ``samples``,
-    ``first_step``, ``last_step``, and ``value``, which is the metric's own statistic: median, max or last. Values that
-    are not finite are left out here; that they were printed is a finding of the verdict's own.
+    All in the metric's unit: ``median``, ``mean``, ``p05`` and ``p95`` (percentiles, linear between the two nearest
+    values), ``stdev`` (of the sample, ddof 1; None for one value), and ``value``, which is the metric's own
+    ``statistic``: median, max or last. Besides ``samples``, ``first_step`` and ``last_step``: how many values these
+    rest on, and of which steps. Values that are not finite are left out here; that they were printed is a finding of
+    the verdict's own.
     """
-    counted = steps.loc[steps["counted"].astype(bool) & steps[metric].map(math.isfinite), ["step", metric]]
+    counted = steps.loc[steps["counted"] & np.isfinite(steps[metric]), ["step", metric]].sort_values("step")
     if counted.empty:
         return None
-    values = counted.sort_values("step")[metric]
+    values = counted[metric]
     statistic = METRICS[metric].statistic
     return {
         "value": float({"median": values.median(), "max": values.max(), "last": values.iloc[-1]}[statistic]),
@@ -42,13 +45,13 @@ def describe(steps: pd.DataFrame, metric: str) -> Statistics | None:
         "p95": float(values.quantile(0.95)),
         "stdev": float(values.std()) if len(values) > 1 else None,
         "samples": len(values),
-        "first_step": int(counted["step"].min()),
-        "last_step": int(counted["step"].max()),
+        "first_step": int(counted["step"].iloc[0]),
+        "last_step": int(counted["step"].iloc[-1]),
     }
 
 
 def of_nodes(steps: pd.DataFrame) -> dict[str, dict[str, Statistics]]:
-    """Return the statistics of every node that has any, by node and metric."""
+    """Return the statistics by node and metric, of every node whose log has steps."""
     metrics = metric_columns(steps)
     return {
         str(node): {metric: found for metric in metrics if (found := describe(own, metric)) is not None}

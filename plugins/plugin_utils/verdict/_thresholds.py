@@ -5,23 +5,24 @@
 
 from __future__ import annotations
 
-import math
 import typing as t
+
+if t.TYPE_CHECKING:
+    from collections.abc import Collection
 
 
 def is_met(kind: str, value: float, bound: float) -> bool:
     """Tell whether a value meets its bound: at least it (``min``) or at most it (``max``). NaN meets nothing."""
-    if math.isnan(value):
-        return False
     return value >= bound if kind == "min" else value <= bound
 
 
 def judge_thresholds(
-    expected: list[dict[str, t.Any]], metrics: dict[str, dict[str, t.Any]]
+    expected: list[dict[str, t.Any]], metrics: dict[str, dict[str, t.Any]], incomplete: Collection[str] = ()
 ) -> dict[str, dict[str, t.Any]]:
-    """Return the metrics with ``threshold``, ``direction`` (min or max) and ``met`` added, all None without one.
+    """Return the metrics with ``threshold``, ``direction`` (min or max) and ``met`` added, all None without a bound.
 
-    A metric that is expected and was not measured is there as well, with ``value`` None and ``met`` False.
+    A metric that is expected and was not measured is there as well, with ``value`` None and ``met`` False. The metrics
+    that are ``incomplete``, measured on some nodes but not on all that should have them, are not met either.
     """
     bounds = {bound["metric"]: bound for bound in expected}
     judged = {}
@@ -30,7 +31,8 @@ def judge_thresholds(
         bound = bounds.get(metric)
         met = None
         if bound:
-            met = measured["value"] is not None and is_met(bound["kind"], measured["value"], bound["value"])
+            whole = measured["value"] is not None and metric not in incomplete
+            met = whole and is_met(bound["kind"], measured["value"], bound["value"])
         judged[metric] = {
             **measured,
             "threshold": bound["value"] if bound else None,

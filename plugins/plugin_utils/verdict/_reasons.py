@@ -1,0 +1,39 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The four verdicts, and the reasons that argue for them."""
+
+from __future__ import annotations
+
+import typing as t
+
+PASS, FAIL, ERROR, INCONCLUSIVE = "PASS", "FAIL", "ERROR", "INCONCLUSIVE"
+
+_GRAVITY = (FAIL, ERROR, INCONCLUSIVE, PASS)
+
+
+class Reasons:
+    """Reasons of a verdict, each with the verdict that it argues for.
+
+    FAIL goes before ERROR and ERROR before INCONCLUSIVE: what is known to be wrong with the training weighs more than
+    what is not known.
+    """
+
+    def __init__(self) -> None:
+        """Begin without any."""
+        self._reasons: list[tuple[str, dict[str, t.Any]]] = []
+
+    def add(self, verdict: str, code: str, message: str, node: str | None = None) -> None:
+        """Note a reason."""
+        self._reasons.append((verdict, {"code": code, "message": message, **({"node": node} if node else {})}))
+
+    def verdict(self) -> str:
+        """Return the gravest verdict that any reason argues for; INCONCLUSIVE where there is none."""
+        argued = {verdict for verdict, _ in self._reasons}
+        return next((verdict for verdict in _GRAVITY if verdict in argued), INCONCLUSIVE)
+
+    def told(self) -> list[dict[str, t.Any]]:
+        """Return what speaks against a pass, the gravest first; for a PASS what it rests on."""
+        ordered = sorted(self._reasons, key=lambda reason: _GRAVITY.index(reason[0]))
+        passed = self.verdict() == PASS
+        return [reason for argued, reason in ordered if (argued == PASS) == passed]

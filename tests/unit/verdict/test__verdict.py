@@ -1,0 +1,353 @@
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+from training_logs import (
+    ALL,
+    GPU_HANG,
+    IMPORT_WARNING,
+    NCCL_ERROR,
+    OUT_OF_MEMORY,
+    WATCHDOG,
+    Node,
+    codes,
+    judged,
+    line,
+    lines,
+)
+
+SILENT = "Number of parameters in transformer layers in billions:  6.98\n"
+
+
+def two(last_rank_log: str = ALL, **last_rank) -> list[Node]:
+    """Return two nodes of one job, as Megatron-LM writes their logs: the steps stand in the log of the last rank."""
+    return [Node("gpu00", SILENT), Node("gpu01", last_rank_log, **last_rank)]
+
+
+def test_a_run_passes_when_everything_is_there_and_says_what_that_rests_on(tmp_path):
+    summary = judged(two(), tmp_path)
+    assert summary["verdict"] == "PASS"
+    assert codes(summary) == [(code, None) for code in ("nodes", "last_step", "finite", "samples", "threshold_met")]
+    assert [reason["message"] for reason in summary["reasons"]] == [
+        "All 2 nodes took part and ended with exit status 0.",
+        "The last step, 10, was seen.",
+        "All 10 losses are finite, and so is every other value.",
+        "At least 8 steps a node count, after 2 of warm-up.",
+        "tflops_per_gpu is 400 TFLOP/s (median of gpu01); it has to be ≥ 300 TFLOP/s.",
+    ]
+    assert summary["first_failure"] is None
+
+
+def test_the_summary_says_where_and_when_and_what_every_node_did(tmp_path):
+    summary = judged(two(), tmp_path)
+    assert (summary["run_id"], summary["framework"], summary["mode"]) == ("the-run", "megatron", "multi_node")
+    assert (summary["started_at"], summary["ended_at"]) == ("2025-06-15T15:06:40+00:00", "2025-06-15T15:08:20+00:00")
+    silent, telling = summary["nodes"]
+    assert (silent["node"], silent["node_rank"], silent["exit_code"], silent["samples"]) == ("gpu00", 0, 0, 0)
+    assert (silent["last_step"], silent["attempts"], silent["metrics"]) == (None, None, {})
+    assert (telling["last_step"], telling["steps_total"], telling["attempts"], telling["samples"]) == (10, 10, 1, 8)
+    assert telling["metrics"]["step_time_ms"]["median"] == 100.0
+
+
+def test_tokens_per_gpu_are_judged_from_the_step_time(tmp_path):
+    bound = {"metric": "tokens_per_sec_per_gpu", "kind": "min", "value": 40961.0}
+    summary = judged(two(), tmp_path, expected=[bound])
+    assert summary["metrics"]["tokens_per_sec_per_gpu"]["value"] == 4096 * 1000 / 100.0
+    assert summary["verdict"] == "FAIL"
+
+
+TEST_DIRECTIONS = [
+    ("tflops_per_gpu", "min", 401.0),
+    ("tokens_per_sec_per_gpu", "min", 40961.0),
+    ("step_time_ms", "max", 99.9),
+    ("memory_fraction", "max", 0.49),
+    ("loss", "max", 3.9),
+]
+
+
+@pytest.mark.parametrize(("metric", "kind", "bound"), TEST_DIRECTIONS)
+def test_a_threshold_is_missed_in_its_own_direction_only(metric, kind, bound, tmp_path):
+    missed = judged(two(), tmp_path, expected=[{"metric": metric, "kind": kind, "value": bound}])
+    assert missed["verdict"] == "FAIL"
+    assert codes(missed) == [("threshold_missed", None)]
+    assert missed["metrics"][metric]["met"] is False
+    assert missed["first_failure"] is None
+    far_on_the_good_side = bound / 100 if kind == "min" else bound * 100
+    met = judged(two(), tmp_path, expected=[{"metric": metric, "kind": kind, "value": far_on_the_good_side}])
+    assert met["verdict"] == "PASS"
+
+
+def test_what_was_expected_and_never_printed_is_no_pass(tmp_path):
+    summary = judged(two(lines(range(1, 11), tflops=None)), tmp_path)
+    assert summary["verdict"] == "INCONCLUSIVE"
+    assert codes(summary) == [("metric_missing", "gpu01")]
+    assert "it had to be ≥ 300 TFLOP/s" in summary["reasons"][0]["message"]
+    assert summary["metrics"]["tflops_per_gpu"]["met"] is False
+
+
+def test_what_was_expected_and_hardly_ever_printed_is_no_pass(tmp_path):
+    log = lines(range(1, 9), tflops=None) + lines((9, 10))
+    summary = judged(two(log), tmp_path)
+    assert summary["verdict"] == "INCONCLUSIVE"
+    assert codes(summary) == [("too_few_samples", "gpu01")]
+    assert "gpu01 has 2 values of tflops_per_gpu" in summary["reasons"][0]["message"]
+
+
+def test_in_single_node_mode_what_one_node_did_not_print_is_no_pass_though_another_did(tmp_path):
+    nodes = [Node("gpu00", ALL), Node("gpu01", lines(range(1, 11), tflops=None))]
+    summary = judged(nodes, tmp_path, mode="single_node")
+    assert summary["verdict"] == "INCONCLUSIVE"
+    assert codes(summary) == [("metric_missing", "gpu01")]
+    assert summary["metrics"]["tflops_per_gpu"]["met"] is False
+
+
+def test_a_run_that_is_only_recorded_passes_without_thresholds_and_says_so(tmp_path):
+    summary = judged(two(), tmp_path, expected=[], record_only=True)
+    assert summary["verdict"] == "PASS"
+    assert ("thresholds_not_judged", None) in codes(summary)
+    assert summary["thresholds_judged"] is False
+
+
+TEST_LAST_STEP = [
+    ("crashed behind exit status 0", lines(range(1, 10)), "FAIL"),
+    ("trained for fewer steps than planned", lines(range(1, 8), total=7), "FAIL"),
+    ("announced more steps than planned", lines(range(1, 11), total=12), "FAIL"),
+    ("trained for more steps than planned", lines(range(1, 13), total=12), "PASS"),
+]
+
+
+@pytest.mark.parametrize(("log", "verdict"), [case[1:] for case in TEST_LAST_STEP], ids=[c[0] for c in TEST_LAST_STEP])
+def test_exit_status_0_passes_only_with_the_last_step(log, verdict, tmp_path):
+    summary = judged(two(log), tmp_path)
+    assert summary["verdict"] == verdict
+    assert (("last_step_missing", "gpu01") in codes(summary)) is (verdict == "FAIL")
+
+
+def test_exit_status_0_without_any_step_is_no_pass(tmp_path):
+    summary = judged(two(SILENT), tmp_path)
+    assert summary["verdict"] == "INCONCLUSIVE"
+    assert codes(summary) == [("no_steps", None)]
+
+
+def test_a_crash_that_a_script_hides_is_the_first_failure(tmp_path):
+    log = lines(range(1, 6)) + OUT_OF_MEMORY + "throughput per GPU: nan\n"
+    summary = judged([Node("gpu00", NCCL_ERROR), Node("gpu01", log)], tmp_path)
+    assert summary["verdict"] == "FAIL"
+    assert (summary["first_failure"]["node"], summary["first_failure"]["class"]) == ("gpu01", "out_of_memory")
+
+
+def test_a_crash_that_a_script_hides_on_a_node_without_steps_is_the_first_failure(tmp_path):
+    nodes = [Node("gpu00", SILENT + GPU_HANG), Node("gpu01", lines(range(1, 6)) + WATCHDOG)]
+    first = judged(nodes, tmp_path)["first_failure"]
+    assert (first["node"], first["class"]) == ("gpu00", "gpu_hang")
+    assert [echo["node"] for echo in first["echoes"]] == ["gpu01"]
+
+
+def test_in_single_node_mode_every_node_has_to_get_to_the_last_step(tmp_path):
+    nodes = [Node("gpu00", ALL), Node("gpu01", lines(range(1, 10))), Node("gpu02", SILENT)]
+    summary = judged(nodes, tmp_path, mode="single_node")
+    assert summary["verdict"] == "FAIL"
+    assert codes(summary) == [("last_step_missing", "gpu01"), ("no_steps", "gpu02")]
+
+
+def test_in_single_node_mode_the_worst_node_is_held_against_the_threshold(tmp_path):
+    nodes = [Node("gpu00", ALL), Node("gpu01", lines(range(1, 11), tflops=299.0)), Node("gpu02", ALL)]
+    summary = judged(nodes, tmp_path, mode="single_node")
+    assert summary["verdict"] == "FAIL"
+    assert summary["metrics"]["tflops_per_gpu"]["value_node"] == "gpu01"
+    assert "tflops_per_gpu is 299 TFLOP/s (median of gpu01)" in summary["reasons"][0]["message"]
+    assert judged([nodes[0], nodes[2]], tmp_path, mode="single_node")["verdict"] == "PASS"
+
+
+TEST_NOT_FINITE = [
+    ("the loss is left out, as Megatron prints none that is NaN", {"loss": math.nan, "grad_norm": math.nan}),
+    ("the gradients", {"grad_norm": math.inf}),
+    ("the throughput", {"tflops": math.inf}),
+]
+
+
+@pytest.mark.parametrize("values", [case[1] for case in TEST_NOT_FINITE], ids=[case[0] for case in TEST_NOT_FINITE])
+@pytest.mark.parametrize("step", [1, 6, 10])
+def test_nan_or_infinity_in_any_step_fails(values, step, tmp_path):
+    log = "".join(line(number, **(values if number == step else {})) for number in range(1, 11))
+    summary = judged(two(log), tmp_path, expected=[], record_only=True)
+    assert summary["verdict"] == "FAIL"
+    assert {code for code, _ in codes(summary)} == {"not_finite"}
+    assert f"on gpu01 in step {step}." in summary["reasons"][0]["message"]
+
+
+def test_nan_to_the_end_is_told_once_a_metric_with_its_first_step(tmp_path):
+    log = lines(range(1, 7)) + lines(range(7, 11), loss=math.nan, grad_norm=math.nan)
+    summary = judged(two(log), tmp_path)
+    messages = [reason["message"] for reason in summary["reasons"]]
+    assert messages == [
+        "loss is NaN or infinite on gpu01 in 4 steps, the first of them 7.",
+        "grad_norm is NaN or infinite on gpu01 in 4 steps, the first of them 7.",
+    ]
+
+
+def test_nan_in_an_iteration_that_was_skipped_is_how_loss_scaling_works(tmp_path):
+    log = line(1, loss=0, grad_norm=math.inf, skipped=1) + lines(range(2, 11))
+    assert judged(two(log), tmp_path)["verdict"] == "PASS"
+
+
+def test_iterations_that_megatron_counts_as_nan_fail_even_where_they_were_skipped(tmp_path):
+    log = lines(range(1, 10)) + line(10, skipped=1, nan=1)
+    summary = judged(two(log), tmp_path)
+    assert summary["verdict"] == "FAIL"
+    assert codes(summary) == [("nan_iterations", "gpu01")]
+
+
+def test_a_run_whose_log_has_not_a_single_loss_is_no_pass(tmp_path):
+    summary = judged(two(lines(range(1, 11), loss=0, skipped=1)), tmp_path)
+    assert summary["verdict"] == "INCONCLUSIVE"
+    assert codes(summary) == [("no_loss", "gpu01")]
+
+
+def test_what_was_nan_before_a_restart_is_past(tmp_path):
+    log = lines(range(1, 6), loss=math.nan, grad_norm=math.nan, nan=1) + lines(range(4, 11))
+    assert judged(two(log), tmp_path)["verdict"] == "PASS"
+
+
+def test_the_last_attempt_alone_makes_the_statistics(tmp_path):
+    log = lines(range(1, 9), ms=1.0) + lines(range(4, 11), ms=50.0)
+    summary = judged(two(log), tmp_path)
+    found = summary["metrics"]["step_time_ms"]
+    assert (found["mean"], found["samples"], found["first_step"], found["last_step"]) == (50.0, 5, 6, 10)
+    assert summary["nodes"][1]["attempts"] == 2
+
+
+def test_the_last_attempt_has_to_get_to_the_last_step_by_itself(tmp_path):
+    summary = judged(two(ALL + lines(range(4, 10))), tmp_path)
+    assert summary["verdict"] == "FAIL"
+    assert codes(summary) == [("last_step_missing", "gpu01")]
+
+
+@pytest.mark.parametrize(("warmup_steps", "verdict"), [(7, "PASS"), (8, "INCONCLUSIVE"), (100, "INCONCLUSIVE")])
+def test_three_steps_after_the_warm_up_are_needed(warmup_steps, verdict, tmp_path):
+    summary = judged(two(), tmp_path, warmup_steps)
+    assert summary["verdict"] == verdict
+    assert (("too_few_samples", "gpu01") in codes(summary)) is (verdict != "PASS")
+
+
+TEST_ENDS = [
+    (Node("gpu01", ALL, exit_status=1), "FAIL", "node_failed", "gpu01 ended with exit status 1."),
+    (Node("gpu01", ALL, status="killed"), "FAIL", "node_killed", "The training on gpu01 was killed."),
+    (
+        Node("gpu01", ALL, status="stalled", told={"message": "no log of the run has grown for 1800 s"}),
+        "FAIL",
+        "node_stalled",
+        "The training on gpu01 hung: no log of the run has grown for 1800 s.",
+    ),
+    (
+        Node("gpu01", ALL, status="unreachable", told={"message": "Connection timed out."}),
+        "ERROR",
+        "node_unreachable",
+        "gpu01 could not be reached: Connection timed out.",
+    ),
+    (
+        Node("gpu01", ALL, status="stopped"),
+        "ERROR",
+        "node_stopped",
+        "gpu01 was stopped before it had finished.",
+    ),
+    (
+        Node("gpu01", ALL, status="running", seconds=None),
+        "ERROR",
+        "node_running",
+        "gpu01 was still training when it was last heard of.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("node", "verdict", "code", "message"), TEST_ENDS, ids=[case[2] for case in TEST_ENDS])
+def test_every_node_has_to_end_with_exit_status_0_even_where_all_steps_were_seen(
+    node, verdict, code, message, tmp_path
+):
+    summary = judged([Node("gpu00", SILENT), node], tmp_path)
+    assert summary["verdict"] == verdict
+    assert summary["reasons"] == [{"code": code, "message": message, "node": "gpu01"}]
+
+
+def test_the_nodes_that_we_stopped_as_another_failed_are_no_reasons(tmp_path):
+    log = lines(range(1, 6))
+    summary = judged([Node("gpu00", SILENT, exit_status=1), Node("gpu01", log, status="stopped")], tmp_path)
+    assert summary["verdict"] == "FAIL"
+    assert codes(summary) == [("node_failed", "gpu00"), ("last_step_missing", "gpu01")]
+
+
+def test_a_run_that_somebody_stopped_is_no_failure_of_the_training(tmp_path):
+    nodes = [Node("gpu00", SILENT, status="stopped"), Node("gpu01", lines(range(1, 8)), status="stopped")]
+    bounds = [{"metric": "loss", "kind": "max", "value": 1.0}, {"metric": "step_time_ms", "kind": "max", "value": 1e9}]
+    summary = judged(nodes, tmp_path, expected=bounds)
+    assert summary["verdict"] == "ERROR"
+    assert codes(summary) == [
+        ("node_stopped", "gpu00"),
+        ("node_stopped", "gpu01"),
+        ("last_step_missing", "gpu01"),
+        ("threshold_open", None),
+    ]
+    assert summary["first_failure"] is None
+
+
+def test_a_node_that_is_lost_while_it_trains_makes_the_verdict_an_error(tmp_path):
+    lost = Node("gpu00", SILENT, status="unreachable", told={"message": "Connection timed out"})
+    summary = judged([lost, Node("gpu01", lines(range(1, 6)), status="stopped")], tmp_path)
+    assert summary["verdict"] == "ERROR"
+    assert codes(summary)[0] == ("node_unreachable", "gpu00")
+    assert (summary["first_failure"]["node"], summary["first_failure"]["class"]) == ("gpu00", "unreachable")
+
+
+def test_a_node_that_cannot_be_reached_before_the_launch_is_told_with_those_that_waited(tmp_path):
+    nodes = [
+        Node("gpu00", status="staged", seconds=None),
+        Node("gpu01", status="unreachable", seconds=None, told={"message": "ssh: connect to host gpu01 port 22"}),
+        Node("gpu02", status="not_started", seconds=None, told={"message": "gpu02: the folder /x is not there."}),
+    ]
+    summary = judged(nodes, tmp_path)
+    assert summary["verdict"] == "ERROR"
+    assert [reason["message"] for reason in summary["reasons"]] == [
+        "gpu00 was ready, but never started to train.",
+        "gpu01 could not be reached: ssh: connect to host gpu01 port 22.",
+        "gpu02 was not made ready to train: gpu02: the folder /x is not there.",
+        "No node's log has a single training step.",
+    ]
+    assert summary["first_failure"]["node"] == "gpu01"
+    assert summary["metrics"]["tflops_per_gpu"] == {
+        "unit": "TFLOP/s",
+        "value": None,
+        "samples": 0,
+        "threshold": 300.0,
+        "direction": "min",
+        "met": False,
+    }
+
+
+def test_a_run_of_which_nothing_is_known_is_an_error(tmp_path):
+    summary = judged([Node("gpu00", status="not_started", seconds=None)], tmp_path)
+    assert summary["verdict"] == "ERROR"
+    assert summary["first_failure"] is None
+    assert summary["ended_at"] is None
+
+
+@pytest.mark.parametrize("mode", ["multi_node", "single_node"])
+def test_text_that_reads_like_a_failure_does_not_touch_a_pass(mode, tmp_path):
+    harmless = IMPORT_WARNING + NCCL_ERROR + OUT_OF_MEMORY
+    nodes = [Node("gpu00", harmless + ALL), Node("gpu01", ALL + harmless)]
+    summary = judged(nodes, tmp_path, mode=mode)
+    assert summary["verdict"] == "PASS"
+    assert summary["first_failure"] is None
+
+
+def test_text_that_reads_like_a_failure_is_not_the_cause_of_a_missed_threshold(tmp_path):
+    summary = judged(two(IMPORT_WARNING + lines(range(1, 11), tflops=1.0)), tmp_path)
+    assert summary["verdict"] == "FAIL"
+    assert summary["first_failure"] is None
+
+
+def test_the_summary_is_strict_json_whatever_was_printed(tmp_path):
+    log = lines(range(1, 11), loss=math.nan, grad_norm=math.inf, tflops=math.nan)
+    summary = judged(two(log, exit_status=1), tmp_path)
+    assert json.loads(json.dumps(summary, allow_nan=False)) == summary
