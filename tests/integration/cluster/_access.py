@@ -30,7 +30,7 @@ def public_key(state: Path) -> str:
 def ssh_options(state: Path) -> list[str]:
     """What an SSH client needs besides key and address; host keys are checked, against the nodes' own keys only."""
     return [
-        *("-o", f"UserKnownHostsFile={state / 'known_hosts'}"),
+        *("-o", f'UserKnownHostsFile="{state / "known_hosts"}"'),  # a list of files, split at blanks
         *("-o", "GlobalKnownHostsFile=/dev/null"),
         *("-o", "StrictHostKeyChecking=yes"),
         *("-o", "IdentitiesOnly=yes"),

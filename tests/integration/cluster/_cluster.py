@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import hashlib
+import shlex
 import shutil
 import subprocess
 import typing as t
@@ -25,6 +26,9 @@ if t.TYPE_CHECKING:
     from collections.abc import Iterator
 
 _PATIENCE: t.Final = 120.0  # seconds for a node's sshd to answer; it takes 2 on an idle machine
+
+
+_MARK: t.Final = "made-by-cluster.py"  # a folder with this file in it is a cluster's, and goes with the cluster
 
 
 class Cluster(t.NamedTuple):
@@ -76,15 +80,20 @@ def up(cluster: Cluster, count: int, *, install: bool) -> None:
     all nodes anew that are not in the inventory.
     """
     _host.require_root()
-    _host.require(_host.TO_RUN, install=install)
+    is_built = _rootfs.cached(cluster.cache).exists()
+    _host.require(_host.TO_RUN if is_built else _host.TO_RUN | _host.TO_BUILD, install=install)
     _host.require_namespaces()
     trees = _cgroups.hierarchies()
+    for folder in (cluster.state, cluster.cache):
+        _host.require_plain_name(folder)
+    _require_own(cluster.state)
     with alone(cluster.cache):
-        rootfs = _rootfs.ensure(cluster.cache, install=install)
+        rootfs = _rootfs.ensure(cluster.cache)
         already = running(cluster)
         if not already:
             _remove(cluster)
         cluster.state.mkdir(parents=True, exist_ok=True)
+        (cluster.state / _MARK).touch()
         _host.require_real_file_system(cluster.state)
         network = _network.find(cluster.name) or _network.create(cluster.name)
         wanted = sorted({*already, *(cluster.node(network, number) for number in range(1, count + 1))})
@@ -96,7 +105,7 @@ def up(cluster: Cluster, count: int, *, install: bool) -> None:
         _access.write(cluster.state, wanted)
     for node in new:
         print(f"{node.name} is up at {node.address}, fabric {node.fabric_address}")
-    print(f"try: ansible -i {cluster.state / 'hosts'} all -m ping")
+    print(f"try: ansible -i {shlex.quote(str(cluster.state / 'hosts'))} all -m ping")
 
 
 def _start(
@@ -126,10 +135,19 @@ def _introduce(cluster: Cluster, new: list[_node.Node], already: list[_node.Node
 
 
 def down(cluster: Cluster) -> None:
-    """Remove all that carries the cluster's name, and its state folder; nothing happens where there is nothing."""
+    """Remove all that carries the cluster's name, and its state folder; nothing happens where there is nothing.
+
+    Raises ClusterError, and removes nothing, if the state folder is not a cluster's.
+    """
     _host.require_root()
+    _require_own(cluster.state)
     with alone(cluster.cache):
         _remove(cluster)
+
+
+def _require_own(state: Path) -> None:
+    if state.exists() and not (state / _MARK).exists() and any(state.iterdir()):
+        raise ClusterError(f"{state} is not empty and not the folder of a cluster: name another one with --state")
 
 
 def _remove(cluster: Cluster) -> None:

@@ -18,7 +18,7 @@ from _run import CannotRunHereError, ClusterError, run
 if t.TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-# program -> the Debian package that brings it
+# program in PATH, or file -> the Debian package that brings it
 TO_RUN: t.Final = {
     "ip": "iproute2",
     "mount": "mount",
@@ -28,45 +28,52 @@ TO_RUN: t.Final = {
     "ssh-keygen": "openssh-client",
     "unshare": "util-linux",
 }
-TO_BUILD: t.Final = {"mmdebstrap": "mmdebstrap"}
+TO_BUILD: t.Final = {
+    "/usr/share/keyrings/debian-archive-keyring.gpg": "debian-archive-keyring",
+    "mmdebstrap": "mmdebstrap",
+}
 
-# What a node is made of, tried in namespaces that end with the trial. Each line is `what it is for` and the command.
-TRIAL: t.Final = (
-    ("mounting in an own mount namespace", "mount -t tmpfs tmpfs {folder}"),
-    ("the overlay file system", "mkdir {folder}/l {folder}/u {folder}/w {folder}/m && mount -t overlay overlay"
-     " -o lowerdir={folder}/l,upperdir={folder}/u,workdir={folder}/w {folder}/m"),
-    ("making device files", "mknod {folder}/null c 1 3"),
+# What a node is made of, tried in a folder and in namespaces that end with the trial: what it is, and shell commands.
+_TRIAL: t.Final = (
+    ("own namespaces", "true"),
+    ("mounting in an own mount namespace", "mkdir t && mount -t tmpfs tmpfs t && cd t"),
+    (
+        "the overlay file system",
+        "mkdir l u w m && mount -t overlay overlay -o lowerdir=l,upperdir=u,workdir=w m",
+    ),
+    ("making device files", "mknod null c 1 3"),
     ("network bridges", "ip link add bridge0 type bridge"),
     ("pairs of virtual network interfaces", "ip link add veth0 type veth peer name veth1"),
-)  # fmt: skip
+)
 
 _CAP_SYS_RESOURCE: t.Final = 24  # linux/capability.h
 
 
-def missing_packages(programs: Mapping[str, str], found: t.Callable[[str], object] = shutil.which) -> list[str]:
-    """Names of the Debian packages whose programs this machine lacks, sorted."""
-    return sorted({package for program, package in programs.items() if not found(program)})
+def is_there(needed: str) -> bool:
+    """Whether this machine has a program in PATH, or a file if ``needed`` begins with a slash."""
+    return Path(needed).exists() if needed.startswith("/") else shutil.which(needed) is not None
 
 
-def require(programs: Mapping[str, str], *, install: bool) -> None:
-    """Make sure that ``programs`` are there; bring in missing ones only if ``install``.
+def missing_packages(needed: Mapping[str, str], found: t.Callable[[str], bool] = is_there) -> list[str]:
+    """Names of the Debian packages of which this machine lacks something, sorted."""
+    return sorted({package for thing, package in needed.items() if not found(thing)})
+
+
+def require(needed: Mapping[str, str], *, install: bool) -> None:
+    """Make sure that all that is ``needed`` is there; bring in what is missing only if ``install``.
 
     Raises CannotRunHereError with the names of the packages.
     """
-    missing = missing_packages(programs)
+    missing = missing_packages(needed)
     if not missing:
         return
+    names = " ".join(missing)
     if not install:
-        names = " ".join(missing)
-        raise CannotRunHereError(
-            f"missing Debian packages: {names}; `apt-get install {names}`, or repeat with --install"
-        )
+        cure = f"`apt-get install {names}`, or repeat with --install"
+        raise CannotRunHereError(f"missing Debian packages: {names}; {cure}")
     apt_get = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq"]
     run([*apt_get, "update"])
     run([*apt_get, "install", "-y", "--no-install-recommends", *missing])
-    still = missing_packages(programs)
-    if still:
-        raise CannotRunHereError(f"installed, and yet their programs are not found in PATH: {' '.join(still)}")
 
 
 def require_root() -> None:
@@ -80,15 +87,19 @@ def require_root() -> None:
 def require_namespaces() -> None:
     """Try what nodes are made of, and raise CannotRunHereError with the first thing that this machine refuses."""
     unshare = ["unshare", "--mount", "--pid", "--fork", "--net", "--uts", "--ipc", "--cgroup"]
+    script = "\n".join(f"echo '{what}'\n{commands}" for what, commands in _TRIAL)
     with tempfile.TemporaryDirectory() as folder:
-        steps = [("own namespaces", "true")] + [(what, command.format(folder=folder)) for what, command in TRIAL]
-        script = "\n".join(f"echo '{what}'\n{command}" for what, command in steps)
-        tried = subprocess.run(
-            [*unshare, "sh", "-e", "-c", script], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
-        )
+        argv = [*unshare, "sh", "-e", "-c", script]
+        tried = subprocess.run(argv, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, cwd=folder)
     if tried.returncode != 0:
-        refused = (tried.stdout.splitlines() or [steps[0][0]])[-1]
+        refused = (tried.stdout.splitlines() or [_TRIAL[0][0]])[-1]
         raise CannotRunHereError(f"this machine does not allow {refused}: {tried.stderr.strip()}")
+
+
+def require_plain_name(folder: Path) -> None:
+    """Raise ClusterError if the name of ``folder`` would end, or begin, something else in a mount's options."""
+    if set(str(folder)) & set(',:"\\'):
+        raise ClusterError(f'{folder} has one of , : " \\ in its name, which mount options cannot hold')
 
 
 def require_real_file_system(folder: Path) -> None:

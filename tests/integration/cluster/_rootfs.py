@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
 import shutil
 import sys
 import typing as t
 from pathlib import Path
 
-import _host
 from _run import ClusterError, run
 
 SUITE: t.Final = "bookworm"
@@ -80,16 +80,14 @@ def cached(cache: Path) -> Path:
     return cache / f"rootfs-{key()}"
 
 
-def ensure(cache: Path, *, install: bool) -> Path:
+def ensure(cache: Path) -> Path:
     """The root file system, built if the cache lacks it.
 
-    Raises CannotRunHereError if mmdebstrap is missing, ClusterError if the build fails (no package mirror within reach,
-    no room on the disk).
+    Raises ClusterError if the build fails (no package mirror within reach, no room on the disk).
     """
     rootfs = cached(cache)
     if rootfs.exists():
         return rootfs
-    _host.require(_host.TO_BUILD, install=install)
     print(f"building the root file system of the nodes, once for this machine: {rootfs}", flush=True)
     unfinished = cache / f"{rootfs.name}.unfinished"
     if unfinished.exists():
@@ -103,26 +101,30 @@ def ensure(cache: Path, *, install: bool) -> Path:
 
 
 def mmdebstrap(target: Path, variant: str, packages: t.Sequence[str], *options: str) -> None:
-    """Fetch ``packages`` and what they need, less manuals and translations, into ``target``, a folder or a ``.tar``."""
+    """Fetch ``packages`` and what they need, less manuals and translations, into ``target``, a folder or a ``.tar``.
+
+    Raises ClusterError with what mmdebstrap said.
+    """
     leave_out = [f"--dpkgopt=path-exclude=/usr/share/{folder}/*" for folder in ("doc", "info", "locale", "man")]
-    run(
-        [
-            "mmdebstrap",
-            "--quiet",
-            "--mode=root",
-            f"--variant={variant}",
-            "--dpkgopt=force-unsafe-io",
-            *leave_out,
-            f"--include={','.join(packages)}",
-            *options,
-            SUITE,
-            str(target),
-        ]
-    )
+    quick = ["--quiet", "--mode=root", "--dpkgopt=force-unsafe-io", *leave_out]
+    try:
+        run(
+            [
+                "mmdebstrap",
+                f"--variant={variant}",
+                *quick,
+                f"--include={','.join(packages)}",
+                *options,
+                SUITE,
+                str(target),
+            ]
+        )
+    except ClusterError as error:
+        raise ClusterError(f"Debian {SUITE} cannot be fetched; is deb.debian.org within reach? {error}") from error
 
 
 def _bootstrap(target: Path) -> None:
-    hook = f'{sys.executable} {_OFFLINE_HOOK} "$1" {" ".join(OFFLINE_PACKAGES)}'
+    hook = f'{shlex.join((sys.executable, str(_OFFLINE_HOOK)))} "$1" {" ".join(OFFLINE_PACKAGES)}'
     mmdebstrap(target, "minbase", PACKAGES, f"--customize-hook={hook}")
 
 

@@ -31,7 +31,7 @@ def test_the_inventory_reaches_every_node_and_trusts_only_its_own_key(tmp_path: 
     group = json.loads((state / "hosts").read_text())["gpu_nodes"]
     assert group["hosts"] == {"node1": {"ansible_host": "10.77.72.1"}, "node2": {"ansible_host": "10.77.72.2"}}
     arguments = group["vars"]["ansible_ssh_common_args"]
-    assert f"'UserKnownHostsFile={state}/known_hosts'" in arguments
+    assert f"""'UserKnownHostsFile="{state}/known_hosts"'""" in arguments
     assert "StrictHostKeyChecking=yes" in arguments
     assert (state / "known_hosts").read_text() == "10.77.72.1 ssh-ed25519 KEY1\n10.77.72.2 ssh-ed25519 KEY2\n"
 

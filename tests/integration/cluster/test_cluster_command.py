@@ -40,14 +40,33 @@ def test_who_is_not_root_is_told_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give up what root may do")
-def test_a_root_that_may_not_make_namespaces_is_told_so(tmp_path: Path) -> None:
-    wrapper = ["setpriv", "--bounding-set=-sys_admin"]
+@pytest.mark.parametrize(
+    ("without", "refused"),
+    [
+        ("sys_admin", "own namespaces"),
+        ("mknod", "making device files"),
+        ("net_admin", "network bridges"),
+    ],
+)
+def test_a_root_that_may_not_do_what_nodes_need_is_told_so(tmp_path: Path, without: str, refused: str) -> None:
+    wrapper = ["setpriv", f"--bounding-set=-{without}"]
 
     done = command(tmp_path, "up", wrapper=wrapper)
 
     assert (done.returncode, done.stdout) == (77, "")
-    assert "cannot run here: this machine does not allow own namespaces" in done.stderr
+    assert f"cannot run here: this machine does not allow {refused}: " in done.stderr
     assert_nothing_was_made(tmp_path)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="who is not root is told that first")
+def test_a_folder_that_cannot_be_named_in_a_mount_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a:b").mkdir()
+
+    done = command(tmp_path / "a:b", "up")
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert 'a:b/state has one of , : " \\ in its name' in done.stderr
+    assert_nothing_was_made(tmp_path / "a:b")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="who is not root is told that first")
@@ -55,7 +74,7 @@ def test_a_missing_package_is_named(tmp_path: Path) -> None:
     done = command(tmp_path, "up", path=str(tmp_path))
 
     assert (done.returncode, done.stdout) == (77, "")
-    assert "missing Debian packages: iproute2 mount openssh-client util-linux; `apt-get install iproute2" in done.stderr
+    assert "missing Debian packages: iproute2 mmdebstrap mount openssh-client util-linux; `apt-get" in done.stderr
     assert_nothing_was_made(tmp_path)
 
 
@@ -65,6 +84,27 @@ def test_a_count_that_makes_no_sense_is_refused(tmp_path: Path, nodes: str) -> N
 
     assert done.returncode == 2
     assert f"{nodes!r} is not a number of nodes from 1 to 200" in done.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="who is not root is told that first")
+@pytest.mark.parametrize("name", ["up", "down"])
+def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path: Path, name: str) -> None:
+    (tmp_path / "state/nodes").mkdir(parents=True)
+
+    done = command(tmp_path, name)
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"{tmp_path}/state is not empty and not the folder of a cluster" in done.stderr
+    assert list((tmp_path / "state").iterdir()) == [tmp_path / "state/nodes"]
+
+
+def test_a_file_is_there_if_it_exists_and_a_program_if_it_is_in_path(tmp_path: Path) -> None:
+    (tmp_path / "keyring.gpg").touch()
+
+    assert _host.is_there(str(tmp_path / "keyring.gpg"))
+    assert not _host.is_there(str(tmp_path / "missing.gpg"))
+    assert _host.is_there("sh")
+    assert not _host.is_there("no-such-program-here")
 
 
 def test_no_node_is_up_where_none_was_started(tmp_path: Path) -> None:

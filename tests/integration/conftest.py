@@ -1,0 +1,84 @@
+"""One cluster of real nodes for all tests that train on it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BIN = Path(sys.executable).parent
+COMMAND = [sys.executable, str(ROOT / "tests/integration/cluster/cluster.py")]
+CANNOT = 77
+
+
+@dataclass
+class Cluster:
+    """Three nodes, reached by SSH, with docker and podman, and the project's own trainer in an image."""
+
+    state: Path
+    image: str = "localhost/trainops/trainer:1"
+
+    @property
+    def inventory(self) -> Path:
+        return self.state / "hosts"
+
+    @property
+    def nodes(self) -> list[str]:
+        inventory = json.loads(self.inventory.read_text())
+        return next(list(group["hosts"]) for group in inventory.values() if "hosts" in group)
+
+    def on(self, node: str, *command: str, check: bool = True) -> str:
+        """Run a command on a node, outside of Ansible, and return what it prints."""
+        done = subprocess.run(
+            [*COMMAND, "exec", "--state", str(self.state), node, *command],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0 or not check, done.stdout + done.stderr
+        return done.stdout
+
+    def play(self, playbook: str, *more: str, **variables) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            self.command(playbook, *more, **variables),
+            cwd=ROOT,
+            env=self.environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+
+    def command(self, playbook: str, *more: str, **variables) -> list[str]:
+        return [
+            str(BIN / "ansible-playbook"),
+            str(ROOT / "playbooks" / playbook),
+            "-i",
+            str(self.inventory),
+            "-e",
+            json.dumps(variables),
+            *more,
+        ]
+
+    def environment(self) -> dict[str, str]:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("ANSIBLE_")}
+        return {**kept, "ANSIBLE_NOCOLOR": "1", "TRAINOPS_PROGRESS_INTERVAL": "1"}
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory) -> Cluster:
+    state = tmp_path_factory.mktemp("cluster")
+    up = subprocess.run(
+        [*COMMAND, "up", "--state", str(state), "--nodes", "3"], capture_output=True, text=True, check=False
+    )
+    if up.returncode == CANNOT:
+        pytest.skip(up.stderr.strip() or up.stdout.strip())
+    assert up.returncode == 0, up.stdout + up.stderr
+    yield Cluster(state)
+    subprocess.run([*COMMAND, "down", "--state", str(state)], check=True, capture_output=True)

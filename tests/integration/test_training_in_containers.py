@@ -1,0 +1,258 @@
+"""The main job on real nodes: over SSH, in containers of podman and docker, with the project's own trainer."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+CANARY = "hf_canary_5b1e0c7d"
+FOLDER = "/root/trainops-test"
+
+
+@pytest.fixture(scope="module")
+def archive(cluster, tmp_path_factory) -> str:
+    """The image as a file on every node, where its engines can load it."""
+    local = tmp_path_factory.mktemp("image") / "trainer.tar"
+    subprocess.run([*cluster.cli, "image", str(local)], check=True, capture_output=True)
+    for node in cluster.nodes:
+        cluster.copy(node, local, "/root/trainer.tar")
+    return "/root/trainer.tar"
+
+
+@pytest.fixture
+def job(cluster, archive, tmp_path):
+    return Job(cluster, archive, tmp_path)
+
+
+class Job:
+    """A training config for the cluster, and what is played with it."""
+
+    def __init__(self, cluster, archive: str, folder: Path) -> None:
+        self.cluster, self.archive, self.folder = cluster, archive, folder
+        self.runs = folder / "runs"
+
+    def config(self, **changes) -> Path:
+        config = {
+            "container_image": self.cluster.image,
+            "container_name": "megatron_tiny",
+            "nnodes": "3",
+            "master_address": "auto",
+            "training_iterations": "10",
+            "nccl_socket_ifname": "fab0",
+            "gloo_socket_ifname": "fab0",
+            "shm_size": "64M",
+            "mock_data": "True",
+            "data_cache_dir": f"{FOLDER}/cache",
+            "log_dir": f"{FOLDER}/logs",
+            "container_config": {
+                "device_list": ["/dev/kfd", "/dev/dri"],
+                "volume_dict": {"/root": "/root", "/dev/infiniband": "/dev/infiniband"},
+            },
+        }
+        branch = {
+            "tokenizer_model": "bytes",
+            "model_size": "tiny",
+            "num_layers": "2",
+            "num_attention_heads": "1",
+            "batch_size": "12",
+            "micro_batch_size": "2",
+            "precision": "TE_BF16",
+            "sequence_length": "16",
+            "result_dict": {"tokens_per_gpu": "1", "elapsed_time_per_iteration": "60000"},
+        }
+        path = self.folder / "config.json"
+        whole = {"config": {**config, **changes}, "model_params": {"multi_node": {"llama3_tiny": {"cpu": branch}}}}
+        path.write_text(json.dumps(whole))
+        return path
+
+    def variables(self, **more) -> dict:
+        return {
+            "training_output_dir": str(self.runs),
+            "training_gpus_per_node": 1,
+            "training_image_archive": self.archive,
+            "training_address": "{{ ansible_host | regex_replace('^10\\.77', '10.78') }}",
+            "container_engine": "podman",
+            **more,
+        }
+
+    def train(self, *more: str, config: Path | None = None, **variables):
+        config = config or self.config()
+        return self.cluster.play(
+            "megatron_multinode.yml", *more, **self.variables(training_config=str(config), **variables)
+        )
+
+    def begin(self, config: Path, **variables) -> subprocess.Popen[str]:
+        command = self.cluster.command(
+            "megatron_multinode.yml", **self.variables(training_config=str(config), **variables)
+        )
+        return subprocess.Popen(
+            command,
+            cwd=Path(__file__).parents[2],
+            env=self.cluster.environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def run_dir(self) -> Path:
+        return next(self.runs.iterdir())
+
+    def summary(self) -> dict:
+        return json.loads((self.run_dir() / "summary.json").read_text())
+
+    def reached(self, step: int, run_id: str, node: str = "node1") -> None:
+        status = self.runs / run_id / "nodes" / node / "status.json"
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline:
+            if status.exists() and json.loads(status.read_text()).get("last_step", 0) >= step:
+                return
+            time.sleep(0.2)
+        pytest.fail(f"{node} did not reach step {step}")
+
+    def containers(self, node: str, engine: str = "podman") -> list[str]:
+        return self.cluster.on(node, engine, "ps", "--all", "--format", "{{.Names}}").split()
+
+
+@pytest.mark.parametrize("engine", ["podman", "docker"])
+def test_three_nodes_train_in_containers_and_pass(job, engine):
+    done = job.train(container_engine=engine)
+    assert done.returncode == 0, done.stdout
+    with open(job.run_dir() / "records.csv", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert {(row["node"], row["step"]) for row in rows if row["metric"] == "loss"} == {
+        (node, str(step)) for node in job.cluster.nodes for step in range(1, 11)
+    }
+    assert [job.containers(node, engine) for node in job.cluster.nodes] == [[], [], []]
+
+
+def test_the_same_command_again_reports_and_changes_nothing(job):
+    first = job.train(training_run_id="again")
+    second = job.train(training_run_id="again")
+    assert (first.returncode, second.returncode) == (0, 0), second.stdout
+    recap = [line for line in second.stdout.splitlines() if "changed=" in line]
+    assert recap
+    assert all("changed=0" in line for line in recap), second.stdout
+
+
+def test_check_mode_touches_no_node(job):
+    done = job.train("--check", training_run_id="checked")
+    assert done.returncode == 0, done.stdout
+    assert "checked" not in job.cluster.on("node1", "ls", f"{FOLDER}/logs", check=False)
+    assert not job.runs.exists()
+
+
+def test_a_container_that_is_killed_is_named_and_stops_the_others(job):
+    config = job.config(training_iterations="100000")
+    run = job.begin(config, training_run_id="killed")
+    job.reached(3, "killed", "node2")
+    job.cluster.on("node2", "podman", "kill", "--signal", "KILL", "megatron_tiny")
+    output, _ = run.communicate(timeout=120)
+    assert run.returncode != 0
+    assert "first failure on node2 (node rank 1), killed" in output
+    assert [job.containers(node) for node in job.cluster.nodes] == [[], [], []]
+
+
+def test_a_run_is_picked_up_after_the_controller_was_killed_and_can_be_stopped(job):
+    config = job.config(training_iterations="100000")
+    run = job.begin(config, training_run_id="long")
+    job.reached(3, "long")
+    run.kill()
+    run.communicate()
+    refused = job.train(training_run_id="other")
+    assert refused.returncode != 0
+    assert "held by run long" in refused.stdout
+    command = job.cluster.command("attach.yml", **job.variables(training_run_id="long"))
+    attached = subprocess.Popen(
+        command, cwd=Path(__file__).parents[2], env=job.cluster.environment(), stdout=subprocess.PIPE, text=True
+    )
+    before = json.loads((job.runs / "long/nodes/node1/status.json").read_text())["last_step"]
+    job.reached(before + 3, "long")
+    stopped = job.cluster.play("stop.yml", **job.variables(training_run_id="long"))
+    attached.communicate(timeout=120)
+    assert stopped.returncode == 0, stopped.stdout
+    assert (job.runs / "long/report.html").exists()
+    assert (job.runs / "long/nodes/node3/train.log").stat().st_size > 0
+    assert [job.containers(node) for node in job.cluster.nodes] == [[], [], []]
+
+
+def test_a_name_that_somebody_else_uses_is_left_alone_and_told(job):
+    job.cluster.on("node3", "podman", "load", "--input", job.archive)
+    job.cluster.on(
+        "node3", "podman", "run", "--detach", "--name", "megatron_tiny", "--entrypoint", "sleep", job.cluster.image, "600"
+    )
+    try:
+        done = job.train(training_run_id="taken")
+        assert done.returncode != 0
+        assert "the container name megatron_tiny is taken by somebody else" in done.stdout
+        assert job.containers("node3") == ["megatron_tiny"]
+    finally:
+        job.cluster.on("node3", "podman", "rm", "--force", "--time", "0", "megatron_tiny")
+
+
+def test_nodes_with_different_images_do_not_start(job):
+    job.cluster.on("node2", "podman", "load", "--input", job.archive)
+    commit = f"podman run --name other --entrypoint true {job.cluster.image} && podman commit -q other {job.cluster.image}"
+    job.cluster.on("node2", "sh", "-c", f"'{commit}; podman rm other'")
+    try:
+        done = job.train(training_run_id="images")
+        assert done.returncode != 0
+        assert "do not have the same image" in done.stdout
+    finally:
+        job.cluster.on("node2", "podman", "rmi", "--force", job.cluster.image)
+
+
+def test_the_token_is_nowhere_but_in_its_file_and_gone_after_the_run(job):
+    token = job.folder / "hf_token"
+    token.write_text(CANARY + "\n")
+    config = job.config(hf_token_file=str(token), training_iterations="100000")
+    command = job.cluster.command(
+        "megatron_multinode.yml", "-vvvv", **job.variables(training_config=str(config), training_run_id="token")
+    )
+    log = job.folder / "output.log"
+    with log.open("w") as stream:
+        run = subprocess.Popen(
+            command, cwd=Path(__file__).parents[2], env=job.cluster.environment(), stdout=stream, stderr=stream
+        )
+        job.reached(3, "token")
+        mounted = job.cluster.on("node1", "podman", "exec", "megatron_tiny", "sh", "-c", "'cat $HF_TOKEN_PATH'", check=False)
+        path = json.loads((job.runs / "token/plan.json").read_text())["nodes"][0]["env"]["HF_TOKEN_PATH"]
+        in_container = job.cluster.on("node1", "podman", "exec", "megatron_tiny", "cat", path)
+        mode = job.cluster.on("node1", "stat", "--format", "%a", path)
+        inspected = job.cluster.on("node1", "podman", "inspect", "megatron_tiny")
+        processes = job.cluster.on("node1", "sh", "-c", "'cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ | tr -d \"\\0\"'")
+        stopped = job.cluster.play("stop.yml", **job.variables(training_run_id="token"))
+        run.communicate(timeout=120)
+    assert CANARY not in mounted
+    assert in_container.strip() == CANARY
+    assert mode.strip() == "600"
+    for text in (inspected, processes, log.read_text(), stopped.stdout):
+        assert CANARY not in text
+    for file in job.runs.rglob("*"):
+        assert not file.is_file() or CANARY not in file.read_text(errors="replace"), file
+    for node in job.cluster.nodes:
+        assert CANARY not in job.cluster.on(node, "grep", "-rl", CANARY, FOLDER, "/dev/shm", "/tmp", check=False)
+        assert "No such file" in job.cluster.on(node, "sh", "-c", f"'ls {path} 2>&1'", check=False)
+
+
+def test_the_hardened_profile_runs_without_privileges(job):
+    config = job.config(training_iterations="100000")
+    run = job.begin(config, training_run_id="hard", container_profile="hardened")
+    job.reached(3, "hard")
+    container = json.loads(job.cluster.on("node1", "podman", "inspect", "megatron_tiny"))[0]
+    stopped = job.cluster.play("stop.yml", **job.variables(training_run_id="hard"))
+    run.communicate(timeout=120)
+    assert stopped.returncode == 0
+    assert container["HostConfig"]["Privileged"] is False
+
+
+def test_a_host_that_does_not_answer_before_launch_stops_the_run(job):
+    inventory = job.folder / "gone"
+    inventory.write_text(json.dumps({"all": {"hosts": {"node4": {"ansible_host": "10.77.255.254"}}}}))
+    done = job.train("-i", str(inventory), "-e", "ansible_ssh_timeout=3", config=job.config(nnodes="4", batch_size="16"))
+    assert done.returncode != 0
+    assert [job.containers(node) for node in job.cluster.nodes] == [[], [], []]
