@@ -15,6 +15,7 @@ The nodes of a run are followed by separate processes; this folder is how one le
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import typing as t
@@ -32,7 +33,7 @@ Status = dict[str, t.Any]
 
 
 class Board:
-    """What is known of a run's nodes. Every write is atomic, or appends whole lines."""
+    """What is known of a run's nodes. A status is replaced in one step, and steps are added by whole lines."""
 
     def __init__(self, run_dir: str | Path) -> None:
         """Look at the run in a folder, which need not exist yet."""
@@ -40,17 +41,20 @@ class Board:
 
     def plan(self) -> dict[str, t.Any]:
         """Return the plan of the run; ValueError where the folder holds none."""
+        path = self.run_dir / PLAN_NAME
         try:
-            return t.cast("dict[str, t.Any]", json.loads((self.run_dir / PLAN_NAME).read_text(encoding="utf-8")))
-        except FileNotFoundError:
+            return t.cast("dict[str, t.Any]", json.loads(path.read_text(encoding="utf-8")))
+        except (FileNotFoundError, NotADirectoryError):
             raise ValueError(f"{self.run_dir} holds no run: there is no {PLAN_NAME} in it") from None
+        except ValueError as error:
+            raise ValueError(f"{path} is no plan: it is not whole JSON ({error})") from None
 
     def write_plan(self, plan: dict[str, t.Any]) -> None:
         """Write the plan, which makes the run's folder; FileExistsError where there is a run in it already."""
+        text = json.dumps(plan, indent=2) + "\n"
         self.run_dir.mkdir(parents=True, exist_ok=True)
         with open(self.run_dir / PLAN_NAME, "x", encoding="utf-8") as stream:
-            json.dump(plan, stream, indent=2)
-            stream.write("\n")
+            stream.write(text)
 
     def node_dir(self, node: str) -> Path:
         """Return the folder of a node, making it where needed."""
@@ -76,19 +80,27 @@ class Board:
             return {"node": node, "status": "not_started"}
 
     def append_steps(self, node: str, rows: Iterable[dict[str, t.Any]]) -> None:
-        """Add step rows of a node."""
-        lines = "".join(json.dumps(row) + "\n" for row in rows)
-        if lines:
-            with open(self.node_dir(node) / _STEPS_NAME, "a", encoding="utf-8") as stream:
-                stream.write(lines)
+        """Add step rows of a node. What a writer that was killed left of a line is ended first."""
+        lines = "".join(json.dumps(row) + "\n" for row in rows).encode()
+        if not lines:
+            return
+        with open(self.node_dir(node) / _STEPS_NAME, "ab+") as stream:
+            stream.seek(max(0, stream.tell() - 1))
+            torn = stream.read() not in (b"", b"\n")
+            stream.write(b"\n" + lines if torn else lines)
 
     def steps(self, node: str) -> Iterator[dict[str, t.Any]]:
-        """Yield the step rows of a node. A line that is being written is left for the next time."""
+        """Yield the step rows of a node, but for lines that are not whole.
+
+        The last one may be being written. One before it was torn when its writer was killed; whoever follows the node
+        anew reads all of its steps again.
+        """
         try:
             with open(self.run_dir / "nodes" / node / _STEPS_NAME, encoding="utf-8") as stream:
                 for line in stream:
                     if line.endswith("\n"):
-                        yield json.loads(line)
+                        with contextlib.suppress(json.JSONDecodeError):
+                            yield json.loads(line)
         except FileNotFoundError:
             return
 

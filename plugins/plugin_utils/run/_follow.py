@@ -9,6 +9,7 @@ import time
 import typing as t
 from dataclasses import dataclass
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run._open_failures import OpenFailures
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run._status import has_failed
 
 if t.TYPE_CHECKING:
@@ -17,7 +18,6 @@ if t.TYPE_CHECKING:
     from ansible_collections.trainops.cluster.plugins.plugin_utils.run._board import Board, Status
 
 _RETRY_SECONDS = 1.0
-_FIRST_FAILURES_KEPT = 20
 
 
 class NodeLostError(Exception):
@@ -28,7 +28,8 @@ class NodeLostError(Exception):
 class Patience:
     """For how long, in seconds, a node may not answer (``lost``) and its log may not grow (``stall``).
 
-    ``interval`` is how long a node may wait before it answers while all goes well.
+    A multi-node run stalls when no node's log grows: as Megatron-LM prints the steps on the last rank only, the logs of
+    the other nodes are silent. ``interval`` is how long a node may wait before it answers while all goes well.
     """
 
     interval: float
@@ -51,34 +52,43 @@ def follow_node(
     """Write a node's steps and status to the board until its training ends, and return the last status.
 
     ``ask`` sends what the phase ``follow`` needs and returns its answer; it raises `NodeLostError`. In a multi-node
-    run the failure of another node ends the following too: this node waits for a peer that will not come back.
+    run the failure of another node ends the following too, with one more answer: this node waits for a peer that will
+    not come back. Times on the board are seconds since the epoch by the controller's clock.
     """
-    others = [other["node"] for other in plan["nodes"] if other["node"] != node and plan["mode"] == "multi_node"]
+    peers = [other["node"] for other in plan["nodes"] if other["node"] != node and plan["mode"] == "multi_node"]
     cursor: dict[str, t.Any] = {}
-    failures: list[dict[str, t.Any]] = []
+    failures = OpenFailures()
     heard = grown = time.monotonic()
-    log_bytes = 0
+    sizes, last_steps = [0] * (1 + len(peers)), [None] * (1 + len(peers))
+    peer_failed = False
     while True:
         try:
             answer = ask({"cursor": cursor, "wait_seconds": patience.interval})
         except NodeLostError as error:
-            if time.monotonic() - heard > patience.lost:
-                return board.update(node, status="unreachable", message=str(error), ended_at=time.time())
+            lost_for = time.monotonic() - heard
+            if lost_for > patience.lost:
+                return board.update(node, status="unreachable", message=str(error), ended_at=time.time() - lost_for)
             time.sleep(_RETRY_SECONDS)
             continue
         heard = time.monotonic()
         cursor = answer["cursor"]
-        failures = [*failures, *answer["failures"]][:_FIRST_FAILURES_KEPT]
-        status = _note(board, node, answer, failures)
-        if status["status"] != "running":
+        status = _note(board, node, answer, failures.add(answer["failures"]))
+        if status["status"] != "running" or peer_failed:
             return status
-        if answer["log_bytes"] != log_bytes:
-            log_bytes, grown = answer["log_bytes"], heard
+        run = [status, *(board.status(peer) for peer in peers)]
+        if any(has_failed(seen) for seen in run[1:]):
+            # The cause may have been written to this log after the answer: what there is now is read once more.
+            peer_failed = True
+            continue
+        last_steps_before, last_steps = last_steps, [seen.get("last_step") for seen in run]
+        if last_steps != last_steps_before:
+            failures.advance()
+        sizes_before, sizes = sizes, [seen.get("log_bytes", 0) for seen in run]
+        if sizes != sizes_before:
+            grown = heard
         elif heard - grown > patience.stall:
-            silence = f"its log has not grown for {patience.stall:g} s"
+            silence = f"{'no log of the run has' if peers else 'its log has not'} grown for {patience.stall:g} s"
             return board.update(node, status="stalled", message=silence, ended_at=time.time())
-        if any(has_failed(board.status(other)) for other in others):
-            return status
 
 
 def _note(board: Board, node: str, answer: dict[str, t.Any], failures: list[dict[str, t.Any]]) -> Status:

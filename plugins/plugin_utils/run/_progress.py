@@ -15,8 +15,9 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.run._status impor
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
-_LOOK_SECONDS = 0.25
+_SHORTEST_INTERVAL = 0.25
 
 
 def progress_line(plan: dict[str, t.Any], statuses: list[dict[str, t.Any]], now: float) -> str:
@@ -27,7 +28,7 @@ def progress_line(plan: dict[str, t.Any], statuses: list[dict[str, t.Any]], now:
     """
     telling = [status for status in statuses if status.get("last_step") is not None]
     running = sum(status["status"] == "running" for status in statuses)
-    wrong = [f"{status['node']} {status['status']}" for status in statuses if has_failed(status)]
+    wrong = [_of_failed(status) for status in statuses if has_failed(status)]
     parts = [plan["run_id"]]
     if telling:
         parts += _of_node(plan, min(telling, key=lambda status: t.cast("int", status["last_step"])))
@@ -37,6 +38,11 @@ def progress_line(plan: dict[str, t.Any], statuses: list[dict[str, t.Any]], now:
     if running < len(statuses):
         parts.append(f"{running} of {len(statuses)} nodes running")
     return "  ".join([*parts, *(f"!! {node}" for node in wrong)])
+
+
+def _of_failed(status: dict[str, t.Any]) -> str:
+    exit_status = f" {status.get('exit_status')}" if status["status"] == "exited" else ""
+    return f"{status['node']} {status['status']}{exit_status}"
 
 
 def _of_node(plan: dict[str, t.Any], status: dict[str, t.Any]) -> list[str]:
@@ -65,12 +71,15 @@ def _duration(seconds: float) -> str:
 
 
 class ProgressReader:
-    """Tells a run's progress from a thread of its own, at most one line an interval, until it is ended."""
+    """Tells a run's progress from a thread of its own, at most one line an interval, until it is ended.
 
-    def __init__(self, run_dir: str, interval: float, tell: Callable[[str], t.Any]) -> None:
+    A folder that holds no run, as in check mode, has nothing to tell.
+    """
+
+    def __init__(self, run_dir: str | Path, interval: float, tell: Callable[[str], t.Any]) -> None:
         """Read the run in a folder; ``tell`` is given each line, ``interval`` is in seconds."""
         self._board = Board(run_dir)
-        self._interval = interval
+        self._interval = max(interval, _SHORTEST_INTERVAL)
         self._tell = tell
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._read, name="training progress", daemon=True)
@@ -85,16 +94,16 @@ class ProgressReader:
         self._thread.join()
 
     def _read(self) -> None:
-        plan = self._board.plan()
-        told, told_at = "", time.monotonic()
-        while True:
-            ended = self._ended.wait(_LOOK_SECONDS)
-            if not ended and time.monotonic() - told_at < self._interval:
-                continue
+        try:
+            plan = self._board.plan()
+        except ValueError:
+            return
+        told = ""
+        ended = False
+        while not ended:
+            ended = self._ended.wait(self._interval)
             statuses = [self._board.status(node["node"]) for node in plan["nodes"]]
             line = progress_line(plan, statuses, time.time())
             if line != told:
                 self._tell(line)
-                told, told_at = line, time.monotonic()
-            if ended:
-                return
+                told = line
