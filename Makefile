@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SHELL := /bin/bash
 
-.PHONY: demo test lint docs help clean
+.PHONY: demo test lint docs help clean cluster cluster-down test-cluster
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -36,6 +36,17 @@ $(VENV)/run: requirements.txt
 $(VENV)/dev: $(VENV)/run requirements-dev.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements-dev.txt
 	@touch $@
+
+CLUSTER := tests/integration/cluster/cluster.py
+
+cluster: ## bring up four real nodes on this machine (as root, Debian or Ubuntu); the inventory is .cluster/hosts
+	$(PYTHON) $(CLUSTER) up --nodes 4 --install
+
+cluster-down: ## remove them without a trace
+	$(PYTHON) $(CLUSTER) down
+
+test-cluster: $(VENV)/dev ## train on real nodes over SSH, in containers
+	$(BIN)/pytest tests/integration
 
 clean: ## remove what was installed and the runs
 	rm -rf $(VENV) runs
