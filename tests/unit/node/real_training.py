@@ -1,0 +1,147 @@
+"""A training on this machine, which stands for a node: a real script, a real folder, real processes."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import os
+import signal
+import socket
+import time
+import typing as t
+import uuid
+import zlib
+from pathlib import Path
+
+from ansible_collections.trainops.cluster.plugins.module_utils.node._phases import PHASES
+
+
+def wait_until(condition: t.Callable[[], t.Any], seconds: float = 60.0) -> t.Any:
+    """Return the first true value of a condition; fail where there is none in time."""
+    deadline = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        assert time.monotonic() < deadline, "this did not come true in time"
+        time.sleep(0.01)
+
+
+def processes_with(variable: str) -> set[int]:
+    """Return the live processes that have a variable, given as NAME=VALUE, in their environment."""
+    found = set()
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                has = variable.encode() in (entry / "environ").read_bytes().split(b"\0")
+                state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
+            except OSError:
+                continue
+            if has and state != "Z":
+                found.add(int(entry.name))
+    return found
+
+
+def iteration(step: int, total: int = 10) -> str:
+    """Return an iteration line of Megatron-LM, fit to be echoed by a script."""
+    return f" iteration {step}/ {total} | elapsed time per iteration (ms): 50.0 | lm loss: 4.0E+00 |"
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("", 0))
+        return int(probe.getsockname()[1])
+
+
+class Training:
+    """One run on one node whose training script does what a test wants it to do.
+
+    The script runs in ``workspace``; ``mark`` is a variable, as NAME=VALUE, that all of its processes have.
+    """
+
+    def __init__(self, folder: Path, script: str = "exit 0") -> None:
+        self.folder = folder
+        self.workspace = folder / "workspace"
+        self.workspace.mkdir()
+        (self.workspace / "train.sh").write_text(script + "\n")
+        # Processes and locks are found by the node's name, so the name has to be this test's own.
+        self.node_name = f"node-{uuid.uuid4().hex}"
+        self.mark = f"TRAINOPS_NODE={self.node_name}"
+        self.run_id = "run-1"
+        run_folder = str(folder / "logs" / self.run_id / self.node_name)
+        self.node: dict[str, t.Any] = {
+            "node": self.node_name,
+            "node_rank": 0,
+            "address": "127.0.0.1",
+            "image": None,
+            "env": {
+                "MASTER_PORT": str(free_port()),
+                "TRAINOPS_RUN_ID": self.run_id,
+                "TRAINOPS_NODE": self.node_name,
+            },
+            "argv": ["bash", "train.sh", "NNODES=2"],
+            "working_dir": str(self.workspace),
+            "mounts": [],
+            "devices": [],
+            "container_options": {},
+            "secrets": [],
+            "run_folder": run_folder,
+            "log_file": f"{run_folder}/train.log",
+        }
+
+    def request(self, **needs: t.Any) -> dict[str, t.Any]:
+        return {
+            "check_mode": False,
+            "run_id": self.run_id,
+            "framework": "megatron",
+            "container_engine": "none",
+            "nnodes": 2,
+            "tokens_per_step_per_gpu": 1000.0,
+            "secrets": {},
+            "node": self.node,
+            **needs,
+        }
+
+    def stage(self, **needs: t.Any) -> dict[str, t.Any]:
+        return PHASES["stage"](self.request(**needs))
+
+    def start(self) -> dict[str, t.Any]:
+        return PHASES["start"](self.request())
+
+    def follow(self, cursor: dict[str, t.Any] | None = None, wait_seconds: float = 0) -> dict[str, t.Any]:
+        return PHASES["follow"](self.request(cursor=cursor or {}, wait_seconds=wait_seconds))
+
+    def stop(self, grace_seconds: float = 30) -> dict[str, t.Any]:
+        return PHASES["stop"](self.request(grace_seconds=grace_seconds))
+
+    def collect(self, offset: int = 0) -> tuple[bytes, dict[str, t.Any]]:
+        answer = PHASES["collect"](self.request(offset=offset))
+        return zlib.decompress(base64.b64decode(answer["data"])) if answer["data"] else b"", answer
+
+    def begin(self) -> None:
+        self.stage()
+        self.start()
+
+    def run_to_its_end(self) -> dict[str, t.Any]:
+        """Stage, start and follow; the answer is what came of it. It takes as long as the script takes."""
+        self.begin()
+        return self.follow(wait_seconds=600)
+
+    def end(self) -> None:
+        """Leave nothing of a test behind, neither a process nor a lock, even where the phases are broken."""
+        with contextlib.suppress(Exception):
+            self.stop(grace_seconds=0)
+        for pid in processes_with(self.mark):
+            os.kill(pid, signal.SIGKILL)
+
+    def launch_pid(self) -> int:
+        state = json.loads(Path(self.node["run_folder"], "state.json").read_text())
+        return int(state["handle"]["pid"])
+
+    def in_workspace(self, name: str) -> Path:
+        return self.workspace / name
+
+    def log(self) -> str:
+        path = Path(self.node["log_file"])
+        return path.read_text() if path.exists() else ""

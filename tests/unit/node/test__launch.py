@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.trainops.cluster.plugins.module_utils.node._launch import launch_script
+
+HOSTILE = {
+    "blanks": " two  words ",
+    "quotes": """it's "quoted" and `run`""",
+    "expansion": "$HOME ${HOME} $(touch expanded) \\$HOME",
+    "syntax": "a; touch parted & b | c > d && e # f",
+    "newlines": "one\ntwo\n\nthree\n",
+    "glob": "* ? [a-z] ~ {a,b}",
+    "escapes": r"\n \t \\ !!",
+    "empty": "",
+    "unicode": "größe → ∞",
+}
+# What a training that only tells what it was given prints.
+TELL = "import json, os, sys; print(json.dumps([sys.argv[1:], dict(os.environ), os.getcwd()]))"
+
+
+def planned(folder: Path, **changes) -> dict:
+    folder.mkdir(parents=True, exist_ok=True)
+    return {
+        "node": "gpu00",
+        "node_rank": 0,
+        "env": {},
+        "argv": [sys.executable, "-c", TELL],
+        "working_dir": str(folder),
+        "run_folder": str(folder),
+        "log_file": str(folder / "train.log"),
+        **changes,
+    }
+
+
+def launch(node: dict) -> subprocess.CompletedProcess[str]:
+    """Run the launch script of a node's plan as anybody may by hand, from elsewhere."""
+    script = Path(node["run_folder"], "launch.sh")
+    script.write_text(launch_script(node, "run-1"), encoding="utf-8")
+    return subprocess.run(["bash", str(script)], cwd="/", capture_output=True, text=True, check=False)
+
+
+def log_of(node: dict) -> str:
+    return Path(node["log_file"]).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("value", HOSTILE.values(), ids=HOSTILE)
+def test_values_arrive_as_they_are_in_arguments_and_environment(value, tmp_path):
+    node = planned(tmp_path, env={"VALUE": value, "OTHER": "other"})
+    node["argv"] = [*node["argv"], value, f"VALUE={value}"]
+    done = launch(node)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    argv, environment, _ = json.loads(log_of(node))
+    assert argv == [value, f"VALUE={value}"]
+    assert (environment["VALUE"], environment["OTHER"]) == (value, "other")
+    assert {path.name for path in tmp_path.iterdir()} == {"launch.sh", "train.log", "exit_status"}
+
+
+@pytest.mark.parametrize("name", ["with a blank", "it's $HOME; `x`", "two\nlines"])
+def test_folders_may_have_any_name(name, tmp_path):
+    node = planned(tmp_path / name)
+    assert launch(node).returncode == 0
+    assert json.loads(log_of(node))[2] == str(tmp_path / name)
+    assert (tmp_path / name / "exit_status").read_text() == "0\n"
+
+
+@pytest.mark.parametrize("exit_status", [0, 1, 42])
+def test_the_exit_status_of_the_training_is_recorded_and_returned(exit_status, tmp_path):
+    node = planned(tmp_path, argv=["bash", "-c", f"exit {exit_status}"])
+    assert launch(node).returncode == exit_status
+    assert (tmp_path / "exit_status").read_text() == f"{exit_status}\n"
+    assert not (tmp_path / "exit_status.new").exists()
+
+
+def test_the_log_has_output_and_errors_in_their_order_and_what_was_there_before(tmp_path):
+    node = planned(tmp_path, argv=["bash", "-c", "echo one; echo two >&2; echo three"])
+    launch(node)
+    launch(node)
+    assert log_of(node) == "one\ntwo\nthree\n" * 2
+
+
+def test_the_training_has_no_standard_input(tmp_path):
+    node = planned(tmp_path, argv=["bash", "-c", "cat; echo done"])
+    assert launch(node).returncode == 0
+    assert log_of(node) == "done\n"
+
+
+def test_a_working_directory_that_is_gone_is_told_in_the_log_and_nothing_is_run(tmp_path):
+    node = planned(tmp_path, working_dir=str(tmp_path / "gone"), argv=["bash", "-c", "echo ran"])
+    assert launch(node).returncode == 1
+    assert "gone: No such file or directory" in log_of(node)
+    assert "ran" not in log_of(node)
+    assert (tmp_path / "exit_status").read_text() == "1\n"
+
+
+def test_a_training_script_that_cannot_be_found_ends_with_the_status_of_the_shell(tmp_path):
+    node = planned(tmp_path, argv=["no-such-program"])
+    assert launch(node).returncode == 127
+    assert "no-such-program: command not found" in log_of(node)
