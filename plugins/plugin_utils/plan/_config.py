@@ -1,104 +1,66 @@
 # Copyright (c) 2026 The trainops.cluster maintainers
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reading a training config: text to typed values, with everything that is wrong collected on the way."""
+"""From plain data to typed models, with everything that is wrong collected on the way."""
 
 from __future__ import annotations
 
-import json
+import functools
 import typing as t
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._faults import Findings, listed, nearest
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._types import PLACEHOLDER, Expected, is_placeholder
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._fields import nested_model, remedy_for
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._kinds import PLACEHOLDER, is_placeholder
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._secrets import without_secrets
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._words import key_path, listed, nearest, shown
 
 if t.TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
-    from pydantic.fields import FieldInfo
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._faults import Findings
 
 ModelT = t.TypeVar("ModelT", bound=BaseModel)
 
-_REASONS = {
-    "bool_parsing": "is neither True nor False",
-    "bool_type": "is neither True nor False",
-    "finite_number": "is no finite number",
-    "float_parsing": "is no number",
-    "float_type": "is no number",
-    "greater_than": "is too small",
-    "greater_than_equal": "is too small",
-    "int_from_float": "is no whole number",
-    "int_parsing": "is no whole number",
-    "int_type": "is no whole number",
-    "less_than_equal": "is too large",
-    "literal_error": "is not known here",
-    "too_short": "is empty",
-}
+# Kinds say themselves what is wrong; these come from pydantic, which reads lists and objects.
+_REASONS = {"dict_type": "is not an object", "list_type": "is not a list"}
 
 
-def read_json(text: str, source: str, findings: Findings) -> dict[str, t.Any]:
-    """Return the JSON object that the text holds, without its documentation keys; empty where it holds none.
-
-    Documentation keys begin with ``_`` (``_example_nnodes``, ``_comment``, ``__note``). ``source`` names the file.
-    """
-
-    def unique(pairs: list[tuple[str, t.Any]]) -> dict[str, t.Any]:
-        values: dict[str, t.Any] = {}
-        for key, value in pairs:
-            if key in values and not key.startswith("_"):
-                findings.fault(key, value, f"{key!r} stands twice in one object of {source}.", "Keep one of the two.")
-            values[key] = value
-        return values
-
-    try:
-        data = json.loads(text, object_pairs_hook=unique)
-    except json.JSONDecodeError as error:
-        lines = text.splitlines() or [""]
-        found = lines[min(error.lineno, len(lines)) - 1].strip()
-        findings.fault(
-            "training_config",
-            found,
-            f"{source}, line {error.lineno}, column {error.colno}: not valid JSON: {error.msg}.",
-            "Mind missing or surplus commas, quotes and brackets there or on the line before.",
-        )
-        return {}
-    if not isinstance(data, dict):
-        findings.fault("training_config", type(data).__name__, f"{source} holds no JSON object.", "Begin it with {.")
-        return {}
-    return t.cast("dict[str, t.Any]", _without_documentation(data))
-
-
-def _without_documentation(value: t.Any) -> t.Any:
-    if isinstance(value, dict):
-        return {key: _without_documentation(inner) for key, inner in value.items() if not key.startswith("_")}
-    if isinstance(value, list):
-        return [_without_documentation(inner) for inner in value]
-    return value
-
-
-def section(data: Mapping[str, t.Any], key: str, path: str, findings: Findings) -> dict[str, t.Any]:
-    """Return the object under a key; empty, and a fault, where it is missing or something else."""
+def section(data: Mapping[str, t.Any], key: str, path: str, findings: Findings) -> dict[str, t.Any] | None:
+    """Return the object under a key, or None, and a fault, where it is missing or something else."""
     value = data.get(key)
     if isinstance(value, dict):
         return value
-    found = "is missing" if value is None else f"holds {type(value).__name__} instead of an object"
-    findings.fault(path, value, f"{path} {found}.", f'Give an object: "{key}": {{ … }}.')
-    return {}
+    found = f"{key} is {shown(value)} instead of an object." if key in data else f"{key} is missing."
+    findings.fault(path, value, found, f'Give an object: "{key}": {{ … }}.')
+    return None
 
 
 def refuse_unknown_keys(
-    data: Iterable[str], known: Iterable[str], path: str, findings: Findings, lower_to_warning: bool
+    data: Mapping[str, t.Any],
+    known: Collection[str],
+    path: str,
+    findings: Findings,
+    *,
+    lower_to_warning: bool = False,
+    elsewhere: Mapping[str, str] | None = None,
 ) -> None:
-    """Note every key that is not known, with the nearest one that is."""
-    known = list(known)
-    for key in data:
+    """Note every key that is not known, with the nearest one that is.
+
+    ``elsewhere`` maps keys that are known in another place to the path of that place.
+    """
+    for key, value in data.items():
         if key in known:
             continue
         near = nearest(key, known)
-        remedy = f"Did you mean {near!r}?" if near else f"Known here: {listed(known)}."
+        if elsewhere and key in elsewhere:
+            remedy = f"Its place is {elsewhere[key]}."
+        elif near:
+            remedy = f"Did you mean {near}? A key that begins with _ is taken for a note."
+        else:
+            remedy = f"Known here: {listed(known)}. A key that begins with _ is taken for a note."
         note = findings.warn if lower_to_warning else findings.fault
-        note(joined(path, key), None, f"{key!r} is no known key of {path or 'the file'}.", remedy)
+        note(key_path(path, key), value, f"{shown(key)} is not a known key here.", remedy)
 
 
 def typed(
@@ -107,59 +69,77 @@ def typed(
     path: str,
     findings: Findings,
     *,
-    unused: Iterable[str] = (),
+    unused: Collection[str] = (),
     lower_unknown: bool = False,
+    elsewhere: Mapping[str, str] | None = None,
 ) -> ModelT:
     """Return the model with every value of the section that is right; what is wrong is noted and left None.
 
-    A placeholder is a fault, except under a key of ``unused``, at any depth: nothing reads that one.
+    Keys of ``unused``, at any depth, are known but not read: nothing that they hold can be wrong. ``elsewhere`` is
+    that of `refuse_unknown_keys`.
     """
-    refuse_unknown_keys(data, model.model_fields, path, findings, lower_unknown)
+    refuse_unknown_keys(data, model.model_fields, path, findings, lower_to_warning=lower_unknown, elsewhere=elsewhere)
     values: dict[str, t.Any] = {}
     for name, field in model.model_fields.items():
-        key = joined(path, name)
-        values[name] = None
-        if name not in data:
-            if field.is_required():
+        key = key_path(path, name)
+        if name in unused or name not in data:
+            values[name] = None if field.is_required() else field.get_default(call_default_factory=True)
+            if field.is_required() and name not in unused:
                 findings.fault(key, None, f"{name} is missing.", remedy_for(field))
-            else:
-                values[name] = field.get_default(call_default_factory=True)
-        elif isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
-            inner = section(data, name, key, findings)
-            values[name] = typed(field.annotation, inner, key, findings, unused=unused, lower_unknown=lower_unknown)
-        elif name in unused and _has_placeholder(data[name]):
-            values[name] = None
+        elif nested := nested_model(field):
+            inner = section(data, name, key, findings) or {}
+            values[name] = typed(nested, inner, key, findings, unused=unused, lower_unknown=lower_unknown)
         else:
-            values[name] = _typed_value(field, data[name], key, findings)
+            values[name] = _typed_value(model, name, data[name], path, findings)
     return model.model_construct(**values)
 
 
-def _has_placeholder(value: t.Any) -> bool:
-    if isinstance(value, dict):
-        return any(is_placeholder(key) or _has_placeholder(inner) for key, inner in value.items())
-    if isinstance(value, list):
-        return any(_has_placeholder(inner) for inner in value)
-    return is_placeholder(value)
+@functools.cache
+def _adapters(model: type[BaseModel]) -> dict[str, TypeAdapter[t.Any]]:
+    return {name: TypeAdapter(field.rebuild_annotation()) for name, field in model.model_fields.items()}
 
 
-def _typed_value(field: FieldInfo, value: t.Any, key: str, findings: Findings) -> t.Any:
-    if is_placeholder(value):
-        findings.fault(key, value, f"still holds {PLACEHOLDER}.", remedy_for(field))
-        return None
-    if _has_placeholder(value):
-        inner = value.items() if isinstance(value, dict) else enumerate(value)
-        for part, held in inner:
-            if is_placeholder(part) or _has_placeholder(held):
-                findings.fault(joined(key, str(part)), held, f"still holds {PLACEHOLDER}.", remedy_for(field))
-        return None
-    adapter: TypeAdapter[t.Any] = TypeAdapter(t.cast("t.Any", t.Annotated[(field.annotation, field, *field.metadata)]))
+def _typed_value(model: type[BaseModel], name: str, value: t.Any, path: str, findings: Findings) -> t.Any:
+    """Return the typed value, or None where it is wrong; of a wrong object what is right in it."""
+    remedy, adapter = remedy_for(model.model_fields[name]), _adapters(model)[name]
+    wrong = dict(_placeholders(value))
+    for where, held in wrong.items():
+        message = f"{key_path(name, *where)} still holds {PLACEHOLDER}."
+        findings.fault(key_path(path, name, *where), held, message, remedy)
     try:
-        return adapter.validate_python(value)
+        read = adapter.validate_python(value)
     except ValidationError as error:
         for problem in error.errors():
-            where = joined(key, *(str(part) for part in problem["loc"] if part != "[key]"))
-            findings.fault(where, problem["input"], f"{problem['input']!r} {_reason(problem)}.", remedy_for(field))
-        return None
+            where = tuple(part for part in problem["loc"] if part != "[key]")
+            if not _has_placeholder(problem["input"]):
+                held = without_secrets(problem["input"], str([name, *where][-1]))
+                message = f"{key_path(name, *where)} is {shown(held)}, which {_reason(problem)}."
+                findings.fault(key_path(path, name, *where), held, message, remedy)
+            wrong[where] = problem["input"]
+    if not wrong:
+        return read
+    entries = {where[0] for where in wrong if where}
+    if isinstance(value, dict) and () not in wrong:
+        return adapter.validate_python({key: held for key, held in value.items() if key not in entries})
+    return None
+
+
+def _placeholders(value: t.Any, *where: str | int) -> Iterator[tuple[tuple[str | int, ...], t.Any]]:
+    """Yield where something is still to be filled in, and what stands there; keys of objects are among it."""
+    if is_placeholder(value):
+        yield where, value
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            if is_placeholder(key):
+                yield (*where, key), key
+            yield from _placeholders(inner, *where, key)
+    elif isinstance(value, list):
+        for place, inner in enumerate(value):
+            yield from _placeholders(inner, *where, place)
+
+
+def _has_placeholder(value: t.Any) -> bool:
+    return any(True for _ in _placeholders(value))
 
 
 def _reason(problem: t.Any) -> str:
@@ -167,24 +147,3 @@ def _reason(problem: t.Any) -> str:
     if problem["type"] == "value_error":
         return str(problem["ctx"]["error"])
     return _REASONS.get(problem["type"], f"is refused: {problem['msg']}")
-
-
-def remedy_for(field: FieldInfo) -> str:
-    """Return what would be right for a field, in words: its meaning, its type, its unit and an example."""
-    extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
-    unit = f" ({extra['unit']})" if extra.get("unit") else ""
-    example = f", for example {field.examples[0]}" if field.examples else ""
-    meaning = f" {field.description}" if field.description else ""
-    return f"Give {_expected(field)}{unit}{example}.{meaning}"
-
-
-def _expected(field: FieldInfo) -> str:
-    """Return the words of the field's type, also where it may be left out (``SomeType | None``)."""
-    inner = [part for alternative in t.get_args(field.annotation) for part in getattr(alternative, "__metadata__", ())]
-    words = [part.words for part in (*field.metadata, *inner) if isinstance(part, Expected)]
-    return words[-1] if words else "a value"
-
-
-def joined(*parts: str) -> str:
-    """Return the path of a key: its parts with dots between them."""
-    return ".".join(part for part in parts if part)

@@ -8,12 +8,11 @@ Everything that is wrong is said at once, so nothing here raises. A fault stops 
 
 from __future__ import annotations
 
-import difflib
+import re
 import typing as t
 from dataclasses import asdict, dataclass, field
 
-if t.TYPE_CHECKING:
-    from collections.abc import Iterable
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._secrets import without_secrets
 
 
 @dataclass(frozen=True)
@@ -25,25 +24,21 @@ class Finding:
     message: str
     remedy: str
 
-    def as_text(self) -> str:
-        """Return the finding as one sentence for people."""
-        return f"{self.key}: {self.message} {self.remedy}".strip()
-
 
 @dataclass
 class Findings:
-    """The faults and warnings of one plan, in the order in which they were found."""
+    """The faults and warnings of one plan, in the order in which they were found, without the secrets they met."""
 
     faults: list[Finding] = field(default_factory=list)
     warnings: list[Finding] = field(default_factory=list)
 
     def fault(self, key: str, value: t.Any, message: str, remedy: str) -> None:
         """Note something that stops the run."""
-        self._add(self.faults, Finding(key, value, message, remedy))
+        self._add(self.faults, key, value, message, remedy)
 
     def warn(self, key: str, value: t.Any, message: str, remedy: str) -> None:
         """Note something that the user should know and that does not stop the run."""
-        self._add(self.warnings, Finding(key, value, message, remedy))
+        self._add(self.warnings, key, value, message, remedy)
 
     def as_dict(self) -> dict[str, list[dict[str, t.Any]]]:
         """Return both lists as plain data: ``key``, ``value``, ``message`` and ``remedy`` of each finding."""
@@ -53,18 +48,9 @@ class Findings:
         }
 
     @staticmethod
-    def _add(findings: list[Finding], finding: Finding) -> None:
+    def _add(findings: list[Finding], key: str, value: t.Any, message: str, remedy: str) -> None:
+        names = re.findall(r"\w+", key)
+        name = names[-1] if names else ""
+        finding = Finding(key, without_secrets(value, name), without_secrets(message), remedy)
         if finding not in findings:
             findings.append(finding)
-
-
-def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that is most like the given one, upper and lower case being the same, or None."""
-    by_folded = {candidate.casefold(): candidate for candidate in known}
-    matches = difflib.get_close_matches(name.casefold(), by_folded, n=1, cutoff=0.6)
-    return by_folded[matches[0]] if matches else None
-
-
-def listed(names: Iterable[str]) -> str:
-    """Return the names as a list for a sentence: ``a, b, c``, or ``nothing``."""
-    return ", ".join(names) or "nothing"

@@ -7,50 +7,78 @@ from __future__ import annotations
 
 import typing as t
 
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import BaseModel, Field
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._types import Expected, Flag, Name, PositiveInteger
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._kinds import OneOf
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._texts import Several, Written
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._types import (
+    NAME,
+    Flag,
+    Folder,
+    Line,
+    Port,
+    PositiveInteger,
+)
 
+FRAMEWORKS = ("megatron",)
 
-def _lower(value: t.Any) -> t.Any:
-    return value.strip().casefold() if isinstance(value, str) else value
-
-
-def _names(value: t.Any) -> t.Any:
-    if isinstance(value, str):
-        return [name.strip() for name in value.split(",") if name.strip()]
-    return value
-
-
-Names = t.Annotated[list[Name], BeforeValidator(_names), Expected("names of inventory hosts, as a list or with commas")]
-Port = t.Annotated[PositiveInteger, Field(le=65535), Expected("a port between 1 and 65535")]
-
-_Lower = BeforeValidator(_lower)
-Framework = t.Annotated[t.Literal["megatron"], _Lower, Expected("megatron")]
-Mode = t.Annotated[
-    t.Literal["auto", "single_node", "multi_node"], _Lower, Expected("one of auto, single_node, multi_node")
-]
-UnknownKeys = t.Annotated[t.Literal["fault", "warn"], _Lower, Expected("fault or warn")]
-Engine = t.Annotated[
-    t.Literal["auto", "docker", "podman", "none"], _Lower, Expected("one of auto, docker, podman, none")
+HostNames = t.Annotated[list[str], Several(NAME, "names of inventory hosts, as a list or with commas", at_least=0)]
+RunId = t.Annotated[
+    str,
+    Written(
+        "([A-Za-z0-9][A-Za-z0-9_.-]*)?",
+        "a name for folders and containers",
+        "a name of letters, digits and . _ - (not in front)",
+        free=True,
+    ),
 ]
 
 
 class PlanOptions(BaseModel):
     """Variables of a plan. Values may be strings, as extra variables and surveys give them."""
 
-    training_framework: Framework = Field(default="megatron", description="Framework of the training config.")
-    training_mode: Mode = Field(default="auto", description="One job over all nodes, or one on each node.")
-    training_model: str = Field(default="", description="Model of the config's model_params to train.")
-    training_gpu: str = Field(default="", description="GPU of the config's model_params to train on.")
-    training_gpus_per_node: PositiveInteger = Field(
-        default=8, description="GPUs of each node.", json_schema_extra={"unit": "GPUs"}
+    training_framework: t.Annotated[str, OneOf(FRAMEWORKS)] = Field(
+        default="megatron", description="Framework of the training config."
     )
-    training_unknown_keys: UnknownKeys = Field(default="fault", description="What an unknown key is.")
-    training_record_only: Flag = Field(default=False, description="Judge no thresholds.")
-    training_rank_order: Names = Field(default=[], description="Hosts in rank order, where the inventory's is wrong.")
-    training_exclude: Names = Field(default=[], description="Hosts that are left out.")
-    training_master_port: Port = Field(default=6000, description="Port on rank 0 where the nodes meet.")
-    training_megatron_root: str = Field(default="", description="Overrides the config's megatron_root.")
-    training_run_id: str = Field(default="", description="Name of the run.")
-    container_engine: Engine = Field(default="auto", description="What holds the training on a node.")
+    training_mode: t.Annotated[str, OneOf(("auto", "single_node", "multi_node"))] = Field(
+        default="auto",
+        description="One job over all nodes (multi_node), one on each (single_node), or what the config offers (auto).",
+    )
+    training_model: Line = Field(
+        default="", description="Model of the config's model_params; where it has just one, none need be named."
+    )
+    training_gpu: Line = Field(
+        default="",
+        description="GPU of the model's branch; MI300X, mi300x and mi300 mean the same. "
+        "Where it has just one, none need be named.",
+    )
+    training_gpus_per_node: PositiveInteger = Field(
+        default=8, description="GPUs of each node that take part.", json_schema_extra={"unit": "GPUs"}
+    )
+    training_unknown_keys: t.Annotated[str, OneOf(("fault", "warn"))] = Field(
+        default="fault", description="Whether an unknown key of the config stops the run or is only told."
+    )
+    training_record_only: Flag = Field(
+        default=False, description="Judge no thresholds; those of the config need not be filled in then."
+    )
+    training_rank_order: HostNames = Field(
+        default=[], description="All hosts of the run in rank order, where the inventory's order is not wanted."
+    )
+    training_exclude: HostNames = Field(default=[], description="Hosts that are left out.")
+    training_master_port: Port = Field(
+        default=6000, description="Port on rank 0 where the nodes meet.", json_schema_extra={"variable": "MASTER_PORT"}
+    )
+    training_megatron_root: Folder = Field(
+        default="", description="Megatron-LM checkout, in place of the config's megatron_root."
+    )
+    training_run_id: RunId = Field(default="", description="Name of the run. Without it, time, model and GPU make one.")
+    container_engine: t.Annotated[str, OneOf(("auto", "docker", "podman", "none"))] = Field(
+        default="auto", description="What holds the training on a node; auto takes the one that is there."
+    )
+    container_profile: t.Annotated[str, OneOf(("privileged", "hardened"))] = Field(
+        default="privileged",
+        description="Start containers with all privileges, as AMD's guide does, or with the named devices only.",
+    )
+    training_image_archive: Folder = Field(
+        default="", description="Image as a file on the nodes, loaded where the image is missing instead of pulled."
+    )

@@ -5,23 +5,23 @@
 
 from __future__ import annotations
 
-import re
 import typing as t
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._config import read_json, typed
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._config import typed
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._faults import Findings
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._json import read_json
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._options import PlanOptions
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import Node, in_rank_order
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import in_rank_order
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks import _megatron
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import Node
     from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._job import Job
 
 SCHEMA_VERSION = 1
 FRAMEWORKS = {module.NAME: module for module in (_megatron,)}
-_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
 def make_plan(
@@ -32,7 +32,7 @@ def make_plan(
     now: str = "",
     unreadable: str | None = None,
 ) -> dict[str, t.Any]:
-    """Return the plan of a run as plain data; with any fault its ``nodes`` are empty.
+    """Return the plan of a run as plain data; its ``nodes`` are empty exactly where it has a fault.
 
     ``text`` is the training config, ``source`` its file name, ``unreadable`` why it could not be read. ``options``
     are the fields of `PlanOptions`, ``nodes`` the hosts in inventory order. ``now`` begins the run_id of a run that
@@ -44,30 +44,30 @@ def make_plan(
     """
     findings = Findings()
     settings = typed(PlanOptions, options, "", findings)
-    data = {} if unreadable else read_json(text, source, findings)
+    ordered = in_rank_order(nodes, settings.training_rank_order or (), settings.training_exclude or (), findings)
+    data = None
     if unreadable:
         _fault_unreadable(source, unreadable, findings)
+    else:
+        data = read_json(text, source, findings)
     framework = FRAMEWORKS.get(settings.training_framework)
-    ordered = in_rank_order(nodes, settings.training_rank_order or (), settings.training_exclude or (), findings)
-    if settings.training_run_id and not _RUN_ID.fullmatch(settings.training_run_id):
-        findings.fault(
-            "training_run_id",
-            settings.training_run_id,
-            "it names folders and containers.",
-            "Use letters, digits and . _ - and begin with a letter or digit.",
-        )
-    job = framework.plan_job(data, settings, ordered, findings) if framework and data else None
+    job = framework.plan_job(data, settings, ordered, findings) if framework and data is not None else None
     return _assembled(job, settings, source, ordered, findings, now)
 
 
 def _fault_unreadable(source: str, reason: str, findings: Findings) -> None:
     if source:
-        findings.fault("training_config", source, f"the file cannot be read: {reason}.", "Name the training config.")
+        findings.fault(
+            "training_config",
+            source,
+            f"{source} cannot be read: {reason}.",
+            "Give the path of a training config; examples/megatron holds files to start from.",
+        )
     else:
         findings.fault(
             "training_config",
             None,
-            "no training config is named.",
+            "No training config is named.",
             "Say -e training_config=FILE; examples/megatron holds files to start from.",
         )
 
@@ -80,16 +80,15 @@ def _assembled(
     findings: Findings,
     now: str,
 ) -> dict[str, t.Any]:
-    branch = job.branch if job else None
-    run_id = settings.training_run_id
+    run_id = settings.training_run_id or ""
     if job and not run_id:
         run_id = "-".join(part for part in (now, job.branch.model, job.branch.gpu) if part)
     return {
         "schema_version": SCHEMA_VERSION,
         "framework": settings.training_framework,
-        "mode": branch.mode if branch else settings.training_mode,
-        "model": branch.model if branch else settings.training_model,
-        "gpu": branch.gpu if branch else settings.training_gpu,
+        "mode": job.branch.mode if job else settings.training_mode,
+        "model": job.branch.model if job else settings.training_model,
+        "gpu": job.branch.gpu if job else settings.training_gpu,
         "run_id": run_id,
         "config_file": source,
         "container_engine": settings.container_engine,
@@ -98,10 +97,7 @@ def _assembled(
         "tokens_per_step_per_gpu": job.tokens_per_step_per_gpu if job else None,
         "expected": job.expected if job else [],
         **findings.as_dict(),
-        "nodes": [
-            job.for_node(node, place, run_id, settings.container_engine)
-            for place, node in enumerate(nodes if job and not findings.faults else ())
-        ]
+        "nodes": [job.for_node(node, place, run_id, settings.container_engine) for place, node in enumerate(nodes)]
         if job
         else [],
     }

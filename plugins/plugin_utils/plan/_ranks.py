@@ -10,12 +10,16 @@ import re
 import typing as t
 from dataclasses import dataclass
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._faults import Findings, listed, nearest
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._words import counted, listed, nearest
 
 if t.TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-_UNSAFE = re.compile(r"^[.-]|[^A-Za-z0-9._:-]")
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._faults import Findings
+
+_UNSAFE = re.compile(r"^[.-]|[^A-Za-z0-9._:-]|^$")
+_UNSAFE_USER = re.compile(r"^[.-]|[^A-Za-z0-9._@+-]|^$")
+_LOOPBACK_NAMES = ("localhost", "ip6-localhost", "ip6-loopback")
 
 
 @dataclass(frozen=True)
@@ -39,90 +43,140 @@ class Node:
 def in_rank_order(
     nodes: Sequence[Node], rank_order: Sequence[str], exclude: Sequence[str], findings: Findings
 ) -> list[Node]:
-    """Return the nodes of the run; their place is their node rank. Without ``rank_order`` the given order holds."""
+    """Return the nodes of the run; their place is their node rank. Without ``rank_order`` the given order holds.
+
+    Where ``rank_order`` is wrong, all nodes that take part are there nevertheless, for the checks that follow.
+    """
     by_name = {node.name: node for node in nodes}
-    for name in by_name:
-        if _UNSAFE.search(name):
-            findings.fault(
-                "training_hosts",
-                name,
-                "the name of this host becomes a folder and an argument, and holds what a shell could take for syntax.",
-                "Rename it in the inventory to letters, digits and . _ : -, with its address in ansible_host.",
-            )
-    for name in exclude:
+    for name in dict.fromkeys(exclude):
         if name not in by_name:
             _fault_no_host("training_exclude", name, by_name, findings)
     taking_part = {name: node for name, node in by_name.items() if name not in exclude}
+    for node in taking_part.values():
+        _check_syntax(node, findings)
     if not taking_part:
-        findings.fault("training_hosts", list(by_name), "no host is left to train on.", "Mind --limit and exclusions.")
+        findings.fault(
+            "training_hosts",
+            list(by_name),
+            "No host is left to train on.",
+            "Look at --limit, training_hosts and training_exclude.",
+        )
     if not rank_order:
         return list(taking_part.values())
+    _check_rank_order(rank_order, taking_part, findings)
+    names = [name for name in dict.fromkeys(rank_order) if name in taking_part]
+    return [taking_part[name] for name in dict.fromkeys([*names, *taking_part])]
+
+
+def _check_rank_order(rank_order: Sequence[str], taking_part: dict[str, Node], findings: Findings) -> None:
     for name in dict.fromkeys(rank_order):
         if name not in taking_part:
             _fault_no_host("training_rank_order", name, taking_part, findings)
         if list(rank_order).count(name) > 1:
-            findings.fault("training_rank_order", name, f"{name} stands there twice.", "Name each host once.")
+            findings.fault("training_rank_order", name, f"{name} stands there more than once.", "Name each host once.")
     left_out = [name for name in taking_part if name not in rank_order]
     if left_out:
         findings.fault(
             "training_rank_order",
             list(rank_order),
-            f"hosts of the run are missing there: {listed(left_out)}.",
+            f"These hosts of the run are missing there: {listed(left_out)}.",
             "Name every host, or leave hosts out with training_exclude.",
         )
-    return [taking_part[name] for name in dict.fromkeys(rank_order) if name in taking_part]
 
 
-def _fault_no_host(option: str, name: str, known: t.Iterable[str], findings: Findings) -> None:
+def _check_syntax(node: Node, findings: Findings) -> None:
+    """Note what of a node would be taken for something else in a path, an argument or a shell."""
+    if _UNSAFE.search(node.name):
+        findings.fault(
+            "training_hosts",
+            node.name,
+            "This host's name becomes a folder and an argument, and not all of its characters may stand there.",
+            "Rename it in the inventory to letters, digits and . _ : -, and give its address in ansible_host.",
+        )
+    elif _UNSAFE.search(node.address):
+        findings.fault(
+            f"training_address of {node.name}",
+            node.address,
+            f"The address of {node.name} is no host name or IP address.",
+            "Give one in the inventory: training_address, or else ansible_host.",
+        )
+    if _UNSAFE_USER.search(node.user):
+        findings.fault(
+            f"ansible_user of {node.name}",
+            node.user,
+            "{user-id} in paths becomes this name, and not all of its characters may stand there.",
+            "Connect as a user whose name has only letters, digits and . _ @ + -.",
+        )
+
+
+def _fault_no_host(option: str, name: str, known: Iterable[str], findings: Findings) -> None:
     known = list(known)
     near = nearest(name, known)
-    remedy = f"Did you mean {near!r}?" if near else f"Hosts of the run: {listed(known)}."
-    findings.fault(option, name, f"{name} is no host of the run.", remedy)
+    remedy = f"Did you mean {near}?" if near else f"Hosts of the run: {listed(known)}."
+    findings.fault(option, name, f"{name} is not a host of the run.", remedy)
+
+
+def on_one_machine(nodes: Sequence[Node]) -> bool:
+    """Tell whether every node is the same machine, so that a loopback address reaches all of them."""
+    return all(node.local for node in nodes) or all(is_loopback(node.address) for node in nodes)
 
 
 def master_address(asked: str | None, nodes: Sequence[Node], key: str, findings: Findings) -> str:
-    """Return the address at which all nodes of a multi-node run meet: that of rank 0.
+    """Return the address at which the nodes of a multi-node run meet: that of rank 0.
 
-    ``asked`` is the config's; ``auto`` or nothing takes the address of rank 0. A loopback name reaches rank 0 only
-    where every node is the same machine.
+    ``asked`` is the config's, under ``key``; ``auto`` or nothing takes the address of rank 0. ``nodes`` are at least
+    one, in rank order.
     """
     first = nodes[0]
-    address = first.address if asked in (None, "", "auto") else str(asked)
-    one_machine = all(node.local for node in nodes) or all(is_loopback(node.address) for node in nodes)
+    if asked in (None, "auto"):
+        address = "localhost" if all(node.local for node in nodes) else first.address
+    else:
+        address = str(asked)
     if is_loopback(address):
-        if len(nodes) > 1 and not one_machine:
+        if len(nodes) > 1 and not on_one_machine(nodes):
             findings.fault(
                 key,
                 asked,
                 f"{address} is a loopback address: each of the {len(nodes)} nodes would look for rank 0 on itself.",
-                f"Give the address of rank 0 ({first.name}) that the others reach, or auto.",
+                f"Give the address at which the others reach rank 0 ({first.name}), here or in the inventory "
+                "(training_address).",
             )
         return address
-    if address.casefold() in first.names():
-        return address
-    owner = next((node for node in nodes[1:] if address.casefold() in node.names()), None)
-    if owner:
-        findings.fault(
-            key,
-            asked,
-            f"{address} is node {owner.name} of rank {nodes.index(owner)}, but rank 0 is {first.name}.",
-            f"Put {owner.name} first with training_rank_order, or give the address of {first.name}.",
-        )
-    else:
-        findings.fault(
-            key,
-            asked,
-            f"{address} is no node of the run ({listed(f'{node.name} {node.address}' for node in nodes)}).",
-            f"Give the address of rank 0 ({first.name}), or auto; where {address} is another interface of it, "
-            "say so in the inventory: training_address.",
-        )
+    if address.casefold() not in first.names():
+        _fault_not_first(address, asked, nodes, key, findings)
     return address
+
+
+def _fault_not_first(address: str, asked: str | None, nodes: Sequence[Node], key: str, findings: Findings) -> None:
+    first = nodes[0]
+    rank = next((rank for rank, node in enumerate(nodes) if address.casefold() in node.names()), None)
+    if rank is not None:
+        findings.fault(
+            key,
+            asked,
+            f"{address} is {nodes[rank].name}, which has rank {rank}; rank 0 is {first.name}.",
+            f"Put {nodes[rank].name} first with training_rank_order, or give {first.address}, or auto.",
+        )
+        return
+    findings.fault(
+        key,
+        asked,
+        f"{address} is not one of the {counted(len(nodes), 'node')} of the run: "
+        f"{listed(_with_address(node) for node in nodes)}.",
+        f"Give {first.address}, or auto; where {address} is another interface of {first.name}, say so in the "
+        "inventory (training_address).",
+    )
+
+
+def _with_address(node: Node) -> str:
+    return node.name if node.name == node.address else f"{node.name} ({node.address})"
 
 
 def is_loopback(address: str) -> bool:
     """Tell whether an address or name means the machine that reads it."""
     try:
-        return ipaddress.ip_address(address.strip("[]")).is_loopback
+        parsed = ipaddress.ip_address(address.strip("[]"))
     except ValueError:
         name = address.casefold()
-        return name == "localhost" or name.endswith(".localhost") or name.startswith("localhost.")
+        return name in _LOOPBACK_NAMES or name.endswith(".localhost") or name.startswith("localhost.")
+    return parsed.is_loopback or parsed.is_unspecified

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
 import typing as t
 
@@ -32,11 +33,17 @@ def _count(findings: list[t.Any], what: str) -> str:
 def _findings(title: str, findings: list[dict[str, t.Any]]) -> str:
     lines = [title]
     for finding in findings:
-        held = "" if finding["value"] is None else f" = {finding['value']}"
+        held = "" if finding["value"] is None else f" = {_held(finding['value'])}"
         lines.append(f"  {finding['key']}{held}")
         sentence = f"{finding['message']} {finding['remedy']}"
         lines += textwrap.wrap(sentence, _WIDTH, initial_indent="      ", subsequent_indent="      ")
     return "\n".join(lines)
+
+
+def _held(value: t.Any) -> str:
+    """Return a value on one short line, as it stands in the file, only that texts go without quotes."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return textwrap.shorten(text, _WIDTH // 2, placeholder=" …") if text.strip() else '""'
 
 
 def _summary(plan: dict[str, t.Any]) -> str:

@@ -11,45 +11,55 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._config import (
-    refuse_unknown_keys,
-    section,
-    typed,
-)
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import Node, master_address
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._cvs import (
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._config import refuse_unknown_keys, section, typed
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._faults import Findings
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import master_address
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._words import key_path
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._branch import choose_branch, mode_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._container import container_options
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._expected import (
     ExpectedResults,
-    choose_branch,
-    mode_of,
-)
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._job import (
-    Job,
-    container_options,
     expected_of,
 )
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_checks import (
-    Reading,
-    check_config,
-    precision_of,
-    script_of,
-    sizes_of,
-    unused_keys,
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._job import Job
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_branch_checks import (
+    check_branch,
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_config import (
     PRECISIONS,
     MegatronConfig,
     MegatronModelParameters,
 )
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_config_checks import (
+    check_config,
+    unused_keys,
+)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_reading import (
+    BranchReading,
+    Reading,
+)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_scripts import script_of
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._faults import Findings
     from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._options import PlanOptions
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import Node
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._sizes import Sizes
 
 NAME = "megatron"
 CONFIG = MegatronConfig
-MODEL_PARAMETERS = MegatronModelParameters
+BRANCH = MegatronModelParameters
+
+# The scripts have no FP16: they train in BF16 instead, which is told as a warning.
+_TRAINED_IN = {"fp8": "fp8", "bf16": "bf16", "fp16": "bf16"}
+_OF_EACH_NODE = {"HF_TOKEN_PATH", "LOG_DIR", "NODE_RANK", "TRAINOPS_NODE", "TRAINOPS_RUN_ID"}
+# Where a key belongs that stands in the wrong place.
+_OF_CONFIG = dict.fromkeys(MegatronConfig.model_fields, "config")
+_OF_BRANCH = {
+    **dict.fromkeys(MegatronModelParameters.model_fields, "model_params.<mode>.<model>.<gpu>"),
+    **dict.fromkeys(ExpectedResults.model_fields, "result_dict"),
+}
 
 
 def plan_job(data: Mapping[str, t.Any], options: PlanOptions, nodes: Sequence[Node], findings: Findings) -> Job | None:
@@ -57,28 +67,88 @@ def plan_job(data: Mapping[str, t.Any], options: PlanOptions, nodes: Sequence[No
 
     ``data`` is the config without its documentation keys, ``nodes`` the nodes in rank order.
     """
-    reading = _read(data, options, nodes, findings)
-    if reading is None:
+    lower_unknown = options.training_unknown_keys == "warn"
+    refuse_unknown_keys(
+        data,
+        ("config", "model_params"),
+        "",
+        findings,
+        lower_to_warning=lower_unknown,
+        elsewhere={**_OF_BRANCH, **_OF_CONFIG},
+    )
+    reading = _read_config(data, options, nodes, findings, lower_unknown)
+    master = _master_address(reading)
+    branch = choose_branch(data, reading.mode, options, findings)
+    if branch is None:
         return None
-    check_config(reading)
-    script = script_of(reading)
-    sizes = sizes_of(reading, script)
-    precision = precision_of(reading, script)
-    expected = expected_of(reading.parameters.result_dict, reading.branch, options, findings)
-    master = "localhost"
-    if reading.multi_node:
-        master = master_address(reading.config.master_address, nodes, "config.master_address", findings)
-    if findings.faults or sizes is None or script is None:
+    parameters = typed(
+        MegatronModelParameters,
+        branch.values,
+        branch.path,
+        findings,
+        unused=unused_keys(reading.mode, options),
+        lower_unknown=lower_unknown,
+        elsewhere=_OF_CONFIG,
+    )
+    branch_reading = BranchReading(**vars(reading), branch=branch, parameters=parameters)
+    script = script_of(branch_reading)
+    sizes = check_branch(branch_reading, script)
+    expected = expected_of(
+        parameters.result_dict,
+        branch.values.get("result_dict", {}),
+        branch_reading.key("result_dict"),
+        findings,
+        record_only=options.training_record_only,
+    )
+    if findings.faults or script is None:
         return None
-    config, parameters = reading.config, reading.parameters
+    return _job(branch_reading, script, master, sizes, expected)
+
+
+def _read_config(
+    data: Mapping[str, t.Any],
+    options: PlanOptions,
+    nodes: Sequence[Node],
+    findings: Findings,
+    lower_unknown: bool,
+) -> Reading:
+    mode = mode_of(data, options, len(nodes))
+    given = section(data, "config", "config", findings)
+    config = typed(
+        MegatronConfig,
+        given or {},
+        "config",
+        # Without the section, that it is missing says enough.
+        findings if given is not None else Findings(),
+        unused=unused_keys(mode, options),
+        lower_unknown=lower_unknown,
+        elsewhere=_OF_BRANCH,
+    )
+    reading = Reading(config, given or {}, mode, nodes, options, findings)
+    if given is not None:
+        check_config(reading, data.get("model_params"))
+    return reading
+
+
+def _master_address(reading: Reading) -> str:
+    """Return where the nodes of a job meet; localhost as well where that is not known, for a fault or for no nodes."""
+    asked = reading.config.master_address
+    if not reading.multi_node or not reading.nodes or (asked is None and reading.is_given("master_address")):
+        return "localhost"
+    return master_address(asked, reading.nodes, "config.master_address", reading.findings)
+
+
+def _job(reading: BranchReading, script: str, master: str, sizes: Sizes, expected: list[dict[str, t.Any]]) -> Job:
+    config, parameters, options = reading.config, reading.parameters, reading.options
+    without_container = options.container_engine == "none"
+    environment = _environment(reading, master)
     return Job(
-        framework=NAME,
         branch=reading.branch,
         parameters={
-            "nnodes": len(nodes),
+            "nnodes": len(reading.nodes),
             "gpus_per_node": sizes.gpus_per_node,
             "model_size": parameters.model_size,
-            "precision": precision,
+            "precision": _TRAINED_IN[PRECISIONS[parameters.precision]],
             "global_batch_size": sizes.global_batch_size,
             "micro_batch_size": sizes.micro_batch_size,
             "sequence_length": sizes.sequence_length,
@@ -89,45 +159,30 @@ def plan_job(data: Mapping[str, t.Any], options: PlanOptions, nodes: Sequence[No
             "fsdp": parameters.fsdp,
             "iterations": config.training_iterations,
             "mock_data": config.mock_data,
+            "nic_type": config.nic_type,
         },
         tokens_per_step_per_gpu=sizes.tokens_per_step_per_gpu,
         expected=expected,
         image=config.container_image,
-        environment=_environment(reading, master),
-        own_environment=config.container_config.env_dict | _token_path(config),
+        image_archive=options.training_image_archive,
+        environment=environment | _variables_of_user(reading, set(environment)),
+        token_file=config.hf_token_file,
         command=["bash", script],
         working_dir=options.training_megatron_root or config.megatron_root,
         log_dir=config.log_dir,
         mounts=config.container_config.volume_dict,
         devices=config.container_config.device_list,
-        container_options=container_options(config.container_name, config.shm_size),
+        container_options={}
+        if without_container
+        else container_options(config.container_name, config.shm_size, options.container_profile),
     )
 
 
-def _read(data: Mapping[str, t.Any], options: PlanOptions, nodes: Sequence[Node], findings: Findings) -> Reading | None:
-    lower_unknown = options.training_unknown_keys == "warn"
-    refuse_unknown_keys(data, ("config", "model_params"), "", findings, lower_unknown)
-    mode = mode_of(data, options, len(nodes))
-    branch = choose_branch(data, mode, options, findings)
-    given = section(data, "config", "config", findings)
-    unused = unused_keys(mode)
-    config = typed(MegatronConfig, given, "config", findings, unused=unused, lower_unknown=lower_unknown)
-    if branch is None or not nodes:
-        return None
-    thresholds = tuple(ExpectedResults.model_fields)
-    parameters = typed(
-        MegatronModelParameters,
-        branch.values,
-        branch.path,
-        findings,
-        unused=thresholds if options.training_record_only else (),
-        lower_unknown=lower_unknown,
-    )
-    return Reading(config, given, parameters, branch, nodes, options, findings)
+def _environment(reading: BranchReading, master: str) -> dict[str, str]:
+    """Return what the scripts read, as far as it is the same on every node.
 
-
-def _environment(reading: Reading, master: str) -> dict[str, str]:
-    """Return what the scripts read, as far as it is the same on every node."""
+    Scripts of 2026 train on synthetic data exactly where there is no DATA_PATH, older ones where MOCK_DATA is 1.
+    """
     config, parameters, options = reading.config, reading.parameters, reading.options
     environment: dict[str, t.Any] = {
         "MASTER_ADDR": master,
@@ -164,5 +219,15 @@ def _comma_separated(names: list[str] | None) -> str | None:
     return ",".join(names) if names else None
 
 
-def _token_path(config: MegatronConfig) -> dict[str, str]:
-    return {"HF_TOKEN_PATH": config.hf_token_file} if config.hf_token_file else {}
+def _variables_of_user(reading: BranchReading, set_by_plan: set[str]) -> dict[str, str]:
+    """Return the variables of env_dict that the plan does not set, with a warning for each that it does."""
+    variables = reading.config.container_config.env_dict
+    for name in variables:
+        if name in set_by_plan | _OF_EACH_NODE:
+            reading.findings.warn(
+                key_path("config.container_config.env_dict", name),
+                variables[name],
+                f"{name} has no effect: the plan sets this variable.",
+                "Leave it out, and set the key that it is made of.",
+            )
+    return {name: value for name, value in variables.items() if name not in set_by_plan | _OF_EACH_NODE}

@@ -10,9 +10,13 @@ import typing as t
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._kinds import OneOf, Words
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._texts import Written
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._types import (
-    Expected,
+    ContainerName,
     Flag,
+    FreeObject,
+    Line,
     Name,
     NameList,
     NaturalInteger,
@@ -21,52 +25,63 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._types impor
     Size,
     Text,
 )
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._cvs import (
-    ContainerConfig,
-    ExpectedResults,
-)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._container import ContainerConfig
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._expected import ExpectedResults
 
-NIC_TYPES = ("thor2", "thor", "broadcom", "ainic", "cx7", "none")
 PRECISIONS = {"TE_FP8": "fp8", "TE_BF16": "bf16", "TE_FP16": "fp16", "TE_F16": "fp16"}
 
 
-def _one_of(known: t.Iterable[str], fold: t.Callable[[str], str]) -> AfterValidator:
-    known = tuple(known)
-
-    def check(value: str) -> str:
-        if fold(value) not in known:
-            raise ValueError(f"is none of {', '.join(known)}")
-        return fold(value)
-
-    return AfterValidator(check)
+def _regular_expression(value: str) -> str:
+    try:
+        re.compile(value)
+    except re.error as error:
+        raise ValueError(f"is not a regular expression ({error})") from None
+    return value
 
 
-def _model_size(value: str) -> str:
-    billions = re.fullmatch(r"([0-9]+)[bB]", value)
-    return billions.group(1) if billions else value
+def _without_b(value: str) -> str:
+    return re.sub(r"^([0-9]+)[bB]$", r"\1", value)
 
 
-NicType = t.Annotated[Text, _one_of(NIC_TYPES, str.casefold), Expected(f"one of {', '.join(NIC_TYPES)}")]
-Precision = t.Annotated[Text, _one_of(PRECISIONS, str.upper), Expected(f"one of {', '.join(PRECISIONS)}")]
-ModelSize = t.Annotated[Name, AfterValidator(_model_size), Expected("the size that the training script knows")]
+Precision = t.Annotated[str, OneOf(tuple(PRECISIONS))]
+ModelSize = t.Annotated[
+    str,
+    Written("[A-Za-z0-9][A-Za-z0-9_.]*", "a size", "a size that the training script knows"),
+    AfterValidator(_without_b),
+]
+Scripts = t.Annotated[
+    dict[t.Annotated[str, AfterValidator(_regular_expression)], Text],
+    Words("an object of scripts by regular expressions"),
+]
 
 
 class MegatronConfig(BaseModel):
     """The section ``config``: how to run."""
 
     container_image: Text | None = Field(
-        default=None, description="Image of the container.", examples=["rocm/megatron-lm:v25.5_py310"]
+        default=None,
+        description="Image of the container; needed unless container_engine is none.",
+        examples=["rocm/megatron-lm:v25.5_py310"],
     )
-    container_name: Name = Field(default="megatron_training", description="Name of the container on each node.")
+    container_name: ContainerName = Field(
+        default="megatron_training", description="Name of the container on each node."
+    )
+    shm_size: Size = Field(default="128G", description="Size of the container's /dev/shm.")
+    container_config: ContainerConfig = Field(
+        default_factory=ContainerConfig, description="What of the node the container sees."
+    )
     distributed_training: Flag | None = Field(
-        default=None, description="Chooses between single_node and multi_node where the file has both."
+        default=None, description="Chooses between multi_node (True) and single_node where the file has both."
     )
     nnodes: PositiveInteger = Field(
-        description="How many nodes take part; the inventory has to agree.", json_schema_extra={"unit": "nodes"}
+        description="How many nodes take part; the inventory has to agree.",
+        examples=[4],
+        json_schema_extra={"unit": "nodes", "variable": "NNODES"},
     )
     master_address: Text | None = Field(
         default=None,
-        description="Address of rank 0, where the nodes of a multi-node run meet. auto takes it from the inventory.",
+        description="Address of rank 0, where the nodes of a multi-node run meet; auto takes the inventory's.",
+        examples=["auto"],
         json_schema_extra={"variable": "MASTER_ADDR"},
     )
     training_iterations: PositiveInteger = Field(
@@ -74,56 +89,57 @@ class MegatronConfig(BaseModel):
         examples=[30],
         json_schema_extra={"unit": "steps", "variable": "TOTAL_ITERS"},
     )
-    nic_type: NicType | None = Field(default=None, description="Kind of the RDMA network cards.")
-    hca_id_pattern: str | None = Field(default=None, description="Names of RDMA devices that CVS looks for.")
+    nic_type: Name | None = Field(
+        default=None,
+        description="Kind of the RDMA network cards. It is recorded with the run, and tells which GID index is usual.",
+        examples=["thor2"],
+    )
     nccl_ib_hca_list: NameList | None = Field(
         default=None,
-        description="RDMA devices that carry the all-reduce.",
+        description="RDMA devices over which the nodes exchange gradients.",
         examples=["bnxt_re0,bnxt_re1"],
         json_schema_extra={"variable": "NCCL_IB_HCA"},
     )
     nccl_ib_hca: NameList | None = Field(
         default=None,
         description="The same as nccl_ib_hca_list, which goes first.",
+        examples=["bnxt_re0,bnxt_re1"],
         json_schema_extra={"variable": "NCCL_IB_HCA"},
     )
     nccl_socket_ifname: NameList | None = Field(
         default=None,
-        description="Network interface over which NCCL or RCCL meets.",
+        description="Network interfaces over which the ranks of NCCL or RCCL find each other.",
         examples=["ens51f1np1"],
         json_schema_extra={"variable": "NCCL_SOCKET_IFNAME"},
     )
     gloo_socket_ifname: NameList | None = Field(
         default=None,
-        description="Network interface over which Gloo meets.",
+        description="Network interfaces over which the ranks of Gloo find each other.",
         examples=["ens51f1np1"],
         json_schema_extra={"variable": "GLOO_SOCKET_IFNAME"},
     )
     nccl_ib_gid_index: NaturalInteger | None = Field(
         default=None,
-        description="Entry of the RDMA device's GID table that is used.",
+        description="Which entry of an RDMA device's GID table is used.",
         examples=[3],
         json_schema_extra={"variable": "NCCL_IB_GID_INDEX"},
     )
     nccl_debug: Name | None = Field(
         default=None,
-        description="How much NCCL or RCCL tells.",
+        description="How much NCCL or RCCL logs.",
         examples=["ERROR"],
         json_schema_extra={"variable": "NCCL_DEBUG"},
     )
     hf_token_file: Path | None = Field(
         default=None,
-        description="File with the Hugging Face token; only its path is ever used.",
+        description="File with the Hugging Face token. Only its path stands in a plan, never the token.",
+        examples=["/home/{user-id}/.hf_token"],
         json_schema_extra={"variable": "HF_TOKEN_PATH"},
     )
-    shm_size: Size = Field(default="128G", description="Size of the container's /dev/shm.")
-    data_cache_dir: Path = Field(
-        default="/home/{user-id}/cache",
-        description="Cache of the dataset's index; all nodes of a multi-node run have to share it.",
-        json_schema_extra={"variable": "DATA_CACHE_PATH"},
-    )
     mock_data: Flag = Field(
-        default=True, description="Train on synthetic data.", json_schema_extra={"variable": "MOCK_DATA"}
+        default=True,
+        description="Train on synthetic data instead of the dataset of data_path.",
+        json_schema_extra={"variable": "MOCK_DATA"},
     )
     data_path: Path | None = Field(
         default=None,
@@ -131,24 +147,31 @@ class MegatronConfig(BaseModel):
         examples=["/data/bookcorpus_text_sentence"],
         json_schema_extra={"variable": "DATA_PATH"},
     )
-    dataset_source: dict[str, t.Any] = Field(default={}, description="Where CVS would fetch a dataset from.")
+    data_cache_dir: Path = Field(
+        default="/home/{user-id}/cache",
+        description="Cache of the dataset's index; all nodes of a multi-node run have to share it.",
+        json_schema_extra={"variable": "DATA_CACHE_PATH"},
+    )
     log_dir: Path = Field(
         description="Folder on each node that takes a folder per run and node.",
+        examples=["/home/{user-id}/LOG_DIR"],
         json_schema_extra={"variable": "LOG_DIR"},
     )
     megatron_root: Path = Field(
-        default="/workspace/Megatron-LM", description="The Megatron-LM checkout that the training starts in."
+        default="/workspace/Megatron-LM", description="Megatron-LM checkout in the container, where training starts."
     )
-    training_scripts: dict[str, Text] = Field(
+    training_scripts: Scripts = Field(
         default={},
-        description="Training scripts by a pattern that is searched in tokenizer_model; relative to megatron_root.",
+        description="Training scripts, relative to megatron_root: the first one counts whose regular expression is "
+        "found in tokenizer_model. Without one the model's name decides.",
         examples=[{"llama-3": "examples/llama/train_llama3.sh"}],
     )
-    rocm_dir: Path | None = Field(default=None, description="Where CVS looks for ROCm.")
-    scripts_dir: Path | None = Field(default=None, description="Where CVS writes its wrapper scripts.")
-    verify_network_errors: Flag | None = Field(default=None, description="Whether CVS compares network counters.")
-    container_config: ContainerConfig = Field(
-        default_factory=ContainerConfig, description="What of the node the container sees."
+    dataset_source: FreeObject = Field(default={}, description="No effect. Where CVS would fetch a dataset from.")
+    hca_id_pattern: Line | None = Field(default=None, description="No effect. RDMA devices that CVS looks for.")
+    rocm_dir: Path | None = Field(default=None, description="No effect. Where CVS looks for ROCm.")
+    scripts_dir: Path | None = Field(default=None, description="No effect. Where CVS writes its wrapper scripts.")
+    verify_network_errors: Flag | None = Field(
+        default=None, description="No effect. Whether CVS compares network counters."
     )
 
 
@@ -158,51 +181,63 @@ class MegatronModelParameters(BaseModel):
     model_config = ConfigDict(protected_namespaces=())
 
     tokenizer_model: Text = Field(
-        description="Hugging Face name or path of the tokenizer.",
+        description="Tokenizer: name on the Hugging Face hub, or absolute path.",
         examples=["NousResearch/Meta-Llama-3-8B"],
         json_schema_extra={"variable": "TOKENIZER_MODEL"},
     )
     model_size: ModelSize = Field(
-        description="Size of the model.",
+        description="Size of the model, as the training script knows it.",
         examples=["8"],
         json_schema_extra={"unit": "billions of parameters", "variable": "MODEL_SIZE"},
     )
     batch_size: PositiveInteger = Field(
-        description="Global batch size.", json_schema_extra={"unit": "sequences", "variable": "BS"}
+        description="Global batch size: all sequences of one step.",
+        examples=[128],
+        json_schema_extra={"unit": "sequences", "variable": "BS"},
     )
     micro_batch_size: PositiveInteger = Field(
-        description="Micro batch size of one data-parallel rank.",
+        description="Sequences that one data-parallel rank takes at once.",
+        examples=[2],
         json_schema_extra={"unit": "sequences", "variable": "MBS"},
     )
-    precision: Precision = Field(
-        description="Numeric precision of the matrix products.", json_schema_extra={"variable": "TE_FP8"}
-    )
     sequence_length: PositiveInteger = Field(
-        description="Length of a sequence.", json_schema_extra={"unit": "tokens", "variable": "SEQ_LENGTH"}
+        description="Length of a sequence.",
+        examples=[8192],
+        json_schema_extra={"unit": "tokens", "variable": "SEQ_LENGTH"},
+    )
+    precision: Precision = Field(
+        description="Number format of the matrix products. The Llama scripts know FP8 and BF16; FP16 trains in BF16, "
+        "with a warning.",
+        examples=["TE_FP8"],
+        json_schema_extra={"variable": "TE_FP8"},
     )
     tensor_parallelism: PositiveInteger = Field(
-        default=1, description="Over how many GPUs a layer is spread.", json_schema_extra={"variable": "TP"}
+        default=1,
+        description="How many GPUs share each layer.",
+        json_schema_extra={"unit": "GPUs", "variable": "TP"},
     )
     pipeline_parallelism: PositiveInteger = Field(
-        default=1, description="In how many stages the layers stand.", json_schema_extra={"variable": "PP"}
+        default=1,
+        description="How many groups of GPUs share the layers, one after the other.",
+        json_schema_extra={"unit": "stages", "variable": "PP"},
     )
     recompute: Flag = Field(
         default=False,
-        description="Recompute activations instead of keeping them.",
+        description="Recompute activations instead of keeping them in memory.",
         json_schema_extra={"variable": "RECOMPUTE"},
     )
     fsdp: Flag = Field(
         default=False,
-        description="Shard parameters with PyTorch FSDP2 instead of tensor parallelism.",
+        description="Shard the parameters with PyTorch's FSDP2. It goes with neither tensor nor pipeline parallelism.",
         json_schema_extra={"variable": "FSDP"},
     )
     num_layers: PositiveInteger | None = Field(
-        default=None, description="Layers of a model whose size is not one that the ROCm scripts know."
+        default=None, description="Layers, for a model_size that the training script does not know."
     )
     num_attention_heads: PositiveInteger | None = Field(
-        default=None, description="Attention heads of a model whose size is not one that the ROCm scripts know."
+        default=None, description="Attention heads, for a model_size that the training script does not know."
     )
     num_query_groups: PositiveInteger | None = Field(
-        default=None, description="Key/value heads of such a model; as many as attention heads where it is not given."
+        default=None, description="Key/value heads of such a model; without it as many as attention heads."
     )
     result_dict: ExpectedResults = Field(default_factory=ExpectedResults, description="Thresholds of the verdict.")

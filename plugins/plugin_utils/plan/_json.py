@@ -1,0 +1,88 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reading a training config's JSON: text to plain data, without the keys that only document it."""
+
+from __future__ import annotations
+
+import json
+import math
+import typing as t
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._secrets import line_without_secrets
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._words import key_path, shown
+
+if t.TYPE_CHECKING:
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._faults import Findings
+
+_Repeated = list[tuple[dict[str, t.Any], str]]
+
+
+def read_json(text: str, source: str, findings: Findings) -> dict[str, t.Any] | None:
+    """Return the JSON object that the text holds, without its documentation keys; None, and a fault, without one.
+
+    Documentation keys begin with ``_`` (``_example_nnodes``, ``_comment``, ``__note``); ``$schema`` at the top is one
+    too, as it is for editors. ``source`` names the file. A key that stands twice in one object is a fault.
+    """
+    repeated: _Repeated = []
+
+    def unique(pairs: list[tuple[str, t.Any]]) -> dict[str, t.Any]:
+        values = dict(pairs)
+        names = [key for key, _ in pairs]
+        repeated.extend((values, key) for key in values if not key.startswith("_") and names.count(key) > 1)
+        return values
+
+    try:
+        # What no JSON number can stand for (NaN, Infinity, 1e999) stays text, and is refused where a number is due.
+        data = json.loads(
+            text.removeprefix("\ufeff"), object_pairs_hook=unique, parse_constant=str, parse_float=_finite
+        )
+    except json.JSONDecodeError as error:
+        _fault_syntax(text, source, error, findings)
+        return None
+    except (ValueError, RecursionError) as error:
+        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        findings.fault("training_config", source, f"{source} cannot be read: {reason}.", "Shorten that.")
+        return None
+    if not isinstance(data, dict):
+        findings.fault(
+            "training_config",
+            source,
+            f"{source} holds {shown(data)} instead of an object.",
+            'Begin it with { and give the sections "config" and "model_params".',
+        )
+        return None
+    data.pop("$schema", None)
+    return t.cast("dict[str, t.Any]", _without_documentation(data, "", repeated, findings))
+
+
+def _finite(digits: str) -> float | str:
+    number = float(digits)
+    return number if math.isfinite(number) else digits
+
+
+def _fault_syntax(text: str, source: str, error: json.JSONDecodeError, findings: Findings) -> None:
+    lines = text.splitlines() or [""]
+    found = lines[min(error.lineno, len(lines)) - 1].strip()
+    findings.fault(
+        "training_config",
+        line_without_secrets(found),
+        f"{source}, line {error.lineno}, column {error.colno}: this is not valid JSON ({error.msg}).",
+        "Mind missing or surplus commas, quotes and brackets there or on the line before.",
+    )
+
+
+def _without_documentation(value: t.Any, path: str, repeated: _Repeated, findings: Findings) -> t.Any:
+    if isinstance(value, dict):
+        for held, key in repeated:
+            if held is value:
+                where = key_path(path, key)
+                findings.fault(where, value[key], f"{key} stands there more than once.", "Keep one of them.")
+        return {
+            key: _without_documentation(inner, key_path(path, key), repeated, findings)
+            for key, inner in value.items()
+            if not key.startswith("_")
+        }
+    if isinstance(value, list):
+        return [_without_documentation(inner, key_path(path, i), repeated, findings) for i, inner in enumerate(value)]
+    return value

@@ -1,0 +1,116 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""JSON Schema of training configs, for editors: made from the models that read them."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._fields import nested_model, unit_of, variable_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._kinds import PLACEHOLDER_PATTERN, Kind
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._plan import FRAMEWORKS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._branch import MODES
+
+if t.TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pydantic import BaseModel
+    from pydantic.fields import FieldInfo
+
+Schema = dict[str, t.Any]
+
+# Keys that only document the file may stand in every object, and hold anything.
+_DOCUMENTATION: Schema = {"^_": True}
+_TO_FILL_IN: Schema = {"type": "string", "pattern": PLACEHOLDER_PATTERN}
+
+
+def schema(framework: str) -> Schema:
+    """Return the JSON Schema (draft 2020-12) of a framework's training config.
+
+    It accepts values that are still ``<changeme>``, and keys that begin with ``_`` anywhere. What depends on several
+    values, such as sizes that have to divide, it does not say. ValueError names the known frameworks.
+    """
+    if framework not in FRAMEWORKS:
+        raise ValueError(f"there is no framework {framework!r}; known: {', '.join(FRAMEWORKS)}")
+    module = FRAMEWORKS[framework]
+    gpus = _object("GPUs of this model, each with its branch.", additional={"$ref": "#/$defs/branch"})
+    models = _object("Models, each with its GPUs.", additional=gpus)
+    model_params = _object(
+        "What to train: one branch for each mode, model and GPU.", properties=dict.fromkeys(MODES, models)
+    )
+    sections = {"$schema": {"type": "string"}, "config": _model(module.CONFIG), "model_params": model_params}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"Training config for {framework}",
+        **_object(
+            "Written by tools/write_docs.py from the models of the collection trainops.cluster.",
+            properties=sections,
+            required=["config", "model_params"],
+        ),
+        "$defs": {"branch": _model(module.BRANCH)},
+    }
+
+
+def _object(
+    description: str,
+    *,
+    properties: Schema | None = None,
+    required: Iterable[str] = (),
+    additional: Schema | bool = False,
+) -> Schema:
+    return {
+        "description": description,
+        "type": "object",
+        "required": list(required),
+        "properties": properties or {},
+        "patternProperties": _DOCUMENTATION,
+        "additionalProperties": additional,
+    }
+
+
+def _model(model: type[BaseModel], description: str = "") -> Schema:
+    fields = model.model_fields
+    return _object(
+        description or str(model.__doc__),
+        properties={name: _field(field) for name, field in fields.items()},
+        required=[name for name, field in fields.items() if field.is_required()],
+    )
+
+
+def _field(field: FieldInfo) -> Schema:
+    nested = nested_model(field)
+    if nested:
+        return _model(nested, str(field.description))
+    unit = f" Unit: {unit_of(field)}." if unit_of(field) else ""
+    variable = f" Becomes {variable_of(field)}." if variable_of(field) else ""
+    default = {} if field.is_required() or field.default is None else {"default": field.default}
+    examples = {"examples": field.examples} if field.examples else {}
+    return {
+        "description": f"{field.description}{unit}{variable}",
+        **_any_of(_alternatives(field.rebuild_annotation())),
+        **default,
+        **examples,
+    }
+
+
+def _any_of(alternatives: list[Schema]) -> Schema:
+    return alternatives[0] if len(alternatives) == 1 else {"anyOf": alternatives}
+
+
+def _alternatives(annotation: t.Any) -> list[Schema]:
+    """Return the schemas of what a type annotation stands for: a kind, or a list or an object of kinds."""
+    kinds = [part for part in getattr(annotation, "__metadata__", ()) if isinstance(part, Kind)]
+    if kinds:
+        return kinds[0].schemas()
+    bare = getattr(annotation, "__origin__", annotation) if hasattr(annotation, "__metadata__") else annotation
+    parts = t.get_args(bare)
+    if t.get_origin(bare) is list:
+        return [{"type": "array", "items": _any_of(_alternatives(parts[0]))}, _TO_FILL_IN]
+    if t.get_origin(bare) is dict:
+        names = {"anyOf": [{"pattern": "^_"}, _any_of(_alternatives(parts[0]))]}
+        values = {"patternProperties": _DOCUMENTATION, "additionalProperties": _any_of(_alternatives(parts[1]))}
+        return [{"type": "object", "propertyNames": names, **values}, _TO_FILL_IN]
+    if type(None) in parts:
+        return [*_alternatives(parts[0]), {"type": "null"}]
+    return [{"type": "string"}] if bare is str else [{}]

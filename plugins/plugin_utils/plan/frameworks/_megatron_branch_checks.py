@@ -1,0 +1,108 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What can be wrong with the branch of a training config for Megatron-LM, once every value has its type."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._sizes import Sizes, check_sizes
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_config import PRECISIONS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_scripts import (
+    dimensions_of,
+    reads_tokenizer_model,
+)
+
+if t.TYPE_CHECKING:
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_reading import (
+        BranchReading,
+    )
+
+
+def check_branch(reading: BranchReading, script: str | None) -> Sizes:
+    """Note what is wrong in the branch, and return the sizes of one job."""
+    parameters = reading.parameters
+    if parameters.fsdp:
+        _check_fsdp(reading)
+    _check_precision(reading, script)
+    _check_tokenizer(reading, script)
+    _check_name(reading)
+    nodes = len(reading.nodes) if reading.multi_node else 1
+    sizes = Sizes(
+        nodes=nodes or None,
+        gpus_per_node=reading.options.training_gpus_per_node,
+        tensor_parallelism=parameters.tensor_parallelism,
+        pipeline_parallelism=parameters.pipeline_parallelism,
+        global_batch_size=parameters.batch_size,
+        micro_batch_size=parameters.micro_batch_size,
+        sequence_length=parameters.sequence_length,
+    )
+    keys = {
+        "global_batch_size": reading.key("batch_size"),
+        "sequence_length": reading.key("sequence_length"),
+        "tensor_parallelism": reading.key("tensor_parallelism"),
+        "pipeline_parallelism": reading.key("pipeline_parallelism"),
+    }
+    check_sizes(sizes, dimensions_of(reading, script), keys, reading.findings)
+    return sizes
+
+
+def _check_fsdp(reading: BranchReading) -> None:
+    reasons = {
+        "tensor_parallelism": "the training script would silently set it to 1",
+        "pipeline_parallelism": "PyTorch's FSDP2 has no pipeline stages",
+    }
+    for key, reason in reasons.items():
+        value = getattr(reading.parameters, key)
+        if value and value > 1:
+            reading.findings.fault(
+                reading.key(key),
+                value,
+                f"{key} {value} does not go with fsdp: {reason}.",
+                f"Set {key} to 1, or fsdp to 0.",
+            )
+
+
+def _check_precision(reading: BranchReading, script: str | None) -> None:
+    asked = reading.parameters.precision
+    if asked and PRECISIONS[asked] == "fp16":
+        reading.findings.warn(
+            reading.key("precision"),
+            asked,
+            f"{script or 'The training script'} cannot train in FP16: it will train in BF16 (TE_FP8=0).",
+            "Say TE_BF16 if that is meant, or TE_FP8.",
+        )
+
+
+def _check_tokenizer(reading: BranchReading, script: str | None) -> None:
+    tokenizer, key = reading.parameters.tokenizer_model, reading.key("tokenizer_model")
+    if tokenizer is None or script is None:
+        return
+    if not reads_tokenizer_model(script):
+        reading.findings.warn(
+            key,
+            tokenizer,
+            f"tokenizer_model has no effect: {script} takes the folder tokenizer_llama2 of its data folder.",
+            "Put the tokenizer there (DATA_DIR, else /root/.cache/data in the container).",
+        )
+    elif "/" in tokenizer and not tokenizer.startswith("/") and not reading.is_given("hf_token_file"):
+        reading.findings.warn(
+            key,
+            tokenizer,
+            f"{tokenizer} is a name on the Hugging Face hub, and no token is given to fetch it with.",
+            "Give hf_token_file, or the absolute path of a tokenizer that is there.",
+        )
+
+
+def _check_name(reading: BranchReading) -> None:
+    size = reading.parameters.model_size
+    named = re.search(r"(?:^|[^0-9a-z.])([0-9]+)b(?![0-9a-z])", reading.branch.model.casefold())
+    if size is not None and named and named.group(1) != size:
+        reading.findings.warn(
+            reading.key("model_size"),
+            size,
+            f"The model is called {reading.branch.model}, but its size is {size}.",
+            f"See whether {named.group(1)} is meant.",
+        )

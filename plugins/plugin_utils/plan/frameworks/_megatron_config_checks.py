@@ -1,0 +1,204 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What can be wrong with the section ``config`` for Megatron-LM, once every value has its type.
+
+A value that was wrong in itself is None here and has been noted already; what depends on it is not checked, and
+nothing else is left out for it.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import is_loopback, on_one_machine
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._words import counted, listed
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._branch import offered_modes
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._container import (
+    CONTAINER_KEYS,
+    check_container,
+    is_mounted,
+    warn_without_container,
+)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._expected import ExpectedResults
+
+if t.TYPE_CHECKING:
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._options import PlanOptions
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_reading import (
+        Reading,
+    )
+
+_MULTI_NODE_KEYS = (
+    "master_address",
+    "nccl_ib_hca_list",
+    "nccl_ib_hca",
+    "nccl_socket_ifname",
+    "gloo_socket_ifname",
+    "nccl_ib_gid_index",
+)
+_WITHOUT_EFFECT = {
+    "rocm_dir": "ROCm's path is that of the image.",
+    "scripts_dir": "The launch script stands in the run's folder below log_dir.",
+    "verify_network_errors": "Network counters are not compared.",
+    "hca_id_pattern": "RDMA devices are named by nccl_ib_hca_list.",
+    "dataset_source": "No dataset is fetched; for one that is there give data_path and set mock_data to False.",
+}
+# CVS sets this index for these cards, whatever its config says.
+_BROADCOM, _BROADCOM_GID_INDEX = re.compile("broadcom|thor", re.IGNORECASE), 3
+
+
+def unused_keys(mode: str, options: PlanOptions) -> set[str]:
+    """Return the known keys that nothing reads in this run, so that nothing they hold can be wrong."""
+    unused = set(_WITHOUT_EFFECT)
+    if mode == "single_node":
+        unused.update(_MULTI_NODE_KEYS)
+    if options.container_engine == "none":
+        unused.update(CONTAINER_KEYS)
+    if options.training_record_only:
+        unused.update(ExpectedResults.model_fields)
+    return unused
+
+
+def check_config(reading: Reading, parameters: t.Any) -> None:
+    """Note what is wrong in the section ``config``, and what of it has no effect. ``parameters`` are model_params."""
+    _check_nodes(reading)
+    _check_mode(reading, parameters)
+    for key, reason in _WITHOUT_EFFECT.items():
+        if reading.given.get(key) and str(reading.given[key]).casefold() != "false":
+            _warn_of_no_effect(reading, key, "nothing here reads it", reason)
+    if reading.multi_node:
+        _check_devices(reading)
+        _check_interfaces(reading)
+    else:
+        _warn_of_multi_node_keys(reading)
+    _check_data(reading)
+    if reading.options.container_engine == "none":
+        warn_without_container(reading.given, reading.findings)
+    else:
+        _check_image(reading)
+        _check_mounts(reading)
+    check_container(reading.config.container_config, reading.findings)
+
+
+def _warn_of_no_effect(reading: Reading, key: str, reason: str, remedy: str) -> None:
+    value = reading.given[key]
+    reading.findings.warn(f"config.{key}", value, f"{key} has no effect: {reason}.", remedy)
+
+
+def _check_nodes(reading: Reading) -> None:
+    asked, nodes = reading.config.nnodes, reading.nodes
+    if asked and nodes and asked != len(nodes):
+        reading.findings.fault(
+            "config.nnodes",
+            asked,
+            f"nnodes is {asked}, but the run has {counted(len(nodes), 'host')} of the inventory: "
+            f"{listed(node.name for node in nodes)}.",
+            f"Set nnodes to {len(nodes)}, or choose other hosts with training_hosts or training_exclude.",
+        )
+
+
+def _check_mode(reading: Reading, parameters: t.Any) -> None:
+    distributed, offered = reading.config.distributed_training, offered_modes(parameters)
+    if distributed is not None and distributed != reading.multi_node and offered:
+        reason = f"the file offers only {offered[0]}" if len(offered) == 1 else f"training_mode is {reading.mode}"
+        _warn_of_no_effect(reading, "distributed_training", reason, f"Set it to {reading.multi_node}, or leave it out.")
+
+
+def _warn_of_multi_node_keys(reading: Reading) -> None:
+    for key in _MULTI_NODE_KEYS:
+        value = reading.given.get(key)
+        text = str(value)
+        harmless = key == "master_address" and (text == "auto" or is_loopback(text))
+        if value is not None and not harmless and "<changeme>" not in text.casefold():
+            _warn_of_no_effect(reading, key, "in single-node mode every node runs a job of its own", "Leave it out.")
+
+
+def _check_devices(reading: Reading) -> None:
+    config, findings = reading.config, reading.findings
+    for key in ("nccl_ib_hca_list", "nccl_ib_hca"):
+        devices = getattr(config, key) or []
+        for device in dict.fromkeys(device for device in devices if devices.count(device) > 1):
+            findings.fault(
+                f"config.{key}",
+                reading.given[key],
+                f"{device} stands there {devices.count(device)} times.",
+                "Name each device once.",
+            )
+    if config.nccl_ib_hca_list and config.nccl_ib_hca and config.nccl_ib_hca_list != config.nccl_ib_hca:
+        _warn_of_no_effect(reading, "nccl_ib_hca", "nccl_ib_hca_list goes first, and differs", "Keep one of the two.")
+    if not any(reading.is_given(key) for key in ("nccl_ib_hca_list", "nccl_ib_hca")) and _needs_network(reading):
+        findings.warn(
+            "config.nccl_ib_hca_list",
+            None,
+            "No RDMA devices are named: the training script takes the first eight of 'rdma link', in whatever state, "
+            "and none where there are fewer.",
+            "Name those that carry the training, for example bnxt_re0,bnxt_re1.",
+        )
+    index = config.nccl_ib_gid_index
+    if config.nic_type and _BROADCOM.search(config.nic_type) and index not in (None, _BROADCOM_GID_INDEX):
+        findings.warn(
+            "config.nccl_ib_gid_index",
+            index,
+            f"On Broadcom cards ({config.nic_type}) RoCE v2 usually has GID index {_BROADCOM_GID_INDEX}.",
+            "Compare with the output of show_gids on a node.",
+        )
+
+
+def _check_interfaces(reading: Reading) -> None:
+    for key in ("nccl_socket_ifname", "gloo_socket_ifname"):
+        if not reading.is_given(key) and _needs_network(reading):
+            reading.findings.warn(
+                f"config.{key}",
+                None,
+                f"{key} is missing: the training script takes an interface of its own choice (ens51np0).",
+                "Name the interface over which the nodes reach each other.",
+            )
+
+
+def _needs_network(reading: Reading) -> bool:
+    return len(reading.nodes) > 1 and not on_one_machine(reading.nodes)
+
+
+def _check_data(reading: Reading) -> None:
+    if reading.config.mock_data and reading.is_given("data_path"):
+        _warn_of_no_effect(reading, "data_path", "mock_data is True", "Set mock_data to False, or leave it out.")
+    if reading.config.mock_data is False and not reading.is_given("data_path"):
+        reading.findings.fault(
+            "config.data_path",
+            None,
+            "mock_data is False, but data_path names no dataset.",
+            "Give its prefix, for example /data/bookcorpus_text_sentence, or set mock_data to True.",
+        )
+
+
+def _check_image(reading: Reading) -> None:
+    if not reading.is_given("container_image"):
+        reading.findings.fault(
+            "config.container_image",
+            None,
+            "container_image is missing.",
+            "Give the image, or say -e container_engine=none to train without a container.",
+        )
+
+
+def _check_mounts(reading: Reading) -> None:
+    """Note paths that the training reads and that no mount brings into the container."""
+    config, mounts = reading.config, reading.config.container_config.volume_dict
+    if mounts is None:
+        return
+    shared = reading.multi_node and len(reading.nodes) > 1
+    if shared and config.data_cache_dir and not is_mounted(config.data_cache_dir, mounts):
+        reading.findings.warn(
+            "config.data_cache_dir",
+            config.data_cache_dir,
+            "It is under no mount of volume_dict, so each container has its own; the nodes have to share it.",
+            "Mount a folder that all nodes share, and choose a path in it.",
+        )
+    if config.mock_data is False and config.data_path and not is_mounted(config.data_path, mounts):
+        reading.findings.warn(
+            "config.data_path",
+            config.data_path,
+            "It is under no mount of volume_dict, so it has to be in the image.",
+            "Mount the folder of the dataset.",
+        )
