@@ -84,22 +84,42 @@ class ActionModule(ActionBase):
                 f"The run has {nodes} nodes, which are followed at the same time, but Ansible talks to {forks} at "
                 f"once. Say --forks {nodes}, or set forks in ansible.cfg (or ANSIBLE_FORKS)."
             )
-        return self._towards("staged", "stage")
+        answer = self._towards("stage", {"secrets": self._secrets()})
+        for warning in answer["warnings"]:
+            self._display.warning(f"{self._node['node']}: {warning}")
+        return answer
+
+    def _secrets(self) -> dict[str, str]:
+        """Return the secrets of the node that lie on the controller. They travel over standard input only."""
+        found = {}
+        for secret in self._node["secrets"]:
+            try:
+                with open(secret["source"], encoding="utf-8") as stream:
+                    found[secret["name"]] = stream.read()
+            except OSError:
+                continue
+        return found
 
     def _start(self) -> dict[str, t.Any]:
-        return self._towards("running", "start")
+        images: dict[str, list[str]] = {}
+        for node in self._plan["nodes"]:
+            images.setdefault(self._board.status(node["node"]).get("image_id", "none"), []).append(node["node"])
+        if len(images) > 1:
+            told = "; ".join(f"{', '.join(nodes)} has {image}" for image, nodes in images.items())
+            raise AnsibleActionFail(f"The nodes do not have the same image: {told}. Name it by its digest.")
+        return self._towards("start", {})
 
-    def _towards(self, status: str, phase: str) -> dict[str, t.Any]:
-        """Do a phase that leads to a status, and note on the board what became of it."""
+    def _towards(self, phase: str, needs: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Do a phase on the way to a running training, and note on the board what became of it."""
         try:
-            answer = self._ask(phase, {})
+            answer = self._ask(phase, needs)
         except AnsibleConnectionFailure as error:
             self._note(status="unreachable", message=str(error))
             raise
         except AnsibleActionFail as error:
             self._note(message=str(error))
             raise
-        self._note(status=status)
+        self._note(**{name: answer[name] for name in ("status", "image_id") if name in answer})
         return answer
 
     def _follow(self) -> dict[str, t.Any]:
@@ -121,7 +141,7 @@ class ActionModule(ActionBase):
 
     def _stop(self) -> dict[str, t.Any]:
         answer = self._ask("stop", {"grace_seconds": self._arguments["grace_seconds"]})
-        if self._board.status(self._node["node"])["status"] == "running":
+        if self._board.status(self._node["node"])["status"] in ("running", "staged"):
             self._note(status=answer["status"])
         return answer
 

@@ -19,6 +19,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._plan import
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import Node
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._text import plan_text
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run._board import Board
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run._runs import differences
 
 _OF_PLAN = (
     "framework",
@@ -33,7 +34,9 @@ _OF_PLAN = (
     "master_port",
     "megatron_root",
     "run_id",
+    "image_archive",
 )
+_OF_CONTAINER = ("container_engine", "container_profile")
 
 
 class ActionModule(ActionBase):
@@ -49,15 +52,13 @@ class ActionModule(ActionBase):
             argument_spec={
                 "config": {"type": "str", "default": ""},
                 "hosts": {"type": "list", "elements": "str", "required": True},
-                "container_engine": {"type": "raw"},
                 "output_dir": {"type": "path"},
                 "plan_file": {"type": "path"},
-                **{name: {"type": "raw"} for name in _OF_PLAN},
+                **{name: {"type": "raw"} for name in (*_OF_PLAN, *_OF_CONTAINER)},
             }
         )
         options = {f"training_{name}": arguments[name] for name in _OF_PLAN if arguments[name] is not None}
-        if arguments["container_engine"] is not None:
-            options["container_engine"] = arguments["container_engine"]
+        options |= {name: arguments[name] for name in _OF_CONTAINER if arguments[name] is not None}
         hostvars = (task_vars or {})["hostvars"]
         nodes = [self._node(name, hostvars[name]) for name in arguments["hosts"]]
         now = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
@@ -84,12 +85,20 @@ class ActionModule(ActionBase):
         try:
             Board(run_dir).write_plan(plan)
         except FileExistsError:
-            raise AnsibleActionFail(
-                f"{run_dir} holds a run of this name already. Choose another training_run_id, or leave it out."
-            ) from None
+            self._refuse_another_plan(run_dir, plan)
         except OSError as error:
             raise AnsibleActionFail(f"The run's folder cannot be written: {error}.") from None
         return run_dir
+
+    def _refuse_another_plan(self, run_dir: str, plan: dict[str, t.Any]) -> None:
+        """Go on with the run of this name if it is the same one, so that the same command picks it up again."""
+        different = differences(Board(run_dir).plan(), plan)
+        if different:
+            raise AnsibleActionFail(
+                f"{run_dir} holds another run of this name; its plan differs in {', '.join(different[:5])}. Choose "
+                "another training_run_id, or leave it out."
+            )
+        self._display.display(f"The run {plan['run_id']} is known already: it is picked up where it stands.\n")
 
     def _plan(self, config: str, options: dict[str, t.Any], nodes: list[Node], now: str) -> dict[str, t.Any]:
         path = next((path for path in self._candidates(config) if os.path.isfile(path)), config)

@@ -44,7 +44,7 @@ if t.TYPE_CHECKING:
     from ansible.playbook import Playbook
     from ansible.playbook.task import Task
 
-_PLAN = "trainops.cluster.training_plan"
+_PLANS = ("trainops.cluster.training_plan", "trainops.cluster.training_run")
 _PHASE = "trainops.cluster.training_phase"
 _REPORT = "trainops.cluster.training_report"
 _COLORS = {"PASS": "green", "FAIL": "red", "ERROR": "red", "INCONCLUSIVE": "yellow"}
@@ -67,8 +67,8 @@ class CallbackModule(CallbackBase):
         self._verdict: dict[str, t.Any] | None = None
 
     def v2_runner_on_ok(self, result: CallbackTaskResult) -> None:
-        """Learn from a plan where the run is, and from a report what came of it."""
-        if result.task.action == _PLAN:
+        """Learn where the run is, and from a report what came of it."""
+        if result.task.action in _PLANS:
             self._run_dir = result.result.get("run_dir")
         elif result.task.action == _REPORT and "verdict" in result.result:
             self._verdict = dict(result.result)

@@ -78,6 +78,15 @@ options:
     description: What holds the training on a node.
     type: raw
     choices: [auto, docker, podman, none]
+  container_profile:
+    description:
+      - V(privileged) starts containers as AMD's guide does.
+      - V(hardened) gives them the named devices and capabilities only.
+    type: raw
+    choices: [privileged, hardened]
+  image_archive:
+    description: Image as a file on the nodes, which is loaded where the image is missing instead of pulled.
+    type: raw
   output_dir:
     description: Folder in which a folder for the run is made, with the plan in it. Without it nothing is written.
     type: path

@@ -15,7 +15,7 @@ author:
 description:
   - Judges what M(trainops.cluster.training_phase) left in the run's folder, and writes C(records.csv), C(summary.json),
     C(summary.csv) and C(report.html) there.
-  - Fails unless the verdict is PASS, after the report has been written.
+  - Fails unless the verdict is PASS, after the report has been written; see O(require_pass).
   - Runs on the controller. Use it with C(run_once).
 attributes:
   check_mode:
@@ -33,6 +33,10 @@ options:
     description: How many first steps of each node do not count.
     type: int
     default: 2
+  require_pass:
+    description: Fail unless the verdict is PASS.
+    type: bool
+    default: true
 seealso:
   - module: trainops.cluster.training_phase
 """

@@ -9,7 +9,7 @@ import signal
 import subprocess
 
 import pytest
-from conftest import LOCAL, ROOT, Bench, wait_until
+from conftest import LOCAL, ROOT, Bench, free_port, wait_until
 
 TWO = {"node0": {}, "node1": {}}
 
@@ -167,13 +167,59 @@ def test_what_is_missing_on_a_node_stops_the_run_before_any_rank_starts(bench):
     assert not list(bench.nodes.glob("*/*/train.log"))
 
 
-def test_a_run_id_that_is_taken_is_refused(bench):
-    inventory, config = bench.inventory(**TWO), bench.config()
-    first = bench.play("megatron_multinode.yml", inventory, config, training_run_id="mine")
-    again = bench.play("megatron_multinode.yml", inventory, config, training_run_id="mine")
+def test_the_same_command_again_reports_and_changes_nothing(bench):
+    inventory, config, port = bench.inventory(**TWO), bench.config(), free_port()
+    same = {"training_run_id": "mine", "training_master_port": port}
+    first = bench.play("megatron_multinode.yml", inventory, config, **same)
+    again = bench.play("megatron_multinode.yml", inventory, config, **same)
+    assert first.status == 0, first.output
+    assert again.status == 0, again.output
+    recap = [line for line in again.output.splitlines() if "changed=" in line]
+    assert recap
+    assert all("changed=0" in line for line in recap), again.output
+
+
+def test_another_run_under_a_name_that_is_taken_is_refused_with_what_differs(bench):
+    inventory, port = bench.inventory(**TWO), free_port()
+    same = {"training_run_id": "mine", "training_master_port": port}
+    first = bench.play("megatron_multinode.yml", inventory, bench.config(), **same)
+    again = bench.play("megatron_multinode.yml", inventory, bench.config(training_iterations="9"), **same)
     assert first.status == 0, first.output
     assert again.status != 0
-    assert "holds a run of this name already" in again.output
+    assert "its plan differs in parameters.iterations" in again.output
+
+
+def test_a_run_goes_on_without_its_controller_is_picked_up_and_stopped(bench):
+    inventory, config = bench.inventory(**TWO), bench.config(training_iterations="100000")
+    run = bench.start("megatron_multinode.yml", inventory, config, training_run_id="long")
+    status = bench.runs / "long/nodes/node0/status.json"
+
+    def reached(step):
+        return status.exists() and json.loads(status.read_text()).get("last_step", 0) >= step
+
+    wait_until(lambda: reached(3))
+    run.kill()
+    run.communicate()
+    assert bench.trainings()
+    refused = bench.play("megatron_multinode.yml", inventory, config, training_run_id="other")
+    assert refused.status != 0
+    assert "held by run long" in refused.output
+    attached = bench.start("attach.yml", inventory, config, training_run_id="long")
+    last = json.loads(status.read_text())["last_step"]
+    wait_until(lambda: reached(last + 3))
+    stopped = bench.play("stop.yml", inventory, config, training_run_id="long")
+    output, _ = attached.communicate(timeout=60)
+    assert stopped.status == 0, stopped.output
+    assert bench.trainings() == []
+    assert attached.returncode != 0
+    assert "was stopped before it had finished" in output
+    assert (bench.runs / "long/nodes/node1/train.log").stat().st_size > 0
+
+
+def test_a_run_that_is_not_known_is_told_with_those_that_are(bench):
+    done = bench.play("stop.yml", bench.inventory(**TWO), bench.config(), training_run_id="nosuch")
+    assert done.status != 0
+    assert "holds no run 'nosuch'" in done.output
 
 
 def test_too_few_forks_are_told_instead_of_following_only_some_nodes(bench):

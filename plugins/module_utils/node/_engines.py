@@ -1,36 +1,57 @@
 # Copyright (c) 2026 The trainops.cluster maintainers
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What holds the training on a node. One small face, several implementations; nothing else knows which is in use.
+"""What holds the training on a node: which engines there are, and the one without a container.
 
-An engine is started once per run and node. What it returns is kept in the run's state file and handed back to it.
+The face of an engine, which is all that anything else knows of it:
+
+``problems(node)`` what would keep the training from starting here, as sentences;
+``prepare(node)`` what is fetched or cleared away before the start, returned as facts for the controller;
+``start(node, run_id)`` the handle of the started training, which is kept in the run's state;
+``outcome(node, handle)`` what became of a training that runs no longer: ``exit_status`` (None: killed), ``oom_killed``;
+``stop(node, run_id, grace_seconds)`` ends what is left of the run here, and tells whether there was anything;
+``holder(node, run_id)`` the run_id of another run that is running here, or None.
+
+Whether a training still runs is asked of its first process, which costs no call of an engine.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import typing as t
 
 from ansible_collections.trainops.cluster.plugins.module_utils.node import _processes
-from ansible_collections.trainops.cluster.plugins.module_utils.node._launch import LAUNCH_NAME
+from ansible_collections.trainops.cluster.plugins.module_utils.node._container import ContainerEngine
+from ansible_collections.trainops.cluster.plugins.module_utils.node._files import read_text
+from ansible_collections.trainops.cluster.plugins.module_utils.node._launch import EXIT_STATUS_NAME, LAUNCH_NAME
 
 Handle = t.Dict[str, t.Any]
+Node = t.Dict[str, t.Any]
+
+CONTAINER_COMMANDS = ("docker", "podman")
 
 
-class NoEngine:
-    """No container: the launch script is a process of its own session on the node."""
+class NoContainer:
+    """The launch script is a process of its own session on the node."""
 
-    def problems(self, node: dict[str, t.Any]) -> list[str]:
-        """Return what would keep the training from starting on this node."""
+    name = "none"
+
+    def problems(self, node: Node) -> list[str]:
+        """Return whether the training script is missing here."""
         working_dir = node["working_dir"]
         if not os.path.isdir(working_dir):
             return [f"the folder {working_dir} is not there (megatron_root, or training_megatron_root)"]
         script = os.path.join(working_dir, node["argv"][1])
         return [] if os.path.isfile(script) else [f"the training script {script} is not there"]
 
-    def start(self, node: dict[str, t.Any], run_id: str) -> Handle:
-        """Start the launch script, detached from whoever calls, and return how to find it again."""
+    def prepare(self, node: Node) -> dict[str, t.Any]:  # noqa: ARG002
+        """Return that nothing needs to be fetched."""
+        return {}
+
+    def start(self, node: Node, run_id: str) -> Handle:
+        """Start the launch script, detached from whoever calls."""
         process = subprocess.Popen(
             ["bash", os.path.join(node["run_folder"], LAUNCH_NAME)],
             env=dict(os.environ, **_processes.labels(run_id, node["node"])),
@@ -41,21 +62,36 @@ class NoEngine:
         )
         return {"pid": process.pid, "start_time": _processes.start_time(process.pid)}
 
-    def is_running(self, handle: Handle) -> bool:
-        """Tell whether the launch script is still there."""
-        started = _processes.start_time(handle["pid"])
-        return started is not None and started == handle["start_time"]
+    def outcome(self, node: Node, handle: Handle) -> dict[str, t.Any]:  # noqa: ARG002
+        """Return the exit status that the launch script recorded; none means that it was killed."""
+        recorded = read_text(os.path.join(node["run_folder"], EXIT_STATUS_NAME))
+        return {"exit_status": int(recorded) if recorded else None, "oom_killed": False}
 
-    def stop(self, node: dict[str, t.Any], run_id: str, grace_seconds: float) -> bool:
-        """End everything that the training left running here, and return whether there was anything."""
+    def stop(self, node: Node, run_id: str, grace_seconds: float) -> bool:
+        """End every process that carries the run's labels."""
         return _processes.end_members(run_id, node["node"], grace_seconds)
 
+    def holder(self, node: Node, run_id: str) -> str | None:
+        """Return another run whose processes carry this node's label."""
+        return next((other for other in _processes.runs_on(node["node"]) if other != run_id), None)
 
-ENGINES = {"none": NoEngine}
+
+Engine = t.Union[NoContainer, ContainerEngine]
 
 
-def engine_of(name: str) -> NoEngine:
-    """Return the engine of a name; ValueError names the known ones."""
-    if name not in ENGINES:
-        raise ValueError(f"container_engine {name!r} is not known on nodes; known: {', '.join(ENGINES)}")
-    return ENGINES[name]()
+def engine_of(name: str) -> Engine:
+    """Return the engine of a name; ``auto`` is the first container engine that is installed here.
+
+    ValueError where there is none, or the name means none.
+    """
+    if name == "none":
+        return NoContainer()
+    if name == "auto":
+        name = next((command for command in CONTAINER_COMMANDS if shutil.which(command)), "")
+        if not name:
+            raise ValueError(f"no container engine is installed here (looked for {', '.join(CONTAINER_COMMANDS)})")
+    if name not in CONTAINER_COMMANDS:
+        raise ValueError(f"container_engine {name!r} is none of auto, none, {', '.join(CONTAINER_COMMANDS)}")
+    if not shutil.which(name):
+        raise ValueError(f"the container engine {name} is not installed here")
+    return ContainerEngine(name)

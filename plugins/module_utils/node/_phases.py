@@ -17,14 +17,17 @@ import typing as t
 import zlib
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._reader import read_log, tail
-from ansible_collections.trainops.cluster.plugins.module_utils.node._engines import engine_of
+from ansible_collections.trainops.cluster.plugins.module_utils.node._engines import Engine, engine_of
 from ansible_collections.trainops.cluster.plugins.module_utils.node._files import write_text
 from ansible_collections.trainops.cluster.plugins.module_utils.node._launch import LAUNCH_NAME, launch_script
+from ansible_collections.trainops.cluster.plugins.module_utils.node._lock import give_back, holding, take
 from ansible_collections.trainops.cluster.plugins.module_utils.node._run_state import (
     STATE_NAME,
+    forget_state,
     read_state,
     write_state,
 )
+from ansible_collections.trainops.cluster.plugins.module_utils.node._secrets import place, remove
 
 Request = t.Dict[str, t.Any]
 Answer = t.Dict[str, t.Any]
@@ -38,42 +41,54 @@ class PhaseError(Exception):
 
 
 def stage(request: Request) -> Answer:
-    """Put everything in place that the start will need, and tell all that is missing."""
+    """Put everything in place that the start will need, and tell all that is missing.
+
+    A run that is here already, staged, running or ended, is left as it is.
+    """
     node, run_id = request["node"], request["run_id"]
-    engine = engine_of(request["container_engine"])
-    folder = node["run_folder"]
-    problems = engine.problems(node) + _port_problems(node, request["nnodes"])
-    state = _existing_state(folder)
+    state = _existing_state(node)
     if state is not None and state["status"] != "staged":
-        problems.append(f"{folder} already holds run {run_id} ({state['status']}); choose another training_run_id")
+        return {"changed": False, "status": state["status"], "warnings": []}
+    engine = engine_of(request["container_engine"])
+    problems = [*engine.problems(node), *_port_problems(node, request["nnodes"]), *_busy(engine, node, run_id)]
     if problems:
         raise PhaseError("; ".join(problems))
     if request["check_mode"]:
-        return {"changed": state is None, "status": "staged"}
+        return {"changed": state is None, "status": "staged", "warnings": []}
+    holder = take(node, run_id)
+    if holder:
+        raise PhaseError(_held_by(holder))
     try:
-        os.makedirs(folder, mode=0o750, exist_ok=True)
-        changed = write_text(os.path.join(folder, LAUNCH_NAME), launch_script(node, run_id), 0o640)
+        os.makedirs(node["run_folder"], mode=0o750, exist_ok=True)
+        changed = write_text(os.path.join(node["run_folder"], LAUNCH_NAME), launch_script(node, run_id), 0o640)
+        if state is None:
+            fresh = {"run_id": run_id, "node": node["node"], "node_rank": node["node_rank"]}
+            write_state(node, dict(fresh, engine=engine.name, status="staged"))
+        warnings = place(node, request["secrets"])
     except OSError as error:
-        raise PhaseError(f"the run's folder {folder} cannot be written: {error.strerror}") from error
-    if state is None:
-        write_state(
-            folder,
-            {
-                "run_id": run_id,
-                "node": node["node"],
-                "node_rank": node["node_rank"],
-                "engine": request["container_engine"],
-                "status": "staged",
-            },
-        )
-    return {"changed": changed or state is None, "status": "staged"}
+        give_back(node, run_id)
+        raise PhaseError(f"the run's folder {node['run_folder']} cannot be written: {error.strerror}") from error
+    facts = engine.prepare(node)
+    return {"changed": changed or state is None, "status": "staged", "warnings": warnings, **facts}
 
 
-def _existing_state(folder: str) -> dict[str, t.Any] | None:
+def _existing_state(node: dict[str, t.Any]) -> dict[str, t.Any] | None:
     try:
-        return read_state(folder)
+        return read_state(node)
     except OSError as error:
-        raise PhaseError(f"the run's folder {folder} cannot be read: {error.strerror}") from error
+        raise PhaseError(f"the run's folder {node['run_folder']} cannot be read: {error.strerror}") from error
+
+
+def _busy(engine: Engine, node: dict[str, t.Any], run_id: str) -> list[str]:
+    holders = {engine.holder(node, run_id), holding(node)} - {None, run_id}
+    return [_held_by(str(holder)) for holder in sorted(map(str, holders))]
+
+
+def _held_by(holder: str) -> str:
+    return (
+        f"the node is held by run {holder}; wait for its end, or stop it: "
+        f"ansible-playbook playbooks/stop.yml -e training_run_id={holder}"
+    )
 
 
 def _port_problems(node: dict[str, t.Any], nnodes: int) -> list[str]:
@@ -91,13 +106,15 @@ def _port_problems(node: dict[str, t.Any], nnodes: int) -> list[str]:
 
 
 def start(request: Request) -> Answer:
-    """Start the training that was staged."""
+    """Start the training that was staged. One that runs already, or has ended, is left as it is."""
     node, run_id = request["node"], request["run_id"]
-    state = read_state(node["run_folder"])
-    if state is None or state["status"] != "staged":
-        raise PhaseError(f"run {run_id} is {state['status'] if state else 'not staged'} here and cannot be started")
+    state = read_state(node)
+    if state is None:
+        raise PhaseError(f"run {run_id} is not staged here and cannot be started")
+    if state["status"] != "staged":
+        return {"changed": False, "status": state["status"]}
     handle = engine_of(state["engine"]).start(node, run_id)
-    write_state(node["run_folder"], dict(state, status="running", handle=handle, started_at=time.time()))
+    write_state(node, dict(state, status="running", handle=handle, started_at=time.time()))
     return {"changed": True, "status": "running"}
 
 
@@ -121,6 +138,7 @@ def follow(request: Request) -> Answer:
         "changed": False,
         "status": state["status"],
         "exit_status": state.get("exit_status"),
+        "oom_killed": state.get("oom_killed", False),
         "started_at": state.get("started_at"),
         "ended_at": state.get("ended_at"),
         "now": time.time(),
@@ -132,22 +150,28 @@ def follow(request: Request) -> Answer:
 
 
 def _state_of(request: Request) -> dict[str, t.Any]:
-    folder = request["node"]["run_folder"]
-    state = read_state(folder)
+    node = request["node"]
+    state = read_state(node)
     if state is None:
-        raise PhaseError(f"the state of run {request['run_id']} is gone: there is no {folder}/{STATE_NAME}")
+        raise PhaseError(f"the state of run {request['run_id']} is gone: there is no {node['run_folder']}/{STATE_NAME}")
     return state
 
 
 def stop(request: Request) -> Answer:
     """End what is still running of the run on this node; what ended by itself keeps its exit status."""
     node, run_id = request["node"], request["run_id"]
-    state = read_state(node["run_folder"])
+    state = read_state(node)
+    remove(node)
     if state is None:
+        give_back(node, run_id)
         return {"changed": False, "status": "not_started"}
     ended = engine_of(state["engine"]).stop(node, run_id, request["grace_seconds"])
-    if state["status"] == "running" and ended:
-        state = write_state(node["run_folder"], dict(state, status="stopped", ended_at=time.time()))
+    give_back(node, run_id)
+    if state["status"] == "staged":
+        forget_state(node)
+        return {"changed": True, "status": "not_started"}
+    if state["status"] == "running":
+        state = write_state(node, dict(state, status="stopped", ended_at=time.time()))
     return {"changed": ended, "status": state["status"]}
 
 

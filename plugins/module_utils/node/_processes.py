@@ -23,6 +23,12 @@ def labels(run_id: str, node: str) -> dict[str, str]:
     return {RUN_LABEL: run_id, NODE_LABEL: node}
 
 
+def is_running(handle: dict[str, t.Any]) -> bool:
+    """Tell whether the process of a handle, its ``pid`` and ``start_time``, is still there."""
+    started = start_time(handle["pid"])
+    return started is not None and started == handle["start_time"]
+
+
 def start_time(pid: int) -> str | None:
     """Return when a live process was started, in clock ticks since boot; None for a zombie or no process.
 
@@ -38,17 +44,30 @@ def start_time(pid: int) -> str | None:
 
 def members(run_id: str, node: str) -> Iterator[int]:
     """Yield the pids of all live processes that carry the labels of a run on a node, this one left out."""
-    wanted = {f"{name}={value}".encode() for name, value in labels(run_id, node).items()}
+    for pid, found in _labelled():
+        if found == labels(run_id, node):
+            yield pid
+
+
+def runs_on(node: str) -> list[str]:
+    """Return the run_ids of all live processes that carry the label of a node."""
+    return sorted({found[RUN_LABEL] for _, found in _labelled() if found[NODE_LABEL] == node})
+
+
+def _labelled() -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield every live process that carries our labels, with them, as far as this user may look."""
     for entry in os.listdir("/proc"):
         if not entry.isdigit() or int(entry) == os.getpid():
             continue
         try:
             with open(f"/proc/{entry}/environ", "rb") as stream:
-                environment = stream.read().split(b"\0")
+                environment = stream.read().decode("utf-8", "replace").split("\0")
         except OSError:
             continue
-        if wanted.issubset(environment) and start_time(int(entry)) is not None:
-            yield int(entry)
+        pairs = (variable.partition("=")[::2] for variable in environment)
+        found = {name: value for name, value in pairs if name in (RUN_LABEL, NODE_LABEL)}
+        if len(found) == len(labels("", "")) and start_time(int(entry)) is not None:
+            yield int(entry), found
 
 
 def end_members(run_id: str, node: str, grace_seconds: float) -> bool:

@@ -14,29 +14,29 @@ import time
 import typing as t
 
 from ansible_collections.trainops.cluster.plugins.module_utils.node._engines import engine_of
-from ansible_collections.trainops.cluster.plugins.module_utils.node._files import read_json, read_text, write_json
-from ansible_collections.trainops.cluster.plugins.module_utils.node._launch import EXIT_STATUS_NAME
+from ansible_collections.trainops.cluster.plugins.module_utils.node._files import read_json, write_json
+from ansible_collections.trainops.cluster.plugins.module_utils.node._processes import is_running
 
 STATE_NAME = "state.json"
 State = t.Dict[str, t.Any]
 
 
-def read_state(run_folder: str) -> State | None:
-    """Return the state as it is now, brought up to date with what became of the training."""
-    state = read_json(os.path.join(run_folder, STATE_NAME))
-    if state is None or state["status"] != "running":
+def read_state(node: dict[str, t.Any]) -> State | None:
+    """Return the state of the run in a node's run folder, brought up to date with what became of the training."""
+    state = read_json(os.path.join(node["run_folder"], STATE_NAME))
+    if state is None or state["status"] != "running" or is_running(state["handle"]):
         return state
-    # Asked before the exit status is read: a training that ends in between is seen with its status next time.
-    running = engine_of(state["engine"]).is_running(state["handle"])
-    exit_status = read_text(os.path.join(run_folder, EXIT_STATUS_NAME))
-    if exit_status is not None:
-        return write_state(run_folder, dict(state, status="exited", exit_status=int(exit_status), ended_at=time.time()))
-    if not running:
-        return write_state(run_folder, dict(state, status="killed", ended_at=time.time()))
+    outcome = engine_of(state["engine"]).outcome(node, state["handle"])
+    status = "killed" if outcome["exit_status"] is None else "exited"
+    return write_state(node, dict(state, status=status, ended_at=time.time(), **outcome))
+
+
+def write_state(node: dict[str, t.Any], state: State) -> State:
+    """Keep the state in the node's run folder, and return it."""
+    write_json(os.path.join(node["run_folder"], STATE_NAME), state)
     return state
 
 
-def write_state(run_folder: str, state: State) -> State:
-    """Keep the state in the run's folder, and return it."""
-    write_json(os.path.join(run_folder, STATE_NAME), state)
-    return state
+def forget_state(node: dict[str, t.Any]) -> None:
+    """Remove the state of a run that was staged and never started, so that it can be staged anew."""
+    os.unlink(os.path.join(node["run_folder"], STATE_NAME))

@@ -40,11 +40,12 @@ _METRIC_COLUMNS = [
 ]
 
 
-def write_report(run_dir: str | Path, warmup_steps: int) -> dict[str, t.Any]:
-    """Judge the run in a folder, write its report there, and return the summary.
+def write_report(run_dir: str | Path, warmup_steps: int) -> tuple[dict[str, t.Any], bool]:
+    """Judge the run in a folder, write its report there, and return the summary and whether it is new.
 
     Writes ``records.csv`` (one row per measurement; what was printed as NaN says NaN), ``summary.json``,
-    ``summary.csv`` (one row per metric) and ``report.html``. Raises ValueError where the folder holds no run.
+    ``summary.csv`` (one row per metric) and ``report.html``. A report that says the same already is left as it is.
+    Raises ValueError where the folder holds no run.
     """
     board = Board(run_dir)
     plan = board.plan()
@@ -53,12 +54,16 @@ def write_report(run_dir: str | Path, warmup_steps: int) -> dict[str, t.Any]:
     steps = steps_frame(plan["nodes"], steps_by_node, warmup_steps)
     records = records_frame(plan["run_id"], plan["nodes"], steps_by_node)
     summary = judge(plan, statuses, steps, records, warmup_steps)
-    records.to_csv(board.run_dir / RECORDS, index=False, na_rep="NaN")
     text = json.dumps(summary, indent=2, allow_nan=False) + "\n"
-    (board.run_dir / SUMMARY).write_text(text, encoding="utf-8")
+    written = board.run_dir / SUMMARY
+    if written.exists() and written.read_text(encoding="utf-8") == text:
+        return summary, False
+    records.to_csv(board.run_dir / RECORDS, index=False, na_rep="NaN")
     _summary_table(summary).to_csv(board.run_dir / SUMMARY_TABLE, index=False)
     (board.run_dir / PAGE).write_text(render(summary, plan, steps), encoding="utf-8")
-    return summary
+    # Comes last: where it says the same, all the others do.
+    written.write_text(text, encoding="utf-8")
+    return summary, True
 
 
 def _summary_table(summary: dict[str, t.Any]) -> pd.DataFrame:

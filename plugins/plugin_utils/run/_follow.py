@@ -96,9 +96,12 @@ def _note(board: Board, node: str, answer: dict[str, t.Any], failures: list[dict
     rows = answer["rows"]
     board.append_steps(node, rows)
     clock_offset = time.time() - answer["now"]
-    changes = {
-        name: answer[name] + clock_offset if answer[name] is not None else None for name in ("started_at", "ended_at")
-    }
+    times = {name: None if answer[name] is None else answer[name] + clock_offset for name in ("started_at", "ended_at")}
+    # Kept once known: the offset is another one in every answer, and a run that has ended stays as it was.
+    known = board.status(node)
+    changes = {"started_at": known.get("started_at") or times["started_at"], "ended_at": times["ended_at"]}
+    if known["status"] == answer["status"]:
+        changes["ended_at"] = known.get("ended_at") or times["ended_at"]
     if rows:
         changes |= {
             "last_step": rows[-1]["step"],
@@ -111,6 +114,7 @@ def _note(board: Board, node: str, answer: dict[str, t.Any], failures: list[dict
         node,
         status=answer["status"],
         exit_status=answer["exit_status"],
+        oom_killed=answer.get("oom_killed", False),
         log_bytes=answer["log_bytes"],
         failures=failures,
         **changes,

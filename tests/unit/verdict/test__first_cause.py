@@ -167,6 +167,12 @@ def test_the_failures_that_follow_are_echoes_and_stopped_nodes_are_not(tmp_path)
     assert "DistBackendError" in first["echoes"][0]["message"]
 
 
+def test_an_echo_says_what_happened_to_the_peer_rather_than_that_a_process_failed(tmp_path):
+    log = LOST_PEER + elastic(1) + "ERROR: training (torchrun pretrain_gpt.py) failed with exit code 1\n"
+    first = first_of([failed("a", log, 10), killed("b", "", 11)], tmp_path)
+    assert [(echo["class"], echo["message"]) for echo in first["echoes"]] == [("peer_died", LOST_PEER.strip())]
+
+
 def test_a_node_that_we_stopped_is_no_culprit_for_texts_that_follow_from_the_stop(tmp_path):
     nodes = [stopped("a", NCCL_ERROR + WATCHDOG + LOST_PEER + elastic(-15)), failed("b", LOST_PEER, 10)]
     assert first_of(nodes, tmp_path)["node"] == "b"
@@ -220,6 +226,12 @@ TEST_ENDS = [
     (Node("a", "x\n", exit_status=3), "exit_status", "The training ended with exit status 3.", ["x"]),
     (Node("a", exit_status=139), "exit_status", "The training ended with exit status 139 (SIGSEGV).", []),
     (Node("a", exit_status=None), "exit_status", "The training ended with an unknown exit status.", []),
+    (
+        Node("a", "x\n", exit_status=1, told={"oom_killed": True}),
+        "killed",
+        "The kernel killed the training for want of host memory.",
+        ["x"],
+    ),
     (Node("a", "x\n", status="killed"), "killed", "The training was killed (SIGKILL).", ["x"]),
     (
         Node("a", lines((1, 2))),

@@ -309,9 +309,9 @@ def test_a_node_that_cannot_be_reached_before_the_launch_is_told_with_those_that
     summary = judged(nodes, tmp_path)
     assert summary["verdict"] == "ERROR"
     assert [reason["message"] for reason in summary["reasons"]] == [
-        "gpu00 was ready, but never started to train.",
+        "gpu00 did not start to train.",
         "gpu01 could not be reached: ssh: connect to host gpu01 port 22.",
-        "gpu02 was not made ready to train: gpu02: the folder /x is not there.",
+        "gpu02 did not start to train: gpu02: the folder /x is not there.",
         "No node's log has a single training step.",
     ]
     assert summary["first_failure"]["node"] == "gpu01"

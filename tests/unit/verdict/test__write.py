@@ -35,7 +35,7 @@ def table(path: Path) -> list[dict[str, str]]:
 
 def test_a_run_leaves_records_summary_table_and_page(tmp_path):
     board = board_of([Node("gpu00"), Node("gpu01", ALL)], tmp_path)
-    summary = write_report(board.run_dir, 2)
+    summary, _ = write_report(board.run_dir, 2)
     assert summary["verdict"] == "PASS"
     assert {path.name for path in board.run_dir.iterdir()} == FILES
     assert json.loads((board.run_dir / "summary.json").read_text()) == summary
@@ -106,7 +106,7 @@ def test_the_table_has_one_row_a_metric_and_whole_numbers_of_steps(tmp_path):
 def test_a_run_that_never_began_is_reported_as_an_error(nodes, record_only, tmp_path):
     expected = [] if record_only else [{"metric": "loss", "kind": "max", "value": 1.0}]
     board = board_of(nodes, tmp_path, record_only=record_only, expected=expected)
-    summary = write_report(board.run_dir, 2)
+    summary, _ = write_report(board.run_dir, 2)
     assert summary["verdict"] == "ERROR"
     assert {path.name for path in board.run_dir.iterdir()} >= FILES - {"nodes"}
     assert table(board.run_dir / "records.csv") == []
@@ -116,13 +116,21 @@ def test_a_run_that_never_began_is_reported_as_an_error(nodes, record_only, tmp_
 
 def test_a_report_is_written_anew(tmp_path):
     board = board_of([Node("gpu00"), Node("gpu01", lines(range(1, 6)), status="stopped")], tmp_path)
-    assert write_report(board.run_dir, 2)["verdict"] == "ERROR"
+    assert write_report(board.run_dir, 2)[0]["verdict"] == "ERROR"
     status, rows = status_of(Node("gpu01", ALL), tmp_path)
     board.update(**status)
     board.append_steps("gpu01", rows)
-    assert write_report(board.run_dir, 2)["verdict"] == "PASS"
+    assert write_report(board.run_dir, 2)[0]["verdict"] == "PASS"
 
 
 def test_a_folder_without_a_run_is_refused(tmp_path):
     with pytest.raises(ValueError, match="holds no run"):
         write_report(tmp_path, 2)
+
+
+def test_a_report_that_says_the_same_already_is_left_as_it_is(tmp_path):
+    board = board_of([Node("gpu00", ALL)], tmp_path)
+    assert write_report(board.run_dir, 2)[1] is True
+    before = {path.name: path.stat().st_mtime_ns for path in board.run_dir.glob("*.*")}
+    assert write_report(board.run_dir, 2)[1] is False
+    assert {path.name: path.stat().st_mtime_ns for path in board.run_dir.glob("*.*")} == before

@@ -1,0 +1,29 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Action plugin of trainops.cluster.node_inspect: runs the module, and bounds how wrong the node's clock is."""
+
+from __future__ import annotations
+
+import time
+import typing as t
+
+from ansible.plugins.action import ActionBase
+
+
+class ActionModule(ActionBase):
+    """Runs the module of this name on the node, and adds how far the node's clock is from the controller's."""
+
+    TRANSFERS_FILES = False
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        """Return what the module returned; the node's ``clock`` has ``offset_seconds`` besides."""
+        super().run(tmp, task_vars)
+        sent = time.time()
+        result = self._execute_module(module_name="trainops.cluster.node_inspect", task_vars=task_vars)
+        received = time.time()
+        if "node" in result:
+            clock = result["node"]["clock"]
+            # The inspection lies between sending and receiving, whatever the way there and back took.
+            clock["offset_seconds"] = [clock["time"] - received, clock["began"] - sent]
+        return t.cast("dict[str, t.Any]", result)

@@ -1,0 +1,46 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Action plugin of trainops.cluster.training_run: see the module of that name for its documentation."""
+
+from __future__ import annotations
+
+import os
+import typing as t
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run._board import Board
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run._runs import known_runs
+
+
+class ActionModule(ActionBase):
+    """Finds a run in the controller's folder of runs."""
+
+    TRANSFERS_FILES = False
+    _requires_connection = False
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        """Return the plan of the run, or fail with the runs that there are."""
+        super().run(tmp, task_vars)
+        _, arguments = self.validate_argument_spec(
+            argument_spec={
+                "run_id": {"type": "str", "default": ""},
+                "output_dir": {"type": "path", "required": True},
+            }
+        )
+        run_id, output_dir = arguments["run_id"], os.path.abspath(arguments["output_dir"])
+        runs = known_runs(output_dir)
+        if run_id not in runs:
+            found = f"{output_dir} holds no run {run_id!r}" if run_id else "no run is named"
+            latest = ", ".join(runs[-5:]) or "none"
+            raise AnsibleActionFail(f"{found}. Say -e training_run_id=NAME; the latest runs there: {latest}.")
+        plan = Board(os.path.join(output_dir, run_id)).plan()
+        return {
+            "changed": False,
+            "plan": plan,
+            "run_dir": os.path.join(output_dir, run_id),
+            "run_id": run_id,
+            "nodes": [node["node"] for node in plan["nodes"]],
+        }

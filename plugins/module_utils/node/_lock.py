@@ -1,0 +1,61 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One run at a time on a node: a lock file that names the run that holds it.
+
+The lock is taken when a run is staged and given back when it is stopped. A lock whose run has ended, or whose run
+folder is gone, holds nobody off. What really runs on the node is asked of the engine besides: a lock is only a promise.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import typing as t
+
+from ansible_collections.trainops.cluster.plugins.module_utils.node._files import read_json
+from ansible_collections.trainops.cluster.plugins.module_utils.node._run_state import read_state
+
+# Not below a run's folder: two runs on a node need not log to the same place. Sticky, as /tmp is.
+LOCK_FOLDER = "/tmp/trainops-locks"
+
+
+def take(node: dict[str, t.Any], run_id: str) -> str | None:
+    """Take the node for a run, or return the run_id of the run that holds it."""
+    os.makedirs(LOCK_FOLDER, exist_ok=True)
+    if os.stat(LOCK_FOLDER).st_uid == os.getuid():
+        os.chmod(LOCK_FOLDER, 0o1777)
+    for _ in range(2):
+        try:
+            descriptor = os.open(_path(node), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+        except FileExistsError:
+            holder = holding(node)
+            if holder is not None:
+                return None if holder == run_id else holder
+            os.unlink(_path(node))
+            continue
+        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+            json.dump({"run_id": run_id, "node": node["node"], "run_folder": node["run_folder"]}, stream)
+        return None
+    return holding(node)
+
+
+def holding(node: dict[str, t.Any]) -> str | None:
+    """Return the run_id of the run that holds the node, or None where nobody does."""
+    try:
+        lock = read_json(_path(node))
+        state = read_state(lock) if lock else None
+    except (OSError, ValueError):
+        return None
+    return str(state["run_id"]) if state and state["status"] in ("staged", "running") else None
+
+
+def give_back(node: dict[str, t.Any], run_id: str) -> None:
+    """Give the node back, if this run holds it."""
+    lock = read_json(_path(node))
+    if lock and lock["run_id"] == run_id:
+        os.unlink(_path(node))
+
+
+def _path(node: dict[str, t.Any]) -> str:
+    return os.path.join(LOCK_FOLDER, f"{node['node']}.lock")
