@@ -38,10 +38,8 @@ def judge_nodes(statuses: list[dict[str, t.Any]], reasons: Reasons) -> None:
     ended_well = 0
     for status in statuses:
         node, found, told = status["node"], status["status"], _told(status)
-        if found == "not_started":
-            reasons.add(ERROR, "node_not_started", f"{node} was not made ready to train{told}.", node)
-        elif found == "staged":
-            reasons.add(ERROR, "node_not_started", f"{node} was ready, but never started to train{told}.", node)
+        if found in ("not_started", "staged"):
+            reasons.add(ERROR, "node_not_started", f"{node} did not start to train{told}.", node)
         elif found == "exited" and status.get("exit_status") == 0:
             ended_well += 1
         elif found == "exited":

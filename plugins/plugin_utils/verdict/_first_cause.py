@@ -98,13 +98,18 @@ def _is_own(failure: Failure) -> bool:
     return not failure["echo"] and failure["blame"] < _FIRST_OF_NETWORK
 
 
-def _nearness(failure: Failure) -> tuple[bool, int]:
-    return failure["echo"], failure["blame"]
+def _nearness(failure: Failure) -> tuple[bool, bool, int]:
+    """Order what one node tells: its own causes, then what it says of a peer, then that a process of it failed."""
+    return failure["echo"], failure["class"] not in _OF_A_PEER, failure["blame"]
 
 
 def _end_of(status: dict[str, t.Any]) -> Failure:
     """Return what the end of a node that failed says, shaped like a failure in its log."""
-    if status["status"] == "killed" or status.get("exit_status") == _EXIT_STATUS_OF_SIGKILL:
+    if status.get("oom_killed"):
+        failure_class, blame = "killed", _KILLED
+        message = "The kernel killed the training for want of host memory."
+        remedy = "Give the container more memory, or let the training use less: fewer data workers, a smaller cache."
+    elif status["status"] == "killed" or status.get("exit_status") == _EXIT_STATUS_OF_SIGKILL:
         failure_class, blame = "killed", _KILLED
         message = "The training was killed (SIGKILL)."
         remedy = "Look for the out-of-memory killer (dmesg), another user or a scheduler on that node."

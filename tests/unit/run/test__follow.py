@@ -75,10 +75,13 @@ ENDED = answer("exited", exit_status=0, ended_at=1010.0, last_lines=["the end"])
 def test_what_a_node_answers_stands_on_the_board(board):
     node = Node(
         answer(rows=[step(1, loss=3.0), step(2, loss=2.0)], log_bytes=200),
-        answer("exited", exit_status=3, rows=[step(3, loss=1.0)], log_bytes=300, last_lines=["the end"]),
+        answer(
+            "exited", exit_status=3, oom_killed=True, rows=[step(3, loss=1.0)], log_bytes=300, last_lines=["the end"]
+        ),
     )
     status = follow(node, board)
     assert status == board.status("gpu00")
+    assert status["oom_killed"] is True
     assert (status["status"], status["exit_status"], status["last_lines"]) == ("exited", 3, ["the end"])
     assert (status["last_step"], status["steps_total"], status["metrics"]) == (3, 9, {"loss": 1.0})
     assert [row["step"] for row in board.steps("gpu00")] == [1, 2, 3]
@@ -100,6 +103,22 @@ def test_times_are_those_of_the_controllers_clock(board, ahead):
     assert status["started_at"] == pytest.approx(now - 50, abs=20)
     assert status["ended_at"] == pytest.approx(now - 1, abs=20)
     assert status["ended_at"] - status["started_at"] == pytest.approx(49)
+
+
+def test_times_that_are_known_stay_as_they_are_however_often_a_run_is_followed(board):
+    first = follow(Node(answer("exited", exit_status=0, ended_at=1005.0)), board)
+    again = follow(Node(answer("exited", exit_status=0, ended_at=1005.0, now=1010.5)), board)
+    assert (again["started_at"], again["ended_at"]) == (first["started_at"], first["ended_at"])
+
+
+def test_a_node_that_was_given_up_and_answers_again_has_not_ended(board):
+    lost = follow(Node(answer(), NodeLostError("")), board, patience=Patience(interval=1, lost=0, stall=3600))
+    statuses = []
+    again = [answer(log_bytes=5), lambda: statuses.append(board.status("gpu00")) or ENDED]
+    status = follow(Node(*again), board)
+    assert (statuses[0]["status"], statuses[0]["ended_at"]) == ("running", None)
+    assert (status["started_at"], status["status"]) == (lost["started_at"], "exited")
+    assert status["ended_at"] >= lost["ended_at"]
 
 
 @pytest.mark.parametrize("end", ["exited", "killed", "stopped"])

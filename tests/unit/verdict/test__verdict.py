@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 
 import pytest
 from training_logs import (
@@ -351,3 +352,30 @@ def test_the_summary_is_strict_json_whatever_was_printed(tmp_path):
     log = lines(range(1, 11), loss=math.nan, grad_norm=math.inf, tflops=math.nan)
     summary = judged(two(log, exit_status=1), tmp_path)
     assert json.loads(json.dumps(summary, allow_nan=False)) == summary
+
+
+SHARED_LOGS = Path(__file__).resolve().parents[4] / "shared" / "logs"
+
+
+@pytest.mark.parametrize(
+    ("names", "iterations", "verdict"),
+    [
+        (
+            ["megatron_cpu_rocm_pretrain_gpt_2nodes_node0.log", "megatron_cpu_rocm_pretrain_gpt_2nodes_node1.log"],
+            20,
+            "PASS",
+        ),
+        (["10_megatron_primus_mi355x_10of10_done.log"], 10, "PASS"),
+        (["13_megatron_primus_child_failed.log"], 10, "INCONCLUSIVE"),
+    ],
+)
+def test_real_logs_with_exit_status_0(names, iterations, verdict, tmp_path):
+    if not all((SHARED_LOGS / name).exists() for name in names):
+        pytest.skip(f"the shared logs {', '.join(names)} are not here")
+    logs = [(SHARED_LOGS / name).read_text(encoding="utf-8", errors="replace") for name in names]
+    nodes = [Node(f"gpu{rank:02}", log) for rank, log in enumerate(logs)]
+    bound = {"metric": "step_time_ms", "kind": "max", "value": 1e6}
+    summary = judged(nodes, tmp_path, parameters={"iterations": iterations}, expected=[bound])
+    assert summary["verdict"] == verdict, summary["reasons"]
+    if verdict == "PASS":
+        assert summary["metrics"]["step_time_ms"]["samples"] == iterations - 2
