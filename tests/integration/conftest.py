@@ -25,6 +25,11 @@ class Cluster:
     image: str = "localhost/trainops/trainer:1"
 
     @property
+    def cli(self) -> list[str]:
+        """The command of the cluster, for a subcommand and its arguments; ``--state`` comes after the subcommand."""
+        return COMMAND
+
+    @property
     def inventory(self) -> Path:
         return self.state / "hosts"
 
@@ -43,6 +48,12 @@ class Cluster:
         )
         assert done.returncode == 0 or not check, done.stdout + done.stderr
         return done.stdout
+
+    def copy(self, node: str, source: Path, target: str) -> None:
+        """Copy a file to a node."""
+        with source.open("rb") as stream:
+            command = [*COMMAND, "exec", "--state", str(self.state), node, "dd", f"of={target}", "status=none"]
+            subprocess.run(command, stdin=stream, check=True)
 
     def play(self, playbook: str, *more: str, **variables) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

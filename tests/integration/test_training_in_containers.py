@@ -197,7 +197,7 @@ def test_a_name_that_somebody_else_uses_is_left_alone_and_told(job):
 def test_nodes_with_different_images_do_not_start(job):
     job.cluster.on("node2", "podman", "load", "--input", job.archive)
     commit = f"podman run --name other --entrypoint true {job.cluster.image} && podman commit -q other {job.cluster.image}"
-    job.cluster.on("node2", "sh", "-c", f"'{commit}; podman rm other'")
+    job.cluster.on("node2", "sh", "-c", f"{commit}; podman rm other")
     try:
         done = job.train(training_run_id="images")
         assert done.returncode != 0
@@ -219,12 +219,12 @@ def test_the_token_is_nowhere_but_in_its_file_and_gone_after_the_run(job):
             command, cwd=Path(__file__).parents[2], env=job.cluster.environment(), stdout=stream, stderr=stream
         )
         job.reached(3, "token")
-        mounted = job.cluster.on("node1", "podman", "exec", "megatron_tiny", "sh", "-c", "'cat $HF_TOKEN_PATH'", check=False)
+        mounted = job.cluster.on("node1", "podman", "exec", "megatron_tiny", "sh", "-c", "cat $HF_TOKEN_PATH", check=False)
         path = json.loads((job.runs / "token/plan.json").read_text())["nodes"][0]["env"]["HF_TOKEN_PATH"]
         in_container = job.cluster.on("node1", "podman", "exec", "megatron_tiny", "cat", path)
         mode = job.cluster.on("node1", "stat", "--format", "%a", path)
         inspected = job.cluster.on("node1", "podman", "inspect", "megatron_tiny")
-        processes = job.cluster.on("node1", "sh", "-c", "'cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ | tr -d \"\\0\"'")
+        processes = job.cluster.on("node1", "sh", "-c", "cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ | tr -d \"\\0\"")
         stopped = job.cluster.play("stop.yml", **job.variables(training_run_id="token"))
         run.communicate(timeout=120)
     assert CANARY not in mounted
@@ -236,7 +236,7 @@ def test_the_token_is_nowhere_but_in_its_file_and_gone_after_the_run(job):
         assert not file.is_file() or CANARY not in file.read_text(errors="replace"), file
     for node in job.cluster.nodes:
         assert CANARY not in job.cluster.on(node, "grep", "-rl", CANARY, FOLDER, "/dev/shm", "/tmp", check=False)
-        assert "No such file" in job.cluster.on(node, "sh", "-c", f"'ls {path} 2>&1'", check=False)
+        assert "No such file" in job.cluster.on(node, "sh", "-c", f"ls {path} 2>&1", check=False)
 
 
 def test_the_hardened_profile_runs_without_privileges(job):
