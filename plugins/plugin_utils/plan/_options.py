@@ -14,8 +14,8 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._texts impor
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._types import (
     NAME,
     Flag,
-    Folder,
     Line,
+    PathOrNothing,
     Port,
     PositiveInteger,
 )
@@ -68,7 +68,7 @@ class PlanOptions(BaseModel):
     training_master_port: Port = Field(
         default=6000, description="Port on rank 0 where the nodes meet.", json_schema_extra={"variable": "MASTER_PORT"}
     )
-    training_megatron_root: Folder = Field(
+    training_megatron_root: PathOrNothing = Field(
         default="", description="Megatron-LM checkout, in place of the config's megatron_root."
     )
     training_run_id: RunId = Field(default="", description="Name of the run. Without it, time, model and GPU make one.")
@@ -79,6 +79,6 @@ class PlanOptions(BaseModel):
         default="privileged",
         description="Start containers with all privileges, as AMD's guide does, or with the named devices only.",
     )
-    training_image_archive: Folder = Field(
+    training_image_archive: PathOrNothing = Field(
         default="", description="Image as a file on the nodes, loaded where the image is missing instead of pulled."
     )

@@ -22,7 +22,6 @@ NAME = Written(
     rf"(?!-)([A-Za-z0-9_.:@%+=~^-]|{_FIELD})+", "a name", "a name of letters, digits and . _ : @ - (not in front)"
 )
 _PATH = Written(rf"/([A-Za-z0-9_./@%+=~^-]|{_FIELD})*", "an absolute path free of : and commas", "an absolute path")
-_DEVICE = Written(rf"/([A-Za-z0-9_./:@%+=~^-]|{_FIELD})*", "the path of a device", "the path of a device")
 _VARIABLE = Written("[A-Za-z_][A-Za-z0-9_]*", "the name of a variable", "the name of a variable", free=True)
 _LINE = Written(f"[^{_UNPRINTABLE}]*", "one line of text", "one line of text", free=True)
 
@@ -55,10 +54,10 @@ Size = t.Annotated[
     str, Written("0*[1-9][0-9]*[bBkKmMgG]?", "a size in bytes", "a size in bytes, with K, M or G behind it if need be")
 ]
 Line = t.Annotated[str, _LINE]
-Folder = t.Annotated[
+PathOrNothing = t.Annotated[
     str, Written(f"(/[^{_UNPRINTABLE}]*)?", "an absolute path", "an absolute path, or nothing", free=True)
 ]
-DeviceList = t.Annotated[list[t.Annotated[str, _DEVICE]], Words("a list of paths of devices")]
+DeviceList = t.Annotated[list[Path], Words("a list of paths of devices")]
 Mounts = t.Annotated[dict[Path, Path], Words("an object of absolute paths")]
 Environment = t.Annotated[
     dict[t.Annotated[str, _VARIABLE], Line],

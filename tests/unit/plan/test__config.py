@@ -51,8 +51,8 @@ def test_every_wrong_value_is_told_at_once_and_is_none() -> None:
         ("config.steps", "many", "steps is 'many', which is not a whole number."),
         ("config.name", "a;b", "name is 'a;b', which holds ';', unsafe in a shell."),
         ("config.size", None, "size is null, which is not a whole number."),
-        ("config.inner.devices[0]", "dri", "devices[0] is 'dri', which is not the path of a device."),
-        ("config.inner.devices[2]", 7, "devices[2] is 7, which is not the path of a device."),
+        ("config.inner.devices[0]", "dri", "devices[0] is 'dri', which is not an absolute path free of : and commas."),
+        ("config.inner.devices[2]", 7, "devices[2] is 7, which is not an absolute path free of : and commas."),
     ]
     assert (model.steps, model.name, model.size, model.inner.devices) == (None, None, None, None)
 

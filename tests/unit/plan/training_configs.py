@@ -23,7 +23,7 @@ BRANCH = "model_params/multi_node/llama3_1_8b/mi300x"
 _FILLED_IN = {
     "nnodes": "4",
     "training_iterations": "30",
-    "master_address": "10.0.0.10",
+    "master_address": "auto",
     "nic_type": "thor2",
     "nccl_ib_hca_list": "bnxt_re0,bnxt_re1,bnxt_re2,bnxt_re3,bnxt_re4,bnxt_re5,bnxt_re6,bnxt_re7",
     "nccl_socket_ifname": "ens51f1np1",

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._kinds import is_placeholder
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import is_loopback, on_one_machine
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._words import counted, listed
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._branch import offered_modes
@@ -110,7 +111,7 @@ def _warn_of_multi_node_keys(reading: Reading) -> None:
         value = reading.given.get(key)
         text = str(value)
         harmless = key == "master_address" and (text == "auto" or is_loopback(text))
-        if value is not None and not harmless and "<changeme>" not in text.casefold():
+        if value is not None and not harmless and not is_placeholder(text):
             _warn_of_no_effect(reading, key, "in single-node mode every node runs a job of its own", "Leave it out.")
 
 

@@ -127,7 +127,7 @@ def _warn_of_own_dimensions(reading: BranchReading, dimensions: ModelDimensions)
             reading.findings.warn(
                 reading.key(name),
                 reading.branch.values[name],
-                f"{name} has no effect: the training script gives the size {reading.parameters.model_size} "
+                f"{name} has no effect: for size {reading.parameters.model_size} the training script has "
                 f"{counted(dimensions.layers, 'layer')}, {counted(dimensions.attention_heads, 'attention head')} and "
                 f"{counted(dimensions.query_groups, 'query group')}.",
                 "Leave it out.",
