@@ -90,7 +90,7 @@ class Bench:
             "ansible_python_interpreter": sys.executable,
             "container_engine": "none",
             "training_gpus_per_node": 1,
-            "training_megatron_root": str(ROOT / "trainer"),
+            "training_megatron_root": str(ROOT / "roles/training/files/trainer"),
         }
         path.write_text(json.dumps({"all": {"hosts": {name: {**common, **own} for name, own in hosts.items()}}}))
         return path

@@ -131,7 +131,7 @@ def test_single_node_mode_runs_independent_jobs_and_one_failure_stops_no_other(b
     script.parent.mkdir(parents=True)
     script.write_text(
         'case "$TRAINOPS_NODE" in node1) echo "RuntimeError: it broke"; exit 3 ;; esac\n'
-        f'cd {ROOT}/trainer && exec bash examples/llama/train_llama3.sh "$@"\n'
+        f'cd {ROOT}/roles/training/files/trainer && exec bash examples/llama/train_llama3.sh "$@"\n'
     )
     config = bench.config("single_node", master_address="localhost", training_iterations="60")
     done = bench.play("megatron_single_node.yml", bench.inventory(**TWO), config, training_megatron_root=str(root))

@@ -183,7 +183,16 @@ def test_a_run_is_picked_up_after_the_controller_was_killed_and_can_be_stopped(j
 def test_a_name_that_somebody_else_uses_is_left_alone_and_told(job):
     job.cluster.on("node3", "podman", "load", "--input", job.archive)
     job.cluster.on(
-        "node3", "podman", "run", "--detach", "--name", "megatron_tiny", "--entrypoint", "sleep", job.cluster.image, "600"
+        "node3",
+        "podman",
+        "run",
+        "--detach",
+        "--name",
+        "megatron_tiny",
+        "--entrypoint",
+        "sleep",
+        job.cluster.image,
+        "600",
     )
     try:
         done = job.train(training_run_id="taken")
@@ -196,7 +205,9 @@ def test_a_name_that_somebody_else_uses_is_left_alone_and_told(job):
 
 def test_nodes_with_different_images_do_not_start(job):
     job.cluster.on("node2", "podman", "load", "--input", job.archive)
-    commit = f"podman run --name other --entrypoint true {job.cluster.image} && podman commit -q other {job.cluster.image}"
+    commit = (
+        f"podman run --name other --entrypoint true {job.cluster.image} && podman commit -q other {job.cluster.image}"
+    )
     job.cluster.on("node2", "sh", "-c", f"{commit}; podman rm other")
     try:
         done = job.train(training_run_id="images")
@@ -219,15 +230,13 @@ def test_the_token_is_nowhere_but_in_its_file_and_gone_after_the_run(job):
             command, cwd=Path(__file__).parents[2], env=job.cluster.environment(), stdout=stream, stderr=stream
         )
         job.reached(3, "token")
-        mounted = job.cluster.on("node1", "podman", "exec", "megatron_tiny", "sh", "-c", "cat $HF_TOKEN_PATH", check=False)
         path = json.loads((job.runs / "token/plan.json").read_text())["nodes"][0]["env"]["HF_TOKEN_PATH"]
         in_container = job.cluster.on("node1", "podman", "exec", "megatron_tiny", "cat", path)
         mode = job.cluster.on("node1", "stat", "--format", "%a", path)
         inspected = job.cluster.on("node1", "podman", "inspect", "megatron_tiny")
-        processes = job.cluster.on("node1", "sh", "-c", "cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ | tr -d \"\\0\"")
+        processes = job.cluster.on("node1", "sh", "-c", 'cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ | tr -d "\\0"')
         stopped = job.cluster.play("stop.yml", **job.variables(training_run_id="token"))
         run.communicate(timeout=120)
-    assert CANARY not in mounted
     assert in_container.strip() == CANARY
     assert mode.strip() == "600"
     for text in (inspected, processes, log.read_text(), stopped.stdout):
@@ -253,6 +262,8 @@ def test_the_hardened_profile_runs_without_privileges(job):
 def test_a_host_that_does_not_answer_before_launch_stops_the_run(job):
     inventory = job.folder / "gone"
     inventory.write_text(json.dumps({"all": {"hosts": {"node4": {"ansible_host": "10.77.255.254"}}}}))
-    done = job.train("-i", str(inventory), "-e", "ansible_ssh_timeout=3", config=job.config(nnodes="4", batch_size="16"))
+    done = job.train(
+        "-i", str(inventory), "-e", "ansible_ssh_timeout=3", config=job.config(nnodes="4", batch_size="16")
+    )
     assert done.returncode != 0
     assert [job.containers(node) for node in job.cluster.nodes] == [[], [], []]

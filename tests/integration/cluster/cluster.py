@@ -110,7 +110,7 @@ def _exec(cluster: _cluster.Cluster, options: argparse.Namespace) -> int:
 def _write_image(cluster: _cluster.Cluster, options: argparse.Namespace) -> int:
     _host.require_root()
     with _cluster.alone(cluster.cache):
-        _image.write(options.out, cluster.cache, CLONE / "trainer", install=options.install)
+        _image.write(options.out, cluster.cache, CLONE / "roles/training/files/trainer", install=options.install)
     print(_image.NAME)
     return 0
 

@@ -146,7 +146,9 @@ def test_the_built_collection_holds_no_stray_files(built):
 
 def test_the_installed_collection_runs_by_its_full_name(built, tmp_path):
     collections = tmp_path / "collections"
-    installed = run("ansible-galaxy", "collection", "install", "--offline", str(built), "-p", str(collections), cwd=tmp_path)
+    installed = run(
+        "ansible-galaxy", "collection", "install", "--offline", str(built), "-p", str(collections), cwd=tmp_path
+    )
     assert installed.returncode == 0, installed.stdout + installed.stderr
     done = run(
         "ansible-playbook",
