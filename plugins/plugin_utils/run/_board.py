@@ -98,9 +98,8 @@ class Board:
         try:
             with open(self.run_dir / "nodes" / node / _STEPS_NAME, encoding="utf-8") as stream:
                 for line in stream:
-                    if line.endswith("\n"):
-                        with contextlib.suppress(json.JSONDecodeError):
-                            yield json.loads(line)
+                    with contextlib.suppress(json.JSONDecodeError):
+                        yield json.loads(line)
         except FileNotFoundError:
             return
 

@@ -23,7 +23,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._evidence
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._first_cause import first_failure
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._last_step import last_step_of, reached_by
-from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._reasons import PASS, Reasons
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._reasons import Reasons
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._statistics import of_nodes, of_run
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._thresholds import judge_thresholds
 
@@ -56,7 +56,6 @@ def judge(
     judge_finite(steps, records, reasons)
     judge_samples(plan, by_node, warmup_steps, reasons)
     judge_metrics(plan, metrics, unmeasured, reached, reasons)
-    verdict = reasons.verdict()
     return {
         "schema_version": SCHEMA_VERSION,
         "run_id": plan["run_id"],
@@ -64,15 +63,13 @@ def judge(
         "mode": plan["mode"],
         "model": plan["model"],
         "gpu": plan["gpu"],
-        "verdict": verdict,
+        "verdict": reasons.verdict(),
         "reasons": reasons.told(),
         "thresholds_judged": not plan["record_only"],
         "started_at": _iso(min(_times(statuses, "started_at"), default=None)),
         "ended_at": _iso(max(_times(statuses, "ended_at"), default=None)),
         "warmup_steps": warmup_steps,
-        "first_failure": None
-        if verdict == PASS
-        else first_failure(statuses, reached.unfinished, together=plan["mode"] == "multi_node"),
+        "first_failure": first_failure(statuses, reached.unfinished, together=plan["mode"] == "multi_node"),
         "metrics": {metric: {"unit": METRICS[metric].unit, **found} for metric, found in metrics.items()},
         "nodes": [_node_summary(status, steps, by_node.get(status["node"], {})) for status in statuses],
     }

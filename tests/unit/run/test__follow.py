@@ -213,6 +213,11 @@ def test_a_failure_text_is_forgotten_when_the_training_goes_on(board):
     assert [found["class"] for found in status["failures"]] == ["python_error"]
 
 
+def test_a_failure_text_stays_while_the_steps_may_be_from_before_it(board):
+    answers = [answer(failures=[failure("gpu_hang")]), *(answer(rows=[step(n)], log_bytes=n) for n in (1, 2)), ENDED]
+    assert [found["class"] for found in follow(Node(*answers), board)["failures"]] == ["gpu_hang"]
+
+
 def test_a_failure_text_on_a_silent_node_is_forgotten_when_the_steps_of_another_go_on(board):
     def while_the_other_trains(number: int, *failures: str) -> t.Callable[[], dict[str, t.Any]]:
         def give() -> dict[str, t.Any]:

@@ -162,6 +162,13 @@ def test_in_single_node_mode_the_worst_node_is_held_against_the_threshold(tmp_pa
     assert judged([nodes[0], nodes[2]], tmp_path, mode="single_node")["verdict"] == "PASS"
 
 
+@pytest.mark.parametrize(("mode", "echoes"), [("multi_node", ["gpu01"]), ("single_node", [])])
+def test_failures_of_jobs_of_their_own_do_not_follow_from_each_other(mode, echoes, tmp_path):
+    nodes = [Node("gpu00", OUT_OF_MEMORY, exit_status=1), Node("gpu01", NCCL_ERROR, exit_status=1)]
+    first = judged(nodes, tmp_path, mode=mode)["first_failure"]
+    assert [echo["node"] for echo in first["echoes"]] == echoes
+
+
 TEST_NOT_FINITE = [
     ("the loss is left out, as Megatron prints none that is NaN", {"loss": math.nan, "grad_norm": math.nan}),
     ("the gradients", {"grad_norm": math.inf}),
