@@ -9,11 +9,13 @@ import base64
 import shlex
 import typing as t
 import zlib
+from pathlib import Path
 
 from ansible import context
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._rehearsal import FOLDER_NAME
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run._board import Board
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run._follow import (
     NodeLostError,
@@ -28,6 +30,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.run._program impo
     standard_input,
 )
 
+_TRAINER = Path(__file__).parents[2] / "roles" / "training" / "files" / "trainer"
 _AUTOMATIC_INTERPRETERS = ("auto", "auto_silent", "auto_legacy", "auto_legacy_silent")
 
 
@@ -84,10 +87,20 @@ class ActionModule(ActionBase):
                 f"The run has {nodes} nodes, which are followed at the same time, but Ansible talks to {forks} at "
                 f"once. Say --forks {nodes}, or set forks in ansible.cfg (or ANSIBLE_FORKS)."
             )
-        answer = self._towards("stage", {"secrets": self._secrets()})
+        answer = self._towards("stage", {"secrets": self._secrets(), "files": self._files()})
         for warning in answer["warnings"]:
             self._display.warning(f"{self._node['node']}: {warning}")
         return answer
+
+    def _files(self) -> dict[str, str]:
+        """Return the embedded trainer, which a rehearsal starts on the node, by its paths in the run's folder there."""
+        if not self._plan["rehearsal"]:
+            return {}
+        return {
+            f"{FOLDER_NAME}/{path.relative_to(_TRAINER)}": path.read_text(encoding="utf-8")
+            for path in sorted(_TRAINER.rglob("*"))
+            if path.suffix in (".py", ".sh")
+        }
 
     def _secrets(self) -> dict[str, str]:
         """Return the secrets of the node that lie on the controller. They travel over standard input only."""

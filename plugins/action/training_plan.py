@@ -29,6 +29,7 @@ _OF_PLAN = (
     "gpus_per_node",
     "unknown_keys",
     "record_only",
+    "rehearsal",
     "rank_order",
     "exclude",
     "master_port",

@@ -71,6 +71,11 @@ options:
   record_only:
     description: Judge no thresholds, so that they need not be given.
     type: raw
+  rehearsal:
+    description:
+      - Plan a rehearsal, which starts the embedded trainer in place of the real one.
+      - Image, mounts, devices, environment, ranks, ports and limits stay as they are, and no threshold is judged.
+    type: raw
   run_id:
     description: Name of the run. Without it, time, model and GPU make one.
     type: raw

@@ -266,3 +266,38 @@ def test_make_demo_in_a_terminal_ends_with_the_report():
         ["make", "--dry-run", "demo"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.splitlines()
     assert recipe[-1].endswith("ansible-playbook playbooks/megatron_multinode.yml -i inventories/local/hosts")
+
+
+def test_a_rehearsal_runs_the_plan_of_a_real_config_with_the_embedded_trainer(bench):
+    example = json.loads((ROOT / "examples/megatron/mi3xx_megatron_llama_distributed.json").read_text())
+    example["config"] |= {
+        "nnodes": "2",
+        "master_address": "127.0.0.1",
+        "training_iterations": "5000",
+        "nic_type": "thor2",
+        "nccl_ib_hca_list": "bnxt_re0,bnxt_re1",
+        "nccl_socket_ifname": "lo",
+        "gloo_socket_ifname": "lo",
+        "nccl_ib_gid_index": "3",
+        "log_dir": str(bench.nodes),
+    }
+    del example["config"]["hf_token_file"]
+    config = bench.folder / "distributed.json"
+    config.write_text(json.dumps(example))
+    inventory = bench.inventory(node0={"training_gpus_per_node": 8}, node1={"training_gpus_per_node": 8})
+    done = bench.play(
+        "megatron_multinode.yml",
+        inventory,
+        config,
+        training_model="llama3_1_70b",
+        training_gpu="mi300x",
+        training_rehearsal="true",
+    )
+    assert done.status == 0, done.output
+    assert f"REHEARSAL PASS  {done.run_dir.name}" in done.output
+    assert done.summary["rehearsal"] is True
+    assert done.summary["thresholds_judged"] is False
+    assert "<title>REHEARSAL PASS" in (done.run_dir / "report.html").read_text()
+    plan = json.loads((done.run_dir / "plan.json").read_text())
+    assert plan["nodes"][1]["env"]["NCCL_IB_HCA"] == "bnxt_re0,bnxt_re1"
+    assert "NODE_RANK=1" in plan["nodes"][1]["argv"]

@@ -39,8 +39,10 @@ class NoContainer:
     name = "none"
 
     def problems(self, node: Node) -> list[str]:
-        """Return whether the training script is missing here."""
+        """Return whether the training script is missing here; what stands in the run's folder is staged with it."""
         working_dir = node["working_dir"]
+        if working_dir.startswith(node["run_folder"]):
+            return []
         if not os.path.isdir(working_dir):
             return [f"the folder {working_dir} is not there (megatron_root, or training_megatron_root)"]
         script = os.path.join(working_dir, node["argv"][1])

@@ -65,11 +65,20 @@ def stage(request: Request) -> Answer:
             fresh = {"run_id": run_id, "node": node["node"], "node_rank": node["node_rank"]}
             write_state(node, dict(fresh, engine=engine.name, status="staged"))
         warnings = place(node, request["secrets"])
+        _write_files(node, request["files"])
     except OSError as error:
         give_back(node, run_id)
         raise PhaseError(f"the run's folder {node['run_folder']} cannot be written: {error.strerror}") from error
     facts = engine.prepare(node)
     return {"changed": changed or state is None, "status": "staged", "warnings": warnings, **facts}
+
+
+def _write_files(node: dict[str, t.Any], files: dict[str, str]) -> None:
+    """Write what came along with the request, by its path in the run's folder."""
+    for path, text in files.items():
+        target = os.path.join(node["run_folder"], path)
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        write_text(target, text, 0o640)
 
 
 def _existing_state(node: dict[str, t.Any]) -> dict[str, t.Any] | None:

@@ -111,7 +111,7 @@ def _typed_value(model: type[BaseModel], name: str, value: t.Any, path: str, fin
     except ValidationError as error:
         for problem in error.errors():
             where = tuple(part for part in problem["loc"] if part != "[key]")
-            if not _has_placeholder(problem["input"]):
+            if not is_placeholder(problem["input"]):
                 held = without_secrets(problem["input"], str([name, *where][-1]))
                 message = f"{key_path(name, *where)} is {shown(held)}, which {_reason(problem)}."
                 findings.fault(key_path(path, name, *where), held, message, remedy)
@@ -136,10 +136,6 @@ def _placeholders(value: t.Any, *where: str | int) -> Iterator[tuple[tuple[str |
     elif isinstance(value, list):
         for place, inner in enumerate(value):
             yield from _placeholders(inner, *where, place)
-
-
-def _has_placeholder(value: t.Any) -> bool:
-    return any(True for _ in _placeholders(value))
 
 
 def _reason(problem: t.Any) -> str:

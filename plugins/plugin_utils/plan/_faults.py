@@ -14,6 +14,8 @@ from dataclasses import asdict, dataclass, field
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._secrets import without_secrets
 
+_LONG_WORD = re.compile(r"\S{200,}")
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -51,6 +53,11 @@ class Findings:
     def _add(findings: list[Finding], key: str, value: t.Any, message: str, remedy: str) -> None:
         names = re.findall(r"\w+", key)
         name = names[-1] if names else ""
-        finding = Finding(key, without_secrets(value, name), without_secrets(message), remedy)
+        finding = Finding(key, without_secrets(value, name), _readable(message), _readable(remedy))
         if finding not in findings:
             findings.append(finding)
+
+
+def _readable(sentence: str) -> str:
+    """Return a sentence without the secrets that it repeats, and without the middle of words that nobody reads."""
+    return _LONG_WORD.sub(lambda word: f"{word.group()[:50]}…{word.group()[-50:]}", str(without_secrets(sentence)))

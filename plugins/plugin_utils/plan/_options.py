@@ -61,6 +61,9 @@ class PlanOptions(BaseModel):
     training_record_only: Flag = Field(
         default=False, description="Judge no thresholds; those of the config need not be filled in then."
     )
+    training_rehearsal: Flag = Field(
+        default=False, description="Run the plan with the embedded trainer in place of the real one, for a minute."
+    )
     training_rank_order: HostNames = Field(
         default=[], description="All hosts of the run in rank order, where the inventory's order is not wanted."
     )

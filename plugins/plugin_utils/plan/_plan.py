@@ -12,6 +12,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._faults impo
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._json import read_json
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._options import PlanOptions
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import in_rank_order
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._rehearsal import rehearsed
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks import _megatron
 
 if t.TYPE_CHECKING:
@@ -39,11 +40,13 @@ def make_plan(
     has none.
 
     The plan holds ``schema_version``, ``framework``, ``mode``, ``model``, ``gpu``, ``run_id``, ``config_file``,
-    ``container_engine``, ``record_only``, ``parameters``, ``tokens_per_step_per_gpu`` (tokens), ``expected``,
-    ``faults``, ``warnings`` and ``nodes``. It never holds a secret.
+    ``container_engine``, ``rehearsal``, ``record_only``, ``parameters``, ``tokens_per_step_per_gpu`` (tokens),
+    ``expected``, ``faults``, ``warnings`` and ``nodes``. It never holds a secret.
     """
     findings = Findings()
     settings = typed(PlanOptions, options, "", findings)
+    if settings.training_rehearsal:
+        settings.training_record_only = True
     ordered = in_rank_order(nodes, settings.training_rank_order or (), settings.training_exclude or (), findings)
     data = None
     if unreadable:
@@ -52,7 +55,8 @@ def make_plan(
         data = read_json(text, source, findings)
     framework = FRAMEWORKS.get(settings.training_framework)
     job = framework.plan_job(data, settings, ordered, findings) if framework and data is not None else None
-    return _assembled(job, settings, source, ordered, findings, now)
+    plan = _assembled(job, settings, source, ordered, findings, now)
+    return rehearsed(plan) if settings.training_rehearsal else plan
 
 
 def _fault_unreadable(source: str, reason: str, findings: Findings) -> None:
@@ -92,6 +96,7 @@ def _assembled(
         "run_id": run_id,
         "config_file": source,
         "container_engine": settings.container_engine,
+        "rehearsal": False,
         "record_only": settings.training_record_only,
         "parameters": job.parameters if job else {},
         "tokens_per_step_per_gpu": job.tokens_per_step_per_gpu if job else None,

@@ -68,8 +68,10 @@ def _summary(plan: dict[str, t.Any]) -> str:
         "container": f"{plan['container_engine']}, {plan['nodes'][0]['image']}"
         if plan["container_engine"] != "none"
         else "none",
-        "judged by": ", ".join(bounds) or "all evidence but thresholds (training_record_only)",
+        "judged by": ", ".join(bounds) or "all evidence but thresholds",
     }
+    if plan["rehearsal"]:
+        rows = {"REHEARSAL": "the embedded trainer runs in place of the real one", **rows}
     return "\n".join(f"{name:<10} {value}" for name, value in rows.items())
 
 

@@ -9,7 +9,12 @@ import re
 import typing as t
 from dataclasses import dataclass
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._kinds import Kind, plain, text_schema
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._kinds import (
+    Kind,
+    is_placeholder,
+    plain,
+    text_schema,
+)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._words import shown
 
 USER_FIELD = "{user-id}"
@@ -52,8 +57,11 @@ class Written(Kind):
 
     def schemas(self) -> list[dict[str, t.Any]]:
         """Return the text, and a whole number where its digits would do."""
-        least = [number for number in (0, 1) if re.fullmatch(self.pattern, str(number))]
-        return [text_schema(self.pattern), *({"type": "integer", "minimum": number} for number in least[:1])]
+        bounds: dict[str, dict[str, int]] = {"-1": {}, "0": {"minimum": 0}, "1": {"minimum": 1}}
+        numbers = [
+            {"type": "integer", **bound} for digits, bound in bounds.items() if re.fullmatch(self.pattern, digits)
+        ]
+        return [text_schema(self.pattern), *numbers[:1]]
 
 
 def _refuse_syntax(value: str) -> None:
@@ -88,7 +96,9 @@ class Several(Kind):
             raise ValueError("is neither a list nor a text with commas")
         if len(value) < self.at_least:
             raise ValueError("is empty")
-        return [self.part.read(value[0])] if len(value) == 1 else [self._part(part) for part in value]
+        # A part that is still to be filled in is told by itself, and hides none of the others.
+        parts = [part for part in value if not is_placeholder(part)]
+        return [self.part.read(parts[0])] if len(value) == 1 and parts else [self._part(part) for part in parts]
 
     def _part(self, value: t.Any) -> str:
         if isinstance(value, str) and not value.strip():

@@ -19,7 +19,8 @@ _EVIDENCE_LINES = 5
 def verdict_lines(page: str) -> list[str]:
     """Return the verdict of the report whose page is given, its reasons, the first failure, and the page."""
     summary = json.loads((Path(page).parent / SUMMARY).read_text(encoding="utf-8"))
-    lines = [f"{summary['verdict']}  {summary['run_id']}"]
+    rehearsal = "REHEARSAL " if summary["rehearsal"] else ""
+    lines = [f"{rehearsal}{summary['verdict']}  {summary['run_id']}"]
     lines += [f"  {reason['message']}" for reason in summary["reasons"]]
     if summary["first_failure"]:
         lines += _failure(summary["first_failure"])

@@ -29,7 +29,7 @@ def progress_line(plan: dict[str, t.Any], statuses: list[dict[str, t.Any]], now:
     telling = [status for status in statuses if status.get("last_step") is not None]
     running = sum(status["status"] == "running" for status in statuses)
     wrong = [_of_failed(status) for status in statuses if has_failed(status)]
-    parts = [plan["run_id"]]
+    parts = [f"REHEARSAL {plan['run_id']}" if plan.get("rehearsal") else plan["run_id"]]
     if telling:
         parts += _of_node(plan, min(telling, key=lambda status: t.cast("int", status["last_step"])))
     else:

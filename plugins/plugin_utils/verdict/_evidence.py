@@ -152,7 +152,8 @@ def judge_metrics(
         else:
             reasons.add(FAIL, "threshold_missed", f"{what}; it had {wanted}.")
     if plan["record_only"]:
-        reasons.add(PASS, "thresholds_not_judged", "Thresholds were not judged (training_record_only).")
+        why = "this was a rehearsal" if plan.get("rehearsal") else "training_record_only"
+        reasons.add(PASS, "thresholds_not_judged", f"Thresholds were not judged ({why}).")
 
 
 def unmeasured_in(plan: dict[str, t.Any], by_node: dict[str, dict[str, Statistics]]) -> dict[str, list[str]]:

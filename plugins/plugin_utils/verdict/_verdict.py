@@ -63,6 +63,7 @@ def judge(
         "mode": plan["mode"],
         "model": plan["model"],
         "gpu": plan["gpu"],
+        "rehearsal": plan.get("rehearsal", False),
         "verdict": reasons.verdict(),
         "reasons": reasons.told(),
         "thresholds_judged": not plan["record_only"],

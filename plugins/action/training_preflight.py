@@ -1,0 +1,48 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Action plugin of trainops.cluster.training_preflight: see the module of that name for its documentation."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+from ansible.utils.color import stringc
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight._cells import RED
+from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight._checks import preflight
+from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight._table import preflight_text
+
+_COLOURS = {"green": "green", "red": "red", "grey": "bright gray"}
+
+
+class ActionModule(ActionBase):
+    """Judges on the controller, once for all hosts, whether the nodes of a plan are ready, and shows why not."""
+
+    TRANSFERS_FILES = False
+    _requires_connection = False
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        """Return the rows of the table; fail where any is red."""
+        super().run(tmp, task_vars)
+        _, arguments = self.validate_argument_spec(
+            argument_spec={
+                "plan": {"type": "dict", "required": True},
+                "nodes": {"type": "dict", "required": True},
+                "probe": {"type": "str", "default": ""},
+            }
+        )
+        plan = arguments["plan"]
+        result = preflight(plan, arguments["nodes"], arguments["probe"] or None)
+        text = preflight_text(plan["run_id"], result, lambda word, status: stringc(word, _COLOURS[status]))
+        self._display.display(f"\n{text}\n")
+        red = [row for row in result["rows"] if row["status"] == RED]
+        if red:
+            nodes = {row["node"] for row in red}
+            raise AnsibleActionFail(
+                f"The preflight has {len(red)} red cell(s) on {len(nodes)} of {len(plan['nodes'])} nodes, named above "
+                "with the command that mends each."
+            )
+        return {"changed": False, **result}

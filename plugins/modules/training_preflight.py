@@ -1,0 +1,119 @@
+#!/usr/bin/python
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Documentation of the action plugin of this name; it runs on the controller only."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: training_preflight
+short_description: Judges whether the nodes of a plan are ready for it
+version_added: 1.0.0
+author:
+  - The trainops.cluster maintainers (@trainops)
+description:
+  - Holds what M(trainops.cluster.node_inspect) told of each node against the plan, and the nodes against each other.
+  - Shows one table of nodes and checks, and below it each red cell with the reason and the command that mends it.
+  - Fails if any cell is red. Runs on the controller and touches no node. Use it with C(run_once).
+attributes:
+  check_mode:
+    description: Can run in C(check_mode) and return changed status prediction without modifying target.
+    support: full
+  diff_mode:
+    description:
+      - Will return details on what has changed (or possibly needs changing in C(check_mode)), when in diff mode.
+    support: N/A
+    details:
+      - This module does not change state.
+  idempotent:
+    description:
+      - When run twice in a row outside check mode, with the same arguments, the second invocation indicates no change.
+    support: full
+  action_group:
+    description: Use C(group/trainops.cluster.training) in C(module_defaults) to set defaults for this module.
+    support: full
+    membership:
+      - trainops.cluster.training
+options:
+  plan:
+    description:
+      - The plan, as M(trainops.cluster.training_plan) returned it.
+    type: dict
+    required: true
+  nodes:
+    description:
+      - What M(trainops.cluster.node_inspect) returned as C(node), by the name of the node.
+      - A node of the plan that is missing here counts as not reached, which is red.
+    type: dict
+    required: true
+  probe:
+    description:
+      - A file that rank 0 has just left in the data cache, and which the other nodes were asked for. It proves that they
+        have the cache in common.
+    type: str
+    default: ""
+seealso:
+  - module: trainops.cluster.node_inspect
+  - module: trainops.cluster.training_plan
+  - plugin: trainops.cluster.preflight_needs
+    plugin_type: filter
+"""
+
+EXAMPLES = r"""
+- name: Look at the node
+  trainops.cluster.node_inspect:
+    paths: "{{ needs.paths }}"
+    master_address: "{{ needs.master_address }}"
+    master_port: "{{ needs.master_port }}"
+    image: "{{ needs.image or omit }}"
+  vars:
+    needs: "{{ planned.plan | trainops.cluster.preflight_needs(inventory_hostname) }}"
+  register: inspected
+
+- name: Tell whether the nodes are ready
+  trainops.cluster.training_preflight:
+    plan: "{{ planned.plan }}"
+    nodes: "{{ dict(ansible_play_hosts | zip(ansible_play_hosts | map('extract', hostvars, ['inspected', 'node']))) }}"
+  run_once: true
+"""
+
+RETURN = r"""
+rows:
+  description:
+    - The cells of the table.
+  returned: always
+  type: list
+  elements: dict
+  contains:
+    node:
+      description: Name of the node.
+      type: str
+      sample: gpu01
+    check:
+      description: Name of the check.
+      type: str
+      sample: numa
+    status:
+      description: V(green), V(red), or V(grey) for what could not be judged or need not be.
+      type: str
+      sample: red
+    found:
+      description: What the node has, and of a grey cell why it is not judged.
+      type: str
+      sample: auto-balancing on
+    reason:
+      description: Why a red cell would keep the training from going well.
+      type: str
+      sample: NUMA auto-balancing is on, and its page migration stalls GPUs
+    command:
+      description: What mends a red cell.
+      type: str
+      sample: sysctl -w kernel.numa_balancing=0
+proposals:
+  description:
+    - Values that fit all nodes, for keys of the training config that it leaves out.
+  returned: always
+  type: dict
+  sample: {nccl_socket_ifname: ens51np0, gloo_socket_ifname: ens51np0, nccl_ib_gid_index: 3}
+"""

@@ -1,0 +1,58 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rehearsal: the plan of a real run, with the embedded trainer in place of the real one.
+
+Image, mounts, devices, environment, ranks, ports and limits stay as they are. What stands in the way of the nodes
+meeting over the configured interface shows in a minute and without a GPU.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+STEPS = 10
+_SEQUENCE_LENGTH = 32
+_SEQUENCES_PER_NODE = 2
+FOLDER_NAME = "rehearsal"
+_SCRIPT = "examples/llama/train_llama3.sh"
+
+
+def rehearsed(plan: dict[str, t.Any]) -> dict[str, t.Any]:
+    """Return the plan of the rehearsal of a plan. It expects nothing of the throughput."""
+    nodes = [_rehearsed_node(node) for node in plan["nodes"]]
+    if not nodes:
+        return {**plan, "rehearsal": True, "expected": []}
+    return {
+        **plan,
+        "rehearsal": True,
+        "expected": [],
+        "parameters": {**plan["parameters"], "iterations": STEPS},
+        "tokens_per_step_per_gpu": float(_SEQUENCES_PER_NODE * _SEQUENCE_LENGTH),
+        "nodes": nodes,
+    }
+
+
+def _rehearsed_node(node: dict[str, t.Any]) -> dict[str, t.Any]:
+    """Return a node of the rehearsal: one process of the embedded trainer, whatever the real one does with its GPUs."""
+    trainer = {
+        "MODEL_SIZE": "tiny",
+        "TOTAL_ITERS": str(STEPS),
+        "MBS": "1",
+        "BS": str(_SEQUENCES_PER_NODE * int(node["env"]["NNODES"])),
+        "SEQ_LENGTH": str(_SEQUENCE_LENGTH),
+        "TP": "1",
+        "PP": "1",
+        "TE_FP8": "0",
+        "FSDP": "0",
+        "RECOMPUTE": "0",
+        "MOCK_DATA": "1",
+        "TOKENIZER_MODEL": "bytes",
+    }
+    given = dict(word.split("=", 1) for word in node["argv"] if "=" in word)
+    return {
+        **node,
+        "argv": ["bash", _SCRIPT, *(f"{name}={value}" for name, value in {**given, **trainer}.items())],
+        "env": {**node["env"], **trainer},
+        "working_dir": f"{node['run_folder']}/{FOLDER_NAME}",
+    }
