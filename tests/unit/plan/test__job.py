@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+import pytest
+from training_configs import DISTRIBUTED, SINGLE, filled, planned
+
+
+def test_the_runs_folder_is_mounted_where_it_is_and_the_token_comes_as_a_file() -> None:
+    node = planned(filled(DISTRIBUTED), container_engine="docker")["nodes"][2]
+    folder = "/home/amd/LOG_DIR/now-llama3_1_8b-mi300x/gpu2"
+    assert {"source": folder, "target": folder} in node["mounts"]
+    [secret] = node["secrets"]
+    assert secret["source"] == "/home/amd/.hf_token"
+    assert node["env"]["HF_TOKEN_PATH"] == secret["target"]
+    assert {"source": secret["target"], "target": secret["target"], "read_only": True} in node["mounts"]
+
+
+def test_without_a_container_nothing_is_mounted() -> None:
+    node = planned(filled(DISTRIBUTED), container_engine="none")["nodes"][0]
+    assert node["mounts"] == []
+
+
+@pytest.mark.parametrize("log_dir", ["/logs", "/logs/", "/"])
+def test_a_slash_at_the_end_of_log_dir_makes_no_difference(log_dir: str) -> None:
+    node = planned(filled(DISTRIBUTED, {"config/log_dir": log_dir}), training_run_id="r")["nodes"][0]
+    assert node["run_folder"] == f"{log_dir.rstrip('/')}/r/gpu0"
+
+
+def test_no_two_nodes_write_one_file() -> None:
+    for name in (DISTRIBUTED, SINGLE):
+        files = [node["log_file"] for node in planned(filled(name))["nodes"]]
+        assert len(set(files)) == 4

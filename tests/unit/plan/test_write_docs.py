@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from training_configs import ROOT
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._options import PlanOptions
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_config import (
+    MegatronConfig,
+    MegatronModelParameters,
+)
+
+
+def write_docs(root: Path, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(root / "tools/write_docs.py"), *arguments]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """Return another root for the script, whose collection is this one."""
+    root = tmp_path / "clone"
+    (root / "tools").mkdir(parents=True)
+    shutil.copy(ROOT / "tools/write_docs.py", root / "tools")
+    (root / "collections").symlink_to(ROOT / "collections")
+    return root
+
+
+def test_what_stands_in_docs_is_what_the_models_say(tmp_path: Path) -> None:
+    done = write_docs(ROOT, "--check", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_documents_are_written_and_then_right(copy: Path, tmp_path: Path) -> None:
+    done = write_docs(copy, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    for name in ("docs/megatron_config.md", "docs/schemas/megatron.schema.json"):
+        assert (copy / name).read_text("utf-8") == (ROOT / name).read_text("utf-8")
+        assert f"{name} written" in done.stdout
+    assert write_docs(copy, "--check", cwd=tmp_path).returncode == 0
+
+
+def test_a_stale_document_is_named_and_not_touched(copy: Path, tmp_path: Path) -> None:
+    write_docs(copy, cwd=tmp_path)
+    page = copy / "docs/megatron_config.md"
+    page.write_text("stale", "utf-8")
+    done = write_docs(copy, "--check", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "docs/megatron_config.md is stale; run python tools/write_docs.py\n"
+    assert page.read_text("utf-8") == "stale"
+
+
+def test_the_page_has_every_key_and_every_variable() -> None:
+    page = (ROOT / "docs/megatron_config.md").read_text("utf-8")
+    for model in (MegatronConfig, MegatronModelParameters, PlanOptions):
+        for name in model.model_fields:
+            assert f"| `{name}` |" in page
