@@ -1,0 +1,242 @@
+#!/usr/bin/python
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Sets a kernel setting below /proc/sys, and keeps it over a reboot."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: kernel_setting
+short_description: Sets a kernel setting below /proc/sys, and keeps it over a reboot
+version_added: 1.0.0
+author:
+  - The trainops.cluster maintainers (@trainops)
+description:
+  - Writes the value to the running kernel, and to /etc/sysctl.d/99-trainops.conf, which no other tool writes.
+  - A kernel without the setting, such as one for a single NUMA node without C(kernel.numa_balancing), is left alone.
+attributes:
+  check_mode:
+    description: Can run in C(check_mode) and return changed status prediction without modifying target.
+    support: full
+  diff_mode:
+    description:
+      - Will return details on what has changed (or possibly needs changing in C(check_mode)), when in diff mode.
+    support: full
+  idempotent:
+    description:
+      - When run twice in a row outside check mode, with the same arguments, the second invocation indicates no change.
+    support: full
+  action_group:
+    description: Use C(group/trainops.cluster.training) in C(module_defaults) to set defaults for this module.
+    support: full
+    membership:
+      - trainops.cluster.training
+options:
+  name:
+    description:
+      - Name of the setting, with dots. Where a part of it holds a dot itself, as a VLAN interface does, write slashes.
+    type: str
+    required: true
+  value:
+    description:
+      - Value of the setting.
+    type: str
+    required: true
+  at_least:
+    description:
+      - Whether a greater number is right as well. A greater one that the node has is then neither lowered nor written
+        to the file.
+    type: bool
+    default: false
+seealso:
+  - module: trainops.cluster.node_inspect
+"""
+
+EXAMPLES = r"""
+- name: Switch NUMA auto-balancing off
+  trainops.cluster.kernel_setting:
+    name: kernel.numa_balancing
+    value: "0"
+
+- name: Let all ranks of a large job connect to rank 0 at once
+  trainops.cluster.kernel_setting:
+    name: net.core.somaxconn
+    value: "4096"
+    at_least: true
+
+- name: Accept what comes in over another RDMA interface of the same network
+  trainops.cluster.kernel_setting:
+    name: net/ipv4/conf/ens51np0.100/rp_filter
+    value: "2"
+"""
+
+RETURN = r"""
+value:
+  description: Value of the running kernel before, null if it has no such setting.
+  returned: success
+  type: str
+  sample: "1"
+skipped:
+  description: Whether the kernel has no such setting.
+  returned: when it is so
+  type: bool
+"""
+
+import os
+import re
+import typing as t
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.trainops.cluster.plugins.module_utils.node._inspect_files import below, names, text
+
+FILE = "/etc/sysctl.d/99-trainops.conf"
+_HEADER = "# Written by the Ansible collection trainops.cluster.\n"
+# In the order in which systemd-sysctl reads them: by file name, whatever the folder (sysctl.d(5)).
+_FOLDERS = ("/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/lib/sysctl.d")
+_PART = r"[A-Za-z0-9_:.-]+"
+_NAME = re.compile(rf"{_PART}(/{_PART})+")
+
+
+class Setting(t.NamedTuple):
+    """A setting that is wanted: its ``path`` below /proc/sys, the ``value``, and whether more is right as well."""
+
+    path: str
+    value: str
+    at_least: bool
+
+    def suits(self, found: str) -> bool:
+        """Tell whether a value that was found is right; blanks between numbers do not matter."""
+        if not self.at_least:
+            return found.split() == self.value.split()
+        if not found.isdigit():
+            raise ValueError(f"{self.name} holds {found!r}, which is no number, so at_least cannot be told")
+        return int(found) >= int(self.value)
+
+    @property
+    def name(self) -> str:
+        """Return the name as sysctl(8) writes it: with dots, unless a part of it holds one."""
+        return self.path if "." in self.path else self.path.replace("/", ".")
+
+
+def path_of(name: str) -> str:
+    """Return where a setting stands below /proc/sys; as for sysctl(8), its first separator tells which one it uses."""
+    return name if re.findall(r"[./]", name)[:1] == ["/"] else name.replace(".", "/")
+
+
+def setting_of(name: str, value: str, at_least: bool) -> Setting:
+    """Return the setting that options mean; ValueError tells what is wrong with them."""
+    path = path_of(name)
+    if not _NAME.fullmatch(path) or ".." in path.split("/"):
+        raise ValueError(f"name is {name!r}, but must be a kernel setting such as kernel.numa_balancing")
+    if not value.strip() or "\n" in value:
+        raise ValueError(f"value is {value!r}, but must be one line that is not empty")
+    if at_least and not value.strip().isdigit():
+        raise ValueError(f"value is {value!r}, but with at_least it must be a whole number of 0 or more")
+    return Setting(path, value.strip(), at_least)
+
+
+def running_value(root: str, setting: Setting) -> str | None:
+    """Return the value of the running kernel, or None where it has no such setting."""
+    content = text(root, f"/proc/sys/{setting.path}")
+    return None if content is None else " ".join(content.split())
+
+
+def kept(content: str | None) -> dict[str, str]:
+    """Return the settings in a sysctl.d file: path below /proc/sys, and value."""
+    found = {}
+    for row in (content or "").splitlines():
+        name, separator, value = row.partition("=")
+        if separator and not row.lstrip().startswith(("#", ";")):
+            found[path_of(name.strip().lstrip("-"))] = " ".join(value.split())
+    return found
+
+
+def kept_with(content: str | None, setting: Setting) -> str:
+    """Return our file with a setting in it, sorted, with a header."""
+    settings = dict(kept(content), **{setting.path: setting.value})
+    rows = [f"{Setting(path, value, False).name} = {value}\n" for path, value in sorted(settings.items())]
+    return _HEADER + "".join(rows)
+
+
+def overriding(root: str, setting: Setting) -> list[str]:
+    """Return the files that set something else and are read after ours, so that they win at the next boot."""
+    ours = os.path.basename(FILE)
+    later = [f"{folder}/{name}" for folder in _FOLDERS for name in names(root, folder) if name > ours]
+    others = [path for path in later if path.endswith(".conf")]
+    found = {path: kept(text(root, path)).get(setting.path) for path in others}
+    return [path for path, value in found.items() if value is not None and not setting.suits(value)]
+
+
+def wanted_file(root: str, setting: Setting, found: str) -> str | None:
+    """Return what our file is to hold, or None where it may stay as it is."""
+    before = text(root, FILE)
+    if setting.path in kept(before):
+        return None if kept(before)[setting.path] == setting.value else kept_with(before, setting)
+    # A number that is great enough comes from elsewhere; kept in our file, ours would lower it at the next boot.
+    return None if setting.at_least and setting.suits(found) else kept_with(before, setting)
+
+
+def write(root: str, setting: Setting, runtime: bool, content: str | None) -> None:
+    """Write the value to the running kernel if asked to, and our file if there is content for it."""
+    if runtime:
+        with open(below(root, f"/proc/sys/{setting.path}"), "w", encoding="utf-8") as stream:
+            stream.write(setting.value + "\n")
+    if content is not None:
+        path = below(root, FILE)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(f"{path}.new", "w", encoding="utf-8") as stream:
+            os.fchmod(stream.fileno(), 0o644)
+            stream.write(content)
+        os.replace(f"{path}.new", path)
+
+
+def diffs(root: str, setting: Setting, found: str, runtime: bool, content: str | None) -> list[dict[str, str]]:
+    """Return what changes, the running kernel and our file, before and after."""
+    changes = []
+    if runtime:
+        path = f"/proc/sys/{setting.path}"
+        changes.append(
+            {"before_header": path, "before": f"{found}\n", "after_header": path, "after": f"{setting.value}\n"}
+        )
+    if content is not None:
+        before = text(root, FILE) or ""
+        changes.append({"before_header": FILE, "before": before, "after_header": FILE, "after": content})
+    return changes
+
+
+def main() -> None:
+    """Run the module."""
+    module = AnsibleModule(
+        argument_spec={
+            "name": {"type": "str", "required": True},
+            "value": {"type": "str", "required": True},
+            "at_least": {"type": "bool", "default": False},
+        },
+        supports_check_mode=True,
+    )
+    name, root = module.params["name"], "/"
+    try:
+        setting = setting_of(name, module.params["value"], module.params["at_least"])
+        found = running_value(root, setting)
+        runtime = found is not None and not setting.suits(found)
+    except ValueError as error:
+        module.fail_json(msg=str(error))
+    if found is None:
+        module.exit_json(changed=False, skipped=True, value=None, msg=f"this kernel has no setting {name}")
+        return
+    content = wanted_file(root, setting, found)
+    for path in overriding(root, setting):
+        module.warn(f"{path} sets {name} to something else and is read after {FILE}, so it wins at the next boot")
+    changes = diffs(root, setting, found, runtime, content)
+    if not module.check_mode:
+        try:
+            write(root, setting, runtime, content)
+        except OSError as error:
+            module.fail_json(msg=f"{name} cannot be set to {setting.value}: {error.strerror} ({error.filename})")
+    module.exit_json(changed=bool(changes), value=found, diff=changes)
+
+
+if __name__ == "__main__":
+    main()
