@@ -49,8 +49,8 @@ options:
     required: true
   probe:
     description:
-      - A file that rank 0 has just left in the data cache, and which the other nodes were asked for. It proves that they
-        have the cache in common.
+      - A file that rank 0 has just left in the data cache, and which the other nodes were asked for. It proves that
+        they have the cache in common.
     type: str
     default: ""
 seealso:
@@ -81,8 +81,8 @@ EXAMPLES = r"""
 RETURN = r"""
 rows:
   description:
-    - The cells of the table.
-  returned: always
+    - The cells of the table. None of them is red, as the task fails then.
+  returned: success
   type: list
   elements: dict
   contains:
@@ -95,25 +95,17 @@ rows:
       type: str
       sample: numa
     status:
-      description: V(green), V(red), or V(grey) for what could not be judged or need not be.
+      description: V(green), or V(grey) for what could not be judged or need not be.
       type: str
-      sample: red
+      sample: green
     found:
       description: What the node has, and of a grey cell why it is not judged.
       type: str
-      sample: auto-balancing on
-    reason:
-      description: Why a red cell would keep the training from going well.
-      type: str
-      sample: NUMA auto-balancing is on, and its page migration stalls GPUs
-    command:
-      description: What mends a red cell.
-      type: str
-      sample: sysctl -w kernel.numa_balancing=0
+      sample: auto-balancing off
 proposals:
   description:
     - Values that fit all nodes, for keys of the training config that it leaves out.
-  returned: always
+  returned: success
   type: dict
   sample: {nccl_socket_ifname: ens51np0, gloo_socket_ifname: ens51np0, nccl_ib_gid_index: 3}
 """

@@ -1,0 +1,70 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The filter preflight_needs."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: preflight_needs
+short_description: What a preflight has to look at on a node of a plan
+version_added: 1.0.0
+author:
+  - The trainops.cluster maintainers (@trainops)
+description:
+  - Returns options of the module P(trainops.cluster.node_inspect#module) for a node of a plan.
+options:
+  _input:
+    description: The plan, as P(trainops.cluster.training_plan#module) returns it.
+    type: dict
+    required: true
+  node:
+    description: Name of the node.
+    type: str
+    required: true
+positional: node
+"""
+
+EXAMPLES = r"""
+- name: Look at what the plan needs of the node
+  trainops.cluster.node_inspect:
+    paths: "{{ needs.paths }}"
+    image: "{{ needs.image or omit }}"
+  vars:
+    needs: "{{ planned.plan | trainops.cluster.preflight_needs(inventory_hostname) }}"
+"""
+
+RETURN = r"""
+_value:
+  description:
+    - C(paths), C(master_address), C(master_port) and C(image), for the options of these names.
+    - C(cache_folder), the folder on the node that the training sees as DATA_CACHE_PATH, null if there is none.
+  type: dict
+"""
+
+import typing as t
+
+from ansible.errors import AnsibleFilterError
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight._needs import needs_of
+
+if t.TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def preflight_needs(plan: t.Any, node: t.Any) -> dict[str, t.Any]:
+    """Return what a preflight has to look at on a node."""
+    if not isinstance(plan, t.Mapping) or "nodes" not in plan:
+        raise AnsibleFilterError("preflight_needs is given no plan, as trainops.cluster.training_plan returns it")
+    try:
+        return needs_of(plan, str(node))
+    except ValueError as error:
+        raise AnsibleFilterError("preflight_needs cannot find the node.") from error
+
+
+class FilterModule:
+    """The filter of this file."""
+
+    def filters(self) -> dict[str, Callable[..., t.Any]]:
+        """Return the filter by its name."""
+        return {"preflight_needs": preflight_needs}

@@ -1,0 +1,55 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Checks of what holds the training: the container engine, or the checkout where there is none."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight._cells import Cell, green, grey, red
+from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight._needs import script_of
+
+if t.TYPE_CHECKING:
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight._look import Look
+
+
+def check_engine(look: Look) -> Cell:
+    """The container engine answers; without one, the training script is there."""
+    if look.engine is None:
+        return _checkout(look)
+    engine = look.facts["engines"].get(look.engine)
+    if engine is None:
+        instead = "or set container_engine to the one that is"
+        return red("missing", f"{look.engine} is not installed", f"install {look.engine}, {instead}")
+    if engine["problem"]:
+        return red("no answer", engine["problem"], f"{look.engine} info")
+    return green(f"{look.engine} {engine['version']}")
+
+
+def _checkout(look: Look) -> Cell:
+    script = script_of(look.node)
+    facts = look.path(script)
+    if facts and facts["kind"] == "file":
+        return green("no container")
+    reason = f"the training script {script} is not there"
+    return red("no script", reason, "set megatron_root in the config, or training_megatron_root")
+
+
+def check_image(look: Look) -> Cell:
+    """The image is there, or can be fetched when the run is staged."""
+    if look.engine is None:
+        return grey("no container")
+    engine = look.facts["engines"].get(look.engine)
+    if engine is None or engine["problem"]:
+        return grey("not known")
+    image = look.node["image"]
+    if engine["image"]:
+        return green(engine["image"]["id"][:19])
+    archive = look.node.get("image_archive")
+    if archive and (look.path(archive) or {}).get("kind") == "file":
+        return grey("not here yet; its archive is")
+    if image.startswith("localhost/"):
+        reason = f"the image {image} is not there, and no registry has it"
+        return red("missing", reason, f"{look.engine} load --input IMAGE.tar")
+    return grey("not here yet; staging the run fetches it")

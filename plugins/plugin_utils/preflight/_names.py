@@ -1,0 +1,61 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Names of many nodes in few letters: gpu01 to gpu16 and gpu19 become ``gpu[01-16,19]``, as schedulers write them."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+if t.TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_LAST_NUMBER = re.compile(r"(?P<before>.*?)(?P<number>[0-9]+)(?P<after>[^0-9]*)")
+
+
+def folded(names: Iterable[str]) -> str:
+    """Return names with those folded into one that differ in their last number only; a name by itself stays."""
+    families: dict[tuple[str, str, int], list[int]] = {}
+    others = []
+    for name in names:
+        parts = _LAST_NUMBER.fullmatch(name)
+        if parts:
+            # Numbers with leading zeros keep their width, and do not mix with others.
+            width = len(parts["number"]) if parts["number"].startswith("0") else 0
+            families.setdefault((parts["before"], parts["after"], width), []).append(int(parts["number"]))
+        else:
+            others.append(name)
+    return ",".join([*_of_families(families), *others])
+
+
+def _of_families(families: dict[tuple[str, str, int], list[int]]) -> Iterable[str]:
+    for (before, after, width), numbers in _with_width(families).items():
+        ranges = [
+            f"{first:0{width}}" if first == last else f"{first:0{width}}-{last:0{width}}"
+            for first, last in _ranges(sorted(numbers))
+        ]
+        several = len(numbers) > 1
+        yield f"{before}[{','.join(ranges)}]{after}" if several else f"{before}{ranges[0]}{after}"
+
+
+def _with_width(families: dict[tuple[str, str, int], list[int]]) -> dict[tuple[str, str, int], list[int]]:
+    """Return the families with 10 to 16 put to 01 to 09: numbers that fill the width of zero-led ones."""
+    joined: dict[tuple[str, str, int], list[int]] = {key: list(numbers) for key, numbers in families.items() if key[2]}
+    for (before, after, width), numbers in families.items():
+        if width:
+            continue
+        for number in numbers:
+            padded = (before, after, len(str(number)))
+            joined.setdefault(padded if padded in joined else (before, after, 0), []).append(number)
+    return joined
+
+
+def _ranges(numbers: list[int]) -> Iterable[tuple[int, int]]:
+    first = last = numbers[0]
+    for number in numbers[1:]:
+        if number != last + 1:
+            yield first, last
+            first = number
+        last = number
+    yield first, last
