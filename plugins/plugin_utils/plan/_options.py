@@ -19,8 +19,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._types impor
     Port,
     PositiveInteger,
 )
-
-FRAMEWORKS = ("megatron",)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._known import FRAMEWORKS
 
 HostNames = t.Annotated[list[str], Several(NAME, "names of inventory hosts, as a list or with commas", at_least=0)]
 RunId = t.Annotated[
@@ -37,7 +36,7 @@ RunId = t.Annotated[
 class PlanOptions(BaseModel):
     """Variables of a plan. Values may be strings, as extra variables and surveys give them."""
 
-    training_framework: t.Annotated[str, OneOf(FRAMEWORKS)] = Field(
+    training_framework: t.Annotated[str, OneOf(tuple(FRAMEWORKS))] = Field(
         default="megatron", description="Framework of the training config."
     )
     training_mode: t.Annotated[str, OneOf(("auto", "single_node", "multi_node"))] = Field(

@@ -13,7 +13,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._json import
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._options import PlanOptions
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import in_rank_order
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._rehearsal import rehearsed
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks import _megatron
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._known import FRAMEWORKS
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,7 +22,6 @@ if t.TYPE_CHECKING:
     from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._job import Job
 
 SCHEMA_VERSION = 1
-FRAMEWORKS = {module.NAME: module for module in (_megatron,)}
 
 
 def make_plan(

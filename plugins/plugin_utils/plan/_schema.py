@@ -9,8 +9,8 @@ import typing as t
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._fields import nested_model, unit_of, variable_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._kinds import PLACEHOLDER_PATTERN, Kind
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._plan import FRAMEWORKS
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._branch import MODES
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._known import FRAMEWORKS
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterable
