@@ -10,7 +10,6 @@ import signal
 import socket
 import time
 import typing as t
-import uuid
 import zlib
 from pathlib import Path
 
@@ -60,15 +59,14 @@ class Training:
     The script runs in ``workspace``; ``mark`` is a variable, as NAME=VALUE, that all of its processes have.
     """
 
-    def __init__(self, folder: Path, script: str = "exit 0") -> None:
+    def __init__(self, folder: Path, script: str, run_id: str, node_name: str) -> None:
         self.folder = folder
         self.workspace = folder / "workspace"
         self.workspace.mkdir()
         (self.workspace / "train.sh").write_text(script + "\n")
-        # Processes and locks are found by the node's name, so the name has to be this test's own.
-        self.node_name = f"node-{uuid.uuid4().hex}"
+        self.node_name = node_name
         self.mark = f"TRAINOPS_NODE={self.node_name}"
-        self.run_id = "run-1"
+        self.run_id = run_id
         run_folder = str(folder / "logs" / self.run_id / self.node_name)
         self.node: dict[str, t.Any] = {
             "node": self.node_name,
@@ -99,6 +97,7 @@ class Training:
             "nnodes": 2,
             "tokens_per_step_per_gpu": 1000.0,
             "secrets": {},
+            "files": {},
             "node": self.node,
             **needs,
         }

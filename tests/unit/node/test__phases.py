@@ -77,6 +77,37 @@ def test_stage_tells_a_folder_that_cannot_be_written(training):
         run.stage()
 
 
+def test_stage_writes_what_comes_along_into_the_folder_of_the_run(training):
+    run = training()
+    run.stage(files={"trainer/pretrain.py": "print()\n"})
+    assert Path(run.node["run_folder"], "trainer/pretrain.py").read_text() == "print()\n"
+
+
+def test_a_node_is_held_for_one_run_until_that_is_stopped(training):
+    first, second = training(), training(run_id="run-2")
+    first.stage()
+    with pytest.raises(PhaseError, match=r"the node is held by run run-1\b"):
+        second.stage()
+    assert not Path(second.node["run_folder"]).exists()
+    first.stop()
+    assert second.stage()["status"] == "staged"
+
+
+def test_a_node_is_free_again_when_its_run_has_ended_even_where_nobody_stopped_it(training):
+    training().run_to_its_end()
+    assert training(run_id="run-2").run_to_its_end()["exit_status"] == 0
+
+
+def test_a_node_is_held_by_what_really_runs_there(training):
+    first = training("touch begun\n" + FOR_EVER)
+    first.begin()
+    wait_until(first.in_workspace("begun").exists)
+    # The state is lost, the processes are not.
+    Path(first.node["run_folder"], "state.json").unlink()
+    with pytest.raises(PhaseError, match=r"the node is held by run run-1\b"):
+        training(run_id="run-2").stage()
+
+
 def test_an_engine_that_is_not_known_is_refused(training):
     with pytest.raises(ValueError, match="container_engine 'lxc'"):
         training().stage(container_engine="lxc")
