@@ -203,6 +203,18 @@ def test_a_name_that_somebody_else_uses_is_left_alone_and_told(job):
         job.cluster.on("node3", "podman", "rm", "--force", "--time", "0", "megatron_tiny")
 
 
+def test_a_library_that_is_not_there_stops_the_run_and_becomes_no_folder(job):
+    library = "/usr/local/lib/libbnxt_re-rdmav34.so"
+    mounts = {
+        "device_list": ["/dev/kfd"],
+        "volume_dict": {library: "/usr/lib/x86_64-linux-gnu/libibverbs/libbnxt_re-rdmav34.so.host"},
+    }
+    done = job.train(config=job.config(container_config=mounts), training_run_id="library")
+    assert done.returncode != 0
+    assert f"the library {library} is not there" in " ".join(done.stdout.split())
+    assert "No such file" in job.cluster.on("node1", "sh", "-c", f"ls {library} 2>&1", check=False)
+
+
 def test_nodes_with_different_images_do_not_start(job):
     job.cluster.on("node2", "podman", "load", "--input", job.archive)
     commit = (

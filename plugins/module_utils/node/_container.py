@@ -16,7 +16,9 @@ import typing as t
 
 from ansible_collections.trainops.cluster.plugins.module_utils.node import _processes
 from ansible_collections.trainops.cluster.plugins.module_utils.node._launch import LAUNCH_NAME
+from ansible_collections.trainops.cluster.plugins.module_utils.node._rdma_library import library_lines, mount_problems
 
+RDMA_CLASS = "/sys/class/infiniband"
 RUN_LABEL = "trainops.run_id"
 NODE_LABEL = "trainops.node"
 RANK_LABEL = "trainops.node_rank"
@@ -39,6 +41,9 @@ class ContainerEngine:
     def problems(self, node: dict[str, t.Any]) -> list[str]:
         """Return an engine that does not answer, a taken name, and devices that are not there."""
         problems = [f"the device {device} is not there" for device in node["devices"] if not os.path.exists(device)]
+        staged = [secret["target"] for secret in node["secrets"]]
+        mounts = [mount for mount in node["mounts"] if mount["source"] not in staged]
+        problems += mount_problems(mounts, node["run_folder"])
         try:
             taken = self._inspect("container", node["container_options"]["name"])
         except EngineError as error:
@@ -70,6 +75,10 @@ class ContainerEngine:
         if left_over and self._is_ours(left_over, node) and not left_over["State"]["Running"]:
             self._call(["rm", left_over["Id"]])
         return {"image_id": image["Id"] if image["Id"].startswith("sha256:") else f"sha256:{image['Id']}"}
+
+    def preparation(self, node: dict[str, t.Any]) -> list[str]:
+        """Return lines that put the node's own RDMA provider library in place in the container, where one is mounted."""
+        return library_lines(node["mounts"], len(os.listdir(RDMA_CLASS)) if os.path.isdir(RDMA_CLASS) else 0)
 
     def start(self, node: dict[str, t.Any], run_id: str) -> dict[str, t.Any]:
         """Run the launch script in a container."""

@@ -7,6 +7,7 @@ The face of an engine, which is all that anything else knows of it:
 
 ``problems(node)`` what would keep the training from starting here, as sentences;
 ``prepare(node)`` what is fetched or cleared away before the start, returned as facts for the controller;
+``preparation(node)`` lines of bash for the launch script, before the training;
 ``start(node, run_id)`` the handle of the started training, which is kept in the run's state;
 ``outcome(node, handle)`` what became of a training that runs no longer: ``exit_status`` (None: killed), ``oom_killed``;
 ``stop(node, run_id, grace_seconds)`` ends what is left of the run here, and tells whether there was anything;
@@ -51,6 +52,10 @@ class NoContainer:
     def prepare(self, node: Node) -> dict[str, t.Any]:  # noqa: ARG002
         """Return that nothing needs to be fetched."""
         return {}
+
+    def preparation(self, node: Node) -> list[str]:  # noqa: ARG002
+        """Return that the launch script has nothing to prepare."""
+        return []
 
     def start(self, node: Node, run_id: str) -> Handle:
         """Start the launch script, detached from whoever calls."""

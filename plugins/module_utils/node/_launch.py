@@ -8,17 +8,24 @@ from __future__ import annotations
 import shlex
 import typing as t
 
+from ansible_collections.trainops.cluster.plugins.module_utils.node._rdma_library import FUNCTION
+
 LAUNCH_NAME = "launch.sh"
 EXIT_STATUS_NAME = "exit_status"
 
 
-def launch_script(node: dict[str, t.Any], run_id: str) -> str:
+def launch_script(node: dict[str, t.Any], run_id: str, preparation: list[str] | None = None) -> str:
     """Return the launch script of a node's plan.
+
+    ``preparation`` are lines of bash before the training; where they define the function `FUNCTION` of
+    `_rdma_library`, the training begins only if it succeeds.
 
     It is the one writer of the log, and it records the exit status of the training itself: a status that is not
     there means that the script was killed.
     """
     exports = "\n".join(f"export {name}={shlex.quote(value)}" for name, value in sorted(node["env"].items()))
+    prepare = [FUNCTION] if preparation else []
+    begin = " && ".join(["cd " + shlex.quote(node["working_dir"]), *prepare])
     status_file = shlex.quote(f"{node['run_folder']}/{EXIT_STATUS_NAME}")
     return f"""#!/usr/bin/env bash
 # Run {run_id}, node {node["node"]}, node rank {node["node_rank"]}. Written by trainops.cluster.
@@ -27,7 +34,7 @@ exec >>{shlex.quote(node["log_file"])} 2>&1 </dev/null
 
 {exports}
 
-cd {shlex.quote(node["working_dir"])} &&
+{"".join(f"{line}{chr(10)}" for line in preparation or [])}{begin} &&
   {" ".join(shlex.quote(word) for word in node["argv"])}
 status=$?
 

@@ -58,9 +58,10 @@ def stage(request: Request) -> Answer:
     holder = take(node, run_id)
     if holder:
         raise PhaseError(_held_by(holder))
+    script = launch_script(node, run_id, engine.preparation(node))
     try:
         os.makedirs(node["run_folder"], mode=0o750, exist_ok=True)
-        changed = write_text(os.path.join(node["run_folder"], LAUNCH_NAME), launch_script(node, run_id), 0o640)
+        changed = write_text(os.path.join(node["run_folder"], LAUNCH_NAME), script, 0o640)
         if state is None:
             fresh = {"run_id": run_id, "node": node["node"], "node_rank": node["node_rank"]}
             write_state(node, dict(fresh, engine=engine.name, status="staged"))
