@@ -196,14 +196,29 @@ def diffs(root: str, setting: Setting, found: str, runtime: bool, content: str |
     """Return what changes, the running kernel and our file, before and after."""
     changes = []
     if runtime:
-        path = f"/proc/sys/{setting.path}"
-        changes.append(
-            {"before_header": path, "before": f"{found}\n", "after_header": path, "after": f"{setting.value}\n"}
-        )
+        changes.append((f"/proc/sys/{setting.path}", f"{found}\n", f"{setting.value}\n"))
     if content is not None:
-        before = text(root, FILE) or ""
-        changes.append({"before_header": FILE, "before": before, "after_header": FILE, "after": content})
-    return changes
+        changes.append((FILE, text(root, FILE) or "", content))
+    return [
+        {"before_header": path, "before": before, "after_header": path, "after": after}
+        for path, before, after in changes
+    ]
+
+
+def ensure(root: str, setting: Setting, check_mode: bool) -> dict[str, t.Any]:
+    """Make a setting true below a root folder, unless in check mode, and return what the module returns of it.
+
+    OSError tells what the kernel or the disk refuses, ValueError what cannot be compared.
+    """
+    found = running_value(root, setting)
+    if found is None:
+        return {"changed": False, "skipped": True, "value": None, "msg": f"this kernel has no setting {setting.name}"}
+    runtime = not setting.suits(found)
+    content = wanted_file(root, setting, found)
+    changes = diffs(root, setting, found, runtime, content)
+    if not check_mode:
+        write(root, setting, runtime, content)
+    return {"changed": bool(changes), "value": found, "diff": changes}
 
 
 def main() -> None:
@@ -216,26 +231,17 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    name, root = module.params["name"], "/"
+    name = module.params["name"]
     try:
         setting = setting_of(name, module.params["value"], module.params["at_least"])
-        found = running_value(root, setting)
-        runtime = found is not None and not setting.suits(found)
+        result = ensure("/", setting, module.check_mode)
     except ValueError as error:
         module.fail_json(msg=str(error))
-    if found is None:
-        module.exit_json(changed=False, skipped=True, value=None, msg=f"this kernel has no setting {name}")
-        return
-    content = wanted_file(root, setting, found)
-    for path in overriding(root, setting):
+    except OSError as error:
+        module.fail_json(msg=f"{name} cannot be set to {setting.value}: {error.strerror} ({error.filename})")
+    for path in overriding("/", setting):
         module.warn(f"{path} sets {name} to something else and is read after {FILE}, so it wins at the next boot")
-    changes = diffs(root, setting, found, runtime, content)
-    if not module.check_mode:
-        try:
-            write(root, setting, runtime, content)
-        except OSError as error:
-            module.fail_json(msg=f"{name} cannot be set to {setting.value}: {error.strerror} ({error.filename})")
-    module.exit_json(changed=bool(changes), value=found, diff=changes)
+    module.exit_json(**result)
 
 
 if __name__ == "__main__":
