@@ -11,7 +11,7 @@ import typing as t
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._fields import nested_model, remedy_for
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._kinds import PLACEHOLDER, is_placeholder
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._kinds import PLACEHOLDER, Switch, is_placeholder
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._secrets import without_secrets
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._words import key_path, listed, nearest, shown
 
@@ -34,6 +34,15 @@ def section(data: Mapping[str, t.Any], key: str, path: str, findings: Findings) 
     found = f"{key} is {shown(value)} instead of an object." if key in data else f"{key} is missing."
     findings.fault(path, value, found, f'Give an object: "{key}": {{ … }}.')
     return None
+
+
+def flag_in(data: t.Any, key: str, default: bool | None = None) -> bool | None:
+    """Return a truth value of a section that has no types yet; None where it is wrong, the default where missing."""
+    value = data.get(key) if isinstance(data, dict) else None
+    try:
+        return default if value is None else Switch().read(value)
+    except ValueError:
+        return None
 
 
 def refuse_unknown_keys(

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import collections
 import json
 import math
 import typing as t
@@ -15,6 +16,8 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._words impor
 if t.TYPE_CHECKING:
     from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._faults import Findings
 
+# Far deeper than any config, and far from where Python gives up.
+_DEEPEST = 50
 _Repeated = list[tuple[dict[str, t.Any], str]]
 
 
@@ -28,8 +31,9 @@ def read_json(text: str, source: str, findings: Findings) -> dict[str, t.Any] | 
 
     def unique(pairs: list[tuple[str, t.Any]]) -> dict[str, t.Any]:
         values = dict(pairs)
-        names = [key for key, _ in pairs]
-        repeated.extend((values, key) for key in values if not key.startswith("_") and names.count(key) > 1)
+        if len(values) < len(pairs):
+            counts = collections.Counter(key for key, _ in pairs)
+            repeated.extend((values, key) for key in values if counts[key] > 1 and not key.startswith("_"))
         return values
 
     try:
@@ -40,9 +44,11 @@ def read_json(text: str, source: str, findings: Findings) -> dict[str, t.Any] | 
     except json.JSONDecodeError as error:
         _fault_syntax(text, source, error, findings)
         return None
-    except (ValueError, RecursionError) as error:
-        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        findings.fault("training_config", source, f"{source} cannot be read: {reason}.", "Shorten that.")
+    except RecursionError:
+        _fault_depth(source, findings)
+        return None
+    except ValueError as error:
+        findings.fault("training_config", source, f"{source} cannot be read: {error}.", "Shorten that number.")
         return None
     if not isinstance(data, dict):
         findings.fault(
@@ -52,8 +58,28 @@ def read_json(text: str, source: str, findings: Findings) -> dict[str, t.Any] | 
             'Begin it with { and give the sections "config" and "model_params".',
         )
         return None
+    if _is_too_deep(data):
+        _fault_depth(source, findings)
+        return None
     data.pop("$schema", None)
     return t.cast("dict[str, t.Any]", _without_documentation(data, "", repeated, findings))
+
+
+def _is_too_deep(data: t.Any) -> bool:
+    level = [data]
+    for _ in range(_DEEPEST):
+        inner = [value.values() if isinstance(value, dict) else value for value in level]
+        level = [value for values in inner for value in values if isinstance(value, dict | list)]
+    return bool(level)
+
+
+def _fault_depth(source: str, findings: Findings) -> None:
+    findings.fault(
+        "training_config",
+        source,
+        f"{source} cannot be read: lists and objects stand in each other more than {_DEEPEST} deep.",
+        "Look for brackets that are not closed where they should be.",
+    )
 
 
 def _finite(digits: str) -> float | str:

@@ -164,6 +164,7 @@ def test_the_mode_of_a_file_that_has_both(asked: str, distributed: str | None, h
     plan = planned(config, hosts, training_mode=asked)
     if distributed == "<changeme>":
         assert keys(plan["faults"]) == ["config.distributed_training"]
+        assert planned(config, hosts, training_mode=mode)["faults"] == []
     else:
         assert (plan["faults"], plan["mode"]) == ([], mode)
 

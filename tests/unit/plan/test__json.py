@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from training_configs import DISTRIBUTED, example, filled, planned
+from training_configs import DISTRIBUTED, example, filled, only, planned
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._faults import Findings
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._json import read_json
@@ -35,11 +35,25 @@ def test_broken_json_is_a_fault_with_line_and_column(text: str, place: str, foun
     assert "commas" in fault.remedy
 
 
-@pytest.mark.parametrize("text", ["[" * 100_000, '{"a": ' + "9" * 5000 + "}"])
-def test_what_python_cannot_take_in_is_a_fault(text: str) -> None:
+@pytest.mark.parametrize("depth", [51, 200, 450, 900, 100_000])
+def test_brackets_without_end_are_a_fault(depth: int) -> None:
+    for text in ("[" * depth + "]" * depth, '{"a":' * depth + "1" + "}" * depth):
+        plan = planned('{"config": ' + text + "}")
+        assert only(plan["faults"])["message"] == (
+            "config.json cannot be read: lists and objects stand in each other more than 50 deep."
+        )
+
+
+def test_a_config_of_usual_depth_is_read() -> None:
     findings = Findings()
-    assert read_json(text, "my.json", findings) is None
-    assert findings.faults[0].message.startswith("my.json cannot be read: ")
+    assert read_json('{"a": ' + "[" * 48 + "]" * 48 + "}", "my.json", findings) is not None
+    assert not findings.faults
+
+
+def test_a_number_that_python_cannot_take_in_is_a_fault() -> None:
+    findings = Findings()
+    assert read_json('{"a": ' + "9" * 5000 + "}", "my.json", findings) is None
+    assert findings.faults[0].message.startswith("my.json cannot be read: Exceeds the limit")
 
 
 @pytest.mark.parametrize(("text", "shown"), [("[]", "a list"), ('"x"', "'x'"), ("null", "null")])

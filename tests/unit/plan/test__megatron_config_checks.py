@@ -77,6 +77,36 @@ def test_in_single_node_mode_a_harmless_master_address_is_nothing_to_tell(value:
     assert (plan["faults"], plan["warnings"]) == ([], [])
 
 
+@pytest.mark.parametrize(
+    ("key", "options"),
+    [
+        ("nccl_ib_hca", {}),
+        ("data_path", {}),
+        ("distributed_training", {}),
+        ("megatron_root", {"training_megatron_root": "/opt/megatron"}),
+    ],
+)
+@pytest.mark.parametrize("value", ["<changeme>", "/x/<changeme>"])
+def test_what_the_run_does_not_use_need_not_be_filled_in(key: str, options: dict[str, str], value: str) -> None:
+    plan = planned(filled(DISTRIBUTED, {f"config/{key}": value}), **options)
+    assert (plan["faults"], plan["warnings"]) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("key", "changes"),
+    [
+        ("nccl_ib_hca", {"config/nccl_ib_hca_list": None}),
+        ("data_path", {"config/mock_data": "False"}),
+        ("megatron_root", {}),
+        ("data_cache_dir", {}),
+        ("container_name", {}),
+    ],
+)
+def test_what_the_run_uses_has_to_be_filled_in(key: str, changes: dict[str, object]) -> None:
+    fault = only(planned(filled(DISTRIBUTED, {**changes, f"config/{key}": "/x/<changeme>"}))["faults"])
+    assert (fault["key"], fault["message"]) == (f"config.{key}", f"{key} still holds <changeme>.")
+
+
 def test_what_the_seeds_leave_to_be_filled_in() -> None:
     assert keys(planned(example(SINGLE))["faults"]) == ["config.nnodes", "config.training_iterations"]
     found = keys(planned(example(DISTRIBUTED))["faults"])

@@ -156,6 +156,13 @@ def test_a_variable_that_the_plan_sets_is_not_the_users_to_set() -> None:
     ]
 
 
+def test_without_a_token_file_its_path_is_the_users_to_set() -> None:
+    changes = {"config/hf_token_file": None, "config/container_config/env_dict": {"HF_TOKEN_PATH": "/x"}}
+    plan = planned(filled(DISTRIBUTED, {**changes, f"{BRANCH}/tokenizer_model": "/data/llama-3"}))
+    assert (plan["faults"], plan["warnings"]) == ([], [])
+    assert plan["nodes"][0]["env"]["HF_TOKEN_PATH"] == "/x"
+
+
 @pytest.mark.parametrize(
     ("changes", "device_list"),
     [

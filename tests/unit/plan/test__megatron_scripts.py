@@ -10,7 +10,7 @@ LLAMA2, LLAMA3 = "examples/llama/train_llama2.sh", "examples/llama/train_llama3.
 def renamed(name: str, **values: object) -> dict[str, object]:
     """Return the distributed config with its Llama 3.1 8B under another name and with other values."""
     config = filled(DISTRIBUTED)
-    models = config["model_params"]["multi_node"]
+    models = config["model_params"]["multi_node"] = {"llama3_1_8b": config["model_params"]["multi_node"]["llama3_1_8b"]}
     models[name] = models.pop("llama3_1_8b")
     models[name]["mi300x"].update(values)
     return config
@@ -81,6 +81,27 @@ def test_a_size_that_the_script_does_not_know_is_a_fault(model: str, size: str, 
     assert f"It knows {known}." in fault["remedy"]
 
 
+@pytest.mark.parametrize(
+    ("model", "size", "heads", "groups", "layers"),
+    [
+        ("llama3_1_8b", "8", 32, 8, 32),
+        ("llama3_1_70b", "70", 64, 8, 80),
+        ("llama2_7b", "7", 32, 32, 32),
+        ("llama2_13b", "13", 40, 40, 40),
+        ("llama2_70b", "70", 64, 8, 80),
+    ],
+)
+def test_the_dimensions_of_every_model_that_the_scripts_know(
+    model: str, size: str, heads: int, groups: int, layers: int
+) -> None:
+    sizes = {"model_size": size, "tensor_parallelism": 7, "pipeline_parallelism": 7, "sequence_length": 7168}
+    faults = planned(renamed(model, **sizes), training_model=model)["faults"]
+    assert [fault["message"] for fault in faults[-2:]] == [
+        f"The model's {heads} attention heads and {groups} query groups cannot be divided among 7 tensor-parallel ranks.",
+        f"The model's {layers} layers cannot be divided among 7 pipeline stages.",
+    ]
+
+
 def test_dimensions_of_its_own_let_another_size_through_and_are_checked() -> None:
     own = {"num_layers": "6", "num_attention_heads": 6, "model_size": "tiny"}
     assert planned(renamed("llama3_x", **own), training_model="llama3_x")["faults"] == []
@@ -93,6 +114,12 @@ def test_dimensions_of_its_own_let_another_size_through_and_are_checked() -> Non
     assert (
         "6 attention heads and 3 query groups" in only(planned(groups, training_model="llama3_x")["faults"])["message"]
     )
+
+
+def test_dimensions_that_are_null_are_none() -> None:
+    config = renamed("llama3_x", model_size="405", num_layers=None, num_attention_heads=None)
+    assert only(planned(config, training_model="llama3_x")["faults"])["key"].endswith(".model_size")
+    assert planned(filled(DISTRIBUTED, {f"{BRANCH}/num_layers": None}))["warnings"] == []
 
 
 @pytest.mark.parametrize("wrong", [{"num_layers": "x"}, {"num_query_groups": "x"}])

@@ -9,8 +9,7 @@ import re
 import typing as t
 from dataclasses import dataclass
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._config import refuse_unknown_keys, section
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._kinds import Switch
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._config import flag_in, refuse_unknown_keys, section
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._words import key_path, listed, shown
 
 if t.TYPE_CHECKING:
@@ -59,17 +58,10 @@ def mode_of(data: Mapping[str, t.Any], options: PlanOptions, node_count: int) ->
     offered = offered_modes(data.get("model_params"))
     if len(offered) == 1:
         return offered[0]
-    distributed = _distributed(data.get("config"))
+    distributed = flag_in(data.get("config"), "distributed_training")
     if distributed is None:
         distributed = node_count > 1
     return "multi_node" if distributed else "single_node"
-
-
-def _distributed(config: t.Any) -> bool | None:
-    try:
-        return Switch().read(config["distributed_training"])
-    except (KeyError, TypeError, ValueError):
-        return None
 
 
 def choose_branch(data: Mapping[str, t.Any], mode: str, options: PlanOptions, findings: Findings) -> Branch | None:

@@ -53,7 +53,7 @@ BRANCH = MegatronModelParameters
 
 # The scripts have no FP16: they train in BF16 instead, which is told as a warning.
 _TRAINED_IN = {"fp8": "fp8", "bf16": "bf16", "fp16": "bf16"}
-_OF_EACH_NODE = {"HF_TOKEN_PATH", "LOG_DIR", "NODE_RANK", "TRAINOPS_NODE", "TRAINOPS_RUN_ID"}
+_OF_EACH_NODE = {"LOG_DIR", "NODE_RANK", "TRAINOPS_NODE", "TRAINOPS_RUN_ID"}
 # Where a key belongs that stands in the wrong place.
 _OF_CONFIG = dict.fromkeys(MegatronConfig.model_fields, "config")
 _OF_BRANCH = {
@@ -86,7 +86,7 @@ def plan_job(data: Mapping[str, t.Any], options: PlanOptions, nodes: Sequence[No
         branch.values,
         branch.path,
         findings,
-        unused=unused_keys(reading.mode, options),
+        unused=unused_keys(data, reading.mode, options),
         lower_unknown=lower_unknown,
         elsewhere=_OF_CONFIG,
     )
@@ -120,7 +120,7 @@ def _read_config(
         "config",
         # Without the section, that it is missing says enough.
         findings if given is not None else Findings(),
-        unused=unused_keys(mode, options),
+        unused=unused_keys(data, mode, options),
         lower_unknown=lower_unknown,
         elsewhere=_OF_BRANCH,
     )
@@ -165,7 +165,7 @@ def _job(reading: BranchReading, script: str, master: str, sizes: Sizes, expecte
         expected=expected,
         image=config.container_image,
         image_archive=options.training_image_archive,
-        environment=environment | _variables_of_user(reading, set(environment)),
+        environment=environment | _variables_of_user(reading, environment),
         token_file=config.hf_token_file,
         command=["bash", script],
         working_dir=options.training_megatron_root or config.megatron_root,
@@ -219,15 +219,15 @@ def _comma_separated(names: list[str] | None) -> str | None:
     return ",".join(names) if names else None
 
 
-def _variables_of_user(reading: BranchReading, set_by_plan: set[str]) -> dict[str, str]:
+def _variables_of_user(reading: BranchReading, environment: Mapping[str, str]) -> dict[str, str]:
     """Return the variables of env_dict that the plan does not set, with a warning for each that it does."""
     variables = reading.config.container_config.env_dict
-    for name in variables:
-        if name in set_by_plan | _OF_EACH_NODE:
-            reading.findings.warn(
-                key_path("config.container_config.env_dict", name),
-                variables[name],
-                f"{name} has no effect: the plan sets this variable.",
-                "Leave it out, and set the key that it is made of.",
-            )
-    return {name: value for name, value in variables.items() if name not in set_by_plan | _OF_EACH_NODE}
+    set_by_plan = {*environment, *_OF_EACH_NODE, *(["HF_TOKEN_PATH"] if reading.config.hf_token_file else [])}
+    for name in filter(set_by_plan.__contains__, variables):
+        reading.findings.warn(
+            key_path("config.container_config.env_dict", name),
+            variables[name],
+            f"{name} has no effect: the plan sets this variable.",
+            "Leave it out, and set the key that it is made of.",
+        )
+    return {name: value for name, value in variables.items() if name not in set_by_plan}

@@ -12,10 +12,11 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._config import flag_in
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._kinds import is_placeholder
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import is_loopback, on_one_machine
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._words import counted, listed
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._branch import offered_modes
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._branch import MODES, offered_modes
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._container import (
     CONTAINER_KEYS,
     check_container,
@@ -25,6 +26,8 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._expected import ExpectedResults
 
 if t.TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._options import PlanOptions
     from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_reading import (
         Reading,
@@ -49,9 +52,21 @@ _WITHOUT_EFFECT = {
 _BROADCOM, _BROADCOM_GID_INDEX = re.compile("broadcom|thor", re.IGNORECASE), 3
 
 
-def unused_keys(mode: str, options: PlanOptions) -> set[str]:
-    """Return the known keys that nothing reads in this run, so that nothing they hold can be wrong."""
+def unused_keys(data: Mapping[str, t.Any], mode: str, options: PlanOptions) -> set[str]:
+    """Return the known keys that nothing reads in this run, so that nothing they hold can be wrong.
+
+    ``data`` is the whole config, without types.
+    """
+    given = data.get("config")
     unused = set(_WITHOUT_EFFECT)
+    if options.training_mode in MODES or len(offered_modes(data.get("model_params"))) == 1:
+        unused.add("distributed_training")
+    if options.training_megatron_root:
+        unused.add("megatron_root")
+    if isinstance(given, dict) and given.get("nccl_ib_hca_list") is not None:
+        unused.add("nccl_ib_hca")
+    if flag_in(given, "mock_data", default=True):
+        unused.add("data_path")
     if mode == "single_node":
         unused.update(_MULTI_NODE_KEYS)
     if options.container_engine == "none":
@@ -83,8 +98,10 @@ def check_config(reading: Reading, parameters: t.Any) -> None:
 
 
 def _warn_of_no_effect(reading: Reading, key: str, reason: str, remedy: str) -> None:
+    """Note a key that has no effect, unless it is still to be filled in: then nobody expects one."""
     value = reading.given[key]
-    reading.findings.warn(f"config.{key}", value, f"{key} has no effect: {reason}.", remedy)
+    if not is_placeholder(value):
+        reading.findings.warn(f"config.{key}", value, f"{key} has no effect: {reason}.", remedy)
 
 
 def _check_nodes(reading: Reading) -> None:
@@ -100,7 +117,7 @@ def _check_nodes(reading: Reading) -> None:
 
 
 def _check_mode(reading: Reading, parameters: t.Any) -> None:
-    distributed, offered = reading.config.distributed_training, offered_modes(parameters)
+    distributed, offered = flag_in(reading.given, "distributed_training"), offered_modes(parameters)
     if distributed is not None and distributed != reading.multi_node and offered:
         reason = f"the file offers only {offered[0]}" if len(offered) == 1 else f"training_mode is {reading.mode}"
         _warn_of_no_effect(reading, "distributed_training", reason, f"Set it to {reading.multi_node}, or leave it out.")
@@ -109,24 +126,23 @@ def _check_mode(reading: Reading, parameters: t.Any) -> None:
 def _warn_of_multi_node_keys(reading: Reading) -> None:
     for key in _MULTI_NODE_KEYS:
         value = reading.given.get(key)
-        text = str(value)
-        harmless = key == "master_address" and (text == "auto" or is_loopback(text))
-        if value is not None and not harmless and not is_placeholder(text):
+        harmless = key == "master_address" and (value == "auto" or is_loopback(str(value)))
+        if value is not None and not harmless:
             _warn_of_no_effect(reading, key, "in single-node mode every node runs a job of its own", "Leave it out.")
 
 
 def _check_devices(reading: Reading) -> None:
-    config, findings = reading.config, reading.findings
+    config, given, findings = reading.config, reading.given, reading.findings
     for key in ("nccl_ib_hca_list", "nccl_ib_hca"):
         devices = getattr(config, key) or []
         for device in dict.fromkeys(device for device in devices if devices.count(device) > 1):
             findings.fault(
                 f"config.{key}",
-                reading.given[key],
+                given[key],
                 f"{device} stands there {devices.count(device)} times.",
                 "Name each device once.",
             )
-    if config.nccl_ib_hca_list and config.nccl_ib_hca and config.nccl_ib_hca_list != config.nccl_ib_hca:
+    if reading.is_given("nccl_ib_hca") and given.get("nccl_ib_hca_list") not in (None, given["nccl_ib_hca"]):
         _warn_of_no_effect(reading, "nccl_ib_hca", "nccl_ib_hca_list goes first, and differs", "Keep one of the two.")
     if not any(reading.is_given(key) for key in ("nccl_ib_hca_list", "nccl_ib_hca")) and _needs_network(reading):
         findings.warn(

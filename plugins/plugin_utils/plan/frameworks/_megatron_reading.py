@@ -54,6 +54,10 @@ class BranchReading(Reading):
     branch: Branch
     parameters: MegatronModelParameters
 
+    def gives(self, name: str) -> bool:
+        """Tell whether the branch has a value under this key, right or wrong."""
+        return self.branch.values.get(name) is not None
+
     def key(self, name: str) -> str:
         """Return the key path of a value of the branch."""
         return key_path(self.branch.path, name)

@@ -111,19 +111,19 @@ def dimensions_of(reading: BranchReading, script: str | None) -> ModelDimensions
 def _own_dimensions(reading: BranchReading) -> ModelDimensions | None:
     parameters = reading.parameters
     layers, heads, groups = parameters.num_layers, parameters.num_attention_heads, parameters.num_query_groups
-    if not layers or not heads or (groups is None and "num_query_groups" in reading.branch.values):
+    if not layers or not heads or (groups is None and reading.gives("num_query_groups")):
         return None
     return ModelDimensions(layers, heads, groups or heads)
 
 
 def _gives_own_dimensions(reading: BranchReading) -> bool:
     """Tell whether the config has dimensions of its own, be they right or wrong."""
-    return all(name in reading.branch.values for name in ("num_layers", "num_attention_heads"))
+    return reading.gives("num_layers") and reading.gives("num_attention_heads")
 
 
 def _warn_of_own_dimensions(reading: BranchReading, dimensions: ModelDimensions) -> None:
     for name in _OWN_DIMENSIONS:
-        if name in reading.branch.values:
+        if reading.gives(name):
             reading.findings.warn(
                 reading.key(name),
                 reading.branch.values[name],
