@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import typing as t
+
 import pytest
 from training_configs import DISTRIBUTED, SINGLE, filled, keys, only, planned
 
@@ -74,7 +76,7 @@ def test_spellings_of_a_model_mean_the_same(model: str) -> None:
     ],
 )
 def test_what_is_not_there_is_answered_with_what_is(
-    options: dict[str, str], key: str, value: str | None, message: str, remedy: str
+    options: dict[str, t.Any], key: str, value: str | None, message: str, remedy: str
 ) -> None:
     fault = only(planned(filled(DISTRIBUTED), **options)["faults"])
     assert fault == {"key": key, "value": value, "message": message, "remedy": remedy}

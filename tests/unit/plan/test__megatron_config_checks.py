@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import typing as t
+
 import pytest
 from training_configs import DISTRIBUTED, REMOVED, SINGLE, TINY, example, filled, keys, only, planned
 
@@ -87,7 +89,7 @@ def test_in_single_node_mode_a_harmless_master_address_is_nothing_to_tell(value:
     ],
 )
 @pytest.mark.parametrize("value", ["<changeme>", "/x/<changeme>"])
-def test_what_the_run_does_not_use_need_not_be_filled_in(key: str, options: dict[str, str], value: str) -> None:
+def test_what_the_run_does_not_use_need_not_be_filled_in(key: str, options: dict[str, t.Any], value: str) -> None:
     plan = planned(filled(DISTRIBUTED, {f"config/{key}": value}), **options)
     assert (plan["faults"], plan["warnings"]) == ([], [])
 
@@ -196,7 +198,7 @@ def test_paths_that_no_mount_brings_into_the_container_are_warnings() -> None:
     ],
 )
 def test_distributed_training_that_contradicts_the_mode_is_a_warning(
-    distributed: str, options: dict[str, str], reason: str
+    distributed: str, options: dict[str, t.Any], reason: str
 ) -> None:
     warning = only(planned(filled(DISTRIBUTED, {"config/distributed_training": distributed}), **options)["warnings"])
     assert warning["message"] == f"distributed_training has no effect: {reason}."

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import typing as t
+
 import pytest
 from training_configs import BRANCH, DISTRIBUTED, filled, keys, only, planned
 
@@ -66,6 +68,17 @@ def test_a_model_without_a_script_is_a_fault() -> None:
     assert "NousResearch/Meta-Llama-3-8B" in fault["remedy"]
 
 
+@pytest.mark.parametrize("wrong", ["config/training_scripts", "model_params/multi_node/mixtral/mi300x/tokenizer_model"])
+def test_what_names_the_script_is_the_only_fault_where_it_is_wrong(wrong: str) -> None:
+    config = renamed("mixtral")
+    *above, last = wrong.split("/")
+    section: t.Any = config
+    for key in above:
+        section = section[key]
+    section[last] = 5
+    assert keys(planned(config, training_model="mixtral")["faults"]) == [wrong.replace("/", ".")]
+
+
 @pytest.mark.parametrize("scripts", [{"(": "a.sh"}, {"*": "a.sh"}, {"llama": "a;b"}, {"llama": ""}, "x", ["a"]])
 def test_wrong_training_scripts_are_a_fault(scripts: object) -> None:
     faults = planned(filled(DISTRIBUTED, {"config/training_scripts": scripts}))["faults"]
@@ -97,7 +110,8 @@ def test_the_dimensions_of_every_model_that_the_scripts_know(
     sizes = {"model_size": size, "tensor_parallelism": 7, "pipeline_parallelism": 7, "sequence_length": 7168}
     faults = planned(renamed(model, **sizes), training_model=model)["faults"]
     assert [fault["message"] for fault in faults[-2:]] == [
-        f"The model's {heads} attention heads and {groups} query groups cannot be divided among 7 tensor-parallel ranks.",
+        f"The model's {heads} attention heads and {groups} query groups cannot be divided among 7 tensor-parallel "
+        "ranks.",
         f"The model's {layers} layers cannot be divided among 7 pipeline stages.",
     ]
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import typing as t
+
 import pytest
 from training_configs import DISTRIBUTED, filled, keys, only, planned
 
@@ -63,7 +65,7 @@ def test_empty_lists_and_texts_are_as_if_not_given() -> None:
         ("container_engine", "lxc"),
     ],
 )
-def test_a_wrong_option_is_a_fault_of_its_own_and_hides_none_of_the_config(name: str, value: object) -> None:
+def test_a_wrong_option_is_a_fault_of_its_own_and_hides_none_of_the_config(name: str, value: t.Any) -> None:
     plan = planned(filled(DISTRIBUTED, {"config/training_iterations": "x"}), **{name: value})
     assert plan["nodes"] == []
     assert name in keys(plan["faults"])

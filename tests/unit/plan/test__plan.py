@@ -77,7 +77,8 @@ def paths_of(value: t.Any, *path: t.Any) -> t.Iterator[tuple[t.Any, ...]]:
 
 
 def with_value(config: t.Any, path: tuple[t.Any, ...], value: t.Any) -> t.Any:
-    changed = section = copy.deepcopy(config)
+    changed = copy.deepcopy(config)
+    section: t.Any = changed
     for key in path[:-1]:
         section = section[key]
     section[path[-1]] = value
@@ -85,7 +86,8 @@ def with_value(config: t.Any, path: tuple[t.Any, ...], value: t.Any) -> t.Any:
 
 
 def without(config: t.Any, path: tuple[t.Any, ...]) -> t.Any:
-    changed = section = copy.deepcopy(config)
+    changed = copy.deepcopy(config)
+    section: t.Any = changed
     for key in path[:-1]:
         section = section[key]
     del section[path[-1]]
@@ -129,7 +131,8 @@ def test_one_wrong_value_hides_no_other(other: str) -> None:
         leads = path[0] == "config" or path[: len(branch)] == branch
         if "/".join(map(str, path)) == other or not leads or len(path) < 2:
             continue
-        for value in ("a;b", "7", [], "<changeme>"):
+        values: list[t.Any] = ["a;b", "7", [], "<changeme>"]
+        for value in values:
             alone = {json.dumps(fault) for fault in planned(with_value(filled(DISTRIBUTED), path, value))["faults"]}
             both = {json.dumps(fault) for fault in planned(with_value(wrong, path, value))["faults"]}
             assert both == alone | own, (path, value)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import typing as t
+
 from training_configs import DISTRIBUTED, SINGLE, filled, planned
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._text import plan_text
@@ -25,7 +27,7 @@ def test_the_plan_in_one_look() -> None:
 
 
 def test_what_is_different_without_container_and_thresholds_and_on_single_nodes() -> None:
-    options = {"container_engine": "none", "training_record_only": True, "training_gpus_per_node": 1}
+    options: dict[str, t.Any] = {"container_engine": "none", "training_record_only": True, "training_gpus_per_node": 1}
     text = plan_text(planned(filled(SINGLE), **options))
     assert "nodes      4 × 1 GPU, one job on each node" in text
     assert "container  none" in text

@@ -164,6 +164,12 @@ def test_a_master_that_is_not_rank_0_is_a_fault(asked: str, message: str, remedy
     assert fault == {"key": "config.master_address", "value": asked, "message": message, "remedy": remedy}
 
 
+def test_two_nodes_are_enough_for_a_loopback_address_to_be_wrong() -> None:
+    findings = Findings()
+    master_address("localhost", nodes(2), "config.master_address", findings)
+    assert len(findings.faults) == 1
+
+
 def test_a_loopback_address_in_the_inventory_is_a_fault_too() -> None:
     hosts = [Node("head", "localhost", "amd", local=True), *nodes(3)]
     assert keys(planned(filled(DISTRIBUTED, {"config/master_address": "auto"}), hosts)["faults"]) == [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import typing as t
 
-import jsonschema
+import jsonschema  # type: ignore[import-untyped]
 import pytest
 from pydantic import BaseModel
 from training_configs import DISTRIBUTED, ROOT, SINGLE, SINGLE_MI35X, TINY, example, filled

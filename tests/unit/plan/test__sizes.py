@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import typing as t
 
 import pytest
 
@@ -41,7 +42,7 @@ def check(dimensions: ModelDimensions | None = LLAMA_8B, **changes: int | None) 
         {"global_batch_size": 64},
     ],
 )
-def test_sizes_that_divide(changes: dict[str, int]) -> None:
+def test_sizes_that_divide(changes: dict[str, t.Any]) -> None:
     findings = check(**changes)
     assert (findings.faults, findings.warnings) == ([], [])
 
@@ -94,14 +95,15 @@ def test_sizes_that_divide(changes: dict[str, int]) -> None:
         ),
     ],
 )
-def test_sizes_that_do_not_divide(changes: dict[str, int], key: str, value: int, message: str, remedy: str) -> None:
+def test_sizes_that_do_not_divide(changes: dict[str, t.Any], key: str, value: int, message: str, remedy: str) -> None:
     found = [(fault.key, fault.value, fault.message, fault.remedy) for fault in check(**changes).faults]
     assert found == [(key, value, message, remedy)]
 
 
 @pytest.mark.parametrize("unknown", ["nodes", "gpus_per_node", "tensor_parallelism", "pipeline_parallelism"])
 def test_without_the_data_parallelism_the_micro_batch_still_has_to_divide(unknown: str) -> None:
-    findings = check(**{unknown: None, "global_batch_size": 129})
+    changes: dict[str, t.Any] = {unknown: None, "global_batch_size": 129}
+    findings = check(**changes)
     assert [fault.message for fault in findings.faults] == [
         "The global batch size 129 is not a multiple of micro batch size 2."
     ]
@@ -109,7 +111,12 @@ def test_without_the_data_parallelism_the_micro_batch_still_has_to_divide(unknow
 
 @pytest.mark.parametrize("unknown", [field.name for field in dataclasses.fields(Sizes)])
 def test_one_unknown_size_does_not_hide_what_the_others_have_wrong(unknown: str) -> None:
-    wrong = {"tensor_parallelism": 3, "pipeline_parallelism": 5, "sequence_length": 8191, "global_batch_size": 127}
+    wrong: dict[str, t.Any] = {
+        "tensor_parallelism": 3,
+        "pipeline_parallelism": 5,
+        "sequence_length": 8191,
+        "global_batch_size": 127,
+    }
     expected = {
         "tensor_parallelism": {"batch_size", "pipeline_parallelism"},
         "pipeline_parallelism": {"batch_size", "sequence_length", "tensor_parallelism"},

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import typing as t
+
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan import _types
 
 
-def read(kind: object, value: object) -> object:
+def read(kind: t.Any, value: object) -> object:
     return TypeAdapter(kind).validate_python(value)
 
 
