@@ -77,7 +77,7 @@ class ContainerEngine:
         return {"image_id": image["Id"] if image["Id"].startswith("sha256:") else f"sha256:{image['Id']}"}
 
     def preparation(self, node: dict[str, t.Any]) -> list[str]:
-        """Return lines that put the node's own RDMA provider library in place in the container, where one is mounted."""
+        """Return lines that put a mounted RDMA provider library of the node in place in the container."""
         return library_lines(node["mounts"], len(os.listdir(RDMA_CLASS)) if os.path.isdir(RDMA_CLASS) else 0)
 
     def start(self, node: dict[str, t.Any], run_id: str) -> dict[str, t.Any]:
