@@ -1,0 +1,141 @@
+"""playbooks/plan.yml: the plan, or all that is wrong, without touching a node."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from conftest import ROOT, Bench
+
+DISTRIBUTED = ROOT / "examples/megatron/mi3xx_megatron_llama_distributed.json"
+FILLED_IN = {
+    "nnodes": "4",
+    "master_address": "192.0.2.1",
+    "training_iterations": "30",
+    "nic_type": "thor2",
+    "nccl_ib_hca_list": "bnxt_re0,bnxt_re1",
+    "nccl_socket_ifname": "ens51f1np1",
+    "gloo_socket_ifname": "ens51f1np1",
+    "nccl_ib_gid_index": "3",
+}
+
+
+@pytest.fixture
+def hosts(bench):
+    """Four hosts that nobody can reach, each with a user of its own."""
+    path = bench.folder / "hosts"
+    nodes = {f"gpu{n}": {"ansible_host": f"192.0.2.{n}", "ansible_user": f"user{n}"} for n in range(1, 5)}
+    path.write_text(json.dumps({"all": {"hosts": nodes}}))
+    return path
+
+
+def planned(bench: Bench, hosts, config, *more: str, **variables):
+    file = bench.folder / "plan.json"
+    done = bench.play("plan.yml", hosts, config, *more, training_plan_file=str(file), **variables)
+    return done, json.loads(file.read_text()) if file.exists() else None
+
+
+def filled_in(bench: Bench, **changes):
+    data = json.loads(DISTRIBUTED.read_text())
+    data["config"] |= {**FILLED_IN, **changes}
+    path = bench.folder / "distributed.json"
+    path.write_text(json.dumps(data))
+    return path
+
+
+CHOICE = {"training_model": "llama3_1_8b", "training_gpu": "MI300X", "training_record_only": "true"}
+
+
+def test_a_plan_is_made_for_nodes_that_nobody_can_reach(bench, hosts):
+    done, plan = planned(bench, hosts, filled_in(bench), **CHOICE)
+    assert done.status == 0, done.output
+    assert plan["faults"] == []
+    assert [node["node"] for node in plan["nodes"]] == ["gpu1", "gpu2", "gpu3", "gpu4"]
+    assert [node["env"]["NODE_RANK"] for node in plan["nodes"]] == ["0", "1", "2", "3"]
+    second = plan["nodes"][1]
+    assert second["env"]["MASTER_ADDR"] == "192.0.2.1"
+    assert "MASTER_ADDR=192.0.2.1" in second["argv"]
+    assert second["env"]["LOG_DIR"].startswith("/home/user2/LOG_DIR/")
+    assert {"source": "/home/user2", "target": "/home/user2"} in second["mounts"]
+    assert second["image"] == "rocm/megatron-lm:v25.5_py310"
+    assert "bash examples/llama/train_llama3.sh in /workspace/Megatron-LM" in done.output
+    assert not bench.runs.exists()
+
+
+def test_all_faults_are_shown_and_written_and_fail_the_play(bench, hosts):
+    config = filled_in(bench, nnodes="3", nccl_ib_hca_list="bnxt_re0,bnxt_re0", training_iteration="30")
+    done, plan = planned(bench, hosts, config, **CHOICE)
+    assert done.status != 0
+    assert plan["nodes"] == []
+    keys = {fault["key"] for fault in plan["faults"]}
+    assert keys == {"config.nnodes", "config.nccl_ib_hca_list", "config.training_iteration"}
+    for fault in plan["faults"]:
+        assert fault["message"]
+        assert fault["remedy"]
+        assert fault["key"] in done.output
+    assert "Traceback" not in done.output
+
+
+def test_the_shipped_example_names_everything_that_is_to_be_filled_in(bench, hosts):
+    done, plan = planned(bench, hosts, DISTRIBUTED, training_model="llama3_1_8b", training_gpu="mi300x")
+    assert done.status != 0
+    assert {fault["key"].rpartition(".")[2] for fault in plan["faults"]} == {
+        *FILLED_IN,
+        "throughput_per_gpu",
+        "tokens_per_gpu",
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('{"config": {\n  "nnodes": "2",\n}}', "line 3"),
+        ("", "line 1"),
+        ("[]", "object"),
+    ],
+)
+def test_a_broken_config_is_told_with_its_place_and_no_traceback(bench, hosts, text, told):
+    config = bench.folder / "broken.json"
+    config.write_text(text)
+    done, plan = planned(bench, hosts, config)
+    assert done.status != 0
+    assert plan["nodes"] == []
+    assert any(told in fault["message"] for fault in plan["faults"]), plan["faults"]
+    assert "Traceback" not in done.output
+
+
+def test_no_config_and_a_config_that_is_not_there_are_told(bench, hosts):
+    for config in ("", "/nowhere/config.json"):
+        done, plan = planned(bench, hosts, config)
+        assert done.status != 0
+        assert [fault["key"] for fault in plan["faults"]] == ["training_config"]
+
+
+def test_an_inventory_without_hosts_is_refused(bench):
+    empty = bench.folder / "hosts"
+    empty.write_text(json.dumps({"all": {"hosts": {}}}))
+    done, _ = planned(bench, empty, filled_in(bench), **CHOICE)
+    assert done.status != 0
+    assert "The inventory names no host" in done.output
+
+
+def test_hosts_are_chosen_left_out_and_ordered(bench, hosts):
+    config = filled_in(bench, nnodes="2", master_address="auto")
+    done, plan = planned(
+        bench,
+        hosts,
+        config,
+        training_hosts="gpu1:gpu2:gpu4",
+        training_exclude="gpu2",
+        training_rank_order=["gpu4", "gpu1"],
+        **CHOICE,
+    )
+    assert done.status == 0, done.output
+    assert [node["node"] for node in plan["nodes"]] == ["gpu4", "gpu1"]
+    assert plan["nodes"][1]["env"]["MASTER_ADDR"] == "192.0.2.4"
+
+
+def test_a_limit_leaves_hosts_out_and_nnodes_has_to_agree(bench, hosts):
+    done, plan = planned(bench, hosts, filled_in(bench), "--limit", "gpu1,gpu2", **CHOICE)
+    assert done.status != 0
+    assert [fault["key"] for fault in plan["faults"]] == ["config.nnodes"]
