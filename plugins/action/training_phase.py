@@ -93,10 +93,11 @@ class ActionModule(ActionBase):
         return answer
 
     def _files(self) -> dict[str, str]:
-        """Return the embedded trainer, which a rehearsal starts on the node, by its paths in the run's folder there."""
+        """Return the node's files by their paths in the run's folder there, and in a rehearsal the embedded trainer."""
+        files: dict[str, str] = self._node["files"]
         if not self._plan["rehearsal"]:
-            return {}
-        return {
+            return files
+        return files | {
             f"{FOLDER_NAME}/{path.relative_to(_TRAINER)}": path.read_text(encoding="utf-8")
             for path in sorted(_TRAINER.rglob("*"))
             if path.suffix in (".py", ".sh")

@@ -29,9 +29,9 @@ options:
     type: str
     default: ""
   framework:
-    description: Framework of the training config.
+    description: Framework of the training config; V(auto) finds it out from the file.
     type: raw
-    choices: [megatron]
+    choices: [auto, megatron]
   mode:
     description:
       - V(multi_node) for one job over all nodes, V(single_node) for an independent job on each.

@@ -36,8 +36,8 @@ RunId = t.Annotated[
 class PlanOptions(BaseModel):
     """Variables of a plan. Values may be strings, as extra variables and surveys give them."""
 
-    training_framework: t.Annotated[str, OneOf(tuple(FRAMEWORKS))] = Field(
-        default="megatron", description="Framework of the training config."
+    training_framework: t.Annotated[str, OneOf(("auto", *FRAMEWORKS))] = Field(
+        default="auto", description="Framework of the training config; auto finds it out from the file."
     )
     training_mode: t.Annotated[str, OneOf(("auto", "single_node", "multi_node"))] = Field(
         default="auto",

@@ -9,11 +9,10 @@ import typing as t
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._config import typed
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._faults import Findings
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._json import read_json
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._options import PlanOptions
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import in_rank_order
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._rehearsal import rehearsed
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._known import FRAMEWORKS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._known import FRAMEWORKS, framework_of
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -47,12 +46,14 @@ def make_plan(
     if settings.training_rehearsal:
         settings.training_record_only = True
     ordered = in_rank_order(nodes, settings.training_rank_order or (), settings.training_exclude or (), findings)
+    if settings.training_framework == "auto":
+        settings.training_framework = framework_of(text, source)
+    framework = FRAMEWORKS.get(settings.training_framework)
     data = None
     if unreadable:
         _fault_unreadable(source, unreadable, findings)
-    else:
-        data = read_json(text, source, findings)
-    framework = FRAMEWORKS.get(settings.training_framework)
+    elif framework:
+        data = framework.read(text, source, findings)
     job = framework.plan_job(data, settings, ordered, findings) if framework and data is not None else None
     plan = _assembled(job, settings, source, ordered, findings, now)
     return rehearsed(plan) if settings.training_rehearsal else plan

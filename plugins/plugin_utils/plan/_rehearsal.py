@@ -9,12 +9,14 @@ meeting over the configured interface shows in a minute and without a GPU.
 
 from __future__ import annotations
 
+import re
 import typing as t
 
 STEPS = 10
 _SEQUENCE_LENGTH = 32
 _SEQUENCES_PER_NODE = 2
 FOLDER_NAME = "rehearsal"
+_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _SCRIPT = "examples/llama/train_llama3.sh"
 
 
@@ -26,6 +28,8 @@ def rehearsed(plan: dict[str, t.Any]) -> dict[str, t.Any]:
     return {
         **plan,
         "rehearsal": True,
+        # The embedded trainer's log is that of Megatron-LM, whatever the real trainer is.
+        "framework": "megatron",
         "expected": [],
         "parameters": {**plan["parameters"], "iterations": STEPS},
         "tokens_per_step_per_gpu": float(_SEQUENCES_PER_NODE * _SEQUENCE_LENGTH),
@@ -49,7 +53,7 @@ def _rehearsed_node(node: dict[str, t.Any]) -> dict[str, t.Any]:
         "MOCK_DATA": "1",
         "TOKENIZER_MODEL": "bytes",
     }
-    given = dict(word.split("=", 1) for word in node["argv"] if "=" in word)
+    given = dict(word.split("=", 1) for word in node["argv"] if _ASSIGNMENT.match(word))
     return {
         **node,
         "argv": ["bash", _SCRIPT, *(f"{name}={value}" for name, value in {**given, **trainer}.items())],

@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._types import with_user
 
 if t.TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import Node
     from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._branch import Branch
 
@@ -21,10 +23,12 @@ SECRETS_FOLDER = "/dev/shm"
 
 @dataclass(frozen=True)
 class Job:
-    """A resolved training job, before it is spelled out node by node. ``{user-id}`` may stand in any of its texts.
+    """A resolved training job, before it is spelled out node by node.
 
-    ``environment`` is what the training script reads, given as environment and as KEY=VALUE arguments. ``mounts`` maps
-    paths on the node to paths in the container. ``token_file`` is the path of the user's Hugging Face token.
+    ``{user-id}`` may stand in any of its texts; in those of ``environment`` and ``command`` stand ``{node-rank}`` and
+    ``{run-folder}`` as well. ``environment`` is what the training reads; with ``environment_as_arguments`` it is given
+    as KEY=VALUE arguments too. ``files`` are texts by the names under which they lie in the run's folder. ``mounts``
+    maps paths on the node to paths in the container. ``token_file`` is the path of the user's Hugging Face token.
     """
 
     branch: Branch
@@ -41,6 +45,8 @@ class Job:
     mounts: dict[str, str]
     devices: list[str]
     container_options: dict[str, t.Any]
+    environment_as_arguments: bool = False
+    files: dict[str, str] = field(default_factory=dict)
 
     def for_node(self, node: Node, place: int, run_id: str, container_engine: str) -> dict[str, t.Any]:
         """Return what one node will run, to the last byte. ``place`` is the node's place in rank order.
@@ -49,7 +55,9 @@ class Job:
         """
         node_rank = place if self.branch.mode == "multi_node" else 0
         run_folder = f"{self.log_dir.rstrip('/')}/{run_id}/{node.name}"
-        script_reads = self.environment | {"NODE_RANK": str(node_rank), "LOG_DIR": run_folder}
+        of_node = {"{node-rank}": str(node_rank), "{run-folder}": run_folder}
+        environment = {name: _resolved(value, of_node) for name, value in self.environment.items()}
+        arguments = [f"{name}={value}" for name, value in environment.items()] if self.environment_as_arguments else []
         labels = {"TRAINOPS_RUN_ID": run_id, "TRAINOPS_NODE": node.name}
         secrets = self._secrets(f"{SECRETS_FOLDER}/trainops-{run_id}-{node.name}")
         token_path = {secret["variable"]: secret["target"] for secret in secrets}
@@ -66,9 +74,10 @@ class Job:
             "address": node.address,
             "image": self.image,
             "image_archive": self.image_archive,
-            "env": script_reads | token_path | labels,
-            "argv": [*self.command, *(f"{key}={value}" for key, value in script_reads.items())],
+            "env": environment | token_path | labels,
+            "argv": [*(_resolved(word, of_node) for word in self.command), *arguments],
             "working_dir": self.working_dir,
+            "files": self.files,
             "mounts": mounts,
             "secrets": secrets,
             "devices": self.devices,
@@ -84,3 +93,9 @@ class Job:
             return []
         target = f"{folder}/hf_token"
         return [{"name": "hf_token", "source": self.token_file, "target": target, "variable": "HF_TOKEN_PATH"}]
+
+
+def _resolved(text: str, of_node: Mapping[str, str]) -> str:
+    for name, value in of_node.items():
+        text = text.replace(name, value)
+    return text

@@ -13,6 +13,7 @@ import typing as t
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._config import refuse_unknown_keys, section, typed
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._faults import Findings
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._json import read_json
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import master_address
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._words import key_path
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._branch import choose_branch, mode_of
@@ -53,13 +54,22 @@ BRANCH = MegatronModelParameters
 
 # The scripts have no FP16: they train in BF16 instead, which is told as a warning.
 _TRAINED_IN = {"fp8": "fp8", "bf16": "bf16", "fp16": "bf16"}
-_OF_EACH_NODE = {"LOG_DIR", "NODE_RANK", "TRAINOPS_NODE", "TRAINOPS_RUN_ID"}
+_OF_NODE = {"NODE_RANK": "{node-rank}", "LOG_DIR": "{run-folder}"}
+_OF_EACH_NODE = {*_OF_NODE, "TRAINOPS_NODE", "TRAINOPS_RUN_ID"}
 # Where a key belongs that stands in the wrong place.
 _OF_CONFIG = dict.fromkeys(MegatronConfig.model_fields, "config")
 _OF_BRANCH = {
     **dict.fromkeys(MegatronModelParameters.model_fields, "model_params.<mode>.<model>.<gpu>"),
     **dict.fromkeys(ExpectedResults.model_fields, "result_dict"),
 }
+
+
+read = read_json
+
+
+def recognizes(_text: str, _source: str) -> bool:
+    """Tell whether a training config is certainly of this framework; what no other one recognizes is taken for it."""
+    return False
 
 
 def plan_job(data: Mapping[str, t.Any], options: PlanOptions, nodes: Sequence[Node], findings: Findings) -> Job | None:
@@ -165,7 +175,7 @@ def _job(reading: BranchReading, script: str, master: str, sizes: Sizes, expecte
         expected=expected,
         image=config.container_image,
         image_archive=options.training_image_archive,
-        environment=environment | _variables_of_user(reading, environment),
+        environment=environment | _variables_of_user(reading, environment) | _OF_NODE,
         token_file=config.hf_token_file,
         command=["bash", script],
         working_dir=options.training_megatron_root or config.megatron_root,
@@ -175,6 +185,7 @@ def _job(reading: BranchReading, script: str, master: str, sizes: Sizes, expecte
         container_options={}
         if without_container
         else container_options(config.container_name, config.shm_size, options.container_profile),
+        environment_as_arguments=True,
     )
 
 
