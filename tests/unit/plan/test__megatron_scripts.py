@@ -75,7 +75,7 @@ def test_what_names_the_script_is_the_only_fault_where_it_is_wrong(wrong: str) -
     section: t.Any = config
     for key in above:
         section = section[key]
-    section[last] = 5
+    section[last] = []
     assert keys(planned(config, training_model="mixtral")["faults"]) == [wrong.replace("/", ".")]
 
 
