@@ -52,15 +52,15 @@ def follow_node(
     """Write a node's steps and status to the board until its training ends, and return the last status.
 
     ``ask`` sends what the phase ``follow`` needs and returns its answer; it raises `NodeLostError`. In a multi-node
-    run the failure of another node ends the following too, with one more answer: this node waits for a peer that will
-    not come back. Times on the board are seconds since the epoch by the controller's clock.
+    run the failure or the stop of another node ends the following too, with one more answer: this node waits for a peer
+    that will not come back. Times on the board are seconds since the epoch by the controller's clock.
     """
     peers = [other["node"] for other in plan["nodes"] if other["node"] != node and plan["mode"] == "multi_node"]
     cursor: dict[str, t.Any] = {}
     failures = OpenFailures()
     heard = grown = time.monotonic()
     sizes, last_steps = [0] * (1 + len(peers)), [None] * (1 + len(peers))
-    peer_failed = False
+    was_running = peer_failed = False
     while True:
         try:
             answer = ask({"cursor": cursor, "wait_seconds": patience.interval})
@@ -72,11 +72,13 @@ def follow_node(
             continue
         heard = time.monotonic()
         cursor = answer["cursor"]
-        status = _note(board, node, answer, failures.add(answer["failures"]))
+        interrupted = was_running and answer["status"] == "stopped"
+        was_running = answer["status"] == "running"
+        status = _note(board, node, answer, failures.add(answer["failures"]), interrupted)
         if status["status"] != "running" or peer_failed:
             return status
         run = [status, *(board.status(peer) for peer in peers)]
-        if any(has_failed(seen) for seen in run[1:]):
+        if any(has_failed(seen) or seen["status"] == "stopped" for seen in run[1:]):
             # The cause may have been written to this log after the answer: what there is now is read once more.
             peer_failed = True
             continue
@@ -91,7 +93,9 @@ def follow_node(
             return board.update(node, status="stalled", message=silence, ended_at=time.time())
 
 
-def _note(board: Board, node: str, answer: dict[str, t.Any], failures: list[dict[str, t.Any]]) -> Status:
+def _note(
+    board: Board, node: str, answer: dict[str, t.Any], failures: list[dict[str, t.Any]], interrupted: bool
+) -> Status:
     """Put an answer on the board, its times turned to the controller's clock."""
     rows = answer["rows"]
     board.append_steps(node, rows)
@@ -115,6 +119,7 @@ def _note(board: Board, node: str, answer: dict[str, t.Any], failures: list[dict
         status=answer["status"],
         exit_status=answer["exit_status"],
         oom_killed=answer.get("oom_killed", False),
+        interrupted=interrupted or known.get("interrupted", False),
         log_bytes=answer["log_bytes"],
         failures=failures,
         **changes,

@@ -4,7 +4,8 @@
 """What a node's status on the board means.
 
 ``not_started``, ``staged`` and ``running`` lead to one of ``exited`` (with ``exit_status``), ``killed`` (gone without
-one), ``stopped`` (by us), ``stalled`` (its log stopped growing) and ``unreachable`` (it does not answer).
+one), ``stopped`` (by us; ``interrupted`` where that was another command than the one that follows the run), ``stalled``
+(its log stopped growing) and ``unreachable`` (it does not answer).
 """
 
 from __future__ import annotations

@@ -32,9 +32,13 @@ _CANONICAL = list(METRICS)
 _SIGNS = {"min": "≥", "max": "≤"}
 
 
-def judge_nodes(statuses: list[dict[str, t.Any]], reasons: Reasons) -> None:
-    """Note which nodes did not take part to the end, and how."""
-    none_failed = not any(has_failed(status) for status in statuses)
+def judge_nodes(statuses: list[dict[str, t.Any]], interrupted: bool, reasons: Reasons) -> None:
+    """Note which nodes did not take part to the end, and how.
+
+    Where somebody ``interrupted`` a run over all nodes, what the others did then is no failure of the training.
+    """
+    failure = ERROR if interrupted else FAIL
+    none_failed = interrupted or not any(has_failed(status) for status in statuses)
     ended_well = 0
     for status in statuses:
         node, found, told = status["node"], status["status"], _told(status)
@@ -43,13 +47,13 @@ def judge_nodes(statuses: list[dict[str, t.Any]], reasons: Reasons) -> None:
         elif found == "exited" and status.get("exit_status") == 0:
             ended_well += 1
         elif found == "exited":
-            reasons.add(FAIL, "node_failed", f"{node} ended with exit status {status.get('exit_status')}.", node)
+            reasons.add(failure, "node_failed", f"{node} ended with exit status {status.get('exit_status')}.", node)
         elif found == "killed":
             reasons.add(FAIL, "node_killed", f"The training on {node} was killed.", node)
         elif found == "unreachable":
             reasons.add(ERROR, "node_unreachable", f"{node} could not be reached{told}.", node)
         elif found == "stalled":
-            reasons.add(FAIL, "node_stalled", f"The training on {node} hung{told}.", node)
+            reasons.add(failure, "node_stalled", f"The training on {node} hung{told}.", node)
         elif found == "running":
             if none_failed:
                 reasons.add(ERROR, "node_running", f"{node} was still training when it was last heard of.", node)
@@ -64,9 +68,9 @@ def _told(status: dict[str, t.Any]) -> str:
     return f": {message}" if message else ""
 
 
-def judge_last_step(statuses: list[dict[str, t.Any]], reached: Reached, reasons: Reasons) -> None:
+def judge_last_step(statuses: list[dict[str, t.Any]], reached: Reached, interrupted: bool, reasons: Reasons) -> None:
     """Note where the last step was not seen: a failure of a training that ended by itself, else an open question."""
-    ended = {status["node"] for status in statuses if status["status"] == "exited"}
+    ended = {status["node"] for status in statuses if status["status"] == "exited" and not interrupted}
     if not reached.by_node:
         reasons.add(INCONCLUSIVE, "no_steps", "No node's log has a single training step.")
     for node, step in reached.by_node.items():

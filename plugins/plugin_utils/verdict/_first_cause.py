@@ -13,7 +13,8 @@ away, then echoes. The nodes are put in this order:
 3. those whose log says that they waited for a peer, by the clock.
 
 A node that we stopped is no culprit, but its log may hold the cause: torchrun takes its time to end after a rank has
-failed, and the other nodes may be gone before.
+failed, and the other nodes may be gone before. Where somebody interrupted the run, the nodes of 2. and 3. followed from
+that.
 """
 
 from __future__ import annotations
@@ -53,7 +54,10 @@ def first_failure(
     other nodes that only follow from it, which nodes of jobs of their own (not ``together``) do not have. The
     ``unfinished`` are the nodes that ended with exit status 0 without reaching the last step.
     """
+    statuses = list(statuses)
     causes = [cause for status in statuses if (cause := _cause(status, status["node"] in unfinished))]
+    if together and was_interrupted(statuses):
+        causes = [cause for cause in causes if cause["own"]]
     if not any(cause["failed"] for cause in causes):
         return None
     first, *others = sorted(causes, key=lambda cause: cause["order"])
@@ -62,6 +66,11 @@ def first_failure(
         **{name: first[name] for name in told},
         "echoes": [{name: other[name] for name in ("node", "class", "message")} for other in others if together],
     }
+
+
+def was_interrupted(statuses: Iterable[dict[str, t.Any]]) -> bool:
+    """Tell whether somebody stopped the run, or a node of it, while it was followed."""
+    return any(status.get("interrupted") for status in statuses)
 
 
 def _cause(status: dict[str, t.Any], unfinished: bool) -> dict[str, t.Any] | None:
@@ -90,6 +99,7 @@ def _cause(status: dict[str, t.Any], unfinished: bool) -> dict[str, t.Any] | Non
         "remedy": found["remedy"],
         "exit_code": status.get("exit_status"),
         "failed": failed,
+        "own": _is_own(found),
         "order": order,
     }
 

@@ -21,7 +21,10 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._evidence
     samples_of,
     unmeasured_in,
 )
-from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._first_cause import first_failure
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._first_cause import (
+    first_failure,
+    was_interrupted,
+)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._last_step import last_step_of, reached_by
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._reasons import Reasons
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._statistics import of_nodes, of_run
@@ -51,8 +54,11 @@ def judge(
     by_node = of_nodes(steps)
     unmeasured = unmeasured_in(plan, by_node)
     metrics = judge_thresholds(plan["expected"], of_run(steps, by_node), unmeasured)
-    judge_nodes(statuses, reasons)
-    judge_last_step(statuses, reached, reasons)
+    together = plan["mode"] == "multi_node"
+    first = first_failure(statuses, reached.unfinished, together)
+    interrupted = together and first is None and was_interrupted(statuses)
+    judge_nodes(statuses, interrupted, reasons)
+    judge_last_step(statuses, reached, interrupted, reasons)
     judge_finite(steps, records, reasons)
     judge_samples(plan, by_node, warmup_steps, reasons)
     judge_metrics(plan, metrics, unmeasured, reached, reasons)
@@ -70,7 +76,7 @@ def judge(
         "started_at": _iso(min(_times(statuses, "started_at"), default=None)),
         "ended_at": _iso(max(_times(statuses, "ended_at"), default=None)),
         "warmup_steps": warmup_steps,
-        "first_failure": first_failure(statuses, reached.unfinished, together=plan["mode"] == "multi_node"),
+        "first_failure": first,
         "metrics": {metric: {"unit": METRICS[metric].unit, **found} for metric, found in metrics.items()},
         "nodes": [_node_summary(status, steps, by_node.get(status["node"], {})) for status in statuses],
     }

@@ -126,6 +126,16 @@ def test_following_ends_with_the_training(board, end):
     assert follow(Node(answer(end)), board)["status"] == end
 
 
+@pytest.mark.parametrize(
+    ("statuses", "interrupted"),
+    [(["running", "stopped"], True), (["running", "exited"], False), (["stopped"], False)],
+    ids=["another command stopped it", "it ended", "it was stopped before it was followed"],
+)
+def test_a_stop_while_a_node_is_followed_interrupts_the_run(statuses, interrupted, board):
+    assert follow(Node(*map(answer, statuses)), board)["interrupted"] is interrupted
+    assert follow(Node(answer(statuses[-1])), board)["interrupted"] is interrupted
+
+
 def test_a_node_that_is_lost_for_too_long_is_unreachable_since_it_was_heard_last(board):
     before = time.time()
     node = Node(answer(), NodeLostError("Connection timed out"))
@@ -169,9 +179,10 @@ def test_a_silent_node_stalls_in_single_node_mode_whatever_the_others_print(boar
         {"status": "exited", "exit_status": 0, "last_step": 3, "steps_total": 9},
         {"status": "killed"},
         {"status": "unreachable"},
+        {"status": "stopped"},
     ],
 )
-def test_the_failure_of_another_node_ends_a_multi_node_run_with_one_more_look_at_the_log(board, failed):
+def test_the_failure_or_stop_of_another_node_ends_a_multi_node_run_with_one_more_look_at_the_log(board, failed):
     board.update("gpu01", **failed)
     node = Node(answer(log_bytes=10), answer(log_bytes=90, failures=[failure("out_of_memory")]))
     status = follow(node, board)
@@ -193,7 +204,7 @@ def test_a_lost_node_is_waited_for_even_where_another_failed_as_it_may_be_the_ca
     assert status["status"] == "unreachable"
 
 
-@pytest.mark.parametrize("well", [{"status": "exited", "exit_status": 0}, {"status": "stopped"}, {"status": "staged"}])
+@pytest.mark.parametrize("well", [{"status": "exited", "exit_status": 0}, {"status": "staged"}])
 def test_a_node_that_has_not_failed_ends_no_other(board, well):
     board.update("gpu01", **well)
     assert follow(Node(answer(log_bytes=1), answer(log_bytes=2), ENDED), board)["status"] == "exited"

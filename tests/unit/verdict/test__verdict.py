@@ -9,6 +9,7 @@ from training_logs import (
     ALL,
     GPU_HANG,
     IMPORT_WARNING,
+    LOST_PEER,
     NCCL_ERROR,
     OUT_OF_MEMORY,
     WATCHDOG,
@@ -298,6 +299,38 @@ def test_a_run_that_somebody_stopped_is_no_failure_of_the_training(tmp_path):
         ("threshold_open", None),
     ]
     assert summary["first_failure"] is None
+
+
+@pytest.mark.parametrize(
+    ("log", "status", "verdict"),
+    [
+        (LOST_PEER, {}, "ERROR"),
+        (NCCL_ERROR, {}, "ERROR"),
+        ("", {"exit_status": 0}, "ERROR"),
+        ("", {"status": "stalled"}, "ERROR"),
+        (OUT_OF_MEMORY, {}, "FAIL"),
+        ("", {"status": "killed"}, "FAIL"),
+    ],
+    ids=["lost its peer", "network error", "hidden", "hung", "out of memory", "killed"],
+)
+def test_what_follows_from_a_stop_by_somebody_is_no_failure_but_a_cause_of_its_own_is(log, status, verdict, tmp_path):
+    nodes = [
+        Node("gpu00", SILENT, status="stopped", told={"interrupted": True}),
+        Node("gpu01", lines(range(1, 6)) + log, **{"exit_status": 1, **status}),
+    ]
+    summary = judged(nodes, tmp_path)
+    assert summary["verdict"] == verdict
+    assert (summary["first_failure"] is None) is (verdict == "ERROR")
+    assert (("node_stopped", "gpu00") in codes(summary)) is (verdict == "ERROR")
+
+
+def test_a_stop_of_one_of_several_jobs_excuses_no_other(tmp_path):
+    nodes = [
+        Node("gpu00", lines(range(1, 6)), status="stopped", told={"interrupted": True}),
+        Node("gpu01", lines(range(1, 6)), exit_status=1),
+    ]
+    summary = judged(nodes, tmp_path, mode="single_node")
+    assert (summary["verdict"], summary["first_failure"]["node"]) == ("FAIL", "gpu01")
 
 
 def test_a_node_that_is_lost_while_it_trains_makes_the_verdict_an_error(tmp_path):
