@@ -126,6 +126,16 @@ def test_an_interface_that_is_not_named_is_a_warning(key: str) -> None:
     assert "ens51np0" in warning["message"]
 
 
+def test_two_nodes_are_enough_for_a_network_and_a_shared_cache_to_matter() -> None:
+    changes = {
+        "config/nnodes": "2",
+        "config/data_cache_dir": "/cache",
+        **dict.fromkeys(("config/nccl_ib_hca_list", "config/nccl_socket_ifname"), REMOVED),
+    }
+    found = keys(planned(filled(DISTRIBUTED, changes), 2)["warnings"])
+    assert found == ["config.nccl_ib_hca_list", "config.nccl_socket_ifname", "config.data_cache_dir"]
+
+
 def test_rdma_devices_that_are_not_named_are_a_warning() -> None:
     warning = only(planned(filled(DISTRIBUTED, {"config/nccl_ib_hca_list": REMOVED}))["warnings"])
     assert warning["key"] == "config.nccl_ib_hca_list"
