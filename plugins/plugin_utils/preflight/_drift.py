@@ -19,7 +19,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight._check_
 )
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight._look import Look
 
@@ -46,25 +46,25 @@ def _kernel_command(look: Look, wanted: str) -> str:
 
 
 def _drivers(look: Look) -> str | None:
-    gpus = look.facts["gpus"] or {"devices": []}
-    found = {}
-    if gpus["devices"]:
-        found[gpus["driver"]["name"]] = gpus["driver"]["version"]
+    gpus = look.facts["gpus"]
+    if gpus is None:
+        return None
+    found = {gpus["driver"]["name"]: gpus["driver"]["version"]} if gpus["devices"] else {}
     for device in look.facts["rdma"]["devices"]:
         if device["driver"]:
             found[device["driver"]] = device["driver_version"]
-    return ", ".join(f"{name} {version or '(the kernel’s)'}" for name, version in sorted(found.items())) or None
+    return ", ".join(f"{name} {version or '(inbox)'}" for name, version in sorted(found.items())) or None
 
 
 def _firmware(look: Look) -> str | None:
-    found = {f"{device['provider'] or device['name']} {device['firmware']}" for device in _with_firmware(look)}
-    for gpu in (look.facts["gpus"] or {"devices": []})["devices"]:
+    gpus = look.facts["gpus"]
+    if gpus is None:
+        return None
+    adapters = [device for device in look.facts["rdma"]["devices"] if device["firmware"]]
+    found = {f"{device['provider'] or device['name']} {device['firmware']}" for device in adapters}
+    for gpu in gpus["devices"]:
         found |= {f"GPU {name} {version}" for name, version in gpu["firmware"].items() if version}
     return ", ".join(sorted(found)) or None
-
-
-def _with_firmware(look: Look) -> list[Mapping[str, t.Any]]:
-    return [device for device in look.facts["rdma"]["devices"] if device["firmware"]]
 
 
 def _mtu(look: Look) -> str | None:
@@ -125,9 +125,12 @@ def _cell(wanted: Property, look: Look, value: str | None, counts: Counter[str])
 
 
 def _difference(value: str, other: str) -> tuple[str, str]:
-    """Return two lists in words, without what they have in common."""
-    first, second = value.split(", "), other.split(", ")
-    alone = [
-        ", ".join(part for part in mine if part not in yours) for mine, yours in ((first, second), (second, first))
-    ]
-    return alone[0] or value, alone[1] or other
+    """Return two lists of names with values, without the names of which both have the same."""
+    lists = [value.split(", "), other.split(", ")]
+    differing = {_name(part) for part in set(lists[0]) ^ set(lists[1])}
+    first, second = (", ".join(part for part in parts if _name(part) in differing) for parts in lists)
+    return first or "nothing", second or "nothing"
+
+
+def _name(part: str) -> str:
+    return part.rpartition(" ")[0]

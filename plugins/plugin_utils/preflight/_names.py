@@ -21,7 +21,7 @@ def folded(names: Iterable[str]) -> str:
     for name in names:
         parts = _LAST_NUMBER.fullmatch(name)
         if parts:
-            # Numbers with leading zeros keep their width, and do not mix with others.
+            # Those with leading zeros keep their width.
             width = len(parts["number"]) if parts["number"].startswith("0") else 0
             families.setdefault((parts["before"], parts["after"], width), []).append(int(parts["number"]))
         else:
@@ -30,24 +30,21 @@ def folded(names: Iterable[str]) -> str:
 
 
 def _of_families(families: dict[tuple[str, str, int], list[int]]) -> Iterable[str]:
-    for (before, after, width), numbers in _with_width(families).items():
+    for (before, after, width), numbers in _joined(families).items():
         ranges = [
             f"{first:0{width}}" if first == last else f"{first:0{width}}-{last:0{width}}"
             for first, last in _ranges(sorted(numbers))
         ]
-        several = len(numbers) > 1
-        yield f"{before}[{','.join(ranges)}]{after}" if several else f"{before}{ranges[0]}{after}"
+        yield f"{before}{ranges[0]}{after}" if len(numbers) == 1 else f"{before}[{','.join(ranges)}]{after}"
 
 
-def _with_width(families: dict[tuple[str, str, int], list[int]]) -> dict[tuple[str, str, int], list[int]]:
-    """Return the families with 10 to 16 put to 01 to 09: numbers that fill the width of zero-led ones."""
-    joined: dict[tuple[str, str, int], list[int]] = {key: list(numbers) for key, numbers in families.items() if key[2]}
+def _joined(families: dict[tuple[str, str, int], list[int]]) -> dict[tuple[str, str, int], list[int]]:
+    """Return the families with 10 and 100 put to 01: numbers that are as wide as the zero-led ones, or wider."""
+    joined = {family: list(numbers) for family, numbers in families.items() if family[2]}
     for (before, after, width), numbers in families.items():
-        if width:
-            continue
-        for number in numbers:
-            padded = (before, after, len(str(number)))
-            joined.setdefault(padded if padded in joined else (before, after, 0), []).append(number)
+        for number in () if width else numbers:
+            fitting = [one for one in joined if one[:2] == (before, after) and 0 < one[2] <= len(str(number))]
+            joined.setdefault(fitting[0] if fitting else (before, after, 0), []).append(number)
     return joined
 
 

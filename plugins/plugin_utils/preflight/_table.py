@@ -9,6 +9,7 @@ import textwrap
 import typing as t
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight._cells import GREEN, GREY, RED
+from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight._checks import CHECKS
 from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight._names import folded
 
 if t.TYPE_CHECKING:
@@ -45,7 +46,8 @@ def preflight_text(run_id: str, result: dict[str, t.Any], paint: Paint = lambda 
 
 
 def _checks(rows: Sequence[Row]) -> list[str]:
-    return list(dict.fromkeys(row["check"] for row in rows))
+    found = {row["check"] for row in rows}
+    return [check for check in CHECKS if check in found]
 
 
 def _nodes(rows: Sequence[Row]) -> list[str]:

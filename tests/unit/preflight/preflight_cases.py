@@ -1,0 +1,179 @@
+"""A plan of a real training config, and what nodes that are ready for it tell; tests change one thing at a time."""
+
+from __future__ import annotations
+
+import copy
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "tests" / "data" / "nodes"))
+
+from node_trees import mi300x_thor2  # noqa: E402
+
+from ansible_collections.trainops.cluster.plugins.module_utils.node._inspect_gpus import gpu_facts  # noqa: E402
+from ansible_collections.trainops.cluster.plugins.module_utils.node._inspect_providers import (  # noqa: E402
+    provider_libraries,
+)
+from ansible_collections.trainops.cluster.plugins.module_utils.node._inspect_rdma import rdma_devices  # noqa: E402
+from ansible_collections.trainops.cluster.plugins.module_utils.node._inspect_system import system_facts  # noqa: E402
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._plan import make_plan  # noqa: E402
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import Node  # noqa: E402
+from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight._cells import RED  # noqa: E402
+from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight._checks import preflight  # noqa: E402
+from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight._needs import needs_of  # noqa: E402
+
+EXAMPLE = ROOT / "examples" / "megatron" / "mi3xx_megatron_llama_distributed.json"
+LIBRARY = "/usr/local/lib/libbnxt_re-rdmav34.so"
+PROBE = "/home/ops/cache/.trainops-preflight-x"
+GIB = 1024**3
+_FILLED = {
+    "master_address": "auto",
+    "training_iterations": "30",
+    "nic_type": "thor2",
+    "nccl_ib_hca_list": ",".join(f"bnxt_re{number}" for number in range(8)),
+    "nccl_socket_ifname": "ens1np0",
+    "gloo_socket_ifname": "ens1np0",
+    "nccl_ib_gid_index": "3",
+}
+# Whatever is given None is left out of the config.
+Changes = dict[str, Any]
+
+
+def plan_of(count: int = 2, mode: str = "multi_node", engine: str = "docker", **changes: Any) -> dict[str, Any]:
+    """Return the plan of the example config on ``count`` nodes, with changed keys of its section config."""
+    data = json.loads(EXAMPLE.read_text("utf-8"))
+    volumes = changes.pop("volume_dict", None)
+    config = {**data["config"], **_FILLED, "nnodes": str(count), **changes}
+    data["config"] = {key: value for key, value in config.items() if value is not None}
+    if volumes is not None:
+        data["config"]["container_config"]["volume_dict"] = volumes
+    data["model_params"] = {mode: data["model_params"]["multi_node"]}
+    # Two sequences for each of the 8 GPUs of a node.
+    data["model_params"][mode]["llama3_1_8b"]["mi300x"]["batch_size"] = str(16 * count)
+    nodes = [Node(f"gpu{number:02}", f"192.168.1.{number}", "ops") for number in range(1, count + 1)]
+    options = {
+        "training_model": "llama3_1_8b",
+        "training_gpu": "mi300x",
+        "training_record_only": True,
+        "training_mode": mode,
+        "training_run_id": "run7",
+        "container_engine": engine,
+    }
+    plan = make_plan(json.dumps(data), str(EXAMPLE), options, nodes)
+    assert not plan["faults"], plan["faults"]
+    return plan
+
+
+def base_facts(tree: Path) -> dict[str, Any]:
+    """Return what the files of a node with MI300X and Thor2 tell, and the limits of a login that is ready."""
+    root = str(mi300x_thor2(tree))
+    return {
+        **system_facts(root),
+        "gpus": {**gpu_facts(root), "tool": "amd-smi"},
+        "rdma": {
+            "devices": rdma_devices(root),
+            "libraries": provider_libraries(root),
+            "verbs": {"devices": 8, "warnings": []},
+        },
+        "limits": {
+            "memlock": {"soft": -1, "hard": -1},
+            "nofile": {"soft": 1024, "hard": 1048576},
+            "uid": 0,
+            "nr_open": 1048576,
+            "shm": {"total_bytes": 1100 * GIB, "free_bytes": 1100 * GIB},
+        },
+        "problems": {},
+    }
+
+
+def facts_of(plan: dict[str, Any], base: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return what each node of a plan tells that is ready for it."""
+    image = {"id": f"sha256:{'ab' * 32}", "digests": []}
+    facts = {}
+    for number, node in enumerate(plan["nodes"], 1):
+        needs = needs_of(plan, node["node"])
+        paths = {path: path_facts() for path in needs["paths"]}
+        for path in paths:
+            if path.endswith((".so", ".sh")):
+                paths[path] |= {"kind": "file", "library": {"soname": None, "rdma_abi": 34}}
+        facts[node["node"]] = {
+            **copy.deepcopy(base),
+            "hostname": node["node"],
+            "network": {
+                "interfaces": {
+                    "lo": {"mtu": 65536, "up": True, "addresses": ["127.0.0.1/8"]},
+                    "ens1np0": {"mtu": 9000, "up": True, "addresses": [f"192.168.1.{number}/24"]},
+                    "eno1": {"mtu": 1500, "up": True, "addresses": [f"10.0.0.{number}/24"]},
+                },
+                "hostname": {"addresses": [f"192.168.1.{number}"], "loopback": False},
+                "master": {
+                    "address": "192.168.1.1",
+                    "interface": None if number == 1 else "ens1np0",
+                    "source": f"192.168.1.{number}",
+                    "own": number == 1,
+                },
+                "master_port_problem": None,
+            },
+            "paths": {**paths, PROBE: path_facts(kind="file")},
+            "engines": {
+                "docker": {
+                    "version": "27.3.1",
+                    "problem": None,
+                    "image": dict(image),
+                    "storage": path_facts(path="/var/lib/docker"),
+                },
+                "podman": None,
+            },
+            "clock": {
+                "began": 100.0,
+                "time": 100.4,
+                "synchronized": True,
+                "estimated_error_seconds": 0.0001,
+                "offset_seconds": [-0.1, 0.3],
+            },
+        }
+    return facts
+
+
+def path_facts(**changes: Any) -> dict[str, Any]:
+    """Return what is told of a folder with much room."""
+    return {
+        "kind": "directory",
+        "nearest": "/home",
+        "writable": True,
+        "file_system": "nfs4",
+        "total_bytes": 1000 * GIB,
+        "free_bytes": 500 * GIB,
+        "free_inodes": 10_000_000,
+        "empty": False,
+        **changes,
+    }
+
+
+class Bench:
+    """A plan and its nodes. ``facts`` may be changed before the cells are asked for."""
+
+    def __init__(self, base: dict[str, Any], **options: Any) -> None:
+        self.plan = plan_of(**options)
+        self.facts = facts_of(self.plan, base)
+
+    def __getitem__(self, number: int) -> dict[str, Any]:
+        """Return the facts of a node, counted from 1."""
+        return self.facts[f"gpu{number:02}"]
+
+    def result(self, probe: str | None = PROBE) -> dict[str, Any]:
+        return preflight(self.plan, self.facts, probe)
+
+    def cell(self, check: str, number: int = 1, probe: str | None = PROBE) -> dict[str, str]:
+        """Return the row of a check of a node."""
+        (row,) = [
+            row for row in self.result(probe)["rows"] if (row["node"], row["check"]) == (f"gpu{number:02}", check)
+        ]
+        return row
+
+    def reds(self) -> list[tuple[str, str]]:
+        """Return node and check of all red cells."""
+        return [(row["node"], row["check"]) for row in self.result()["rows"] if row["status"] == RED]
