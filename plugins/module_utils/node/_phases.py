@@ -19,6 +19,7 @@ import zlib
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._reader import read_log, tail
 from ansible_collections.trainops.cluster.plugins.module_utils.node._engines import Engine, engine_of
 from ansible_collections.trainops.cluster.plugins.module_utils.node._files import write_text
+from ansible_collections.trainops.cluster.plugins.module_utils.node._interfaces import with_interfaces
 from ansible_collections.trainops.cluster.plugins.module_utils.node._launch import LAUNCH_NAME, launch_script
 from ansible_collections.trainops.cluster.plugins.module_utils.node._lock import give_back, holding, take
 from ansible_collections.trainops.cluster.plugins.module_utils.node._run_state import (
@@ -50,6 +51,7 @@ def stage(request: Request) -> Answer:
     if state is not None and state["status"] != "staged":
         return {"changed": False, "status": state["status"], "warnings": []}
     engine = engine_of(request["container_engine"])
+    node = with_interfaces(node)
     problems = [*engine.problems(node), *_port_problems(node, request["nnodes"]), *_busy(engine, node, run_id)]
     if problems:
         raise PhaseError("; ".join(problems))
