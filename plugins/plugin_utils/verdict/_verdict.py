@@ -54,9 +54,8 @@ def judge(
     by_node = of_nodes(steps)
     unmeasured = unmeasured_in(plan, by_node)
     metrics = judge_thresholds(plan["expected"], of_run(steps, by_node), unmeasured)
-    together = plan["mode"] == "multi_node"
-    first = first_failure(statuses, reached.unfinished, together)
-    interrupted = together and first is None and was_interrupted(statuses)
+    first = first_failure(statuses, reached.unfinished, together=plan["mode"] == "multi_node")
+    interrupted = first is None and was_interrupted(statuses)
     judge_nodes(statuses, interrupted, reasons)
     judge_last_step(statuses, reached, interrupted, reasons)
     judge_finite(steps, records, reasons)
