@@ -21,6 +21,7 @@ if t.TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler
 
 PLACEHOLDER = "<changeme>"
+AUTO = "auto"
 _MAXIMUM = 10**12
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,4000}")
@@ -110,6 +111,26 @@ class Whole(Kind):
         """Return the number itself, and the number as text."""
         text = "[+]?0*[1-9][0-9]*" if self.minimum else "[+]?[0-9]+"
         return [{"type": "integer", "minimum": self.minimum, "maximum": self.maximum}, text_schema(text)]
+
+
+@dataclass(frozen=True)
+class OrAuto(Kind):
+    """A value of another kind, or ``auto`` where it is to be found."""
+
+    kind: Kind
+
+    @property
+    def words(self) -> str:
+        """Return what would be right, for a remedy."""
+        return f"{self.kind.words}, or {AUTO}"
+
+    def read(self, value: t.Any) -> t.Any:
+        """Return the value, or ``auto``."""
+        return AUTO if isinstance(value, str) and value.strip().casefold() == AUTO else self.kind.read(value)
+
+    def schemas(self) -> list[dict[str, t.Any]]:
+        """Return those of the other kind, and ``auto``."""
+        return [*self.kind.schemas(), text_schema(any_case(AUTO))]
 
 
 @dataclass(frozen=True)

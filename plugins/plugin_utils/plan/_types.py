@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._kinds import (
+    OrAuto,
     Real,
     Switch,
     Whole,
@@ -26,7 +27,7 @@ _VARIABLE = Written("[A-Za-z_][A-Za-z0-9_]*", "the name of a variable", "the nam
 _LINE = Written(f"[^{_UNPRINTABLE}]*", "one line of text", "one line of text", free=True)
 
 PositiveInteger = t.Annotated[int, Whole(1)]
-NaturalInteger = t.Annotated[int, Whole(0)]
+IntegerOrAuto = t.Annotated[int | str, OrAuto(Whole(0))]
 Port = t.Annotated[int, Whole(1, 65535)]
 Number = t.Annotated[float, Real()]
 Fraction = t.Annotated[float, Real(maximum=1)]

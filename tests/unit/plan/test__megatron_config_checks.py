@@ -262,3 +262,10 @@ def test_unknown_keys_are_lowered_to_warnings_everywhere() -> None:
     assert lowered["faults"] == []
     assert sorted(keys(lowered["warnings"])) == sorted(keys(strict["faults"]))
     assert len(lowered["nodes"]) == 4
+
+
+@pytest.mark.parametrize("written", ["auto", "AUTO"])
+def test_an_index_that_is_left_open_is_not_given_to_the_script_and_is_told(written: str) -> None:
+    plan = planned(filled(DISTRIBUTED, {"config/nccl_ib_gid_index": written}))
+    assert "NCCL_IB_GID_INDEX" not in plan["nodes"][0]["env"]
+    assert keys(plan["warnings"]) == ["config.nccl_ib_gid_index"]

@@ -14,6 +14,7 @@ import typing as t
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._config import refuse_unknown_keys, section, typed
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._faults import Findings
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._json import read_json
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._kinds import AUTO
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import master_address
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._words import key_path
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._branch import choose_branch, mode_of
@@ -219,7 +220,7 @@ def _environment(reading: BranchReading, master: str) -> dict[str, str]:
     if reading.multi_node:
         environment |= {
             "NCCL_IB_HCA": _comma_separated(config.nccl_ib_hca_list or config.nccl_ib_hca),
-            "NCCL_IB_GID_INDEX": config.nccl_ib_gid_index,
+            "NCCL_IB_GID_INDEX": None if config.nccl_ib_gid_index == AUTO else config.nccl_ib_gid_index,
             "NCCL_SOCKET_IFNAME": _comma_separated(config.nccl_socket_ifname),
             "GLOO_SOCKET_IFNAME": _comma_separated(config.gloo_socket_ifname),
         }

@@ -16,10 +16,10 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._types impor
     ContainerName,
     Flag,
     FreeObject,
+    IntegerOrAuto,
     Line,
     Name,
     NameList,
-    NaturalInteger,
     Path,
     PositiveInteger,
     Size,
@@ -108,19 +108,21 @@ class MegatronConfig(BaseModel):
     )
     nccl_socket_ifname: NameList | None = Field(
         default=None,
-        description="Network interfaces over which the ranks of NCCL or RCCL find each other.",
+        description="Network interfaces over which the ranks of NCCL or RCCL find each other; auto takes the one "
+        "that leads to rank 0.",
         examples=["ens51f1np1"],
         json_schema_extra={"variable": "NCCL_SOCKET_IFNAME"},
     )
     gloo_socket_ifname: NameList | None = Field(
         default=None,
-        description="Network interfaces over which the ranks of Gloo find each other.",
+        description="Network interfaces over which the ranks of Gloo find each other; auto takes the one that leads "
+        "to rank 0.",
         examples=["ens51f1np1"],
         json_schema_extra={"variable": "GLOO_SOCKET_IFNAME"},
     )
-    nccl_ib_gid_index: NaturalInteger | None = Field(
+    nccl_ib_gid_index: IntegerOrAuto | None = Field(
         default=None,
-        description="Which entry of an RDMA device's GID table is used.",
+        description="Which entry of an RDMA device's GID table is used; with auto preflight proposes one.",
         examples=[3],
         json_schema_extra={"variable": "NCCL_IB_GID_INDEX"},
     )

@@ -13,7 +13,7 @@ import re
 import typing as t
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._config import flag_in
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._kinds import is_placeholder
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._kinds import AUTO, is_placeholder
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import is_loopback, on_one_machine
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._words import counted, listed
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._branch import MODES, offered_modes
@@ -153,7 +153,14 @@ def _check_devices(reading: Reading) -> None:
             "Name those that carry the training, for example bnxt_re0,bnxt_re1.",
         )
     index = config.nccl_ib_gid_index
-    if config.nic_type and _BROADCOM.search(config.nic_type) and index not in (None, _BROADCOM_GID_INDEX):
+    if index == AUTO:
+        findings.warn(
+            "config.nccl_ib_gid_index",
+            index,
+            "The GID index is left open: the training script takes its own, 3.",
+            "Run playbooks/preflight.yml, which proposes one that fits every node.",
+        )
+    elif config.nic_type and _BROADCOM.search(config.nic_type) and index not in (None, _BROADCOM_GID_INDEX):
         findings.warn(
             "config.nccl_ib_gid_index",
             index,
