@@ -1,0 +1,339 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The role node_prep and the preflight on real nodes, from a machine that nobody has prepared to one that is ready.
+
+The tests of `TestPreparing` go on from each other. Skipped in words where the machine cannot hold a cluster. What nodes
+simulate, and what they cannot, is told in cluster/README.md: only ``net.*`` and NUMA balancing are kernel settings of
+their own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import typing as t
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+CLUSTER = Path(__file__).parent / "cluster/cluster.py"
+NODES = ("node1", "node2")
+LIBRARY = "/usr/local/lib/libbnxt_re-rdmav34.so"
+CACHE = "/srv/shared/cache"
+PREPARING = {"node_prep_kernel_minimums": {"fs.nr_open": 1048576, "net.core.somaxconn": 8192}}
+
+sys.path.insert(0, str(ROOT / "collections"))
+from ansible_collections.trainops.cluster.plugins.module_utils.node._rdma_library import (  # noqa: E402
+    FUNCTION,
+    library_lines,
+)
+
+if t.TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Played(t.NamedTuple):
+    """How a playbook went. ``changed`` are task and node of all that it changed, or in check mode would."""
+
+    status: int
+    output: str
+    changed: set[tuple[str, str]]
+
+
+class Cluster:
+    """The nodes, and playbooks on them as a user runs them."""
+
+    def __init__(self, state: Path) -> None:
+        self.state = state
+
+    def command(self, name: str, *arguments: str) -> list[str]:
+        return [sys.executable, str(CLUSTER), name, "--state", str(self.state), *arguments]
+
+    def run(self, name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            self.command(name, *arguments), capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
+        )
+
+    def on(self, node: str, script: str) -> str:
+        done = self.run("exec", node, "sh", "-c", script)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def play(self, playbook: str, *arguments: str, inventory: Path | None = None, **variables: t.Any) -> Played:
+        done = subprocess.run(
+            [
+                str(Path(sys.executable).parent / "ansible-playbook"),
+                *(str(ROOT / "playbooks" / playbook), "-i", str(inventory or self.state / "hosts")),
+                *("-e", json.dumps(variables), *arguments),
+            ],
+            cwd=ROOT,
+            env={
+                **{name: value for name, value in os.environ.items() if not name.startswith("ANSIBLE_")},
+                "ANSIBLE_NOCOLOR": "1",
+                "ANSIBLE_INJECT_FACT_VARS": "false",
+            },
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        changed, task = set(), ""
+        for line in done.stdout.splitlines():
+            named = re.match(r"TASK \[(?:.* : )?(.*)\] \*", line)
+            found = re.match(r"changed: \[(\w+)\](.*)", line)
+            if named:
+                task = named[1]
+            elif found:
+                changed.add((task + found[2], found[1]))
+        return Played(done.returncode, done.stdout + done.stderr, changed)
+
+    def prepare(self, *arguments: str, **variables: t.Any) -> Played:
+        return self.play("node_prep.yml", *arguments, **{**PREPARING, **variables})
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    cluster = Cluster(tmp_path_factory.mktemp("node_prep") / "state")
+    done = cluster.run("up", "--nodes", str(len(NODES)))
+    if done.returncode == 77:
+        pytest.skip(done.stderr.strip())
+    assert done.returncode == 0, done.stderr
+    yield cluster
+    assert cluster.run("down").returncode == 0
+
+
+@pytest.fixture(scope="module")
+def shared_disk(cluster: Cluster) -> Iterator[str]:
+    """A disk that nodes can mount and then have in common: one block device of the kernel that they share."""
+    if not shutil.which("losetup") or not shutil.which("mkfs.ext4"):
+        pytest.skip("losetup and mkfs.ext4 make the disk that nodes share, and this machine lacks one of them")
+    image = cluster.state.parent / "shared.img"
+    with image.open("wb") as stream:
+        stream.truncate(1200 * 1024**2)
+    subprocess.run(["mkfs.ext4", "-q", str(image)], check=True)
+    attached = subprocess.run(["losetup", "--find", "--show", str(image)], capture_output=True, text=True, check=False)
+    if attached.returncode:
+        pytest.skip(f"this machine gives no loop device for the disk that nodes share: {attached.stderr.strip()}")
+    device = attached.stdout.strip()
+    yield device
+    for node in NODES:
+        cluster.run("exec", node, "umount", "/srv/shared")
+    subprocess.run(["losetup", "--detach", device], check=True)
+
+
+@pytest.fixture(scope="module")
+def config(cluster: Cluster) -> Path:
+    """A training config that fits the nodes: simulated Broadcom adapters, an image that no registry has."""
+    data = json.loads((ROOT / "inventories/local/tiny_llama.json").read_text())
+    data["config"] |= {
+        "nnodes": str(len(NODES)),
+        "master_address": "auto",
+        "container_image": "localhost/trainops/trainer:1",
+        "nic_type": "thor2",
+        "nccl_ib_hca_list": "bnxt_re0",
+        "nccl_ib_gid_index": "3",
+        "nccl_socket_ifname": "eth0",
+        "gloo_socket_ifname": "eth0",
+        "shm_size": "64M",
+        "log_dir": "/srv/runs",
+        "data_cache_dir": CACHE,
+        "container_config": {
+            "device_list": ["/dev/kfd", "/dev/dri"],
+            "volume_dict": {
+                "/srv/shared": "/srv/shared",
+                "/dev/infiniband": "/dev/infiniband",
+                LIBRARY: "/usr/lib/x86_64-linux-gnu/libibverbs/libbnxt_re-rdmav34.so.host",
+            },
+        },
+    }
+    path = cluster.state.parent / "config.json"
+    path.write_text(json.dumps(data))
+    return path
+
+
+@pytest.fixture
+def options(config: Path) -> dict[str, t.Any]:
+    return {"training_config": str(config), "training_gpus_per_node": 1, "container_engine": "podman"}
+
+
+def settings_of(cluster: Cluster, node: str) -> str:
+    """What the role changes, as a node has it."""
+    files = "/etc/sysctl.d/99-trainops.conf /etc/security/limits.d/99-trainops.conf"
+    return cluster.on(
+        node,
+        f"cat /proc/sys/kernel/numa_balancing /proc/sys/net/core/somaxconn; cat {files} 2>&1;"
+        f" readlink {LIBRARY} || echo no {LIBRARY}; dpkg-query --show rdma-core ibverbs-providers 2>&1 || true",
+    )
+
+
+class TestPreparing:
+    def test_check_mode_tells_the_changes_and_makes_none(self, cluster: Cluster) -> None:
+        before = settings_of(cluster, "node1")
+        assert before.startswith("1\n")
+        told = cluster.prepare("--check", "--diff")
+        assert told.status == 0, told.output
+        assert settings_of(cluster, "node1") == before
+        assert "+kernel.numa_balancing = 0" in told.output
+        assert "+* - memlock unlimited" in told.output
+
+        done = cluster.prepare()
+        assert done.status == 0, done.output
+        assert done.changed == told.changed
+        assert {task for task, _ in done.changed} == {
+            "Switch NUMA auto-balancing off",
+            "Install RDMA user space on Debian or Ubuntu",
+            "Link to the library",
+            "Raise a kernel setting that is too low => (item=net.core.somaxconn)",
+            "Write the limits of logins",
+        }
+
+    def test_the_second_run_changes_nothing(self, cluster: Cluster) -> None:
+        first = [settings_of(cluster, node) for node in NODES]
+        assert all("kernel.numa_balancing = 0\nnet.core.somaxconn = 8192\n" in settings for settings in first)
+        assert all("/usr/lib/x86_64-linux-gnu/libibverbs/libbnxt_re-rdmav34.so" in settings for settings in first)
+        for arguments in ((), ("--check", "--diff")):
+            again = cluster.prepare(*arguments)
+            assert (again.status, again.changed) == (0, set()), again.output
+        assert [settings_of(cluster, node) for node in NODES] == first
+
+    def test_each_step_has_a_switch(self, cluster: Cluster) -> None:
+        switches = ("numa_balancing", "rdma_packages", "rdma_library", "limits", "kernel_settings")
+        cluster.on("node1", "echo 1 >/proc/sys/kernel/numa_balancing; rm /etc/sysctl.d/99-trainops.conf")
+        # Strings, as extra variables of the form name=value are.
+        off = cluster.prepare("--limit", "node1", **{f"node_prep_{switch}": "false" for switch in switches})
+        assert (off.status, off.changed) == (0, set()), off.output
+        on = cluster.prepare("--limit", "node1")
+        assert {task for task, _ in on.changed} == {"Switch NUMA auto-balancing off"}, on.output
+
+    def test_a_folder_in_place_of_the_library_is_refused_and_left_alone(self, cluster: Cluster) -> None:
+        path = "/usr/local/lib/made-by-docker/libbnxt_re-rdmav34.so"
+        cluster.on("node1", f"mkdir -p {path}")
+        refused = cluster.prepare("--limit", "node1", node_prep_rdma_library_path=path)
+        assert refused.status == 2
+        assert f"(rmdir {path})" in " ".join(refused.output.split())
+        cluster.on("node1", f"test -d {path}")
+
+    def test_a_setting_that_the_kernel_refuses_is_named(self, cluster: Cluster) -> None:
+        refused = cluster.prepare("--limit", "node1", node_prep_kernel_minimums={"vm.max_map_count": 2000000})
+        assert refused.status == 2
+        assert "vm.max_map_count cannot be set to 2000000: Read-only file system" in " ".join(refused.output.split())
+
+    def test_more_open_files_than_the_kernel_allows_are_refused(self, cluster: Cluster) -> None:
+        refused = cluster.prepare("--limit", "node1", node_prep_limits_nofile=2000000)
+        assert refused.status == 2
+        assert "but the kernel allows 1048576 open files" in " ".join(refused.output.split())
+
+    def test_the_library_is_put_in_place_and_proved_with_the_real_libibverbs(self, cluster: Cluster) -> None:
+        target = "/srv/container/libbnxt_re-rdmav34.so"
+        lines = library_lines([{"source": LIBRARY, "target": f"{target}.host"}], 1)
+        script = "\n".join([*lines, f"{FUNCTION} && echo training"])
+        cluster.on("node1", f"mkdir -p /srv/container; cp {LIBRARY} {target}.host")
+        done = cluster.run("exec", "node1", "bash", "-c", script)
+        assert (done.returncode, done.stdout) == (0, "training\n"), done.stderr
+        cluster.on("node1", f"cmp {target} {target}.host")
+        # The same device with the ABI of Broadcom's own driver, in a copy of /sys that libibverbs is pointed to.
+        cluster.on(
+            "node1",
+            "mkdir -p /srv/sys/class; cp -rL /sys/class/infiniband /sys/class/infiniband_verbs /srv/sys/class/;"
+            " echo 6 >/srv/sys/class/infiniband_verbs/uverbs0/abi_version",
+        )
+        refused = cluster.run("exec", "node1", "env", "SYSFS_PATH=/srv/sys", "bash", "-c", script)
+        assert refused.returncode == 1
+        assert "Driver bnxt_re does not support the kernel ABI of 6 (supports 1 to 1)" in refused.stdout
+        assert "RDMA devices: 1 on the node, 0 in the container" in refused.stdout
+        assert "training\n" not in refused.stdout
+
+
+class TestPreflight:
+    """Goes on from nodes that are prepared."""
+
+    def test_what_is_not_ready_is_red_with_what_mends_it(self, cluster: Cluster, options: dict[str, t.Any]) -> None:
+        cluster.on("node2", "echo 1 >/proc/sys/kernel/numa_balancing; ip link set fab0 mtu 1400")
+        cluster.on(
+            "node1", "systemd-run --quiet --unit listener python3 -m http.server 6000; mkdir -p /srv/shared/cache"
+        )
+        found = cluster.play("preflight.yml", **options)
+        assert found.status == 2
+        for red in (
+            "numa on node2",
+            "mtu on node1",
+            "mtu on node2",
+            "port on node1",
+            "mounts on node2",
+            "cache on node2",
+            "image on node[1-2]",
+        ):
+            assert re.search(rf"^{re.escape(red)}$", found.output, re.MULTILINE), (red, found.output)
+        assert "→ sysctl -w kernel.numa_balancing=0" in found.output
+        assert "→ mkdir -p /srv/shared\n" in found.output
+        assert "Not ready: 8 red cells on 2 of 2 nodes." in found.output
+        assert found.changed == set()
+        assert cluster.on("node1", "ls -A /srv/shared/cache") == ""
+        # What the preflight itself told.
+        cluster.on("node2", "sysctl -qw kernel.numa_balancing=0; ip link set fab0 mtu 1500")
+        cluster.on("node1", "systemctl stop listener")
+
+    def test_nodes_that_are_ready_are_green(
+        self, cluster: Cluster, options: dict[str, t.Any], shared_disk: str
+    ) -> None:
+        number = shared_disk.removeprefix("/dev/loop")
+        archive = cluster.state.parent / "trainer.tar"
+        done = cluster.run("image", str(archive))
+        assert done.returncode == 0, done.stderr
+        for node in NODES:
+            cluster.on(
+                node,
+                f"test -e {shared_disk} || mknod {shared_disk} b 7 {number};"
+                f" mkdir -p /srv/shared && mount {shared_disk} /srv/shared && mkdir -p {CACHE}",
+            )
+            with archive.open("rb") as stream:
+                load = cluster.command("exec", node, "podman", "load")
+                subprocess.run(load, stdin=stream, check=True, capture_output=True)
+        ready = cluster.play("preflight.yml", **options)
+        assert ready.status == 0, ready.output
+        assert "Ready: nothing is red on 2 nodes." in ready.output
+        assert "    cache: shared\n" in ready.output
+        assert "    gid: 3 is RoCE v2\n" in ready.output
+        assert ready.changed == set()
+        assert cluster.on("node1", f"ls -A {CACHE}") == ""
+
+    def test_check_mode_writes_no_file_and_so_proves_no_cache(
+        self, cluster: Cluster, options: dict[str, t.Any], shared_disk: str
+    ) -> None:
+        assert shared_disk
+        looked = cluster.play("preflight.yml", "--check", **options)
+        assert looked.status == 0, looked.output
+        assert "cache: not proved: rank 0 could not leave a file there" in looked.output
+
+    def test_an_open_config_gets_proposals(
+        self, cluster: Cluster, options: dict[str, t.Any], config: Path, shared_disk: str
+    ) -> None:
+        assert shared_disk
+        data = json.loads(config.read_text())
+        for key in ("nccl_ib_gid_index", "nccl_socket_ifname", "gloo_socket_ifname"):
+            del data["config"][key]
+        open_config = config.with_name("open.json")
+        open_config.write_text(json.dumps(data))
+        told = cluster.play("preflight.yml", **{**options, "training_config": str(open_config)})
+        assert told.status == 0, told.output
+        assert "    nccl_socket_ifname: eth0\n" in told.output
+        assert "    nccl_ib_gid_index: 3\n" in told.output
+
+    def test_a_node_that_does_not_answer_is_red_and_the_others_are_judged(
+        self, cluster: Cluster, options: dict[str, t.Any]
+    ) -> None:
+        data = json.loads((cluster.state / "hosts").read_text())
+        hosts = data["gpu_nodes"]["hosts"]
+        hosts["node2"]["ansible_host"] = re.sub(r"\d+$", "77", hosts["node2"]["ansible_host"])
+        inventory = cluster.state.parent / "hosts"
+        inventory.write_text(json.dumps(data))
+        found = cluster.play("preflight.yml", inventory=inventory, **options)
+        assert found.status != 0
+        assert "reached on node2\n" in found.output
+        assert re.search(r"^node1 +ok ", found.output, re.MULTILINE)
+        assert "Not ready: 1 red cell on 1 of 2 nodes." in found.output
