@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import shlex
+import time
 import typing as t
 import zlib
 from pathlib import Path
@@ -156,7 +157,7 @@ class ActionModule(ActionBase):
     def _stop(self) -> dict[str, t.Any]:
         answer = self._ask("stop", {"grace_seconds": self._arguments["grace_seconds"]})
         if self._board.status(self._node["node"])["status"] in ("running", "staged"):
-            self._note(status=answer["status"])
+            self._note(status=answer["status"], ended_at=time.time())
         return answer
 
     def _collect(self) -> dict[str, t.Any]:

@@ -20,5 +20,7 @@ def main(request: dict[str, t.Any]) -> None:
         answer = dict(PHASES[request["phase"]](request), failed=False)
     except (PhaseError, ValueError) as error:
         answer = {"failed": True, "message": str(error)}
+    except OSError as error:
+        answer = {"failed": True, "message": f"{error.filename}: {error.strerror}"}
     sys.stdout.write(f"\n{ANSWER_MARK}{json.dumps(answer)}\n")
     sys.stdout.flush()

@@ -14,7 +14,7 @@ def write_text(path: str, text: str, mode: int) -> bool:
     """Write a file in one step, and return whether it was different before."""
     if read_text(path) == text:
         return False
-    draft = f"{path}.new"
+    draft = f"{path}.{os.getpid()}"
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
     with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
         stream.write(text)
@@ -32,11 +32,14 @@ def read_text(path: str) -> str | None:
 
 
 def read_json(path: str) -> dict[str, t.Any] | None:
-    """Return the JSON object in a file, or None where there is no such file."""
+    """Return the JSON object in a file, or None where there is no such file; ValueError where it holds none."""
     text = read_text(path)
     if text is None:
         return None
-    return t.cast("dict[str, t.Any]", json.loads(text))
+    try:
+        return t.cast("dict[str, t.Any]", json.loads(text))
+    except ValueError as error:
+        raise ValueError(f"{path} holds no JSON: {error}") from error
 
 
 def write_json(path: str, value: dict[str, t.Any], mode: int = 0o640) -> None:

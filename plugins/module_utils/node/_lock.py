@@ -9,11 +9,11 @@ folder is gone, holds nobody off. What really runs on the node is asked of the e
 
 from __future__ import annotations
 
-import json
+import fcntl
 import os
 import typing as t
 
-from ansible_collections.trainops.cluster.plugins.module_utils.node._files import read_json
+from ansible_collections.trainops.cluster.plugins.module_utils.node._files import read_json, write_json
 from ansible_collections.trainops.cluster.plugins.module_utils.node._run_state import read_state
 
 # Not below a run's folder: two runs on a node need not log to the same place. Sticky, as /tmp is.
@@ -25,19 +25,17 @@ def take(node: dict[str, t.Any], run_id: str) -> str | None:
     os.makedirs(LOCK_FOLDER, exist_ok=True)
     if os.stat(LOCK_FOLDER).st_uid == os.getuid():
         os.chmod(LOCK_FOLDER, 0o1777)
-    for _ in range(2):
-        try:
-            descriptor = os.open(_path(node), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
-        except FileExistsError:
-            holder = holding(node)
-            if holder is not None:
-                return None if holder == run_id else holder
-            os.unlink(_path(node))
-            continue
-        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-            json.dump({"run_id": run_id, "node": node["node"], "run_folder": node["run_folder"]}, stream)
+    # The folder itself is locked while one looks at the node's lock and takes it, so that nobody else does meanwhile.
+    folder = os.open(LOCK_FOLDER, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        holder = holding(node)
+        if holder is not None:
+            return None if holder == run_id else holder
+        write_json(_path(node), {"run_id": run_id, "node": node["node"], "run_folder": node["run_folder"]}, 0o644)
         return None
-    return holding(node)
+    finally:
+        os.close(folder)
 
 
 def holding(node: dict[str, t.Any]) -> str | None:

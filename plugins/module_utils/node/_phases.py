@@ -68,7 +68,7 @@ def stage(request: Request) -> Answer:
             fresh = {"run_id": run_id, "node": node["node"], "node_rank": node["node_rank"]}
             write_state(node, dict(fresh, engine=engine.name, status="staged"))
         warnings = place(node, request["secrets"])
-        _write_files(node, request["files"])
+        changed = _write_files(node, request["files"]) or changed
     except OSError as error:
         give_back(node, run_id)
         raise PhaseError(f"the run's folder {node['run_folder']} cannot be written: {error.strerror}") from error
@@ -76,12 +76,14 @@ def stage(request: Request) -> Answer:
     return {"changed": changed or state is None, "status": "staged", "warnings": warnings, **facts}
 
 
-def _write_files(node: dict[str, t.Any], files: dict[str, str]) -> None:
-    """Write what came along with the request, by its path in the run's folder."""
+def _write_files(node: dict[str, t.Any], files: dict[str, str]) -> bool:
+    """Write what came along with the request, by its path in the run's folder, and return whether it was different."""
+    changed = False
     for path, text in files.items():
         target = os.path.join(node["run_folder"], path)
         os.makedirs(os.path.dirname(target), exist_ok=True)
-        write_text(target, text, 0o640)
+        changed = write_text(target, text, 0o640) or changed
+    return changed
 
 
 def _existing_state(node: dict[str, t.Any]) -> dict[str, t.Any] | None:
@@ -125,8 +127,9 @@ def start(request: Request) -> Answer:
         raise PhaseError(f"run {run_id} is not staged here and cannot be started")
     if state["status"] != "staged":
         return {"changed": False, "status": state["status"]}
+    started_at = time.time()
     handle = engine_of(state["engine"]).start(node, run_id)
-    write_state(node, dict(state, status="running", handle=handle, started_at=time.time()))
+    write_state(node, dict(state, status="running", handle=handle, started_at=started_at))
     return {"changed": True, "status": "running"}
 
 
@@ -177,13 +180,15 @@ def stop(request: Request) -> Answer:
     if state is None:
         give_back(node, run_id)
         return {"changed": False, "status": "not_started"}
+    if state["status"] == "running":
+        # First, so that whoever follows the node meanwhile sees a stop, and not a training that was killed.
+        state = write_state(node, dict(state, stop_requested=True))
     ended = engine_of(state["engine"]).stop(node, run_id, request["grace_seconds"])
     give_back(node, run_id)
     if state["status"] == "staged":
         forget_state(node)
         return {"changed": True, "status": "not_started"}
-    if state["status"] == "running":
-        state = write_state(node, dict(state, status="stopped", ended_at=time.time()))
+    state = read_state(node) or state
     return {"changed": ended, "status": state["status"]}
 
 

@@ -15,6 +15,7 @@ import typing as t
 
 from ansible_collections.trainops.cluster.plugins.module_utils.node._engines import engine_of
 from ansible_collections.trainops.cluster.plugins.module_utils.node._files import read_json, write_json
+from ansible_collections.trainops.cluster.plugins.module_utils.node._launch import EXIT_STATUS_NAME
 from ansible_collections.trainops.cluster.plugins.module_utils.node._processes import is_running
 
 STATE_NAME = "state.json"
@@ -26,9 +27,23 @@ def read_state(node: dict[str, t.Any]) -> State | None:
     state = read_json(os.path.join(node["run_folder"], STATE_NAME))
     if state is None or state["status"] != "running" or is_running(state["handle"]):
         return state
+    if state.get("stop_requested"):
+        return write_state(node, dict(state, status="stopped", ended_at=_ended_at(node, state)))
     outcome = engine_of(state["engine"]).outcome(node, state["handle"])
     status = "killed" if outcome["exit_status"] is None else "exited"
-    return write_state(node, dict(state, status=status, ended_at=time.time(), **outcome))
+    return write_state(node, dict(state, status=status, ended_at=_ended_at(node, state), **outcome))
+
+
+def _ended_at(node: dict[str, t.Any], state: State) -> float:
+    """Return when the launch script recorded the end of the training; without a record that is now.
+
+    A file's time lags the clock by some milliseconds, so it is never taken to be before the start.
+    """
+    try:
+        recorded = os.stat(os.path.join(node["run_folder"], EXIT_STATUS_NAME)).st_mtime
+        return max(recorded, float(state["started_at"]))
+    except FileNotFoundError:
+        return time.time()
 
 
 def write_state(node: dict[str, t.Any], state: State) -> State:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import typing as t
 import zlib
@@ -53,5 +54,6 @@ def answer_in(standard_output: str) -> dict[str, t.Any]:
     """Return the answer in a program's output; NoAnswerError where there is none."""
     for line in reversed(standard_output.splitlines()):
         if line.startswith(ANSWER_MARK):
-            return t.cast("dict[str, t.Any]", json.loads(line.removeprefix(ANSWER_MARK)))
+            with contextlib.suppress(json.JSONDecodeError):
+                return t.cast("dict[str, t.Any]", json.loads(line.removeprefix(ANSWER_MARK)))
     raise NoAnswerError("no answer")

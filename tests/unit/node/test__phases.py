@@ -4,6 +4,7 @@ import os
 import signal
 import socket
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -307,3 +308,12 @@ def test_collect_returns_the_log_in_parts(training):
 
 def test_collect_of_a_log_that_is_not_there_is_nothing(training):
     assert training().collect() == (b"", {"changed": False, "data": "", "offset": 0, "size": 0})
+
+
+def test_whoever_follows_a_training_that_is_being_stopped_sees_a_stop_and_no_kill(training):
+    run = training("trap '' TERM\nwhile :; do sleep 0.1; done")
+    run.begin()
+    with ThreadPoolExecutor() as pool:
+        follower = pool.submit(run.follow, wait_seconds=30)
+        run.stop(grace_seconds=0.3)
+    assert follower.result()["status"] == "stopped"
