@@ -64,6 +64,7 @@ def test_a_script_that_nothing_is_known_about_is_a_warning() -> None:
 def test_a_model_without_a_script_is_a_fault() -> None:
     fault = only(planned(renamed("mixtral_8x7b"), training_model="mixtral_8x7b")["faults"])
     assert fault["key"] == "config.training_scripts"
+    assert fault["value"] is None
     assert fault["message"] == "No training script is known for the model mixtral_8x7b."
     assert "NousResearch/Meta-Llama-3-8B" in fault["remedy"]
 

@@ -22,6 +22,8 @@ def test_the_plan_in_one_look() -> None:
         "judged by  tflops_per_gpu ≥ 610 TFLOP/s, tokens_per_sec_per_gpu ≥ 12000 tokens/s",
     ]
     assert "   3  gpu3  /home/amd/LOG_DIR/now-llama3_1_8b-mi300x/gpu3/train.log" in lines
+    script = "bash examples/llama/train_llama3.sh in /workspace/Megatron-LM"
+    assert f"{script}, with these as environment and as KEY=VALUE:" in lines
     assert "  BS=128" in lines
     assert "  NODE_RANK=0   (by node)" in lines
 
@@ -49,6 +51,13 @@ def test_all_faults_with_key_value_message_and_remedy_and_nothing_too_long() -> 
     assert '  config.nccl_socket_ifname = ""' in lines
     assert '  config.container_config.device_list = {"a": 1}' in lines
     assert max(map(len, lines)) <= 120
+
+
+def test_what_differs_between_two_nodes_is_marked() -> None:
+    lines = plan_text(planned(filled(DISTRIBUTED, {"config/nnodes": "2"}), 2)).splitlines()
+    marked = {line.split("=")[0].strip() for line in lines if line.endswith("   (by node)")}
+    assert {"NODE_RANK", "LOG_DIR", "TRAINOPS_NODE"} <= marked
+    assert "BS" not in marked
 
 
 def test_a_missing_value_shows_none() -> None:
