@@ -183,7 +183,6 @@ class ActionModule(ActionBase):
             "run_id": self._plan["run_id"],
             "framework": self._plan["framework"],
             "container_engine": self._plan["container_engine"],
-            "nnodes": int(self._node["env"]["NNODES"]),
             "tokens_per_step_per_gpu": self._plan["tokens_per_step_per_gpu"],
             "node": self._node,
             **needs,

@@ -59,7 +59,7 @@ options:
     description: All hosts of the run in rank order, where the inventory's order is not wanted.
     type: raw
   master_port:
-    description: Port on rank 0 at which the nodes meet.
+    description: Port on rank 0 at which the nodes meet, in place of the framework's own.
     type: raw
   megatron_root:
     description: Megatron-LM checkout, in place of the config's C(megatron_root).

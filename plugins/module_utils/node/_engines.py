@@ -45,9 +45,9 @@ class NoContainer:
         if working_dir.startswith(node["run_folder"]):
             return []
         if not os.path.isdir(working_dir):
-            return [f"the folder {working_dir} is not there (megatron_root, or training_megatron_root)"]
-        script = os.path.join(working_dir, node["argv"][1])
-        return [] if os.path.isfile(script) else [f"the training script {script} is not there"]
+            return [f"the folder {working_dir} is not there (name the trainer's checkout by training_<framework>_root)"]
+        script = os.path.join(working_dir, node["script"])
+        return [] if not node["script"] or os.path.isfile(script) else [f"the training script {script} is not there"]
 
     def prepare(self, node: Node) -> dict[str, t.Any]:  # noqa: ARG002
         """Return that nothing needs to be fetched."""

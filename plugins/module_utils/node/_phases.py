@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The phases of a run on one node. Each takes a request and returns a plain answer, in one round trip.
 
-A request holds ``run_id``, ``framework``, ``container_engine``, ``nnodes``, ``tokens_per_step_per_gpu`` and ``node``
+A request holds ``run_id``, ``framework``, ``container_engine``, ``tokens_per_step_per_gpu`` and ``node``
 (the node's part of the plan), and what the phase needs besides. `PhaseError` says what is wrong on this node.
 """
 
@@ -52,7 +52,7 @@ def stage(request: Request) -> Answer:
         return {"changed": False, "status": state["status"], "warnings": []}
     engine = engine_of(request["container_engine"])
     node = with_interfaces(node)
-    problems = [*engine.problems(node), *_port_problems(node, request["nnodes"]), *_busy(engine, node, run_id)]
+    problems = [*engine.problems(node), *_port_problems(node), *_busy(engine, node, run_id)]
     if problems:
         raise PhaseError("; ".join(problems))
     if request["check_mode"]:
@@ -105,11 +105,11 @@ def _held_by(holder: str) -> str:
     )
 
 
-def _port_problems(node: dict[str, t.Any], nnodes: int) -> list[str]:
+def _port_problems(node: dict[str, t.Any]) -> list[str]:
     """Return a problem where rank 0's port is taken: the other nodes would meet a stranger there."""
-    if node["node_rank"] != 0 or nnodes == 1:
+    if node["node_rank"] != 0 or node["nnodes"] == 1:
         return []
-    port = int(node["env"]["MASTER_PORT"])
+    port = node["master_port"]
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -213,6 +213,26 @@ class OneOf(Kind):
 
 
 @dataclass(frozen=True)
+class OrNothing(Kind):
+    """A value of another kind, or an empty text for none."""
+
+    kind: Kind
+
+    @property
+    def words(self) -> str:
+        """Return what would be right, for a remedy."""
+        return f"{self.kind.words}, or nothing"
+
+    def read(self, value: t.Any) -> t.Any:
+        """Return the value, or None."""
+        return None if value is None or plain(value) == "" else self.kind.read(value)
+
+    def schemas(self) -> list[dict[str, t.Any]]:
+        """Return what the other kind accepts, and nothing."""
+        return [*self.kind.schemas(), {"enum": ["", None]}]
+
+
+@dataclass(frozen=True)
 class Words:
     """The words of a list or an object, which pydantic reads itself."""
 

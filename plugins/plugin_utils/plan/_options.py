@@ -16,7 +16,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._types impor
     Flag,
     Line,
     PathOrNothing,
-    Port,
+    PortOrNothing,
     PositiveInteger,
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._known import FRAMEWORKS
@@ -67,8 +67,8 @@ class PlanOptions(BaseModel):
         default=[], description="All hosts of the run in rank order, where the inventory's order is not wanted."
     )
     training_exclude: HostNames = Field(default=[], description="Hosts that are left out.")
-    training_master_port: Port = Field(
-        default=6000, description="Port on rank 0 where the nodes meet.", json_schema_extra={"variable": "MASTER_PORT"}
+    training_master_port: PortOrNothing = Field(
+        default=None, description="Port on rank 0 where the nodes meet, in place of the framework's own."
     )
     training_megatron_root: PathOrNothing = Field(
         default="", description="Megatron-LM checkout, in place of the config's megatron_root."

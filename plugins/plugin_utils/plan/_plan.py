@@ -38,7 +38,8 @@ def make_plan(
     has none.
 
     The plan holds ``schema_version``, ``framework``, ``mode``, ``model``, ``gpu``, ``run_id``, ``config_file``,
-    ``container_engine``, ``rehearsal``, ``record_only``, ``parameters``, ``tokens_per_step_per_gpu`` (tokens),
+    ``container_engine``, ``rehearsal``, ``record_only``, ``parameters``,
+    ``first_step``, ``tokens_per_step_per_gpu`` (tokens),
     ``expected``, ``faults``, ``warnings`` and ``nodes``. It never holds a secret.
     """
     findings = Findings()
@@ -99,6 +100,7 @@ def _assembled(
         "rehearsal": False,
         "record_only": settings.training_record_only,
         "parameters": job.parameters if job else {},
+        "first_step": job.first_step if job else 1,
         "tokens_per_step_per_gpu": job.tokens_per_step_per_gpu if job else None,
         "expected": job.expected if job else [],
         **findings.as_dict(),

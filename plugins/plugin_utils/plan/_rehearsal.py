@@ -31,6 +31,7 @@ def rehearsed(plan: dict[str, t.Any]) -> dict[str, t.Any]:
         # The embedded trainer's log is that of Megatron-LM, whatever the real trainer is.
         "framework": "megatron",
         "expected": [],
+        "first_step": 1,
         "parameters": {**plan["parameters"], "iterations": STEPS},
         "tokens_per_step_per_gpu": float(_SEQUENCES_PER_NODE * _SEQUENCE_LENGTH),
         "nodes": nodes,
@@ -40,10 +41,14 @@ def rehearsed(plan: dict[str, t.Any]) -> dict[str, t.Any]:
 def _rehearsed_node(node: dict[str, t.Any]) -> dict[str, t.Any]:
     """Return a node of the rehearsal: one process of the embedded trainer, whatever the real one does with its GPUs."""
     trainer = {
+        "MASTER_ADDR": node["master_address"],
+        "MASTER_PORT": str(node["master_port"]),
+        "NNODES": str(node["nnodes"]),
+        "NODE_RANK": str(node["node_rank"]),
         "MODEL_SIZE": "tiny",
         "TOTAL_ITERS": str(STEPS),
         "MBS": "1",
-        "BS": str(_SEQUENCES_PER_NODE * int(node["env"]["NNODES"])),
+        "BS": str(_SEQUENCES_PER_NODE * node["nnodes"]),
         "SEQ_LENGTH": str(_SEQUENCE_LENGTH),
         "TP": "1",
         "PP": "1",
@@ -58,5 +63,6 @@ def _rehearsed_node(node: dict[str, t.Any]) -> dict[str, t.Any]:
         **node,
         "argv": ["bash", _SCRIPT, *(f"{name}={value}" for name, value in {**given, **trainer}.items())],
         "env": {**node["env"], **trainer},
+        "script": _SCRIPT,
         "working_dir": f"{node['run_folder']}/{FOLDER_NAME}",
     }

@@ -9,6 +9,7 @@ import typing as t
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._kinds import (
     OrAuto,
+    OrNothing,
     Real,
     Switch,
     Whole,
@@ -28,8 +29,8 @@ _LINE = Written(f"[^{_UNPRINTABLE}]*", "one line of text", "one line of text", f
 
 PositiveInteger = t.Annotated[int, Whole(1)]
 IntegerOrAuto = t.Annotated[int | str, OrAuto(Whole(0))]
-Port = t.Annotated[int, Whole(1, 65535)]
 Number = t.Annotated[float, Real()]
+PortOrNothing = t.Annotated[int | None, OrNothing(Whole(1, 65535))]
 Fraction = t.Annotated[float, Real(maximum=1)]
 Flag = t.Annotated[bool, Switch()]
 Text = t.Annotated[

@@ -29,11 +29,13 @@ def check_engine(look: Look) -> Cell:
 
 def _checkout(look: Look) -> Cell:
     script = script_of(look.node)
+    if script is None:
+        return green("no container")
     facts = look.path(script)
     if facts and facts["kind"] == "file":
         return green("no container")
     reason = f"the training script {script} is not there"
-    return red("no script", reason, "set megatron_root in the config, or training_megatron_root")
+    return red("no script", reason, "name the trainer's checkout by training_<framework>_root")
 
 
 def check_image(look: Look) -> Cell:

@@ -27,7 +27,7 @@ def check_socket(look: Look) -> Cell:
     if not look.multi_node:
         return grey("a node by itself needs no interface")
     interfaces, master = look.facts["network"]["interfaces"], look.facts["network"]["master"]
-    address = look.node["env"]["MASTER_ADDR"]
+    address = look.node["master_address"]
     if interfaces is None or master is None:
         reason = look.facts["problems"].get("interfaces") or look.facts["problems"].get("master") or "not known"
         return red("no route", f"rank 0 ({address}) is not within reach: {reason}", f"ip route get {address}")
@@ -95,7 +95,7 @@ def check_hostname(look: Look) -> Cell:
     if not hostname["loopback"]:
         return green(", ".join(hostname["addresses"]) or "not known to itself")
     told = f"{name} is {hostname['addresses'][0]} here"
-    if _is_loopback(look.node["env"]["MASTER_ADDR"]):
+    if _is_loopback(look.node["master_address"]):
         return green(f"{told}; all nodes are one machine")
     interface = look.variable("GLOO_SOCKET_IFNAME")
     if interface:
@@ -117,8 +117,8 @@ def _is_loopback(name: str) -> bool:
 
 def check_port(look: Look) -> Cell:
     """The port where the nodes meet is free on rank 0."""
-    port = look.node["env"].get("MASTER_PORT")
-    if not look.is_first or port is None:
+    port = look.node["master_port"]
+    if not look.is_first:
         return grey("rank 0 listens, not this node")
     problem = look.facts["network"]["master_port_problem"]
     if problem is None:

@@ -36,8 +36,8 @@ def needs_of(plan: Mapping[str, t.Any], name: str) -> dict[str, t.Any]:
         paths += [*node["devices"], node.get("image_archive")]
     return {
         "paths": list(dict.fromkeys(path for path in paths if path)),
-        "master_address": node["env"].get("MASTER_ADDR"),
-        "master_port": int(node["env"]["MASTER_PORT"]) if "MASTER_PORT" in node["env"] else None,
+        "master_address": node["master_address"],
+        "master_port": node["master_port"],
         "image": None if without_container else node["image"],
         "cache_folder": cache,
     }
@@ -60,6 +60,6 @@ def path_on_node(mounts: Sequence[Mapping[str, str]], path: str) -> str | None:
     return posixpath.normpath(mount["source"] + "/" + path[len(mount["target"]) :])
 
 
-def script_of(node: Mapping[str, t.Any]) -> str:
-    """Return the training script of a run without a container."""
-    return posixpath.join(str(node["working_dir"]), str(node["argv"][1]))
+def script_of(node: Mapping[str, t.Any]) -> str | None:
+    """Return the training script of a run without a container, or None where the trainer is an installed module."""
+    return posixpath.join(node["working_dir"], node["script"]) if node["script"] else None

@@ -47,9 +47,10 @@ def _of_failed(status: dict[str, t.Any]) -> str:
 
 def _of_node(plan: dict[str, t.Any], status: dict[str, t.Any]) -> list[str]:
     iterations = plan["parameters"]["iterations"]
-    metrics, last_step = status["metrics"], status["last_step"]
-    width = len(str(iterations))
-    parts = [f"step {last_step:>{width}}/{iterations}"]
+    metrics = status["metrics"]
+    # A trainer that counts from 0 has done one step more than the number of its last one.
+    done = status["last_step"] - plan["first_step"] + 1
+    parts = [f"step {done:>{len(str(iterations))}}/{iterations}"]
     step_time = metrics.get("step_time_ms")
     if step_time is not None:
         parts.append(f"{step_time:,.1f} ms/step")
@@ -57,8 +58,8 @@ def _of_node(plan: dict[str, t.Any], status: dict[str, t.Any]) -> list[str]:
         parts.append(f"{metrics['tokens_per_sec_per_gpu']:,.0f} tokens/s/GPU")
     if "loss" in metrics:
         parts.append(f"loss {metrics['loss']:.4f}")
-    if step_time is not None and last_step < iterations:
-        parts.append(f"{_duration((iterations - last_step) * step_time / 1000)} left")
+    if step_time is not None and done < iterations:
+        parts.append(f"{_duration((iterations - done) * step_time / 1000)} left")
     return parts
 
 

@@ -40,7 +40,8 @@ def last_step_of(steps: pd.DataFrame, node: str) -> int | None:
 
 def reached_by(plan: dict[str, t.Any], statuses: list[dict[str, t.Any]], steps: pd.DataFrame) -> Reached:
     """Return what a run reached. Its goal is the plan's, or the log's own where that announces more steps."""
-    goal = max([plan["parameters"]["iterations"], *(status.get("steps_total") or 0 for status in statuses)])
+    total = max([plan["parameters"]["iterations"], *(status.get("steps_total") or 0 for status in statuses)])
+    goal = plan["first_step"] + total - 1
     by_node = {status["node"]: last_step_of(steps, status["node"]) for status in statuses}
     short = {node for node, step in by_node.items() if not _at_least(step, goal)}
     if plan["mode"] == "multi_node":

@@ -45,12 +45,12 @@ def test_stage_tells_all_that_is_missing_at_once(training):
     run = training()
     run.node["working_dir"] = "/nowhere/Megatron-LM"
     with socket.socket() as taken:
-        taken.bind(("", int(run.node["env"]["MASTER_PORT"])))
+        taken.bind(("", run.node["master_port"]))
         taken.listen()
         with pytest.raises(PhaseError) as refused:
             run.stage()
     assert "the folder /nowhere/Megatron-LM is not there" in str(refused.value)
-    assert f"port {run.node['env']['MASTER_PORT']}, where the nodes are to meet, is not free here" in str(refused.value)
+    assert f"port {run.node['master_port']}, where the nodes are to meet, is not free here" in str(refused.value)
     assert not Path(run.node["run_folder"]).exists()
 
 
@@ -61,14 +61,14 @@ def test_stage_tells_a_training_script_that_is_missing(training):
         run.stage()
 
 
-@pytest.mark.parametrize("needs", [{"nnodes": 1}, {"node_rank": 1}], ids=["the only node", "not the first node"])
-def test_the_port_is_only_asked_of_the_node_where_the_others_meet(needs, training):
+@pytest.mark.parametrize("place", [{"nnodes": 1}, {"node_rank": 1}], ids=["the only node", "not the first node"])
+def test_the_port_is_only_asked_of_the_node_where_the_others_meet(place, training):
     run = training()
-    run.node["node_rank"] = needs.get("node_rank", 0)
+    run.node |= place
     with socket.socket() as taken:
-        taken.bind(("", int(run.node["env"]["MASTER_PORT"])))
+        taken.bind(("", run.node["master_port"]))
         taken.listen()
-        assert run.stage(nnodes=needs.get("nnodes", 2))["status"] == "staged"
+        assert run.stage()["status"] == "staged"
 
 
 def test_stage_tells_a_folder_that_cannot_be_written(training):

@@ -52,7 +52,7 @@ def answer(python: str, request: dict) -> dict:
 
 
 def test_the_program_does_all_phases_of_a_run_on_a_node_that_has_nothing_of_ours(python, training):
-    run = training(f'echo "{iteration(1)}"; echo "$MASTER_PORT"; exit 3')
+    run = training(f'echo "{iteration(1)}"; echo "$TRAINOPS_NODE"; exit 3')
 
     def phase(name: str, **needs) -> dict:
         return answer(python, run.request(phase=name, **needs))
@@ -63,7 +63,7 @@ def test_the_program_does_all_phases_of_a_run_on_a_node_that_has_nothing_of_ours
     followed = phase("follow", cursor={}, wait_seconds=600)
     assert (followed["status"], followed["exit_status"]) == ("exited", 3)
     assert [row["step"] for row in followed["rows"]] == [1]
-    assert followed["last_lines"][-1] == run.node["env"]["MASTER_PORT"]
+    assert followed["last_lines"][-1] == run.node["node"]
     stopped = phase("stop", grace_seconds=1)
     assert (stopped["changed"], stopped["status"]) == (False, "exited")
     assert phase("collect", offset=0)["size"] == len(run.log())

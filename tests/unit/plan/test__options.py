@@ -39,9 +39,11 @@ def test_strings_of_extra_variables_and_surveys_will_do() -> None:
 def test_empty_lists_and_texts_are_as_if_not_given() -> None:
     findings = Findings()
     given = {"training_rank_order": "", "training_exclude": [], "training_run_id": "", "training_megatron_root": ""}
+    given["training_master_port"] = ""
     options = typed(PlanOptions, given, "", findings)
     assert not findings.faults
     assert (options.training_rank_order, options.training_exclude) == ([], [])
+    assert options.training_master_port is None
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,12 @@ import pytest
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run._board import Board
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run._progress import ProgressReader, progress_line
 
-PLAN = {"run_id": "the-run", "parameters": {"iterations": 200}, "nodes": [{"node": "gpu00"}, {"node": "gpu01"}]}
+PLAN = {
+    "run_id": "the-run",
+    "parameters": {"iterations": 200},
+    "first_step": 1,
+    "nodes": [{"node": "gpu00"}, {"node": "gpu01"}],
+}
 NOW = 10_000.0
 
 
@@ -70,6 +75,12 @@ TEST_LINES = [
 @pytest.mark.parametrize(("statuses", "line"), [case[1:] for case in TEST_LINES], ids=[case[0] for case in TEST_LINES])
 def test_one_line_tells_where_a_run_is(statuses, line):
     assert progress_line(PLAN, statuses, NOW) == line
+
+
+def test_a_trainer_that_counts_from_0_is_done_at_the_number_before():
+    status = {"node": "gpu00", "status": "exited", "exit_status": 0, **at(199, step_time_ms=5.0)}
+    line = progress_line({**PLAN, "first_step": 0}, [status], NOW)
+    assert line == "the-run  step 200/200  5.0 ms/step  0 of 1 nodes running"
 
 
 @pytest.fixture

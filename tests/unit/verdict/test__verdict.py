@@ -127,6 +127,12 @@ def test_exit_status_0_passes_only_with_the_last_step(log, verdict, tmp_path):
     assert (("last_step_missing", "gpu01") in codes(summary)) is (verdict == "FAIL")
 
 
+@pytest.mark.parametrize(("last", "verdict"), [(9, "PASS"), (8, "FAIL")])
+def test_a_trainer_that_counts_from_0_is_done_at_the_number_before(last, verdict, tmp_path):
+    summary = judged(two(lines(range(last + 1))), tmp_path, first_step=0)
+    assert summary["verdict"] == verdict
+
+
 def test_exit_status_0_without_any_step_is_no_pass(tmp_path):
     summary = judged(two(SILENT), tmp_path)
     assert summary["verdict"] == "INCONCLUSIVE"

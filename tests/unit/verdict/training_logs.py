@@ -157,6 +157,7 @@ def plan_of(nodes: t.Sequence[str], **changes: t.Any) -> dict[str, t.Any]:
         "gpu": "mi300x",
         "record_only": False,
         "parameters": {"iterations": 10},
+        "first_step": 1,
         "expected": [{"metric": "tflops_per_gpu", "kind": "min", "value": 300.0}],
     } | changes
     single = plan["mode"] == "single_node"

@@ -27,14 +27,19 @@ class Job:
 
     ``{user-id}`` may stand in any of its texts; in those of ``environment`` and ``command`` stand ``{node-rank}`` and
     ``{run-folder}`` as well. ``environment`` is what the training reads; with ``environment_as_arguments`` it is given
-    as KEY=VALUE arguments too. ``files`` are texts by the names under which they lie in the run's folder. ``mounts``
-    maps paths on the node to paths in the container. ``token_file`` is the path of the user's Hugging Face token.
+    as KEY=VALUE arguments too. ``files`` are texts by the names under which they lie in the run's folder. ``script`` is
+    the file of ``command`` that has to be in ``working_dir``, if any. ``mounts`` maps paths on the node to paths in the
+    container. ``token_file`` is the path of the user's Hugging Face token. The ``nnodes`` nodes of the job meet at
+    ``master_address`` and ``master_port``. ``first_step`` is the number that the trainer gives its first step.
     """
 
     branch: Branch
     parameters: dict[str, t.Any]
     tokens_per_step_per_gpu: float | None
     expected: list[dict[str, t.Any]]
+    nnodes: int
+    master_address: str
+    master_port: int
     image: str | None
     image_archive: str
     environment: dict[str, str]
@@ -47,6 +52,8 @@ class Job:
     container_options: dict[str, t.Any]
     environment_as_arguments: bool = False
     files: dict[str, str] = field(default_factory=dict)
+    script: str = ""
+    first_step: int = 1
 
     def for_node(self, node: Node, place: int, run_id: str, container_engine: str) -> dict[str, t.Any]:
         """Return what one node will run, to the last byte. ``place`` is the node's place in rank order.
@@ -72,10 +79,14 @@ class Job:
             "node": node.name,
             "node_rank": node_rank,
             "address": node.address,
+            "nnodes": self.nnodes,
+            "master_address": self.master_address,
+            "master_port": self.master_port,
             "image": self.image,
             "image_archive": self.image_archive,
             "env": environment | token_path | labels,
             "argv": [*(_resolved(word, of_node) for word in self.command), *arguments],
+            "script": self.script,
             "working_dir": self.working_dir,
             "files": self.files,
             "mounts": mounts,

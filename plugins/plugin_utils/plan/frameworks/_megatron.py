@@ -55,6 +55,7 @@ BRANCH = MegatronModelParameters
 
 # The scripts have no FP16: they train in BF16 instead, which is told as a warning.
 _TRAINED_IN = {"fp8": "fp8", "bf16": "bf16", "fp16": "bf16"}
+_MASTER_PORT = 6000
 _OF_NODE = {"NODE_RANK": "{node-rank}", "LOG_DIR": "{run-folder}"}
 _OF_EACH_NODE = {*_OF_NODE, "TRAINOPS_NODE", "TRAINOPS_RUN_ID"}
 # Where a key belongs that stands in the wrong place.
@@ -174,6 +175,9 @@ def _job(reading: BranchReading, script: str, master: str, sizes: Sizes, expecte
         },
         tokens_per_step_per_gpu=sizes.tokens_per_step_per_gpu,
         expected=expected,
+        nnodes=int(environment["NNODES"]),
+        master_address=master,
+        master_port=int(environment["MASTER_PORT"]),
         image=config.container_image,
         image_archive=options.training_image_archive,
         environment=environment | _variables_of_user(reading, environment) | _OF_NODE,
@@ -187,6 +191,7 @@ def _job(reading: BranchReading, script: str, master: str, sizes: Sizes, expecte
         if without_container
         else container_options(config.container_name, config.shm_size, options.container_profile),
         environment_as_arguments=True,
+        script=script,
     )
 
 
@@ -198,7 +203,7 @@ def _environment(reading: BranchReading, master: str) -> dict[str, str]:
     config, parameters, options = reading.config, reading.parameters, reading.options
     environment: dict[str, t.Any] = {
         "MASTER_ADDR": master,
-        "MASTER_PORT": options.training_master_port,
+        "MASTER_PORT": options.training_master_port or _MASTER_PORT,
         "NNODES": len(reading.nodes) if reading.multi_node else 1,
         "MODEL_SIZE": parameters.model_size,
         "TOTAL_ITERS": config.training_iterations,
