@@ -25,7 +25,7 @@ def with_interfaces(node: dict[str, t.Any]) -> dict[str, t.Any]:
     asked = [name for name in VARIABLES if node["env"].get(name) == _AUTO]
     if not asked:
         return node
-    master = node["env"]["MASTER_ADDR"]
+    master = node["master_address"]
     try:
         interface = _towards(master)
     except ToolError as error:

@@ -74,7 +74,7 @@ def follow_node(
         cursor = answer["cursor"]
         interrupted = was_running and answer["status"] == "stopped"
         was_running = answer["status"] == "running"
-        status = _note(board, node, answer, failures.add(answer["failures"]), interrupted)
+        status = _note(board, plan["first_step"], node, answer, failures.add(answer["failures"]), interrupted)
         if status["status"] != "running" or peer_failed:
             return status
         run = [status, *(board.status(peer) for peer in peers)]
@@ -94,7 +94,12 @@ def follow_node(
 
 
 def _note(
-    board: Board, node: str, answer: dict[str, t.Any], failures: list[dict[str, t.Any]], interrupted: bool
+    board: Board,
+    first_step: int,
+    node: str,
+    answer: dict[str, t.Any],
+    failures: list[dict[str, t.Any]],
+    interrupted: bool,
 ) -> Status:
     """Put an answer on the board, its times turned to the controller's clock."""
     rows = answer["rows"]
@@ -108,6 +113,7 @@ def _note(
         changes["ended_at"] = known.get("ended_at") or times["ended_at"]
     if rows:
         changes |= {
+            "first_step": first_step,
             "last_step": rows[-1]["step"],
             "steps_total": rows[-1]["steps_total"],
             "metrics": rows[-1]["metrics"],

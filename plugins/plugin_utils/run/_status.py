@@ -25,6 +25,11 @@ def has_failed(status: dict[str, t.Any]) -> bool:
 
 
 def stops_short(status: dict[str, t.Any]) -> bool:
-    """Tell whether a node's log has steps, but not the last of those that it announces."""
+    """Tell whether a node's log has steps, but not the last of those that it announces.
+
+    ``first_step`` is the number of the first one, 1 where it is not said.
+    """
     last_step, steps_total = status.get("last_step"), status.get("steps_total")
-    return last_step is not None and steps_total is not None and last_step < steps_total
+    if last_step is None or steps_total is None:
+        return False
+    return bool(last_step - status.get("first_step", 1) + 1 < steps_total)

@@ -8,8 +8,8 @@ from ansible_collections.trainops.cluster.plugins.module_utils.node._interfaces 
 
 
 def node(master: str, **variables: str) -> dict:
-    environment = {"MASTER_ADDR": master, **variables}
-    return {"env": environment, "argv": ["bash", "train.sh", *(f"{key}={value}" for key, value in environment.items())]}
+    arguments = [f"{key}={value}" for key, value in variables.items()]
+    return {"master_address": master, "env": variables, "argv": ["bash", "train.sh", *arguments]}
 
 
 def test_auto_becomes_the_interface_that_holds_the_address_of_rank_0():

@@ -61,7 +61,7 @@ def test_a_hostname_that_is_a_loopback_address(bench) -> None:
 def test_on_one_machine_the_name_may_be_loopback(bench) -> None:
     nodes = bench(gloo_socket_ifname=None)
     for node in nodes.plan["nodes"]:
-        node["env"]["MASTER_ADDR"] = "127.0.0.1"
+        node["master_address"] = "127.0.0.1"
     nodes[1]["network"]["hostname"] = {"addresses": ["127.0.0.1"], "loopback": True}
     assert nodes.cell("hostname")["status"] == "green"
 

@@ -18,7 +18,7 @@ NODES = ["gpu00", "gpu01"]
 
 
 def plan(mode: str = "multi_node") -> dict[str, t.Any]:
-    return {"mode": mode, "nodes": [{"node": node} for node in NODES]}
+    return {"mode": mode, "first_step": 1, "nodes": [{"node": node} for node in NODES]}
 
 
 def answer(status: str = "running", **changes: t.Any) -> dict[str, t.Any]:
