@@ -29,20 +29,24 @@ class ActionModule(ActionBase):
         super().run(tmp, task_vars)
         _, arguments = self.validate_argument_spec(
             argument_spec={
-                "plan": {"type": "dict", "required": True},
-                "nodes": {"type": "dict", "required": True},
+                "plan": {"type": "dict"},
+                "nodes": {"type": "dict"},
                 "probe": {"type": "str", "default": ""},
             }
         )
-        plan = arguments["plan"]
-        result = preflight(plan, arguments["nodes"], arguments["probe"] or None)
+        plan, nodes = arguments["plan"], arguments["nodes"]
+        if not plan or not plan.get("nodes"):
+            raise AnsibleActionFail("plan must be a plan without faults, as trainops.cluster.training_plan returns it.")
+        if nodes is None or not all(isinstance(facts, dict) and "kernel" in facts for facts in nodes.values()):
+            raise AnsibleActionFail("nodes must map each node to what trainops.cluster.node_inspect returned as node.")
+        result = preflight(plan, nodes, arguments["probe"] or None)
         text = preflight_text(plan["run_id"], result, lambda word, status: stringc(word, _COLOURS[status]))
         self._display.display(f"\n{text}\n")
         red = [row for row in result["rows"] if row["status"] == RED]
         if red:
-            nodes = {row["node"] for row in red}
+            on = {row["node"] for row in red}
             raise AnsibleActionFail(
-                f"The preflight has {len(red)} red cell(s) on {len(nodes)} of {len(plan['nodes'])} nodes, named above "
+                f"The preflight has {len(red)} red cell(s) on {len(on)} of {len(plan['nodes'])} nodes, named above "
                 "with the command that mends each."
             )
         return {"changed": False, **result}
