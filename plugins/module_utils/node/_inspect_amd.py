@@ -19,11 +19,16 @@ from ansible_collections.trainops.cluster.plugins.module_utils.node._inspect_fil
     text,
 )
 from ansible_collections.trainops.cluster.plugins.module_utils.node._inspect_processes import processes
-from ansible_collections.trainops.cluster.plugins.module_utils.node._inspect_tools import ToolError, run_tool
+from ansible_collections.trainops.cluster.plugins.module_utils.node._inspect_tools import (
+    MissingToolError,
+    ToolError,
+    run_tool,
+)
 
 _KFD = "/sys/class/kfd/kfd"
 _PCI = "/sys/bus/pci/devices"
-_SECONDS = 4.0
+# The tools repeat much that the files told already, and need not be waited for long.
+_SECONDS = 1.5
 
 # PCI device -> name, for boards whose driver does not tell it (libdrm, data/amdgpu.ids).
 _NAMES = {
@@ -89,19 +94,19 @@ def amd_processes(root: str) -> list[dict[str, t.Any]]:
 
 
 def amd_tool() -> dict[str, t.Any]:
-    """Return the ``tool`` that answered, the ``names`` of the GPUs that it sees, and the ``driver_version``.
+    """Return the ``tool`` that is installed, the ``names`` of the GPUs that it sees, and the ``driver_version``.
 
-    ToolError tells why neither tool answers.
+    ToolError tells why it told nothing.
     """
-    try:
-        output = run_tool(["amd-smi", "static", "--asic", "--driver", "--json"], _SECONDS)[0]
-        return dict(amd_smi_in(output), tool="amd-smi")
-    except (ToolError, ValueError, KeyError) as first:
+    missing = []
+    for tool, (options, read) in _TOOLS.items():
         try:
-            output = run_tool(["rocm-smi", "--showproductname", "--showdriverversion", "--json"], _SECONDS)[0]
-            return dict(rocm_smi_in(output), tool="rocm-smi")
-        except (ToolError, ValueError, KeyError) as second:
-            raise ToolError(f"{first}; {second}") from None
+            return dict(read(run_tool([tool, *options], _SECONDS)[0]), tool=tool)
+        except MissingToolError as error:
+            missing.append(str(error))
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise ToolError(f"{tool} printed something unknown") from None
+    raise ToolError(", ".join(missing))
 
 
 def amd_smi_in(output: str) -> dict[str, t.Any]:
@@ -120,3 +125,10 @@ def rocm_smi_in(output: str) -> dict[str, t.Any]:
         "names": [card.get("Card Series") or card.get("Card series") for card in cards],
         "driver_version": told.get("system", {}).get("Driver version"),
     }
+
+
+# The newer first.
+_TOOLS: dict[str, tuple[list[str], t.Callable[[str], dict[str, t.Any]]]] = {
+    "amd-smi": (["static", "--asic", "--driver", "--json"], amd_smi_in),
+    "rocm-smi": (["--showproductname", "--showdriverversion", "--json"], rocm_smi_in),
+}

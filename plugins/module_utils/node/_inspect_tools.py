@@ -69,6 +69,9 @@ def together(tasks: Mapping[str, Callable[[], t.Any]], seconds: float) -> dict[s
             results[name] = task()
         except ToolError as error:
             results[name] = error
+        except (AttributeError, LookupError, OSError, TypeError, ValueError) as error:
+            # A tool or a file of another shape than is known here must not hide the rest of the node.
+            results[name] = ToolError(f"something unknown was met: {error!r}")
 
     threads = [threading.Thread(target=do, args=item, daemon=True) for item in tasks.items()]
     for thread in threads:

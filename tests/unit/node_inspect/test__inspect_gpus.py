@@ -2,11 +2,18 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import typing as t
 from pathlib import Path
 
+import pytest
 from node_trees import amd_gpus, bare, h100_cx7, mi300x_thor2, mi325x_ainic, write
 
-from ansible_collections.trainops.cluster.plugins.module_utils.node._inspect_amd import amd_smi_in, rocm_smi_in
+from ansible_collections.trainops.cluster.plugins.module_utils.node._inspect_amd import (
+    amd_smi_in,
+    amd_tool,
+    rocm_smi_in,
+)
 from ansible_collections.trainops.cluster.plugins.module_utils.node._inspect_gpus import gpu_facts, with_tool
 from ansible_collections.trainops.cluster.plugins.module_utils.node._inspect_tools import ToolError
 
@@ -146,6 +153,40 @@ def test_a_tool_that_sees_other_gpus_or_fails_is_a_problem(tmp_path: Path) -> No
     failed = with_tool(facts, ToolError("amd-smi is not installed; rocm-smi is not installed"))
     assert failed["problems"] == ["amd-smi is not installed; rocm-smi is not installed"]
     assert len(failed["devices"]) == 3
+
+
+@pytest.fixture
+def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> t.Callable[[str, str], None]:
+    """Put a program in the place of one of AMD's tools."""
+
+    def put(name: str, script: str) -> None:
+        program = tmp_path / name
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o755)
+
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    return put
+
+
+def test_the_tool_that_is_installed_is_asked(stand_in: t.Callable[[str, str], None]) -> None:
+    stand_in("rocm-smi", f"echo '{json.dumps({'card0': {'Card Series': 'MI'}, 'system': {}})}'")
+    assert amd_tool() == {"tool": "rocm-smi", "names": ["MI"], "driver_version": None}
+    stand_in("amd-smi", f"[ $1 = static ] && echo '{json.dumps(AMD_SMI)}'")
+    assert amd_tool()["tool"] == "amd-smi"
+
+
+@pytest.mark.parametrize("output", ["no JSON", "[1]", "{}", '[{"gpu": 0}]'])
+def test_a_tool_that_prints_something_else_says_so(stand_in: t.Callable[[str, str], None], output: str) -> None:
+    stand_in("amd-smi", f"echo '{output}'")
+    with pytest.raises(ToolError, match=r"^amd-smi printed something unknown$"):
+        amd_tool()
+
+
+def test_without_any_tool_both_are_named() -> None:
+    if shutil.which("amd-smi") or shutil.which("rocm-smi"):
+        pytest.skip("this machine has one of AMD's tools")
+    with pytest.raises(ToolError, match=r"^amd-smi is not installed, rocm-smi is not installed$"):
+        amd_tool()
 
 
 def test_amds_tool_says_nothing_of_others(tmp_path: Path) -> None:

@@ -53,7 +53,8 @@ def test_a_task_that_fails_or_hangs_spoils_no_other() -> None:
     def fail() -> None:
         raise ToolError("broken")
 
-    found = together({"good": lambda: 7, "bad": fail, "slow": never.wait}, 0.2)
+    found = together({"good": lambda: 7, "bad": fail, "odd": lambda: {}["version"], "slow": never.wait}, 0.2)
     assert found["good"] == 7
     assert (str(found["bad"]), str(found["slow"])) == ("broken", "no answer within 0.2 s")
+    assert str(found["odd"]) == "something unknown was met: KeyError('version')"
     never.set()
