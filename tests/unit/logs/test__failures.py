@@ -1,17 +1,18 @@
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.module_utils.logs._failures import (
-    PYTHON_ERROR,
-    SIGNATURES,
-    find_failures,
-    open_message,
-)
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._failures import find_failures, open_message
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._signatures import PYTHON_ERROR, SIGNATURES
 
-SHARED_LOGS = Path(__file__).resolve().parents[4] / "shared" / "logs"
+ROOT = Path(__file__).resolve().parents[3]
+SHARED_LOGS = ROOT.parent / "shared" / "logs"
+TRAINER = ROOT / "roles" / "training" / "files" / "trainer" / "examples" / "llama" / "train_llama3.sh"
 
 # class, text, rank, exit code
 TEST_TEXTS = [
@@ -78,6 +79,192 @@ TEST_TEXTS = [
     ("nan", "I0102 03:04:05.1 1 metric_logger.py:1] Aborting training due to NaN loss.", None, None),
     ("import_error", "ModuleNotFoundError: No module named 'grain'", None, None),
     ("import_error", "ImportError: libx.so.1: cannot open shared object file", None, None),
+    ("import_error", "/usr/bin/python3: No module named maxtext", None, None),
+    ("disk_full", "OSError: [Errno 28] No space left on device: '/cache/x.npy'", None, None),
+    ("disk_full", "tee: experiment/output_perf.log: No space left on device", None, None),
+    (
+        "disk_full",
+        "n1:1:2 [4] NCCL WARN Error while creating shared memory segment /dev/shm/nccl-x (size 9637888), error: "
+        "No space left on device (28)",
+        None,
+        None,
+    ),
+    ("disk_full", "[rank2]: OSError: [Errno 122] Disk quota exceeded", 2, None),
+    (
+        "disk_full",
+        "ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm).",
+        None,
+        None,
+    ),
+    ("access_denied", "[rank3]: OSError: You are trying to access a gated repo.", 3, None),
+    (
+        "access_denied",
+        "huggingface_hub.errors.GatedRepoError: 403 Client Error. (Request ID: Root=1-66f4b037)",
+        None,
+        None,
+    ),
+    (
+        "access_denied",
+        "requests.exceptions.HTTPError: 401 Client Error: Unauthorized for url: https://huggingface.co/x",
+        None,
+        None,
+    ),
+    ("access_denied", "HTTP request sent, awaiting response... 401 Unauthorized", None, None),
+    ("access_denied", "2026-01-02 03:04:05 ERROR 403: Forbidden.", None, None),
+    ("sizes", "AssertionError: world size (6) is not divisible by total_model_size (total_model_size=16)", None, None),
+    (
+        "sizes",
+        "[rank1]: AssertionError: current global batch size (10) is not divisible by micro-batch-size (4) timesdata "
+        "parallel size (2)",
+        1,
+        None,
+    ),
+    (
+        "sizes",
+        "AssertionError: Number of layers should be divisible by the pipeline-model-parallel size",
+        None,
+        None,
+    ),
+    (
+        "sizes",
+        "RuntimeError: decoder world_size (4) is not divisible by expert_tensor_model_pipeline_parallel size (8)",
+        None,
+        None,
+    ),
+    ("sizes", "RuntimeError: invalid implied data parallel degree: 8 / 3", None, None),
+    ("settings_refused", "Model size not supported.", None, None),
+    ("settings_refused", "pretrain_gpt.py: error: unrecognized arguments: --no-such-flag", None, None),
+    ("settings_refused", "pretrain_gpt.py: error: argument --tp: invalid int value: '8.0'", None, None),
+    (
+        "settings_refused",
+        "ValueError: Key head_dim1 was passed at the command line but isn't in config.",
+        None,
+        None,
+    ),
+    (
+        "settings_refused",
+        "ValueError: You are passing overrides by both CLI and ENV for `run_name`. This isn't allowed.",
+        None,
+        None,
+    ),
+    (
+        "settings_refused",
+        "ValueError: We received env `M_STEP` but it doesn't match a key, so it is assumed a mistake.",
+        None,
+        None,
+    ),
+    (
+        "settings_refused",
+        "pretrain_tiny.py: the settings are refused, nothing was started:\n  BS: found '3', expected a multiple",
+        None,
+        None,
+    ),
+    ("settings_refused", "train_llama3.sh: the argument 'X' is refused: KEY=VALUE is expected", None, None),
+    (
+        "xla_flags",
+        "F0102 03:04:05.1 1 parse_flags_from_env.cc:234] Unknown flag in XLA_FLAGS: --xla_tpu_x=true",
+        None,
+        None,
+    ),
+    ("xla_flags", "Unknown flags in XLA_FLAGS: --xla_tpu_x=true --xla_tpu_y=true", None, None),
+    ("xla_flags", "Couldn't interpret value maybe for flag xla_gpu_enable_triton_gemm.", None, None),
+    ("xla_flags", "Illegal value for --xla_gpu_enable_command_buffer 'BOGUS'", None, None),
+    (
+        "xla_flags",
+        'Could not open file "x=1" to read flags for environment variable "XLA_FLAGS".',
+        None,
+        None,
+    ),
+    ("jax_start", "ValueError: Number of processes must be defined.", None, None),
+    ("jax_start", "ValueError: coordinator_address should be defined.", None, None),
+    ("not_found", "/runs/r1/launch.sh: line 9: cd: /workspace/Megatron-LM: No such file or directory", None, None),
+    ("not_found", "/runs/r1/launch.sh: line 10: torchrun: command not found", None, None),
+    ("not_found", "bash: examples/llama/train_llama3.sh: No such file or directory", None, None),
+    ("not_found", "/bin/bash: line 1: cd: /workspace: No such file or directory", None, None),
+    ("not_found", "train_llama3.sh: line 212: torchrun: command not found", None, None),
+    ("not_found", "sh: 1: torchrun: not found", None, None),
+    ("not_found", "python3: can't open file '/w/pretrain_gpt.py': [Errno 2] No such file or directory", None, None),
+    (
+        "not_found",
+        'OCI runtime exec failed: exec: "bash": executable file not found in $PATH: unknown',
+        None,
+        None,
+    ),
+    (
+        "wrong_rank",
+        "ConnectionError: rank 0 refused to begin: two nodes were started as rank 1: n1 at 10.0.0.2 and n2 at 10.0.0.3",
+        1,
+        None,
+    ),
+    ("wrong_rank", "ConnectionError: two nodes were started as rank 2: n1 at 10.0.0.2 and n2 at 10.0.0.3", 2, None),
+    (
+        "wrong_rank",
+        "ConnectionError: rank 3 (n1 at 10.0.0.2) was started with other settings than rank 0: BS=8 (rank 0 has 16)",
+        3,
+        None,
+    ),
+    (
+        "name_resolution",
+        "OSError: MASTER_ADDR 'n0' cannot be resolved to an IPv4 address: Name or service not known",
+        None,
+        None,
+    ),
+    ("name_resolution", "socket.gaierror: [Errno -2] Name or service not known", None, None),
+    (
+        "name_resolution",
+        "UNAVAILABLE: DNS resolution failed for n0:1234: C-ares status is not ARES_SUCCESS",
+        None,
+        None,
+    ),
+    (
+        "name_resolution",
+        "OSError: rank 0 cannot listen on 10.0.0.9:6000 (Cannot assign requested address)",
+        None,
+        None,
+    ),
+    (
+        "network_interface",
+        "OSError: there is no network interface 'ens51np0' on n1; there are lo, eth0",
+        None,
+        None,
+    ),
+    ("network_interface", "OSError: the network interface 'ib0' has no IPv4 address (Cannot assign)", None, None),
+    (
+        "network_interface",
+        "[rank5]: RuntimeError: [enforce fail at ../third_party/gloo/gloo/transport/tcp/device.cc:84] ifa != nullptr. "
+        "Unable to find address for: ens51np0",
+        5,
+        None,
+    ),
+    (
+        "network_interface",
+        "RuntimeError: [enforce fail at ../gloo/transport/tcp/device.cc:212] ifa != nullptr. Unable to find interface "
+        "for: [0.0.0.0]",
+        None,
+        None,
+    ),
+    ("network_interface", "n1:1:2 [0] bootstrap.cc:45 NCCL WARN Bootstrap : no socket interface found", None, None),
+    ("network_interface", "[rank0]: Bootstrap : no socket interface found", 0, None),
+    ("network_interface", "n1:1:2 [0] NCCL WARN NET/Socket : no interface found", None, None),
+    (
+        "network_interface",
+        "ncclSocketInit: connecting to address  with family 59936 is neither AF_INET(2) nor AF_INET6(10)",
+        None,
+        None,
+    ),
+    (
+        "address_in_use",
+        "ConnectionError: what rank 1 found at 10.0.0.1:6000 is no rank 0 of this trainer: x",
+        None,
+        None,
+    ),
+    (
+        "rendezvous_timeout",
+        "torch.distributed.DistNetworkError: The client socket has failed to connect to any network address of "
+        "(n0, 6000).",
+        None,
+        None,
+    ),
     (
         "data_cache",
         "FileNotFoundError: [Errno 2] No such file or directory: '/c/abc-MockGPTDataset-train-document_index.npy'",
@@ -230,7 +417,7 @@ TEST_TEXTS = [
 
 @pytest.mark.parametrize(("name", "text", "rank", "exit_code"), TEST_TEXTS)
 def test_each_text_is_of_its_class_alone(name: str, text: str, rank: int | None, exit_code: int | None) -> None:
-    [found] = find_failures(f"\x1b[31m{text}\x1b[0m\r\n".encode())
+    [found] = find_failures(f"noise\r\n\x1b[31m{text}\x1b[0m\r\nnoise\r\n".encode())
     assert (found["class"], found["rank"], found["exit_code"]) == (name, rank, exit_code)
     assert found["line"] in " ".join(text.split())
 
@@ -263,6 +450,14 @@ TEST_HARMLESS = [
     " [2026-01-02 03:04:05] iteration 2/50 | throughput per GPU (TFLOP/s/GPU): 1.0 | number of nan iterations:   0 |",
     "UserWarning: 'pin_memory' argument is set as true but no accelerator is found",
     "I0926 coordination_service_agent.cc:1] Coordination agent has successfully connected.",
+    "train_llama3.sh: line 44: rdma: command not found",
+    "bash: warning: setlocale: LC_ALL: cannot change locale (en_US.UTF-8): No such file or directory",
+    "n1:1:2 [0] NCCL INFO NET/Plugin : libnccl-net.so: cannot open shared object file: No such file or directory",
+    "[W socket.cpp:601] [c10d] The IPv6 network addresses of (localhost, 51595) cannot be retrieved (gai error: -2 - "
+    "Name or service not known).",
+    "n1:1:2 [0] NCCL INFO NET/IB : No device found.",
+    "XLA_FLAGS=--xla_gpu_enable_latency_hiding_scheduler=true",
+    "WARNING: Connection refused, trying again",
 ]
 
 
@@ -320,6 +515,57 @@ def test_evidence_of_a_long_line_is_cut_around_the_text_and_never_breaks_on_inva
     [found] = find_failures(b"\xff" * 5000 + b"\tSegmentation fault\xff" + b"x" * 5000)
     assert found["line"].startswith("Segmentation fault\N{REPLACEMENT CHARACTER}xxx")
     assert len(found["line"]) == 400
+
+
+def said_by(command: list[str], folder: Path, **variables: str) -> list[str]:
+    """Run a command and return the classes of the failures that it tells of."""
+    done = subprocess.run(
+        command, cwd=folder, env={**os.environ, **variables}, capture_output=True, check=False, stdin=subprocess.DEVNULL
+    )
+    assert done.returncode != 0
+    return [found["class"] for found in find_failures(done.stdout + done.stderr)]
+
+
+@pytest.mark.parametrize(
+    ("variables", "classes"),
+    [
+        ({"NNODES": "2", "GLOO_SOCKET_IFNAME": "nope0"}, ["network_interface", "training_script"]),
+        ({"NNODES": "2", "NODE_RANK": "1", "MASTER_ADDR": "a..b"}, ["name_resolution", "training_script"]),
+        ({"BS": "3"}, ["settings_refused"]),
+    ],
+)
+def test_what_the_embedded_trainer_says_is_known(variables: dict[str, str], classes: list[str], tmp_path: Path) -> None:
+    found = said_by(["bash", str(TRAINER)], tmp_path, PYTHON=sys.executable, RENDEZVOUS_TIMEOUT="5", **variables)
+    assert found == classes
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["bash", "nowhere.sh"],
+        ["bash", "-c", "cd nowhere"],
+        ["sh", "nowhere.sh"],
+        [sys.executable, "nowhere.py"],
+        ["bash", "./launch.sh"],
+        ["env", "./no_bash"],
+    ],
+)
+def test_what_shells_and_python_say_of_missing_files_is_known(command: list[str], tmp_path: Path) -> None:
+    (tmp_path / "launch.sh").write_text("set -e\nno-such-trainer --x\n")
+    (tmp_path / "no_bash").write_text("#!/usr/bin/env no-such-bash\n")
+    (tmp_path / "no_bash").chmod(0o755)
+    assert said_by(command, tmp_path, LC_ALL="C") == ["not_found"]
+
+
+def test_every_match_begins_on_a_line_with_a_mark_of_its_signature() -> None:
+    """Which is what the search relies on; the texts above hold every alternative of the patterns."""
+    for signature in SIGNATURES:
+        for name, text, _, _ in TEST_TEXTS:
+            match = signature.pattern.search(text.encode())
+            if match and name == signature.failure:
+                start = text.encode().rfind(b"\n", 0, match.start()) + 1
+                line = text.encode()[start:].split(b"\n")[0]
+                assert any(mark in line for mark in signature.marks), (signature.failure, line)
 
 
 ROOT_CAUSE = """\
