@@ -7,25 +7,47 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.trainops.cluster.plugins.module_utils.logs import _megatron
+from ansible_collections.trainops.cluster.plugins.module_utils.logs import _maxtext, _megatron, _nxdt
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
-class Grammar(t.NamedTuple):
-    """How one framework's log is read; both functions take any bytes of it that end with a line.
+def _no_summary(_chunk: bytes) -> dict[str, float]:
+    return {}
 
-    ``parse`` yields ``{"step": int, "steps_total": int or None, "metrics": {metric: float}}`` for each step line.
-    ``summary`` returns what the log itself says of the whole run: canonical metric -> float.
+
+def _all_count(_found: dict[str, t.Any], _position: int) -> None:
+    return None
+
+
+class Grammar(t.NamedTuple):
+    """How one framework's log is read. The functions take any bytes of it that begin and end with a line.
+
+    ``parse(chunk, memory)`` yields ``{"step": int, "steps_total": int or None, "metrics": {metric: float}}`` for each
+    step line. It may have ``"sequences_per_sec": float or None``, the token rate in sequences/s of the whole job, and
+    what its own ``left_out`` needs. What it has to know of earlier chunks it keeps in ``memory``, a dict of plain JSON
+    that is empty where the log begins.
+
+    ``left_out(found, position)`` returns why a step that ``parse`` yielded is known not to have been measured well, or
+    None. The position, from 1, is the place of the step among those of its attempt. Warm-up is another matter: it is
+    seen from the values.
+
+    ``summary(chunk)`` returns what the log itself says of the whole run: canonical metric -> float.
+
+    ``first_step`` is the number of the first step of a training: one of N steps is complete at ``first_step + N - 1``.
     """
 
-    parse: Callable[[bytes], Iterator[dict[str, t.Any]]]
+    parse: Callable[[bytes, dict[str, t.Any]], Iterator[dict[str, t.Any]]]
+    left_out: Callable[[dict[str, t.Any], int], t.Optional[str]]
     summary: Callable[[bytes], dict[str, float]]
+    first_step: int
 
 
 GRAMMARS = {
-    "megatron": Grammar(_megatron.parse, _megatron.summary),
+    "maxtext": Grammar(_maxtext.parse, _maxtext.left_out, _no_summary, first_step=0),
+    "megatron": Grammar(_megatron.parse, _megatron.left_out, _megatron.summary, first_step=1),
+    "nxdt": Grammar(_nxdt.parse, _all_count, _no_summary, first_step=1),
 }
 
 

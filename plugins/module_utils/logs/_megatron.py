@@ -15,13 +15,16 @@ from __future__ import annotations
 import math
 import re
 import typing as t
+from functools import lru_cache
 
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import finder, positions
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._text import line_end, plain
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterator
 
-_HEAD = re.compile(rb"iteration[ \t]+(\d+)[ \t]*/[ \t]*(\d+)[ \t]*\|")
+_WORD = b"iteration "
+_HEAD = re.compile(_WORD + rb"[ \t]*(\d+)[ \t]*/[ \t]*(\d+)[ \t]*\|")
 
 _NUMBER = rb"[-+]?(?:nan|inf|\d+\.?\d*(?:[eE][-+]?\d+)?)"
 # A value may be followed by its running average: "587.1/512.3", "496.3 (avg 496.1)".
@@ -29,35 +32,34 @@ _VALUE = re.compile(rb"(" + _NUMBER + rb")(?:/" + _NUMBER + rb"|[ \t]+\(avg " + 
 _USAGE_RATIO = re.compile(rb".*/(\d+\.?\d*)%")
 
 # Where two fields of a line give one metric, the first of them here counts.
-_METRIC_OF_FIELD = (
-    (b"elapsed time per iteration (ms)", "step_time_ms"),
-    (b"throughput per GPU (TFLOP/s/GPU)", "tflops_per_gpu"),
-    (b"compute per GPU (TFLOP/s/GPU)", "tflops_per_gpu"),
-    (b"tokens per GPU (tokens/s/GPU)", "tokens_per_sec_per_gpu"),
-    (b"tokens/s/GPU inst/harmonic mean", "tokens_per_sec_per_gpu"),
-    (b"Tokens per second per GPU (Tok/s/GPU)", "tokens_per_sec_per_gpu"),
-    (b"mem usages", "memory_fraction"),
-    (b"lm loss", "loss"),
-    (b"grad norm", "grad_norm"),
-    (b"learning rate", "learning_rate"),
-    (b"number of skipped iterations", "skipped_iterations"),
-    (b"number of nan iterations", "nan_iterations"),
-)
+_METRIC_OF_FIELD = {
+    b"elapsed time per iteration (ms)": "step_time_ms",
+    b"mem usages": "memory_fraction",
+    b"throughput per GPU (TFLOP/s/GPU)": "tflops_per_gpu",
+    b"compute per GPU (TFLOP/s/GPU)": "tflops_per_gpu",
+    b"tokens per GPU (tokens/s/GPU)": "tokens_per_sec_per_gpu",
+    b"tokens/s/GPU inst/harmonic mean": "tokens_per_sec_per_gpu",
+    b"Tokens per second per GPU (Tok/s/GPU)": "tokens_per_sec_per_gpu",
+    b"learning rate": "learning_rate",
+    b"lm loss": "loss",
+    b"grad norm": "grad_norm",
+    b"number of skipped iterations": "skipped_iterations",
+    b"number of nan iterations": "nan_iterations",
+}
 _USAGE_RATIO_FIELDS = (b"hip mem usage/free/total/usage_ratio", b"rocm mem usage/free/total/usage_ratio")
 
-_SUMMARY = tuple(
-    (metric, re.compile(re.escape(label) + rb":[ \t]*(" + _NUMBER + rb")[ \t]*(?:[\r\n]|\Z)"))
-    for label, metric in (
-        (b"throughput per GPU", "tflops_per_gpu"),
-        (b"elapsed time per iteration", "step_time_ms"),
-        (b"tokens/GPU/s", "tokens_per_sec_per_gpu"),
-        (b"mem usages", "memory_fraction"),
-    )
+# The closing lines. They count at the start of a line only, as iteration lines have "mem usages:", too.
+_CLOSING_LINES = (
+    (b"throughput per GPU:", "tflops_per_gpu"),
+    (b"elapsed time per iteration:", "step_time_ms"),
+    (b"tokens/GPU/s:", "tokens_per_sec_per_gpu"),
+    (b"mem usages:", "memory_fraction"),
 )
+_CLOSING_VALUE = re.compile(rb"[ \t]*(" + _NUMBER + rb")[ \t]*(?:[\r\n]|\Z)")
 
 
-def parse(chunk: bytes) -> Iterator[dict[str, t.Any]]:
-    """Yield ``{"step": int, "steps_total": int, "metrics": {metric: float}}`` for each iteration line, in their order.
+def parse(chunk: bytes, _memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]:
+    """Yield what each iteration line says, in their order; see ``Grammar``.
 
     Units are those of ``METRICS``; of an instant value and its running average the instant one is taken. The bytes
     need not be valid UTF-8. A field counts only when its closing ``|`` is there, so a line that was torn apart gives
@@ -67,12 +69,30 @@ def parse(chunk: bytes) -> Iterator[dict[str, t.Any]]:
     not less), which NaN never is, so a NaN loss shows as a field that is not there: see ``_lost_loss``.
     """
     text = plain(chunk)
-    for head in _HEAD.finditer(text):
-        body = text[head.end() : line_end(text, head.end())]
-        glued = _HEAD.search(body)
-        if glued:
-            body = body[: glued.start()]
-        yield {"step": int(head.group(1)), "steps_total": int(head.group(2)), "metrics": _metrics(body)}
+    find = finder(text)
+    # Nearly all lines of a log have the same fields, so the layout of the last line is tried first.
+    layout: _Layout | None = None
+    start = find(_WORD, 0)
+    while start >= 0:
+        found = layout and _by_layout(layout, text, start)
+        if not found:
+            found = _by_name(text, start)
+            layout = found.pop("layout") if found else layout
+        if found:
+            # From core 0.16 on the time stamp has microseconds: "[2026-01-02 03:04:05.123456] iteration".
+            found["first_is_summed"] = start > 8 and text[start - 9 : start - 8] == b"."
+            yield found
+        start = find(_WORD, found["end"] if found else start + len(_WORD))
+
+
+def left_out(found: dict[str, t.Any], position: int) -> str | None:
+    """Return why a step does not count, or None; see ``Grammar``.
+
+    From core 0.16 on ``training_log()`` prints the first iteration without resetting its timer and its sums.
+    """
+    if position == 2 and found["first_is_summed"]:
+        return "Megatron core 0.16 and later print the mean of the first two iterations here"
+    return None
 
 
 def summary(chunk: bytes) -> dict[str, float]:
@@ -81,21 +101,81 @@ def summary(chunk: bytes) -> dict[str, float]:
     The scripts leave out the first two iterations and the last one. Where a line stands there more than once the last
     one counts; a line without a number is left out.
     """
-    text = plain(chunk)
+    # The pieces of a log begin where a line begins.
+    text = b"\n" + plain(chunk)
+    find = finder(text)
+    line_ends = (b"\n", b"\r") if b"\r" in text else (b"\n",)
     found = {}
-    for metric, pattern in _SUMMARY:
-        for match in pattern.finditer(text):
-            # An iteration line torn off right behind such a field looks the same, but for the bar before it.
-            if text[match.start() - 2 : match.start()] != b"| ":
-                found[metric] = float(match.group(1))
+    for label, metric in _CLOSING_LINES:
+        for start in positions(find, [end + label for end in line_ends]):
+            value = _CLOSING_VALUE.match(text, start + 1 + len(label))
+            if value:
+                found[metric] = float(value.group(1))
     return found
 
 
-def _metrics(body: bytes) -> dict[str, float]:
-    *closed, rest = body.split(b"|")
+class _Layout(t.NamedTuple):
+    """The fields of an iteration line: a pattern from the head to the end of the line, and what its groups 3.. are."""
+
+    pattern: re.Pattern[bytes]
+    metrics: tuple[str, ...]
+
+
+def _by_layout(layout: _Layout, text: bytes, start: int) -> dict[str, t.Any] | None:
+    line = layout.pattern.match(text, start)
+    if not line:
+        return None
+    values = line.groups()
+    try:
+        metrics = dict(zip(layout.metrics, map(float, values[2:])))  # noqa: B905 # Python 3.8 has no strict
+    except ValueError:
+        return None
+    return {"step": int(values[0]), "steps_total": int(values[1]), "metrics": metrics, "end": line.end()}
+
+
+def _by_name(text: bytes, start: int) -> dict[str, t.Any] | None:
+    """Return what the line says whose head is at the start, and the layout of lines like it; None where is no head."""
+    head = _HEAD.match(text, start)
+    if not head:
+        return None
+    end = line_end(text, head.end())
+    glued = _HEAD.search(text, head.end(), end)
+    if glued:
+        end = glued.start()
+    *closed, rest = text[head.end() : end].split(b"|")
+    return {
+        "step": int(head.group(1)),
+        "steps_total": int(head.group(2)),
+        "metrics": _metrics(closed, rest),
+        "end": end,
+        "layout": None if rest.strip() else _layout(tuple(piece[: piece.find(b":") + 1] for piece in closed)),
+    }
+
+
+@lru_cache(maxsize=32)
+def _layout(names: tuple[bytes, ...]) -> _Layout | None:
+    """Return the layout of a line with these fields, each ``b" name:"``, or None where ``_metrics`` has to read it.
+
+    A layout must not read a line otherwise than ``_metrics`` does. So it has ``lm loss``, which is not lost then, no
+    metric twice, and no letters but E in fields that are no metric, in which the head of a glued line could hide.
+    """
+    known = []
+    pattern = _HEAD.pattern
+    for name in names:
+        metric = _METRIC_OF_FIELD.get(name[:-1].strip())
+        if metric:
+            known.append(metric)
+        pattern += re.escape(name) + (rb"([^|\r\n]*)\|" if metric else rb"[^|\r\na-z]*\|")
+    order = list(_METRIC_OF_FIELD.values())
+    if "loss" not in known or len(set(known)) < len(known) or known != sorted(known, key=order.index):
+        return None
+    return _Layout(re.compile(pattern + rb"[ \t]*(?=[\r\n]|\Z)"), tuple(known))
+
+
+def _metrics(closed: list[bytes], rest: bytes) -> dict[str, float]:
     fields = dict(_field(piece) for piece in closed)
     metrics: dict[str, float] = {}
-    for name, metric in _METRIC_OF_FIELD:
+    for name, metric in _METRIC_OF_FIELD.items():
         value = _VALUE.fullmatch(fields.get(name, b""))
         if value:
             metrics.setdefault(metric, float(value.group(1)))

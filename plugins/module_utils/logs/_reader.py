@@ -5,10 +5,12 @@
 
 What is read of a log stands in a *cursor*, a plain dict that survives JSON::
 
-    {"offset": 5120, "fingerprint": 2774340567, "attempt": 1, "step": 7, "steps_total": 30}
+    {"offset": 5120, "fingerprint": 2774340567, "memory": {},
+     "attempt": 1, "step": 7, "steps_seen": 7, "steps_total": 30}
 
 ``offset`` is the number of bytes read, ``fingerprint`` a checksum of the last of them, by which a log that was replaced
-or cut off is noticed. ``step`` and ``steps_total`` are those of the last step line, null before the first.
+or cut off is noticed. ``step`` and ``steps_total`` are those of the last step line, null before the first;
+``steps_seen`` is how many steps the attempt has so far. ``memory`` is the grammar's.
 """
 
 from __future__ import annotations
@@ -30,18 +32,29 @@ if t.TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ansible_collections.trainops.cluster.plugins.module_utils.logs._grammar import Grammar
+    from ansible_collections.trainops.cluster.plugins.module_utils.logs._record import StepRow
 
 Cursor = t.Dict[str, t.Any]
 
-# What is held of a log at one time. A line longer than this is cut here.
-_CHUNK_BYTES = 4 << 20
+# What is held of a log at one time: no more than what fits into a processor's cache, as it is searched dozens of times.
+_CHUNK_BYTES = 512 << 10
+# So much of a line is read behind a chunk. A line longer than a chunk is cut.
+_LINE_BYTES = 16 << 10
 # How much may follow a message of several lines before its end is no longer waited for.
 _OPEN_MESSAGE_BYTES = 16 << 10
 _FINGERPRINT_BYTES = 256
 _TAIL_BYTES = 64 << 10
 _TAIL_LINE_CHARACTERS = 400
 
-_START: Cursor = {"offset": 0, "fingerprint": 0, "attempt": 1, "step": None, "steps_total": None}
+_START: Cursor = {
+    "offset": 0,
+    "fingerprint": 0,
+    "attempt": 1,
+    "step": None,
+    "steps_seen": 0,
+    "steps_total": None,
+    "memory": {},
+}
 
 
 def read_log(
@@ -51,6 +64,7 @@ def read_log(
     final: bool = False,
     tokens_per_step_per_gpu: float | None = None,
     max_bytes: int | None = None,
+    tokens_per_sequence_per_gpu: float | None = None,
 ) -> dict[str, t.Any]:
     """Return what a log says beyond the cursor, in one pass over its bytes.
 
@@ -61,21 +75,32 @@ def read_log(
     the step number goes back and where the log was replaced. A step that is printed twice in a row is no new attempt:
     within a call it is one row, in which the later values count; in two calls it is a row of each.
 
-    ``tokens_per_step_per_gpu`` (tokens) fills in the token rate where the log has none. With ``max_bytes`` the call
-    ends after the chunk in which that many bytes were read: call again until the cursor stays the same.
+    Where the log has no token rate, it is computed: from sequences/s of the whole job (NxDT's ``throughput``) and
+    ``tokens_per_sequence_per_gpu`` (tokens), which is sequence length / devices of the job, or else from the step time
+    and ``tokens_per_step_per_gpu`` (tokens).
+
+    What is held of the log at one time is constant, but the rows of a call add up. With ``max_bytes`` the call ends
+    after the chunk in which that many bytes were read: call again until the cursor stays the same.
 
     A log that does not exist (yet) has nothing to say. Raises ValueError for a framework without grammar, a cursor that
     is none and a token count that is not positive, and OSError for a log that cannot be read.
     """
     grammar = grammar_of(framework)
-    if tokens_per_step_per_gpu is not None and not tokens_per_step_per_gpu > 0:
-        raise ValueError(f"tokens_per_step_per_gpu is {tokens_per_step_per_gpu!r}, but must be greater than 0")
+    for name, tokens in (
+        ("tokens_per_step_per_gpu", tokens_per_step_per_gpu),
+        ("tokens_per_sequence_per_gpu", tokens_per_sequence_per_gpu),
+    ):
+        if tokens is not None and not tokens > 0:
+            raise ValueError(f"{name} is {tokens!r}, but must be greater than 0")
     cursor = _checked(cursor)
     try:
         with open(path, "rb") as log:
-            return _read(log, grammar, cursor, final, tokens_per_step_per_gpu, max_bytes)
+            news = _read(log, grammar, cursor, final, tokens_per_sequence_per_gpu, max_bytes)
     except FileNotFoundError:
         return {"rows": [], "failures": [], "summary": {}, "cursor": cursor}
+    if tokens_per_step_per_gpu is not None:
+        news["rows"] = [with_derived_metrics(row, tokens_per_step_per_gpu) for row in news["rows"]]
+    return news
 
 
 def tail(path: str, lines: int = 20) -> list[str]:
@@ -105,49 +130,69 @@ def _read(
     grammar: Grammar,
     cursor: Cursor,
     final: bool,
-    tokens_per_step_per_gpu: float | None,
+    tokens_per_sequence_per_gpu: float | None,
     max_bytes: int | None,
 ) -> dict[str, t.Any]:
     if _fingerprint(log, cursor["offset"]) != cursor["fingerprint"]:
         # A log that takes the place of another is another attempt, unless the other one had no step yet.
-        cursor = dict(_START, attempt=cursor["attempt"] + (cursor["step"] is not None))
-    rows: dict[tuple[int, int], dict[str, t.Any]] = {}
+        cursor = dict(_START, attempt=cursor["attempt"] + (cursor["step"] is not None), memory={})
+    rows: dict[tuple[int, int], StepRow] = {}
     failures: list[dict[str, t.Any]] = []
     summary: dict[str, float] = {}
     for chunk in _chunks(log, cursor["offset"], final, max_bytes):
         text = plain(chunk)
-        for found in grammar.parse(text):
-            step = found["step"]
-            if cursor["step"] is not None and step < cursor["step"]:
-                cursor["attempt"] += 1
-            cursor["step"], cursor["steps_total"] = step, found["steps_total"]
-            key = (cursor["attempt"], step)
-            earlier = rows[key]["metrics"] if key in rows else {}
-            rows[key] = dict(found, attempt=cursor["attempt"], metrics=dict(earlier, **found["metrics"]))
+        _add_rows(rows, grammar, text, cursor, tokens_per_sequence_per_gpu)
         failures = few_of_each_class([*failures, *find_failures(text)])
         summary.update(grammar.summary(text))
         cursor["offset"] += len(chunk)
     cursor["fingerprint"] = _fingerprint(log, cursor["offset"])
-    return {
-        "rows": [with_derived_metrics(row, tokens_per_step_per_gpu) for row in rows.values()],
-        "failures": failures,
-        "summary": summary,
-        "cursor": cursor,
-    }
+    return {"rows": list(rows.values()), "failures": failures, "summary": summary, "cursor": cursor}
+
+
+def _add_rows(
+    rows: dict[tuple[int, int], StepRow],
+    grammar: Grammar,
+    text: bytes,
+    cursor: Cursor,
+    tokens_per_sequence_per_gpu: float | None,
+) -> None:
+    """Add what the step lines of the text say to the rows, by attempt and step, and let the cursor follow."""
+    attempt, last, seen = cursor["attempt"], cursor["step"], cursor["steps_seen"]
+    for found in grammar.parse(text, cursor["memory"]):
+        step, metrics = found["step"], found["metrics"]
+        if last is not None and step < last:
+            attempt, seen = attempt + 1, 0
+        seen += step != last or seen == 0
+        last = step
+        sequences_per_sec = found.get("sequences_per_sec")
+        if tokens_per_sequence_per_gpu and sequences_per_sec is not None:
+            metrics["tokens_per_sec_per_gpu"] = sequences_per_sec * tokens_per_sequence_per_gpu
+        row = rows.get((attempt, step))
+        if row:
+            row["metrics"].update(metrics)
+        else:
+            row = rows[attempt, step] = {"attempt": attempt, "step": step, "steps_total": None, "metrics": metrics}
+            reason = grammar.left_out(found, seen)
+            if reason:
+                row["left_out"] = reason
+        row["steps_total"] = cursor["steps_total"] = found["steps_total"]
+    cursor.update(attempt=attempt, step=last, steps_seen=seen)
 
 
 def _checked(cursor: Cursor | None) -> Cursor:
     if not cursor:
-        return dict(_START)
+        return dict(_START, memory={})
     if set(cursor) != set(_START):
         raise ValueError(f"cursor has the keys {sorted(cursor)}, but must have {sorted(_START)}, as returned by a call")
-    for key, least in (("offset", 0), ("fingerprint", 0), ("attempt", 1), ("step", 0), ("steps_total", 0)):
-        value = cursor[key]
+    if not isinstance(cursor["memory"], dict):
+        raise ValueError(f"cursor.memory is {cursor['memory']!r}, but must be a dict, as returned by a call")
+    for key in sorted(set(_START) - {"memory"}):
+        value, least = cursor[key], 1 if key == "attempt" else 0
         if value is None and _START[key] is None:
             continue
         if not isinstance(value, int) or isinstance(value, bool) or value < least:
             raise ValueError(f"cursor.{key} is {value!r}, but must be a whole number of at least {least}")
-    return dict(cursor)
+    return dict(cursor, memory=dict(cursor["memory"]))
 
 
 def _fingerprint(log: t.BinaryIO, offset: int) -> int:
@@ -160,20 +205,25 @@ def _fingerprint(log: t.BinaryIO, offset: int) -> int:
 def _chunks(log: t.BinaryIO, offset: int, final: bool, max_bytes: int | None) -> Iterator[bytes]:
     """Yield what follows the offset in pieces that end with a line and do not tear a message of several lines."""
     end = None if max_bytes is None else offset + max_bytes
+    log.seek(offset)
     while end is None or offset < end:
-        log.seek(offset)
         block = log.read(_CHUNK_BYTES)
         at_end = len(block) < _CHUNK_BYTES
-        if at_end and final:
-            chunk = block
-        else:
-            chunk = block[: line_start(block, len(block))]
-            opened = open_message(chunk)
-            if opened is not None and (len(chunk) - opened < _OPEN_MESSAGE_BYTES if at_end else opened > 0):
-                chunk = chunk[:opened]
-            if not chunk and not at_end:
-                chunk = block
+        if not at_end:
+            block += log.readline(_LINE_BYTES)
+        chunk = block if at_end and final else _whole_lines(block, at_end)
         if not chunk:
             return
         yield chunk
         offset += len(chunk)
+        if len(chunk) < len(block):
+            log.seek(offset)
+
+
+def _whole_lines(block: bytes, at_end: bool) -> bytes:
+    end = line_start(block, len(block))
+    chunk = block if end == len(block) else block[:end]
+    opened = open_message(chunk)
+    if opened is not None and (len(chunk) - opened < _OPEN_MESSAGE_BYTES if at_end else opened > 0):
+        chunk = chunk[:opened]
+    return chunk if chunk or at_end else block

@@ -8,7 +8,8 @@ A *step row* is one training iteration as one node's log tells it. It is what tr
     {"attempt": 1, "step": 7, "steps_total": 30, "metrics": {"step_time_ms": 10235.8, "loss": 7.27}}
 
 ``attempt`` starts at 1 and grows by one whenever the step number goes back (a restart). ``metrics`` maps canonical
-metric names to floats, which may be NaN or infinite: what the trainer printed is what is kept.
+metric names to floats, which may be NaN or infinite: what the trainer printed is what is kept. A step that is known not
+to have been measured well has ``"left_out"``, the reason as a sentence; steps without it count.
 
 A *record* is one measurement of a step row: ``attempt, step, metric, value, unit``.
 """

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.module_utils.logs._megatron import parse, summary
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._megatron import left_out, parse, summary
 
 END = "number of skipped iterations:   0 | number of nan iterations:   0 |"
 SHARED_LOGS = Path(__file__).resolve().parents[4] / "shared" / "logs"
 
 
 def metrics_of(line: str) -> dict[str, float]:
-    [found] = parse(line.encode())
+    [found] = parse(line.encode(), {})
     metrics: dict[str, float] = found["metrics"]
     return metrics
 
@@ -99,7 +99,7 @@ TEST_VARIANTS = [
 
 @pytest.mark.parametrize(("line", "expected"), [case[1:] for case in TEST_VARIANTS], ids=[v[0] for v in TEST_VARIANTS])
 def test_every_variant_of_the_line_gives_its_metrics(line: str, expected: dict[str, float]) -> None:
-    [found] = parse(line.encode())
+    [found] = parse(line.encode(), {})
     assert (found["step"], found["steps_total"]) == (2, 50)
     assert found["metrics"] == pytest.approx({**expected, "skipped_iterations": 0.0, "nan_iterations": 0.0})
 
@@ -134,19 +134,19 @@ def test_a_torn_memory_ratio_is_left_out() -> None:
 
 
 def test_a_torn_head_is_no_line() -> None:
-    assert list(parse(b" iteration        2/      5\n iteration       \n")) == []
+    assert list(parse(b" iteration        2/      5\n iteration       \n", {})) == []
 
 
 def test_lines_glued_to_others_are_found() -> None:
     text = b"epoch 3: 50%|###  | 1/2iteration 2/50 | grad norm: 1.5 | lm l iteration 3/50 | grad norm: 2.5 |\rnoise\n"
-    assert [(found["step"], found["metrics"]) for found in parse(text)] == [
+    assert [(found["step"], found["metrics"]) for found in parse(text, {})] == [
         (2, {"grad_norm": 1.5}),
         (3, {"grad_norm": 2.5}),
     ]
 
 
 def test_invalid_utf_8_does_no_harm() -> None:
-    [found] = parse(b"\xff\xfe\x80 iteration 2/50 | \xc3\x28: 1 | grad norm: 1.5 |\n\xff")
+    [found] = parse(b"\xff\xfe\x80 iteration 2/50 | \xc3\x28: 1 | grad norm: 1.5 |\n\xff", {})
     assert found["metrics"] == {"grad_norm": 1.5}
 
 
@@ -160,7 +160,7 @@ def test_invalid_utf_8_does_no_harm() -> None:
     ],
 )
 def test_other_lines_with_the_word_iteration_are_no_steps(text: str) -> None:
-    assert list(parse(text.encode())) == []
+    assert list(parse(text.encode(), {})) == []
 
 
 TEST_MISSING_LOSS = [
@@ -189,6 +189,57 @@ def test_a_loss_that_was_not_printed_is_nan_only_where_nothing_else_explains_it(
     assert (loss is not None and math.isnan(loss)) == lost
 
 
+@pytest.mark.parametrize(
+    ("prefix", "reason"),
+    [
+        (" [2026-01-02 03:04:05.123456]", "mean of the first two"),
+        (
+            "[32m20260102 03:04:05][rank-7/8][DEBUG] [utils.py:425] : [2026-01-02 03:04:05.123456]",
+            "mean of the first two",
+        ),
+        (" [2026-01-02 03:04:05]", None),
+        ("", None),
+        (".", None),
+    ],
+)
+def test_the_second_value_of_core_016_is_left_out(prefix: str, reason: str | None) -> None:
+    found = list(parse("".join(f"{prefix} iteration {step}/50 | {END}\n" for step in (1, 2, 3)).encode(), {}))
+    assert [left_out(step, position) for position, step in enumerate(found, 1)][::2] == [None, None]
+    told = left_out(found[1], 2)
+    assert told is None if reason is None else reason in str(told)
+
+
+TEST_ODD_LINES = [
+    ("glued to the next one behind its head", " iteration 2/50 | iteration 3/50 | lm loss: 1.5 | grad norm: 2.5 |"),
+    ("glued to the next one in a value", " iteration 2/50 | lm loss: 1. iteration 3/50 | grad norm: 2.5 |"),
+    ("torn", " iteration 2/50 | lm loss: 1.5 | grad nor"),
+    ("torn in a number", " iteration 2/50 | lm loss: 1.5 | grad norm: 2."),
+    ("a field more", " iteration 2/50 | lm loss: 1.5 | grad norm: 2.5 | num zeros: 3 |"),
+    ("a field less", " iteration 2/50 | lm loss: 1.5 |"),
+    ("no number", " iteration 2/50 | lm loss: 1.5 | grad norm: None |"),
+    ("NaN", " iteration 2/50 | lm loss: nan | grad norm: nan |"),
+    ("carriage return between", " iteration 2/50 | lm loss: 1.5 |\r grad norm: 2.5 |"),
+    ("carriage return in a value", " iteration 2/50 | lm loss: 1.5\r | grad norm: 2.5 |"),
+    ("another order", " iteration 2/50 | grad norm: 2.5 | lm loss: 1.5 |"),
+    (
+        "Primus",
+        " iteration 2/50 | lm loss: 1.5/1.7 | grad norm: 2.5 | hip mem usage/free/total/usage_ratio: 1/2/3/50.0%",
+    ),
+    ("twice the same field", " iteration 2/50 | lm loss: 1.5 | lm loss: 2.5 |"),
+    ("a text behind the last bar", " iteration 2/50 | lm loss: 1.5 | grad norm: 2.5 | and so on"),
+]
+
+
+@pytest.mark.parametrize("line", [case[1] for case in TEST_ODD_LINES], ids=[case[0] for case in TEST_ODD_LINES])
+def test_a_line_is_read_alike_alone_and_among_others(line: str) -> None:
+    usual = " iteration 1/50 | lm loss: 7.5 | grad norm: 8.5 |\n"
+    [first, *alone] = parse(f"{usual}noise\n".encode(), {})
+    assert alone == []
+    expected = [(found["step"], repr(found["metrics"])) for found in parse(f"{line}\n".encode(), {})]
+    among = [(found["step"], repr(found["metrics"])) for found in parse(f"{usual}{line}\n{usual}".encode(), {})]
+    assert among == [(1, repr(first["metrics"])), *expected, (1, repr(first["metrics"]))]
+
+
 def test_summary_takes_the_closing_lines() -> None:
     text = (
         b" iteration 50/50 | mem usages: 0.1111 | throughput per GPU (TFLOP/s/GPU): 1.0 |\n\n"
@@ -210,6 +261,11 @@ def test_summary_of_too_few_iterations() -> None:
 
 def test_summary_is_not_taken_from_a_torn_iteration_line() -> None:
     assert summary(b" iteration 2/50 | mem usages: 0.5\n") == {}
+    assert summary(b"mem usages: 0.5\n iteration 2/50 | mem usages: 0.6\n") == {"memory_fraction": 0.5}
+
+
+def test_closing_lines_may_follow_a_progress_bar() -> None:
+    assert summary(b"50%|##\rmem usages: 0.5\nmem usages: 0.6\n90%|##\rmem usages: 0.7\n") == {"memory_fraction": 0.7}
 
 
 def test_the_last_closing_lines_count() -> None:
@@ -229,7 +285,7 @@ def test_real_logs(name: str, steps: list[int], total: int | None) -> None:
     path = SHARED_LOGS / name
     if not path.exists():
         pytest.skip(f"the real log {name} is not beside this checkout")
-    rows = list(parse(path.read_bytes()))
+    rows = list(parse(path.read_bytes(), {}))
     assert [row["step"] for row in rows] == steps
     assert {row["steps_total"] for row in rows} == ({total} if total else set())
     for row in rows:
@@ -242,7 +298,7 @@ def test_a_real_log_with_doubled_lines_and_closing_lines() -> None:
     closed = SHARED_LOGS / "01_megatron_rocm_llama2_7b_fp8_summary_tail.log"
     if not doubled.exists() or not closed.exists():
         pytest.skip("the real logs are not beside this checkout")
-    rows = list(parse(doubled.read_bytes()))
+    rows = list(parse(doubled.read_bytes(), {}))
     assert len(rows) == 40
     assert {row["step"] for row in rows} == set(range(1, 21))
     assert rows[-1]["metrics"]["memory_fraction"] == pytest.approx(0.8632)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import json
 import os
 from pathlib import Path
@@ -39,9 +40,10 @@ def test_a_log_is_read_into_rows_failures_summary_and_cursor(log: Path) -> None:
     assert answer["summary"] == {"memory_fraction": 0.5}
     cursor = answer["cursor"]
     assert cursor == json.loads(json.dumps(cursor))
-    assert (cursor["offset"], cursor["attempt"], cursor["step"], cursor["steps_total"]) == (
+    assert (cursor["offset"], cursor["attempt"], cursor["step"], cursor["steps_seen"], cursor["steps_total"]) == (
         log.stat().st_size,
         1,
+        2,
         2,
         30,
     )
@@ -61,10 +63,19 @@ def test_each_call_goes_on_where_the_last_one_ended(log: Path) -> None:
 def test_a_call_leaves_the_callers_cursor_alone(log: Path) -> None:
     append(log, iteration(1))
     cursor = read_log(str(log), "megatron")["cursor"]
-    before = dict(cursor)
+    before = copy.deepcopy(cursor)
     append(log, iteration(2))
     read_log(str(log), "megatron", cursor)
     assert cursor == before
+
+
+def test_a_call_leaves_the_memory_of_the_callers_cursor_alone(log: Path) -> None:
+    append(log, b"Config param steps: 5\n")
+    cursor = read_log(str(log), "maxtext")["cursor"]
+    append(log, b"Config param steps: 6\n")
+    assert read_log(str(log), "maxtext", cursor)["cursor"]["memory"] == {"steps": 6}
+    assert cursor["memory"] == {"steps": 5}
+    assert read_log(str(log), "maxtext")["cursor"]["memory"] == {"steps": 6}
 
 
 def test_every_split_of_a_log_gives_the_same_rows(log: Path) -> None:
@@ -117,6 +128,56 @@ def test_tokens_are_derived_from_the_step_time(log: Path) -> None:
     log.write_bytes(iteration(1, milliseconds=500.0))
     [row] = read_log(str(log), "megatron", tokens_per_step_per_gpu=1000)["rows"]
     assert row["metrics"]["tokens_per_sec_per_gpu"] == 2000.0
+
+
+def test_tokens_are_derived_from_the_sequences_of_the_whole_job(log: Path) -> None:
+    log.write_bytes(b"Epoch 0:   3%|#  | 3/91 [03:00<88:00, 60.00s/it, lr=0.1, throughput=0.5]\n")
+    [row] = read_log(str(log), "nxdt", tokens_per_step_per_gpu=7, tokens_per_sequence_per_gpu=100)["rows"]
+    assert row["metrics"]["tokens_per_sec_per_gpu"] == 50.0
+    [row] = read_log(str(log), "nxdt", tokens_per_step_per_gpu=120)["rows"]
+    assert row["metrics"]["tokens_per_sec_per_gpu"] == 2.0
+
+
+def core_016(step: int) -> bytes:
+    return b"[2026-01-02 03:04:05.123456]" + iteration(step)
+
+
+def test_the_second_step_of_megatron_core_016_is_left_out_in_every_attempt(log: Path) -> None:
+    log.write_bytes(b"".join(core_016(step) for step in (1, 1, 2, 2, 3, 2, 3, 4)))
+    left_out = [(row["attempt"], row["step"]) for row in read_log(str(log), "megatron")["rows"] if "left_out" in row]
+    assert left_out == [(1, 2), (2, 3)]
+
+
+def test_every_split_of_a_log_leaves_out_the_same_steps(log: Path) -> None:
+    text = b"".join(core_016(step) for step in (1, 2, 2, 3, 2, 3))
+    for split in range(len(text) + 1):
+        log.write_bytes(text[:split])
+        first = read_log(str(log), "megatron")
+        append(log, text[split:])
+        rows = first["rows"] + read_log(str(log), "megatron", first["cursor"])["rows"]
+        assert {(row["attempt"], row["step"]) for row in rows if "left_out" in row} == {(1, 2), (2, 3)}, split
+
+
+def test_what_a_grammar_has_to_know_of_earlier_lines_goes_from_call_to_call(log: Path) -> None:
+    append(log, b"Config param steps: 5\ncompleted step: 0, loss: 9.0\n")
+    first = read_log(str(log), "maxtext")
+    append(log, b"completed step: 1, loss: 8.0\n")
+    [row] = read_log(str(log), "maxtext", json.loads(json.dumps(first["cursor"])))["rows"]
+    assert (row["step"], row["steps_total"]) == (1, 5)
+    assert "asynchronous dispatch" in row["left_out"]
+    other = log.with_name("other")
+    other.write_bytes(b"completed step: 7, loss: 8.0\n" * 3)
+    os.replace(other, log)
+    answer = read_log(str(log), "maxtext", first["cursor"])
+    assert [(row["attempt"], row["steps_total"]) for row in answer["rows"]] == [(2, None)]
+
+
+def test_bars_on_one_line_are_steps(log: Path) -> None:
+    bar = b"Epoch 0:   3%%|#  | %d/91 [03:00<88:00, 60.00s/it, reduced_train_loss=%d.0, lr=0.1]"
+    log.write_bytes(b"\r".join(bar % (step, step) for step in (1, 1, 2, 3)))
+    first = read_log(str(log), "nxdt")
+    assert steps(first) == [(1, 1), (1, 2)]
+    assert steps(read_log(str(log), "nxdt", first["cursor"], final=True)) == [(1, 3)]
 
 
 def test_a_log_that_does_not_exist_yet_has_nothing_to_say(log: Path) -> None:
@@ -229,7 +290,8 @@ def test_failures_are_few_of_each_class_over_all_chunks(log: Path) -> None:
 
 
 def cursor_with(**changes: object) -> dict[str, object]:
-    return {"offset": 0, "fingerprint": 0, "attempt": 1, "step": None, "steps_total": None, **changes}
+    start = {"offset": 0, "fingerprint": 0, "memory": {}, "attempt": 1, "step": None, "steps_seen": 0}
+    return {**start, "steps_total": None, **changes}
 
 
 @pytest.mark.parametrize(
@@ -237,7 +299,7 @@ def cursor_with(**changes: object) -> dict[str, object]:
     [
         (
             {"offset": 3},
-            r"cursor has the keys \['offset'\], but must have \['attempt', 'fingerprint', 'offset', 'step'",
+            r"cursor has the keys \['offset'\], but must have \['attempt', 'fingerprint', 'memory', 'offset', 'step'",
         ),
         (cursor_with(offset="3"), r"cursor\.offset is '3', but must be a whole number of at least 0"),
         (cursor_with(offset=-1), r"cursor\.offset is -1"),
@@ -245,6 +307,8 @@ def cursor_with(**changes: object) -> dict[str, object]:
         (cursor_with(offset=None), r"cursor\.offset is None"),
         (cursor_with(attempt=0), r"cursor\.attempt is 0, but must be a whole number of at least 1"),
         (cursor_with(step=1.5), r"cursor\.step is 1\.5"),
+        (cursor_with(steps_seen=None), r"cursor\.steps_seen is None"),
+        (cursor_with(memory=[]), r"cursor\.memory is \[\], but must be a dict"),
     ],
 )
 def test_a_cursor_that_is_none_is_refused(log: Path, cursor: dict[str, object], message: str) -> None:
@@ -256,6 +320,8 @@ def test_a_cursor_that_is_none_is_refused(log: Path, cursor: dict[str, object], 
 def test_a_token_count_that_is_not_positive_is_refused(log: Path, tokens: float) -> None:
     with pytest.raises(ValueError, match=r"tokens_per_step_per_gpu is .*, but must be greater than 0"):
         read_log(str(log), "megatron", tokens_per_step_per_gpu=tokens)
+    with pytest.raises(ValueError, match=r"tokens_per_sequence_per_gpu is .*, but must be greater than 0"):
+        read_log(str(log), "nxdt", tokens_per_sequence_per_gpu=tokens)
 
 
 def test_an_unknown_framework_is_refused(log: Path) -> None:

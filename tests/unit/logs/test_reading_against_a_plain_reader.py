@@ -1,0 +1,210 @@
+"""Holds what the fast reader reads of random logs to what a reader finds that looks at one line after the other."""
+
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._reader import read_log
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._record import METRICS
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._signatures import SIGNATURES
+
+FIELDS = {
+    "elapsed time per iteration (ms)": "step_time_ms",
+    "mem usages": "memory_fraction",
+    "throughput per GPU (TFLOP/s/GPU)": "tflops_per_gpu",
+    "tokens per GPU (tokens/s/GPU)": "tokens_per_sec_per_gpu",
+    "learning rate": "learning_rate",
+    "lm loss": "loss",
+    "grad norm": "grad_norm",
+    "number of skipped iterations": "skipped_iterations",
+    "number of nan iterations": "nan_iterations",
+}
+CLOSING = {
+    "throughput per GPU": "tflops_per_gpu",
+    "elapsed time per iteration": "step_time_ms",
+    "tokens/GPU/s": "tokens_per_sec_per_gpu",
+    "mem usages": "memory_fraction",
+}
+HEAD = re.compile(r"iteration\s+(\d+)\s*/\s*(\d+)\s*\|")
+
+FAILURES = [
+    "[rank3]: torch.OutOfMemoryError: HIP out of memory. Tried to allocate 2.00 GiB.",
+    "HW Exception by GPU node-9 (Agent handle: 0x1) reason :GPU Hang",
+    "n1:1:2 [4] NCCL WARN NET/IB : Got completion from peer 10.0.0.1<1> with status=12 opcode=0 len=0",
+    "[rank0]:[E321 02:07:08.4 ProcessGroupNCCL.cpp:607] [Rank 0] Watchdog caught collective operation timeout: x",
+    "E api.py:984] failed (exitcode: -9) local_rank: 6 (pid: 92121) of binary: /usr/bin/python",
+    "W0902 api.py:900] Sending process 819027 closing signal SIGTERM",
+    "Root Cause (first observed failure):\n[0]:\n  rank      : 6 (local_rank: 6)\n  exitcode  : 1 (pid: 92121)",
+    "UNAVAILABLE: The following tasks are unhealthy (stopped sending heartbeats):\n/job:jax_worker/replica:0/task:3",
+    "OSError: [Errno 28] No space left on device",
+    "ERROR: training (torchrun pretrain_gpt.py) failed with exit code 7",
+]
+NOISE = [
+    "[Rank 8] (after 1 iterations) memory (MB) | allocated: 496.6 | max allocated: 496.6 | reserved: 512.0",
+    " validation loss at iteration 10 | lm loss value: 7.0E+00 | lm loss PPL: 1.0E+03 | ",
+    "n1:1:2 [0] NCCL INFO transport/net.cc:1302 -> 6",
+    "  error_injection_rate ............................ 0",
+    "(min, max) time across ranks (ms):",
+    "UserWarning: currently an error here is a matter of iteration counts",
+    "\N{FULL BLOCK}\N{FULL BLOCK} 50% \N{EM DASH} done",
+    "",
+]
+
+
+def iteration_line(chance: random.Random, step: int, kind: str) -> str:
+    fields = {
+        "consumed samples": f"{step * 256:12d}",
+        "elapsed time per iteration (ms)": f"{chance.uniform(100, 9000):.1f}",
+        "mem usages": f"{chance.random():.4f}",
+        "throughput per GPU (TFLOP/s/GPU)": f"{chance.uniform(1, 900):.1f}",
+        "learning rate": f"{chance.random():.6E}",
+        "global batch size": f"{256:5d}",
+        "lm loss": f"{chance.uniform(1, 12):.6E}",
+        "loss scale": "1.0",
+        "grad norm": f"{chance.random():.3f}",
+        "number of skipped iterations": f"{chance.choice((0, 0, 0, 1)):3d}",
+        "number of nan iterations": "  0",
+    }
+    stamp = "2026-01-02 03:04:05"
+    if kind == "core 0.16":
+        stamp += ".123456"
+        del fields["mem usages"]
+    elif kind == "primus":
+        fields["elapsed time per iteration (ms)"] += "/500.5"
+        fields["tokens per GPU (tokens/s/GPU)"] = "7000.5/6900.0"
+    elif kind == "no number":
+        fields["grad norm"] = "None"
+    elif kind == "nan":
+        fields["grad norm"] = "nan"
+        if chance.random() < 0.5:
+            del fields["lm loss"]
+    elif kind == "shuffled":
+        fields = dict(chance.sample(sorted(fields.items()), len(fields)))
+    body = " |".join(f" {name}: {value}" for name, value in fields.items())
+    return f" [{stamp}] iteration {step:8d}/{999999:8d} |{body} |"
+
+
+def random_log(chance: random.Random, pieces: int) -> bytes:
+    """Return a log of many pieces: steps of all kinds, whole, torn, doubled and glued, noise, failures, tracebacks."""
+    step, parts = 0, []
+    for _ in range(pieces):
+        end = chance.choice(("\n", "\n", "\n", "\r\n", "\r"))
+        dice = chance.random()
+        if dice < 0.30:
+            step = chance.choice((1, step - 3)) if chance.random() < 0.01 and step > 3 else step + 1
+            kinds = ("rocm", "rocm", "rocm", "core 0.16", "primus", "nan", "no number", "shuffled")
+            line = iteration_line(chance, step, chance.choice(kinds))
+            if chance.random() < 0.05:
+                line = line[: chance.randrange(len(line))]
+                end = chance.choice(("", end))
+            if chance.random() < 0.05:
+                line = f"\x1b[32m[rank-7/8]\x1b[0m{line}\x1b[0m"
+            parts += [line, end] * chance.choice((1, 1, 1, 2))
+        elif dice < 0.33:
+            parts += [chance.choice(("", "10%|#  | ")), chance.choice(FAILURES), end]
+        elif dice < 0.34:
+            parts += ['Traceback (most recent call last):\n  File "/x/a.py", line 8, in f\n', "KeyError: 'layers'", end]
+        elif dice < 0.35:
+            parts += [f"{chance.choice(sorted(CLOSING))}: {chance.random()}", end]
+        else:
+            parts += [chance.choice(NOISE), end]
+    text = "".join(parts).encode()
+    if chance.random() < 0.5:
+        cut = chance.randrange(len(text))
+        text = text[:cut] + chance.choice((b"\0", b"\xff\xfe")) + text[cut:]
+    return text
+
+
+def plain_metrics(pieces: list[str]) -> dict[str, float]:
+    fields = {name.strip(): value.strip() for name, _, value in (piece.partition(":") for piece in pieces)}
+    metrics = {}
+    for name, metric in FIELDS.items():
+        value = re.fullmatch(r"([-+]?(?:nan|inf|\d+\.?\d*(?:[eE][-+]?\d+)?))(/[\d.]+)?", fields.get(name, ""))
+        if value:
+            metrics[metric] = float(value.group(1))
+    not_skipped = metrics.get("skipped_iterations") == 0
+    other_loss = any(name.endswith("loss") for name in fields)
+    is_training = "learning_rate" in metrics and not other_loss
+    gradients_lost = str(metrics["grad_norm"]) == "nan" if "grad_norm" in metrics else is_training
+    if "lm loss" not in fields and not_skipped and gradients_lost:
+        metrics["loss"] = float("nan")
+    return metrics
+
+
+def plain_rows(lines: list[str]) -> list[dict[str, Any]]:
+    rows: dict[tuple[int, int], dict[str, Any]] = {}
+    attempt, last, seen = 1, 0, 0
+    for line in lines:
+        heads = list(HEAD.finditer(line))
+        ends = [head.start() for head in heads[1:]] + [len(line)]
+        for head, end in zip(heads, ends, strict=False):
+            step = int(head.group(1))
+            attempt, seen = (attempt + 1, 0) if step < last else (attempt, seen)
+            seen += step != last
+            last = step
+            row = rows.setdefault((attempt, step), {"metrics": {}, "place": seen, "summed": False})
+            row["metrics"].update(plain_metrics(line[head.end() : end].split("|")[:-1]))
+            row["summed"] = row["summed"] or bool(re.search(r"\.\d{6}\] $", line[: head.start()]))
+    return [
+        {"attempt": attempt, "step": step, "metrics": row["metrics"], "left out": row["place"] == 2 and row["summed"]}
+        for (attempt, step), row in rows.items()
+    ]
+
+
+def plain_failures(lines: list[str]) -> list[tuple[str, int | None]]:
+    """Return class and rank of what each line is, by trying every signature on every line."""
+    found: list[tuple[str, int | None]] = []
+    for number, line in enumerate(lines):
+        rest = "\n".join(lines[number : number + 20]).encode()
+        for signature in SIGNATURES:
+            match = signature.pattern.search(rest[: len(line.encode()) + signature.reach])
+            if match and match.start() <= len(line.encode()):
+                rank = match.groupdict().get("rank")
+                own = None if signature.echo else re.search(r"\[rank-?(\d+)[\]/]", line)
+                found.append((signature.failure, int(rank or own.group(1)) if rank or own else None))
+                break
+        else:
+            if line.startswith("KeyError: "):
+                found.append(("python_error", None))
+    return [kind for place, kind in enumerate(found) if [other[0] for other in found[:place]].count(kind[0]) < 3]
+
+
+def in_order(metrics: dict[str, float]) -> list[tuple[str, str]]:
+    return [(name, repr(metrics[name])) for name in METRICS if name in metrics]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_random_log_is_read_as_a_plain_reader_reads_it(seed: int, tmp_path: Path) -> None:
+    chance = random.Random(seed)
+    text = random_log(chance, pieces=8000 if seed < 2 else 800)
+    log = tmp_path / "training.log"
+    log.write_bytes(text)
+    answer = read_log(str(log), "megatron", final=True)
+    lines = re.split("[\r\n]", re.sub("\x1b\\[[0-9;]*m", "", text.decode("utf-8", "replace")))
+    expected = plain_rows(lines)
+    assert [(row["attempt"], row["step"], in_order(row["metrics"]), "left_out" in row) for row in answer["rows"]] == [
+        (row["attempt"], row["step"], in_order(row["metrics"]), row["left out"]) for row in expected
+    ]
+    assert [(failure["class"], failure["rank"]) for failure in answer["failures"]] == plain_failures(lines)
+    closing = {}
+    for line in lines:
+        value = re.fullmatch(rf"({'|'.join(CLOSING)}):\s*([\d.e-]+)\s*", line)
+        if value:
+            closing[CLOSING[value.group(1)]] = float(value.group(2))
+    assert answer["summary"] == closing
+
+
+def test_random_logs_hold_all_kinds_of_pieces() -> None:
+    text = random_log(random.Random(0), pieces=8000)
+    assert len(text) > 1 << 20
+    lines = re.split("[\r\n]", text.decode("utf-8", "replace"))
+    rows = plain_rows(lines)
+    assert len(rows) > 1500
+    assert {row["attempt"] for row in rows} > {1, 2, 3}
+    assert {name for row in rows for name in row["metrics"]} == set(METRICS)
+    assert len({kind for kind, _ in plain_failures(lines)}) >= len(FAILURES)
