@@ -17,7 +17,8 @@ description:
     itself need not travel.
   - Also returns the failures that the log tells of, each with the line that shows it and what to do.
   - A growing log can be read bit by bit. Each call goes on where the RV(cursor) of the call before ended.
-  - Megatron-LM prints step lines on the last global rank only, so they stand in the log of the node that holds it.
+  - Megatron-LM prints step lines on the last global rank only, so they stand in the log of the node that holds it. Of
+    MaxText, every process prints them.
   - Nothing is changed on the node.
 attributes:
   check_mode:
@@ -48,9 +49,13 @@ options:
     description:
       - The training framework that wrote the log.
       - V(megatron) also reads the logs of ROCm Megatron-LM and Primus.
+      - V(maxtext) reads MaxText's log, or the file that its C(metrics_file) names.
+      - V(nxdt) reads the progress bars of NxDT (neuronx-distributed-training).
     type: str
     choices:
+      - maxtext
       - megatron
+      - nxdt
     default: megatron
   cursor:
     description:
@@ -69,6 +74,13 @@ options:
       - Tokens that one GPU works off in a step. This is the global batch size times the sequence length, divided by the
         number of GPUs of the job.
       - With it, V(tokens_per_sec_per_gpu) is computed from the step time where the log does not have it.
+    type: float
+  tokens_per_sequence_per_gpu:
+    description:
+      - Tokens that one device works off of a sequence. This is the sequence length divided by the number of devices of
+        the job.
+      - With it, V(tokens_per_sec_per_gpu) is computed from the sequences per second of the whole job that NxDT prints
+        as C(throughput). This goes before O(tokens_per_step_per_gpu).
     type: float
 """
 
@@ -91,6 +103,18 @@ EXAMPLES = r"""
     # Global batch size 256, sequence length 4096, 16 GPUs
     tokens_per_step_per_gpu: "{{ 256 * 4096 / 16 }}"
   register: training
+
+- name: Read a MaxText training
+  trainops.cluster.training_metrics:
+    path: /data/runs/llama/training.log
+    framework: maxtext
+  register: training
+
+- name: Stop unless the last step was reached, which is one less than steps as MaxText counts from 0
+  ansible.builtin.assert:
+    that:
+      - training.last_step is not none
+      - training.last_step == training.steps_total - 1
 
 - name: Look at a training that is still running
   trainops.cluster.training_metrics:
@@ -119,7 +143,7 @@ records:
       type: int
       sample: 1
     step:
-      description: Number of the step (the iteration of Megatron-LM).
+      description: Number of the step (the iteration of Megatron-LM). MaxText counts from 0, the others from 1.
       type: int
       sample: 7
     metric:
@@ -138,6 +162,27 @@ records:
       description: What the value is measured in, V(1) for a bare number.
       type: str
       sample: ms
+left_out:
+  description:
+    - The steps whose measurements are known to be wrong, so that they had better be left out of any mean. These are the
+      first two of MaxText and those that its profiler disturbs, and the second one of Megatron core 0.16 and later.
+    - Slow first steps (warm-up) are not among them.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    attempt:
+      description: Number of the attempt.
+      type: int
+      sample: 1
+    step:
+      description: Number of the step.
+      type: int
+      sample: 0
+    reason:
+      description: Why its measurements are wrong.
+      type: str
+      sample: MaxText compiles in the first step
 failures:
   description:
     - What the log tells of failures, in its order, at most three of a class.
@@ -183,14 +228,18 @@ cursor:
     fingerprint: 2774340567
     attempt: 1
     step: 7
+    steps_seen: 7
     steps_total: 30
+    memory: {}
 last_step:
   description: The last step that this call and those before it saw, null if there was none.
   returned: success
   type: int
   sample: 7
 steps_total:
-  description: The number of steps that the last step line names, null if there was none.
+  description:
+    - The number of steps of the training, null if the log does not tell.
+    - Megatron-LM and NxDT tell it in each step line, MaxText in the configuration that it prints at the start.
   returned: success
   type: int
   sample: 30
@@ -226,6 +275,11 @@ def results_of(news: dict[str, t.Any]) -> dict[str, t.Any]:
     return {
         "changed": False,
         "records": [dict(record, value=json_value(record["value"])) for record in records_of(news["rows"])],
+        "left_out": [
+            {"attempt": row["attempt"], "step": row["step"], "reason": row["left_out"]}
+            for row in news["rows"]
+            if "left_out" in row
+        ],
         "failures": news["failures"],
         "cursor": news["cursor"],
         "last_step": news["cursor"]["step"],
@@ -243,6 +297,7 @@ def main() -> None:
             "cursor": {"type": "dict"},
             "final": {"type": "bool", "default": True},
             "tokens_per_step_per_gpu": {"type": "float", "no_log": False},
+            "tokens_per_sequence_per_gpu": {"type": "float", "no_log": False},
         },
         supports_check_mode=True,
     )
@@ -258,6 +313,7 @@ def main() -> None:
             module.params["cursor"],
             final=module.params["final"],
             tokens_per_step_per_gpu=module.params["tokens_per_step_per_gpu"],
+            tokens_per_sequence_per_gpu=module.params["tokens_per_sequence_per_gpu"],
         )
     except ValueError as error:
         module.fail_json(msg=str(error))

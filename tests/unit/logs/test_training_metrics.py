@@ -58,7 +58,7 @@ def test_the_module_reads_a_log_in_check_mode_too(tmp_path: Path) -> None:
     assert (answer["last_step"], answer["steps_total"]) == (3, 4)
     assert answer["records"][:2] == [
         {"attempt": 1, "step": 1, "metric": "step_time_ms", "value": 20000.0, "unit": "ms"},
-        {"attempt": 1, "step": 1, "metric": "tflops_per_gpu", "value": 300.0, "unit": "TFLOP/s"},
+        {"attempt": 1, "step": 1, "metric": "memory_fraction", "value": 0.7, "unit": "1"},
     ]
     assert {(record["attempt"], record["step"]) for record in answer["records"]} == {
         (1, 1),
@@ -73,6 +73,7 @@ def test_the_module_reads_a_log_in_check_mode_too(tmp_path: Path) -> None:
     assert math.isnan(float(last["loss"]))
     assert last["tokens_per_sec_per_gpu"] == pytest.approx(65536 / 10.25)
     assert [(failure["class"], failure["rank"]) for failure in answer["failures"]] == [("out_of_memory", 9)]
+    assert answer["left_out"] == []
     assert answer["summary"] == {"tflops_per_gpu": "nan", "step_time_ms": "nan", "memory_fraction": "nan"}
 
 
@@ -86,6 +87,21 @@ def test_the_module_goes_on_where_it_ended(tmp_path: Path) -> None:
     assert first["last_step"] == 2
     assert {record["attempt"] for record in second["records"]} == {2}
     assert second["last_step"] == 3
+
+
+def test_the_module_reads_the_other_frameworks(tmp_path: Path) -> None:
+    log = tmp_path / "training.log"
+    log.write_text("Config param steps: 9\ncompleted step: 0, seconds: 44.923, loss: 12.0\n")
+    answer = run_module(tmp_path, path=str(log), framework="maxtext")
+    assert (answer["last_step"], answer["steps_total"]) == (0, 9)
+    assert answer["left_out"] == [{"attempt": 1, "step": 0, "reason": "MaxText compiles in the first step"}]
+    log.write_text("Epoch 0:   3%|#| 3/91 [03:00<88:00, 60.00s/it, lr=0.5, throughput=0.5]\n")
+    answer = run_module(tmp_path, path=str(log), framework="nxdt", tokens_per_sequence_per_gpu=128)
+    assert {record["metric"]: record["value"] for record in answer["records"]} == {
+        "step_time_ms": 60000.0,
+        "learning_rate": 0.5,
+        "tokens_per_sec_per_gpu": 64.0,
+    }
 
 
 def test_what_the_module_cannot_read_is_said(tmp_path: Path) -> None:
