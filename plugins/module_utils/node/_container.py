@@ -41,9 +41,7 @@ class ContainerEngine:
     def problems(self, node: dict[str, t.Any]) -> list[str]:
         """Return an engine that does not answer, a taken name, and devices that are not there."""
         problems = [f"the device {device} is not there" for device in node["devices"] if not os.path.exists(device)]
-        staged = [secret["target"] for secret in node["secrets"]]
-        mounts = [mount for mount in node["mounts"] if mount["source"] not in staged]
-        problems += mount_problems(mounts, node["run_folder"])
+        problems += mount_problems(node["mounts"])
         try:
             taken = self._inspect("container", node["container_options"]["name"])
         except EngineError as error:

@@ -20,7 +20,7 @@ import typing as t
 if t.TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    Mount = Mapping[str, str]
+    Mount = Mapping[str, t.Any]
 
 HOST_LIBRARY = ".so.host"
 FUNCTION = "use_rdma_library_of_node"
@@ -81,12 +81,12 @@ def mount_problem(mount: Mount, kind: str) -> MountProblem | None:
     return None
 
 
-def mount_problems(mounts: Iterable[Mount], run_folder: str) -> list[str]:
+def mount_problems(mounts: Iterable[Mount]) -> list[str]:
     """Return what is wrong with the mounts of a node's plan on this node, as sentences without a full stop.
 
-    The run's folder is left out: staging the run makes it.
+    Those that are ``staged`` are left out: staging the run makes them.
     """
-    wanted = [mount for mount in mounts if mount["source"] != run_folder]
+    wanted = [mount for mount in mounts if not mount.get("staged")]
     problems = [mount_problem(mount, kind_of(mount["source"])) for mount in wanted]
     return [f"{problem.reason}; try: {problem.command}" for problem in problems if problem]
 

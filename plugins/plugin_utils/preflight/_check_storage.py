@@ -119,8 +119,7 @@ def check_mounts(look: Look) -> Cell:
         facts = look.path(device)
         if facts and facts["kind"] == "missing":
             return red(f"no {device}", f"the device {device} is not there", "lsmod | grep -E 'amdgpu|nvidia|ib_uverbs'")
-    own = look.node["run_folder"]
-    mounts = [one for one in look.node["mounts"] if one["source"] != own and not one["target"].endswith(HOST_LIBRARY)]
+    mounts = [one for one in look.node["mounts"] if not one.get("staged") and not one["target"].endswith(HOST_LIBRARY)]
     for mount in mounts:
         facts = look.path(mount["source"])
         problem = mount_problem(mount, facts["kind"]) if facts else None

@@ -55,7 +55,8 @@ def test_without_container_config_nothing_of_the_node_is_seen_but_the_runs_folde
     assert plan["faults"] == []
     assert keys(plan["warnings"]) == ["config.data_cache_dir"]
     assert plan["nodes"][0]["devices"] == []
-    assert plan["nodes"][0]["mounts"][0] == dict.fromkeys(("source", "target"), plan["nodes"][0]["run_folder"])
+    folder = plan["nodes"][0]["run_folder"]
+    assert plan["nodes"][0]["mounts"][0] == {"source": folder, "target": folder, "staged": True}
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,12 @@ from training_configs import DISTRIBUTED, SINGLE, filled, planned
 def test_the_runs_folder_is_mounted_where_it_is_and_the_token_comes_as_a_file() -> None:
     node = planned(filled(DISTRIBUTED), container_engine="docker")["nodes"][2]
     folder = "/home/amd/LOG_DIR/now-llama3_1_8b-mi300x/gpu2"
-    assert {"source": folder, "target": folder} in node["mounts"]
+    assert {"source": folder, "target": folder, "staged": True} in node["mounts"]
     [secret] = node["secrets"]
     assert secret["source"] == "/home/amd/.hf_token"
     assert node["env"]["HF_TOKEN_PATH"] == secret["target"]
-    assert {"source": secret["target"], "target": secret["target"], "read_only": True} in node["mounts"]
+    path = secret["target"]
+    assert {"source": path, "target": path, "read_only": True, "staged": True} in node["mounts"]
 
 
 def test_without_a_container_nothing_is_mounted() -> None:

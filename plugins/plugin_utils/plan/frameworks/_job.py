@@ -72,9 +72,9 @@ class Job:
             {"source": source, "target": target} for source, target in self.mounts.items()
         ]
         if container_engine != "none":
-            mounts.append({"source": run_folder, "target": run_folder})
+            mounts.append({"source": run_folder, "target": run_folder, "staged": True})
             read_only = (secret["target"] for secret in secrets)
-            mounts += [{"source": path, "target": path, "read_only": True} for path in read_only]
+            mounts += [{"source": path, "target": path, "read_only": True, "staged": True} for path in read_only]
         plan = {
             "node": node.name,
             "node_rank": node_rank,
