@@ -11,7 +11,11 @@ from functools import partial
 
 from ansible_collections.trainops.cluster.plugins.module_utils.node._inspect_amd import amd_tool
 from ansible_collections.trainops.cluster.plugins.module_utils.node._inspect_clock import clock_facts
-from ansible_collections.trainops.cluster.plugins.module_utils.node._inspect_engines import ENGINES, engine_facts
+from ansible_collections.trainops.cluster.plugins.module_utils.node._inspect_engines import (
+    ENGINES,
+    engine_facts,
+    silent_engine,
+)
 from ansible_collections.trainops.cluster.plugins.module_utils.node._inspect_gpus import gpu_facts, with_tool
 from ansible_collections.trainops.cluster.plugins.module_utils.node._inspect_limits import limit_facts, path_facts
 from ansible_collections.trainops.cluster.plugins.module_utils.node._inspect_network import (
@@ -77,7 +81,9 @@ def inspect(
         },
         "limits": limit_facts(root),
         "paths": {path: known[path] for path in paths},
-        "engines": {engine: known[engine] for engine in ENGINES},
+        "engines": {
+            engine: silent_engine(problems[engine]) if engine in problems else known[engine] for engine in ENGINES
+        },
         "problems": problems,
         "clock": clock_facts(began),
     }

@@ -32,9 +32,14 @@ def engine_facts(name: str, image: str | None, root: str = "/") -> dict[str, t.A
     except MissingToolError:
         return None
     except ToolError as error:
-        return {"version": None, "storage": None, "image": None, "problem": str(error)}
+        return silent_engine(str(error))
     storage = dict(path_facts(root, folder), path=folder)
     return {"version": version, "storage": storage, "image": found, "problem": None}
+
+
+def silent_engine(problem: str) -> dict[str, t.Any]:
+    """Return what is known of an engine that does not answer."""
+    return {"version": None, "storage": None, "image": None, "problem": problem}
 
 
 def version_in(name: str, output: str) -> tuple[str, str]:

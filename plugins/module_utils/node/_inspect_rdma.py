@@ -39,11 +39,6 @@ def rdma_devices(root: str) -> list[dict[str, t.Any]]:
     return [_device(root, name, verbs.get(name)) for name in names(root, _CLASS)]
 
 
-def device_count(root: str) -> int:
-    """Return how many RDMA devices the kernel knows."""
-    return len(names(root, _CLASS))
-
-
 def _device(root: str, name: str, verbs: str | None) -> dict[str, t.Any]:
     folder = f"{_CLASS}/{name}"
     driver = link_name(root, f"{folder}/device/driver")

@@ -34,32 +34,39 @@ def check_rdma(look: Look) -> Cell:
     """The RDMA devices of the config are there, of the kind that it says, and their ports are active."""
     if not look.uses_rdma:
         return grey(_not_used(look))
-    rule, selection = look.nic_rule, look.rdma_selection
-    there = [device["name"] for device in look.facts["rdma"]["devices"]]
-    if rule is None and look.nic_type not in (None, "none"):
+    if look.nic_rule is None and look.nic_type not in (None, "none"):
         reason = f"nic_type {look.nic_type} is not known"
-        return red(look.nic_type or "", reason, f"set nic_type in the config to one of {', '.join(RULES)}")
-    if selection.unknown or not selection.devices:
-        wanted = ", ".join(selection.unknown) or f"a device such as {rule.device_prefix}0" if rule else "the device"
-        reason = f"{wanted} is not among the RDMA devices of the node: {', '.join(there) or 'none'}"
-        names = f"set nccl_ib_hca_list in the config to {','.join(there)}"
+        return red(str(look.nic_type), reason, f"set nic_type in the config to one of {', '.join(RULES)}")
+    devices, unknown = look.rdma_selection
+    if unknown or not devices:
+        return _missing_devices(look, unknown)
+    rule = look.nic_rule
+    stranger = next((one for one in devices if rule and one["provider"] not in (rule.provider, None)), None)
+    if rule and stranger:
         return red(
-            f"{len(there)} devices", reason, names if there else f"modprobe {rule.kernel_module if rule else ''}"
-        )
-    strangers = [device for device in selection.devices if rule and device["provider"] not in (rule.provider, None)]
-    if strangers:
-        reason = f"nic_type {look.nic_type} means devices of {rule.provider}" if rule else ""
-        return red(
-            strangers[0]["name"],
-            f"{reason}, and {strangers[0]['name']} is one of {strangers[0]['provider']}",
+            stranger["name"],
+            f"nic_type {look.nic_type} means devices of {rule.provider}, and {stranger['name']} is one of "
+            f"{stranger['provider']}",
             "correct nic_type or nccl_ib_hca_list in the config",
         )
-    down = [(device, port) for device in selection.devices for port in device["ports"] if port["state"] != "ACTIVE"]
+    down = [(device["name"], port) for device in devices for port in device["ports"] if port["state"] != "ACTIVE"]
     if down:
-        told = ", ".join(f"{device['name']} is {port['state']} ({port['physical_state']})" for device, port in down)
+        told = ", ".join(f"{name} is {port['state']} ({port['physical_state']})" for name, port in down)
         netdev = down[0][1]["netdev"]
         return red(f"{len(down)} ports down", told, f"ip link set {netdev} up" if netdev else "rdma link")
-    return green(f"{len(selection.devices)} × {selection.devices[0]['provider'] or 'RDMA device'}, active")
+    return green(f"{len(devices)} × {devices[0]['provider'] or 'RDMA device'}, active")
+
+
+def _missing_devices(look: Look, names: Sequence[str]) -> Cell:
+    rule = look.nic_rule
+    there = [device["name"] for device in look.facts["rdma"]["devices"]]
+    wanted = ", ".join(names) or (f"a device such as {rule.device_prefix}0" if rule else "a device")
+    if there:
+        command = f"set nccl_ib_hca_list in the config to {','.join(there)}"
+    else:
+        command = f"modprobe {rule.kernel_module}" if rule else "lspci | grep -Ei 'ethernet|infiniband'"
+    reason = f"{wanted} is not among the RDMA devices of the node: {', '.join(there) or 'it has none'}"
+    return red(f"{len(there)} devices", reason, command)
 
 
 def _not_used(look: Look) -> str:

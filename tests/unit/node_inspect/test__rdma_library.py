@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import typing as t
 from pathlib import Path
 
 import pytest
@@ -20,8 +19,8 @@ WARNING = (
 )
 
 
-def mount(source: Path | str, target: str, **more: bool) -> dict[str, t.Any]:
-    return {"source": str(source), "target": target, **more}
+def mount(source: Path | str, target: str) -> dict[str, str]:
+    return {"source": str(source), "target": target}
 
 
 def test_mounts_of_files_folders_and_the_runs_own_are_right(tmp_path: Path) -> None:

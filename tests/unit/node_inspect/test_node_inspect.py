@@ -41,6 +41,17 @@ def test_what_cannot_be_found_out_is_told_by_its_name(tmp_path: Path) -> None:
     assert node["problems"]["master"] == "the name no-such-host.invalid is not known here"
 
 
+def test_an_engine_that_answers_something_unknown_is_still_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "podman"
+    program.write_text("#!/bin/sh\necho '{}'\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    node = inspect([], root=str(tmp_path))
+    assert node["engines"]["podman"]["problem"] == "something unknown was met: KeyError('version')"
+
+
 def test_the_module_tells_of_this_machine_and_bounds_its_clock(tmp_path: Path) -> None:
     before = time.time()
     result = run_module(tmp_path, "node_inspect", paths=[str(tmp_path)], master_address="127.0.0.1", master_port=1)

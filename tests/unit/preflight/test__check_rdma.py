@@ -22,6 +22,14 @@ def test_without_any_device_the_driver_is_to_be_loaded(bench) -> None:
     assert nodes.cell("gid")["status"] == nodes.cell("provider")["status"] == "grey"
 
 
+def test_without_any_device_and_kind_the_names_tell(bench) -> None:
+    nodes = bench(nic_type=None, nccl_ib_hca_list="bnxt_re0")
+    nodes[1]["rdma"]["devices"] = []
+    cell = nodes.cell("rdma")
+    assert cell["reason"] == "bnxt_re0 is not among the RDMA devices of the node: it has none"
+    assert cell["command"] == "lspci | grep -Ei 'ethernet|infiniband'"
+
+
 def test_a_port_that_is_down(bench) -> None:
     nodes = bench()
     nodes[2]["rdma"]["devices"][3]["ports"][0].update(state="DOWN", physical_state="Disabled")
