@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import textwrap
 import typing as t
+from collections import Counter
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight._cells import GREEN, GREY, RED
 from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight._checks import CHECKS
@@ -118,11 +119,15 @@ def _grouped(rows: Sequence[Row], status: str, *keys: str) -> dict[tuple[str, ..
 
 
 def _in_common(rows: Sequence[Row]) -> str:
-    """Return what all nodes have, of the checks that are green everywhere."""
-    count = len(_nodes(rows))
+    """Return what several nodes have, and no node of those that answered has otherwise."""
+    judged = Counter(row["check"] for row in rows)
     groups = _grouped(rows, GREEN, "check", "found")
-    parts = [f"{check}: {_shortened(found, _VALUE_WIDTH)}" for (check, found), on in groups.items() if len(on) == count]
-    return _paragraph("The same on all nodes", parts) if count > 1 else ""
+    parts = [
+        f"{check}: {_shortened(found, _VALUE_WIDTH)}"
+        for (check, found), on in groups.items()
+        if len(on) == judged[check] > 1
+    ]
+    return _paragraph("In common", parts)
 
 
 def _greys(rows: Sequence[Row]) -> str:
