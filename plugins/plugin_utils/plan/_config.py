@@ -10,7 +10,12 @@ import typing as t
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._fields import nested_model, remedy_for
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._fields import (
+    key_of,
+    may_be_null,
+    nested_model,
+    remedy_for,
+)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._kinds import PLACEHOLDER, Switch, is_placeholder
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._secrets import without_secrets
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._words import key_path, listed, nearest, shown
@@ -87,19 +92,21 @@ def typed(
     Keys of ``unused``, at any depth, are known but not read: nothing that they hold can be wrong. ``elsewhere`` is
     that of `refuse_unknown_keys`.
     """
-    refuse_unknown_keys(data, model.model_fields, path, findings, lower_to_warning=lower_unknown, elsewhere=elsewhere)
+    known = {key_of(name, field): name for name, field in model.model_fields.items()}
+    refuse_unknown_keys(data, known, path, findings, lower_to_warning=lower_unknown, elsewhere=elsewhere)
     values: dict[str, t.Any] = {}
-    for name, field in model.model_fields.items():
-        key = key_path(path, name)
-        if name in unused or name not in data:
+    for key, name in known.items():
+        field, where = model.model_fields[name], key_path(path, key)
+        nested = nested_model(field)
+        if key in unused or key not in data:
             values[name] = None if field.is_required() else field.get_default(call_default_factory=True)
-            if field.is_required() and name not in unused:
-                findings.fault(key, None, f"{name} is missing.", remedy_for(field))
-        elif nested := nested_model(field):
-            inner = section(data, name, key, findings) or {}
-            values[name] = typed(nested, inner, key, findings, unused=unused, lower_unknown=lower_unknown)
+            if field.is_required() and key not in unused:
+                findings.fault(where, None, f"{key} is missing.", remedy_for(field))
+        elif nested and not (data[key] is None and may_be_null(field)):
+            inner = section(data, key, where, findings) or {}
+            values[name] = typed(nested, inner, where, findings, unused=unused, lower_unknown=lower_unknown)
         else:
-            values[name] = _typed_value(model, name, data[name], path, findings)
+            values[name] = _typed_value(model, name, data[key], path, findings)
     return model.model_construct(**values)
 
 
@@ -110,26 +117,27 @@ def _adapters(model: type[BaseModel]) -> dict[str, TypeAdapter[t.Any]]:
 
 def _typed_value(model: type[BaseModel], name: str, value: t.Any, path: str, findings: Findings) -> t.Any:
     """Return the typed value, or None where it is wrong; of a wrong object what is right in it."""
-    remedy, adapter = remedy_for(model.model_fields[name]), _adapters(model)[name]
+    field, adapter = model.model_fields[name], _adapters(model)[name]
+    key, remedy = key_of(name, field), remedy_for(field)
     wrong = dict(_placeholders(value))
     for where, held in wrong.items():
-        message = f"{key_path(name, *where)} still holds {PLACEHOLDER}."
-        findings.fault(key_path(path, name, *where), held, message, remedy)
+        message = f"{key_path(key, *where)} still holds {PLACEHOLDER}."
+        findings.fault(key_path(path, key, *where), held, message, remedy)
     try:
         read = adapter.validate_python(value)
     except ValidationError as error:
         for problem in error.errors():
             where = tuple(part for part in problem["loc"] if part != "[key]")
             if not is_placeholder(problem["input"]):
-                held = without_secrets(problem["input"], str([name, *where][-1]))
-                message = f"{key_path(name, *where)} is {shown(held)}, which {_reason(problem)}."
-                findings.fault(key_path(path, name, *where), held, message, remedy)
+                held = without_secrets(problem["input"], str([key, *where][-1]))
+                message = f"{key_path(key, *where)} is {shown(held)}, which {_reason(problem)}."
+                findings.fault(key_path(path, key, *where), held, message, remedy)
             wrong[where] = problem["input"]
     if not wrong:
         return read
     entries = {where[0] for where in wrong if where}
     if isinstance(value, dict) and () not in wrong:
-        return adapter.validate_python({key: held for key, held in value.items() if key not in entries})
+        return adapter.validate_python({inner: held for inner, held in value.items() if inner not in entries})
     return None
 
 

@@ -17,9 +17,20 @@ if t.TYPE_CHECKING:
 
 
 def nested_model(field: FieldInfo) -> type[BaseModel] | None:
-    """Return the model of a field that is a section of its own, or None for any other field."""
-    annotation = field.annotation
-    return annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None
+    """Return the model of a field that is a section of its own, also one that may be left out, or None."""
+    alternatives = [field.annotation, *t.get_args(field.annotation)]
+    models = (part for part in alternatives if isinstance(part, type) and issubclass(part, BaseModel))
+    return next(models, None)
+
+
+def key_of(name: str, field: FieldInfo) -> str:
+    """Return the key of a field in the training config; it is the field's name but where that is not possible."""
+    return field.alias or name
+
+
+def may_be_null(field: FieldInfo) -> bool:
+    """Tell whether null is a right value of a field."""
+    return type(None) in t.get_args(field.annotation)
 
 
 def words_of(field: FieldInfo) -> str:

@@ -49,7 +49,8 @@ def _held(value: t.Any) -> str:
 def _summary(plan: dict[str, t.Any]) -> str:
     parameters = plan["parameters"]
     kind = "one job over all nodes" if plan["mode"] == "multi_node" else "one job on each node"
-    gpus = "GPU" if parameters["gpus_per_node"] == 1 else "GPUs"
+    gpus = f"{parameters.get('device', 'GPU')}{'' if parameters['gpus_per_node'] == 1 else 's'}"
+    context = f" × context {parameters['context_parallelism']}" if parameters.get("context_parallelism", 1) > 1 else ""
     bounds = [
         f"{bound['metric']} {'≥' if bound['kind'] == 'min' else '≤'} {in_words(bound['metric'], bound['value'])}"
         for bound in plan["expected"]
@@ -61,8 +62,8 @@ def _summary(plan: dict[str, t.Any]) -> str:
         "nodes": f"{parameters['nnodes']} × {parameters['gpus_per_node']} {gpus}, {kind}",
         "batch": f"global batch size {parameters['global_batch_size']}, micro batch size "
         f"{parameters['micro_batch_size']}, sequence length {parameters['sequence_length']}",
-        "parallel": f"tensor {parameters['tensor_parallelism']} × pipeline {parameters['pipeline_parallelism']} × data "
-        f"{parameters['data_parallelism']}{', FSDP' if parameters['fsdp'] else ''}",
+        "parallel": f"tensor {parameters['tensor_parallelism']} × pipeline {parameters['pipeline_parallelism']}"
+        f"{context} × data {parameters['data_parallelism']}{', FSDP' if parameters['fsdp'] else ''}",
         "precision": parameters["precision"],
         "steps": parameters["iterations"],
         "container": f"{plan['container_engine']}, {plan['nodes'][0]['image']}"
@@ -88,7 +89,11 @@ def _environment(plan: dict[str, t.Any]) -> str:
     for node in plan["nodes"]:
         for name, value in node["env"].items():
             values.setdefault(name, set()).add(value)
-    lines = [f"{' '.join(first['argv'][:2])} in {first['working_dir']}, with these as environment and as KEY=VALUE:"]
+    given_twice = {f"{name}={value}" for name, value in first["env"].items()}
+    command = [word for word in first["argv"] if word not in given_twice]
+    twice = " and as KEY=VALUE" if len(command) < len(first["argv"]) else ""
+    sentence = f"{' '.join(command)} in {first['working_dir']}, with these as environment{twice}:"
+    lines = textwrap.wrap(sentence, _WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
     for name, value in first["env"].items():
         lines.append(f"  {name}={value}{'   (by node)' if len(values[name]) > 1 else ''}")
     return "\n".join(lines)

@@ -20,6 +20,9 @@ def check_gpus(look: Look) -> Cell:
     """As many GPUs as the plan uses, of the model that it is for."""
     if look.plan["gpu"] == "cpu":
         return grey("the plan trains on processors")
+    device = look.plan["parameters"].get("device", "GPU")
+    if device != "GPU":
+        return grey(f"the inspection does not know {device}s")
     gpus, wanted = look.facts["gpus"], look.plan["parameters"]["gpus_per_node"]
     if gpus is None:
         return grey(look.facts["problems"].get("gpus", "not known"))

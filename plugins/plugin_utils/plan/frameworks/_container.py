@@ -58,9 +58,11 @@ def container_options(name: str, shm_size: str, profile: str) -> dict[str, t.Any
     }
 
 
-def check_container(container: ContainerConfig, findings: Findings) -> None:
-    """Note what no container can be started with, and secrets, which would stand in the plan."""
-    path = "config.container_config"
+def check_container(container: ContainerConfig, findings: Findings, path: str, instead: str = "") -> None:
+    """Note what no container can be started with, and secrets, which would stand in the plan.
+
+    ``path`` is the key path of the section, ``instead`` what to do in place of giving a secret.
+    """
     sources: dict[str, str] = {}
     for source, target in (container.volume_dict or {}).items():
         if target in sources:
@@ -77,7 +79,7 @@ def check_container(container: ContainerConfig, findings: Findings) -> None:
                 key_path(path, "env_dict", name),
                 None,
                 f"{name} looks like a secret, which would stand in the plan, on the nodes and in docker inspect.",
-                "Leave it out; for the Hugging Face token give the path of its file in config.hf_token_file.",
+                f"Leave it out{instead}.",
             )
 
 

@@ -94,7 +94,8 @@ def check_config(reading: Reading, parameters: t.Any) -> None:
     else:
         _check_image(reading)
         _check_mounts(reading)
-    check_container(reading.config.container_config, reading.findings)
+    instead = "; for the Hugging Face token give the path of its file in config.hf_token_file"
+    check_container(reading.config.container_config, reading.findings, "config.container_config", instead)
 
 
 def _warn_of_no_effect(reading: Reading, key: str, reason: str, remedy: str) -> None:
