@@ -21,6 +21,7 @@ from ansible_collections.trainops.cluster.plugins.module_utils.logs._record impo
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._fields import (  # noqa: E402
     default_of,
+    key_of,
     nested_model,
     unit_of,
     variable_of,
@@ -38,12 +39,24 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._
     MegatronConfig,
     MegatronModelParameters,
 )
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._nxdt_config import (  # noqa: E402
+    NxdtConfig,
+)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._nxdt_devices import (  # noqa: E402
+    INSTANCES,
+)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._nxdt_precision import (  # noqa: E402
+    PRECISIONS,
+)
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from pydantic import BaseModel
     from pydantic.fields import FieldInfo
+
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._nxdt_devices import Instance
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._nxdt_precision import Precision
 
 _PAGE = """\
 <!-- Written by tools/write_docs.py from the models in plugins/plugin_utils/plan. Change those, then run it. -->
@@ -139,6 +152,95 @@ They are given in the inventory, with `-e`, or in a survey; strings will do.
 {options}
 """
 
+_NXDT_PAGE = """\
+<!-- Written by tools/write_docs.py from the models in plugins/plugin_utils/plan. Change those, then run it. -->
+
+# Training configs for NxDT
+
+A training config for NxDT (NeuronX Distributed Training on AWS Trainium) is the YAML file that NxDT itself reads, with
+one section more, [`trainops`](#trainops), which says how to run and which NxDT does not look at.
+[examples/nxdt](../examples/nxdt) holds four to start from: pre-training with the Megatron and with the Hugging Face
+model, supervised fine-tuning, and direct preference optimization.
+
+    ansible-playbook playbooks/nxdt_multinode.yml -i hosts -e training_config=examples/nxdt/hf_llama3_8b_sft.yaml
+
+**No training was run on Trainium for this.** Neither the hardware nor the packages (`torch-neuronx`,
+`neuronx-distributed`) were at hand. What is tested: that the examples compose with Hydra as NxDT composes them, with
+the arguments of the plan; that the plan is what NxDT's sources ask for; and the compile pass with stand-ins for
+`torchrun` and `neuron_parallel_compile`. How NxDT takes it on a real node is still to be seen.
+
+- **The file is staged as it is**, to the last byte but `{{user-id}}`, which becomes the user who connects to the node.
+  So `${{trainer.max_steps}}` and `3e-4` mean what they mean to NxDT. The checks read it with OmegaConf, as NxDT does,
+  and with NeMo's resolver `multiply`. Only this one file is staged: a `defaults` list, which composes several, is
+  refused.
+- **The types are strict**, as NxDT converts nothing: `'3e-4'` in quotes is a text, and refused.
+- **`<changeme>`** marks what is to be filled in.
+- **Everything that is wrong is told at once**, before any node is touched. A key that has no effect is a warning.
+- **Keys of a data module of your own** need `training_unknown_keys=warn`.
+- **Without thresholds** in `trainops.result_dict` a run needs `training_record_only=true`; so a file of NxDT's own
+  examples runs unchanged with that and `container_engine=none`, if NxDT lies in `trainops.nxdt_root`'s default.
+
+In the tables *becomes* is the variable or argument that carries the value; all else NxDT reads from the file.
+
+## Top of the file
+
+{top}
+{sections}
+
+## What each node runs
+
+```text
+torchrun --nproc_per_node <devices> --nnodes <nodes> --node_rank <rank> --master_addr <address> --master_port 41000
+  training_orchestrator.py --config-path=<run folder> --config-name=nxdt_config trainer.devices=<devices>
+  trainer.num_nodes=<nodes> exp_manager.explicit_log_dir=<folder> hydra.run.dir=<run folder>/hydra
+```
+
+NxDT's `train.sh` comes to the same line, but knows several nodes only under Slurm or Open MPI. `training_master_port`
+gives another port. With `trainops.compile_first` every node compiles first, `COMPILE=1 neuron_parallel_compile` with
+the same line, into its log but without the bars of the ten traced steps; it trains only if that succeeded. torchrun
+waits for the other nodes, but not for ever: where compilation takes some nodes much longer than others, let them share
+`compiler_cache_url`.
+
+| variable | value |
+|---|---|
+| `XLA_DISABLE_FUNCTIONALIZATION`, `HYDRA_FULL_ERROR`, `MALLOC_ARENA_MAX` | 0, 1 and 128, as in `train_setup.sh` |
+| `FI_PROVIDER`, `FI_EFA_USE_DEVICE_RDMA`, `FI_EFA_FORK_SAFE` | efa, 1 and 1, on several nodes that have EFA |
+| `NEURON_LOGICAL_NC_CONFIG` | `trainer.lnc`, on Trn2 |
+| `NNODES`, `NODE_RANK` | the nodes of the job, and the node's place among them |
+| `TRAINOPS_RUN_ID`, `TRAINOPS_NODE` | what the processes of a run are known by |
+
+`NEURON_CC_FLAGS` is not among them: NxDT appends `compiler_flags` to it in any case, so they would stand there twice.
+
+### Precision
+
+| `precision.type` | `XLA_USE_BF16` | `XLA_DOWNCAST_BF16` | `NEURON_RT_STOCHASTIC_ROUNDING_EN` | compiler flags |
+|---|---|---|---|---|
+{precisions}
+| `manual` | `xla_use_bf16` | `xla_downcast_bf16` | `neuron_rt_stochastic_rounding_en` | |
+
+`mixed_precisionSR`, the spelling of NxDT's documentation and of its own error message, is refused by its code, and so
+here. `mixed_precision_SR` is taken, but has neither FP32 master weights nor FP32 accumulation of gradients: a warning.
+
+### Instance types
+
+| `trainops.instance_type` | devices of a node | EFA |
+|---|---|---|
+{instances}
+
+## What has to fit
+
+- The devices of a job by tensor × pipeline × context parallelism, which gives the data parallelism, and by tensor ×
+  pipeline × expert parallelism.
+- The global batch size by micro batch size × data parallelism. NxDT itself would cut it off without a word.
+- Heads and key/value heads × `kv_replicator` by the tensor parallelism; with `model_source: hf` they stand in
+  `config.json` on the nodes, and are not checked.
+- Layers by pipeline stages, or one fewer `pipeline_cuts` than stages.
+- Context parallelism needs ring attention, no flash attention, and `data.seq_length` equal to `encoder_seq_length`.
+- `model_source: megatron` needs `zero1`; dropless experts need swiglu.
+- Fine-tuning and alignment need a file of records, `data.seq_length` and a tokenizer; a prompt has to be shorter than
+  prompt and response together.
+"""
+
 
 def documents() -> dict[Path, str]:
     """Return what every document has to hold, by its path."""
@@ -151,16 +253,46 @@ def documents() -> dict[Path, str]:
             results=_table(ExpectedResults, _threshold, "judged as"),
             options=_table(PlanOptions, _variable),
         ),
+        ROOT / "docs/nxdt_config.md": _NXDT_PAGE.format(
+            top=_table(NxdtConfig, _variable),
+            sections="\n".join(_sections(NxdtConfig, "")),
+            precisions="\n".join(_precision_row(name, precision) for name, precision in PRECISIONS.items()),
+            instances="\n".join(_instance_row(name, instance) for name, instance in INSTANCES.items()),
+        ),
     }
+
+
+def _sections(model: type[BaseModel], path: str) -> Iterator[str]:
+    """Yield a heading and a table for every section below a model."""
+    for name, field in model.model_fields.items():
+        nested, key = nested_model(field), f"{path}{key_of(name, field)}"
+        # Older versions of NxDT have the same section in two places; the page has it once.
+        if nested and key != "data.alignment_strategy":
+            judged = nested is ExpectedResults
+            table = _table(nested, _threshold if judged else _variable, "judged as" if judged else "becomes")
+            yield f"\n## `{key}`\n\n{field.description}\n\n{table}"
+            yield from _sections(nested, f"{key}.")
+
+
+def _precision_row(name: str, precision: Precision) -> str:
+    values = [precision.use_bf16, precision.downcast_bf16, precision.stochastic_rounding or "not set"]
+    return f"| `{name}` | {' | '.join(values)} | `{precision.compiler_flags}` |"
+
+
+def _instance_row(name: str, instance: Instance) -> str:
+    sizes = instance.lnc_sizes
+    by_lnc = [f"{instance.logical_devices(lnc)}{f' at lnc {lnc}' if len(sizes) > 1 else ''}" for lnc in sizes]
+    return f"| `{name}` | {', '.join(by_lnc)} | {'yes' if instance.efa else 'no'} |"
 
 
 def _table(model: type[BaseModel], becomes: Callable[[str, FieldInfo], str], title: str = "becomes") -> str:
     """Return a Markdown table of a model's fields, without columns that would be empty."""
     rows = [["key", "type", "unit", "default", title, "meaning"]]
     for name, field in model.model_fields.items():
+        key = key_of(name, field)
         default = "**required**" if field.is_required() else _code(default_of(field))
         kind = "object, see below" if nested_model(field) else words_of(field).removeprefix("a ").removeprefix("an ")
-        rows.append([_code(name), kind, unit_of(field), default, becomes(name, field), str(field.description)])
+        rows.append([_code(key), kind, unit_of(field), default, becomes(name, field), str(field.description)])
     used = [place for place in range(len(rows[0])) if any(row[place] for row in rows[1:])]
     lines = [" | ".join(row[place] for place in used) for row in rows]
     return "\n".join(f"| {line} |" for line in [lines[0], " | ".join("---" for _ in used), *lines[1:]])

@@ -31,7 +31,7 @@ options:
   framework:
     description: Framework of the training config; V(auto) finds it out from the file.
     type: raw
-    choices: [auto, megatron]
+    choices: [auto, megatron, nxdt]
   mode:
     description:
       - V(multi_node) for one job over all nodes, V(single_node) for an independent job on each.

@@ -9,9 +9,9 @@ the config as plain data, and ``plan_job`` makes a job of that.
 
 from __future__ import annotations
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks import _megatron
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks import _megatron, _nxdt
 
-FRAMEWORKS = {module.NAME: module for module in (_megatron,)}
+FRAMEWORKS = {module.NAME: module for module in (_megatron, _nxdt)}
 
 
 def framework_of(text: str, source: str) -> str:

@@ -1,0 +1,301 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The framework NxDT (NeuronX Distributed Training on AWS Trainium): from its YAML file to what each node runs.
+
+NxDT's own train.sh runs several nodes under Slurm or Open MPI only. So a plan holds the torchrun line that train.sh
+would come to, with the same arguments, and what its train_setup.sh exports. The YAML file is staged as it is.
+Source: examples/train.sh, train_setup.sh and training_orchestrator.py of aws-neuron/neuronx-distributed-training.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from omegaconf import DictConfig, OmegaConf
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._config import typed
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._faults import Findings
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import master_address
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._words import key_path, shown
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._yaml import YamlConfig, read_yaml, values_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._branch import Branch
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._container import (
+    CONTAINER_KEYS,
+    container_options,
+)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._expected import (
+    ExpectedResults,
+    expected_of,
+)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._job import Job
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._nxdt_checks import (
+    check_config,
+    check_secrets,
+)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._nxdt_config import NxdtConfig
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._nxdt_devices import INSTANCES, lnc_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._nxdt_precision import (
+    precision_compiler_flags,
+    precision_environment,
+)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._nxdt_reading import NxdtReading
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._nxdt_sizes import check_sizes, sizes_of
+
+if t.TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._options import PlanOptions
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import Node
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._nxdt_sizes import NxdtSizes
+
+NAME = "nxdt"
+
+# That of train_setup.sh.
+_MASTER_PORT = 41000
+_SECTIONS = re.compile(
+    r"^(trainer|exp_manager|distributed_strategy|model_source|precision|model_alignment_strategy)\s*:", re.MULTILINE
+)
+_SCRIPT = "training_orchestrator.py"
+_CONFIG_NAME = "nxdt_config"
+_COMPILE_NAME = "compile_first.sh"
+# What train_setup.sh exports on every kind of cluster.
+_ALWAYS = {"XLA_DISABLE_FUNCTIONALIZATION": "0", "HYDRA_FULL_ERROR": "1", "MALLOC_ARENA_MAX": "128"}
+# What it exports for nodes that talk over EFA.
+_EFA = {"FI_PROVIDER": "efa", "FI_EFA_USE_DEVICE_RDMA": "1", "FI_EFA_FORK_SAFE": "1"}
+_AFTER_ENVIRONMENT = "/opt/aws/neuron/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+# Bars of the ten steps that are traced would be taken for steps of the training.
+_COMPILE_FIRST = """\
+#!/usr/bin/env bash
+# Compiles the graphs of a training, and then trains: bash compile_first.sh torchrun ARGUMENT…
+set -o pipefail
+COMPILE=1 neuron_parallel_compile "$@" 2>&1 | sed -uE 's/\\r?Epoch [0-9]+:[^\\r]*//g'
+status=$?
+if [[ $status != 0 ]]; then
+  echo "compile_first.sh: the compile pass failed with exit status $status; the training has not been started" >&2
+  exit "$status"
+fi
+COMPILE=0 exec "$@"
+"""
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+_PLAIN_WORD = re.compile(r"[A-Za-z0-9_./@%+:-]+")
+
+read = read_yaml
+
+# NeMo registers it before NxDT reads its config.
+OmegaConf.register_new_resolver("multiply", lambda one, other: one * other, replace=True)
+
+
+def recognizes(text: str, source: str) -> bool:
+    """Tell whether a training config is NxDT's: a YAML file with two of its sections or more."""
+    is_yaml = source.casefold().endswith((".yaml", ".yml"))
+    return is_yaml and len(set(_SECTIONS.findall(text))) > 1
+
+
+def plan_job(data: YamlConfig, options: PlanOptions, nodes: Sequence[Node], findings: Findings) -> Job | None:
+    """Return what is to be run, or None where there is any fault. ``nodes`` are in rank order."""
+    mode = "multi_node" if options.training_mode == "auto" else options.training_mode
+    nnodes = len(nodes) if mode == "multi_node" else 1
+    given_nodes = _given_nodes(data.config)
+    values = values_of(data.config, {"trainer.num_nodes": nnodes} if given_nodes and nodes else {}, findings)
+    config = _typed(values, options, findings)
+    reading = NxdtReading(config, mode, nodes, options, findings)
+    sizes = sizes_of(reading)
+    check_secrets(values, "", findings)
+    check_config(reading, given_nodes)
+    check_sizes(sizes, reading)
+    _check_name(reading)
+    master = _master_address(reading)
+    if reading.config.trainops is None:
+        return None
+    run = values.get("trainops", {})
+    expected = expected_of(
+        reading.config.trainops.result_dict,
+        run.get("result_dict", {}) if isinstance(run, dict) else None,
+        "trainops.result_dict",
+        findings,
+        record_only=options.training_record_only,
+    )
+    return None if findings.faults else _job(reading, data.text, master, sizes, expected)
+
+
+def _given_nodes(config: DictConfig) -> int | None:
+    """Return trainer.num_nodes as it stands in the file, or None where that is no number that could be overridden."""
+    trainer = t.cast("dict[t.Any, t.Any]", OmegaConf.to_container(config)).get("trainer")
+    given = trainer.get("num_nodes") if isinstance(trainer, dict) else None
+    return given if isinstance(given, int) and not isinstance(given, bool) and given > 0 else None
+
+
+def _typed(values: dict[str, t.Any], options: PlanOptions, findings: Findings) -> NxdtConfig:
+    """Return the typed config. What could not be resolved has been told and is not told again as missing."""
+    unused = {*(CONTAINER_KEYS if options.container_engine == "none" else ())}
+    unused |= {*(ExpectedResults.model_fields if options.training_record_only else ())}
+    told = {finding.key for finding in findings.faults}
+    own = Findings()
+    lower_unknown = options.training_unknown_keys == "warn"
+    config = typed(NxdtConfig, values, "", own, unused=unused, lower_unknown=lower_unknown)
+    findings.faults += [fault for fault in own.faults if fault.key not in told]
+    findings.warnings += own.warnings
+    return config
+
+
+def _check_name(reading: NxdtReading) -> None:
+    name = reading.get("name")
+    if name and not _NAME.fullmatch(name):
+        reading.findings.fault(
+            "name",
+            name,
+            f"{shown(name)} becomes a part of folder names, and not all of its characters may stand there.",
+            "Use letters, digits and . _ -, with a letter or digit in front.",
+        )
+
+
+def _master_address(reading: NxdtReading) -> str:
+    """Return where the nodes of a job meet; localhost as well where that is not known, for a fault or for no nodes."""
+    if reading.mode != "multi_node" or not reading.nodes:
+        return "localhost"
+    return master_address(
+        reading.get("trainops.master_address"), reading.nodes, "trainops.master_address", reading.findings
+    )
+
+
+def _job(reading: NxdtReading, text: str, master: str, sizes: NxdtSizes, expected: list[dict[str, t.Any]]) -> Job:
+    config, options, run = reading.config, reading.options, reading.config.trainops
+    without_container = options.container_engine == "none"
+    environment = _environment(reading, master)
+    files = {f"{_CONFIG_NAME}.yaml": text}
+    if run.compile_first:
+        files[_COMPILE_NAME] = _COMPILE_FIRST
+    device_files = INSTANCES[run.instance_type].device_files if run.instance_type else []
+    return Job(
+        branch=Branch(reading.mode, config.name, run.instance_type or "neuron", "", {}),
+        parameters=_parameters(reading, sizes),
+        tokens_per_step_per_gpu=sizes.tokens_per_step_per_device,
+        expected=expected,
+        nnodes=reading.nnodes,
+        master_address=master,
+        master_port=int(environment["MASTER_PORT"]),
+        image=run.container_image,
+        image_archive=options.training_image_archive,
+        environment=environment | _variables_of_user(reading, set(environment)),
+        token_file=None,
+        command=_command(reading, environment),
+        working_dir=run.nxdt_root,
+        log_dir=run.log_dir,
+        mounts=run.container_config.volume_dict,
+        devices=run.container_config.device_list or device_files,
+        container_options={}
+        if without_container
+        # What AMD's GPUs need besides is of no use here.
+        else container_options(run.container_name, run.shm_size, options.container_profile)
+        | {"group_add": [], "cap_add": ["IPC_LOCK"], "security_opt": []},
+        files=files,
+        script=_SCRIPT,
+    )
+
+
+def _parameters(reading: NxdtReading, sizes: NxdtSizes) -> dict[str, t.Any]:
+    config = reading.config
+    flags = (config.compiler_flags, precision_compiler_flags(config.precision))
+    instance = INSTANCES.get(config.trainops.instance_type or "")
+    return {
+        "nnodes": len(reading.nodes),
+        "gpus_per_node": sizes.devices,
+        "device": "Neuron device",
+        "lnc": lnc_of(instance, config.trainer.lnc) if instance else config.trainer.lnc,
+        "model_source": config.model_source,
+        "task": _task(reading),
+        "precision": config.precision.type,
+        "compiler_flags": " ".join(filter(None, flags)),
+        "global_batch_size": sizes.global_batch,
+        "micro_batch_size": sizes.micro_batch,
+        "sequence_length": sizes.sequence_length,
+        "tensor_parallelism": sizes.tensor,
+        "pipeline_parallelism": sizes.pipeline,
+        "context_parallelism": sizes.context,
+        "expert_parallelism": sizes.expert,
+        "data_parallelism": sizes.data,
+        "fsdp": False,
+        "iterations": config.trainer.max_steps,
+    }
+
+
+def _task(reading: NxdtReading) -> str:
+    """Return what is done to the model: ``pretraining``, ``sft``, ``dpo`` or ``orpo``, and ``lora`` with it."""
+    alignment = reading.alignment
+    if alignment is None:
+        return "pretraining"
+    return "+".join(
+        name for name, part in (("sft", alignment.sft), ("dpo", alignment.dpo), ("orpo", alignment.orpo)) if part
+    ) + ("+lora" if alignment.peft else "")
+
+
+def _environment(reading: NxdtReading, master: str) -> dict[str, str]:
+    """Return what NxDT and the Neuron runtime read.
+
+    NxDT sets those of its config itself where they are not set; here they are, so that the plan shows them. Only
+    NEURON_CC_FLAGS it appends to in any case.
+    """
+    config, run = reading.config, reading.config.trainops
+    environment: dict[str, t.Any] = {
+        "MASTER_ADDR": master,
+        "MASTER_PORT": reading.options.training_master_port or _MASTER_PORT,
+        "NNODES": reading.nnodes,
+        "NODE_RANK": "{node-rank}",
+        **_ALWAYS,
+        "NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS": config.aync_exec_max_inflight_requests,
+        "NEURON_RT_EXEC_TIMEOUT": config.neuron_rt_exec_timeout,
+        "NEURON_EXPERIMENTAL_COMPRESS_RG": int(config.neuron_experimental_compress_rg),
+        "NEURON_COMPILE_CACHE_URL": config.compiler_cache_url,
+        "BUCKET_CAP_MB": config.bucket_size_collectives,
+        "NEURON_FUSE_SOFTMAX": "1" if config.model.fusions.softmax else None,
+        **precision_environment(config.precision),
+        "PATH": f"{run.virtual_environment}/bin:{_AFTER_ENVIRONMENT}" if run.virtual_environment else None,
+    }
+    instance = INSTANCES.get(run.instance_type or "")
+    if instance and len(instance.lnc_sizes) > 1:
+        environment["NEURON_LOGICAL_NC_CONFIG"] = lnc_of(instance, config.trainer.lnc)
+    if reading.nnodes > 1 and (instance is None or instance.efa):
+        environment |= _EFA
+    return {name: str(value) for name, value in environment.items() if value is not None}
+
+
+def _command(reading: NxdtReading, environment: dict[str, str]) -> list[str]:
+    devices, nnodes = reading.config.trainer.devices, reading.nnodes
+    log_dir = reading.config.exp_manager.explicit_log_dir or "{run-folder}/experiment"
+    compile_first = ["bash", f"{{run-folder}}/{_COMPILE_NAME}"] if reading.config.trainops.compile_first else []
+    return [
+        *compile_first,
+        "torchrun",
+        *("--nproc_per_node", str(devices), "--nnodes", str(nnodes), "--node_rank", "{node-rank}"),
+        *("--master_addr", environment["MASTER_ADDR"], "--master_port", environment["MASTER_PORT"]),
+        *(_SCRIPT, "--config-path={run-folder}", f"--config-name={_CONFIG_NAME}"),
+        f"trainer.devices={devices}",
+        f"trainer.num_nodes={nnodes}",
+        f"exp_manager.explicit_log_dir={_hydra_value(log_dir)}",
+        # Else Hydra makes its folders in the checkout.
+        "hydra.run.dir={run-folder}/hydra",
+    ]
+
+
+def _hydra_value(text: str) -> str:
+    """Return a text as Hydra's grammar of overrides takes it for one, whatever characters it has."""
+    if _PLAIN_WORD.fullmatch(re.sub(r"\{[a-z-]+\}", "", text)):
+        return text
+    escaped = text.replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+def _variables_of_user(reading: NxdtReading, set_by_plan: set[str]) -> dict[str, str]:
+    """Return the variables of env_dict that the plan does not set, with a warning for each that it does."""
+    variables = reading.config.trainops.container_config.env_dict
+    set_by_plan |= {"TRAINOPS_NODE", "TRAINOPS_RUN_ID"}
+    for name in filter(set_by_plan.__contains__, variables):
+        reading.findings.warn(
+            key_path("trainops.container_config.env_dict", name),
+            variables[name],
+            f"{name} has no effect: the plan sets this variable.",
+            "Leave it out, and set the key that it is made of.",
+        )
+    return {name: value for name, value in variables.items() if name not in set_by_plan}
