@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import base64
 import os
-import socket
 import time
 import typing as t
 import zlib
@@ -19,6 +18,7 @@ import zlib
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._reader import read_log, tail
 from ansible_collections.trainops.cluster.plugins.module_utils.node._engines import Engine, engine_of
 from ansible_collections.trainops.cluster.plugins.module_utils.node._files import write_text
+from ansible_collections.trainops.cluster.plugins.module_utils.node._inspect_network import port_problem
 from ansible_collections.trainops.cluster.plugins.module_utils.node._interfaces import with_interfaces
 from ansible_collections.trainops.cluster.plugins.module_utils.node._launch import LAUNCH_NAME, launch_script
 from ansible_collections.trainops.cluster.plugins.module_utils.node._lock import give_back, holding, take
@@ -110,13 +110,8 @@ def _port_problems(node: dict[str, t.Any]) -> list[str]:
     if node["node_rank"] != 0 or node["nnodes"] == 1:
         return []
     port = node["master_port"]
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("", port))
-        except OSError as error:
-            return [f"port {port}, where the nodes are to meet, is not free here ({error.strerror})"]
-    return []
+    problem = port_problem(port)
+    return [f"port {port}, where the nodes are to meet, is not free here ({problem})"] if problem else []
 
 
 def start(request: Request) -> Answer:
