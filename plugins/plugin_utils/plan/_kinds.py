@@ -10,6 +10,7 @@ that is still to be filled in. Kinds stand in the annotations of pydantic fields
 
 from __future__ import annotations
 
+import abc
 import math
 import re
 import typing as t
@@ -56,24 +57,24 @@ def plain(value: t.Any) -> t.Any:
     return value
 
 
-class Kind:
+class Kind(abc.ABC):
     """A kind of value: ``words`` complete the sentence 'Give …', ``read`` returns the value or raises ValueError.
 
     The error is the end of a sentence that begins with the value. ``schemas`` are the JSON Schemas of right values.
     """
 
     @property
+    @abc.abstractmethod
     def words(self) -> str:
         """Return what would be right, for a remedy."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def read(self, value: t.Any) -> t.Any:
         """Return the value with its type."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def schemas(self) -> list[dict[str, t.Any]]:
         """Return what an editor may accept."""
-        raise NotImplementedError
 
     def __get_pydantic_core_schema__(self, _source: t.Any, _handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
         """Let pydantic read values of this kind, and nothing else of the annotation."""
