@@ -72,9 +72,9 @@ class Kind(abc.ABC):
     def read(self, value: t.Any) -> t.Any:
         """Return the value with its type."""
 
-    @abc.abstractmethod
     def schemas(self) -> list[dict[str, t.Any]]:
-        """Return what an editor may accept."""
+        """Return what an editor may accept: anything, of a kind that has no schema."""
+        return [{}]
 
     def __get_pydantic_core_schema__(self, _source: t.Any, _handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
         """Let pydantic read values of this kind, and nothing else of the annotation."""
