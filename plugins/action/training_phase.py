@@ -184,6 +184,7 @@ class ActionModule(ActionBase):
             "framework": self._plan["framework"],
             "container_engine": self._plan["container_engine"],
             "tokens_per_step_per_gpu": self._plan["tokens_per_step_per_gpu"],
+            "tokens_per_sequence_per_gpu": self._plan["tokens_per_sequence_per_gpu"],
             "node": self._node,
             **needs,
         }

@@ -239,7 +239,8 @@ last_step:
 steps_total:
   description:
     - The number of steps of the training, null if the log does not tell.
-    - Megatron-LM and NxDT tell it in each step line, MaxText in the configuration that it prints at the start.
+    - Megatron-LM tells it in each step line, MaxText in the configuration that it prints at the start, NxDT never; the
+      progress bar of NxDT has the length of an epoch.
   returned: success
   type: int
   sample: 30

@@ -42,7 +42,8 @@ def parse(chunk: bytes, _memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]
     """Yield what each progress bar says, in their order, but those of step 0; see ``Grammar``.
 
     The step is that of the bar, ``3/91``, as ``global_step`` is rounded to three digits; in a later epoch the steps of
-    those before it are added. ``steps_total`` is the last step of the epoch.
+    those before it are added. ``steps_total`` is None: the bar's other number is the length of the epoch, and
+    a training mostly ends before that, after trainer.max_steps.
 
     ``step_time_ms`` is the bar's ``s/it`` or ``it/s``: a mean since the start of the epoch, with the digits that the
     bar shows. ``sequences_per_sec`` is ``throughput``: sequences/s of the whole job, a mean over the last 10 steps.
@@ -75,7 +76,7 @@ def _found(bar: re.Match[bytes], body: bytes) -> dict[str, t.Any]:
     sequences_per_sec = metrics.pop("sequences_per_sec", None)
     return {
         "step": epoch * total + step,
-        "steps_total": (epoch + 1) * total,
+        "steps_total": None,
         "metrics": metrics,
         "sequences_per_sec": sequences_per_sec,
     }

@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The phases of a run on one node. Each takes a request and returns a plain answer, in one round trip.
 
-A request holds ``run_id``, ``framework``, ``container_engine``, ``tokens_per_step_per_gpu`` and ``node``
-(the node's part of the plan), and what the phase needs besides. `PhaseError` says what is wrong on this node.
+A request holds ``run_id``, ``framework``, ``container_engine``, ``tokens_per_step_per_gpu``,
+``tokens_per_sequence_per_gpu`` and ``node`` (the node's part of the plan), and what the phase needs besides.
+`PhaseError` says what is wrong on this node.
 """
 
 from __future__ import annotations
@@ -143,6 +144,7 @@ def follow(request: Request) -> Answer:
         request["cursor"],
         final=ended,
         tokens_per_step_per_gpu=request["tokens_per_step_per_gpu"],
+        tokens_per_sequence_per_gpu=request["tokens_per_sequence_per_gpu"],
     )
     answer = {
         "changed": False,

@@ -38,9 +38,9 @@ def make_plan(
     has none.
 
     The plan holds ``schema_version``, ``framework``, ``mode``, ``model``, ``gpu``, ``run_id``, ``config_file``,
-    ``container_engine``, ``rehearsal``, ``record_only``, ``parameters``,
-    ``first_step``, ``tokens_per_step_per_gpu`` (tokens),
-    ``expected``, ``faults``, ``warnings`` and ``nodes``. It never holds a secret.
+    ``container_engine``, ``rehearsal``, ``record_only``, ``parameters``, ``first_step``, ``tokens_per_step_per_gpu``
+    and ``tokens_per_sequence_per_gpu`` (tokens), ``expected``, ``faults``, ``warnings`` and ``nodes``. It never holds
+    a secret.
     """
     findings = Findings()
     settings = typed(PlanOptions, options, "", findings)
@@ -102,6 +102,7 @@ def _assembled(
         "parameters": job.parameters if job else {},
         "first_step": job.first_step if job else 1,
         "tokens_per_step_per_gpu": job.tokens_per_step_per_gpu if job else None,
+        "tokens_per_sequence_per_gpu": job.tokens_per_sequence_per_gpu if job else None,
         "expected": job.expected if job else [],
         **findings.as_dict(),
         "nodes": [job.for_node(node, place, run_id, settings.container_engine) for place, node in enumerate(nodes)]

@@ -33,6 +33,7 @@ def rehearsed(plan: dict[str, t.Any]) -> dict[str, t.Any]:
         "expected": [],
         "first_step": 1,
         "parameters": {**plan["parameters"], "iterations": STEPS},
+        "tokens_per_sequence_per_gpu": None,
         "tokens_per_step_per_gpu": float(_SEQUENCES_PER_NODE * _SEQUENCE_LENGTH),
         "nodes": nodes,
     }

@@ -67,6 +67,7 @@ class Training:
         self.node_name = node_name
         self.mark = f"TRAINOPS_NODE={self.node_name}"
         self.run_id = run_id
+        self.framework = "megatron"
         run_folder = str(folder / "logs" / self.run_id / self.node_name)
         self.node: dict[str, t.Any] = {
             "node": self.node_name,
@@ -94,9 +95,10 @@ class Training:
         return {
             "check_mode": False,
             "run_id": self.run_id,
-            "framework": "megatron",
+            "framework": self.framework,
             "container_engine": "none",
             "tokens_per_step_per_gpu": 1000.0,
+            "tokens_per_sequence_per_gpu": 100.0,
             "secrets": {},
             "files": {},
             "node": self.node,

@@ -185,6 +185,13 @@ def test_follow_returns_what_is_new_since_the_cursor(training):
     assert (last["status"], last["exit_status"]) == ("exited", 1)
 
 
+def test_follow_turns_sequences_into_tokens_where_the_trainer_prints_those(training):
+    run = training("echo 'Epoch 0:   3%|#| 3/91 [03:00<88:00, 60.00s/it, throughput=0.5]'")
+    run.framework = "nxdt"
+    [row] = run.run_to_its_end()["rows"]
+    assert row["metrics"]["tokens_per_sec_per_gpu"] == 50.0
+
+
 def test_follow_reads_a_last_line_that_was_never_ended(training):
     answer = training(f'printf %s "{iteration(10)}"').run_to_its_end()
     assert [row["step"] for row in answer["rows"]] == [10]

@@ -169,6 +169,7 @@ def test_variables_that_the_plan_sets_cannot_be_set_besides() -> None:
 def test_tokens_of_a_step_are_those_of_the_whole_job() -> None:
     plan = planned_nxdt(HF)
     assert plan["tokens_per_step_per_gpu"] == 512 * 8192 / 128
+    assert plan["tokens_per_sequence_per_gpu"] == 8192 / 128
     assert plan["parameters"]["data_parallelism"] == 8
     assert plan["parameters"]["iterations"] == 200
 

@@ -31,6 +31,7 @@ class Job:
     the file of ``command`` that has to be in ``working_dir``, if any. ``mounts`` maps paths on the node to paths in the
     container. ``token_file`` is the path of the user's Hugging Face token. The ``nnodes`` nodes of the job meet at
     ``master_address`` and ``master_port``. ``first_step`` is the number that the trainer gives its first step.
+    ``tokens_per_sequence_per_gpu`` (sequence length / devices of a job) is for trainers that print sequences/s.
     """
 
     branch: Branch
@@ -54,6 +55,7 @@ class Job:
     files: dict[str, str] = field(default_factory=dict)
     script: str = ""
     first_step: int = 1
+    tokens_per_sequence_per_gpu: float | None = None
 
     def for_node(self, node: Node, place: int, run_id: str, container_engine: str) -> dict[str, t.Any]:
         """Return what one node will run, to the last byte. ``place`` is the node's place in rank order.

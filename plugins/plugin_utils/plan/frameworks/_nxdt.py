@@ -192,6 +192,7 @@ def _job(reading: NxdtReading, text: str, master: str, sizes: NxdtSizes, expecte
         | {"group_add": [], "cap_add": ["IPC_LOCK"], "security_opt": []},
         files=files,
         script=_SCRIPT,
+        tokens_per_sequence_per_gpu=sizes.tokens_per_sequence_per_device,
     )
 
 

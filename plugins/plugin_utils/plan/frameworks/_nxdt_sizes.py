@@ -55,11 +55,15 @@ class NxdtSizes:
         return None if self.world % replica else self.world // replica
 
     @property
+    def tokens_per_sequence_per_device(self) -> float | None:
+        """Return the tokens of one sequence that one device accounts for."""
+        return self.sequence_length / self.world if self.world and self.sequence_length else None
+
+    @property
     def tokens_per_step_per_device(self) -> float | None:
         """Return the tokens that one device accounts for in one step."""
-        if not self.world or not self.global_batch or not self.sequence_length:
-            return None
-        return self.global_batch * self.sequence_length / self.world
+        of_sequence = self.tokens_per_sequence_per_device
+        return self.global_batch * of_sequence if self.global_batch and of_sequence else None
 
 
 def sizes_of(reading: NxdtReading) -> NxdtSizes:
