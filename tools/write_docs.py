@@ -35,6 +35,10 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._expected import (  # noqa: E402
     ExpectedResults,
 )
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_config import (  # noqa: E402
+    MaxTextConfig,
+    MaxTextModelParameters,
+)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_config import (  # noqa: E402
     MegatronConfig,
     MegatronModelParameters,
@@ -48,6 +52,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._nxdt_precision import (  # noqa: E402
     PRECISIONS,
 )
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._xla_flags import FLAGS  # noqa: E402
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -242,6 +247,80 @@ here. `mixed_precision_SR` is taken, but has neither FP32 master weights nor FP3
 """
 
 
+_MAXTEXT_PAGE = """\
+<!-- Written by tools/write_docs.py from the models in plugins/plugin_utils/plan. Change those, then run it. -->
+
+# Training configs for JAX MaxText
+
+The format is that of AMD's Cluster Validation Suite (CVS), in both of its shapes: with a key for each variable, and
+with the objects `env_vars`, `xla_flags` and `rdma_lib`, also mixed. [examples/maxtext](../examples/maxtext) holds two
+files to start from; how values, notes and `<changeme>` are read stands in
+[Training configs for Megatron-LM](megatron_config.md).
+
+```console
+ansible-playbook playbooks/maxtext_multinode.yml -i inventories/mine \\
+  -e training_config=examples/maxtext/2_nodes_mi300x_llama_3_1_70b.json
+```
+
+Every node runs one process, `python3 <entry point> <run folder>/maxtext.yml`; the YAML is made of the branch and lies
+in the run's folder. Which entry point that is, the tag of a ROCm image tells (`maxtext-v25.5`, …); for others, and
+without a container, say `training_maxtext_entry_point`.
+
+In the tables *becomes* is the variable, or in lower case the key of MaxText's YAML.
+
+## `config`: how to run
+
+{config}
+
+## `config.container_config`: what the container sees of the node
+
+{container}
+
+Variables of `env_vars` go before those of `env_dict`; those that the plan sets win over both. `JAX_COORDINATOR_PORT`
+there is the port where the nodes meet, unless `training_master_port` says another one; without both it is 1234.
+`XLA_FLAGS` and `LIBTPU_INIT_ARGS` there are checked and joined with `xla_flags`.
+
+## `model_params.<mode>.<model>.<gpu>`: what to train
+
+The model's name is MaxText's, such as `llama3.1-70b`, unless `model_name` gives it.
+
+{branch}
+
+- The `ici_` axes have to make up the GPUs of a node, the `dcn_` axes the nodes; one of each may be -1.
+- Dimensions that are not those of the model's preset are told: MaxText takes the preset.
+
+## `result_dict`: what is expected
+
+Each threshold is judged in its own direction. Without any, the run needs `training_record_only=true`.
+
+{results}
+
+## Flags of XLA
+
+Flags of TPUs belong in `LIBTPU_INIT_ARGS`, all others in `XLA_FLAGS`. A wrong type, a negative size, a flag that stands
+there twice or in the wrong variable is a fault; a flag that is not in this table is a warning, as XLA ends the process
+at one that it does not know.
+
+{flags}
+
+## What else a node gets
+
+| variable | value |
+|---|---|
+| `JAX_COORDINATOR_ADDRESS` | the same as `JAX_COORDINATOR_IP` |
+| `NODE_RANK` | place of the node in rank order; 0 on every node in single-node mode |
+| `HSA_FORCE_FINE_GRAIN_PCIE`, `HIP_FORCE_DEV_KERNARG` | 1, unless you set them |
+| `NVTE_FUSED_ATTN`, `NVTE_ALLOW_NONDETERMINISTIC_ALGO` | 1, unless you set them |
+| `NCCL_CROSS_NIC` | 0 in multi-node mode, unless you set it |
+| `NCCL_IB_DISABLE` | 1 in single-node mode, unless you set it |
+| `NCCL_SHM_DISABLE`, `NCCL_P2P_DISABLE` | 0 in single-node mode, unless you set them |
+| `TRAINOPS_RUN_ID`, `TRAINOPS_NODE` | what the processes of a run are known by |
+
+`JAX_DISTRIBUTED_INITIALIZATION_TIMEOUT_SECONDS` and `JAX_DISTRIBUTED_HEARTBEAT_TIMEOUT_SECONDS` are read by neither JAX
+nor MaxText. The first one is translated to `jax_distributed_initialization_timeout`; for the second one there is none.
+"""
+
+
 def documents() -> dict[Path, str]:
     """Return what every document has to hold, by its path."""
     return {
@@ -258,6 +337,14 @@ def documents() -> dict[Path, str]:
             sections="\n".join(_sections(NxdtConfig, "")),
             precisions="\n".join(_precision_row(name, precision) for name, precision in PRECISIONS.items()),
             instances="\n".join(_instance_row(name, instance) for name, instance in INSTANCES.items()),
+        ),
+        ROOT / "docs/schemas/maxtext.schema.json": json.dumps(schema("maxtext"), indent=2, ensure_ascii=False) + "\n",
+        ROOT / "docs/maxtext_config.md": _MAXTEXT_PAGE.format(
+            config=_table(MaxTextConfig, _variable),
+            container=_table(ContainerConfig, _variable),
+            branch=_table(MaxTextModelParameters, _variable),
+            results=_table(ExpectedResults, _threshold, "judged as"),
+            flags=_flags(),
         ),
     }
 
@@ -296,6 +383,14 @@ def _table(model: type[BaseModel], becomes: Callable[[str, FieldInfo], str], tit
     used = [place for place in range(len(rows[0])) if any(row[place] for row in rows[1:])]
     lines = [" | ".join(row[place] for place in used) for row in rows]
     return "\n".join(f"| {line} |" for line in [lines[0], " | ".join("---" for _ in used), *lines[1:]])
+
+
+def _flags() -> str:
+    lines = ["| flag | belongs in | value | unit |", "| --- | --- | --- | --- |"]
+    lines += [
+        f"| {_code(name)} | {_code(flag.variable)} | {flag.kind.value} | {flag.unit} |" for name, flag in FLAGS.items()
+    ]
+    return "\n".join(lines)
 
 
 def _code(text: str) -> str:

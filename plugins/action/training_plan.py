@@ -34,6 +34,9 @@ _OF_PLAN = (
     "exclude",
     "master_port",
     "megatron_root",
+    "maxtext_root",
+    "maxtext_entry_point",
+    "maxtext_python",
     "run_id",
     "image_archive",
 )

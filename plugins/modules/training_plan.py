@@ -31,7 +31,7 @@ options:
   framework:
     description: Framework of the training config; V(auto) finds it out from the file.
     type: raw
-    choices: [auto, megatron, nxdt]
+    choices: [auto, megatron, maxtext, nxdt]
   mode:
     description:
       - V(multi_node) for one job over all nodes, V(single_node) for an independent job on each.
@@ -63,6 +63,15 @@ options:
     type: raw
   megatron_root:
     description: Megatron-LM checkout, in place of the config's C(megatron_root).
+    type: raw
+  maxtext_root:
+    description: MaxText checkout, in place of that of the image.
+    type: raw
+  maxtext_entry_point:
+    description: What of MaxText trains, a script relative to the checkout or a module. Else the image's tag tells.
+    type: raw
+  maxtext_python:
+    description: Python that runs MaxText, in place of C(python3).
     type: raw
   unknown_keys:
     description: Whether an unknown key of the training config stops the run.

@@ -51,6 +51,7 @@ METRICS = {
 # The names that CVS training configs use in result_dict.
 ALIASES = {
     "throughput_per_gpu": "tflops_per_gpu",
+    "tflops_per_sec_per_gpu": "tflops_per_gpu",
     "tokens_per_gpu": "tokens_per_sec_per_gpu",
     "elapsed_time_per_iteration": "step_time_ms",
     "mem_usage": "memory_fraction",

@@ -28,6 +28,8 @@ if t.TYPE_CHECKING:
 ModelT = t.TypeVar("ModelT", bound=BaseModel)
 
 # Kinds say themselves what is wrong; these come from pydantic, which reads lists and objects.
+# More names than that are not read in a sentence.
+_MOST_NAMES = 40
 _REASONS = {"dict_type": "is not an object", "list_type": "is not a list"}
 
 
@@ -72,7 +74,8 @@ def refuse_unknown_keys(
         elif near:
             remedy = f"Did you mean {near}? A key that begins with _ is taken for a note."
         else:
-            remedy = f"Known here: {listed(known)}. A key that begins with _ is taken for a note."
+            names = listed(known) if len(known) <= _MOST_NAMES else f"{len(known)} keys, which docs/ lists"
+            remedy = f"Known here: {names}. A key that begins with _ is taken for a note."
         note = findings.warn if lower_to_warning else findings.fault
         note(key_path(path, key), value, f"{shown(key)} is not a known key here.", remedy)
 

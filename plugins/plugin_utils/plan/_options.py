@@ -32,6 +32,11 @@ RunId = t.Annotated[
     ),
 ]
 
+EntryPoint = t.Annotated[
+    str,
+    Written("([A-Za-z0-9_/][A-Za-z0-9_./-]*)?", "a script or module", "a script or module, or nothing", free=True),
+]
+
 
 class PlanOptions(BaseModel):
     """Variables of a plan. Values may be strings, as extra variables and surveys give them."""
@@ -72,6 +77,16 @@ class PlanOptions(BaseModel):
     )
     training_megatron_root: PathOrNothing = Field(
         default="", description="Megatron-LM checkout, in place of the config's megatron_root."
+    )
+    training_maxtext_root: PathOrNothing = Field(
+        default="", description="MaxText checkout, in place of that of the image (/workspace/maxtext)."
+    )
+    training_maxtext_entry_point: EntryPoint = Field(
+        default="",
+        description="What of MaxText trains: a script of the checkout, or a module. Else the image's tag tells.",
+    )
+    training_maxtext_python: PathOrNothing = Field(
+        default="", description="Python that runs MaxText, in place of python3."
     )
     training_run_id: RunId = Field(default="", description="Name of the run. Without it, time, model and GPU make one.")
     container_engine: t.Annotated[str, OneOf(("auto", "docker", "podman", "none"))] = Field(

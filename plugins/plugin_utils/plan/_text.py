@@ -96,4 +96,8 @@ def _environment(plan: dict[str, t.Any]) -> str:
     lines = textwrap.wrap(sentence, _WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
     for name, value in first["env"].items():
         lines.append(f"  {name}={value}{'   (by node)' if len(values[name]) > 1 else ''}")
+    for name, text in first["files"].items():
+        lines.append(
+            f"and the file {name} in the run's folder, of {len(text.splitlines())} lines, which the plan holds"
+        )
     return "\n".join(lines)

@@ -28,6 +28,7 @@ _VARIABLE = Written("[A-Za-z_][A-Za-z0-9_]*", "the name of a variable", "the nam
 _LINE = Written(f"[^{_UNPRINTABLE}]*", "one line of text", "one line of text", free=True)
 
 PositiveInteger = t.Annotated[int, Whole(1)]
+NaturalInteger = t.Annotated[int, Whole(0)]
 IntegerOrAuto = t.Annotated[int | str, OrAuto(Whole(0))]
 Number = t.Annotated[float, Real()]
 PortOrNothing = t.Annotated[int | None, OrNothing(Whole(1, 65535))]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import textwrap
 import typing as t
-from collections import Counter
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight._cells import GREEN, GREY, RED
 from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight._checks import CHECKS
@@ -119,15 +118,11 @@ def _grouped(rows: Sequence[Row], status: str, *keys: str) -> dict[tuple[str, ..
 
 
 def _in_common(rows: Sequence[Row]) -> str:
-    """Return what several nodes have, and no node of those that answered has otherwise."""
-    judged = Counter(row["check"] for row in rows)
+    """Return what all nodes have, of the checks that are green everywhere."""
+    count = len(_nodes(rows))
     groups = _grouped(rows, GREEN, "check", "found")
-    parts = [
-        f"{check}: {_shortened(found, _VALUE_WIDTH)}"
-        for (check, found), on in groups.items()
-        if len(on) == judged[check] > 1
-    ]
-    return _paragraph("In common", parts)
+    parts = [f"{check}: {_shortened(found, _VALUE_WIDTH)}" for (check, found), on in groups.items() if len(on) == count]
+    return _paragraph("The same on all nodes", parts) if count > 1 else ""
 
 
 def _greys(rows: Sequence[Row]) -> str:

@@ -10,6 +10,7 @@ import json
 import os
 import typing as t
 
+import maxtext_configs
 import pytest
 from training_configs import DISTRIBUTED, ROOT, SINGLE, SINGLE_MI35X, TINY, example, filled, keys, nodes, only, planned
 
@@ -45,6 +46,17 @@ CASES: dict[str, tuple[t.Any, list[Node], dict[str, t.Any]]] = {
             "container_engine": "none",
         },
     ),
+}
+MAXTEXT: dict[str, tuple[t.Any, list[Node], dict[str, t.Any]]] = {
+    "maxtext_llama3_1_70b_mi300x_2_nodes": (maxtext_configs.filled(), nodes(2), {"container_engine": "docker"}),
+    "maxtext_llama3_1_405b_mi300x_4_nodes": (maxtext_configs.filled(maxtext_configs.FOUR_NODES), nodes(4), {}),
+    "maxtext_llama3_1_70b_mi300x_single_node": (maxtext_configs.filled(), nodes(2), {"training_mode": "single_node"}),
+    "maxtext_later_shape": (maxtext_configs.later_shape(), nodes(2), {}),
+    "maxtext_as_it_comes": (maxtext_configs.filled(changes={"config/coordinator_ip": "X.X.X.X"}), nodes(2), {}),
+}
+CASES |= {
+    name: (config, hosts, {"training_model": "", "training_gpu": "", **options})
+    for name, (config, hosts, options) in MAXTEXT.items()
 }
 
 # Whatever may stand in the place of a value.
@@ -105,6 +117,15 @@ def check_promises(plan: dict[str, t.Any]) -> None:
         assert finding["key"]
     assert len({json.dumps(fault) for fault in plan["faults"]}) == len(plan["faults"])
     assert plan_text(plan)
+
+
+def test_no_value_whatever_breaks_a_plan_for_maxtext() -> None:
+    config = maxtext_configs.later_shape()
+    for path in list(paths_of(config)):
+        if path[:2] != ("model_params", "single_node"):
+            check_promises(maxtext_configs.planned(without(config, path), training_framework="maxtext"))
+            for value in ANYTHING:
+                check_promises(maxtext_configs.planned(with_value(config, path, value), training_framework="maxtext"))
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,15 @@ import pytest
 from training_configs import ROOT
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._options import PlanOptions
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_config import (
+    MaxTextConfig,
+    MaxTextModelParameters,
+)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_config import (
     MegatronConfig,
     MegatronModelParameters,
 )
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._xla_flags import FLAGS
 
 
 def write_docs(root: Path, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -38,7 +43,12 @@ def test_what_stands_in_docs_is_what_the_models_say(tmp_path: Path) -> None:
 def test_documents_are_written_and_then_right(copy: Path, tmp_path: Path) -> None:
     done = write_docs(copy, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    for name in ("docs/megatron_config.md", "docs/schemas/megatron.schema.json"):
+    for name in (
+        "docs/maxtext_config.md",
+        "docs/megatron_config.md",
+        "docs/schemas/maxtext.schema.json",
+        "docs/schemas/megatron.schema.json",
+    ):
         assert (copy / name).read_text("utf-8") == (ROOT / name).read_text("utf-8")
         assert f"{name} written" in done.stdout
     assert write_docs(copy, "--check", cwd=tmp_path).returncode == 0
@@ -59,3 +69,9 @@ def test_the_page_has_every_key_and_every_variable() -> None:
     for model in (MegatronConfig, MegatronModelParameters, PlanOptions):
         for name in model.model_fields:
             assert f"| `{name}` |" in page
+
+
+def test_the_page_of_maxtext_has_every_key_and_every_flag() -> None:
+    page = (ROOT / "docs/maxtext_config.md").read_text("utf-8")
+    for name in (*MaxTextConfig.model_fields, *MaxTextModelParameters.model_fields, *FLAGS):
+        assert f"| `{name}` |" in page

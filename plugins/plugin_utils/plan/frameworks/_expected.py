@@ -26,6 +26,9 @@ class ExpectedResults(BaseModel):
     tflops_per_gpu: Number | None = Field(
         default=None, description="The same as throughput_per_gpu.", json_schema_extra={"unit": "TFLOP/s per GPU"}
     )
+    tflops_per_sec_per_gpu: Number | None = Field(
+        default=None, description="The same as throughput_per_gpu.", json_schema_extra={"unit": "TFLOP/s per GPU"}
+    )
     tokens_per_gpu: Number | None = Field(
         default=None, description="At least this many tokens.", json_schema_extra={"unit": "tokens/s per GPU"}
     )

@@ -9,9 +9,9 @@ the config as plain data, and ``plan_job`` makes a job of that.
 
 from __future__ import annotations
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks import _megatron, _nxdt
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks import _maxtext, _megatron, _nxdt
 
-FRAMEWORKS = {module.NAME: module for module in (_megatron, _nxdt)}
+FRAMEWORKS = {module.NAME: module for module in (_megatron, _maxtext, _nxdt)}
 
 
 def framework_of(text: str, source: str) -> str:

@@ -13,10 +13,15 @@ import re
 import typing as t
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._config import flag_in
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._kinds import AUTO, is_placeholder
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._kinds import AUTO
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import is_loopback, on_one_machine
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._words import counted, listed
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._branch import MODES, offered_modes
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._common_checks import (
+    check_image,
+    check_mode,
+    check_nodes,
+    warn_of_no_effect,
+)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._container import (
     CONTAINER_KEYS,
     check_container,
@@ -78,11 +83,11 @@ def unused_keys(data: Mapping[str, t.Any], mode: str, options: PlanOptions) -> s
 
 def check_config(reading: Reading, parameters: t.Any) -> None:
     """Note what is wrong in the section ``config``, and what of it has no effect. ``parameters`` are model_params."""
-    _check_nodes(reading)
-    _check_mode(reading, parameters)
+    check_nodes(reading, reading.config.nnodes)
+    check_mode(reading, parameters)
     for key, reason in _WITHOUT_EFFECT.items():
         if reading.given.get(key) and str(reading.given[key]).casefold() != "false":
-            _warn_of_no_effect(reading, key, "nothing here reads it", reason)
+            warn_of_no_effect(reading, key, "nothing here reads it", reason)
     if reading.multi_node:
         _check_devices(reading)
         _check_interfaces(reading)
@@ -92,36 +97,10 @@ def check_config(reading: Reading, parameters: t.Any) -> None:
     if reading.options.container_engine == "none":
         warn_without_container(reading.given, reading.findings)
     else:
-        _check_image(reading)
+        check_image(reading)
         _check_mounts(reading)
     instead = "; for the Hugging Face token give the path of its file in config.hf_token_file"
     check_container(reading.config.container_config, reading.findings, "config.container_config", instead)
-
-
-def _warn_of_no_effect(reading: Reading, key: str, reason: str, remedy: str) -> None:
-    """Note a key that has no effect, unless it is still to be filled in: then nobody expects one."""
-    value = reading.given[key]
-    if not is_placeholder(value):
-        reading.findings.warn(f"config.{key}", value, f"{key} has no effect: {reason}.", remedy)
-
-
-def _check_nodes(reading: Reading) -> None:
-    asked, nodes = reading.config.nnodes, reading.nodes
-    if asked and nodes and asked != len(nodes):
-        reading.findings.fault(
-            "config.nnodes",
-            asked,
-            f"nnodes is {asked}, but the run has {counted(len(nodes), 'host')} of the inventory: "
-            f"{listed(node.name for node in nodes)}.",
-            f"Set nnodes to {len(nodes)}, or choose other hosts with training_hosts or training_exclude.",
-        )
-
-
-def _check_mode(reading: Reading, parameters: t.Any) -> None:
-    distributed, offered = flag_in(reading.given, "distributed_training"), offered_modes(parameters)
-    if distributed is not None and distributed != reading.multi_node and offered:
-        reason = f"the file offers only {offered[0]}" if len(offered) == 1 else f"training_mode is {reading.mode}"
-        _warn_of_no_effect(reading, "distributed_training", reason, f"Set it to {reading.multi_node}, or leave it out.")
 
 
 def _warn_of_multi_node_keys(reading: Reading) -> None:
@@ -129,7 +108,7 @@ def _warn_of_multi_node_keys(reading: Reading) -> None:
         value = reading.given.get(key)
         harmless = key == "master_address" and (value == "auto" or is_loopback(str(value)))
         if value is not None and not harmless:
-            _warn_of_no_effect(reading, key, "in single-node mode every node runs a job of its own", "Leave it out.")
+            warn_of_no_effect(reading, key, "in single-node mode every node runs a job of its own", "Leave it out.")
 
 
 def _check_devices(reading: Reading) -> None:
@@ -144,7 +123,7 @@ def _check_devices(reading: Reading) -> None:
                 "Name each device once.",
             )
     if reading.is_given("nccl_ib_hca") and given.get("nccl_ib_hca_list") not in (None, given["nccl_ib_hca"]):
-        _warn_of_no_effect(reading, "nccl_ib_hca", "nccl_ib_hca_list goes first, and differs", "Keep one of the two.")
+        warn_of_no_effect(reading, "nccl_ib_hca", "nccl_ib_hca_list goes first, and differs", "Keep one of the two.")
     if not any(reading.is_given(key) for key in ("nccl_ib_hca_list", "nccl_ib_hca")) and _needs_network(reading):
         findings.warn(
             "config.nccl_ib_hca_list",
@@ -187,23 +166,13 @@ def _needs_network(reading: Reading) -> bool:
 
 def _check_data(reading: Reading) -> None:
     if reading.config.mock_data and reading.is_given("data_path"):
-        _warn_of_no_effect(reading, "data_path", "mock_data is True", "Set mock_data to False, or leave it out.")
+        warn_of_no_effect(reading, "data_path", "mock_data is True", "Set mock_data to False, or leave it out.")
     if reading.config.mock_data is False and not reading.is_given("data_path"):
         reading.findings.fault(
             "config.data_path",
             None,
             "mock_data is False, but data_path names no dataset.",
             "Give its prefix, for example /data/bookcorpus_text_sentence, or set mock_data to True.",
-        )
-
-
-def _check_image(reading: Reading) -> None:
-    if not reading.is_given("container_image"):
-        reading.findings.fault(
-            "config.container_image",
-            None,
-            "container_image is missing.",
-            "Give the image, or say -e container_engine=none to train without a container.",
         )
 
 

@@ -1,0 +1,276 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""JAX MaxText: from a CVS training config to MaxText's YAML, its environment, and one process a node.
+
+What MaxText reads is stated in its sources (src/maxtext/configs/pyconfig.py, src/maxtext/utils/max_utils.py); CVS
+passes every key of the branch on as it stands.
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import typing as t
+
+import yaml
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._config import refuse_unknown_keys, section, typed
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._faults import Findings
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._json import read_json
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import master_address
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._words import listed
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._branch import choose_branch, mode_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._container import container_options
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._expected import (
+    ExpectedResults,
+    expected_of,
+)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._job import Job
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_branch_checks import (
+    MaxTextSizes,
+    check_branch,
+    precision_of,
+)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_config import (
+    MaxTextConfig,
+    MaxTextModelParameters,
+)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_config_checks import (
+    OF_CVS_ONLY,
+    check_config,
+    unused_keys,
+)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_environment import (
+    check_secrets,
+    environment_of,
+    port_of,
+    timeout_of,
+    users_variables,
+    without_what_the_plan_sets,
+)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_images import (
+    ENTRY_POINTS,
+    ROOT,
+    entry_point_of,
+)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_reading import (
+    BranchReading,
+    Reading,
+)
+
+if t.TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._options import PlanOptions
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import Node
+
+NAME = "maxtext"
+CONFIG = MaxTextConfig
+BRANCH = MaxTextModelParameters
+
+YAML_NAME = "maxtext.yml"
+# Keys of a config that none but MaxText's has.
+_TELLING_KEYS = {"coordinator_ip", "training_steps", "xla_flags", "enable_checkpointing"}
+_OF_CONFIG = dict.fromkeys(MaxTextConfig.model_fields, "config")
+_OF_BRANCH = {
+    **dict.fromkeys(MaxTextModelParameters.model_fields, "model_params.<mode>.<model>.<gpu>"),
+    **dict.fromkeys(ExpectedResults.model_fields, "result_dict"),
+}
+# What CVS says to every MaxText: nothing here talks to Google Cloud, and GSPMD shards as in the measured runs.
+_CONSTANTS = {"enable_goodput_recording": False, "monitor_goodput": False, "shardy": False}
+
+read = read_json
+
+
+def recognizes(text: str, _source: str) -> bool:
+    """Tell whether a training config is certainly of this framework."""
+    try:
+        data = json.loads(text.removeprefix("\ufeff"))
+    except (ValueError, RecursionError):
+        return False
+    config = data.get("config") if isinstance(data, dict) else None
+    return isinstance(config, dict) and not _TELLING_KEYS.isdisjoint(config)
+
+
+def plan_job(data: Mapping[str, t.Any], options: PlanOptions, nodes: Sequence[Node], findings: Findings) -> Job | None:
+    """Return what is to be run, or None where there is any fault.
+
+    ``data`` is the config without its documentation keys, ``nodes`` the nodes in rank order.
+    """
+    lower_unknown = options.training_unknown_keys == "warn"
+    refuse_unknown_keys(
+        data,
+        ("config", "model_params"),
+        "",
+        findings,
+        lower_to_warning=lower_unknown,
+        elsewhere={**_OF_BRANCH, **_OF_CONFIG},
+    )
+    reading = _read_config(data, options, nodes, findings, lower_unknown)
+    master = _master_address(reading)
+    branch = choose_branch(data, reading.mode, options, findings)
+    if branch is None:
+        return None
+    parameters = typed(
+        MaxTextModelParameters,
+        branch.values,
+        branch.path,
+        findings,
+        unused=unused_keys(data, reading.mode, options),
+        lower_unknown=lower_unknown,
+        elsewhere=_OF_CONFIG,
+    )
+    branch_reading = BranchReading(**vars(reading), branch=branch, parameters=parameters)
+    sizes = check_branch(branch_reading)
+    check_secrets(branch_reading)
+    variables = users_variables(branch_reading)
+    port = port_of(branch_reading, variables)
+    environment = environment_of(branch_reading, variables, master, port)
+    timeout = timeout_of(branch_reading, variables)
+    entry_point = _entry_point(branch_reading)
+    expected = expected_of(
+        parameters.result_dict,
+        branch.values.get("result_dict", {}),
+        branch_reading.key("result_dict"),
+        findings,
+        record_only=options.training_record_only,
+    )
+    if findings.faults or sizes is None or entry_point is None:
+        return None
+    return _job(branch_reading, sizes, expected, environment, _maxtext_yaml(branch_reading, timeout), entry_point)
+
+
+def _read_config(
+    data: Mapping[str, t.Any],
+    options: PlanOptions,
+    nodes: Sequence[Node],
+    findings: Findings,
+    lower_unknown: bool,
+) -> Reading:
+    mode = mode_of(data, options, len(nodes))
+    given = section(data, "config", "config", findings)
+    config = typed(
+        MaxTextConfig,
+        without_what_the_plan_sets(given or {}),
+        "config",
+        # Without the section, that it is missing says enough.
+        findings if given is not None else Findings(),
+        unused=unused_keys(data, mode, options),
+        lower_unknown=lower_unknown,
+        elsewhere=_OF_BRANCH,
+    )
+    reading = Reading(config, given or {}, mode, nodes, options, findings)
+    if given is not None:
+        check_config(reading, data.get("model_params"))
+    return reading
+
+
+def _master_address(reading: Reading) -> str:
+    """Return where the nodes of a job meet; localhost as well where that is not known, for a fault or for no nodes."""
+    asked = reading.config.coordinator_ip
+    if not reading.multi_node or not reading.nodes or (asked is None and reading.is_given("coordinator_ip")):
+        return "localhost"
+    return master_address(asked, reading.nodes, "config.coordinator_ip", reading.findings)
+
+
+def _entry_point(reading: BranchReading) -> str | None:
+    """Return the script below the checkout, or the module, that trains; None, and a fault, where nothing tells."""
+    asked = reading.options.training_maxtext_entry_point
+    if asked is None:
+        return None
+    known = asked or (
+        None if reading.options.container_engine == "none" else entry_point_of(reading.config.container_image)
+    )
+    if known is None:
+        image = reading.config.container_image
+        reason = f"the tag of {image} does not tell" if image else "there is no image whose tag tells"
+        reading.findings.fault(
+            "training_maxtext_entry_point",
+            None,
+            f"Which script of MaxText trains is not known: {reason} its generation.",
+            f"Say -e training_maxtext_entry_point=…: one of {listed(ENTRY_POINTS)} below {ROOT}, or a module such as "
+            "maxtext.trainers.pre_train.train.",
+        )
+    return known
+
+
+def _maxtext_yaml(reading: BranchReading, timeout: int | None) -> str:
+    """Return the config of MaxText: what the branch says, on top of the base.yml that comes with the trainer."""
+    left_out = {*OF_CVS_ONLY, "model_name", "xla_flags", "result_dict", "jax_distributed_initialization_timeout"}
+    own = reading.parameters.model_dump(exclude=left_out, exclude_none=True)
+    values: dict[str, t.Any] = {
+        "base_config": "base.yml",
+        "run_name": f"{reading.model_name}-job",
+        "model_name": reading.model_name,
+        "steps": reading.config.training_steps,
+        "enable_checkpointing": reading.config.enable_checkpointing,
+        **_CONSTANTS,
+        **{key: _plain_number(value) for key, value in own.items()},
+    }
+    if timeout is not None:
+        values["jax_distributed_initialization_timeout"] = timeout
+    return yaml.safe_dump(values, sort_keys=False, default_flow_style=None, width=1000)
+
+
+def _plain_number(value: t.Any) -> t.Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _job(
+    reading: BranchReading,
+    sizes: MaxTextSizes,
+    expected: list[dict[str, t.Any]],
+    environment: dict[str, str],
+    maxtext_yaml: str,
+    entry_point: str,
+) -> Job:
+    config, parameters, options = reading.config, reading.parameters, reading.options
+    without_container = options.container_engine == "none"
+    is_script = "/" in entry_point or entry_point.endswith(".py")
+    output = [] if parameters.base_output_directory else ["base_output_directory={run-folder}/output"]
+    return Job(
+        branch=reading.branch,
+        parameters={
+            "nnodes": len(reading.nodes),
+            "gpus_per_node": sizes.gpus_per_node,
+            "model_name": reading.model_name,
+            "precision": precision_of(reading),
+            "global_batch_size": sizes.global_batch_size,
+            "micro_batch_size": _plain_number(sizes.per_device_batch_size),
+            "sequence_length": sizes.sequence_length,
+            "tensor_parallelism": sizes.axes["tensor"],
+            "pipeline_parallelism": sizes.axes["pipeline"],
+            "data_parallelism": sizes.axes["data"] * sizes.axes["fsdp"],
+            "fsdp": sizes.axes["fsdp"] > 1,
+            "iterations": config.training_steps,
+            "dataset_type": parameters.dataset_type or "synthetic",
+            "nic_type": config.nic_type,
+        },
+        first_step=0,
+        tokens_per_step_per_gpu=sizes.tokens_per_step_per_gpu,
+        expected=expected,
+        nnodes=int(environment["NNODES"]),
+        master_address=environment["JAX_COORDINATOR_IP"],
+        master_port=int(environment["JAX_COORDINATOR_PORT"]),
+        image=config.container_image,
+        image_archive=options.training_image_archive,
+        environment=environment,
+        token_file=config.hf_token_file,
+        command=[
+            options.training_maxtext_python or "python3",
+            *([] if is_script else ["-m"]),
+            entry_point,
+            posixpath.join("{run-folder}", YAML_NAME),
+            *output,
+        ],
+        script=entry_point if is_script else "",
+        files={YAML_NAME: maxtext_yaml},
+        working_dir=options.training_maxtext_root or ROOT,
+        log_dir=config.log_dir,
+        mounts=config.container_config.volume_dict,
+        devices=config.container_config.device_list,
+        container_options={}
+        if without_container
+        else container_options(config.container_name, config.shm_size, options.container_profile),
+    )

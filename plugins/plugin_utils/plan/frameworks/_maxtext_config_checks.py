@@ -1,0 +1,140 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What can be wrong with the section ``config`` for MaxText, once every value has its type.
+
+A value that was wrong in itself is None here and has been noted already.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._config import flag_in
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._kinds import AUTO
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import is_loopback
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._branch import MODES, offered_modes
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._common_checks import (
+    check_image,
+    check_mode,
+    check_nodes,
+    warn_of_no_effect,
+)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._container import (
+    CONTAINER_KEYS,
+    check_container,
+    warn_without_container,
+)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._expected import ExpectedResults
+
+if t.TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._options import PlanOptions
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_reading import Reading
+
+_MULTI_NODE_KEYS = (
+    "coordinator_ip",
+    "nccl_ib_hca",
+    "nccl_ib_hca_list",
+    "nccl_ib_gid_index",
+    "nccl_ib_tc",
+    "nccl_ib_sl",
+    "nccl_socket_ifname",
+    "gloo_socket_ifname",
+)
+_WITHOUT_EFFECT = {
+    "dataset_source": "No dataset is fetched; for one that is there see dataset_type of the branch.",
+    "rdma_lib": "Mount the node's library by container_config.volume_dict.",
+}
+# Of the branch: MaxText has keys of its own for these, and CVS never passes them on.
+OF_CVS_ONLY = (
+    "tokenizer_model",
+    "model_size",
+    "batch_size",
+    "micro_batch_size",
+    "precision",
+    "sequence_length",
+    "tensor_parallelism",
+    "pipeline_parallelism",
+    "recompute",
+    "fsdp",
+)
+
+
+def unused_keys(data: Mapping[str, t.Any], mode: str, options: PlanOptions) -> set[str]:
+    """Return the known keys that nothing reads in this run, so that nothing they hold can be wrong.
+
+    ``data`` is the whole config, without types.
+    """
+    given = data.get("config")
+    unused = {*_WITHOUT_EFFECT, *OF_CVS_ONLY, "mock_data"}
+    if options.training_mode in MODES or len(offered_modes(data.get("model_params"))) == 1:
+        unused.add("distributed_training")
+    if isinstance(given, dict) and given.get("nccl_ib_hca") is not None:
+        unused.add("nccl_ib_hca_list")
+    if mode == "single_node":
+        unused.update(_MULTI_NODE_KEYS)
+    if options.container_engine == "none":
+        unused.update(CONTAINER_KEYS)
+    if options.training_record_only:
+        unused.update(ExpectedResults.model_fields)
+    return unused
+
+
+def check_config(reading: Reading, parameters: t.Any) -> None:
+    """Note what is wrong in the section ``config``, and what of it has no effect. ``parameters`` are model_params."""
+    check_nodes(reading, reading.config.nnodes)
+    check_mode(reading, parameters)
+    for key, reason in _WITHOUT_EFFECT.items():
+        if reading.given.get(key):
+            warn_of_no_effect(reading, key, "nothing here reads it", reason)
+    if reading.multi_node:
+        _check_devices(reading)
+    else:
+        _warn_of_multi_node_keys(reading)
+    if reading.options.container_engine == "none":
+        warn_without_container(reading.given, reading.findings)
+    else:
+        check_image(reading)
+    check_container(
+        reading.config.container_config,
+        reading.findings,
+        "config.container_config",
+        "; for the Hugging Face token give the path of its file in config.hf_token_file",
+    )
+
+
+def check_data(reading: Reading, dataset_type: str | None, key: str) -> None:
+    """Note where mock_data says something else than dataset_type, which stands under ``key`` and counts."""
+    mock = flag_in(reading.given, "mock_data")
+    if mock is not None and mock is not (dataset_type in (None, "synthetic")):
+        warn_of_no_effect(
+            reading, "mock_data", f"dataset_type is {dataset_type or 'synthetic'}", f"Leave it out, or change {key}."
+        )
+
+
+def _check_devices(reading: Reading) -> None:
+    config, given, findings = reading.config, reading.given, reading.findings
+    for key in ("nccl_ib_hca", "nccl_ib_hca_list"):
+        devices = getattr(config, key) or []
+        for device in dict.fromkeys(device for device in devices if devices.count(device) > 1):
+            message = f"{device} stands there {devices.count(device)} times."
+            findings.fault(f"config.{key}", given[key], message, "Name each device once.")
+    if reading.is_given("nccl_ib_hca_list") and given.get("nccl_ib_hca") not in (None, given["nccl_ib_hca_list"]):
+        warn_of_no_effect(reading, "nccl_ib_hca_list", "nccl_ib_hca goes first, and differs", "Keep one of the two.")
+    if config.nccl_ib_gid_index == AUTO:
+        findings.warn(
+            "config.nccl_ib_gid_index",
+            AUTO,
+            "The GID index is left open: NCCL takes its own.",
+            "Run playbooks/preflight.yml, which proposes one that fits every node.",
+        )
+
+
+def _warn_of_multi_node_keys(reading: Reading) -> None:
+    for key in _MULTI_NODE_KEYS:
+        value = reading.given.get(key)
+        harmless = key == "coordinator_ip" and (value == AUTO or is_loopback(str(value)))
+        if value is not None and not harmless:
+            warn_of_no_effect(reading, key, "in single-node mode every node runs a job of its own", "Leave it out.")

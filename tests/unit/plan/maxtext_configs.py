@@ -1,0 +1,52 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The training configs of examples/maxtext, in both shapes, changed, and the plans made of them."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+
+from training_configs import REMOVED, ROOT, nodes
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._plan import make_plan
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import Node
+
+TWO_NODES = "2_nodes_mi300x_llama_3_1_70b"
+FOUR_NODES = "4_nodes_mi300x_llama_3_1_405b"
+BRANCH = "model_params/multi_node/llama3.1-70b/mi300x"
+PATH = 'model_params.multi_node["llama3.1-70b"].mi300x'
+
+
+def filled(name: str = TWO_NODES, changes: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+    """Return a config of examples/maxtext whose nodes meet at rank 0, with changes by the path of their keys."""
+    config: dict[str, t.Any] = json.loads((ROOT / "examples/maxtext" / f"{name}.json").read_text("utf-8"))
+    for path, value in {"config/coordinator_ip": "auto", **(changes or {})}.items():
+        *above, last = path.split("/")
+        section: t.Any = config
+        for key in above:
+            section = section[key]
+        if value is REMOVED:
+            del section[last]
+        else:
+            section[last] = value
+    return config
+
+
+def later_shape(changes: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+    """Return the two-node config as later CVS writes it: with env_vars, xla_flags and rdma_lib."""
+    config = filled()
+    flat = ("nccl_proto", "nccl_ib_tc", "nccl_ib_sl", "gpu_max_hw_queues", "nvte_ck_bwd_v3", "nccl_checks_disable")
+    config["config"]["env_vars"] = {key.upper(): config["config"].pop(key) for key in flat}
+    branch = config["model_params"]["multi_node"]["llama3.1-70b"]["mi300x"]
+    config["config"]["xla_flags"] = {**branch.pop("xla_flags"), "xla_gpu_enable_command_buffer": "''"}
+    config["config"]["rdma_lib"] = {"host_source_file": "/usr/local/lib/libbnxt_re-rdmav34.so"}
+    config["config"] |= changes or {}
+    return config
+
+
+def planned(config: t.Any, hosts: int | list[Node] = 2, **options: t.Any) -> dict[str, t.Any]:
+    """Return the plan, for the framework that the file tells."""
+    text = config if isinstance(config, str) else json.dumps(config)
+    return make_plan(text, "config.json", options, nodes(hosts) if isinstance(hosts, int) else hosts, "now")
