@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 import typing as t
 
 from ansible_collections.trainops.cluster.plugins.module_utils.node._files import read_json, write_json
@@ -18,6 +19,7 @@ from ansible_collections.trainops.cluster.plugins.module_utils.node._run_state i
 
 # Not below a run's folder: two runs on a node need not log to the same place. Sticky, as /tmp is.
 LOCK_FOLDER = "/tmp/trainops-locks"
+_STAGING_SECONDS = 60
 
 
 def take(node: dict[str, t.Any], run_id: str) -> str | None:
@@ -42,10 +44,15 @@ def holding(node: dict[str, t.Any]) -> str | None:
     """Return the run_id of the run that holds the node, or None where nobody does."""
     try:
         lock = read_json(_path(node))
-        state = read_state(lock) if lock else None
+        if lock is None:
+            return None
+        state = read_state(lock)
+        is_new = time.time() - os.stat(_path(node)).st_mtime < _STAGING_SECONDS
     except (OSError, ValueError):
         return None
-    return str(state["run_id"]) if state and state["status"] in ("staged", "running") else None
+    # A run takes the lock before it writes its state.
+    holds = is_new if state is None else state["status"] in ("staged", "running")
+    return str(lock["run_id"]) if holds else None
 
 
 def give_back(node: dict[str, t.Any], run_id: str) -> None:
