@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from conftest import ROOT, Bench
+from playbook_bench import ROOT, Bench
 
 DISTRIBUTED = ROOT / "examples/megatron/mi3xx_megatron_llama_distributed.json"
 FILLED_IN = {

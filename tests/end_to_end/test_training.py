@@ -9,7 +9,7 @@ import signal
 import subprocess
 
 import pytest
-from conftest import LOCAL, ROOT, Bench, free_port, wait_until
+from playbook_bench import LOCAL, ROOT, Bench, free_port, wait_until
 
 TWO = {"node0": {}, "node1": {}}
 

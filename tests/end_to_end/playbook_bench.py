@@ -1,0 +1,154 @@
+"""Runs playbooks as a user would: as a process of its own, on real processes, with nothing replaced."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LOCAL = ROOT / "inventories" / "local"
+BIN = Path(sys.executable).parent
+
+
+@dataclass
+class Finished:
+    """What a playbook left behind."""
+
+    status: int
+    output: str
+    runs: Path
+
+    @property
+    def run_dir(self) -> Path:
+        (only,) = self.runs.iterdir()
+        return only
+
+    @property
+    def summary(self) -> dict:
+        return json.loads((self.run_dir / "summary.json").read_text())
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def wait_until(condition, seconds: float = 60):
+    """Return the first true value of a condition; fail where there is none in time."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.05)
+    pytest.fail(f"this did not come true in {seconds} s: {condition}")
+
+
+class Bench:
+    """A folder of its own for one test: its configs, its inventory, its logs on the nodes and its runs."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.runs = folder / "runs"
+        self.nodes = folder / "nodes"
+
+    def config(self, mode: str = "multi_node", **changes) -> Path:
+        """Write the local inventory's config with changed values, each wherever its key stands."""
+        data = json.loads((LOCAL / "tiny_llama.json").read_text())
+        data["model_params"] = {mode: data["model_params"].pop("multi_node")}
+        branch = data["model_params"][mode]["llama3_tiny"]["cpu"]
+        changes = {
+            "log_dir": str(self.nodes),
+            "training_iterations": "8",
+            "sequence_length": "16",
+            "loss": "100",
+            **changes,
+        }
+        for key, value in changes.items():
+            for section in (branch["result_dict"], branch, data["config"]):
+                if key in section or section is data["config"]:
+                    section[key] = value
+                    break
+        path = self.folder / "config.json"
+        path.write_text(json.dumps(data, indent=1))
+        return path
+
+    def inventory(self, **hosts: dict) -> Path:
+        """Write an inventory of hosts on this machine, each with its own variables."""
+        path = self.folder / "hosts"
+        common = {
+            "ansible_connection": "local",
+            "ansible_python_interpreter": sys.executable,
+            "container_engine": "none",
+            "training_gpus_per_node": 1,
+            "training_megatron_root": str(ROOT / "roles/training/files/trainer"),
+        }
+        path.write_text(json.dumps({"all": {"hosts": {name: {**common, **own} for name, own in hosts.items()}}}))
+        return path
+
+    def arguments(self, playbook: str, inventory: Path, config: Path, **variables) -> list[str]:
+        everything = {
+            "training_config": str(config),
+            "training_output_dir": str(self.runs),
+            "training_master_port": free_port(),
+            **variables,
+        }
+        return [
+            str(BIN / "ansible-playbook"),
+            str(ROOT / "playbooks" / playbook),
+            "-i",
+            str(inventory),
+            "-e",
+            json.dumps(everything),
+        ]
+
+    def environment(self) -> dict[str, str]:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("ANSIBLE_")}
+        return {**kept, "ANSIBLE_NOCOLOR": "1", "TRAINOPS_PROGRESS_INTERVAL": "0.5"}
+
+    def play(self, playbook: str, inventory: Path, config: Path, *more: str, cwd: Path = ROOT, **variables) -> Finished:
+        done = subprocess.run(
+            [*self.arguments(playbook, inventory, config, **variables), *more],
+            cwd=cwd,
+            env=self.environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        return Finished(done.returncode, done.stdout, self.runs)
+
+    def start(self, playbook: str, inventory: Path, config: Path, **variables) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            self.arguments(playbook, inventory, config, **variables),
+            cwd=ROOT,
+            env=self.environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def trainings(self) -> list[int]:
+        """Return the pids of live processes whose training logs below this bench's folder."""
+        marker = f"LOG_DIR={self.nodes}".encode()
+        found = []
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit():
+                try:
+                    environment = (entry / "environ").read_bytes()
+                    state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
+                except OSError:
+                    continue
+                if marker in environment and state != "Z":
+                    found.append(int(entry.name))
+        return found
