@@ -44,7 +44,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._nxdt_sizes import check_sizes, sizes_of
 
 if t.TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._options import PlanOptions
     from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import Node
@@ -99,10 +99,19 @@ def plan_job(data: YamlConfig, options: PlanOptions, nodes: Sequence[Node], find
     nnodes = len(nodes) if mode == "multi_node" else 1
     given_nodes = _given_nodes(data.config)
     values = values_of(data.config, {"trainer.num_nodes": nnodes} if given_nodes and nodes else {}, findings)
-    config = _typed(values, options, findings)
-    reading = NxdtReading(config, mode, nodes, options, findings)
+    # What could not be resolved has been told, and is not told again as missing.
+    told = {finding.key for finding in findings.faults}
+    own = Findings()
+    reading = NxdtReading(_typed(values, options, own), mode, nodes, options, own)
+    job = _checked_job(reading, values, data.text, given_nodes)
+    findings.faults += [fault for fault in own.faults if fault.key not in told]
+    findings.warnings += own.warnings
+    return None if findings.faults else job
+
+
+def _checked_job(reading: NxdtReading, values: Mapping[str, t.Any], text: str, given_nodes: int | None) -> Job | None:
     sizes = sizes_of(reading)
-    check_secrets(values, "", findings)
+    check_secrets(values, "", reading.findings)
     check_config(reading, given_nodes)
     check_sizes(sizes, reading)
     _check_name(reading)
@@ -114,10 +123,10 @@ def plan_job(data: YamlConfig, options: PlanOptions, nodes: Sequence[Node], find
         reading.config.trainops.result_dict,
         run.get("result_dict", {}) if isinstance(run, dict) else None,
         "trainops.result_dict",
-        findings,
-        record_only=options.training_record_only,
+        reading.findings,
+        record_only=reading.options.training_record_only,
     )
-    return None if findings.faults else _job(reading, data.text, master, sizes, expected)
+    return None if reading.findings.faults else _job(reading, text, master, sizes, expected)
 
 
 def _given_nodes(config: DictConfig) -> int | None:
@@ -128,16 +137,10 @@ def _given_nodes(config: DictConfig) -> int | None:
 
 
 def _typed(values: dict[str, t.Any], options: PlanOptions, findings: Findings) -> NxdtConfig:
-    """Return the typed config. What could not be resolved has been told and is not told again as missing."""
     unused = {*(CONTAINER_KEYS if options.container_engine == "none" else ())}
     unused |= {*(ExpectedResults.model_fields if options.training_record_only else ())}
-    told = {finding.key for finding in findings.faults}
-    own = Findings()
     lower_unknown = options.training_unknown_keys == "warn"
-    config = typed(NxdtConfig, values, "", own, unused=unused, lower_unknown=lower_unknown)
-    findings.faults += [fault for fault in own.faults if fault.key not in told]
-    findings.warnings += own.warnings
-    return config
+    return typed(NxdtConfig, values, "", findings, unused=unused, lower_unknown=lower_unknown)
 
 
 def _check_name(reading: NxdtReading) -> None:
