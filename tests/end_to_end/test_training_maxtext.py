@@ -1,0 +1,72 @@
+"""MaxText's way from config to verdict on two nodes of this machine, with a script that prints MaxText's lines."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+from conftest import ROOT, Bench, free_port
+
+# Reads what MaxText reads and refuses what MaxText refuses; the lines are those of MaxText's metric_logger.py.
+TRAINER = """
+import os, sys, yaml
+config = yaml.safe_load(open(sys.argv[1]))
+assert config["base_config"] == "base.yml" and sys.argv[2].startswith("base_output_directory=")
+rank, nodes = int(os.environ["NODE_RANK"]), int(os.environ["NNODES"])
+print(f"Config param steps: {config['steps']}", flush=True)
+print(f"meeting at {os.environ['JAX_COORDINATOR_IP']}:{os.environ['JAX_COORDINATOR_PORT']} as {rank} of {nodes}")
+for step in range(int(os.environ.get("STEPS", config["steps"]))):
+    print(f"completed step: {step}, seconds: 0.500, TFLOP/s/device: 400.000, Tokens/s/device: 900.000, "
+          f"total_weights: 393216, loss: {10 - step / 10:.3f}", flush=True)
+"""
+
+
+@pytest.fixture
+def play(bench: Bench):
+    """Return a function that trains the two-node example without a container."""
+
+    def play(**variables):
+        checkout = bench.folder / "maxtext"
+        checkout.mkdir()
+        (checkout / "train.py").write_text(TRAINER)
+        data = json.loads((ROOT / "examples/maxtext/2_nodes_mi300x_llama_3_1_70b.json").read_text())
+        data["config"] |= {"coordinator_ip": "auto", "nccl_socket_ifname": "lo", "log_dir": str(bench.nodes)}
+        data["config"] |= {"gloo_socket_ifname": "lo", "env_vars": variables.pop("env_vars", {})}
+        del data["config"]["hf_token_file"]
+        config = bench.folder / "maxtext.json"
+        config.write_text(json.dumps(data))
+        own = {
+            "training_maxtext_root": str(checkout),
+            "training_maxtext_entry_point": "train.py",
+            "training_maxtext_python": sys.executable,
+            "training_gpus_per_node": 8,
+            "training_master_port": free_port(),
+        }
+        inventory = bench.inventory(node0={}, node1={})
+        return bench.play("maxtext_multinode.yml", inventory, config, **(own | variables))
+
+    return play
+
+
+def test_a_run_passes_at_the_step_before_the_number_of_steps(play):
+    done = play()
+    assert done.status == 0, done.output
+    assert done.summary["verdict"] == "PASS"
+    assert {node["last_step"] for node in done.summary["nodes"]} == {19}
+    assert done.summary["metrics"]["tokens_per_sec_per_gpu"]["value"] == 900.0
+    assert "step 20/20" in done.output
+    log = (done.run_dir / "nodes/node1/train.log").read_text()
+    assert "as 1 of 2" in log
+
+
+def test_a_run_that_ends_before_its_last_step_does_not_pass(play):
+    done = play(env_vars={"STEPS": "15"})
+    assert done.status != 0
+    assert "last_step_missing" in {reason["code"] for reason in done.summary["reasons"]}
+
+
+def test_a_rehearsal_of_a_maxtext_run_needs_no_maxtext(play):
+    done = play(training_rehearsal=True, training_maxtext_root="/nowhere")
+    assert done.status == 0, done.output
+    assert f"REHEARSAL PASS  {done.run_dir.name}" in done.output
