@@ -52,6 +52,9 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._nxdt_precision import (  # noqa: E402
     PRECISIONS,
 )
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._xla_flag_sets import (  # noqa: E402
+    FLAG_SETS,
+)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._xla_flags import FLAGS  # noqa: E402
 
 if t.TYPE_CHECKING:
@@ -303,6 +306,10 @@ at one that it does not know.
 
 {flags}
 
+`xla_flag_set` takes the flags of one of MaxText's high-performance scripts:
+
+{sets}
+
 ## What else a node gets
 
 | variable | value |
@@ -345,6 +352,7 @@ def documents() -> dict[Path, str]:
             branch=_table(MaxTextModelParameters, _variable),
             results=_table(ExpectedResults, _threshold, "judged as"),
             flags=_flags(),
+            sets=_flag_sets(),
         ),
     }
 
@@ -383,6 +391,13 @@ def _table(model: type[BaseModel], becomes: Callable[[str, FieldInfo], str], tit
     used = [place for place in range(len(rows[0])) if any(row[place] for row in rows[1:])]
     lines = [" | ".join(row[place] for place in used) for row in rows]
     return "\n".join(f"| {line} |" for line in [lines[0], " | ".join("---" for _ in used), *lines[1:]])
+
+
+def _flag_sets() -> str:
+    rows = ["| script | flags |", "| --- | --- |"]
+    for name, flags in FLAG_SETS.items():
+        rows.append(f"| {_code(name)} | {', '.join(_code(f'{flag}={value}') for flag, value in flags.items())} |")
+    return "\n".join(rows)
 
 
 def _flags() -> str:

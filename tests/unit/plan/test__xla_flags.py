@@ -9,6 +9,7 @@ from maxtext_configs import BRANCH, PATH, filled, planned
 from training_configs import only
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._faults import Findings
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._xla_flag_sets import FLAG_SETS
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._xla_flags import (
     LIBTPU,
     XLA,
@@ -125,6 +126,44 @@ def test_flags_that_the_jax_of_an_image_does_not_know_are_left_out_and_told() ->
     assert ("first_collective" in flags["new"], "graph_level" in flags["new"]) == (True, False)
     told = [finding["key"] for finding in new["warnings"] if "is left out" in finding["message"]]
     assert told == [f"{PATH}.xla_flags.xla_gpu_graph_level"]
+
+
+@pytest.mark.parametrize("name", FLAG_SETS)
+def test_a_flag_set_is_right_by_the_rules_for_flags(name: str) -> None:
+    findings = Findings()
+    given = given_in(FLAG_SETS[name], name)
+    variable = XLA if name.startswith("gpu/") else LIBTPU
+    assert checked(given, variable, findings) == FLAG_SETS[name]
+    assert FLAG_SETS[name]
+    assert findings == Findings()
+
+
+def test_flag_sets_have_the_values_of_their_scripts() -> None:
+    assert len(FLAG_SETS) == 37
+    assert FLAG_SETS["tpu/v4/22b"] == {"xla_enable_async_all_gather": "true"}
+    assert FLAG_SETS["tpu/v5p/32b"][FUSE] == "false"
+    assert FLAG_SETS["tpu/v5p/64b"][FUSE] == "true"
+    reduce = "xla_gpu_all_reduce_combine_threshold_bytes"
+    sizes = [FLAG_SETS[f"gpu/a3/llama_2_7b/{number}vm"][reduce] for number in (1, 2, 4, 8, 16)]
+    assert sizes == ["134217728", "67108864", "536870912", "1073741824", "1073741824"]
+
+
+def test_a_flag_set_is_chosen_by_name_and_own_flags_go_first() -> None:
+    changes = {"config/xla_flag_set": "gpu/a3/llama_2_7b/2vm", f"{BRANCH}/xla_flags": {GATHER: "1"}}
+    flags = planned(filled(changes=changes))["nodes"][0]["env"]["XLA_FLAGS"].split()
+    assert f"--{GATHER}=1" in flags
+    assert "--xla_gpu_all_reduce_combine_threshold_bytes=67108864" in flags
+    assert sum(flag.startswith(f"--{GATHER}") for flag in flags) == 1
+
+
+def test_a_flag_set_of_tpus_is_for_tpus() -> None:
+    changes = {"config/xla_flag_set": "tpu/v5p/128b"}
+    fault = only(planned(filled(changes=changes))["faults"])
+    assert "are for TPUs, and hardware is gpu" in fault["message"]
+    changes |= {f"{BRANCH}/hardware": "tpu", f"{BRANCH}/xla_flags": {}}
+    environment = planned(filled(changes=changes))["nodes"][0]["env"]
+    assert "--xla_tpu_megacore_fusion_allow_ags=false" in environment["LIBTPU_INIT_ARGS"].split()
+    assert "XLA_FLAGS" not in environment
 
 
 def test_on_tpus_flags_of_an_object_find_their_variable() -> None:

@@ -35,6 +35,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._types impor
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._container import ContainerConfig
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._expected import ExpectedResults
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._xla_flag_sets import FLAG_SETS
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,7 @@ GroupedInteger = t.Annotated[int, Grouped(Whole(1))]
 Axis = t.Annotated[int, MeshAxis()]
 Attention = t.Annotated[str, OneOf(("autoselected", "dot_product", "flash", "cudnn_flash_te", "cudnn_flash_jax"))]
 Hardware = t.Annotated[str, OneOf(("gpu", "gpu_multiprocess", "tpu", "cpu"))]
+FlagSet = t.Annotated[str, OneOf(tuple(FLAG_SETS))]
 NumberFormat = t.Annotated[str, OneOf(("bfloat16", "float32", "float16"))]
 DatasetType = t.Annotated[str, OneOf(("synthetic", "hf", "grain", "tfds", "c4_mlperf"))]
 
@@ -228,6 +230,13 @@ class MaxTextConfig(BaseModel):
         description="Flags of XLA, each with its value.",
         examples=[{"xla_gpu_autotune_level": 4}],
         json_schema_extra=_becomes("XLA_FLAGS"),
+    )
+    xla_flag_set: FlagSet | None = Field(
+        default=None,
+        description="Flags of a high-performance script of MaxText, by its path below src/maxtext/configs. "
+        "Flags of xla_flags go before those of the same name.",
+        examples=["gpu/a3/llama_2_7b/2vm"],
+        json_schema_extra=_becomes("XLA_FLAGS or LIBTPU_INIT_ARGS"),
     )
     rdma_lib: FreeObject = Field(
         default={},

@@ -16,6 +16,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._secrets imp
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._words import key_path
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks import _xla_flags as xla
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_images import has_jax_0_4
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._xla_flag_sets import FLAG_SETS
 
 if t.TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -203,6 +204,20 @@ def timeout_of(reading: BranchReading, variables: Mapping[str, tuple[str, str]])
     return own or seconds
 
 
+def _of_set(reading: BranchReading, variable: str, of_tpu: bool) -> dict[str, str]:
+    """Return the flags of the set that the config names, as far as they belong in a variable."""
+    name = reading.config.xla_flag_set
+    flags = {flag: value for flag, value in FLAG_SETS.get(name or "", {}).items() if xla.variable_of(flag) == variable}
+    if flags and variable == xla.LIBTPU and not of_tpu:
+        reading.findings.fault(
+            "config.xla_flag_set",
+            name,
+            f"The flags of {name} are for TPUs, and hardware is {reading.parameters.hardware}.",
+            "Choose a set of gpu/, or leave it out.",
+        )
+    return flags
+
+
 def _flags(reading: BranchReading, variables: Mapping[str, tuple[str, str]]) -> dict[str, str]:
     """Return XLA_FLAGS and LIBTPU_INIT_ARGS of all places where flags stand."""
     of_tpu = reading.parameters.hardware == "tpu"
@@ -219,7 +234,7 @@ def _flags(reading: BranchReading, variables: Mapping[str, tuple[str, str]]) -> 
             given[variable] += xla.given_in_text(text, path, reading.findings)
     texts = {}
     for variable, flags in given.items():
-        checked = xla.checked(flags, variable, reading.findings)
+        checked = _of_set(reading, variable, of_tpu) | xla.checked(flags, variable, reading.findings)
         for name in xla.left_out(checked, has_jax_0_4(reading.config.container_image)):
             reading.findings.warn(
                 next(flag.path for flag in flags if flag.name == name),
