@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SHELL := /bin/bash
 
-.PHONY: demo test lint docs help clean cluster cluster-down test-cluster
+.PHONY: demo test lint docs help clean cluster cluster-down test-cluster bench
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -47,6 +47,9 @@ cluster-down: ## remove them without a trace
 
 test-cluster: $(VENV)/dev ## train on real nodes over SSH, in containers
 	$(BIN)/pytest tests/integration
+
+bench: $(VENV)/run ## how fast a log is parsed, beside grep
+	$(BIN)/python benchmarks/parser.py
 
 clean: ## remove what was installed and the runs
 	rm -rf $(VENV) runs

@@ -279,3 +279,38 @@ def test_a_host_that_does_not_answer_before_launch_stops_the_run(job):
     )
     assert done.returncode != 0
     assert [job.containers(node) for node in job.cluster.nodes] == [[], [], []]
+
+
+def test_a_rehearsal_of_the_distributed_example_trains_in_the_containers(job):
+    example = Path(__file__).parents[2] / "examples/megatron/mi3xx_megatron_llama_distributed.json"
+    whole = json.loads(example.read_text())
+    whole["config"] |= {
+        "container_image": job.cluster.image,
+        "nnodes": "3",
+        "master_address": "auto",
+        "training_iterations": "5000",
+        "nic_type": "thor2",
+        "nccl_ib_hca_list": "bnxt_re0",
+        "nccl_socket_ifname": "auto",
+        "gloo_socket_ifname": "auto",
+        "nccl_ib_gid_index": "auto",
+        "log_dir": f"{FOLDER}/logs",
+    }
+    whole["config"]["container_config"] |= {
+        "device_list": ["/dev/kfd", "/dev/dri"],
+        "volume_dict": {"/root": "/root", "/dev/infiniband": "/dev/infiniband"},
+    }
+    whole["model_params"]["multi_node"]["llama3_1_8b"]["mi300x"]["batch_size"] = "192"
+    config = job.folder / "distributed.json"
+    config.write_text(json.dumps(whole))
+    done = job.train(
+        config=config,
+        training_model="llama3_1_8b",
+        training_gpu="mi300x",
+        training_gpus_per_node=8,
+        training_rehearsal=True,
+    )
+    assert done.returncode == 0, done.stdout
+    assert "REHEARSAL PASS" in done.stdout
+    log = (job.run_dir() / "nodes/node2/train.log").read_text()
+    assert "iteration       10/      10" in log
