@@ -43,6 +43,9 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._
     MegatronConfig,
     MegatronModelParameters,
 )
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_dataset import (  # noqa: E402
+    DatasetSource,
+)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._nxdt_config import (  # noqa: E402
     NxdtConfig,
 )
@@ -121,6 +124,28 @@ In the tables *becomes* is the variable that the training script gets, as enviro
 ## `config.container_config`: what the container sees of the node
 
 {container}
+
+## `config.dataset_source`: a dataset to fetch
+
+{dataset}
+
+With `mock_data` False and no `data_path`, the launch script fetches it before the training, and `DATA_PATH` follows
+from it: `<data_dir>/data_text_document`, or `<data_dir>/mmap_deepseekv2_datasets_text_document`. For example:
+
+```json
+"mock_data": "False",
+"dataset_source": {{"dataset": "bookcorpus", "data_dir": "/home/{{user-id}}/bookcorpus"}}
+```
+
+- **Fetched once**: one node holds a lock in `data_dir`, the others wait, and `trainops_dataset` in it says what is
+  there for good. This needs a `data_dir` that all nodes share and a mount (`volume_dict`) that brings it into the
+  container; else each node fetches its own, and the first to be done waits for the last in the training's rendezvous.
+- **A folder holds one dataset**, made with one tokenizer. A run that wants another one fails rather than mix them, as
+  does one that finds a dataset there which no run has fetched: that one is trained on with `data_path`.
+- **A failure ends the launch** with the exit status of the fetch; what it said is in the node's log. DeepSeek's
+  downloads go on where they broke off, `prepare_dataset.sh` starts again.
+- **The image matters**: `prepare_dataset.sh` of Megatron-LM for ROCm up to 2024 writes elsewhere, which the launch
+  tells. It needs `HF_TOKEN_PATH` (`hf_token_file`) for a tokenizer with restricted access.
 
 ## `model_params.<mode>.<model>.<gpu>`: what to train
 
@@ -335,6 +360,7 @@ def documents() -> dict[Path, str]:
         ROOT / "docs/megatron_config.md": _PAGE.format(
             config=_table(MegatronConfig, _variable),
             container=_table(ContainerConfig, _variable),
+            dataset=_table(DatasetSource, _variable),
             branch=_table(MegatronModelParameters, _variable),
             results=_table(ExpectedResults, _threshold, "judged as"),
             options=_table(PlanOptions, _variable),

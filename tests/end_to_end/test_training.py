@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import shutil
 import signal
 import subprocess
 
@@ -301,3 +302,52 @@ def test_a_rehearsal_runs_the_plan_of_a_real_config_with_the_embedded_trainer(be
     plan = json.loads((done.run_dir / "plan.json").read_text())
     assert plan["nodes"][1]["env"]["NCCL_IB_HCA"] == "bnxt_re0,bnxt_re1"
     assert "NODE_RANK=1" in plan["nodes"][1]["argv"]
+
+
+PREPARE_DATASET = """\
+[ -e "$DATA_DIR/broken" ] && { echo "no route to the dataset"; exit 42; }
+echo "$TRAINOPS_NODE" >>"$DATA_DIR/fetched_by"
+# The embedded trainer reads the file DATA_PATH itself, Megatron-LM the two with the ends .bin and .idx.
+for end in "" .bin .idx; do yes "one line of $DATASET" | head -n 200 >"$DATA_DIR/data_text_document$end"; done
+"""
+
+
+@pytest.fixture
+def fetching(bench):
+    """Return what plays a run on two nodes that share a folder, with a script that stands for the real one."""
+    root = bench.folder / "megatron"
+    shutil.copytree(ROOT / "roles/training/files/trainer", root)
+    (root / "examples/llama/prepare_dataset.sh").write_text(PREPARE_DATASET)
+    source = {"dataset": "bookcorpus", "data_dir": str(bench.folder / "data")}
+    config = bench.config(mock_data="False", dataset_source=source)
+
+    def play():
+        return bench.play("megatron_multinode.yml", bench.inventory(**TWO), config, training_megatron_root=str(root))
+
+    return play
+
+
+def test_a_dataset_is_fetched_once_for_two_nodes_and_trained_on(bench, fetching):
+    done = fetching()
+    assert done.status == 0, done.output
+    [fetched_by] = (bench.folder / "data/fetched_by").read_text().split()
+    logs = {node: (done.run_dir / "nodes" / node / "train.log").read_text() for node in TWO}
+    for node, log in logs.items():
+        assert "Dataset bookcorpus tokenized with bytes: " in log
+        assert ("fetching it to" in log) == (node == fetched_by)
+    # The trainer refuses to start where the file that it is to train on is not there.
+    plan = json.loads((done.run_dir / "plan.json").read_text())
+    read = {(node["env"]["MOCK_DATA"], node["env"]["DATA_PATH"]) for node in plan["nodes"]}
+    assert read == {("0", f"{bench.folder}/data/data_text_document")}
+
+
+def test_a_dataset_that_cannot_be_fetched_fails_the_run_with_what_was_said(bench, fetching):
+    (bench.folder / "data").mkdir()
+    (bench.folder / "data/broken").touch()
+    done = fetching()
+    assert done.status != 0
+    assert done.summary["verdict"] == "FAIL"
+    assert 42 in {node["exit_code"] for node in done.summary["nodes"]}
+    logs = [path.read_text() for path in done.run_dir.glob("nodes/*/train.log")]
+    assert any("no route to the dataset" in log for log in logs)
+    assert bench.trainings() == []

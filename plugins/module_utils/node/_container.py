@@ -16,7 +16,11 @@ import typing as t
 
 from ansible_collections.trainops.cluster.plugins.module_utils.node import _processes
 from ansible_collections.trainops.cluster.plugins.module_utils.node._launch import LAUNCH_NAME
-from ansible_collections.trainops.cluster.plugins.module_utils.node._rdma_library import library_lines, mount_problems
+from ansible_collections.trainops.cluster.plugins.module_utils.node._rdma_library import (
+    FUNCTION,
+    library_lines,
+    mount_problems,
+)
 
 RDMA_CLASS = "/sys/class/infiniband"
 RUN_LABEL = "trainops.run_id"
@@ -74,9 +78,10 @@ class ContainerEngine:
             self._call(["rm", left_over["Id"]])
         return {"image_id": image["Id"] if image["Id"].startswith("sha256:") else f"sha256:{image['Id']}"}
 
-    def preparation(self, node: dict[str, t.Any]) -> list[str]:
-        """Return lines that put a mounted RDMA provider library of the node in place in the container."""
-        return library_lines(node["mounts"], len(os.listdir(RDMA_CLASS)) if os.path.isdir(RDMA_CLASS) else 0)
+    def preparation(self, node: dict[str, t.Any]) -> dict[str, list[str]]:
+        """Return what puts a mounted RDMA provider library of the node in place in the container."""
+        lines = library_lines(node["mounts"], len(os.listdir(RDMA_CLASS)) if os.path.isdir(RDMA_CLASS) else 0)
+        return {FUNCTION: lines} if lines else {}
 
     def start(self, node: dict[str, t.Any], run_id: str) -> dict[str, t.Any]:
         """Run the launch script in a container."""

@@ -7,7 +7,7 @@ The face of an engine, which is all that anything else knows of it:
 
 ``problems(node)`` what would keep the training from starting here, as sentences;
 ``prepare(node)`` what is fetched or cleared away before the start, returned as facts for the controller;
-``preparation(node)`` lines of bash for the launch script, before the training;
+``preparation(node)`` functions of bash that the launch script calls before the training, as lines by their names;
 ``start(node, run_id)`` the handle of the started training, which is kept in the run's state;
 ``outcome(node, handle)`` what became of a training that runs no longer: ``exit_status`` (None: killed), ``oom_killed``;
 ``stop(node, run_id, grace_seconds)`` ends what is left of the run here, and tells whether there was anything;
@@ -46,16 +46,18 @@ class NoContainer:
             return []
         if not os.path.isdir(working_dir):
             return [f"the folder {working_dir} is not there (name the trainer's checkout by training_<framework>_root)"]
-        script = os.path.join(working_dir, node["script"])
-        return [] if not node["script"] or os.path.isfile(script) else [f"the training script {script} is not there"]
+        dataset = node.get("dataset") or {"script": ""}
+        scripts = {"training script": node["script"], "script of the dataset": dataset["script"]}
+        paths = {what: os.path.join(working_dir, script) for what, script in scripts.items() if script}
+        return [f"the {what} {path} is not there" for what, path in paths.items() if not os.path.isfile(path)]
 
     def prepare(self, node: Node) -> dict[str, t.Any]:  # noqa: ARG002
         """Return that nothing needs to be fetched."""
         return {}
 
-    def preparation(self, node: Node) -> list[str]:  # noqa: ARG002
-        """Return that the launch script has nothing to prepare."""
-        return []
+    def preparation(self, node: Node) -> dict[str, list[str]]:  # noqa: ARG002
+        """Return that nothing of the node has to be put in place."""
+        return {}
 
     def start(self, node: Node, run_id: str) -> Handle:
         """Start the launch script, detached from whoever calls."""

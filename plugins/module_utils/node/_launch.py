@@ -8,24 +8,25 @@ from __future__ import annotations
 import shlex
 import typing as t
 
-from ansible_collections.trainops.cluster.plugins.module_utils.node._rdma_library import FUNCTION
+Preparation = t.Mapping[str, t.Sequence[str]]
 
 LAUNCH_NAME = "launch.sh"
 EXIT_STATUS_NAME = "exit_status"
 
 
-def launch_script(node: dict[str, t.Any], run_id: str, preparation: list[str] | None = None) -> str:
+def launch_script(node: dict[str, t.Any], run_id: str, preparation: Preparation | None = None) -> str:
     """Return the launch script of a node's plan.
 
-    ``preparation`` are lines of bash before the training; where they define the function `FUNCTION` of
-    `_rdma_library`, the training begins only if it succeeds.
+    ``preparation`` are functions of bash by their names, each as the lines that define it. They are called in their
+    order in the trainer's folder, and the training begins only if all succeed; else the first failure is the end.
 
     It is the one writer of the log, and it records the exit status of the training itself: a status that is not
     there means that the script was killed.
     """
     exports = "\n".join(f"export {name}={shlex.quote(value)}" for name, value in sorted(node["env"].items()))
-    prepare = [FUNCTION] if preparation else []
-    begin = " && ".join(["cd " + shlex.quote(node["working_dir"]), *prepare])
+    functions = preparation or {}
+    definitions = "".join(f"{line}\n" for lines in functions.values() for line in lines)
+    begin = " && ".join(["cd " + shlex.quote(node["working_dir"]), *functions])
     status_file = shlex.quote(f"{node['run_folder']}/{EXIT_STATUS_NAME}")
     return f"""#!/usr/bin/env bash
 # Run {run_id}, node {node["node"]}, node rank {node["node_rank"]}. Written by trainops.cluster.
@@ -34,7 +35,7 @@ exec >>{shlex.quote(node["log_file"])} 2>&1 </dev/null
 
 {exports}
 
-{"".join(f"{line}{chr(10)}" for line in preparation or [])}{begin} &&
+{definitions}{begin} &&
   {" ".join(shlex.quote(word) for word in node["argv"])}
 status=$?
 

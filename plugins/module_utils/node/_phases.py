@@ -17,6 +17,7 @@ import typing as t
 import zlib
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._reader import read_log, tail
+from ansible_collections.trainops.cluster.plugins.module_utils.node._dataset import dataset_function
 from ansible_collections.trainops.cluster.plugins.module_utils.node._engines import Engine, engine_of
 from ansible_collections.trainops.cluster.plugins.module_utils.node._files import write_text
 from ansible_collections.trainops.cluster.plugins.module_utils.node._inspect_network import port_problem
@@ -61,7 +62,7 @@ def stage(request: Request) -> Answer:
     holder = take(node, run_id)
     if holder:
         raise PhaseError(_held_by(holder))
-    script = launch_script(node, run_id, engine.preparation(node))
+    script = launch_script(node, run_id, {**engine.preparation(node), **dataset_function(node)})
     try:
         os.makedirs(node["run_folder"], mode=0o750, exist_ok=True)
         changed = write_text(os.path.join(node["run_folder"], LAUNCH_NAME), script, 0o640)

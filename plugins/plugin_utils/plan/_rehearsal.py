@@ -60,8 +60,10 @@ def _rehearsed_node(node: dict[str, t.Any]) -> dict[str, t.Any]:
         "TOKENIZER_MODEL": "bytes",
     }
     given = dict(word.split("=", 1) for word in node["argv"] if _ASSIGNMENT.match(word))
+    # The embedded trainer trains on synthetic data, so that no dataset is fetched for it.
+    kept = {name: value for name, value in node.items() if name != "dataset"}
     return {
-        **node,
+        **kept,
         "argv": ["bash", _SCRIPT, *(f"{name}={value}" for name, value in {**given, **trainer}.items())],
         "env": {**node["env"], **trainer},
         "script": _SCRIPT,

@@ -38,10 +38,10 @@ def planned(folder: Path, **changes) -> dict:
     }
 
 
-def launch(node: dict) -> subprocess.CompletedProcess[str]:
+def launch(node: dict, preparation: dict | None = None) -> subprocess.CompletedProcess[str]:
     """Run the launch script of a node's plan as anybody may by hand, from elsewhere."""
     script = Path(node["run_folder"], "launch.sh")
-    script.write_text(launch_script(node, "run-1"), encoding="utf-8")
+    script.write_text(launch_script(node, "run-1", preparation), encoding="utf-8")
     return subprocess.run(["bash", str(script)], cwd="/", capture_output=True, text=True, check=False)
 
 
@@ -102,3 +102,18 @@ def test_a_training_script_that_cannot_be_found_ends_with_the_status_of_the_shel
     node = planned(tmp_path, argv=["no-such-program"])
     assert launch(node).returncode == 127
     assert "no-such-program: command not found" in log_of(node)
+
+
+def test_functions_that_prepare_run_in_their_order_in_the_trainers_folder_before_the_training(tmp_path):
+    preparation = {"second_name": ["second_name() {", "  pwd", "}"], "a_name": ["a_name() { echo next; }"]}
+    node = planned(tmp_path, argv=["echo", "training"])
+    assert launch(node, preparation).returncode == 0
+    assert log_of(node) == f"{tmp_path}\nnext\ntraining\n"
+
+
+def test_the_first_preparation_that_fails_is_the_end(tmp_path):
+    preparation = {"one": ["one() { return 7; }"], "two": ["two() { echo two; }"]}
+    node = planned(tmp_path, argv=["echo", "training"])
+    assert launch(node, preparation).returncode == 7
+    assert log_of(node) == ""
+    assert (tmp_path / "exit_status").read_text() == "7\n"

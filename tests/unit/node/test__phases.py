@@ -61,6 +61,13 @@ def test_stage_tells_a_training_script_that_is_missing(training):
         run.stage()
 
 
+def test_stage_tells_a_script_of_the_dataset_that_is_missing(training):
+    run = training()
+    run.node["dataset"] = {"script": "prepare.sh"}
+    with pytest.raises(PhaseError, match=r"^the script of the dataset \S+/workspace/prepare\.sh is not there$"):
+        run.stage()
+
+
 @pytest.mark.parametrize("place", [{"nnodes": 1}, {"node_rank": 1}], ids=["the only node", "not the first node"])
 def test_the_port_is_only_asked_of_the_node_where_the_others_meet(place, training):
     run = training()

@@ -35,8 +35,6 @@ def test_devices_that_stand_there_twice_are_a_fault(key: str) -> None:
         ("scripts_dir", "/tmp/x"),
         ("verify_network_errors", "True"),
         ("hca_id_pattern", "bnxt_|rocep"),
-        ("dataset_source", {"a": "<changeme>"}),
-        ("dataset_source", "x"),
     ],
 )
 def test_a_key_without_effect_is_a_warning_whatever_it_holds(key: str, value: object) -> None:
@@ -47,9 +45,7 @@ def test_a_key_without_effect_is_a_warning_whatever_it_holds(key: str, value: ob
     assert warning["message"] == f"{key} has no effect: nothing here reads it."
 
 
-@pytest.mark.parametrize(
-    ("key", "value"), [("dataset_source", {}), ("verify_network_errors", "False"), ("rocm_dir", "")]
-)
+@pytest.mark.parametrize(("key", "value"), [("verify_network_errors", "False"), ("rocm_dir", "")])
 def test_a_key_without_effect_that_asks_for_nothing_is_none(key: str, value: object) -> None:
     assert planned(filled(DISTRIBUTED, {f"config/{key}": value}))["warnings"] == []
 
@@ -84,6 +80,7 @@ def test_in_single_node_mode_a_harmless_master_address_is_nothing_to_tell(value:
     [
         ("nccl_ib_hca", {}),
         ("data_path", {}),
+        ("dataset_source", {}),
         ("distributed_training", {}),
         ("megatron_root", {"training_megatron_root": "/opt/megatron"}),
     ],
@@ -189,6 +186,73 @@ def test_real_data_without_a_dataset_is_a_fault(value: object) -> None:
 def test_a_wrong_path_of_the_dataset_is_the_only_fault() -> None:
     changes = {"config/mock_data": "False", "config/data_path": "relative"}
     assert keys(planned(filled(DISTRIBUTED, changes))["faults"]) == ["config.data_path"]
+
+
+WIKI = {"dataset": "wiki", "data_dir": "/home/{user-id}/data"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({}, "mock_data is True"),
+        ({"config/mock_data": "0", "config/data_path": "/home/{user-id}/x"}, "data_path names a dataset that is there"),
+    ],
+)
+@pytest.mark.parametrize("value", [WIKI, {"a": "<changeme>"}, "x"])
+def test_a_dataset_source_that_nothing_reads_is_a_warning_whatever_it_holds(
+    changes: dict[str, object], reason: str, value: object
+) -> None:
+    plan = planned(filled(DISTRIBUTED, {**changes, "config/dataset_source": value}))
+    assert plan["faults"] == []
+    warning = only(plan["warnings"])
+    assert (warning["key"], warning["value"]) == ("config.dataset_source", value)
+    assert warning["message"] == f"dataset_source has no effect: {reason}."
+    assert "dataset" not in plan["nodes"][0]
+
+
+@pytest.mark.parametrize("value", [{}, None, REMOVED])
+def test_an_empty_dataset_source_is_none(value: object) -> None:
+    assert planned(filled(DISTRIBUTED, {"config/dataset_source": value}))["warnings"] == []
+    changes = {"config/mock_data": "False", "config/dataset_source": value}
+    assert "config.data_path" in keys(planned(filled(DISTRIBUTED, changes))["faults"])
+
+
+@pytest.mark.parametrize(
+    ("value", "key", "message"),
+    [
+        ({"dataset": "wiki"}, "config.dataset_source.data_dir", "data_dir is missing."),
+        ({"data_dir": "/home/x"}, "config.dataset_source.dataset", "dataset is missing."),
+        (
+            {"dataset": "pile", "data_dir": "/home/x"},
+            "config.dataset_source.dataset",
+            "dataset is 'pile', which is not known here.",
+        ),
+        (
+            {"dataset": "wiki", "data_dir": "x"},
+            "config.dataset_source.data_dir",
+            "data_dir is 'x', which is not an absolute path free of : and commas.",
+        ),
+        (
+            {"dataset": "wiki", "data_dir": "<changeme>"},
+            "config.dataset_source.data_dir",
+            "data_dir still holds <changeme>.",
+        ),
+        ({**WIKI, "data_dri": "/x"}, "config.dataset_source.data_dri", "'data_dri' is not a known key here."),
+        ("wiki", "config.dataset_source", "dataset_source is 'wiki' instead of an object."),
+    ],
+)
+def test_a_dataset_source_that_is_wrong_is_the_only_fault(value: object, key: str, message: str) -> None:
+    changes = {"config/mock_data": "False", "config/dataset_source": value}
+    fault = only(planned(filled(DISTRIBUTED, changes))["faults"])
+    assert (fault["key"], fault["message"]) == (key, message)
+
+
+def test_a_folder_of_the_dataset_that_no_mount_brings_into_the_container_is_a_warning() -> None:
+    changes = {"config/mock_data": "False", "config/dataset_source": {**WIKI, "data_dir": "/data"}}
+    warning = only(planned(filled(DISTRIBUTED, changes))["warnings"])
+    assert (warning["key"], warning["value"]) == ("config.dataset_source.data_dir", "/data")
+    changes["config/dataset_source"] = {**WIKI, "data_dir": "/home/{user-id}/data"}
+    assert planned(filled(DISTRIBUTED, changes))["warnings"] == []
 
 
 def test_paths_that_no_mount_brings_into_the_container_are_warnings() -> None:

@@ -32,6 +32,7 @@ class Job:
     container. ``token_file`` is the path of the user's Hugging Face token. The ``nnodes`` nodes of the job meet at
     ``master_address`` and ``master_port``. ``first_step`` is the number that the trainer gives its first step.
     ``tokens_per_sequence_per_gpu`` (sequence length / devices of a job) is for trainers that print sequences/s.
+    ``dataset`` is what the launch script fetches before the training, if anything.
     """
 
     branch: Branch
@@ -56,6 +57,7 @@ class Job:
     script: str = ""
     first_step: int = 1
     tokens_per_sequence_per_gpu: float | None = None
+    dataset: dict[str, t.Any] | None = None
 
     def for_node(self, node: Node, place: int, run_id: str, container_engine: str) -> dict[str, t.Any]:
         """Return what one node will run, to the last byte. ``place`` is the node's place in rank order.
@@ -97,6 +99,7 @@ class Job:
             "container_options": self.container_options,
             "run_folder": run_folder,
             "log_file": f"{run_folder}/{LOG_NAME}",
+            **({"dataset": self.dataset} if self.dataset else {}),
         }
         return t.cast("dict[str, t.Any]", with_user(plan, node.user))
 

@@ -36,6 +36,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._
     check_config,
     unused_keys,
 )
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_dataset import fetched_dataset
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_reading import (
     BranchReading,
     Reading,
@@ -153,7 +154,8 @@ def _master_address(reading: Reading) -> str:
 def _job(reading: BranchReading, script: str, master: str, sizes: Sizes, expected: list[dict[str, t.Any]]) -> Job:
     config, parameters, options = reading.config, reading.parameters, reading.options
     without_container = options.container_engine == "none"
-    environment = _environment(reading, master)
+    dataset = fetched_dataset(config.dataset_source, parameters.tokenizer_model)
+    environment = _environment(reading, master, dataset)
     return Job(
         branch=reading.branch,
         parameters={
@@ -192,10 +194,11 @@ def _job(reading: BranchReading, script: str, master: str, sizes: Sizes, expecte
         else container_options(config.container_name, config.shm_size, options.container_profile),
         environment_as_arguments=True,
         script=script,
+        dataset=dataset,
     )
 
 
-def _environment(reading: BranchReading, master: str) -> dict[str, str]:
+def _environment(reading: BranchReading, master: str, dataset: dict[str, t.Any] | None) -> dict[str, str]:
     """Return what the scripts read, as far as it is the same on every node.
 
     Scripts of 2026 train on synthetic data exactly where there is no DATA_PATH, older ones where MOCK_DATA is 1.
@@ -216,7 +219,8 @@ def _environment(reading: BranchReading, master: str) -> dict[str, str]:
         "FSDP": int(parameters.fsdp),
         "RECOMPUTE": int(parameters.recompute),
         "MOCK_DATA": int(config.mock_data),
-        "DATA_PATH": None if config.mock_data else config.data_path,
+        "DATA_PATH": dataset["prefix"] if dataset else None if config.mock_data else config.data_path,
+        "DATA_DIR": dataset["folder"] if dataset else None,
         "DATA_CACHE_PATH": config.data_cache_dir,
         "TOKENIZER_MODEL": parameters.tokenizer_model,
         "NCCL_DEBUG": config.nccl_debug,

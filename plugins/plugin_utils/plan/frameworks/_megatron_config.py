@@ -15,7 +15,6 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._texts impor
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._types import (
     ContainerName,
     Flag,
-    FreeObject,
     IntegerOrAuto,
     Line,
     Name,
@@ -27,6 +26,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._types impor
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._container import ContainerConfig
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._expected import ExpectedResults
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_dataset import DatasetSource
 
 PRECISIONS = {"TE_FP8": "fp8", "TE_BF16": "bf16", "TE_FP16": "fp16", "TE_F16": "fp16"}
 
@@ -140,7 +140,7 @@ class MegatronConfig(BaseModel):
     )
     mock_data: Flag = Field(
         default=True,
-        description="Train on synthetic data instead of the dataset of data_path.",
+        description="Train on synthetic data instead of the dataset of data_path or dataset_source.",
         json_schema_extra={"variable": "MOCK_DATA"},
     )
     data_path: Path | None = Field(
@@ -168,7 +168,9 @@ class MegatronConfig(BaseModel):
         "found in tokenizer_model. Without one the model's name decides.",
         examples=[{"llama-3": "examples/llama/train_llama3.sh"}],
     )
-    dataset_source: FreeObject = Field(default={}, description="No effect. Where CVS would fetch a dataset from.")
+    dataset_source: DatasetSource = Field(
+        default_factory=DatasetSource, description="A dataset to fetch before the training, once where nodes share it."
+    )
     hca_id_pattern: Line | None = Field(default=None, description="No effect. RDMA devices that CVS looks for.")
     rocm_dir: Path | None = Field(default=None, description="No effect. Where CVS looks for ROCm.")
     scripts_dir: Path | None = Field(default=None, description="No effect. Where CVS writes its wrapper scripts.")

@@ -13,6 +13,7 @@ import re
 import typing as t
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._config import flag_in
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._fields import words_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._kinds import AUTO
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import is_loopback, on_one_machine
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._branch import MODES, offered_modes
@@ -29,6 +30,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._
     warn_without_container,
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._expected import ExpectedResults
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_dataset import DatasetSource
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,7 +53,6 @@ _WITHOUT_EFFECT = {
     "scripts_dir": "The launch script stands in the run's folder below log_dir.",
     "verify_network_errors": "Network counters are not compared.",
     "hca_id_pattern": "RDMA devices are named by nccl_ib_hca_list.",
-    "dataset_source": "No dataset is fetched; for one that is there give data_path and set mock_data to False.",
 }
 # CVS sets this index for these cards, whatever its config says.
 _BROADCOM, _BROADCOM_GID_INDEX = re.compile("broadcom|thor", re.IGNORECASE), 3
@@ -71,7 +72,9 @@ def unused_keys(data: Mapping[str, t.Any], mode: str, options: PlanOptions) -> s
     if isinstance(given, dict) and given.get("nccl_ib_hca_list") is not None:
         unused.add("nccl_ib_hca")
     if flag_in(given, "mock_data", default=True):
-        unused.add("data_path")
+        unused.update(("data_path", "dataset_source"))
+    elif isinstance(given, dict) and given.get("data_path") is not None:
+        unused.add("dataset_source")
     if mode == "single_node":
         unused.update(_MULTI_NODE_KEYS)
     if options.container_engine == "none":
@@ -165,15 +168,31 @@ def _needs_network(reading: Reading) -> bool:
 
 
 def _check_data(reading: Reading) -> None:
-    if reading.config.mock_data and reading.is_given("data_path"):
-        warn_of_no_effect(reading, "data_path", "mock_data is True", "Set mock_data to False, or leave it out.")
-    if reading.config.mock_data is False and not reading.is_given("data_path"):
+    mock, source = reading.config.mock_data, reading.given.get("dataset_source")
+    if mock:
+        for key in ("data_path", "dataset_source"):
+            if reading.given.get(key):
+                warn_of_no_effect(reading, key, "mock_data is True", "Set mock_data to False, or leave it out.")
+    elif source and reading.is_given("data_path"):
+        reason = "data_path names a dataset that is there"
+        warn_of_no_effect(reading, "dataset_source", reason, "Leave one of the two out.")
+    elif isinstance(source, dict) and source:
+        _check_dataset_source(reading, source)
+    elif mock is False and not source and not reading.is_given("data_path"):
         reading.findings.fault(
             "config.data_path",
             None,
             "mock_data is False, but data_path names no dataset.",
-            "Give its prefix, for example /data/bookcorpus_text_sentence, or set mock_data to True.",
+            "Give its prefix, for example /data/bookcorpus_text_sentence, or say in dataset_source what to fetch, or "
+            "set mock_data to True.",
         )
+
+
+def _check_dataset_source(reading: Reading, given: Mapping[str, t.Any]) -> None:
+    for name, field in DatasetSource.model_fields.items():
+        if given.get(name) is None:
+            key, remedy = f"config.dataset_source.{name}", f"Give {words_of(field)}."
+            reading.findings.fault(key, None, f"{name} is missing.", remedy)
 
 
 def _check_mounts(reading: Reading) -> None:
@@ -195,4 +214,12 @@ def _check_mounts(reading: Reading) -> None:
             config.data_path,
             "It is under no mount of volume_dict, so it has to be in the image.",
             "Mount the folder of the dataset.",
+        )
+    data_dir = config.dataset_source.data_dir
+    if data_dir and not is_mounted(data_dir, mounts):
+        reading.findings.warn(
+            "config.dataset_source.data_dir",
+            data_dir,
+            "It is under no mount of volume_dict, so each container fetches the dataset, and loses it with its end.",
+            "Mount a folder, best one that all nodes share, and choose a path in it.",
         )
