@@ -15,11 +15,16 @@ from ansible import constants as C  # noqa: N812
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._plan import make_plan
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import Node
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._text import plan_text
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run._board import Board
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run._runs import differences
+try:
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._plan import make_plan
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import Node
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._text import plan_text
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.run._board import Board
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.run._runs import differences
+except ImportError as error:
+    MISSING: ImportError | None = error
+else:
+    MISSING = None
 
 _OF_PLAN = (
     "framework",
@@ -52,6 +57,10 @@ class ActionModule(ActionBase):
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Return the plan, or fail with all of its faults shown."""
         super().run(tmp, task_vars)
+        if MISSING:
+            raise AnsibleActionFail(
+                f"{MISSING}. Install what requirements.txt names, for the Python that runs ansible-playbook."
+            )
         _, arguments = self.validate_argument_spec(
             argument_spec={
                 "config": {"type": "str", "default": ""},

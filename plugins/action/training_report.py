@@ -11,7 +11,12 @@ import typing as t
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report._write import PAGE, write_report
+try:
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.report._write import PAGE, write_report
+except ImportError as error:
+    MISSING: ImportError | None = error
+else:
+    MISSING = None
 
 
 class ActionModule(ActionBase):
@@ -23,6 +28,10 @@ class ActionModule(ActionBase):
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Return the verdict; fail unless it is PASS, or another is as welcome."""
         super().run(tmp, task_vars)
+        if MISSING:
+            raise AnsibleActionFail(
+                f"{MISSING}. Install what requirements.txt names, for the Python that runs ansible-playbook."
+            )
         _, arguments = self.validate_argument_spec(
             argument_spec={
                 "run_dir": {"type": "path", "required": True},

@@ -139,3 +139,15 @@ def test_a_limit_leaves_hosts_out_and_nnodes_has_to_agree(bench, hosts):
     done, plan = planned(bench, hosts, filled_in(bench), "--limit", "gpu1,gpu2", **CHOICE)
     assert done.status != 0
     assert [fault["key"] for fault in plan["faults"]] == ["config.nnodes"]
+
+
+def test_a_package_that_is_missing_on_the_controller_is_told_without_a_traceback(bench, hosts, monkeypatch):
+    hidden = bench.folder / "hidden"
+    hidden.mkdir()
+    (hidden / "pydantic.py").write_text("raise ModuleNotFoundError(\"No module named 'pydantic'\", name='pydantic')\n")
+    monkeypatch.setenv("PYTHONPATH", str(hidden))
+    done, plan = planned(bench, hosts, filled_in(bench), **CHOICE)
+    assert done.status != 0
+    assert plan is None
+    assert "No module named 'pydantic'. Install what requirements.txt names" in " ".join(done.output.split())
+    assert "Traceback" not in done.output
