@@ -211,7 +211,7 @@ the arguments of the plan; that the plan is what NxDT's sources ask for; and the
 - **Everything that is wrong is told at once**, before any node is touched. A key that has no effect is a warning.
 - **Keys of a data module of your own** need `training_unknown_keys=warn`.
 - **Without thresholds** in `trainops.result_dict` a run needs `training_record_only=true`; so a file of NxDT's own
-  examples runs unchanged with that and `container_engine=none`, if NxDT lies in `trainops.nxdt_root`'s default.
+  examples runs unchanged with that, `container_engine=none` and `training_nxdt_root`.
 
 In the tables *becomes* is the variable or argument that carries the value; all else NxDT reads from the file.
 

@@ -39,6 +39,7 @@ _OF_PLAN = (
     "exclude",
     "master_port",
     "megatron_root",
+    "nxdt_root",
     "maxtext_root",
     "maxtext_entry_point",
     "maxtext_python",

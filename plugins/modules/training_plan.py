@@ -64,6 +64,9 @@ options:
   megatron_root:
     description: Megatron-LM checkout, in place of the config's C(megatron_root).
     type: raw
+  nxdt_root:
+    description: Folder with NxDT's C(training_orchestrator.py), in place of the config's C(trainops.nxdt_root).
+    type: raw
   maxtext_root:
     description: MaxText checkout, in place of that of the image.
     type: raw

@@ -78,6 +78,10 @@ class PlanOptions(BaseModel):
     training_megatron_root: PathOrNothing = Field(
         default="", description="Megatron-LM checkout, in place of the config's megatron_root."
     )
+    training_nxdt_root: PathOrNothing = Field(
+        default="",
+        description="Folder with NxDT's training_orchestrator.py, in place of the config's trainops.nxdt_root.",
+    )
     training_maxtext_root: PathOrNothing = Field(
         default="", description="MaxText checkout, in place of that of the image (/workspace/maxtext)."
     )

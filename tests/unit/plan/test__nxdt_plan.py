@@ -98,7 +98,8 @@ def test_in_single_node_mode_every_node_runs_a_job_of_its_own() -> None:
 
 def test_softmax_port_and_user_of_ones_own() -> None:
     changes = {"model.fusions.softmax": False, "trainops.virtual_environment": None}
-    node = planned_nxdt(SFT, changes, training_master_port="42000")["nodes"][0]
+    node = planned_nxdt(SFT, changes, training_master_port="42000", training_nxdt_root="/opt/a b")["nodes"][0]
+    assert node["working_dir"] == "/opt/a b"
     assert not {"NEURON_FUSE_SOFTMAX", "PATH"} & set(node["env"])
     assert (node["env"]["MASTER_PORT"], node["master_port"]) == ("42000", 42000)
     assert node["argv"][node["argv"].index("--master_port") + 1] == "42000"

@@ -184,7 +184,7 @@ def _job(reading: NxdtReading, text: str, master: str, sizes: NxdtSizes, expecte
         environment=environment | _variables_of_user(reading, set(environment)),
         token_file=None,
         command=_command(reading, environment),
-        working_dir=run.nxdt_root,
+        working_dir=options.training_nxdt_root or run.nxdt_root,
         log_dir=run.log_dir,
         mounts=run.container_config.volume_dict,
         devices=run.container_config.device_list or device_files,
