@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SHELL := /bin/bash
 
-.PHONY: demo test lint docs help clean cluster cluster-down test-cluster bench
+.PHONY: demo test test-trainers lint docs help clean cluster cluster-down test-cluster bench
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -50,6 +50,18 @@ test-cluster: $(VENV)/dev ## train on real nodes over SSH, in containers
 
 bench: $(VENV)/run ## how fast a log is parsed, beside grep
 	$(BIN)/python benchmarks/parser.py
+
+MAXTEXT := .venv-maxtext
+TRAINER_PYTHON ?= python3.12
+
+test-trainers: $(VENV)/dev $(MAXTEXT)/ready ## train with the unmodified MaxText from PyPI (Python 3.12, 1.1 GB)
+	MAXTEXT_PYTHON=$(abspath $(MAXTEXT)/bin/python) $(BIN)/pytest tests/end_to_end/test_real_maxtext.py
+
+$(MAXTEXT)/ready: requirements-maxtext.txt
+	$(TRAINER_PYTHON) -m venv $(MAXTEXT)
+	$(MAXTEXT)/bin/pip install --quiet --disable-pip-version-check uv
+	$(MAXTEXT)/bin/uv pip install --quiet --python $(MAXTEXT)/bin/python --requirement requirements-maxtext.txt
+	@touch $@
 
 clean: ## remove what was installed and the runs
 	rm -rf $(VENV) runs

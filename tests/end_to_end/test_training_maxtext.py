@@ -6,7 +6,7 @@ import json
 import sys
 
 import pytest
-from conftest import ROOT, Bench, free_port
+from playbook_bench import ROOT, Bench, free_port
 
 # Reads what MaxText reads and refuses what MaxText refuses; the lines are those of MaxText's metric_logger.py.
 TRAINER = """

@@ -306,6 +306,14 @@ def test_checkpoints_of_several_nodes_need_a_shared_folder() -> None:
     assert not [word for word in plan["nodes"][0]["argv"] if word.startswith("base_output_directory")]
 
 
+def test_packed_sequences_that_newer_maxtext_refuses_are_told() -> None:
+    key, newer = f"{PATH}.max_segments_per_seq", {"config/container_image": "rocm/jax-training:maxtext-v26.4"}
+    assert key not in keys(planned(filled())["warnings"])
+    assert "unless max_segments_per_seq is given" in warning(planned(filled(changes=newer)), key)["message"]
+    for remedy in ({f"{BRANCH}/packing": "False"}, {f"{BRANCH}/max_segments_per_seq": "32"}):
+        assert key not in keys(planned(filled(changes=newer | remedy))["warnings"])
+
+
 def test_a_model_that_is_not_known_here_is_told_with_the_nearest() -> None:
     config = filled()
     models = config["model_params"]["multi_node"]

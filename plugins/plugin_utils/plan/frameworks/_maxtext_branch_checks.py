@@ -15,6 +15,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._
     OF_CVS_ONLY,
     check_data,
 )
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_images import has_jax_0_4
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_models import (
     DIMENSIONS,
     PRESETS,
@@ -67,6 +68,7 @@ def check_branch(reading: BranchReading) -> MaxTextSizes | None:
     parameters, gpus_per_node = reading.parameters, reading.options.training_gpus_per_node
     _check_model(reading)
     _check_checkpoints(reading)
+    _check_packing(reading)
     check_data(reading, parameters.dataset_type, reading.key("dataset_type"))
     nodes = len(reading.nodes) if reading.multi_node else 1
     if not nodes or not gpus_per_node:
@@ -160,6 +162,20 @@ def _check_checkpoints(reading: BranchReading) -> None:
             None,
             "Checkpoints of a multi-node run are written by all nodes into one folder, and none is named.",
             "Give a folder that all nodes share, or set config.enable_checkpointing to False.",
+        )
+
+
+def _check_packing(reading: BranchReading) -> None:
+    """Note what MaxText 0.2.5 refuses (max_segments_per_seq in configs/types.py), and that of v25.5 lets pass."""
+    parameters = reading.parameters
+    packed = parameters.packing is not False and parameters.max_segments_per_seq is None
+    if parameters.attention == "cudnn_flash_te" and packed and has_jax_0_4(reading.config.container_image) is not True:
+        reading.findings.warn(
+            reading.key("max_segments_per_seq"),
+            None,
+            "Newer MaxText (0.2.5) ends at the start with attention cudnn_flash_te and packed sequences, unless "
+            "max_segments_per_seq is given.",
+            "Give it, or set packing to False.",
         )
 
 

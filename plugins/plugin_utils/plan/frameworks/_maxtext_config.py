@@ -442,6 +442,15 @@ class MaxTextModelParameters(BaseModel):
         description="Look up embeddings by a product of matrices.",
         json_schema_extra=_becomes("use_iota_embed"),
     )
+    packing: Flag | None = Field(
+        default=None, description="Put several texts into one sequence.", json_schema_extra=_becomes("packing")
+    )
+    max_segments_per_seq: PositiveInteger | None = Field(
+        default=None,
+        description="How many texts one sequence may hold at most.",
+        examples=[32],
+        json_schema_extra=_becomes("max_segments_per_seq", "texts"),
+    )
     dataset_type: DatasetType | None = Field(
         default=None,
         description="What to train on; synthetic needs no data.",
