@@ -12,7 +12,6 @@ import typing as t
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._kinds import Words
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._types import Flag
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._yaml_kinds import (
     AnyInteger,
@@ -228,9 +227,6 @@ class PrecisionConfig(BaseModel):
     parallel_layers_reduce_dtype: t.Annotated[str, Choice(("bf16", "fp32", "fp16"))] | None = Field(
         default=None, description="Number format in which parallel layers are summed; bf16, or fp32 with type fp32."
     )
-
-
-Sections = t.Annotated[dict[str, t.Any], Words("an object")]
 
 
 class NxdtConfig(BaseModel):
