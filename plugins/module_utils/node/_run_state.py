@@ -24,8 +24,13 @@ State = t.Dict[str, t.Any]
 
 def read_state(node: dict[str, t.Any]) -> State | None:
     """Return the state of the run in a node's run folder, brought up to date with what became of the training."""
-    state = read_json(os.path.join(node["run_folder"], STATE_NAME))
+    path = os.path.join(node["run_folder"], STATE_NAME)
+    state = read_json(path)
     if state is None or state["status"] != "running" or is_running(state["handle"]):
+        return state
+    # A stop is noted before the first signal, so it stands there once the process is seen to be gone.
+    state = read_json(path) or state
+    if state["status"] != "running":
         return state
     if state.get("stop_requested"):
         return write_state(node, dict(state, status="stopped", ended_at=_ended_at(node, state)))
