@@ -6,12 +6,15 @@
 from __future__ import annotations
 
 import re
+import sys
 import typing as t
+from bisect import bisect_right
 from itertools import islice
 from operator import itemgetter
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import finder
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._signatures import (
+    NEEDLES,
     PYTHON_ERROR,
     SIGNATURES,
     TRACEBACK,
@@ -26,12 +29,6 @@ if t.TYPE_CHECKING:
 
 _FEW = 3
 _LINE_CHARACTERS = 400
-
-# mark -> the numbers of the signatures that have it
-_MARKS: dict[bytes, tuple[int, ...]] = {}
-for _number, _signature in enumerate(SIGNATURES):
-    for _mark in _signature.marks:
-        _MARKS[_mark] = (*_MARKS.get(_mark, ()), _number)
 
 # torchrun's and Primus' prefixes: "[rank3]: ", "[rank-7/8]".
 _OWN_RANK = re.compile(rb"\[rank-?(\d+)[\]/]")
@@ -63,20 +60,14 @@ def find_failures(chunk: bytes) -> list[dict[str, t.Any]]:
     """
     text = plain(chunk)
     find = finder(text)
-    told: dict[int, tuple[Signature, re.Match[bytes]]] = {}
-    for start, numbers in _marked_lines(text, find).items():
-        first = _first_match(text, start, sorted(numbers))
-        if first:
-            told[start] = first
-    for last in _exceptions(text, find):
-        told.setdefault(line_start(text, last.start()), (PYTHON_ERROR, last))
-    count: dict[str, int] = {}
-    failures = []
-    for _start, (signature, match) in sorted(told.items(), key=itemgetter(0)):
-        count[signature.failure] = count.get(signature.failure, 0) + 1
-        if count[signature.failure] <= _FEW:
-            failures.append(_failure(signature, text, match))
-    return failures
+    excerpt, begins = _excerpt(text, find)
+    # where a line begins in the text -> its failure, or None beyond the first few of a class
+    told: dict[int, dict[str, t.Any] | None] = {}
+    for signature, matches in _matches(excerpt):
+        _tell(told, signature, ((_place(begins, line_start(excerpt, m.start())), excerpt, m) for m in matches))
+    last_lines = _exceptions(text, find)
+    _tell(told, PYTHON_ERROR, ((line_start(text, m.start()), text, m) for m in last_lines))
+    return [failure for _start, failure in sorted(told.items(), key=itemgetter(0)) if failure]
 
 
 def few_of_each_class(failures: Iterable[dict[str, t.Any]]) -> list[dict[str, t.Any]]:
@@ -102,26 +93,51 @@ def open_message(chunk: bytes) -> int | None:
     return min(starts, default=None)
 
 
-def _marked_lines(text: bytes, find: Find) -> dict[int, set[int]]:
-    """Return the lines on which a mark stands: where each begins -> the numbers of the signatures with that mark."""
-    lines: dict[int, set[int]] = {}
-    for mark, numbers in _MARKS.items():
-        position = find(mark, 0)
+def _excerpt(text: bytes, find: Find) -> tuple[bytes, list[tuple[int, int]]]:
+    """Return the lines of the text that may tell of a failure, and where pieces of it begin: in it, in the text."""
+    spans = []
+    for needle, reach in NEEDLES.items():
+        position = find(needle, 0)
         while position >= 0:
-            lines.setdefault(line_start(text, position), set()).update(numbers)
-            position = find(mark, line_end(text, position))
-    return lines
+            end = line_end(text, position)
+            spans.append((line_start(text, position), line_end(text, end + reach) if reach else end))
+            position = find(needle, end)
+    pieces: list[bytes] = []
+    begins: list[tuple[int, int]] = []
+    size = behind = 0
+    for line, end in sorted(spans):
+        if end > behind:
+            start = max(line, behind)
+            begins.append((size, start))
+            pieces.append(text[start : end + 1])
+            size, behind = size + end + 1 - start, end + 1
+    return b"".join(pieces), begins
 
 
-def _first_match(text: bytes, start: int, numbers: Iterable[int]) -> tuple[Signature, re.Match[bytes]] | None:
-    """Return the first of the signatures that matches in the line that begins at the start, and how."""
-    end = line_end(text, start)
-    for number in numbers:
-        signature = SIGNATURES[number]
-        match = signature.pattern.search(text, start, end + signature.reach)
-        if match and match.start() <= end:
-            return signature, match
-    return None
+def _place(begins: list[tuple[int, int]], position: int) -> int:
+    """Return where a position of the excerpt stands in the text."""
+    in_excerpt, in_text = begins[bisect_right(begins, (position, sys.maxsize)) - 1]
+    return in_text + position - in_excerpt
+
+
+def _matches(excerpt: bytes) -> Iterator[tuple[Signature, Iterator[re.Match[bytes]]]]:
+    find = finder(excerpt)
+    for signature in SIGNATURES:
+        if any(find(mark, 0) >= 0 for mark in signature.marks):
+            yield signature, signature.pattern.finditer(excerpt)
+
+
+def _tell(
+    told: dict[int, dict[str, t.Any] | None],
+    signature: Signature,
+    matches: Iterable[tuple[int, bytes, re.Match[bytes]]],
+) -> None:
+    """Add the failures of the lines that are none yet: where each begins, and what matched in which text."""
+    count = 0
+    for start, text, match in matches:
+        if start not in told:
+            count += 1
+            told[start] = _failure(signature, text, match) if count <= _FEW else None
 
 
 def _failure(signature: Signature, text: bytes, match: re.Match[bytes]) -> dict[str, t.Any]:

@@ -17,9 +17,9 @@ import typing as t
 class Signature(t.NamedTuple):
     """How one class of failures shows in a log.
 
-    ``pattern`` is looked for only on lines where one of the ``marks`` stands: one of them is part of every line in
-    which a match begins. Its groups ``rank`` (the rank or JAX task that the text blames) and ``exit_code`` are kept.
-    ``reach`` is how many bytes of the following lines a match may take in.
+    ``pattern`` is looked for only where one of the ``marks`` stands: one of them is part of every line in which a
+    match begins, and so is one of the ``NEEDLES``. Its groups ``rank`` (the rank or JAX task that the text blames) and
+    ``exit_code`` are kept.
 
     ``blame`` is smaller the nearer a class is to the cause, whatever is printed first: fault of the GPU or the host 1x,
     out of memory 2x, NaN 3x, the program and its settings 4x, the network 5x, then what follows from a failure
@@ -32,20 +32,13 @@ class Signature(t.NamedTuple):
     blame: int
     echo: bool
     remedy: str
-    reach: int = 0
 
-
-# Every mark costs a search through the whole log, so few of them that many texts share are best: "rror" is in every
-# Python exception, "E_EX" in RESOURCE_EXHAUSTED and DEADLINE_EXCEEDED. The others had better begin with two bytes that
-# are rare in logs, as "hdog" of "Watchdog" does: strstr skips what does not begin so.
-_ERROR = b"rror"
-_FAILED = b"ailed"
 
 # Where two match in one line, the first one here counts.
 SIGNATURES = (
     Signature(
         "gpu_hang",
-        (b" by GPU",),
+        (b"HW Exception by GPU",),
         re.compile(rb"HW Exception by GPU"),
         10,
         False,
@@ -53,7 +46,7 @@ SIGNATURES = (
     ),
     Signature(
         "gpu_memory_fault",
-        (b" by GPU",),
+        (b"Memory access fault by GPU",),
         re.compile(rb"Memory access fault by GPU"),
         10,
         False,
@@ -62,7 +55,7 @@ SIGNATURES = (
     ),
     Signature(
         "no_gpu",
-        (_ERROR, _FAILED, b"NOT_FOUND"),
+        (b"visible GPU", b"GPUs are available", b"call to hipInit", b"NOT_FOUND"),
         re.compile(
             rb"No visible GPU devices|No (?:HIP|CUDA) GPUs are available|failed call to hipInit"
             rb"|librocm reported version is: NOT_FOUND"
@@ -74,7 +67,7 @@ SIGNATURES = (
     ),
     Signature(
         "killed",
-        (_FAILED,),
+        (b"(exitcode: -9)",),
         re.compile(rb"failed \(exitcode: (?P<exit_code>-9)\)"),
         14,
         False,
@@ -82,7 +75,7 @@ SIGNATURES = (
     ),
     Signature(
         "out_of_memory",
-        (_ERROR, b"E_EX", b"OOM Debugging"),
+        (b"OutOfMemoryError", b"out of memory", b"RESOURCE_EXHAUSTED", b"OOM Debugging"),
         re.compile(
             rb"OutOfMemoryError: |(?:HIP|CUDA)(?: error:)? out of memory|RESOURCE_EXHAUSTED: Out of memory"
             rb"|failed: RESOURCE_EXHAUSTED|BufferAssignment OOM Debugging"
@@ -93,7 +86,7 @@ SIGNATURES = (
     ),
     Signature(
         "disk_full",
-        (b"No space left", _ERROR),
+        (b"No space left", b"quota exceeded", b"insufficient shared memory"),
         re.compile(rb"No space left on device|Disk quota exceeded|bus error [^\r\n]*insufficient shared memory"),
         18,
         False,
@@ -102,7 +95,7 @@ SIGNATURES = (
     ),
     Signature(
         "gpu_error",
-        (_ERROR,),
+        (b"HIP error: ", b"CUDA error: "),
         re.compile(rb"(?:HIP|CUDA) error: "),
         16,
         False,
@@ -110,7 +103,7 @@ SIGNATURES = (
     ),
     Signature(
         "nan",
-        (_ERROR, b"Unexpected result", b"Aborting training"),
+        (b"found NaN in", b"found Inf in", b"found unexpected", b"Unexpected result", b"Aborting training"),
         re.compile(
             rb"(?:Rank (?P<rank>\d+)[:,][^\r\n]*)?"
             rb"(?:found (?:NaN|Inf|unexpected large grads) in|Unexpected result (?:nan|[-+]?inf)\b"
@@ -123,7 +116,7 @@ SIGNATURES = (
     ),
     Signature(
         "import_error",
-        (_ERROR, b"No module named"),
+        (b"ModuleNotFoundError", b"ImportError", b"No module named"),
         re.compile(rb"(?:ModuleNotFoundError|ImportError): |/python[\d.]*: No module named "),
         40,
         False,
@@ -131,10 +124,10 @@ SIGNATURES = (
     ),
     Signature(
         "access_denied",
-        (_ERROR, b"authorized", b"Forbidden"),
+        (b"gated repo", b"Client Error", b"ERROR 40"),
         re.compile(
             rb"trying to access a gated repo|Cannot access gated repo|(?:401|403) Client Error"
-            rb"|(?:ERROR |response\.\.\. )(?:401|403)\b"
+            rb"|ERROR (?:401|403): "
         ),
         40,
         False,
@@ -143,7 +136,7 @@ SIGNATURES = (
     ),
     Signature(
         "sizes",
-        (_ERROR,),
+        (b"divisible by", b"implied data parallel"),
         re.compile(rb"(?:Error|Exception): [^\r\n]*(?:divisible by|invalid implied data parallel degree)"),
         40,
         False,
@@ -152,7 +145,7 @@ SIGNATURES = (
     ),
     Signature(
         "settings_refused",
-        (b"efused", b"Model size not", _ERROR),
+        (b"refused", b"Model size not", b".py: error: ", b"isn't in config", b"passing overrides", b"We received env"),
         re.compile(
             rb"the settings are refused, nothing was started:(?:\s+[^\r\n]+)?|\.sh: [^\r\n]* is refused: "
             rb"|Model size not supported"
@@ -164,11 +157,10 @@ SIGNATURES = (
         40,
         False,
         "The trainer does not take a setting: correct what the message names; another image may know other settings.",
-        reach=400,
     ),
     Signature(
         "xla_flags",
-        (b"XLA_FLAGS", b"Couldn't interpret", b"Illegal value for"),
+        (b"XLA_FLAGS", b"Couldn't interpret", b"Illegal value for", b"Could not open file"),
         re.compile(
             rb"Unknown flags? in XLA_FLAGS: |Couldn't interpret value \S* ?for flag|Illegal value for --xla"
             rb'|Could not open file "[^"\r\n]*" to read flags for environment variable'
@@ -180,7 +172,7 @@ SIGNATURES = (
     ),
     Signature(
         "jax_start",
-        (_ERROR,),
+        (b"should be defined", b"must be defined"),
         re.compile(
             rb"Error: (?:coordinator_address should be defined|Number of processes must be defined"
             rb"|The process id of the current process must be defined)"
@@ -192,7 +184,7 @@ SIGNATURES = (
     ),
     Signature(
         "not_found",
-        (b"uch file", b"ot found", b"Permission denied"),
+        (b"No such file", b"not found", b"Permission denied"),
         re.compile(
             rb"sh: (?:line \d+: )?cd: [^\r\n]*: (?:No such file or directory|Permission denied)"
             rb"|\blaunch\.sh: line \d+: [^\r\n]*: (?:No such file or directory|command not found|Permission denied)"
@@ -209,7 +201,7 @@ SIGNATURES = (
     ),
     Signature(
         "wrong_rank",
-        (_ERROR,),
+        (b"two nodes were started", b"with other settings"),
         re.compile(
             rb"(?:two nodes were started as rank |rank (?=\d+ \([^\r\n]*\) was started with other settings))"
             rb"(?P<rank>\d+)"
@@ -221,7 +213,7 @@ SIGNATURES = (
     ),
     Signature(
         "data_cache",
-        (_ERROR,),
+        (b"_index.npy",),
         re.compile(rb"FileNotFoundError: [^\r\n]*_index\.npy"),
         40,
         False,
@@ -229,7 +221,7 @@ SIGNATURES = (
     ),
     Signature(
         "name_resolution",
-        (_ERROR, _FAILED),
+        (b"cannot be resolved", b"gaierror", b"DNS resolution failed", b"Cannot assign requested"),
         re.compile(
             rb"MASTER_ADDR [^\r\n]* cannot be resolved|gaierror: \[Errno|DNS resolution failed for"
             rb"|rank 0 cannot listen on [^\r\n]*Cannot assign requested address"
@@ -241,7 +233,7 @@ SIGNATURES = (
     ),
     Signature(
         "network_interface",
-        (_ERROR, b"face found", b"AF_INET"),
+        (b"network interface", b"Unable to find", b"interface found", b"AF_INET"),
         re.compile(
             rb"there is no network interface '[^'\r\n]*' on |the network interface '[^'\r\n]*' has no IPv4 address"
             rb"|Unable to find (?:address|interface) for: "
@@ -254,7 +246,7 @@ SIGNATURES = (
     ),
     Signature(
         "address_in_use",
-        (b"ddress already in use", _ERROR),
+        (b"ddress already in use", b"no rank 0 of"),
         re.compile(rb"[Aa]ddress already in use|is no rank 0 of this trainer"),
         41,
         False,
@@ -262,7 +254,7 @@ SIGNATURES = (
     ),
     Signature(
         "segmentation_fault",
-        (b"Segmentation fault", b"SIG", _FAILED),
+        (b"Segmentation fault", b"SIGSEGV", b"(exitcode: -11)"),
         re.compile(rb"Segmentation fault|SIGSEGV|failed \(exitcode: (?P<exit_code>-11)\)"),
         42,
         False,
@@ -278,7 +270,7 @@ SIGNATURES = (
     ),
     Signature(
         "gloo",
-        (_FAILED,),
+        (b"connectFullMesh",),
         re.compile(rb"Gloo connectFullMesh failed"),
         50,
         False,
@@ -286,7 +278,14 @@ SIGNATURES = (
     ),
     Signature(
         "rendezvous_timeout",
-        (b"imed out", _ERROR, b"RegisterTask", b"E_EX", _FAILED),
+        (
+            b"imed out",
+            b"RendezvousTimeoutError",
+            b"client socket has failed",
+            b"RegisterTask",
+            b"DEADLINE_EXCEEDED",
+            b"registration failed",
+        ),
         re.compile(
             rb"rendezvous timed out(?:[^\r\n]*missing: rank (?P<rank>\d+))?|api\.RendezvousTimeoutError"
             rb"|client socket has timed out after \S+ while trying to connect to"
@@ -299,7 +298,6 @@ SIGNATURES = (
         False,
         "The nodes did not all meet: look for a node that did not start or failed before, then check master address, "
         "port and firewall.",
-        reach=400,
     ),
     Signature(
         "stale_process",
@@ -311,7 +309,7 @@ SIGNATURES = (
     ),
     Signature(
         "nccl",
-        (b"Got completion", _FAILED, _ERROR),
+        (b"Got completion", b"ibv_modify_qp", b"ncclRemoteError", b"ncclSystemError", b"NCCL error"),
         re.compile(
             rb"Got completion from peer|Call to ibv_modify_qp failed|nccl(?:Remote|System)Error: |NCCL error(?: in)?:"
         ),
@@ -322,7 +320,7 @@ SIGNATURES = (
     ),
     Signature(
         "watchdog",
-        (b"hdog", _ERROR),
+        (b"atchdog", b"DistBackendError"),
         re.compile(
             rb"Watchdog caught collective operation timeout|detected by watchdog at work"
             rb"|watchdog thread terminated with exception|throwing an instance of 'c10::DistBackendError'"
@@ -342,11 +340,10 @@ SIGNATURES = (
         62,
         True,
         "torchrun names the rank that failed first on this node: what that rank printed before is the cause.",
-        reach=1000,
     ),
     Signature(
         "child_failed",
-        (_FAILED, _ERROR),
+        (b"failed (exitcode: ", b"ChildFailedError"),
         re.compile(rb"failed \(exitcode: (?P<exit_code>-?\d+)\)|errors\.ChildFailedError"),
         64,
         True,
@@ -354,7 +351,7 @@ SIGNATURES = (
     ),
     Signature(
         "training_script",
-        (_FAILED,),
+        (b"ERROR: training",),
         re.compile(rb"ERROR: training \([^)\r\n]*\) failed with exit code (?P<exit_code>\d+)"),
         66,
         True,
@@ -362,7 +359,7 @@ SIGNATURES = (
     ),
     Signature(
         "peer_died",
-        (b"tbeat", _ERROR),
+        (b"heartbeat", b"lost the connection", b" by peer", b"BarrierError"),
         re.compile(
             rb"(?:The following tasks are unhealthy \(stopped sending heartbeats\):\s*/job:\S+/task:"
             rb"|Task /job:\S+/task:(?=\d+ heartbeat timeout)|lost the connection to rank )(?P<rank>\d+)"
@@ -371,11 +368,10 @@ SIGNATURES = (
         70,
         True,
         "Another rank went away: its log has the cause.",
-        reach=200,
     ),
     Signature(
         "coordinator_died",
-        (_FAILED,),
+        (b"Failed to send RPC",),
         re.compile(rb"Failed to send RPC to coordination service"),
         70,
         True,
@@ -383,7 +379,7 @@ SIGNATURES = (
     ),
     Signature(
         "sigterm",
-        (b"h signal", b"got signal: 15", b"SIG"),
+        (b"death signal", b"got signal: 15", b"SIGTERM"),
         re.compile(
             rb"Received \S+ death signal, shutting down workers|got signal: 15|closing signal SIGTERM"
             rb"|Signal 15 \(SIGTERM\) received by PID|after receiving SIGTERM|SIGTERM caught"
@@ -393,6 +389,48 @@ SIGNATURES = (
         "The process was told to stop: by the launcher because another one failed, by a person or by a scheduler.",
     ),
 )
+
+# By these the lines are found that may tell of a failure; the number is how many of the bytes behind the line may
+# belong to it. Each costs a search through the whole log, so they are few, and many texts share them: "rror" is in
+# every Python exception, "E_EX" in RESOURCE_EXHAUSTED and DEADLINE_EXCEEDED. The others had better begin with two bytes
+# that are rare in logs, as "hdog" of "watchdog" does: strstr goes by these.
+NEEDLES = {
+    b"rror": 0,
+    b"ailed": 0,
+    b"by GPU": 0,
+    b"NOT_FOUND": 0,
+    b"E_EX": 400,
+    b"OOM Debugging": 0,
+    b"of memory": 0,
+    b"No space left": 0,
+    b"nexpected": 0,
+    b"Aborting training": 0,
+    b"No module named": 0,
+    b"gated repo": 0,
+    b"ERROR 40": 0,
+    b"efused": 400,
+    b"Model size not": 0,
+    b"XLA_FLAGS": 0,
+    b"Couldn't interpret": 0,
+    b"Illegal value for": 0,
+    b"uch file": 0,
+    b"ot found": 0,
+    b"Permission denied": 0,
+    b"face found": 0,
+    b"AF_INET": 0,
+    b"ddress already in use": 0,
+    b"Segmentation fault": 0,
+    b"SIG": 0,
+    b"kernel ABI of": 0,
+    b"imed out": 0,
+    b"RegisterTask": 400,
+    b"Got completion": 0,
+    b"hdog": 0,
+    b"Root Cause (first": 1000,
+    b"tbeat": 200,
+    b"h signal": 0,
+    b"got signal: 15": 0,
+}
 
 TRACEBACK = b"Traceback (most recent call last):"
 PYTHON_ERROR = Signature(

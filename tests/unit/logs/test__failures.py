@@ -109,7 +109,6 @@ TEST_TEXTS = [
         None,
         None,
     ),
-    ("access_denied", "HTTP request sent, awaiting response... 401 Unauthorized", None, None),
     ("access_denied", "2026-01-02 03:04:05 ERROR 403: Forbidden.", None, None),
     ("sizes", "AssertionError: world size (6) is not divisible by total_model_size (total_model_size=16)", None, None),
     (
