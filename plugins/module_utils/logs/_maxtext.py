@@ -103,13 +103,16 @@ def _remember(text: bytes, start: int, memory: dict[str, t.Any]) -> None:
     config = _CONFIG.match(text, start)
     if config:
         key, value = (group.decode("utf-8", "replace").strip() for group in config.groups())
-        memory[key] = int(value) if value.isdecimal() else value
+        if key == "profiler":
+            memory[key] = value
+        else:
+            memory[key] = int(value) if re.fullmatch("[0-9]{1,15}", value) else None
 
 
 def _profiled(memory: dict[str, t.Any]) -> tuple[int, int]:
     """Return the first and the last disturbed step, counted from the first step of the attempt; (0, -1) for none."""
     skipped, steps = memory.get("skip_first_n_steps_for_profiler"), memory.get("profiler_steps")
-    if not memory.get("profiler") or not isinstance(skipped, int) or not isinstance(steps, int):
+    if not memory.get("profiler") or skipped is None or steps is None:
         return 0, -1
     return skipped, skipped + steps + 1
 

@@ -160,7 +160,7 @@ SIGNATURES = (
     ),
     Signature(
         "xla_flags",
-        (b"XLA_FLAGS", b"Couldn't interpret", b"Illegal value for", b"Could not open file"),
+        (b"XLA_FLAGS", b"Couldn't interpret", b"Illegal value for"),
         re.compile(
             rb"Unknown flags? in XLA_FLAGS: |Couldn't interpret value \S* ?for flag|Illegal value for --xla"
             rb'|Could not open file "[^"\r\n]*" to read flags for environment variable'

@@ -119,6 +119,11 @@ def test_the_number_of_steps_is_that_of_the_configuration() -> None:
     assert [found["steps_total"] for found in parse(b"completed step: 1, loss: 1.0\n", memory)] == [50]
 
 
+def test_a_number_of_steps_that_is_none_is_not_told() -> None:
+    text = b"Config param steps: 50\nConfig param steps: -1\ncompleted step: 1, loss: 1.0\n"
+    assert [found["steps_total"] for found in parse(text, {})] == [None]
+
+
 def reasons_of(text: str, first_step: int = 0) -> list[int]:
     """Return which steps of a log are left out."""
     found = list(parse(text.encode(), {}))
