@@ -113,7 +113,9 @@ class Bench:
 
     def environment(self) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("ANSIBLE_")}
-        return {**kept, "ANSIBLE_NOCOLOR": "1", "TRAINOPS_PROGRESS_INTERVAL": "0.5"}
+        # Another bench has nodes of the same names on this machine.
+        own = {"TRAINOPS_LOCK_FOLDER": str(self.folder / "locks")}
+        return {**kept, **own, "ANSIBLE_NOCOLOR": "1", "TRAINOPS_PROGRESS_INTERVAL": "0.5"}
 
     def play(self, playbook: str, inventory: Path, config: Path, *more: str, cwd: Path = ROOT, **variables) -> Finished:
         done = subprocess.run(

@@ -18,7 +18,8 @@ from ansible_collections.trainops.cluster.plugins.module_utils.node._files impor
 from ansible_collections.trainops.cluster.plugins.module_utils.node._run_state import read_state
 
 # Not below a run's folder: two runs on a node need not log to the same place. Sticky, as /tmp is.
-LOCK_FOLDER = "/tmp/trainops-locks"
+# The variable is for a machine that stands for the nodes of several clusters, as one that runs tests side by side does.
+LOCK_FOLDER = os.environ.get("TRAINOPS_LOCK_FOLDER", "/tmp/trainops-locks")
 _STAGING_SECONDS = 60
 
 
