@@ -1,7 +1,12 @@
 # Copyright (c) 2026 The trainops.cluster maintainers
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The report of a run as one HTML page that opens anywhere, without a network."""
+"""The report of a run as one HTML page that opens anywhere, without a network.
+
+Its frame is ``page/report.html.j2``. Each section is a file of its own in ``page/sections``; the number in front of the
+name is its place on the page. A section gets all that `render` gives the page, and leaves nothing where it has nothing
+to say.
+"""
 
 from __future__ import annotations
 
@@ -34,6 +39,7 @@ if t.TYPE_CHECKING:
 
     import pandas as pd
 
+PAGE_TEMPLATE = "report.html.j2"
 SYMBOLS = {"PASS": "✓", "FAIL": "✗", "INCONCLUSIVE": "?", "ERROR": "!"}
 SIGNS = {"min": "≥", "max": "≤"}
 PLOTTED = ("step_time_ms", "tokens_per_sec_per_gpu", "loss")
@@ -58,7 +64,9 @@ def render(summary: dict[str, t.Any], plan: dict[str, t.Any], steps: pd.DataFram
     plots, traces = draw(steps, {metric: unit_of(metric) for metric in PLOTTED}, bounds) if len(steps) else ([], [])
     script, places = components({plot.metric: plot.figure for plot in plots}) if plots else ("", {})
     nodes = plan.get("nodes") or []
-    return _template().render(
+    environment = _environment()
+    return environment.get_template(PAGE_TEMPLATE).render(
+        sections=environment.list_templates(filter_func=lambda name: name.startswith("sections/")),
         summary=summary,
         plan=plan,
         symbol=SYMBOLS[summary["verdict"]],
@@ -155,9 +163,9 @@ def _bokeh_js() -> str:
     return str(Resources(mode="inline", components=["bokeh"]).render_js())
 
 
-def _template() -> jinja2.Template:
+def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        loader=jinja2.FileSystemLoader(Path(__file__).parent / "page"),
         autoescape=True,
         finalize=shown,
         undefined=jinja2.ChainableUndefined,
@@ -165,4 +173,4 @@ def _template() -> jinja2.Template:
         lstrip_blocks=True,
     )
     environment.filters |= {"number": number, "titled": titled, "instant": instant, "plural": plural}
-    return environment.get_template("report.html.j2")
+    return environment
