@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SHELL := /bin/bash
 
-.PHONY: demo test test-trainers lint docs help clean cluster cluster-down test-cluster bench
+.PHONY: demo test test-trainers lint lint-python lint-yaml lint-generated lint-ansible hooks docs help clean cluster cluster-down test-cluster bench
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -16,12 +16,25 @@ demo: $(VENV)/run ## train a tiny model on two nodes of this machine, and write 
 test: $(VENV)/dev lint ## everything that the project promises about itself
 	$(BIN)/pytest
 
-lint: $(VENV)/dev
+lint: lint-python lint-yaml lint-generated lint-ansible ## style, types, and that generated files are up to date
+
+lint-python: $(VENV)/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy collections/ansible_collections/trainops/cluster/plugins
+
+lint-yaml: $(VENV)/dev
 	$(BIN)/yamllint --strict .
+	$(BIN)/antsibull-changelog lint
+
+lint-generated: $(VENV)/dev
+	$(BIN)/python tools/write_docs.py --check
+
+lint-ansible: $(VENV)/dev
 	PATH=$(abspath $(BIN)):$$PATH $(BIN)/ansible-lint --offline --strict
+
+hooks: $(VENV)/dev ## check every commit with the linters (pre-commit)
+	$(BIN)/pre-commit install
 
 docs: $(VENV)/dev ## write what is generated: schemas and reference pages
 	$(BIN)/python tools/write_docs.py
