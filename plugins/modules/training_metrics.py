@@ -230,6 +230,8 @@ cursor:
     step: 7
     steps_seen: 7
     steps_total: 30
+    transports: {NET/IB: 17}
+    world_size: 16
     memory: {}
 last_step:
   description: The last step that this call and those before it saw, null if there was none.
@@ -244,6 +246,23 @@ steps_total:
   returned: success
   type: int
   sample: 30
+transports:
+  description:
+    - How many lines of the log, from its beginning on, say that NCCL or RCCL uses a network, by network. V(NET/Socket)
+      is plain TCP, V(NET/OFI) is libfabric.
+    - NCCL tells this with the environment variable C(NCCL_DEBUG=INFO) only. Connections within a node are not counted.
+  returned: success
+  type: dict
+  sample:
+    NET/IB: 17
+world_size:
+  description:
+    - The number of ranks that the trainer said to have, null if the log does not tell. Of MaxText, this is its number
+      of devices.
+    - Megatron-LM and NxDT tell it on rank 0 only, MaxText on every node.
+  returned: success
+  type: int
+  sample: 16
 summary:
   description:
     - What the closing lines of the launch script say of the whole run, as metric and value. Values are given as in
@@ -285,6 +304,8 @@ def results_of(news: dict[str, t.Any]) -> dict[str, t.Any]:
         "cursor": news["cursor"],
         "last_step": news["cursor"]["step"],
         "steps_total": news["cursor"]["steps_total"],
+        "transports": news["transports"],
+        "world_size": news["world_size"],
         "summary": {metric: json_value(value) for metric, value in news["summary"].items()},
     }
 

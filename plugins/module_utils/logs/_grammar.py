@@ -35,19 +35,22 @@ class Grammar(t.NamedTuple):
 
     ``summary(chunk)`` returns what the log itself says of the whole run: canonical metric -> float.
 
+    ``world_size`` are the texts that are followed by the number of ranks (MaxText: of devices) that a process sees.
+
     ``first_step`` is the number of the first step of a training: one of N steps is complete at ``first_step + N - 1``.
     """
 
     parse: Callable[[bytes, dict[str, t.Any]], Iterator[dict[str, t.Any]]]
     left_out: Callable[[dict[str, t.Any], int], t.Optional[str]]
     summary: Callable[[bytes], dict[str, float]]
+    world_size: tuple[bytes, ...]
     first_step: int
 
 
 GRAMMARS = {
-    "maxtext": Grammar(_maxtext.parse, _maxtext.left_out, _no_summary, first_step=0),
-    "megatron": Grammar(_megatron.parse, _megatron.left_out, _megatron.summary, first_step=1),
-    "nxdt": Grammar(_nxdt.parse, _all_count, _no_summary, first_step=1),
+    "maxtext": Grammar(_maxtext.parse, _maxtext.left_out, _no_summary, _maxtext.WORLD_SIZE, first_step=0),
+    "megatron": Grammar(_megatron.parse, _megatron.left_out, _megatron.summary, _megatron.WORLD_SIZE, first_step=1),
+    "nxdt": Grammar(_nxdt.parse, _all_count, _no_summary, _nxdt.WORLD_SIZE, first_step=1),
 }
 
 

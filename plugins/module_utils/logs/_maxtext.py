@@ -30,6 +30,9 @@ _CONFIG = re.compile(rb"Config param (steps|skip_first_n_steps_for_profiler|prof
 _JSON_KEY = b'"perf/step_time_seconds"'
 _NEEDLES = (b"completed ", b"Config param ", _JSON_KEY)
 
+# max_utils.py: "Num_devices: 16, shape (1, 16, 1)", by every process.
+WORLD_SIZE = (b"Num_devices: ",)
+
 _FIELD = re.compile(rb"[ \t]*([^:]*?)[ \t:]+([-+]?(?:nan|inf|\d+\.?\d*(?:[eE][-+]?\d+)?))[ \t]*")
 
 

@@ -58,6 +58,10 @@ _CLOSING_LINES = (
 _CLOSING_VALUE = re.compile(rb"[ \t]*(" + _NUMBER + rb")[ \t]*(?:[\r\n]|\Z)")
 
 
+# arguments.py: "using world size: 16, data-parallel size: 2, ...", by rank 0 only.
+WORLD_SIZE = (b"using world size: ",)
+
+
 def parse(chunk: bytes, _memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]:
     """Yield what each iteration line says, in their order; see ``Grammar``.
 

@@ -25,6 +25,9 @@ _WORD = b"Epoch "
 _BAR = re.compile(rb"Epoch (\d+):[ :]*\d+%\|[^|\r\n]*\|[ ]*(\d+)/(\d+) \[")
 _RATE = re.compile(rb"[^,\]]*, *(\d+(?:\.\d+)?)(s/it|it/s)(?=[,\]])")
 
+# Of NeuronX Distributed's parallel_state.py and PyTorch Lightning's distributed.py, by rank 0 only.
+WORLD_SIZE = (b"> initializing world size to ", b"All distributed processes registered. Starting with ")
+
 _NUMBER = rb"[-+]?(?:nan|inf|\d+\.?\d*(?:[eE][-+]?\d+)?)"
 # A number is whole when what follows it is there.
 _FIELDS = {

@@ -6,11 +6,13 @@
 What is read of a log stands in a *cursor*, a plain dict that survives JSON::
 
     {"offset": 5120, "fingerprint": 2774340567, "memory": {},
-     "attempt": 1, "step": 7, "steps_seen": 7, "steps_total": 30}
+     "attempt": 1, "step": 7, "steps_seen": 7, "steps_total": 30,
+     "transports": {"NET/IB": 17}, "world_size": 16}
 
 ``offset`` is the number of bytes read, ``fingerprint`` a checksum of the last of them, by which a log that was replaced
 or cut off is noticed. ``step`` and ``steps_total`` are those of the last step line, null before the first;
-``steps_seen`` is how many steps the attempt has so far. ``memory`` is the grammar's.
+``steps_seen`` is how many steps the attempt has so far. ``transports`` is what ``count_transports`` found in the whole
+log, ``world_size`` the last number of ranks that a process said to see, null if none did. ``memory`` is the grammar's.
 """
 
 from __future__ import annotations
@@ -27,6 +29,8 @@ from ansible_collections.trainops.cluster.plugins.module_utils.logs._failures im
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._grammar import grammar_of
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._record import with_derived_metrics
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._text import line_start, plain
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._transports import count_transports
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._world_size import last_number_behind
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,8 +57,11 @@ _START: Cursor = {
     "step": None,
     "steps_seen": 0,
     "steps_total": None,
+    "transports": {},
+    "world_size": None,
     "memory": {},
 }
+_DICTS = ("memory", "transports")
 
 
 def read_log(
@@ -69,7 +76,8 @@ def read_log(
     """Return what a log says beyond the cursor, in one pass over its bytes.
 
     The answer holds ``rows`` (step rows as in ``_record``, in the order of their first appearance), ``failures`` (as
-    from ``find_failures``), ``summary`` (canonical metric -> float, as from the grammar) and the new ``cursor``.
+    from ``find_failures``), ``summary`` (canonical metric -> float, as from the grammar) and the new ``cursor``, and of
+    that ``transports`` and ``world_size``.
 
     Only complete lines are read; the last one waits for its end unless the call is ``final``. An attempt begins where
     the step number goes back and where the log was replaced. A step that is printed twice in a row is no new attempt:
@@ -97,7 +105,7 @@ def read_log(
         with open(path, "rb") as log:
             news = _read(log, grammar, cursor, final, tokens_per_sequence_per_gpu, max_bytes)
     except FileNotFoundError:
-        return {"rows": [], "failures": [], "summary": {}, "cursor": cursor}
+        return _answer(cursor)
     if tokens_per_step_per_gpu is not None:
         news["rows"] = [with_derived_metrics(row, tokens_per_step_per_gpu) for row in news["rows"]]
     return news
@@ -135,7 +143,7 @@ def _read(
 ) -> dict[str, t.Any]:
     if _fingerprint(log, cursor["offset"]) != cursor["fingerprint"]:
         # A log that takes the place of another is another attempt, unless the other one had no step yet.
-        cursor = dict(_START, attempt=cursor["attempt"] + (cursor["step"] is not None), memory={})
+        cursor = _fresh(cursor["attempt"] + (cursor["step"] is not None))
     rows: dict[tuple[int, int], StepRow] = {}
     failures: list[dict[str, t.Any]] = []
     summary: dict[str, float] = {}
@@ -144,9 +152,28 @@ def _read(
         _add_rows(rows, grammar, text, cursor, tokens_per_sequence_per_gpu)
         failures = few_of_each_class([*failures, *find_failures(text)])
         summary.update(grammar.summary(text))
+        for name, lines in count_transports(text).items():
+            cursor["transports"][name] = cursor["transports"].get(name, 0) + lines
+        cursor["world_size"] = last_number_behind(grammar.world_size, text) or cursor["world_size"]
         cursor["offset"] += len(chunk)
     cursor["fingerprint"] = _fingerprint(log, cursor["offset"])
-    return {"rows": list(rows.values()), "failures": failures, "summary": summary, "cursor": cursor}
+    return _answer(cursor, list(rows.values()), failures, summary)
+
+
+def _answer(
+    cursor: Cursor,
+    rows: list[StepRow] | None = None,
+    failures: list[dict[str, t.Any]] | None = None,
+    summary: dict[str, float] | None = None,
+) -> dict[str, t.Any]:
+    return {
+        "rows": rows or [],
+        "failures": failures or [],
+        "summary": summary or {},
+        "transports": dict(cursor["transports"]),
+        "world_size": cursor["world_size"],
+        "cursor": cursor,
+    }
 
 
 def _add_rows(
@@ -181,18 +208,26 @@ def _add_rows(
 
 def _checked(cursor: Cursor | None) -> Cursor:
     if not cursor:
-        return dict(_START, memory={})
+        return _fresh(1)
     if set(cursor) != set(_START):
         raise ValueError(f"cursor has the keys {sorted(cursor)}, but must have {sorted(_START)}, as returned by a call")
-    if not isinstance(cursor["memory"], dict):
-        raise ValueError(f"cursor.memory is {cursor['memory']!r}, but must be a dict, as returned by a call")
-    for key in sorted(set(_START) - {"memory"}):
+    for key in _DICTS:
+        if not isinstance(cursor[key], dict):
+            raise ValueError(f"cursor.{key} is {cursor[key]!r}, but must be a dict, as returned by a call")
+    for name, lines in cursor["transports"].items():
+        if not isinstance(lines, int) or isinstance(lines, bool):
+            raise ValueError(f"cursor.transports.{name} is {lines!r}, but must be a whole number")
+    for key in sorted(set(_START) - set(_DICTS)):
         value, least = cursor[key], 1 if key == "attempt" else 0
         if value is None and _START[key] is None:
             continue
         if not isinstance(value, int) or isinstance(value, bool) or value < least:
             raise ValueError(f"cursor.{key} is {value!r}, but must be a whole number of at least {least}")
-    return dict(cursor, memory=dict(cursor["memory"]))
+    return dict(cursor, **{key: dict(cursor[key]) for key in _DICTS})
+
+
+def _fresh(attempt: int) -> Cursor:
+    return dict(_START, attempt=attempt, **{key: {} for key in _DICTS})
 
 
 def _fingerprint(log: t.BinaryIO, offset: int) -> int:

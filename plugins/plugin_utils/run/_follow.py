@@ -128,5 +128,7 @@ def _note(
         interrupted=interrupted or known.get("interrupted", False),
         log_bytes=answer["log_bytes"],
         failures=failures,
+        transports=answer["transports"],
+        world_size=answer["world_size"],
         **changes,
     )

@@ -31,6 +31,10 @@ def test_all_grammars_have_one_face(framework: str, text: bytes, step: int, metr
     assert grammar.summary(text) == {}
 
 
+def test_a_grammar_tells_how_the_world_size_is_announced() -> None:
+    assert all(grammar.world_size for grammar in GRAMMARS.values())
+
+
 def test_a_grammar_tells_where_steps_begin() -> None:
     assert {name: grammar.first_step for name, grammar in GRAMMARS.items()} == {"maxtext": 0, "megatron": 1, "nxdt": 1}
 

@@ -91,9 +91,12 @@ def test_the_module_goes_on_where_it_ended(tmp_path: Path) -> None:
 
 def test_the_module_reads_the_other_frameworks(tmp_path: Path) -> None:
     log = tmp_path / "training.log"
-    log.write_text("Config param steps: 9\ncompleted step: 0, seconds: 44.923, loss: 12.0\n")
+    log.write_text(
+        "Num_devices: 16, shape (16,)\nConfig param steps: 9\ncompleted step: 0, seconds: 44.923, loss: 12.0\n"
+    )
     answer = run_module(tmp_path, path=str(log), framework="maxtext")
     assert (answer["last_step"], answer["steps_total"]) == (0, 9)
+    assert (answer["world_size"], answer["transports"]) == (16, {})
     assert answer["left_out"] == [{"attempt": 1, "step": 0, "reason": "MaxText compiles in the first step"}]
     log.write_text("Epoch 0:   3%|#| 3/91 [03:00<88:00, 60.00s/it, lr=0.5, throughput=0.5]\n")
     answer = run_module(tmp_path, path=str(log), framework="nxdt", tokens_per_sequence_per_gpu=128)
@@ -116,6 +119,7 @@ def test_what_the_module_cannot_read_is_said(tmp_path: Path) -> None:
 def test_documentation_tells_of_every_framework_and_result() -> None:
     options = yaml.safe_load(training_metrics.DOCUMENTATION)["options"]
     assert options["framework"]["choices"] == sorted(GRAMMARS)
-    news = {"rows": [], "failures": [], "summary": {}, "cursor": {"step": None, "steps_total": None}}
+    news = {"rows": [], "failures": [], "summary": {}, "transports": {}, "world_size": None}
+    news["cursor"] = {"step": None, "steps_total": None}
     returned = set(training_metrics.results_of(news)) - {"changed"}
     assert set(yaml.safe_load(training_metrics.RETURN)) == returned

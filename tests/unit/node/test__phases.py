@@ -192,6 +192,12 @@ def test_follow_returns_what_is_new_since_the_cursor(training):
     assert (last["status"], last["exit_status"]) == ("exited", 1)
 
 
+def test_follow_tells_which_network_and_how_many_ranks_the_log_names_also_to_whoever_follows_anew(training):
+    run = training("echo 'using world size: 16, x'; echo 'n1:1:2 [0] NCCL INFO Using network Socket'")
+    for answer in (run.run_to_its_end(), run.follow()):
+        assert (answer["transports"], answer["world_size"]) == ({"NET/Socket": 1}, 16)
+
+
 def test_follow_turns_sequences_into_tokens_where_the_trainer_prints_those(training):
     run = training("echo 'Epoch 0:   3%|#| 3/91 [03:00<88:00, 60.00s/it, throughput=0.5]'")
     run.framework = "nxdt"

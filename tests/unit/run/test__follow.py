@@ -32,6 +32,8 @@ def answer(status: str = "running", **changes: t.Any) -> dict[str, t.Any]:
         "rows": [],
         "failures": [],
         "summary": {},
+        "transports": {},
+        "world_size": None,
         "cursor": {"offset": 0},
         **changes,
     }
@@ -85,6 +87,13 @@ def test_what_a_node_answers_stands_on_the_board(board):
     assert (status["status"], status["exit_status"], status["last_lines"]) == ("exited", 3, ["the end"])
     assert (status["last_step"], status["steps_total"], status["metrics"]) == (3, 9, {"loss": 1.0})
     assert [row["step"] for row in board.steps("gpu00")] == [1, 2, 3]
+
+
+def test_networks_and_world_size_stand_on_the_board_as_last_told(board):
+    told = [answer(transports={"NET/IB": 3}, world_size=16), {**ENDED, "transports": {"NET/IB": 9}, "world_size": 16}]
+    for _ in range(2):
+        status = follow(Node(*told), board)
+        assert (status["transports"], status["world_size"]) == ({"NET/IB": 9}, 16)
 
 
 def test_each_question_begins_where_the_last_answer_ended(board):

@@ -138,6 +138,8 @@ def status_of(node: Node, folder: Path, node_rank: int = 0) -> tuple[dict[str, t
         "started_at": STARTED_AT,
         "ended_at": None if node.seconds is None else STARTED_AT + node.seconds,
         "failures": news["failures"],
+        "transports": news["transports"],
+        "world_size": news["world_size"],
     }
     if node.status in ("exited", "killed"):
         status["last_lines"] = tail(str(log))
