@@ -35,6 +35,7 @@ _OF_PLAN = (
     "unknown_keys",
     "record_only",
     "rehearsal",
+    "overrides",
     "rank_order",
     "exclude",
     "master_port",

@@ -88,6 +88,9 @@ options:
       - Plan a rehearsal, which starts the embedded trainer in place of the real one.
       - Image, mounts, devices, environment, ranks, ports and limits stay as they are, and no threshold is judged.
     type: raw
+  overrides:
+    description: Values in place of the config's, by the paths of their keys, such as C(batch_size).
+    type: raw
   run_id:
     description: Name of the run. Without it, time, model and GPU make one.
     type: raw

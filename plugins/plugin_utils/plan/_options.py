@@ -14,6 +14,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._texts impor
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._types import (
     NAME,
     Flag,
+    FreeObject,
     Line,
     PathOrNothing,
     PortOrNothing,
@@ -67,6 +68,11 @@ class PlanOptions(BaseModel):
     )
     training_rehearsal: Flag = Field(
         default=False, description="Run the plan with the embedded trainer in place of the real one, for a minute."
+    )
+    training_overrides: FreeObject = Field(
+        default={},
+        description="Values in place of the config's, by the paths of their keys: "
+        '{"batch_size": 256, "config.training_iterations": 50}.',
     )
     training_rank_order: HostNames = Field(
         default=[], description="All hosts of the run in rank order, where the inventory's order is not wanted."

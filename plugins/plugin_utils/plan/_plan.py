@@ -10,6 +10,7 @@ import typing as t
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._config import typed
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._faults import Findings
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._options import PlanOptions
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._overrides import with_overrides
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import in_rank_order
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._rehearsal import rehearsed
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._known import FRAMEWORKS, framework_of
@@ -38,9 +39,9 @@ def make_plan(
     has none.
 
     The plan holds ``schema_version``, ``framework``, ``mode``, ``model``, ``gpu``, ``run_id``, ``config_file``,
-    ``container_engine``, ``rehearsal``, ``record_only``, ``parameters``, ``first_step``, ``tokens_per_step_per_gpu``
-    and ``tokens_per_sequence_per_gpu`` (tokens), ``expected``, ``faults``, ``warnings`` and ``nodes``. It never holds
-    a secret.
+    ``container_engine``, ``rehearsal``, ``record_only``, ``overrides`` (where there are any), ``parameters``,
+    ``first_step``, ``tokens_per_step_per_gpu`` and ``tokens_per_sequence_per_gpu`` (tokens), ``expected``, ``faults``,
+    ``warnings`` and ``nodes``. It never holds a secret.
     """
     findings = Findings()
     settings = typed(PlanOptions, options, "", findings)
@@ -55,6 +56,8 @@ def make_plan(
         _fault_unreadable(source, unreadable, findings)
     elif framework:
         data = framework.read(text, source, findings)
+    if framework and data is not None:
+        data = with_overrides(data, settings, len(ordered), framework.CONFIG.model_fields, findings)
     job = framework.plan_job(data, settings, ordered, findings) if framework and data is not None else None
     plan = _assembled(job, settings, source, ordered, findings, now)
     return rehearsed(plan) if settings.training_rehearsal else plan
@@ -99,6 +102,7 @@ def _assembled(
         "container_engine": settings.container_engine,
         "rehearsal": False,
         "record_only": settings.training_record_only,
+        **({"overrides": settings.training_overrides} if settings.training_overrides else {}),
         "parameters": job.parameters if job else {},
         "first_step": job.first_step if job else 1,
         "tokens_per_step_per_gpu": job.tokens_per_step_per_gpu if job else None,

@@ -4,7 +4,8 @@
 """The frameworks that a plan can be made for, each a module with the same face.
 
 ``NAME`` is its name, ``recognizes`` tells by text and file name whether a training config is for it, ``read`` returns
-the config as plain data, and ``plan_job`` makes a job of that.
+the config as plain data, and ``plan_job`` makes a job of that. ``CONFIG`` is the model of what the file, or its section
+``config``, holds.
 """
 
 from __future__ import annotations

@@ -51,6 +51,7 @@ if t.TYPE_CHECKING:
     from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._nxdt_sizes import NxdtSizes
 
 NAME = "nxdt"
+CONFIG = NxdtConfig
 
 # That of train_setup.sh.
 _MASTER_PORT = 41000
