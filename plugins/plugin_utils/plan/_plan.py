@@ -13,6 +13,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._options imp
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._overrides import with_overrides
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import in_rank_order
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._rehearsal import rehearsed
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._workload import workload_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._known import FRAMEWORKS, framework_of
 
 if t.TYPE_CHECKING:
@@ -40,8 +41,8 @@ def make_plan(
 
     The plan holds ``schema_version``, ``framework``, ``mode``, ``model``, ``gpu``, ``run_id``, ``config_file``,
     ``container_engine``, ``rehearsal``, ``record_only``, ``overrides`` (where there are any), ``parameters``,
-    ``first_step``, ``tokens_per_step_per_gpu`` and ``tokens_per_sequence_per_gpu`` (tokens), ``expected``, ``faults``,
-    ``warnings`` and ``nodes``. It never holds a secret.
+    ``first_step``, ``tokens_per_step_per_gpu`` and ``tokens_per_sequence_per_gpu`` (tokens), ``workload`` (see
+    `_workload`), ``expected``, ``faults``, ``warnings`` and ``nodes``. It never holds a secret.
     """
     findings = Findings()
     settings = typed(PlanOptions, options, "", findings)
@@ -107,6 +108,7 @@ def _assembled(
         "first_step": job.first_step if job else 1,
         "tokens_per_step_per_gpu": job.tokens_per_step_per_gpu if job else None,
         "tokens_per_sequence_per_gpu": job.tokens_per_sequence_per_gpu if job else None,
+        "workload": workload_of(job, settings.training_framework) if job else None,
         "expected": job.expected if job else [],
         **findings.as_dict(),
         "nodes": [job.for_node(node, place, run_id, settings.container_engine) for place, node in enumerate(nodes)]

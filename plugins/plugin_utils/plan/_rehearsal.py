@@ -12,6 +12,8 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._architecture import FORMULA
+
 STEPS = 10
 _SEQUENCE_LENGTH = 32
 _SEQUENCES_PER_NODE = 2
@@ -35,7 +37,27 @@ def rehearsed(plan: dict[str, t.Any]) -> dict[str, t.Any]:
         "parameters": {**plan["parameters"], "iterations": STEPS},
         "tokens_per_sequence_per_gpu": None,
         "tokens_per_step_per_gpu": float(_SEQUENCES_PER_NODE * _SEQUENCE_LENGTH),
+        "workload": _workload(plan["nodes"][0]["nnodes"]),
         "nodes": nodes,
+    }
+
+
+def _workload(nnodes: int) -> dict[str, t.Any]:
+    """Return what the embedded trainer computes, one "GPU" a node."""
+    reason = "A rehearsal trains a toy on the CPU."
+    return {
+        "precision": "fp64",
+        "global_batch_size": _SEQUENCES_PER_NODE * nnodes,
+        "micro_batch_size": 1,
+        "sequence_length": _SEQUENCE_LENGTH,
+        "tokens_per_step": _SEQUENCES_PER_NODE * nnodes * _SEQUENCE_LENGTH,
+        "gpus": nnodes,
+        "parameters": None,
+        "model_flops_per_token": None,
+        "model_flops_reason": reason,
+        "peak_tflops_per_gpu": None,
+        "peak_reason": reason,
+        "formula": FORMULA,
     }
 
 

@@ -29,6 +29,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._last_ste
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._reasons import Reasons
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._statistics import of_nodes, of_run
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._thresholds import judge_thresholds
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._utilization import utilization_of
 
 if t.TYPE_CHECKING:
     import pandas as pd
@@ -76,8 +77,10 @@ def judge(
         "ended_at": _iso(max(_times(statuses, "ended_at"), default=None)),
         "warmup_steps": warmup_steps,
         "first_failure": first,
+        "workload": plan.get("workload"),
+        **utilization_of(plan.get("workload"), metrics),
         "metrics": {metric: {"unit": METRICS[metric].unit, **found} for metric, found in metrics.items()},
-        "nodes": [_node_summary(status, steps, by_node.get(status["node"], {})) for status in statuses],
+        "nodes": [_node_summary(plan, status, steps, by_node.get(status["node"], {})) for status in statuses],
     }
 
 
@@ -89,7 +92,9 @@ def _iso(epoch: float | None) -> str | None:
     return None if epoch is None else datetime.fromtimestamp(epoch, tz=UTC).isoformat(timespec="seconds")
 
 
-def _node_summary(status: dict[str, t.Any], steps: pd.DataFrame, own: dict[str, Statistics]) -> dict[str, t.Any]:
+def _node_summary(
+    plan: dict[str, t.Any], status: dict[str, t.Any], steps: pd.DataFrame, own: dict[str, Statistics]
+) -> dict[str, t.Any]:
     rows = steps[steps["node"] == status["node"]]
     return {
         "node": status["node"],
@@ -100,5 +105,6 @@ def _node_summary(status: dict[str, t.Any], steps: pd.DataFrame, own: dict[str, 
         "last_step": last_step_of(steps, status["node"]),
         "steps_total": status.get("steps_total"),
         "samples": samples_of(own),
+        **utilization_of(plan.get("workload"), own),
         "metrics": own,
     }

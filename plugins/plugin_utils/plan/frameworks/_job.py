@@ -13,6 +13,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._types impor
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._architecture import Architecture
     from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import Node
     from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._branch import Branch
 
@@ -32,7 +33,8 @@ class Job:
     container. ``token_file`` is the path of the user's Hugging Face token. The ``nnodes`` nodes of the job meet at
     ``master_address`` and ``master_port``. ``first_step`` is the number that the trainer gives its first step.
     ``tokens_per_sequence_per_gpu`` (sequence length / devices of a job) is for trainers that print sequences/s.
-    ``dataset`` is what the launch script fetches before the training, if anything.
+    ``dataset`` is what the launch script fetches before the training, if anything. ``architecture`` is the model's
+    shape, or in words why it is not known; ``chips_per_gpu`` the part of an accelerator's chip that counts as a GPU.
     """
 
     branch: Branch
@@ -58,6 +60,8 @@ class Job:
     first_step: int = 1
     tokens_per_sequence_per_gpu: float | None = None
     dataset: dict[str, t.Any] | None = None
+    architecture: Architecture | str = "The dimensions of the model are not known."
+    chips_per_gpu: float = 1.0
 
     def for_node(self, node: Node, place: int, run_id: str, container_engine: str) -> dict[str, t.Any]:
         """Return what one node will run, to the last byte. ``place`` is the node's place in rank order.

@@ -27,6 +27,9 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._
     expected_of,
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._job import Job
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_architecture import (
+    architecture_of,
+)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_branch_checks import (
     MaxTextSizes,
     check_branch,
@@ -273,4 +276,5 @@ def _job(
         container_options={}
         if without_container
         else container_options(config.container_name, config.shm_size, options.container_profile),
+        architecture=architecture_of(reading),
     )

@@ -24,6 +24,9 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._
     expected_of,
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._job import Job
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_architecture import (
+    architecture_of,
+)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_branch_checks import (
     check_branch,
 )
@@ -195,6 +198,7 @@ def _job(reading: BranchReading, script: str, master: str, sizes: Sizes, expecte
         environment_as_arguments=True,
         script=script,
         dataset=dataset,
+        architecture=architecture_of(reading, script, sizes.tensor_parallelism or 1),
     )
 
 

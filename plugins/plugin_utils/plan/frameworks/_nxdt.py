@@ -30,6 +30,10 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._
     expected_of,
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._job import Job
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._nxdt_architecture import (
+    architecture_of,
+    chips_per_device,
+)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._nxdt_checks import (
     check_config,
     check_secrets,
@@ -197,6 +201,8 @@ def _job(reading: NxdtReading, text: str, master: str, sizes: NxdtSizes, expecte
         files=files,
         script=_SCRIPT,
         tokens_per_sequence_per_gpu=sizes.tokens_per_sequence_per_device,
+        architecture=architecture_of(reading),
+        chips_per_gpu=chips_per_device(reading),
     )
 
 
