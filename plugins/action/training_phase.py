@@ -10,6 +10,7 @@ import shlex
 import time
 import typing as t
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
 
 from ansible import context
@@ -186,6 +187,7 @@ class ActionModule(ActionBase):
             "tokens_per_step_per_gpu": self._plan["tokens_per_step_per_gpu"],
             "tokens_per_sequence_per_gpu": self._plan["tokens_per_sequence_per_gpu"],
             "node": self._node,
+            "environment": self._environment(),
             **needs,
         }
         output = self._run_program(standard_input(request))
@@ -201,6 +203,16 @@ class ActionModule(ActionBase):
         if answer.pop("failed"):
             raise AnsibleActionFail(f"{self._node['node']}: {answer['message']}.")
         return answer
+
+    def _environment(self) -> dict[str, str]:
+        """Return the variables of all that runs on the node itself; a container has its own."""
+        given = self._templar.template(self._variables.get("training_node_environment") or {})
+        if not isinstance(given, Mapping):
+            raise AnsibleActionFail(
+                f"{self._node['node']}: training_node_environment is {given!r}. Give a mapping of variables, for "
+                "example {'PATH': '/opt/rocm/bin:$PATH'}."
+            )
+        return {str(name): str(value) for name, value in given.items()}
 
     def _run_program(self, program: bytes) -> dict[str, t.Any]:
         command = f"{shlex.quote(self._python())} -c {shlex.quote(STARTER)}"

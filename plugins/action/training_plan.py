@@ -137,6 +137,7 @@ class ActionModule(ActionBase):
             address=str(variables.get("training_address") or variables.get("ansible_host") or name),
             user=str(user or getpass.getuser()),
             local=local,
+            topology=str(variables.get("training_topology") or ""),
         )
 
     @staticmethod

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import typing as t
 
@@ -15,7 +16,11 @@ ANSWER_MARK = "trainops-answer:"
 
 
 def main(request: dict[str, t.Any]) -> None:
-    """Do the phase that the request names and print its answer behind a mark, whatever a login shell prints besides."""
+    """Do the phase that the request names and print its answer behind a mark, whatever a login shell prints besides.
+
+    The request's ``environment`` is that of all that runs here; ``$PATH`` and the like in it are resolved on the node.
+    """
+    os.environ.update({name: os.path.expandvars(value) for name, value in request["environment"].items()})
     try:
         answer = dict(PHASES[request["phase"]](request), failed=False)
     except (PhaseError, ValueError) as error:

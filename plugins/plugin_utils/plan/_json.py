@@ -21,11 +21,18 @@ _DEEPEST = 50
 _Repeated = list[tuple[dict[str, t.Any], str]]
 
 
-def read_json(text: str, source: str, findings: Findings) -> dict[str, t.Any] | None:
+def read_json(
+    text: str,
+    source: str,
+    findings: Findings,
+    option: str = "training_config",
+    sections: str = 'sections "config" and "model_params"',
+) -> dict[str, t.Any] | None:
     """Return the JSON object that the text holds, without its documentation keys; None, and a fault, without one.
 
     Documentation keys begin with ``_`` (``_example_nnodes``, ``_comment``, ``__note``); ``$schema`` at the top is one
-    too, as it is for editors. ``source`` names the file. A key that stands twice in one object is a fault.
+    too, as it is for editors. ``source`` names the file, ``option`` what named the file, and ``sections`` what it
+    begins with. A key that stands twice in one object is a fault.
     """
     repeated: _Repeated = []
 
@@ -42,24 +49,24 @@ def read_json(text: str, source: str, findings: Findings) -> dict[str, t.Any] | 
             text.removeprefix("\ufeff"), object_pairs_hook=unique, parse_constant=str, parse_float=_finite
         )
     except json.JSONDecodeError as error:
-        _fault_syntax(text, source, error, findings)
+        _fault_syntax(text, source, error, findings, option)
         return None
     except RecursionError:
-        _fault_depth(source, findings)
+        _fault_depth(source, findings, option)
         return None
     except ValueError as error:
-        findings.fault("training_config", source, f"{source} cannot be read: {error}.", "Shorten that number.")
+        findings.fault(option, source, f"{source} cannot be read: {error}.", "Shorten that number.")
         return None
     if not isinstance(data, dict):
         findings.fault(
-            "training_config",
+            option,
             source,
             f"{source} holds {shown(data)} instead of an object.",
-            'Begin it with { and give the sections "config" and "model_params".',
+            f"Begin it with {{ and give the {sections}.",
         )
         return None
     if _is_too_deep(data):
-        _fault_depth(source, findings)
+        _fault_depth(source, findings, option)
         return None
     data.pop("$schema", None)
     return t.cast("dict[str, t.Any]", _without_documentation(data, "", repeated, findings))
@@ -73,9 +80,9 @@ def _is_too_deep(data: t.Any) -> bool:
     return bool(level)
 
 
-def _fault_depth(source: str, findings: Findings) -> None:
+def _fault_depth(source: str, findings: Findings, option: str) -> None:
     findings.fault(
-        "training_config",
+        option,
         source,
         f"{source} cannot be read: lists and objects stand in each other more than {_DEEPEST} deep.",
         "Look for brackets that are not closed where they should be.",
@@ -87,11 +94,11 @@ def _finite(digits: str) -> float | str:
     return number if math.isfinite(number) else digits
 
 
-def _fault_syntax(text: str, source: str, error: json.JSONDecodeError, findings: Findings) -> None:
+def _fault_syntax(text: str, source: str, error: json.JSONDecodeError, findings: Findings, option: str) -> None:
     lines = text.splitlines() or [""]
     found = lines[min(error.lineno, len(lines)) - 1].strip()
     findings.fault(
-        "training_config",
+        option,
         line_without_secrets(found),
         f"{source}, line {error.lineno}, column {error.colno}: this is not valid JSON ({error.msg}).",
         "Mind missing or surplus commas, quotes and brackets there or on the line before.",

@@ -27,13 +27,15 @@ class Node:
     """An inventory host of the run.
 
     ``address`` is how the other nodes reach it (``training_address``, else ``ansible_host``, else the name), ``user``
-    who connects to it, ``local`` whether it is the controller itself.
+    who connects to it, ``local`` whether it is the controller itself. ``topology`` is where it stands in the network,
+    from the outermost to the nearest, with / between (``training_topology``: ``spine1/rack3``); empty if not known.
     """
 
     name: str
     address: str
     user: str
     local: bool = False
+    topology: str = ""
 
     def names(self) -> set[str]:
         """Return every name under which a master address may mean this node."""
@@ -43,9 +45,10 @@ class Node:
 def in_rank_order(
     nodes: Sequence[Node], rank_order: Sequence[str], exclude: Sequence[str], findings: Findings
 ) -> list[Node]:
-    """Return the nodes of the run; their place is their node rank. Without ``rank_order`` the given order holds.
+    """Return the nodes of the run; their place is their node rank.
 
-    Where ``rank_order`` is wrong, all nodes that take part are there nevertheless, for the checks that follow.
+    Without ``rank_order`` the given order holds, only that nodes of one place of the network become neighbours. Where
+    ``rank_order`` is wrong, all nodes that take part are there nevertheless, for the checks that follow.
     """
     by_name = {node.name: node for node in nodes}
     for name in dict.fromkeys(exclude):
@@ -62,10 +65,41 @@ def in_rank_order(
             "Look at --limit, training_hosts and training_exclude.",
         )
     if not rank_order:
-        return list(taking_part.values())
+        _warn_of_no_place(taking_part, findings)
+        return by_place(list(taking_part.values()))
     _check_rank_order(rank_order, taking_part, findings)
     names = [name for name in dict.fromkeys(rank_order) if name in taking_part]
     return [taking_part[name] for name in dict.fromkeys([*names, *taking_part])]
+
+
+def by_place(nodes: Sequence[Node]) -> list[Node]:
+    """Return the nodes with those of one place of the network side by side, at every level of the network.
+
+    Places come in the order of their first node, and the nodes of a place keep their order, so that the first node
+    stays the first. Neighbouring ranks exchange most: pipeline stages, and the rings of the collectives.
+    """
+
+    def places(node: Node) -> tuple[str, ...]:
+        # A node whose place is not known is a place of its own.
+        levels = tuple(level for level in node.topology.split("/") if level) or (f"/{node.name}",)
+        return tuple("/".join(levels[: depth + 1]) for depth in range(len(levels)))
+
+    first_seen: dict[str, int] = {}
+    for node in nodes:
+        for place in places(node):
+            first_seen.setdefault(place, len(first_seen))
+    return sorted(nodes, key=lambda node: [first_seen[place] for place in places(node)])
+
+
+def _warn_of_no_place(taking_part: dict[str, Node], findings: Findings) -> None:
+    without = [node.name for node in taking_part.values() if not node.topology]
+    if 0 < len(without) < len(taking_part):
+        findings.warn(
+            "training_topology",
+            None,
+            f"These hosts do not say where they stand in the network, while others do: {listed(without)}.",
+            "Give each host training_topology, for example through the group of its rack.",
+        )
 
 
 def _check_rank_order(rank_order: Sequence[str], taking_part: dict[str, Node], findings: Findings) -> None:

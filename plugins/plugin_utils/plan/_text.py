@@ -18,19 +18,20 @@ def plan_text(plan: dict[str, t.Any]) -> str:
     """Return a plan as lines of text; with faults, the faults."""
     blocks = [_faults(plan)] if plan["faults"] else [_summary(plan), _nodes(plan), _environment(plan)]
     if plan["warnings"]:
-        blocks.append(_findings(f"{_count(plan['warnings'], 'warning')}:", plan["warnings"]))
+        blocks.append(findings_text(f"{_count(plan['warnings'], 'warning')}:", plan["warnings"]))
     return "\n\n".join(blocks)
 
 
 def _faults(plan: dict[str, t.Any]) -> str:
-    return _findings(f"{_count(plan['faults'], 'fault')} in {plan['config_file'] or 'the plan'}:", plan["faults"])
+    return findings_text(f"{_count(plan['faults'], 'fault')} in {plan['config_file'] or 'the plan'}:", plan["faults"])
 
 
 def _count(findings: list[t.Any], what: str) -> str:
     return f"{len(findings)} {what}{'' if len(findings) == 1 else 's'}"
 
 
-def _findings(title: str, findings: list[dict[str, t.Any]]) -> str:
+def findings_text(title: str, findings: list[dict[str, t.Any]]) -> str:
+    """Return faults or warnings below a title: of each where it stands, what stands there, and what would be right."""
     lines = [title]
     for finding in findings:
         held = "" if finding["value"] is None else f" = {_held(finding['value'])}"

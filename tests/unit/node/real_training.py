@@ -99,6 +99,7 @@ class Training:
             "container_engine": "none",
             "tokens_per_step_per_gpu": 1000.0,
             "tokens_per_sequence_per_gpu": 100.0,
+            "environment": {},
             "secrets": {},
             "files": {},
             "node": self.node,

@@ -70,6 +70,15 @@ def test_the_program_does_all_phases_of_a_run_on_a_node_that_has_nothing_of_ours
     assert processes_with(run.mark) == set()
 
 
+def test_variables_of_the_node_reach_what_runs_there_and_grow_from_those_it_has(python, training):
+    run = training('echo "$PATH"; echo "$ROCM_HOME"')
+    environment = {"PATH": "/opt/rocm/bin:$PATH", "ROCM_HOME": "/opt/rocm"}
+    for phase in ("stage", "start"):
+        assert not answer(python, run.request(phase=phase, environment=environment))["failed"]
+    lines = answer(python, run.request(phase="follow", cursor={}, wait_seconds=600))["last_lines"]
+    assert lines[-2:] == [f"/opt/rocm/bin:{os.environ['PATH']}", "/opt/rocm"]
+
+
 def test_what_is_wrong_on_the_node_is_an_answer_and_no_traceback(python, training):
     run = training()
     run.node["working_dir"] = "/nowhere"

@@ -24,6 +24,22 @@ def test_the_order_of_the_inventory_is_kept() -> None:
     assert names(in_rank_order(hosts, [], [], Findings())) == ["gpu2", "gpu0", "gpu1"]
 
 
+def test_nodes_of_one_rack_become_neighbours_at_every_level_and_the_first_node_stays_the_first() -> None:
+    places = {"b1": "east/r2", "a1": "west/r1", "b2": "east/r3", "a2": "west/r1", "b3": "east/r2", "c1": "west/r2"}
+    hosts = [Node(name, name, "me", topology=place) for name, place in places.items()]
+    assert names(in_rank_order(hosts, [], [], Findings())) == ["b1", "b3", "b2", "a1", "a2", "c1"]
+    wanted = ["c1", "b1", "a1", "b2", "a2", "b3"]
+    assert names(in_rank_order(hosts, wanted, [], Findings())) == wanted
+
+
+def test_hosts_that_alone_do_not_say_where_they_stand_are_told() -> None:
+    findings = Findings()
+    hosts = [Node("a1", "a1", "me", topology="r1"), Node("x", "x", "me"), Node("a2", "a2", "me", topology="r1")]
+    assert names(in_rank_order(hosts, [], [], findings)) == ["a1", "a2", "x"]
+    assert [warning.key for warning in findings.warnings] == ["training_topology"]
+    assert "while others do: x." in findings.warnings[0].message
+
+
 def test_another_order_and_hosts_left_out() -> None:
     findings = Findings()
     assert names(in_rank_order(nodes(4), ["gpu3", "gpu0", "gpu1"], ["gpu2"], findings)) == ["gpu3", "gpu0", "gpu1"]

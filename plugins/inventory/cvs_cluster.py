@@ -1,0 +1,133 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Inventory plugin trainops.cluster.cvs_cluster."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: cvs_cluster
+short_description: A cluster file of AMD's Cluster Validation Suite as an inventory
+version_added: 1.0.0
+author:
+  - The trainops.cluster maintainers (@trainops)
+description:
+  - Reads the C(cluster.json) that C(cvs run --cluster_file) reads, so that nothing has to be written anew.
+  - The hosts stand in the order of C(node_dict), which is the order of their ranks. Only the head node comes first
+    wherever it stands there, as rank 0.
+  - Each host has C(ansible_host), C(ansible_user), C(ansible_ssh_private_key_file), and as C(training_address) its
+    C(vpc_ip), at which the other nodes reach it.
+  - C(env_vars) become C(training_node_environment), variables of what runs on the node itself, as in CVS; a container
+    gets its own from the training config.
+  - Nodes that name a rack are in a group of that rack, below the group C(racks), and get neighbouring ranks.
+  - C({user-id}) becomes the user who runs Ansible. Keys that begin with C(_) are notes.
+  - Passwords, of nodes or of switches, are not taken over.
+  - All that is wrong with the file is told at once.
+  - Give it the cluster file itself where the plugin is enabled (C(enable_plugins) in the section C(inventory) of
+    C(ansible.cfg)), or else a file whose name ends in C(cvs_cluster.yml).
+extends_documentation_fragment:
+  - constructed
+options:
+  plugin:
+    description: Marks a file as one of this plugin.
+    type: str
+    choices: [trainops.cluster.cvs_cluster]
+  cluster_file:
+    description: The cluster file, relative to the file that names it.
+    type: str
+"""
+
+EXAMPLES = r"""
+# ansible-playbook playbooks/plan.yml -i cluster.json, where the plugin is enabled
+
+# my.cvs_cluster.yml
+plugin: trainops.cluster.cvs_cluster
+cluster_file: cluster.json
+
+# The same, with container engine and GPUs of all nodes, and a group of those whose management controller is known
+plugin: trainops.cluster.cvs_cluster
+cluster_file: cluster.json
+compose:
+  container_engine: "'podman'"
+  training_gpus_per_node: 8
+groups:
+  with_bmc: cvs_bmc_ip is defined
+"""
+
+import getpass
+import os
+import typing as t
+
+from ansible.errors import AnsibleParserError
+from ansible.plugins.inventory import BaseInventoryPlugin, Constructable
+
+try:
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.inventory._cluster_file import read_cluster_file
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.inventory._fill import fill
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._faults import Findings
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._text import findings_text
+except ImportError as error:
+    MISSING: ImportError | None = error
+else:
+    MISSING = None
+
+if t.TYPE_CHECKING:
+    from ansible.inventory.data import InventoryData
+    from ansible.parsing.dataloader import DataLoader
+
+_MARKS = ('"node_dict"', '"nodes"')
+
+
+class InventoryModule(BaseInventoryPlugin, Constructable):
+    """Reads a cluster file of CVS."""
+
+    NAME = "trainops.cluster.cvs_cluster"
+
+    def verify_file(self, path: str) -> bool:
+        """Tell whether a file is a cluster file, or names one."""
+        if not super().verify_file(path):
+            return False
+        if path.endswith(("cvs_cluster.yml", "cvs_cluster.yaml")):
+            return True
+        return path.endswith(".json") and _looks_like_a_cluster_file(path)
+
+    def parse(self, inventory: InventoryData, loader: DataLoader, path: str, cache: bool = True) -> None:
+        """Add the nodes of the cluster file to the inventory."""
+        super().parse(inventory, loader, path, cache)
+        if MISSING:
+            raise AnsibleParserError(
+                f"{MISSING}. Install what requirements.txt names, for the Python that runs Ansible."
+            )
+        source = path if path.endswith(".json") else self._named_in(path)
+        findings = Findings()
+        hosts = read_cluster_file(_text_of(source), source, getpass.getuser(), findings)
+        found = findings.as_dict()
+        if found["faults"]:
+            raise AnsibleParserError(findings_text(f"{len(found['faults'])} fault(s) in {source}:", found["faults"]))
+        for warning in found["warnings"]:
+            self.display.warning(f"{source}: {warning['key']}: {warning['message']} {warning['remedy']}")
+        fill(self, hosts, "rack", "racks")
+
+    def _named_in(self, path: str) -> str:
+        self._read_config_data(path)
+        named = self.get_option("cluster_file")
+        if not named:
+            raise AnsibleParserError(f"{path} names no cluster_file. Give the path of a CVS cluster file.")
+        return os.path.join(os.path.dirname(os.path.abspath(path)), os.path.expanduser(named))
+
+
+def _looks_like_a_cluster_file(path: str) -> bool:
+    try:
+        text = _text_of(path)
+    except AnsibleParserError:
+        return False
+    return '"username"' in text and any(mark in text for mark in _MARKS)
+
+
+def _text_of(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8") as stream:
+            return stream.read()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise AnsibleParserError(f"The cluster file {path} cannot be read: {reason}.") from None

@@ -1,0 +1,164 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Inventory plugin trainops.cluster.slurm_allocation."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: slurm_allocation
+short_description: The nodes of a Slurm job or reservation as an inventory
+version_added: 1.0.0
+author:
+  - The trainops.cluster maintainers (@trainops)
+description:
+  - Inside of an allocation (C(salloc), C(sbatch)) it takes the nodes of that job, from E(SLURM_JOB_NODELIST).
+  - Elsewhere it takes those of a job, of a reservation or of a hostlist that you name.
+  - The hosts stand in Slurm's order, which is the order of their ranks.
+  - With O(topology) the hosts under one switch are in a group of that switch, and get neighbouring ranks.
+  - C(scontrol) expands hostlists where it is there; where it is not, as in a container, the plugin does.
+  - Give it a file whose name ends in C(slurm_allocation.yml).
+extends_documentation_fragment:
+  - constructed
+  - inventory_cache
+options:
+  plugin:
+    description: Marks a file as one of this plugin.
+    type: str
+    required: true
+    choices: [trainops.cluster.slurm_allocation]
+  nodelist:
+    description:
+      - Nodes as a hostlist, for example V(gpu[01-04,7]).
+      - At most one of O(nodelist), O(job_id) and O(reservation) may be given.
+    type: str
+  job_id:
+    description: Job whose nodes are taken.
+    type: str
+  reservation:
+    description: Reservation whose nodes are taken.
+    type: str
+  topology:
+    description: Ask Slurm which switches are above each node. The cluster needs Slurm's C(topology/tree) for it.
+    type: bool
+    default: false
+  scontrol:
+    description: The command C(scontrol), by its name or its path.
+    type: str
+    default: scontrol
+"""
+
+EXAMPLES = r"""
+# slurm_allocation.yml, for ansible-playbook inside of salloc or sbatch
+plugin: trainops.cluster.slurm_allocation
+
+# The nodes of a reservation, ranks by switch, reached as the user train
+plugin: trainops.cluster.slurm_allocation
+reservation: acceptance
+topology: true
+compose:
+  ansible_user: "'train'"
+"""
+
+import os
+import subprocess
+import typing as t
+
+from ansible.errors import AnsibleParserError
+from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructable
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.inventory._fill import fill
+from ansible_collections.trainops.cluster.plugins.plugin_utils.inventory._hostlist import expand_hostlist
+from ansible_collections.trainops.cluster.plugins.plugin_utils.inventory._hosts import Host
+from ansible_collections.trainops.cluster.plugins.plugin_utils.inventory._slurm import nodes_of, switches
+
+if t.TYPE_CHECKING:
+    from ansible.inventory.data import InventoryData
+    from ansible.parsing.dataloader import DataLoader
+
+_SECONDS = 60
+_OF_ALLOCATION = ("SLURM_JOB_NODELIST", "SLURM_NODELIST")
+
+
+class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
+    """Asks Slurm for nodes."""
+
+    NAME = "trainops.cluster.slurm_allocation"
+
+    def verify_file(self, path: str) -> bool:
+        """Tell whether a file is one of this plugin, by its name."""
+        return bool(super().verify_file(path)) and path.endswith(("slurm_allocation.yml", "slurm_allocation.yaml"))
+
+    def parse(self, inventory: InventoryData, loader: DataLoader, path: str, cache: bool = True) -> None:
+        """Add the nodes to the inventory."""
+        super().parse(inventory, loader, path, cache)
+        self._read_config_data(path)
+        try:
+            found = self._cached(path, cache)
+        except ValueError as error:
+            raise AnsibleParserError(f"{path}: {error}.") from None
+        above = found["switches"]
+        fill(self, [Host(node, topology=tuple(above.get(node, ()))) for node in found["nodes"]], "switch", "switches")
+
+    def _cached(self, path: str, cache: bool) -> dict[str, t.Any]:
+        """Return what is known of the nodes, from the cache where the user wants one."""
+        if not self.get_option("cache"):
+            return self._asked()
+        self.load_cache_plugin()
+        key = self.get_cache_key(path)
+        if cache and key in self.cache:
+            return t.cast("dict[str, t.Any]", self.cache[key])
+        found = self._asked()
+        self.cache[key] = found
+        return found
+
+    def _asked(self) -> dict[str, t.Any]:
+        nodes = self._expand(self._hostlist())
+        above = switches(self._scontrol("show", "topology"), self._expand) if self.get_option("topology") else {}
+        return {"nodes": nodes, "switches": {node: list(above[node]) for node in nodes if node in above}}
+
+    def _hostlist(self) -> str:
+        asked = {name: self.get_option(name) for name in ("nodelist", "job_id", "reservation")}
+        named = {name: str(value) for name, value in asked.items() if value not in (None, "")}
+        if len(named) > 1:
+            raise ValueError(f"only one of nodelist, job_id and reservation may be given, not {' and '.join(named)}")
+        if "nodelist" in named:
+            return named["nodelist"]
+        for option, value in named.items():
+            kind = option.removesuffix("_id")
+            return nodes_of(self._scontrol("show", kind, value), kind, value)
+        allocated = next((os.environ[name] for name in _OF_ALLOCATION if os.environ.get(name)), None)
+        if allocated is None:
+            raise ValueError(
+                "there is no allocation: SLURM_JOB_NODELIST is not set. Run inside of salloc or sbatch, or give "
+                "job_id, reservation or nodelist"
+            )
+        return allocated
+
+    def _expand(self, hostlist: str) -> list[str]:
+        """Return the names of a hostlist; scontrol knows every dialect of its own version."""
+        try:
+            names = self._scontrol("show", "hostnames", hostlist).split()
+        except FileNotFoundError:
+            return expand_hostlist(hostlist)
+        if not names:
+            raise ValueError(f"{hostlist} is no hostlist that Slurm can expand")
+        return names
+
+    def _scontrol(self, *arguments: str) -> str:
+        command = [self.get_option("scontrol"), "--oneliner", *arguments]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_SECONDS)
+        except FileNotFoundError:
+            if arguments[1] == "hostnames":
+                raise
+            raise ValueError(
+                f"{command[0]} is not there, and without it Slurm cannot be asked for a {arguments[1]}. Name it in the "
+                "option scontrol, or give nodelist"
+            ) from None
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise ValueError(f"{' '.join(command)} failed: {error}") from None
+        if done.returncode != 0:
+            said = " ".join((done.stderr or done.stdout).split())
+            raise ValueError(f"{' '.join(command)} failed with exit status {done.returncode}: {said}")
+        return done.stdout
