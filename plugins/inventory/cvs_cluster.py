@@ -38,12 +38,11 @@ options:
 """
 
 EXAMPLES = r"""
-# ansible-playbook playbooks/plan.yml -i cluster.json, where the plugin is enabled
-
-# my.cvs_cluster.yml
+---
+# cluster.cvs_cluster.yml; where the plugin is enabled, -i cluster.json alone does the same
 plugin: trainops.cluster.cvs_cluster
 cluster_file: cluster.json
-
+---
 # The same, with container engine and GPUs of all nodes, and a group of those whose management controller is known
 plugin: trainops.cluster.cvs_cluster
 cluster_file: cluster.json

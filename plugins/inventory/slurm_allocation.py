@@ -49,9 +49,10 @@ options:
 """
 
 EXAMPLES = r"""
+---
 # slurm_allocation.yml, for ansible-playbook inside of salloc or sbatch
 plugin: trainops.cluster.slurm_allocation
-
+---
 # The nodes of a reservation, ranks by switch, reached as the user train
 plugin: trainops.cluster.slurm_allocation
 reservation: acceptance
