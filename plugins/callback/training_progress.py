@@ -64,19 +64,29 @@ class CallbackModule(CallbackBase):
         super().__init__()
         self._run_dir: str | None = None
         self._reader: ProgressReader | None = None
-        self._verdict: dict[str, t.Any] | None = None
+        self._reports: list[dict[str, t.Any]] = []
 
     def v2_runner_on_ok(self, result: CallbackTaskResult) -> None:
         """Learn where the run is, and from a report what came of it."""
         if result.task.action in _PLANS:
             self._run_dir = result.result.get("run_dir")
-        elif result.task.action == _REPORT and "verdict" in result.result:
-            self._verdict = dict(result.result)
+        self._note_report(result)
 
     def v2_runner_on_failed(self, result: CallbackTaskResult, ignore_errors: bool = False) -> None:  # noqa: ARG002
         """Learn from a report that the run did not pass."""
+        self._note_report(result)
+
+    def v2_runner_item_on_ok(self, result: CallbackTaskResult) -> None:
+        """Learn what came of one of several runs."""
+        self._note_report(result)
+
+    def v2_runner_item_on_failed(self, result: CallbackTaskResult) -> None:
+        """Learn that one of several runs did not pass."""
+        self._note_report(result)
+
+    def _note_report(self, result: CallbackTaskResult) -> None:
         if result.task.action == _REPORT and "verdict" in result.result:
-            self._verdict = dict(result.result)
+            self._reports.append(dict(result.result))
 
     def v2_playbook_on_task_start(self, task: Task, is_conditional: bool) -> None:  # noqa: ARG002
         """Begin to read the run's folder when its nodes are followed, and end it with the next task."""
@@ -86,18 +96,17 @@ class CallbackModule(CallbackBase):
             self._reader.start()
 
     def v2_playbook_on_start(self, playbook: Playbook) -> None:  # noqa: ARG002
-        """Forget an earlier run."""
-        self._verdict = None
+        """Forget earlier runs."""
+        self._reports = []
 
     def v2_playbook_on_stats(self, stats: AggregateStats) -> None:  # noqa: ARG002
-        """Tell the verdict."""
+        """Tell the verdicts."""
         self._end_reading()
-        if self._verdict is None:
-            return
-        color: str | None = _COLORS[self._verdict["verdict"]]
-        for line in verdict_lines(self._verdict["report"]):
-            self._display.display(line, color=color)
-            color = None
+        for report in self._reports:
+            color: str | None = _COLORS[report["verdict"]]
+            for line in verdict_lines(report["report"]):
+                self._display.display(line, color=color)
+                color = None
 
     def _end_reading(self) -> None:
         if self._reader:

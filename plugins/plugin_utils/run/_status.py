@@ -5,7 +5,8 @@
 
 ``not_started``, ``staged`` and ``running`` lead to one of ``exited`` (with ``exit_status``), ``killed`` (gone without
 one), ``stopped`` (by us; ``interrupted`` where that was another command than the one that follows the run), ``stalled``
-(its log stopped growing) and ``unreachable`` (it does not answer).
+(its log stopped growing) and ``unreachable`` (it does not answer). ``log_only`` is a node that nobody followed: there
+is a log of it, which does not tell how the training ended.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ def has_failed(status: dict[str, t.Any]) -> bool:
     """
     if status["status"] == "exited":
         return status.get("exit_status") != 0 or stops_short(status)
+    if status["status"] == "log_only":
+        # A log that just ends may be half a copy; one that ends with a failure is not.
+        return bool(status.get("failures")) and (status.get("last_step") is None or stops_short(status))
     return status["status"] in ("killed", "stalled", "unreachable")
 
 

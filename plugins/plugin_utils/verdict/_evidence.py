@@ -40,7 +40,7 @@ def judge_nodes(statuses: list[dict[str, t.Any]], interrupted: bool, reasons: Re
     failure = ERROR if interrupted else FAIL
     none_failed = interrupted or not any(has_failed(status) for status in statuses)
     ended_well = 0
-    for status in statuses:
+    for status in _followed(statuses):
         node, found, told = status["node"], status["status"], _told(status)
         if found in ("not_started", "staged"):
             reasons.add(ERROR, "node_not_started", f"{node} did not start to train{told}.", node)
@@ -63,6 +63,24 @@ def judge_nodes(statuses: list[dict[str, t.Any]], interrupted: bool, reasons: Re
         reasons.add(PASS, "nodes", f"All {len(statuses)} nodes took part and ended with exit status 0.")
 
 
+def judge_log_only(statuses: list[dict[str, t.Any]], reasons: Reasons) -> None:
+    """Note what the logs of nodes that nobody followed say of their end: that it was a failure, or nothing."""
+    unknown = []
+    for node, failed in ((status["node"], has_failed(status)) for status in statuses if status["status"] == "log_only"):
+        if failed:
+            reasons.add(FAIL, "failure_in_log", f"The log of {node} ends with a failure.", node)
+        else:
+            unknown.append(node)
+    if unknown:
+        where, told = (unknown[0], "its log does") if len(unknown) == 1 else (f"{len(unknown)} nodes", "their logs do")
+        message = f"How the training on {where} ended is not known: {told} not tell the exit status."
+        reasons.add(INCONCLUSIVE, "exit_status_unknown", f"{message} Say training_exit_status where it is known.")
+
+
+def _followed(statuses: list[dict[str, t.Any]]) -> list[dict[str, t.Any]]:
+    return [status for status in statuses if status["status"] != "log_only"]
+
+
 def _told(status: dict[str, t.Any]) -> str:
     message = str(status.get("message") or "").strip().rstrip(".")
     return f": {message}" if message else ""
@@ -73,10 +91,13 @@ def judge_last_step(statuses: list[dict[str, t.Any]], reached: Reached, interrup
     ended = {status["node"] for status in statuses if status["status"] == "exited" and not interrupted}
     if not reached.by_node:
         reasons.add(INCONCLUSIVE, "no_steps", "No node's log has a single training step.")
+    if reached.goal is None:
+        what = "How many steps the training was to take is not known: neither a log nor a training config tells."
+        reasons.add(INCONCLUSIVE, "last_step_unknown", what)
     for node, step in reached.by_node.items():
         if step is None:
             reasons.add(INCONCLUSIVE, "no_steps", f"The log of {node} has no training step.", node)
-        elif step < reached.goal:
+        elif reached.goal is not None and step < reached.goal:
             verdict = FAIL if node in ended else INCONCLUSIVE
             reasons.add(verdict, "last_step_missing", f"{node} got to step {step} of {reached.goal}.", node)
     if reached.finished:
@@ -124,6 +145,12 @@ def judge_samples(
                 reasons.add(INCONCLUSIVE, "too_few_samples", told, node)
     if fewest >= MIN_SAMPLES:
         reasons.add(PASS, "samples", f"At least {fewest} steps a node count, after {warmup_steps} of warm-up.")
+
+
+def judge_lacks(plan: dict[str, t.Any], reasons: Reasons) -> None:
+    """Note what the plan of logs that nobody followed says is not known of their run; other plans know all."""
+    for lack in plan.get("not_known", []):
+        reasons.add(INCONCLUSIVE, lack["code"], lack["message"])
 
 
 def samples_of(found: dict[str, Statistics]) -> int:

@@ -14,7 +14,9 @@ from datetime import UTC, datetime
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._record import METRICS
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._evidence import (
     judge_finite,
+    judge_lacks,
     judge_last_step,
+    judge_log_only,
     judge_metrics,
     judge_nodes,
     judge_samples,
@@ -58,10 +60,12 @@ def judge(
     first = first_failure(statuses, reached.unfinished, together=plan["mode"] == "multi_node")
     interrupted = first is None and was_interrupted(statuses)
     judge_nodes(statuses, interrupted, reasons)
+    judge_log_only(statuses, reasons)
     judge_last_step(statuses, reached, interrupted, reasons)
     judge_finite(steps, records, reasons)
     judge_samples(plan, by_node, warmup_steps, reasons)
     judge_metrics(plan, metrics, unmeasured, reached, reasons)
+    judge_lacks(plan, reasons)
     return {
         "schema_version": SCHEMA_VERSION,
         "run_id": plan["run_id"],

@@ -1,0 +1,128 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Action plugin of trainops.cluster.training_logs: see the module of that name for its documentation."""
+
+from __future__ import annotations
+
+import os
+import typing as t
+from dataclasses import replace
+from pathlib import Path
+
+from ansible import constants as C  # noqa: N812
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+
+try:
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.logged._files import find_runs, fit_name
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.logged._open import (
+        ConfigFaultsError,
+        read_run,
+        write_run,
+    )
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.logged._plan import Known
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._text import plan_text
+except ImportError as error:
+    MISSING: ImportError | None = error
+else:
+    MISSING = None
+
+if t.TYPE_CHECKING:
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.logged._files import LoggedRun
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.logged._open import ReadRun
+
+_OF_PLAN = ("framework", "mode", "model", "gpu", "gpus_per_node", "unknown_keys", "record_only")
+
+
+class ActionModule(ActionBase):
+    """Turns logs that already exist into folders of runs on the controller."""
+
+    TRANSFERS_FILES = False
+    _requires_connection = False
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        """Return the folders of the runs, or fail with all that is wrong."""
+        super().run(tmp, task_vars)
+        if MISSING:
+            raise AnsibleActionFail(
+                f"{MISSING}. Install what requirements.txt names, for the Python that runs ansible-playbook."
+            )
+        _, arguments = self.validate_argument_spec(
+            argument_spec={
+                "logs": {"type": "list", "elements": "path", "required": True},
+                "config": {"type": "str", "default": ""},
+                "nodes": {"type": "int"},
+                "exit_status": {"type": "int"},
+                "run_id": {"type": "str", "default": ""},
+                "output_dir": {"type": "path", "required": True},
+                **{name: {"type": "raw"} for name in _OF_PLAN},
+            }
+        )
+        runs = self._found(arguments["logs"], arguments["run_id"])
+        known = self._known(arguments)
+        output_dir = Path(C.DEFAULT_LOCAL_TMP if self._task.check_mode else os.path.abspath(arguments["output_dir"]))
+        framework, mode = _told(arguments["framework"]), _told(arguments["mode"])
+        read: list[ReadRun] = []
+        problems: list[str] = []
+        looked_for = None
+        for run in runs:
+            try:
+                read.append(read_run(run, output_dir, framework, mode, known))
+            except ConfigFaultsError as error:
+                self._display.display(f"\n{plan_text(error.plan)}\n")
+                raise AnsibleActionFail(f"{error}, named above. No log has been judged.".capitalize()) from None
+            except (ValueError, OSError) as error:
+                problems.append(str(error))
+                looked_for = getattr(error, "looked_for", looked_for)
+        if looked_for:
+            problems.append(looked_for)
+            if not framework:
+                problems.append("with -e training_framework logs without a step are judged by the failure they tell of")
+        if problems:
+            raise AnsibleActionFail(_sentences(problems))
+        changed = [write_run(run, known.exit_status) for run in read]
+        return {"changed": any(changed), "runs": [{"run_id": run.run_id, "run_dir": str(run.run_dir)} for run in read]}
+
+    def _found(self, logs: list[str], run_id: str) -> list[LoggedRun]:
+        try:
+            runs = find_runs(logs)
+        except ValueError as error:
+            raise AnsibleActionFail(_sentences(str(error).splitlines())) from None
+        if not run_id:
+            return runs
+        if len(runs) > 1:
+            raise AnsibleActionFail(f"{run_id} cannot be the name of {len(runs)} runs: leave training_run_id out.")
+        if fit_name(run_id) != run_id:
+            raise AnsibleActionFail(f"training_run_id is {run_id!r}, but must be of letters, digits and . _ : -.")
+        return [replace(runs[0], name=run_id)]
+
+    def _known(self, arguments: dict[str, t.Any]) -> Known:
+        """Return what is known besides the logs."""
+        config, text = arguments["config"], ""
+        if config:
+            given = os.path.expanduser(config)
+            paths = (given, os.path.join(self._loader.get_basedir(), given))
+            config = next((path for path in paths if os.path.isfile(path)), given)
+            try:
+                with open(config, encoding="utf-8") as stream:
+                    text = stream.read()
+            except (OSError, UnicodeDecodeError) as error:
+                reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+                raise AnsibleActionFail(f"The training config {config} cannot be read: {reason}.") from None
+        options = {f"training_{name}": arguments[name] for name in _OF_PLAN if arguments[name] not in (None, "")}
+        return Known(text, config, options, arguments["nodes"], arguments["exit_status"])
+
+
+def _told(choice: t.Any) -> str | None:
+    return None if choice in (None, "", "auto") else str(choice)
+
+
+def _sentences(problems: list[str]) -> str:
+    return "\n".join(f"{_begun(problem)}." for problem in problems)
+
+
+def _begun(problem: str) -> str:
+    """Return a sentence with a capital, but for one that begins with the name of a variable or a path."""
+    word = problem.split(" ")[0]
+    return problem if "_" in word or "/" in word else problem[:1].upper() + problem[1:]

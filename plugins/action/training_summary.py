@@ -1,0 +1,66 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Action plugin of trainops.cluster.training_summary: see the module of that name for its documentation."""
+
+from __future__ import annotations
+
+import json
+import os
+import typing as t
+from pathlib import Path
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+
+try:
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.report._query import query, result_text
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.report._side_by_side import side_by_side
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.report._write import SUMMARY
+except ImportError as error:
+    MISSING: ImportError | None = error
+else:
+    MISSING = None
+
+
+class ActionModule(ActionBase):
+    """Shows the summaries of runs: side by side, or what a query finds in them."""
+
+    TRANSFERS_FILES = False
+    _requires_connection = False
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        """Return the summaries, and the result of the query."""
+        super().run(tmp, task_vars)
+        if MISSING:
+            raise AnsibleActionFail(
+                f"{MISSING}. Install what requirements.txt names, for the Python that runs ansible-playbook."
+            )
+        _, arguments = self.validate_argument_spec(
+            argument_spec={
+                "run_dirs": {"type": "list", "elements": "path", "required": True},
+                "query": {"type": "str", "default": ""},
+            }
+        )
+        summaries = [_summary(run_dir) for run_dir in arguments["run_dirs"]]
+        result = None
+        if arguments["query"]:
+            try:
+                result = query(summaries, arguments["query"])
+            except ValueError as error:
+                raise AnsibleActionFail(str(error)) from None
+            self._display.display(f"\n{result_text(result)}\n")
+        else:
+            self._display.display("\n" + "\n".join(side_by_side(summaries)) + "\n")
+        return {"changed": False, "summaries": summaries, "result": result}
+
+
+def _summary(run_dir: str) -> dict[str, t.Any]:
+    path = Path(os.path.abspath(run_dir)) / SUMMARY
+    try:
+        return t.cast("dict[str, t.Any]", json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "it is no whole JSON"
+        raise AnsibleActionFail(
+            f"{path} cannot be read: {reason}. trainops.cluster.training_report writes it."
+        ) from None

@@ -1,0 +1,64 @@
+#!/usr/bin/python
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Documentation of the action plugin of this name; it runs on the controller only."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: training_summary
+short_description: Shows the summaries of training runs side by side, or what a query finds in them
+version_added: 1.0.0
+author:
+  - The trainops.cluster maintainers (@trainops)
+description:
+  - Reads the C(summary.json) that M(trainops.cluster.training_report) left in the folder of each run.
+  - Without O(query) it prints a table with a line for each run. With one it prints what that finds.
+  - Runs on the controller. Use it with C(run_once).
+attributes:
+  check_mode:
+    support: full
+    description: Can run in check mode and return the same.
+  diff_mode:
+    support: none
+    description: Returns details on what has changed when in diff mode.
+options:
+  run_dirs:
+    description: Folders of runs on the controller.
+    type: list
+    elements: path
+    required: true
+  query:
+    description:
+      - JMESPath expression over the list of the summaries, even where there is just one, for example
+        V([].[run_id, verdict, metrics.tokens_per_sec_per_gpu.value]).
+    type: str
+    default: ""
+seealso:
+  - module: trainops.cluster.training_report
+"""
+
+EXAMPLES = r"""
+- name: Show which nodes were slowest
+  trainops.cluster.training_summary:
+    run_dirs: [runs/20260314-092653-llama3_1_8b-mi300x]
+    query: "[].metrics.step_time_ms.value_node"
+  run_once: true
+"""
+
+RETURN = r"""
+summaries:
+  description: The summaries, in the order of O(run_dirs).
+  returned: success
+  type: list
+  elements: dict
+  sample:
+    - run_id: 20260314-092653-llama3_1_8b-mi300x
+      verdict: PASS
+result:
+  description: What O(query) found, null without one.
+  returned: success
+  type: raw
+  sample: [node7]
+"""

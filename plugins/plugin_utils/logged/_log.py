@@ -1,0 +1,154 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a log that nobody followed tells: its framework, its steps, and the failures that its training did not survive.
+
+A log does not tell how the training ended, which is why a node of which there is only a log is ``log_only``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import typing as t
+from bisect import bisect_left
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._failures import few_of_each_class, find_failures
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._grammar import GRAMMARS, grammar_of
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._reader import read_log, tail
+
+if t.TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# The words by which a reader knows the step line of a framework.
+STEP_LINES = {
+    "maxtext": "completed step: N, seconds: …",
+    "megatron": "iteration N/ TOTAL | … | elapsed time per iteration (ms): …",
+    "nxdt": "Epoch 0: …%|…| N/LENGTH [… (a progress bar)",
+}
+_PROBE_BYTES = 4 << 20
+# A failure further in front of the end than this is not looked for in a log that has no step behind it.
+_LAST_BYTES = 64 << 20
+# As while a run is followed: ranks that still print when another has failed do not show that it was survived.
+_STEPS_TO_SURVIVE = 3
+_LINE_END = re.compile(rb"[\r\n]")
+
+
+@dataclass(frozen=True)
+class Log:
+    """A log as far as it is read: where it is, its step rows, and the failures that no step follows."""
+
+    path: Path
+    rows: list[dict[str, t.Any]]
+    failures: list[dict[str, t.Any]]
+    steps_total: int | None
+    last_lines: list[str]
+
+    @property
+    def last_step(self) -> int | None:
+        """Return the last step, or None where there is no step line."""
+        return self.rows[-1]["step"] if self.rows else None
+
+
+class NoStepsError(ValueError):
+    """No log has a step line; ``looked_for`` tells in words what was looked for."""
+
+    def __init__(self, message: str, asked: str | None) -> None:
+        """Keep what was looked for: the step line of the framework that was asked for, or else all of them."""
+        super().__init__(message)
+        lines = "; ".join(f"{name}: {line}" for name, line in STEP_LINES.items() if asked in (None, name))
+        self.looked_for = f"a step line begins so: {lines}"
+
+
+def framework_in(logs: Iterable[Path], asked: str | None = None) -> str:
+    """Return the framework whose step lines stand in the logs.
+
+    ``asked`` is the one that they ought to be of. Raises ValueError where no log has a step line or several have those
+    of different frameworks, and where ``asked`` is another one. Logs without a step line that hold a failure are taken
+    for those of ``asked``.
+    """
+    logs = list(logs)
+    if asked is not None:
+        grammar_of(asked)
+        if any(_has_steps(path, asked) for path in logs):
+            return asked
+    found = {name: path for name in GRAMMARS if name != asked for path in logs if _has_steps(path, name)}
+    if asked is not None and found:
+        (other, path), *_ = found.items()
+        raise ValueError(f"training_framework is {asked}, but the steps in {path} are those of {other}")
+    if len(found) > 1:
+        told = "; ".join(f"those of {name} in {path}" for name, path in found.items())
+        raise ValueError(f"the logs have steps of several frameworks ({told}); say which with -e training_framework")
+    if found:
+        return next(iter(found))
+    failed = next((path for path in logs if find_failures(_end_of(path))), None)
+    if failed and asked:
+        return asked
+    where = os.path.commonpath([path.parent for path in logs])
+    raise NoStepsError(f"no log in {where} has a step line{f'; {failed} tells of a failure' if failed else ''}", asked)
+
+
+def read(path: Path, framework: str, per_step: float | None, per_sequence: float | None) -> Log:
+    """Return what a log says; raises OSError for one that cannot be read.
+
+    ``per_step`` and ``per_sequence`` are the tokens per GPU of a step and of a sequence, from which `read_log` computes
+    a token rate that the log lacks.
+    """
+    news = read_log(
+        str(path), framework, final=True, tokens_per_step_per_gpu=per_step, tokens_per_sequence_per_gpu=per_sequence
+    )
+    failures = news["failures"]
+    if failures and news["rows"]:
+        failures = few_of_each_class(find_failures(_behind_steps(_end_of(path), framework)))
+    return Log(path, news["rows"], failures, news["cursor"]["steps_total"], tail(str(path)))
+
+
+def chosen(logs: list[Log]) -> tuple[Log, str | None]:
+    """Return the log of a node among several files, and in words which it is and why; None where there is just one.
+
+    It is the one that gets furthest in steps, then the one written last.
+    """
+    best = max(logs, key=lambda log: (-1 if log.last_step is None else log.last_step, log.path.stat().st_mtime))
+    if len(logs) == 1:
+        return best, None
+    others = ", ".join(sorted(log.path.name for log in logs if log is not best))
+    ranked = Counter(log.last_step for log in logs)
+    if best.last_step is None:
+        why = "no file has a step, and it was written last"
+    elif ranked[best.last_step] > 1:
+        why = f"it was written last of those that get to step {best.last_step}"
+    else:
+        why = f"it gets furthest, to step {best.last_step}"
+    return best, f"{best.path.parent.name}: {best.path.name} is taken, as {why}. Not read: {others}."
+
+
+def _has_steps(path: Path, framework: str) -> bool:
+    cursor: dict[str, t.Any] | None = None
+    while True:
+        news = read_log(str(path), framework, cursor, final=True, max_bytes=_PROBE_BYTES)
+        if news["rows"]:
+            return True
+        if cursor and news["cursor"]["offset"] == cursor["offset"]:
+            return False
+        cursor = news["cursor"]
+
+
+def _end_of(path: Path) -> bytes:
+    with open(path, "rb") as log:
+        log.seek(max(0, log.seek(0, os.SEEK_END) - _LAST_BYTES))
+        return log.read()
+
+
+def _behind_steps(text: bytes, framework: str) -> bytes:
+    """Return what follows the third last step of a log, so that a failure in front of it was survived."""
+    parse = grammar_of(framework).parse
+    starts = [0, *(end.end() for end in _LINE_END.finditer(text)), len(text)]
+
+    def few_follow(line: int) -> bool:
+        return len({found["step"] for found in parse(text[starts[line] :], {})}) < _STEPS_TO_SURVIVE
+
+    # The more lines are left off, the fewer steps follow: so the first place with few steps behind it can be bisected.
+    return text[starts[bisect_left(range(len(starts)), True, key=few_follow)] :]

@@ -1,0 +1,123 @@
+"""playbooks/report.yml: logs that already exist are judged, on no node and without an inventory."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+import pytest
+from playbook_bench import BIN, ROOT, Bench
+
+LOGS = ROOT.parent / "shared" / "logs"
+
+
+def line(step: int, total: int) -> str:
+    return (
+        f" [2026-01-02 03:04:05] iteration {step:8d}/{total:8d} | consumed samples: {step * 8:12d} |"
+        " elapsed time per iteration (ms): 100.0 | throughput per GPU (TFLOP/s/GPU): 400.0 | lm loss: 4.0 |"
+        " grad norm: 1.000 | number of skipped iterations:   0 | number of nan iterations:   0 |\n"
+    )
+
+
+WHOLE = "".join(line(step, 10) for step in range(1, 11))
+
+
+@pytest.fixture
+def reported(bench: Bench):
+    """Play report.yml as a user would, and return the exit status and the output."""
+
+    def play(logs, **variables) -> tuple[int, str]:
+        everything = {"training_logs": str(logs), "training_output_dir": str(bench.runs), **variables}
+        done = subprocess.run(
+            [str(BIN / "ansible-playbook"), str(ROOT / "playbooks/report.yml"), "-e", json.dumps(everything)],
+            cwd=ROOT,
+            env=bench.environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        return done.returncode, done.stdout
+
+    return play
+
+
+def logs_of(bench: Bench, name: str, **texts: str):
+    folder = bench.folder / name
+    folder.mkdir(parents=True)
+    for node, text in texts.items():
+        (folder / f"{node}.log").write_text(text)
+    return folder
+
+
+ALL_TOLD = {"training_nodes": 2, "training_exit_status": 0, "training_record_only": True}
+
+
+def test_logs_are_judged_and_leave_what_a_run_leaves(bench, reported):
+    logs = logs_of(bench, "monday", node0="silent\n", node1=WHOLE)
+    status, output = reported(logs)
+    assert status != 0
+    assert "INCONCLUSIVE  monday\n  How the training on 2 nodes ended is not known" in output
+    files = {"plan.json", "nodes", "records.csv", "summary.json", "summary.csv", "report.html"}
+    assert {path.name for path in (bench.runs / "monday").iterdir()} >= files
+    status, output = reported(logs, **ALL_TOLD)
+    assert status == 0, output
+    assert "PASS  monday" in output
+    status, output = reported(logs, **ALL_TOLD)
+    assert "changed=0" in output
+
+
+def test_several_runs_are_shown_side_by_side_and_none_hides_another(bench, reported):
+    logs_of(bench, "runs/one/logs", node0="silent\n", node1=WHOLE)
+    logs_of(bench, "runs/two/logs", node0="silent\n", node1=WHOLE.replace("grad norm: 1.000", "grad norm: nan"))
+    logs_of(bench, "runs/three/logs", node0="silent\n", node1=WHOLE)
+    status, output = reported(f"{bench.folder}/runs/*/logs", **ALL_TOLD)
+    assert status != 0
+    table = [text.split()[:4] for text in output.splitlines() if "-logs  " in text][:3]
+    assert table == [
+        ["one-logs", "PASS", "2", "10"],
+        ["three-logs", "PASS", "2", "10"],
+        ["two-logs", "FAIL", "2", "10"],
+    ]
+    assert output.count("Report: ") == 3
+
+
+def test_a_query_is_answered_and_a_bad_one_tells_the_place(bench, reported):
+    logs = logs_of(bench, "monday", node0="silent\n", node1=WHOLE)
+    status, output = reported(logs, **ALL_TOLD, training_query="[0].metrics.tflops_per_gpu.value")
+    assert (status, "\n400.0\n" in output) == (0, True), output
+    status, output = reported(logs, **ALL_TOLD, training_query="[0].metrics tflops")
+    assert status != 0
+    assert "'tflops' is not expected at character 13" in output
+
+
+@pytest.mark.parametrize(
+    ("text", "variables", "told"),
+    [
+        ("nothing\n", {}, "has a step line"),
+        ("nothing\n", {}, "iteration N/ TOTAL"),
+        (WHOLE, {"training_framework": "maxtext"}, "training_framework is maxtext, but the steps in"),
+        (WHOLE, {"training_config": "no/such.json"}, "The training config no/such.json cannot be read: No such file"),
+        (WHOLE, {"training_run_id": "a b"}, "must be of letters, digits"),
+        (WHOLE, {"logs": "/no/such/folder"}, "/no/such/folder does not exist"),
+    ],
+)
+def test_what_cannot_be_judged_is_told_in_words(bench, reported, text, variables, told):
+    logs = logs_of(bench, "monday", node0=text)
+    status, output = reported(**{"logs": logs, **variables})
+    assert status != 0
+    assert told in " ".join(output.split())
+    assert "Traceback" not in output
+    assert not bench.runs.exists()
+
+
+@pytest.mark.skipif(not LOGS.is_dir(), reason="the excerpts of real logs are not on this machine")
+def test_real_logs_of_two_nodes_are_judged(bench, reported):
+    for node in (0, 1):
+        target = bench.folder / "real" / f"node{node}.log"
+        target.parent.mkdir(exist_ok=True)
+        target.write_bytes((LOGS / f"megatron_cpu_rocm_pretrain_gpt_2nodes_node{node}.log").read_bytes())
+    status, output = reported(bench.folder / "real", **ALL_TOLD)
+    assert status == 0, output
+    assert "The last step, 20, was seen." in output
