@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import typing as t
 
 import pytest
 import yaml
 from maxtext_configs import BRANCH, FOUR_NODES, PATH, TWO_NODES, filled, later_shape, planned
-from training_configs import DISTRIBUTED, keys, only
+from training_configs import DISTRIBUTED, ROOT, keys, only
 from training_configs import filled as megatron_config
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._plan import make_plan
@@ -269,6 +270,22 @@ def test_variables_of_the_user_and_who_wins() -> None:
     )
     assert warning(plan, "config.env_vars.NODE_RANK")
     assert "env_vars goes first" in warning(plan, "config.container_config.env_dict.NCCL_ALGO")["message"]
+
+
+def test_the_hosts_of_a_tpu_slice_are_one_network_of_chips() -> None:
+    config = json.loads((ROOT / "examples/maxtext/tpu_v5p_llama2_70b.json").read_text("utf-8"))
+    config["config"]["container_image"] = "maxtext:built-here"
+    options = {"training_gpus_per_node": 4, "training_maxtext_entry_point": "maxtext.trainers.pre_train.train"}
+
+    def plan() -> dict[str, t.Any]:
+        return planned(config, 4, training_record_only=True, **options)
+
+    assert plan()["parameters"]["data_parallelism"] == 16
+    branch = config["model_params"]["multi_node"]["llama2-70b"]["v5p"]
+    branch |= {"ici_fsdp_parallelism": "4", "dcn_fsdp_parallelism": "4"}
+    told = [fault["message"] for fault in plan()["faults"]]
+    assert "do not make up the 16 chips of a slice" in told[0]
+    assert "do not make up the one slice of a job" in told[1]
 
 
 def test_a_secret_is_refused_and_never_shown() -> None:

@@ -73,8 +73,13 @@ def check_branch(reading: BranchReading) -> MaxTextSizes | None:
     nodes = len(reading.nodes) if reading.multi_node else 1
     if not nodes or not gpus_per_node:
         return None
-    within = _axes(reading, "ici", gpus_per_node, f"the {counted(gpus_per_node, 'GPU')} of a node")
-    among = _axes(reading, "dcn", nodes, f"the {counted(nodes, 'node')} of a job")
+    if parameters.hardware == "tpu":
+        # The hosts of a slice are one network of chips (ICI); DCN lies between slices, and a job has one here.
+        within = _axes(reading, "ici", nodes * gpus_per_node, f"the {counted(nodes * gpus_per_node, 'chip')} of a slice")
+        among = _axes(reading, "dcn", 1, "the one slice of a job")
+    else:
+        within = _axes(reading, "ici", gpus_per_node, f"the {counted(gpus_per_node, 'GPU')} of a node")
+        among = _axes(reading, "dcn", nodes, f"the {counted(nodes, 'node')} of a job")
     if within is None or among is None or not parameters.per_device_batch_size or not parameters.max_target_length:
         return None
     sizes = MaxTextSizes(
