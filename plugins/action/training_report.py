@@ -37,13 +37,14 @@ class ActionModule(ActionBase):
                 "run_dir": {"type": "path", "required": True},
                 "warmup_steps": {"type": "int", "default": 2},
                 "require_pass": {"type": "bool", "default": True},
+                "history_dir": {"type": "path", "default": ""},
             }
         )
         run_dir = os.path.abspath(arguments["run_dir"])
         if self._task.check_mode:
             return {"changed": False, "skipped": True, "msg": "not done in check mode"}
         try:
-            summary, changed = write_report(run_dir, arguments["warmup_steps"])
+            summary, changed = write_report(run_dir, arguments["warmup_steps"], arguments["history_dir"] or None)
         except (ValueError, OSError) as error:
             raise AnsibleActionFail(f"The report cannot be written: {error}.") from error
         verdict = summary["verdict"]

@@ -37,6 +37,13 @@ options:
     description: Fail unless the verdict is PASS.
     type: bool
     default: true
+  history_dir:
+    description:
+      - Folder of the history, a Parquet dataset, to which the run is added and from which it is held beside the earlier
+        runs of its kind. Without it nothing is added or compared.
+      - Judging a run again replaces what the history has of it. A rehearsal is not added.
+    type: path
+    default: ""
 seealso:
   - module: trainops.cluster.training_phase
 """

@@ -28,8 +28,8 @@ class Finished:
 
     @property
     def run_dir(self) -> Path:
-        (only,) = self.runs.iterdir()
-        return only
+        (plan,) = self.runs.glob("*/plan.json")
+        return plan.parent
 
     @property
     def summary(self) -> dict:

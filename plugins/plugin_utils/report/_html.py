@@ -21,6 +21,7 @@ from bokeh.embed import components
 from bokeh.resources import Resources
 from markupsafe import Markup
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report._history import charts_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report._plots import Bound, draw
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report._readable import (
     LABELS,
@@ -46,13 +47,19 @@ PLOTTED = ("step_time_ms", "tokens_per_sec_per_gpu", "loss")
 STEP_COLUMNS = ("node", "node_rank", "attempt", "step", "counted")
 
 
-def render(summary: dict[str, t.Any], plan: dict[str, t.Any], steps: pd.DataFrame) -> str:
+def render(
+    summary: dict[str, t.Any],
+    plan: dict[str, t.Any],
+    steps: pd.DataFrame,
+    history: dict[str, t.Any] | None = None,
+) -> str:
     """Return the report of a run as a self-contained HTML page.
 
     ``summary`` is the judged run, ``plan`` what was launched, both as written to their JSON files; keys other than
     the summary's ``verdict`` may be missing. ``steps`` has one row per node, attempt and step with the columns node,
-    node_rank, attempt, step, counted and one per canonical metric; it may be empty. Raises ValueError where the
-    verdict is none of the four, or where steps that have rows lack one of those columns.
+    node_rank, attempt, step, counted and one per canonical metric; it may be empty. ``history`` is what
+    `_history.history_of` tells. Raises ValueError where the verdict is none of the four, or where steps that have
+    rows lack one of those columns.
     """
     if summary.get("verdict") not in SYMBOLS:
         raise ValueError(f"summary: verdict is {summary.get('verdict')!r}, it must be one of {', '.join(SYMBOLS)}")
@@ -62,7 +69,11 @@ def render(summary: dict[str, t.Any], plan: dict[str, t.Any], steps: pd.DataFram
     thresholds = threshold_rows(summary.get("metrics") or {})
     bounds = {row["metric"]: Bound(row["threshold"], row["bound"]) for row in thresholds}
     plots, traces = draw(steps, {metric: unit_of(metric) for metric in PLOTTED}, bounds) if len(steps) else ([], [])
-    script, places = components({plot.metric: plot.figure for plot in plots}) if plots else ("", {})
+    history_charts = charts_of(history) if history else {}
+    figures = {plot.metric: plot.figure for plot in plots} | {
+        f"history {metric}": chart for metric, chart in history_charts.items()
+    }
+    script, places = components(figures) if figures else ("", {})
     nodes = plan.get("nodes") or []
     environment = _environment()
     return environment.get_template(PAGE_TEMPLATE).render(
@@ -87,7 +98,9 @@ def render(summary: dict[str, t.Any], plan: dict[str, t.Any], steps: pd.DataFram
         traces=traces,
         not_plotted=[LABELS[metric] for metric in PLOTTED if metric not in places],
         places={metric: Markup(place) for metric, place in places.items()},
-        scripts=Markup(_bokeh_js() + script) if plots else "",
+        history=history,
+        history_charts=[{"metric": name, "place": Markup(places[f"history {name}"])} for name in history_charts],
+        scripts=Markup(_bokeh_js() + script) if figures else "",
     )
 
 

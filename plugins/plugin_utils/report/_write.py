@@ -10,6 +10,9 @@ import typing as t
 
 import pandas as pd
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report._history import history_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report._history_row import row_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report._history_store import write_row
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report._html import render
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run._board import Board
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._frame import records_frame, steps_frame
@@ -19,6 +22,7 @@ if t.TYPE_CHECKING:
     from pathlib import Path
 
 RECORDS, SUMMARY, SUMMARY_TABLE, PAGE = "records.csv", "summary.json", "summary.csv", "report.html"
+HISTORY = "history.json"
 
 _RUN_COLUMNS = ["run_id", "framework", "mode", "model", "gpu", "verdict"]
 _METRIC_COLUMNS = [
@@ -40,12 +44,15 @@ _METRIC_COLUMNS = [
 ]
 
 
-def write_report(run_dir: str | Path, warmup_steps: int) -> tuple[dict[str, t.Any], bool]:
+def write_report(
+    run_dir: str | Path, warmup_steps: int, history_dir: str | Path | None = None
+) -> tuple[dict[str, t.Any], bool]:
     """Judge the run in a folder, write its report there, and return the summary and whether it is new.
 
     Writes ``records.csv`` (one row per measurement; what was printed as NaN says NaN), ``summary.json``,
-    ``summary.csv`` (one row per metric) and ``report.html``. A report that says the same already is left as it is.
-    Raises ValueError where the folder holds no run.
+    ``summary.csv`` (one row per metric) and ``report.html``; with ``history_dir`` also ``history.json``, how the run
+    stands to earlier ones, and the run's row in the history there. A rehearsal measures nothing and has none. A report
+    that says the same already is left as it is. Raises ValueError where the folder holds no run.
     """
     board = Board(run_dir)
     plan = board.plan()
@@ -54,16 +61,44 @@ def write_report(run_dir: str | Path, warmup_steps: int) -> tuple[dict[str, t.An
     steps = steps_frame(plan["nodes"], steps_by_node, warmup_steps)
     records = records_frame(plan["run_id"], plan["nodes"], steps_by_node)
     summary = judge(plan, statuses, steps, records, warmup_steps)
-    text = json.dumps(summary, indent=2, allow_nan=False) + "\n"
-    written = board.run_dir / SUMMARY
-    if written.exists() and written.read_text(encoding="utf-8") == text:
-        return summary, False
+    if not history_dir or plan.get("rehearsal"):
+        return summary, _write_files(board, plan, summary, steps, records, None)
+    row = row_of(summary, plan, statuses)
+    changed = _write_files(board, plan, summary, steps, records, history_of(row, history_dir))
+    try:
+        return summary, write_row(history_dir, row) or changed
+    except OSError as error:
+        told = f"it is in {board.run_dir}, but the history {history_dir} cannot take the run ({error.strerror})"
+        raise OSError(told) from error
+
+
+def _write_files(
+    board: Board,
+    plan: dict[str, t.Any],
+    summary: dict[str, t.Any],
+    steps: pd.DataFrame,
+    records: pd.DataFrame,
+    history: dict[str, t.Any] | None,
+) -> bool:
+    """Write the files of the report, unless they say the same already, and return whether they are new."""
+    texts = {SUMMARY: _json(summary)} | ({HISTORY: _json(history)} if history else {})
+    if all(_says(board.run_dir / name, text) for name, text in texts.items()):
+        return False
     records.to_csv(board.run_dir / RECORDS, index=False, na_rep="NaN")
     _summary_table(summary).to_csv(board.run_dir / SUMMARY_TABLE, index=False)
-    (board.run_dir / PAGE).write_text(render(summary, plan, steps), encoding="utf-8")
-    # Comes last: where it says the same, all the others do.
-    written.write_text(text, encoding="utf-8")
-    return summary, True
+    (board.run_dir / PAGE).write_text(render(summary, plan, steps, history), encoding="utf-8")
+    # They come last: where they say the same, all the others do.
+    for name, text in texts.items():
+        (board.run_dir / name).write_text(text, encoding="utf-8")
+    return True
+
+
+def _json(value: dict[str, t.Any]) -> str:
+    return json.dumps(value, indent=2, allow_nan=False) + "\n"
+
+
+def _says(path: Path, text: str) -> bool:
+    return path.exists() and path.read_text(encoding="utf-8") == text
 
 
 def _summary_table(summary: dict[str, t.Any]) -> pd.DataFrame:
