@@ -37,7 +37,7 @@ def runs_chart(
     told = [(place, run) for place, run in enumerate(runs) if run.get(metric) is not None]
     if not told:
         return None
-    drawing = _figure(title)
+    drawing = _figure("")
     if noise:
         drawing.add_layout(
             BoxAnnotation(bottom=noise[0], top=noise[1], fill_color=SHADE, fill_alpha=0.16, line_color=None)

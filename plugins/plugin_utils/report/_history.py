@@ -34,7 +34,10 @@ COMPARED = 20
 JUDGED = tuple(metric for metric in MEASURED if metric not in METRICS or METRICS[metric].better != "none")
 # Their first runs are told of as well, so that one sees what is missing.
 _ALWAYS = ("step_time_ms", "tokens_per_sec_per_gpu")
-_SHOWN = ("run_id", "started_at", "verdict", "failure", *MEASURED)
+_SHOWN = (
+    *("run_id", "started_at", "verdict", "failure"),
+    *(f"{metric}{bound}" for metric in MEASURED for bound in ("", "_low", "_high")),
+)
 
 
 def history_of(row: Row, folder: str | Path) -> dict[str, t.Any]:

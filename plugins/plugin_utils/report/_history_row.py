@@ -84,8 +84,7 @@ def row_of(summary: Mapping[str, t.Any], plan: Mapping[str, t.Any], statuses: Se
     for metric in METRICS:
         found = summary["metrics"].get(metric) or {}
         row |= _measured(metric, found.get("value"), found.get("interval"))
-    mfu = summary.get("mfu") or {}
-    return row | _measured("mfu", mfu.get("value"), mfu.get("interval"))
+    return row | _measured("mfu", summary.get("mfu"), None)
 
 
 def _measured(metric: str, value: float | None, interval: t.Any) -> Row:

@@ -25,7 +25,7 @@ def test_an_interval_and_the_mfu_of_the_summary_are_kept():
     plan = plan_of("a")
     summary = summary_of(plan)
     summary["metrics"]["tokens_per_sec_per_gpu"]["interval"] = {"low": 9_000.0, "high": 11_000.0}
-    row = row_of(summary | {"mfu": {"value": 0.41}}, plan, statuses_of(plan))
+    row = row_of(summary | {"mfu": 0.41}, plan, statuses_of(plan))
     assert (row["tokens_per_sec_per_gpu_low"], row["tokens_per_sec_per_gpu_high"]) == (9_000.0, 11_000.0)
     assert row["mfu"] == 0.41
 
