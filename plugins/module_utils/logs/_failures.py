@@ -12,7 +12,7 @@ from bisect import bisect_right
 from itertools import islice
 from operator import itemgetter
 
-from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import finder
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import Piece, finder
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._signatures import (
     NEEDLES,
     PYTHON_ERROR,
@@ -20,7 +20,7 @@ from ansible_collections.trainops.cluster.plugins.module_utils.logs._signatures 
     TRACEBACK,
     Signature,
 )
-from ansible_collections.trainops.cluster.plugins.module_utils.logs._text import line_end, line_start, plain
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._text import line_end, line_start
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -50,7 +50,7 @@ _MESSAGES = (
 )
 
 
-def find_failures(chunk: bytes) -> list[dict[str, t.Any]]:
+def find_failures(piece: Piece) -> list[dict[str, t.Any]]:
     """Return the failures that some lines of a log tell of, in their order, at most three of a class.
 
     Each is ``{"class", "blame", "echo", "remedy", "line", "rank", "exit_code"}``; the first four are those of its
@@ -58,8 +58,7 @@ def find_failures(chunk: bytes) -> list[dict[str, t.Any]]:
     task (process) that the text blames or, where it is no echo, that printed it; ``rank`` and ``exit_code`` are null
     where the text has none. A line is one failure, of the first signature that matches.
     """
-    text = plain(chunk)
-    find = finder(text)
+    text, find = piece.text, piece.find
     excerpt, begins = _excerpt(text, find)
     # where a line begins in the text -> its failure, or None beyond the first few of a class
     told: dict[int, dict[str, t.Any] | None] = {}
@@ -81,15 +80,14 @@ def few_of_each_class(failures: Iterable[dict[str, t.Any]]) -> list[dict[str, t.
     return kept
 
 
-def open_message(chunk: bytes) -> int | None:
-    """Return where the line begins with which a message of several lines began that has not ended yet, or None."""
-    find = finder(chunk)
+def open_message(piece: Piece) -> int | None:
+    """Return where in its text the line begins with which a message of several lines began that has not ended yet."""
     starts = []
     for opening, closing in _MESSAGES:
-        if find(opening, 0) >= 0:
-            start = chunk.rfind(opening)
-            if not closing.search(plain(chunk[start:])):
-                starts.append(line_start(chunk, start))
+        if piece.find(opening, 0) >= 0:
+            start = piece.text.rfind(opening)
+            if not closing.search(piece.text, start):
+                starts.append(line_start(piece.text, start))
     return min(starts, default=None)
 
 

@@ -1,12 +1,14 @@
 # Copyright (c) 2026 The trainops.cluster maintainers
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Finds literal texts in a big piece of a log, as fast as the C library can."""
+"""A piece of a log as it is read: without control sequences, and literal texts are found in it fast."""
 
 from __future__ import annotations
 
 import sys
 import typing as t
+
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._text import plain
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -26,7 +28,7 @@ def _finder_of_the_c_library() -> Callable[[bytes], Find] | None:
     try:
         import ctypes  # noqa: PLC0415 # some builds of Python have none
 
-        strstr = ctypes.CDLL(None).strstr
+        strstr = ctypes.PyDLL(None).strstr
     except (ImportError, OSError, AttributeError, TypeError, MemoryError):
         return None
     strstr.restype = ctypes.c_void_p
@@ -55,12 +57,25 @@ def finder(text: bytes) -> Find:
     return _C_FINDER(text)
 
 
-def positions(find: Find, needles: Iterable[bytes]) -> Iterator[int]:
-    """Yield where any of the needles stands, in ascending order."""
-    found = []
-    for needle in needles:
-        position = find(needle, 0)
-        while position >= 0:
-            found.append(position)
-            position = find(needle, position + len(needle))
-    return iter(sorted(found))
+class Piece:
+    """A piece of a log, which all who read it share.
+
+    ``text`` is without terminal control sequences. ``find(needle, start)`` is ``text.find``, but faster.
+    """
+
+    __slots__ = ("find", "text")
+
+    def __init__(self, chunk: bytes) -> None:
+        """Take the bytes as they stand in the log."""
+        self.text = plain(chunk)
+        self.find = finder(self.text)
+
+    def positions(self, needles: Iterable[bytes]) -> Iterator[int]:
+        """Yield where any of the needles stands, in ascending order."""
+        found = []
+        for needle in needles:
+            position = self.find(needle, 0)
+            while position >= 0:
+                found.append(position)
+                position = self.find(needle, position + len(needle))
+        return iter(sorted(found))

@@ -12,8 +12,10 @@ from ansible_collections.trainops.cluster.plugins.module_utils.logs import _maxt
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import Piece
 
-def _no_summary(_chunk: bytes) -> dict[str, float]:
+
+def _no_summary(_piece: Piece) -> dict[str, float]:
     return {}
 
 
@@ -22,27 +24,27 @@ def _all_count(_found: dict[str, t.Any], _position: int) -> None:
 
 
 class Grammar(t.NamedTuple):
-    """How one framework's log is read. The functions take any bytes of it that begin and end with a line.
+    """How one framework's log is read. The functions take a piece of it that begins and ends with a line.
 
-    ``parse(chunk, memory)`` yields ``{"step": int, "steps_total": int or None, "metrics": {metric: float}}`` for each
+    ``parse(piece, memory)`` yields ``{"step": int, "steps_total": int or None, "metrics": {metric: float}}`` for each
     step line. It may have ``"sequences_per_sec": float or None``, the token rate in sequences/s of the whole job, and
-    what its own ``left_out`` needs. What it has to know of earlier chunks it keeps in ``memory``, a dict of plain JSON
+    what its own ``left_out`` needs. What it has to know of earlier pieces it keeps in ``memory``, a dict of plain JSON
     that is empty where the log begins.
 
     ``left_out(found, position)`` returns why a step that ``parse`` yielded is known not to have been measured well, or
     None. The position, from 1, is the place of the step among those of its attempt. Warm-up is another matter: it is
     seen from the values.
 
-    ``summary(chunk)`` returns what the log itself says of the whole run: canonical metric -> float.
+    ``summary(piece)`` returns what the log itself says of the whole run: canonical metric -> float.
 
     ``world_size`` are the texts that are followed by the number of ranks (MaxText: of devices) that a process sees.
 
     ``first_step`` is the number of the first step of a training: one of N steps is complete at ``first_step + N - 1``.
     """
 
-    parse: Callable[[bytes, dict[str, t.Any]], Iterator[dict[str, t.Any]]]
+    parse: Callable[[Piece, dict[str, t.Any]], Iterator[dict[str, t.Any]]]
     left_out: Callable[[dict[str, t.Any], int], t.Optional[str]]
-    summary: Callable[[bytes], dict[str, float]]
+    summary: Callable[[Piece], dict[str, float]]
     world_size: tuple[bytes, ...]
     first_step: int
 

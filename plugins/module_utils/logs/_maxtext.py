@@ -17,11 +17,12 @@ import json
 import re
 import typing as t
 
-from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import finder, positions
-from ansible_collections.trainops.cluster.plugins.module_utils.logs._text import line_end, line_start, plain
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._text import line_end, line_start
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import Piece
 
 # "completed step: 7", and for steps that the profiler disturbs "completed profiler activation/deactivation step: 7".
 # The evaluation's "Completed eval after train step 7" and "eval metrics after step: 7" are none.
@@ -70,14 +71,14 @@ _STARTING = {
 _PROFILING = "MaxText's profiler starts, runs or ends in this step"
 
 
-def parse(chunk: bytes, memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]:
+def parse(piece: Piece, memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]:
     """Yield what each step line and each step of a metrics file says, in their order; see ``Grammar``.
 
     Units are those of ``METRICS``. ``steps_total`` is that of the last configuration before the step, else null. A
     field counts only when what follows it shows that it is whole. Tokens per second count padding too.
     """
-    text = plain(chunk)
-    for start in positions(finder(text), _NEEDLES):
+    text = piece.text
+    for start in piece.positions(_NEEDLES):
         if text.startswith(_JSON_KEY, start):
             found = _json_step(text, start)
         elif text.startswith(b"Config", start):

@@ -17,13 +17,15 @@ import re
 import typing as t
 from functools import lru_cache
 
-from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import finder, positions
-from ansible_collections.trainops.cluster.plugins.module_utils.logs._text import line_end, plain
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._text import line_end
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import Piece
+
 _WORD = b"iteration "
+_POINT = ord(".")
 _HEAD = re.compile(_WORD + rb"[ \t]*(\d+)[ \t]*/[ \t]*(\d+)[ \t]*\|")
 
 _NUMBER = rb"[-+]?(?:nan|inf|\d+\.?\d*(?:[eE][-+]?\d+)?)"
@@ -62,7 +64,7 @@ _CLOSING_VALUE = re.compile(rb"[ \t]*(" + _NUMBER + rb")[ \t]*(?:[\r\n]|\Z)")
 WORLD_SIZE = (b"using world size: ",)
 
 
-def parse(chunk: bytes, _memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]:
+def parse(piece: Piece, _memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]:
     """Yield what each iteration line says, in their order; see ``Grammar``.
 
     Units are those of ``METRICS``; of an instant value and its running average the instant one is taken. The bytes
@@ -72,21 +74,20 @@ def parse(chunk: bytes, _memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]
     ``loss`` is ``lm loss`` and no other loss. Megatron prints it only where it is greater than zero (since core 0.17:
     not less), which NaN never is, so a NaN loss shows as a field that is not there: see ``_lost_loss``.
     """
-    text = plain(chunk)
-    find = finder(text)
+    text, find = piece.text, piece.find
     # Nearly all lines of a log have the same fields, so the layout of the last line is tried first.
     layout: _Layout | None = None
     start = find(_WORD, 0)
     while start >= 0:
-        found = layout and _by_layout(layout, text, start)
-        if not found:
-            found = _by_name(text, start)
-            layout = found.pop("layout") if found else layout
-        if found:
+        line = _by_layout(layout, text, start) if layout else None
+        if not line:
+            line, layout = _by_name(text, start) or (None, layout)
+        if line:
+            step, steps_total, metrics, _end = line
             # From core 0.16 on the time stamp has microseconds: "[2026-01-02 03:04:05.123456] iteration".
-            found["first_is_summed"] = start > 8 and text[start - 9 : start - 8] == b"."
-            yield found
-        start = find(_WORD, found["end"] if found else start + len(_WORD))
+            summed = start > 8 and text[start - 9] == _POINT
+            yield {"step": step, "steps_total": steps_total, "metrics": metrics, "first_is_summed": summed}
+        start = find(_WORD, line[3] if line else start + len(_WORD))
 
 
 def left_out(found: dict[str, t.Any], position: int) -> str | None:
@@ -99,20 +100,21 @@ def left_out(found: dict[str, t.Any], position: int) -> str | None:
     return None
 
 
-def summary(chunk: bytes) -> dict[str, float]:
+def summary(piece: Piece) -> dict[str, float]:
     """Return the means of the closing lines: canonical metric -> value, which may be NaN.
 
     The scripts leave out the first two iterations and the last one. Where a line stands there more than once the last
     one counts; a line without a number is left out.
     """
-    # The pieces of a log begin where a line begins.
-    text = b"\n" + plain(chunk)
-    find = finder(text)
+    text = piece.text
     line_ends = (b"\n", b"\r") if b"\r" in text else (b"\n",)
     found = {}
     for label, metric in _CLOSING_LINES:
-        for start in positions(find, [end + label for end in line_ends]):
-            value = _CLOSING_VALUE.match(text, start + 1 + len(label))
+        # A piece of a log begins where a line begins.
+        starts = [0] if text.startswith(label) else []
+        starts += [start + 1 for start in piece.positions(end + label for end in line_ends)]
+        for start in starts:
+            value = _CLOSING_VALUE.match(text, start + len(label))
             if value:
                 found[metric] = float(value.group(1))
     return found
@@ -125,19 +127,23 @@ class _Layout(t.NamedTuple):
     metrics: tuple[str, ...]
 
 
-def _by_layout(layout: _Layout, text: bytes, start: int) -> dict[str, t.Any] | None:
+# Step, total, metrics, and where in the text the line ends.
+_Line = t.Tuple[int, int, t.Dict[str, float], int]
+
+
+def _by_layout(layout: _Layout, text: bytes, start: int) -> _Line | None:
     line = layout.pattern.match(text, start)
     if not line:
         return None
-    values = line.groups()
+    step, total, *values = line.groups()
     try:
-        metrics = dict(zip(layout.metrics, map(float, values[2:])))  # noqa: B905 # Python 3.8 has no strict
+        metrics = dict(zip(layout.metrics, map(float, values)))  # noqa: B905 # Python 3.8 has no strict
     except ValueError:
         return None
-    return {"step": int(values[0]), "steps_total": int(values[1]), "metrics": metrics, "end": line.end()}
+    return int(step), int(total), metrics, line.end()
 
 
-def _by_name(text: bytes, start: int) -> dict[str, t.Any] | None:
+def _by_name(text: bytes, start: int) -> tuple[_Line, _Layout | None] | None:
     """Return what the line says whose head is at the start, and the layout of lines like it; None where is no head."""
     head = _HEAD.match(text, start)
     if not head:
@@ -147,13 +153,8 @@ def _by_name(text: bytes, start: int) -> dict[str, t.Any] | None:
     if glued:
         end = glued.start()
     *closed, rest = text[head.end() : end].split(b"|")
-    return {
-        "step": int(head.group(1)),
-        "steps_total": int(head.group(2)),
-        "metrics": _metrics(closed, rest),
-        "end": end,
-        "layout": None if rest.strip() else _layout(tuple(piece[: piece.find(b":") + 1] for piece in closed)),
-    }
+    layout = None if rest.strip() else _layout(tuple(piece[: piece.find(b":") + 1] for piece in closed))
+    return (int(head.group(1)), int(head.group(2)), _metrics(closed, rest), end), layout
 
 
 @lru_cache(maxsize=32)

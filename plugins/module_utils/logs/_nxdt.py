@@ -15,11 +15,12 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import finder
-from ansible_collections.trainops.cluster.plugins.module_utils.logs._text import line_end, plain
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._text import line_end
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import Piece
 
 _WORD = b"Epoch "
 _BAR = re.compile(rb"Epoch (\d+):[ :]*\d+%\|[^|\r\n]*\|[ ]*(\d+)/(\d+) \[")
@@ -41,7 +42,7 @@ _FIELDS = {
 }
 
 
-def parse(chunk: bytes, _memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]:
+def parse(piece: Piece, _memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]:
     """Yield what each progress bar says, in their order, but those of step 0; see ``Grammar``.
 
     The step is that of the bar, ``3/91``, as ``global_step`` is rounded to three digits; in a later epoch the steps of
@@ -52,8 +53,7 @@ def parse(chunk: bytes, _memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]
     bar shows. ``sequences_per_sec`` is ``throughput``: sequences/s of the whole job, a mean over the last 10 steps.
     ``loss`` is ``reduced_train_loss``; the bar's ``loss``, a mean by Lightning, is not.
     """
-    text = plain(chunk)
-    find = finder(text)
+    text, find = piece.text, piece.find
     start = find(_WORD, 0)
     while start >= 0:
         bar = _BAR.match(text, start)

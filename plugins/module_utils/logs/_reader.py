@@ -26,6 +26,7 @@ from ansible_collections.trainops.cluster.plugins.module_utils.logs._failures im
     find_failures,
     open_message,
 )
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import Piece
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._grammar import grammar_of
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._record import with_derived_metrics
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._text import line_start, plain
@@ -147,15 +148,14 @@ def _read(
     rows: dict[tuple[int, int], StepRow] = {}
     failures: list[dict[str, t.Any]] = []
     summary: dict[str, float] = {}
-    for chunk in _chunks(log, cursor["offset"], final, max_bytes):
-        text = plain(chunk)
-        _add_rows(rows, grammar, text, cursor, tokens_per_sequence_per_gpu)
-        failures = few_of_each_class([*failures, *find_failures(text)])
-        summary.update(grammar.summary(text))
-        for name, lines in count_transports(text).items():
+    for piece, size in _pieces(log, cursor["offset"], final, max_bytes):
+        _add_rows(rows, grammar, piece, cursor, tokens_per_sequence_per_gpu)
+        failures = few_of_each_class([*failures, *find_failures(piece)])
+        summary.update(grammar.summary(piece))
+        for name, lines in count_transports(piece).items():
             cursor["transports"][name] = cursor["transports"].get(name, 0) + lines
-        cursor["world_size"] = last_number_behind(grammar.world_size, text) or cursor["world_size"]
-        cursor["offset"] += len(chunk)
+        cursor["world_size"] = last_number_behind(grammar.world_size, piece) or cursor["world_size"]
+        cursor["offset"] += size
     cursor["fingerprint"] = _fingerprint(log, cursor["offset"])
     return _answer(cursor, list(rows.values()), failures, summary)
 
@@ -179,13 +179,13 @@ def _answer(
 def _add_rows(
     rows: dict[tuple[int, int], StepRow],
     grammar: Grammar,
-    text: bytes,
+    piece: Piece,
     cursor: Cursor,
     tokens_per_sequence_per_gpu: float | None,
 ) -> None:
-    """Add what the step lines of the text say to the rows, by attempt and step, and let the cursor follow."""
+    """Add what the step lines of the piece say to the rows, by attempt and step, and let the cursor follow."""
     attempt, last, seen = cursor["attempt"], cursor["step"], cursor["steps_seen"]
-    for found in grammar.parse(text, cursor["memory"]):
+    for found in grammar.parse(piece, cursor["memory"]):
         step, metrics = found["step"], found["metrics"]
         if last is not None and step < last:
             attempt, seen = attempt + 1, 0
@@ -237,28 +237,44 @@ def _fingerprint(log: t.BinaryIO, offset: int) -> int:
     return zlib.crc32(log.read(offset - start))
 
 
-def _chunks(log: t.BinaryIO, offset: int, final: bool, max_bytes: int | None) -> Iterator[bytes]:
-    """Yield what follows the offset in pieces that end with a line and do not tear a message of several lines."""
+def _pieces(log: t.BinaryIO, offset: int, final: bool, max_bytes: int | None) -> Iterator[tuple[Piece, int]]:
+    """Yield what follows the offset in pieces that end with a line and do not tear a message of several lines.
+
+    Each comes with the number of bytes that it takes up in the log.
+    """
     end = None if max_bytes is None else offset + max_bytes
-    log.seek(offset)
     while end is None or offset < end:
-        block = log.read(_CHUNK_BYTES)
-        at_end = len(block) < _CHUNK_BYTES
-        if not at_end:
-            block += log.readline(_LINE_BYTES)
-        chunk = block if at_end and final else _whole_lines(block, at_end)
-        if not chunk:
+        # The end of the line is looked for first, as joining two reads would copy a whole chunk.
+        log.seek(offset + _CHUNK_BYTES)
+        size = _CHUNK_BYTES + len(log.readline(_LINE_BYTES))
+        log.seek(offset)
+        block = log.read(size)
+        at_end = len(block) <= _CHUNK_BYTES
+        piece, size = (Piece(block), len(block)) if at_end and final else _whole_lines(block, at_end)
+        if not size:
             return
-        yield chunk
-        offset += len(chunk)
-        if len(chunk) < len(block):
-            log.seek(offset)
+        yield piece, size
+        offset += size
 
 
-def _whole_lines(block: bytes, at_end: bool) -> bytes:
+def _whole_lines(block: bytes, at_end: bool) -> tuple[Piece, int]:
     end = line_start(block, len(block))
     chunk = block if end == len(block) else block[:end]
-    opened = open_message(chunk)
-    if opened is not None and (len(chunk) - opened < _OPEN_MESSAGE_BYTES if at_end else opened > 0):
-        chunk = chunk[:opened]
-    return chunk if chunk or at_end else block
+    piece = Piece(chunk)
+    opened = open_message(piece)
+    if opened is not None:
+        opened = _in_chunk(chunk, piece, opened)
+        if len(chunk) - opened < _OPEN_MESSAGE_BYTES if at_end else opened > 0:
+            chunk = chunk[:opened]
+            piece = Piece(chunk)
+    if not chunk and not at_end:
+        return Piece(block), len(block)
+    return piece, len(chunk)
+
+
+def _in_chunk(chunk: bytes, piece: Piece, position: int) -> int:
+    """Return where the line begins in the chunk that begins at the position in the piece of it."""
+    if piece.text is chunk:
+        return position
+    lines_before = piece.text.count(b"\n", 0, position)
+    return len(chunk) - len(chunk.split(b"\n", lines_before)[-1])

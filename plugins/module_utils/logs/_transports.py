@@ -16,29 +16,52 @@ of the plugin aws-ofi-nccl::
 from __future__ import annotations
 
 import re
+import typing as t
+from collections import Counter
 
-from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import finder, positions
+if t.TYPE_CHECKING:
+    from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import Piece
 
-_NEEDLES = (b"NET/", b"NCCL INFO Using network ", b"NCCL INFO Assigned NET plugin ")
-_USES = re.compile(
-    rb"NET/(?:(?P<device>\w+) : Using |(?P<plugin>OFI) Selected [Pp]rovider is |(?P<channel>\w[\w .-]*)/\d)"
-    rb"|NCCL INFO (?:Using network|Assigned NET plugin) (?P<network>(?:AWS )?\w[\w.-]*)"
+# Connections are many, so no more is done for each than must be; the other lines come once a process.
+_CONNECTION = b" via NET/"
+_CONNECTED = re.compile(rb"(\w[\w .-]*)/\d")
+_CHOICES = (b"NCCL INFO NET/", b"NCCL INFO Using network ", b"NCCL INFO Assigned NET plugin ")
+_CHOSEN = re.compile(
+    rb"NCCL INFO (?:NET/(?:(\w+) : Using |(OFI) Selected [Pp]rovider is )"
+    rb"|(?:Using network|Assigned NET plugin) ((?:AWS )?\w[\w.-]*))"
 )
+_NAME_BYTES = 40
 # What the plugin of aws-ofi-nccl calls its network; its own lines say NET/OFI.
 _OTHER_NAMES = {"AWS Libfabric": "OFI", "Libfabric": "OFI"}
 
 
-def count_transports(text: bytes) -> dict[str, int]:
-    """Return how many lines say that a network is used: ``{"NET/IB": 17, "NET/Socket": 2}``.
+def count_transports(piece: Piece) -> dict[str, int]:
+    """Return how often a piece of a log says that a network is used: ``{"NET/IB": 17, "NET/Socket": 2}``.
 
     A name is that of NCCL's network or plugin; ``NET/Socket`` is plain TCP, ``NET/OFI`` is libfabric. Connections
-    within a node (P2P, SHM) are not counted. The text has no terminal control sequences.
+    within a node (P2P, SHM) are not counted.
     """
-    count: dict[str, int] = {}
-    for start in positions(finder(text), _NEEDLES):
-        uses = _USES.match(text, start)
-        if uses and (uses.lastgroup != "channel" or text.startswith(b"via ", max(0, start - 4))):
-            name = str(uses.group(uses.lastgroup or 0), "ascii", "replace")
-            name = f"NET/{_OTHER_NAMES.get(name, name)}"
-            count[name] = count.get(name, 0) + 1
-    return count
+    text, find = piece.text, piece.find
+    count: Counter[str] = Counter()
+    # What follows, up to the slash behind the name and one byte more -> how often
+    connections: dict[bytes, int] = {}
+    start = find(_CONNECTION, 0)
+    while start >= 0:
+        start += len(_CONNECTION)
+        target = text[start : text.find(b"/", start, start + _NAME_BYTES) + 2]
+        connections[target] = connections.get(target, 0) + 1
+        start = find(_CONNECTION, start)
+    for target, number in connections.items():
+        connected = _CONNECTED.match(target)
+        if connected:
+            count[_name(connected)] += number
+    for start in piece.positions(_CHOICES):
+        chosen = _CHOSEN.match(text, start)
+        if chosen:
+            count[_name(chosen)] += 1
+    return dict(count)
+
+
+def _name(match: re.Match[bytes]) -> str:
+    name = match.group(match.lastindex or 0).decode("ascii", "replace")
+    return f"NET/{_OTHER_NAMES.get(name, name)}"

@@ -8,20 +8,20 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import finder, positions
-
 if t.TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import Piece
 
 # What follows shows that the number is whole.
 _NUMBER = re.compile(rb"(\d{1,9})(?=\D)")
 
 
-def last_number_behind(labels: Iterable[bytes], text: bytes) -> int | None:
-    """Return the number that follows one of the labels for the last time in the text, or None where none does."""
+def last_number_behind(labels: Iterable[bytes], piece: Piece) -> int | None:
+    """Return the number that follows one of the labels for the last time in the piece, or None where none does."""
     number = None
     for label in labels:
-        for start in positions(finder(text), (label,)):
-            found = _NUMBER.match(text, start + len(label))
+        for start in piece.positions((label,)):
+            found = _NUMBER.match(piece.text, start + len(label))
             number = int(found.group(1)) if found else number
     return number

@@ -4,15 +4,23 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.module_utils.logs._failures import find_failures, open_message
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._failures import find_failures as failures_of_piece
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._failures import open_message
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import Piece
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._signatures import PYTHON_ERROR, SIGNATURES
 
 ROOT = Path(__file__).resolve().parents[3]
 SHARED_LOGS = ROOT.parent / "shared" / "logs"
 TRAINER = ROOT / "roles" / "training" / "files" / "trainer" / "examples" / "llama" / "train_llama3.sh"
+
+
+def find_failures(text: bytes) -> list[dict[str, Any]]:
+    return failures_of_piece(Piece(text))
+
 
 # class, text, rank, exit code
 TEST_TEXTS = [
@@ -694,7 +702,7 @@ TEST_OPEN = [
 
 @pytest.mark.parametrize(("text", "start"), TEST_OPEN)
 def test_messages_that_have_not_ended_are_seen(text: bytes, start: int | None) -> None:
-    assert open_message(text) == start
+    assert open_message(Piece(text)) == start
 
 
 TEST_REAL_LOGS = [

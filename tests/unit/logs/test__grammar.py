@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import pytest
 
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import Piece
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._grammar import GRAMMARS, grammar_of
 
 
 def test_a_grammar_is_found_by_its_framework() -> None:
     grammar = grammar_of("megatron")
-    assert [found["step"] for found in grammar.parse(b" iteration 2/50 |\n", {})] == [2]
-    assert grammar.summary(b"mem usages: 0.5\n") == {"memory_fraction": 0.5}
+    assert [found["step"] for found in grammar.parse(Piece(b" iteration 2/50 |\n"), {})] == [2]
+    assert grammar.summary(Piece(b"mem usages: 0.5\n")) == {"memory_fraction": 0.5}
 
 
 @pytest.mark.parametrize(
@@ -25,10 +26,10 @@ def test_a_grammar_is_found_by_its_framework() -> None:
 )
 def test_all_grammars_have_one_face(framework: str, text: bytes, step: int, metrics: dict[str, float]) -> None:
     grammar = grammar_of(framework)
-    [found] = grammar.parse(text, {})
+    [found] = grammar.parse(Piece(text), {})
     assert (found["step"], found["metrics"]) == (step, metrics)
     assert grammar.left_out(found, 3) is None
-    assert grammar.summary(text) == {}
+    assert grammar.summary(Piece(text)) == {}
 
 
 def test_a_grammar_tells_how_the_world_size_is_announced() -> None:

@@ -2,16 +2,23 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.module_utils.logs._maxtext import left_out, parse
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import Piece
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._maxtext import left_out
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._maxtext import parse as steps_of_piece
 
 SHARED_LOGS = Path(__file__).resolve().parents[4] / "shared" / "logs"
 PERF = "seconds: 5.250, TFLOP/s/device: 135.5, Tokens/s/device: 8687.5"
 PERF_METRICS = {"step_time_ms": 5250.0, "tflops_per_gpu": 135.5, "tokens_per_sec_per_gpu": 8687.5}
+
+
+def parse(text: bytes, memory: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    return steps_of_piece(Piece(text), memory)
 
 
 def steps_of(text: str, memory: dict[str, Any] | None = None) -> list[tuple[int, dict[str, float]]]:

@@ -1,14 +1,27 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.module_utils.logs._megatron import left_out, parse, summary
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import Piece
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._megatron import left_out
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._megatron import parse as steps_of_piece
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._megatron import summary as summary_of_piece
 
 END = "number of skipped iterations:   0 | number of nan iterations:   0 |"
 SHARED_LOGS = Path(__file__).resolve().parents[4] / "shared" / "logs"
+
+
+def parse(text: bytes, memory: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    return steps_of_piece(Piece(text), memory)
+
+
+def summary(text: bytes) -> dict[str, float]:
+    return summary_of_piece(Piece(text))
 
 
 def metrics_of(line: str) -> dict[str, float]:

@@ -1,14 +1,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.module_utils.logs._nxdt import parse
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import Piece
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._nxdt import parse as steps_of_piece
 
 SHARED_LOGS = Path(__file__).resolve().parents[4] / "shared" / "logs"
 FIELDS = "v_num=5, reduced_train_loss=11.80, lr=7.5e-9, parameter_norm=1.95e+3, global_step=2.000"
+
+
+def parse(text: bytes, memory: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    return steps_of_piece(Piece(text), memory)
 
 
 def bar(step: int, fields: str = FIELDS, rate: str = "60.00s/it", epoch: int = 0, end: str = "]") -> str:

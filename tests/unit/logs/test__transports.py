@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import Piece
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._transports import count_transports
 
 NODE = "gpu01:4711:4899 [3] NCCL INFO "
@@ -29,7 +30,7 @@ TEST_LINES = [
 
 @pytest.mark.parametrize(("line", "name"), TEST_LINES, ids=[line[-40:] for line, _ in TEST_LINES])
 def test_each_line_that_names_a_network_counts_once(line: str, name: str) -> None:
-    assert count_transports(f"noise\n{line}\r\nnoise\n".encode()) == {name: 1}
+    assert count_transports(Piece(f"noise\n{line}\r\nnoise\n".encode())) == {name: 1}
 
 
 @pytest.mark.parametrize(
@@ -49,9 +50,9 @@ def test_each_line_that_names_a_network_counts_once(line: str, name: str) -> Non
     ],
 )
 def test_other_lines_do_not_count(line: str) -> None:
-    assert count_transports(f"{line}\n".encode()) == {}
+    assert count_transports(Piece(f"{line}\n".encode())) == {}
 
 
 def test_lines_add_up_by_name() -> None:
     text = f"{NODE}Using network IB\n{NODE}Channel 00/0 : 8[0] -> 0[0] [send] via NET/IB/0\n" * 2
-    assert count_transports(f"{text}{NODE}Using network Socket\n".encode()) == {"NET/IB": 4, "NET/Socket": 1}
+    assert count_transports(Piece(f"{text}{NODE}Using network Socket\n".encode())) == {"NET/IB": 4, "NET/Socket": 1}

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import Piece
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._grammar import GRAMMARS
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._world_size import last_number_behind
 
@@ -21,13 +22,13 @@ from ansible_collections.trainops.cluster.plugins.module_utils.logs._world_size 
 )
 def test_the_world_size_that_a_trainer_prints_is_found(framework: str, line: str) -> None:
     labels = GRAMMARS[framework].world_size
-    assert last_number_behind(labels, f"noise\n{line}\nnoise\n".encode()) == 16
+    assert last_number_behind(labels, Piece(f"noise\n{line}\nnoise\n".encode())) == 16
 
 
 def test_the_last_one_counts() -> None:
-    assert last_number_behind((b"size: ",), b"size: 8, x\nsize: 16, x\nsize: none\n") == 16
+    assert last_number_behind((b"size: ",), Piece(b"size: 8, x\nsize: 16, x\nsize: none\n")) == 16
 
 
 @pytest.mark.parametrize("text", [b"", b"noise\n", b"size: \n", b"size: 1"])
 def test_no_whole_number_is_none(text: bytes) -> None:
-    assert last_number_behind((b"size: ",), text) is None
+    assert last_number_behind((b"size: ",), Piece(text)) is None
