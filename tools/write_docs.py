@@ -35,10 +35,13 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._expected import (  # noqa: E402
     ExpectedResults,
 )
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_config import (  # noqa: E402
-    MaxTextConfig,
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_branch_config import (  # noqa: E402
     MaxTextModelParameters,
 )
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_config import (  # noqa: E402
+    MaxTextConfig,
+)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_keys import KEYS  # noqa: E402
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_config import (  # noqa: E402
     MegatronConfig,
     MegatronModelParameters,
@@ -69,6 +72,7 @@ if t.TYPE_CHECKING:
     from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._nxdt_devices import Instance
     from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._nxdt_precision import Precision
 
+_LONGEST_LINE = 120
 _PAGE = """\
 <!-- Written by tools/write_docs.py from the models in plugins/plugin_utils/plan. Change those, then run it. -->
 
@@ -314,6 +318,12 @@ The model's name is MaxText's, such as `llama3.1-70b`, unless `model_name` gives
 
 {branch}
 
+All other keys of MaxText are known as well, each with its type: [Keys of MaxText](maxtext_keys.md). They become keys of
+the YAML under the same name.
+
+- A key that no MaxText has is a fault, with the nearest one that there is. One that the image's MaxText is not known to
+  have is a warning: MaxText ends at a key that it does not know. Only images up to `maxtext-v25.5` and from
+  `maxtext-v26.4` on tell their MaxText.
 - The `ici_` axes have to make up the GPUs of a node, the `dcn_` axes the nodes; one of each may be -1.
 - Dimensions that are not those of the model's preset are told: MaxText takes the preset.
 
@@ -353,10 +363,27 @@ nor MaxText. The first one is translated to `jax_distributed_initialization_time
 """
 
 
+_MAXTEXT_KEYS_PAGE = """\
+<!-- Written by tools/write_docs.py from plugins/plugin_utils/plan/frameworks/maxtext_keys.json. -->
+
+# Keys of MaxText
+
+A branch of a [training config for MaxText](maxtext_config.md) may set each of these. Names, types and defaults are read
+out of MaxText's packages 0.1.0, 0.2.0, 0.2.2 and 0.2.5 (`tools/write_maxtext_keys.py`); rocm-25.5 is the MaxText of
+ROCm's images up to `maxtext-v25.5`. What a key does stands in `base.yml` and `configs/types.py` of MaxText.
+
+A text will do for a number or for true and false, and digits may be grouped: `"500_000"`.
+
+| key | type | default | since | until |
+| --- | --- | --- | --- | --- |
+{keys}
+"""
+
+
 def documents() -> dict[Path, str]:
     """Return what every document has to hold, by its path."""
     return {
-        ROOT / "docs/schemas/megatron.schema.json": json.dumps(schema("megatron"), indent=2, ensure_ascii=False) + "\n",
+        ROOT / "docs/schemas/megatron.schema.json": _json(schema("megatron")) + "\n",
         ROOT / "docs/megatron_config.md": _PAGE.format(
             config=_table(MegatronConfig, _variable),
             container=_table(ContainerConfig, _variable),
@@ -371,7 +398,8 @@ def documents() -> dict[Path, str]:
             precisions="\n".join(_precision_row(name, precision) for name, precision in PRECISIONS.items()),
             instances="\n".join(_instance_row(name, instance) for name, instance in INSTANCES.items()),
         ),
-        ROOT / "docs/schemas/maxtext.schema.json": json.dumps(schema("maxtext"), indent=2, ensure_ascii=False) + "\n",
+        ROOT / "docs/schemas/maxtext.schema.json": _json(schema("maxtext")) + "\n",
+        ROOT / "docs/maxtext_keys.md": _MAXTEXT_KEYS_PAGE.format(keys="\n".join(_keys())),
         ROOT / "docs/maxtext_config.md": _MAXTEXT_PAGE.format(
             config=_table(MaxTextConfig, _variable),
             container=_table(ContainerConfig, _variable),
@@ -381,6 +409,18 @@ def documents() -> dict[Path, str]:
             sets=_flag_sets(),
         ),
     }
+
+
+def _json(value: t.Any, indent: str = "") -> str:
+    """Return a value as JSON, each part of it on one line where that is not too long."""
+    flat = json.dumps(value, ensure_ascii=False)
+    if not isinstance(value, dict | list) or len(indent) + len(flat) <= _LONGEST_LINE:
+        return flat
+    inner = f"{indent}  "
+    entries = value.items() if isinstance(value, dict) else ((None, part) for part in value)
+    lines = [f"{inner}{'' if key is None else f'{json.dumps(key)}: '}{_json(part, inner)}" for key, part in entries]
+    opened, closed = "{}" if isinstance(value, dict) else "[]"
+    return opened + "\n" + ",\n".join(lines) + f"\n{indent}{closed}"
 
 
 def _sections(model: type[BaseModel], path: str) -> Iterator[str]:
@@ -417,6 +457,12 @@ def _table(model: type[BaseModel], becomes: Callable[[str, FieldInfo], str], tit
     used = [place for place in range(len(rows[0])) if any(row[place] for row in rows[1:])]
     lines = [" | ".join(row[place] for place in used) for row in rows]
     return "\n".join(f"| {line} |" for line in [lines[0], " | ".join("---" for _ in used), *lines[1:]])
+
+
+def _keys() -> Iterator[str]:
+    for name, key in KEYS.items():
+        kind = key.kind.words.removeprefix("a ").removeprefix("an ")
+        yield f"| {_code(name)} | {kind} | {_code(key.default)} | {key.since} | {key.until} |"
 
 
 def _flag_sets() -> str:

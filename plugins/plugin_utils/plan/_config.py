@@ -114,13 +114,13 @@ def typed(
 
 
 @functools.cache
-def _adapters(model: type[BaseModel]) -> dict[str, TypeAdapter[t.Any]]:
-    return {name: TypeAdapter(field.rebuild_annotation()) for name, field in model.model_fields.items()}
+def _adapter(model: type[BaseModel], name: str) -> TypeAdapter[t.Any]:
+    return TypeAdapter(model.model_fields[name].rebuild_annotation())
 
 
 def _typed_value(model: type[BaseModel], name: str, value: t.Any, path: str, findings: Findings) -> t.Any:
     """Return the typed value, or None where it is wrong; of a wrong object what is right in it."""
-    field, adapter = model.model_fields[name], _adapters(model)[name]
+    field, adapter = model.model_fields[name], _adapter(model, name)
     key, remedy = key_of(name, field), remedy_for(field)
     wrong = dict(_placeholders(value))
     for where, held in wrong.items():

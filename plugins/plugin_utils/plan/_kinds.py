@@ -199,7 +199,7 @@ class OneOf(Kind):
     @property
     def words(self) -> str:
         """Return what would be right, for a remedy."""
-        return f"one of {', '.join(self.names)}"
+        return f"one of {', '.join(name or '(empty)' for name in self.names)}"
 
     def read(self, value: t.Any) -> str:
         """Return the name as it is listed."""

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._fields import nested_model, unit_of, variable_of
@@ -22,6 +23,7 @@ Schema = dict[str, t.Any]
 
 # Keys that only document the file may stand in every object, and hold anything.
 _DOCUMENTATION: Schema = {"^_": True}
+_LONGEST_NAME = 60
 _TO_FILL_IN: Schema = {"type": "string", "pattern": PLACEHOLDER_PATTERN}
 
 
@@ -41,7 +43,9 @@ def schema(framework: str) -> Schema:
     model_params = _object(
         "What to train: one branch for each mode, model and GPU.", properties=dict.fromkeys(MODES, models)
     )
-    sections = {"$schema": {"type": "string"}, "config": _model(module.CONFIG), "model_params": model_params}
+    kinds: Schema = {}
+    branch = _model(module.BRANCH, kinds)
+    sections = {"$schema": {"type": "string"}, "config": _model(module.CONFIG, kinds), "model_params": model_params}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"Training config for {framework}",
@@ -50,7 +54,7 @@ def schema(framework: str) -> Schema:
             properties=sections,
             required=["config", "model_params"],
         ),
-        "$defs": {"branch": _model(module.BRANCH)},
+        "$defs": {"branch": branch, **dict(sorted(kinds.items()))},
     }
 
 
@@ -71,26 +75,27 @@ def _object(
     }
 
 
-def _model(model: type[BaseModel], description: str = "") -> Schema:
+def _model(model: type[BaseModel], shared: Schema, description: str = "") -> Schema:
+    """Return the schema of a model; the kinds of its values are put into ``shared``, each once, and referred to."""
     fields = model.model_fields
     return _object(
         description or str(model.__doc__),
-        properties={name: _field(field) for name, field in fields.items()},
+        properties={name: _field(field, shared) for name, field in fields.items()},
         required=[name for name, field in fields.items() if field.is_required()],
     )
 
 
-def _field(field: FieldInfo) -> Schema:
+def _field(field: FieldInfo, shared: Schema) -> Schema:
     nested = nested_model(field)
     if nested:
-        return _model(nested, str(field.description))
+        return _model(nested, shared, str(field.description))
     unit = f" Unit: {unit_of(field)}." if unit_of(field) else ""
     variable = f" Becomes {variable_of(field)}." if variable_of(field) else ""
     default = {} if field.is_required() or field.default is None else {"default": field.default}
     examples = {"examples": field.examples} if field.examples else {}
     return {
         "description": f"{field.description}{unit}{variable}",
-        **_any_of(_alternatives(field.rebuild_annotation())),
+        **_any_of(_alternatives(field.rebuild_annotation(), shared)),
         **default,
         **examples,
     }
@@ -100,19 +105,26 @@ def _any_of(alternatives: list[Schema]) -> Schema:
     return alternatives[0] if len(alternatives) == 1 else {"anyOf": alternatives}
 
 
-def _alternatives(annotation: t.Any) -> list[Schema]:
+def _reference(kind: Kind, shared: Schema) -> list[Schema]:
+    """Return the schema of a kind as a reference to ``shared``, where its words name it."""
+    name = re.sub(r"[^A-Za-z0-9]+", "_", kind.words).strip("_")[:_LONGEST_NAME]
+    own = _any_of(kind.schemas())
+    return [{"$ref": f"#/$defs/{name}"}] if shared.setdefault(name, own) == own else [own]
+
+
+def _alternatives(annotation: t.Any, shared: Schema) -> list[Schema]:
     """Return the schemas of what a type annotation stands for: a kind, or a list or an object of kinds."""
     kinds = [part for part in getattr(annotation, "__metadata__", ()) if isinstance(part, Kind)]
     if kinds:
-        return kinds[0].schemas()
+        return _reference(kinds[0], shared)
     bare = getattr(annotation, "__origin__", annotation) if hasattr(annotation, "__metadata__") else annotation
     parts = t.get_args(bare)
     if t.get_origin(bare) is list:
-        return [{"type": "array", "items": _any_of(_alternatives(parts[0]))}, _TO_FILL_IN]
+        return [{"type": "array", "items": _any_of(_alternatives(parts[0], shared))}, _TO_FILL_IN]
     if t.get_origin(bare) is dict:
-        names = {"anyOf": [{"pattern": "^_"}, _any_of(_alternatives(parts[0]))]}
-        values = {"patternProperties": _DOCUMENTATION, "additionalProperties": _any_of(_alternatives(parts[1]))}
+        names = {"anyOf": [{"pattern": "^_"}, _any_of(_alternatives(parts[0], shared))]}
+        values = {"patternProperties": _DOCUMENTATION, "additionalProperties": _any_of(_alternatives(parts[1], shared))}
         return [{"type": "object", "propertyNames": names, **values}, _TO_FILL_IN]
     if type(None) in parts:
-        return [*_alternatives(parts[0]), {"type": "null"}]
+        return [*_alternatives(parts[0], shared), {"type": "null"}]
     return [{"type": "string"}] if bare is str else [{}]

@@ -25,7 +25,7 @@ NAME = Written(
 )
 _PATH = Written(rf"/([A-Za-z0-9_./@%+=~^-]|{_FIELD})*", "an absolute path free of : and commas", "an absolute path")
 _VARIABLE = Written("[A-Za-z_][A-Za-z0-9_]*", "the name of a variable", "the name of a variable", free=True)
-_LINE = Written(f"[^{_UNPRINTABLE}]*", "one line of text", "one line of text", free=True)
+LINE = Written(f"[^{_UNPRINTABLE}]*", "one line of text", "one line of text", free=True)
 
 PositiveInteger = t.Annotated[int, Whole(1)]
 NaturalInteger = t.Annotated[int, Whole(0)]
@@ -56,7 +56,7 @@ ContainerName = t.Annotated[
 Size = t.Annotated[
     str, Written("0*[1-9][0-9]*[bBkKmMgG]?", "a size in bytes", "a size in bytes, with K, M or G behind it if need be")
 ]
-Line = t.Annotated[str, _LINE]
+Line = t.Annotated[str, LINE]
 PathOrNothing = t.Annotated[
     str, Written(f"(/[^{_UNPRINTABLE}]*)?", "an absolute path", "an absolute path, or nothing", free=True)
 ]

@@ -9,10 +9,11 @@ import pytest
 from training_configs import ROOT
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._options import PlanOptions
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_config import (
-    MaxTextConfig,
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_branch_config import (
     MaxTextModelParameters,
 )
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_config import MaxTextConfig
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_keys import KEYS
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_config import (
     MegatronConfig,
     MegatronModelParameters,
@@ -75,3 +76,8 @@ def test_the_page_of_maxtext_has_every_key_and_every_flag() -> None:
     page = (ROOT / "docs/maxtext_config.md").read_text("utf-8")
     for name in (*MaxTextConfig.model_fields, *MaxTextModelParameters.model_fields, *FLAGS):
         assert f"| `{name}` |" in page
+
+
+def test_the_page_of_the_keys_of_maxtext_has_every_key() -> None:
+    page = (ROOT / "docs/maxtext_keys.md").read_text("utf-8")
+    assert all(f"| `{name}` |" in page for name in KEYS)

@@ -35,10 +35,8 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._
     check_branch,
     precision_of,
 )
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_config import (
-    MaxTextConfig,
-    MaxTextModelParameters,
-)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_branch_config import BRANCH
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_config import MaxTextConfig
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_config_checks import (
     OF_CVS_ONLY,
     check_config,
@@ -57,6 +55,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._
     ROOT,
     entry_point_of,
 )
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_keys import ELSEWHERE
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_reading import (
     BranchReading,
     Reading,
@@ -70,14 +69,13 @@ if t.TYPE_CHECKING:
 
 NAME = "maxtext"
 CONFIG = MaxTextConfig
-BRANCH = MaxTextModelParameters
 
 YAML_NAME = "maxtext.yml"
 # Keys of a config that none but MaxText's has.
 _TELLING_KEYS = {"coordinator_ip", "training_steps", "xla_flags", "enable_checkpointing"}
 _OF_CONFIG = dict.fromkeys(MaxTextConfig.model_fields, "config")
 _OF_BRANCH = {
-    **dict.fromkeys(MaxTextModelParameters.model_fields, "model_params.<mode>.<model>.<gpu>"),
+    **dict.fromkeys(BRANCH.model_fields, "model_params.<mode>.<model>.<gpu>"),
     **dict.fromkeys(ExpectedResults.model_fields, "result_dict"),
 }
 # What CVS says to every MaxText: nothing here talks to Google Cloud, and GSPMD shards as in the measured runs.
@@ -116,13 +114,13 @@ def plan_job(data: Mapping[str, t.Any], options: PlanOptions, nodes: Sequence[No
     if branch is None:
         return None
     parameters = typed(
-        MaxTextModelParameters,
+        BRANCH,
         branch.values,
         branch.path,
         findings,
         unused=unused_keys(data, reading.mode, options),
         lower_unknown=lower_unknown,
-        elsewhere=_OF_CONFIG,
+        elsewhere=_OF_CONFIG | ELSEWHERE,
     )
     branch_reading = BranchReading(**vars(reading), branch=branch, parameters=parameters)
     sizes = check_branch(branch_reading)
@@ -201,7 +199,12 @@ def _entry_point(reading: BranchReading) -> str | None:
 def _maxtext_yaml(reading: BranchReading, timeout: int | None) -> str:
     """Return the config of MaxText: what the branch says, on top of the base.yml that comes with the trainer."""
     left_out = {*OF_CVS_ONLY, "model_name", "xla_flags", "result_dict", "jax_distributed_initialization_timeout"}
-    own = reading.parameters.model_dump(exclude=left_out, exclude_none=True)
+    given = vars(reading.parameters)
+    own = {
+        key: given[key]
+        for key in ("hardware", *reading.branch.values)
+        if key not in left_out and given.get(key) is not None
+    }
     values: dict[str, t.Any] = {
         "base_config": "base.yml",
         "run_name": f"{reading.model_name}-job",

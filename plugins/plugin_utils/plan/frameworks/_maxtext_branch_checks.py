@@ -16,6 +16,11 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._
     check_data,
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_images import has_jax_0_4
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_keys import (
+    AXES,
+    MODELS,
+    missing_in,
+)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_models import (
     DIMENSIONS,
     PRESETS,
@@ -28,10 +33,6 @@ if t.TYPE_CHECKING:
         BranchReading,
     )
 
-AXES = (
-    *("data", "pipeline", "fsdp", "fsdp_transpose", "sequence", "context", "tensor", "tensor_transpose"),
-    *("tensor_sequence", "expert", "autoregressive"),
-)
 # What base.yml of MaxText leaves to be filled up; every other axis is 1 there.
 _FILLED_UP = ("dcn_data_parallelism", "ici_fsdp_parallelism")
 _PRECISIONS = {"bfloat16": "bf16", "float32": "fp32", "float16": "fp16"}
@@ -67,6 +68,7 @@ def check_branch(reading: BranchReading) -> MaxTextSizes | None:
     """Note what is wrong in the branch, and return the sizes of one job as far as they are known."""
     parameters, gpus_per_node = reading.parameters, reading.options.training_gpus_per_node
     _check_model(reading)
+    _check_generation(reading)
     _check_checkpoints(reading)
     _check_packing(reading)
     check_data(reading, parameters.dataset_type, reading.key("dataset_type"))
@@ -132,8 +134,10 @@ def _check_model(reading: BranchReading) -> None:
     if name == WITHOUT_PRESET:
         return
     preset = PRESETS.get(name)
+    if preset is None and name in MODELS:
+        return
     if preset is None:
-        near = nearest(name, PRESETS)
+        near = nearest(name, MODELS)
         findings.warn(
             reading.key("model_name"),
             name,
@@ -157,6 +161,19 @@ def _check_model(reading: BranchReading) -> None:
         if like
         else f"Leave them out, or set model_name to {WITHOUT_PRESET}.",
     )
+
+
+def _check_generation(reading: BranchReading) -> None:
+    image = reading.config.container_image if reading.options.container_engine != "none" else None
+    for key, reason in missing_in(image, reading.branch.values).items():
+        if key not in OF_CVS_ONLY:
+            reading.findings.warn(
+                reading.key(key),
+                reading.branch.values[key],
+                f"The MaxText of {image} is not known to have {key}: {reason}. MaxText ends at a key that it does not "
+                "know.",
+                "Leave it out, or take another image.",
+            )
 
 
 def _check_checkpoints(reading: BranchReading) -> None:
@@ -199,7 +216,8 @@ def _check_batch(reading: BranchReading, sizes: MaxTextSizes) -> None:
 def precision_of(reading: BranchReading) -> str:
     """Return the number format of the matrix products: that of the quantization, else of the activations."""
     quantization = reading.parameters.quantization
-    return quantization or _PRECISIONS[reading.parameters.dtype or "bfloat16"]
+    dtype = reading.parameters.dtype or "bfloat16"
+    return quantization or _PRECISIONS.get(dtype, dtype)
 
 
 def _warn_of_cvs_keys(reading: BranchReading, sizes: MaxTextSizes) -> None:

@@ -17,10 +17,10 @@ if t.TYPE_CHECKING:
     from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._options import PlanOptions
     from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import Node
     from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._branch import Branch
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_config import (
-        MaxTextConfig,
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_branch_config import (
         MaxTextModelParameters,
     )
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_config import MaxTextConfig
 
 
 @dataclass(frozen=True)
