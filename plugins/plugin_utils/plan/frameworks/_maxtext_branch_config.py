@@ -15,6 +15,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._types impor
     FreeObject,
     Line,
     Name,
+    NameList,
     Number,
     PositiveInteger,
 )
@@ -105,6 +106,12 @@ class MaxTextModelParameters(BaseModel):
         description="What to train on; synthetic needs no data.",
         examples=["synthetic"],
         json_schema_extra=_becomes("dataset_type"),
+    )
+    mlp_activations: NameList | None = Field(
+        default=None,
+        description="Activations of the feed-forward layers.",
+        examples=[["silu", "linear"]],
+        json_schema_extra=_becomes("mlp_activations"),
     )
     base_output_directory: Line | None = Field(
         default=None,
