@@ -77,7 +77,8 @@ def check_branch(reading: BranchReading) -> MaxTextSizes | None:
         return None
     if parameters.hardware == "tpu":
         # The hosts of a slice are one network of chips (ICI); DCN lies between slices, and a job has one here.
-        within = _axes(reading, "ici", nodes * gpus_per_node, f"the {counted(nodes * gpus_per_node, 'chip')} of a slice")
+        chips = nodes * gpus_per_node
+        within = _axes(reading, "ici", chips, f"the {counted(chips, 'chip')} of a slice")
         among = _axes(reading, "dcn", 1, "the one slice of a job")
     else:
         within = _axes(reading, "ici", gpus_per_node, f"the {counted(gpus_per_node, 'GPU')} of a node")
