@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SHELL := /bin/bash
 
-.PHONY: demo test test-trainers lint lint-python lint-yaml lint-generated lint-ansible hooks docs help clean cluster cluster-down test-cluster bench
+.PHONY: demo test test-trainers lint lint-python lint-yaml lint-generated lint-ansible hooks docs execution-environment help clean cluster cluster-down test-cluster bench
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -29,6 +29,7 @@ lint-yaml: $(VENV)/dev
 
 lint-generated: $(VENV)/dev
 	$(BIN)/python tools/write_docs.py --check
+	$(BIN)/python tools/write_surveys.py --check
 
 lint-ansible: $(VENV)/dev
 	PATH=$(abspath $(BIN)):$$PATH $(BIN)/ansible-lint --offline --strict
@@ -36,8 +37,14 @@ lint-ansible: $(VENV)/dev
 hooks: $(VENV)/dev ## check every commit with the linters (pre-commit)
 	$(BIN)/pre-commit install
 
-docs: $(VENV)/dev ## write what is generated: schemas and reference pages
+docs: $(VENV)/dev ## write what is generated: schemas, reference pages and surveys of AWX
 	$(BIN)/python tools/write_docs.py
+	$(BIN)/python tools/write_surveys.py
+
+execution-environment: $(VENV)/dev ## write the build context of the image that AWX runs jobs in, to .execution-environment
+	rm -f trainops-cluster-*.tar.gz
+	$(BIN)/ansible-galaxy collection build --force
+	$(BIN)/ansible-builder create --context .execution-environment --output-filename Containerfile
 
 $(VENV)/run: requirements.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -1,0 +1,40 @@
+"""ansible-builder takes execution-environment.yml, and everything that a job needs is in it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[3]
+BIN = Path(sys.executable).parent
+
+
+def test_the_build_context_holds_requirements_collection_and_ssh(tmp_path: Path) -> None:
+    for name in ("execution-environment.yml", "requirements.txt"):
+        shutil.copy(ROOT / name, tmp_path)
+    (tmp_path / "trainops-cluster-1.0.0.tar.gz").write_bytes(b"the built collection")
+    # It asks a container engine for nothing but its name.
+    environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"}
+    command = [str(BIN / "ansible-builder"), "create", "--context", "context"]
+    command += ["--output-filename", "Containerfile"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    context = tmp_path / "context"
+    steps = (context / "Containerfile").read_text()
+    assert "COPY _build/collection /tmp/collection" in steps
+    assert (context / "_build/collection/trainops-cluster-1.0.0.tar.gz").read_bytes() == b"the built collection"
+    assert "openssh-clients" in (context / "_build/bindep.txt").read_text()
+    assert (context / "_build/requirements.txt").read_text() == (ROOT / "requirements.txt").read_text()
+
+
+def test_versions_stand_in_one_place_only() -> None:
+    """The two packages that ansible-builder installs itself are those of requirements.txt."""
+    wanted = (ROOT / "requirements.txt").read_text().splitlines()
+    dependencies = yaml.safe_load((ROOT / "execution-environment.yml").read_text())["dependencies"]
+    assert dependencies["ansible_core"]["package_pip"] in wanted
+    assert dependencies["ansible_runner"]["package_pip"] in wanted

@@ -1,0 +1,90 @@
+"""The surveys of AWX: made of the models, accepted by AWX, and their answers by a plan."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import typing as t
+
+import pytest
+import yaml
+from awx_data import ROOT, data, objections
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._config import typed
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._faults import Findings
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._options import PlanOptions
+
+SURVEYS: dict[str, t.Any] = yaml.safe_load((ROOT / "awx/surveys.yml").read_text())["trainops_surveys"]
+QUESTIONS = [pytest.param(item, id=f"{name}-{item['variable']}") for name in SURVEYS for item in SURVEYS[name]["spec"]]
+
+
+def test_the_file_is_what_the_models_say() -> None:
+    command = [sys.executable, str(ROOT / "tools/write_surveys.py"), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", SURVEYS)
+def test_awx_accepts_a_survey(name: str) -> None:
+    assert objections(SURVEYS[name]) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"required": "true"}, "required is neither true nor false"),
+        ({"type": "bool"}, "bool is no type"),
+        ({"default": 3}, "the default 3 is not of type multiplechoice"),
+        ({"default": "maybe"}, "the default 'maybe' is not among the choices"),
+        ({"type": "integer", "default": 0, "min": 1}, "the default 0 is out of bounds"),
+        ({"type": "integer", "default": "8"}, "the default '8' is not of type integer"),
+        ({"min": "0"}, "min is no whole number"),
+        ({"question_name": None}, "question_name is no text"),
+    ],
+)
+def test_what_awx_would_refuse_is_found(changes: dict[str, t.Any], told: str) -> None:
+    question = {
+        "question_name": "Rehearsal",
+        "variable": "training_rehearsal",
+        "required": True,
+        "type": "multiplechoice",
+        "choices": ["true", "false"],
+        "default": "false",
+    }
+    survey = {"name": "A survey", "description": "", "spec": [question | changes]}
+    assert objections(survey) == [f"training_rehearsal: {told}"]
+
+
+def answers(question: dict[str, t.Any]) -> list[str]:
+    """Return what may come back for a question, as text: its default, its choices and bounds, and nothing."""
+    found = [question["default"], *question.get("choices", [])]
+    if question["type"] == "integer":
+        found += [question["min"], question["max"]]
+    return [str(answer) for answer in found if answer != "" or not question["required"]]
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_plan_takes_every_answer_as_text(question: dict[str, t.Any]) -> None:
+    variable = question["variable"]
+    if variable not in PlanOptions.model_fields:
+        pytest.skip(f"{variable} is none of the plan")
+    for answer in answers(question):
+        findings = Findings()
+        typed(PlanOptions, {variable: answer}, "", findings)
+        assert findings.faults == []
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_no_answer_goes_before_what_an_inventory_says_of_its_cluster(question: dict[str, t.Any]) -> None:
+    files = (ROOT / "inventories").glob("*/group_vars/*/*.yml")
+    of_clusters = {
+        name for path in files if "local" not in path.parts for name in yaml.safe_load(path.read_text()) or {}
+    }
+    assert question["variable"] not in of_clusters
+
+
+def test_every_template_that_asks_has_its_survey() -> None:
+    found = data()
+    asking = [thing for kind in ("controller_templates", "controller_workflows") for thing in found[kind]]
+    used = [thing["survey_spec"]["name"] for thing in asking if thing.get("survey_enabled")]
+    assert set(used) == {survey["name"] for survey in SURVEYS.values()}

@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Writes awx/surveys.yml: what AWX asks before it plays a playbook, made of the models and the roles' documentation.
+
+With --check it only tells whether the file is stale. A question is typed and bounded as its variable is, so what AWX
+accepts is what a plan accepts. Rules of AWX: https://docs.ansible.com/automation-controller, "Surveys".
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import typing as t
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "collections"))
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._kinds import (  # noqa: E402
+    OneOf,
+    OrNothing,
+    Switch,
+    Whole,
+)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._options import PlanOptions  # noqa: E402
+
+FILE = ROOT / "awx/surveys.yml"
+_HEADER = """\
+# Written by tools/write_surveys.py from the plan's models and the roles' argument_specs. Change those, then run it.
+"""
+# AWX keeps answers in a text column; this is what its own form offers.
+_LONGEST = 1024
+_LARGEST = 2**31 - 1
+
+# Only what differs from run to run: an answer wins over the inventory, which says what a cluster has.
+_PLANNED = ("training_config", "training_model")
+_RUN = (
+    *_PLANNED,
+    "training_rehearsal",
+    "training_record_only",
+    "training_warmup_steps",
+    "training_stall_timeout",
+)
+
+# What each template asks: its title, what the answers are for, and the variables.
+SURVEYS: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "plan": ("Plan a training", "Shows what every node would run, and touches none.", (*_PLANNED, "training_mode")),
+    "preflight": ("Check the nodes", "Looks at the nodes and changes nothing.", (*_PLANNED, "training_mode")),
+    "megatron": ("Train with Megatron-LM", "One job over all nodes.", _RUN),
+    "maxtext": ("Train with MaxText", "One job over all nodes.", _RUN),
+    "nxdt": (
+        "Train with NxDT on Neuron",
+        "One job over all nodes.",
+        tuple(name for name in _RUN if name != "training_model"),
+    ),
+    "qualification": ("Qualify a cluster", "Checks the nodes, trains after an approval, and reports.", _RUN),
+    "attach": ("Pick up a run", "Follows a run whose controller went away.", ("training_run_id",)),
+    "stop": ("Stop a run", "Stops a run, and leaves its logs and its report.", ("training_run_id",)),
+    "report": (
+        "Judge logs",
+        "Judges logs that already exist; no node is needed.",
+        ("training_logs", "training_framework", "training_config", "training_nodes"),
+    ),
+}
+# What a playbook takes besides the variables of roles.
+_OF_PLAYBOOKS: dict[str, dict[str, t.Any]] = {
+    "training_logs": {"type": "str", "default": "", "description": "Folder with a log for each node."},
+    "training_nodes": {"type": "str", "default": "", "description": "How many nodes the run was meant to have."},
+}
+_REQUIRED = {
+    **dict.fromkeys(("plan", "preflight", "megatron", "maxtext", "nxdt", "qualification"), ("training_config",)),
+    **dict.fromkeys(("attach", "stop"), ("training_run_id",)),
+    "report": ("training_logs",),
+}
+# A config to begin with; a workflow can only hold a template whose questions all have an answer.
+_CONFIGS = {
+    "maxtext": "examples/maxtext/2_nodes_mi300x_llama_3_1_70b.json",
+    "nxdt": "examples/nxdt/megatron_llama2_7b_pretraining.yaml",
+}
+_USUAL_CONFIG = "examples/megatron/mi3xx_megatron_llama_distributed.json"
+_IN_CAPITALS = {
+    "gpu": "GPU",
+    "gpus": "GPUs",
+    "nxdt": "NxDT",
+    "megatron": "Megatron-LM",
+    "maxtext": "MaxText",
+    "id": "ID",
+}
+
+
+def question_name(variable: str) -> str:
+    """Return the words of a variable as a question: ``GPUs per node`` of ``training_gpus_per_node``."""
+    words = variable.removeprefix("training_").split("_")
+    words[0] = words[0].capitalize()
+    return " ".join(_IN_CAPITALS.get(word.casefold(), word) for word in words)
+
+
+def question(variable: str, required: bool, specs: dict[str, dict[str, t.Any]]) -> dict[str, t.Any]:
+    """Return the question for a variable, with the type, the bounds and the default that its kind has."""
+    field = PlanOptions.model_fields.get(variable)
+    spec = specs.get(variable) or _OF_PLAYBOOKS[variable]
+    told = field.description if field else spec["description"]
+    kind = next(iter(field.metadata), None) if field else None
+    return {
+        "question_name": question_name(variable),
+        "question_description": " ".join(told) if isinstance(told, list) else str(told),
+        "variable": variable,
+        **_answer(kind, spec, required),
+    }
+
+
+def _of_template(template: str, variable: str, specs: dict[str, dict[str, t.Any]]) -> dict[str, t.Any]:
+    asked = question(variable, variable in _REQUIRED[template], specs)
+    if variable == "training_config" and asked["required"]:
+        asked["default"] = _CONFIGS.get(template, _USUAL_CONFIG)
+    return asked
+
+
+def _answer(kind: t.Any, spec: dict[str, t.Any], required: bool) -> dict[str, t.Any]:
+    default = spec["default"]
+    if isinstance(kind, Switch) or spec["type"] == "bool":
+        return _choice(("true", "false"), str(default).lower())
+    if isinstance(kind, OneOf):
+        return _choice(kind.names, default)
+    number = kind.kind if isinstance(kind, OrNothing) else kind
+    if isinstance(number, Whole) or spec["type"] in ("int", "float") or isinstance(default, int):
+        bounds = (number.minimum, min(number.maximum, _LARGEST)) if isinstance(number, Whole) else (0, _LARGEST)
+        kind_of_number = "float" if spec["type"] == "float" else "integer"
+        # A number is always answered: an answer that is left out would come as an empty text.
+        return {"type": kind_of_number, "required": True, "min": bounds[0], "max": bounds[1], "default": default}
+    text = default if isinstance(default, str) else ""
+    return {"type": "text", "required": required, "min": 1 if required else 0, "max": _LONGEST, "default": text}
+
+
+def _choice(names: tuple[str, ...], default: str) -> dict[str, t.Any]:
+    return {"type": "multiplechoice", "required": True, "choices": list(names), "default": default}
+
+
+def _role_options() -> dict[str, dict[str, t.Any]]:
+    options: dict[str, dict[str, t.Any]] = {}
+    for path in sorted((ROOT / "roles").glob("*/meta/argument_specs.yml")):
+        options |= yaml.safe_load(path.read_text("utf-8"))["argument_specs"]["main"]["options"]
+    return options
+
+
+def surveys() -> dict[str, t.Any]:
+    """Return the survey of each template, as infra.aap_configuration takes it for ``survey_spec``."""
+    options = _role_options()
+    return {
+        name: {
+            "name": title,
+            "description": description,
+            "spec": [_of_template(name, variable, options) for variable in variables],
+        }
+        for name, (title, description, variables) in SURVEYS.items()
+    }
+
+
+def text() -> str:
+    """Return the file."""
+    dumped = yaml.dump(
+        {"trainops_surveys": surveys()}, Dumper=_Indented, sort_keys=False, width=120, allow_unicode=True
+    )
+    return f"---\n{_HEADER}{dumped}"
+
+
+class _Indented(yaml.SafeDumper):
+    """Lists stand indented, as in all of our files."""
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002
+        super().increase_indent(flow, indentless=False)
+
+
+def main() -> int:
+    """Write the file, or tell whether it is stale."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="write nothing; fail where the file is stale")
+    check = parser.parse_args().check
+    written = FILE.read_text("utf-8") if FILE.exists() else ""
+    if written == text():
+        return 0
+    if check:
+        print(f"{FILE.relative_to(ROOT)} is stale: run tools/write_surveys.py.", file=sys.stderr)
+        return 1
+    FILE.write_text(text(), "utf-8")
+    print(f"wrote {FILE.relative_to(ROOT)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
