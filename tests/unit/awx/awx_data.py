@@ -37,9 +37,18 @@ _PYTHON_TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
-@cache
 def data() -> dict[str, t.Any]:
     """Return the variables of awx/ as a playbook sees them, with what comes from a vault filled in."""
+    return _read()[0]
+
+
+def warnings() -> str:
+    """Return what Ansible says on standard error when it reads them."""
+    return _read()[1]
+
+
+@cache
+def _read() -> tuple[dict[str, t.Any], str]:
     everything = {name: f"{{{{ {name} }}}}" for name in _NAMES}
     tasks = [
         {"ansible.builtin.include_vars": {"dir": str(ROOT / "awx"), "extensions": ["yml"]}},
@@ -61,7 +70,7 @@ def data() -> dict[str, t.Any]:
         )
         assert done.returncode == 0, done.stdout + done.stderr
         found: dict[str, t.Any] = json.loads(Path(folder, "found.json").read_text())
-    return found
+    return found, done.stderr
 
 
 def objections(survey: dict[str, t.Any]) -> list[str]:

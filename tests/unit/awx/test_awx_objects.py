@@ -6,7 +6,7 @@ import typing as t
 
 import pytest
 import yaml
-from awx_data import ROOT, data
+from awx_data import ROOT, data, warnings
 
 # Keys that infra.aap_configuration documents for each list of objects, as far as they are used here.
 KEYS = {
@@ -111,6 +111,11 @@ def test_no_object_holds_a_secret() -> None:
             name, _, value = line.strip().removeprefix("- ").partition(": ")
             if name in ("hf_token", "ssh_key_data", "password"):
                 assert "vault_" in value or value in ('""', ""), f"{path.name}: {name}"
+
+
+def test_ansible_reads_the_files_without_a_warning() -> None:
+    data()
+    assert "duplicate" not in warnings()
 
 
 def test_every_file_is_plain_variables() -> None:
