@@ -49,6 +49,19 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_dataset import (  # noqa: E402
     DatasetSource,
 )
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_environment import (  # noqa: E402
+    DEEPSEEK_NAMES,
+)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_generations import (  # noqa: E402
+    DEEPSEEK,
+    GENERATIONS,
+    LLAMA2,
+    LLAMA3,
+    READ,
+)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_script_options import (  # noqa: E402
+    ScriptOptions,
+)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._nxdt_config import (  # noqa: E402
     NxdtConfig,
 )
@@ -79,7 +92,8 @@ _PAGE = """\
 # Training configs for Megatron-LM
 
 A training config says how to train and what to train. The format is that of AMD's Cluster Validation Suite (CVS), and
-its files work unchanged; [examples/megatron](../examples/megatron) holds three to start from.
+its files work unchanged; [examples/megatron](../examples/megatron) holds four to start from: Llama
+3.1 on one node and on several, and DeepSeek-V2-Lite on one.
 
 ```json
 {{
@@ -164,6 +178,49 @@ The sizes have to divide:
 - the global batch size by micro batch size × data parallelism,
 - the model's heads and the sequence length by the tensor parallelism, its layers by the pipeline parallelism.
 
+### Options of the scripts
+
+They stand in the same branch. Without a key the script's own default holds. Whatever else a script reads can be set
+by its variable in `config.container_config.env_dict`.
+
+{script_options}
+
+## Scripts and their generations
+
+| the model's name holds | script | sizes |
+|---|---|---|
+| `llama3`, `llama-3` | `examples/llama/train_llama3.sh` | 8, 70 |
+| `llama2`, `llama-2` | `examples/llama/train_llama2.sh` | 7, 13, 70 |
+| `deepseek_v2`, `deepseek-v2` | `examples/deepseek_v2/train_deepseekv2.sh` | 16 (V2-Lite) |
+
+`config.training_scripts` names another script by the tokenizer. What a script reads differs from release to release of
+ROCm's images. The image's tag tells the release; where it does not, `training_megatron_release` does, and without both
+the newest generation is taken for granted, which the plan notes.
+
+| generation | v25.3 | v25.5 | v26.1 |
+|---|---|---|---|
+| images | up to 25.3 | 25.4 to 25.12 | 26.1 and later |
+| synthetic data, Llama | always | `MOCK_DATA` is 1, or no `DATA_PATH` | no `DATA_PATH` |
+| synthetic data, DeepSeek | `MOCK_DATA` is 1 | `MOCK_DATA` is 1 | `MOCK_DATA` is 1 |
+| NCCL and HSA variables | overwritten, unless a `KEY=VALUE` argument says otherwise | kept | kept |
+| tokenizer of Llama 3 | meta-llama/Llama-3.1-8B | fetched with `HF_TOKEN` where its folder is missing | by its name |
+| exit status of a failed training, Llama | 0 | 0 | that of the training |
+| exit status of a failed training, DeepSeek | 0 | 0 | 0 |
+
+A plan is right for its generation in each of these: arguments are given beside the environment, `DATA_PATH` is given
+exactly where a dataset is trained on, a script that wants `HF_TOKEN` itself gets it from `hf_token_file` when it
+starts, and whether a run succeeded is never taken from the exit status alone: the last step has to stand in the log.
+
+An option that the script of the generation does not read is a warning, or a fault where the run would be another one
+than was asked for. In this table ✓ marks what a script reads:
+
+{reads}
+
+`train_deepseekv2.sh` has its own names: {deepseek_names}. It trains on **one node of eight GPUs only**, in single-node
+mode: addresses, ranks, tensor, pipeline, context (1) and expert parallelism (8) are written in it. It ends after step
+50, recomputes what `activation_checkpointing` or `recompute` say (`AC`), and looks for its dataset in `DATA_DIR` from
+v26.1 on, before that in a folder of its own, which the plan names.
+
 ## `result_dict`: what is expected
 
 Each threshold is judged in its own direction. Without any, the run needs `training_record_only=true`.
@@ -179,8 +236,8 @@ Each threshold is judged in its own direction. Without any, the run needs `train
 | `TEE_OUTPUT` | `1`: the script's log comes to its output as well |
 | `TRAINOPS_RUN_ID`, `TRAINOPS_NODE` | what the processes of a run are known by; environment only |
 
-`MASTER_ADDR` is `localhost` and `NNODES` is 1 in single-node mode, and the `NCCL_IB_*` and `*_SOCKET_IFNAME` variables
-are not set there.
+With `profiling` the traces lie in `LOG_DIR`, where TensorBoard finds them. `MASTER_ADDR` is `localhost` and `NNODES` is
+1 in single-node mode, and the `NCCL_IB_*` and `*_SOCKET_IFNAME` variables are not set there.
 
 ## Variables of a plan
 
@@ -388,7 +445,10 @@ def documents() -> dict[Path, str]:
             config=_table(MegatronConfig, _variable),
             container=_table(ContainerConfig, _variable),
             dataset=_table(DatasetSource, _variable),
-            branch=_table(MegatronModelParameters, _variable),
+            branch=_table(MegatronModelParameters, _variable, but_of=ScriptOptions),
+            script_options=_table(ScriptOptions, _variable),
+            reads=_reads(),
+            deepseek_names=", ".join(f"{_code(own)} for {_code(name)}" for name, own in DEEPSEEK_NAMES.items()),
             results=_table(ExpectedResults, _threshold, "judged as"),
             options=_table(PlanOptions, _variable),
         ),
@@ -446,10 +506,32 @@ def _instance_row(name: str, instance: Instance) -> str:
     return f"| `{name}` | {', '.join(by_lnc)} | {'yes' if instance.efa else 'no'} |"
 
 
-def _table(model: type[BaseModel], becomes: Callable[[str, FieldInfo], str], title: str = "becomes") -> str:
-    """Return a Markdown table of a model's fields, without columns that would be empty."""
+def _reads() -> str:
+    """Return a Markdown table of the variables that each script of each generation reads."""
+    columns = {
+        f"`{script.rpartition('/')[2]}` {generation}": READ[script][generation]
+        for script in (LLAMA3, LLAMA2, DEEPSEEK)
+        for generation in GENERATIONS
+    }
+    variables = {name for names in columns.values() for name in names}
+    lines = [f"| variable | {' | '.join(columns)} |", f"|---|{':-:|' * len(columns)}"]
+    for name in sorted(variables):
+        marks = ("✓" if name in names else "" for names in columns.values())
+        lines += [f"| `{name}` | {' | '.join(marks)} |"]
+    return "\n".join(lines)
+
+
+def _table(
+    model: type[BaseModel],
+    becomes: Callable[[str, FieldInfo], str],
+    title: str = "becomes",
+    but_of: type[BaseModel] | None = None,
+) -> str:
+    """Return a Markdown table of a model's fields, but of those of another one, without columns that would be empty."""
     rows = [["key", "type", "unit", "default", title, "meaning"]]
     for name, field in model.model_fields.items():
+        if but_of and name in but_of.model_fields:
+            continue
         key = key_of(name, field)
         default = "**required**" if field.is_required() else _code(default_of(field))
         kind = "object, see below" if nested_model(field) else words_of(field).removeprefix("a ").removeprefix("an ")

@@ -40,6 +40,7 @@ _OF_PLAN = (
     "exclude",
     "master_port",
     "megatron_root",
+    "megatron_release",
     "nxdt_root",
     "maxtext_root",
     "maxtext_entry_point",

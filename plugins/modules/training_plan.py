@@ -64,6 +64,9 @@ options:
   megatron_root:
     description: Megatron-LM checkout, in place of the config's C(megatron_root).
     type: raw
+  megatron_release:
+    description: Release of ROCm's Megatron-LM images whose scripts train, such as V(v25.5). Else the image's tag tells.
+    type: raw
   nxdt_root:
     description: Folder with NxDT's C(training_orchestrator.py), in place of the config's C(trainops.nxdt_root).
     type: raw

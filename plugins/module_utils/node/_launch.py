@@ -23,7 +23,12 @@ def launch_script(node: dict[str, t.Any], run_id: str, preparation: Preparation 
     It is the one writer of the log, and it records the exit status of the training itself: a status that is not
     there means that the script was killed.
     """
-    exports = "\n".join(f"export {name}={shlex.quote(value)}" for name, value in sorted(node["env"].items()))
+    exports = "\n".join(
+        [
+            *(f"export {name}={shlex.quote(value)}" for name, value in sorted(node["env"].items())),
+            *(_value_of(secret) for secret in node.get("secrets", []) if secret.get("value_variable")),
+        ]
+    )
     functions = preparation or {}
     definitions = "".join(f"{line}\n" for lines in functions.values() for line in lines)
     begin = " && ".join(["cd " + shlex.quote(node["working_dir"]), *functions])
@@ -42,3 +47,9 @@ status=$?
 echo "$status" >{status_file}.new && mv {status_file}.new {status_file}
 exit "$status"
 """
+
+
+def _value_of(secret: dict[str, str]) -> str:
+    """Return the line that fills a variable with a secret itself, which so stands in no file but its own."""
+    path, variable = shlex.quote(secret["target"]), secret["value_variable"]
+    return f'if [[ -r {path} ]]; then {variable}="$(<{path})"; export {variable}; fi'

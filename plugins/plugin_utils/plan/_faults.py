@@ -29,10 +29,14 @@ class Finding:
 
 @dataclass
 class Findings:
-    """The faults and warnings of one plan, in the order in which they were found, without the secrets they met."""
+    """The faults and warnings of one plan, in the order in which they were found, without the secrets they met.
+
+    ``notes`` are sentences about what the plan took for granted or worked out, and that need no remedy.
+    """
 
     faults: list[Finding] = field(default_factory=list)
     warnings: list[Finding] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     def fault(self, key: str, value: t.Any, message: str, remedy: str) -> None:
         """Note something that stops the run."""
@@ -42,11 +46,16 @@ class Findings:
         """Note something that the user should know and that does not stop the run."""
         self._add(self.warnings, key, value, message, remedy)
 
-    def as_dict(self) -> dict[str, list[dict[str, t.Any]]]:
-        """Return both lists as plain data: ``key``, ``value``, ``message`` and ``remedy`` of each finding."""
+    def note(self, sentence: str) -> None:
+        """Note something that the plan took for granted or worked out."""
+        self.notes.append(_readable(sentence))
+
+    def as_dict(self) -> dict[str, list[t.Any]]:
+        """Return the lists as plain data: ``key``, ``value``, ``message`` and ``remedy`` of each finding, and notes."""
         return {
             "faults": [asdict(finding) for finding in self.faults],
             "warnings": [asdict(finding) for finding in self.warnings],
+            "notes": list(self.notes),
         }
 
     @staticmethod

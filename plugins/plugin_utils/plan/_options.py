@@ -38,6 +38,11 @@ EntryPoint = t.Annotated[
     Written("([A-Za-z0-9_/][A-Za-z0-9_./-]*)?", "a script or module", "a script or module, or nothing", free=True),
 ]
 
+Release = t.Annotated[
+    str,
+    Written(r"(v?[0-9]{2}\.[0-9]{1,2})?", "a release", "a release such as v25.5, or nothing"),
+]
+
 
 class PlanOptions(BaseModel):
     """Variables of a plan. Values may be strings, as extra variables and surveys give them."""
@@ -83,6 +88,11 @@ class PlanOptions(BaseModel):
     )
     training_megatron_root: PathOrNothing = Field(
         default="", description="Megatron-LM checkout, in place of the config's megatron_root."
+    )
+    training_megatron_release: Release = Field(
+        default="",
+        description="Release of ROCm's Megatron-LM images whose scripts train, such as v25.5. Else the image's tag "
+        "tells.",
     )
     training_nxdt_root: PathOrNothing = Field(
         default="",

@@ -42,7 +42,7 @@ def make_plan(
     The plan holds ``schema_version``, ``framework``, ``mode``, ``model``, ``gpu``, ``run_id``, ``config_file``,
     ``container_engine``, ``rehearsal``, ``record_only``, ``overrides`` (where there are any), ``parameters``,
     ``first_step``, ``tokens_per_step_per_gpu`` and ``tokens_per_sequence_per_gpu`` (tokens), ``workload`` (see
-    `_workload`), ``expected``, ``faults``, ``warnings`` and ``nodes``. It never holds a secret.
+    `_workload`), ``expected``, ``faults``, ``warnings``, ``notes`` (sentences) and ``nodes``. It never holds a secret.
     """
     findings = Findings()
     settings = typed(PlanOptions, options, "", findings)

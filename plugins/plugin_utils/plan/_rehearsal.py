@@ -75,6 +75,7 @@ def _rehearsed_node(node: dict[str, t.Any]) -> dict[str, t.Any]:
         "SEQ_LENGTH": str(_SEQUENCE_LENGTH),
         "TP": "1",
         "PP": "1",
+        "CP": "1",
         "TE_FP8": "0",
         "FSDP": "0",
         "RECOMPUTE": "0",

@@ -40,6 +40,7 @@ class Sizes:
     global_batch_size: int | None
     micro_batch_size: int | None
     sequence_length: int | None
+    context_parallelism: int | None = 1
 
     @property
     def gpus(self) -> int | None:
@@ -49,9 +50,9 @@ class Sizes:
     @property
     def model_parallelism(self) -> int | None:
         """Return how many GPUs hold one replica of the model."""
-        if not self.tensor_parallelism or not self.pipeline_parallelism:
+        if not self.tensor_parallelism or not self.pipeline_parallelism or not self.context_parallelism:
             return None
-        return self.tensor_parallelism * self.pipeline_parallelism
+        return self.tensor_parallelism * self.pipeline_parallelism * self.context_parallelism
 
     @property
     def data_parallelism(self) -> int | None:
@@ -83,12 +84,13 @@ def check_sizes(sizes: Sizes, dimensions: ModelDimensions | None, keys: Mapping[
 
 def _check_gpus(sizes: Sizes, keys: Mapping[str, str], findings: Findings) -> None:
     gpus, tensor, pipeline = sizes.gpus, sizes.tensor_parallelism, sizes.pipeline_parallelism
+    context = f" × context parallelism {sizes.context_parallelism}" if sizes.context_parallelism != 1 else ""
     if gpus and sizes.model_parallelism and not sizes.data_parallelism:
         findings.fault(
             keys["tensor_parallelism"],
             tensor,
             f"The {counted(gpus, 'GPU')} ({counted(sizes.nodes or 0, 'node')} × {sizes.gpus_per_node}) cannot be "
-            f"divided into groups of tensor parallelism {tensor} × pipeline parallelism {pipeline} = "
+            f"divided into groups of tensor parallelism {tensor} × pipeline parallelism {pipeline}{context} = "
             f"{sizes.model_parallelism}.",
             f"Choose a product that divides {gpus}, or other nodes, or correct training_gpus_per_node.",
         )
@@ -122,13 +124,22 @@ def _check_batch(sizes: Sizes, keys: Mapping[str, str], findings: Findings) -> N
 
 
 def _check_sequence(sizes: Sizes, keys: Mapping[str, str], findings: Findings) -> None:
-    sequence, tensor = sizes.sequence_length, sizes.tensor_parallelism
-    if sequence and tensor and sequence % tensor:
+    sequence, tensor, context = sizes.sequence_length, sizes.tensor_parallelism, sizes.context_parallelism
+    if sequence and context and context > 1 and sequence % (2 * context):
+        # Each rank takes a piece from the front and one from the back, so that causal attention costs all the same.
         findings.fault(
             keys["sequence_length"],
             sequence,
-            f"Sequence parallelism cannot divide {sequence} tokens among {tensor} tensor-parallel ranks.",
-            f"Choose a multiple of {tensor}, or another tensor parallelism.",
+            f"Context parallelism cannot divide {sequence} tokens into 2 × {context} pieces.",
+            f"Choose a multiple of {2 * context}, or another context parallelism.",
+        )
+    elif sequence and tensor and sequence % (tensor * (context or 1)):
+        findings.fault(
+            keys["sequence_length"],
+            sequence,
+            f"Sequence parallelism cannot divide {sequence // (context or 1)} tokens among {tensor} tensor-parallel "
+            "ranks.",
+            f"Choose a multiple of {tensor * (context or 1)}, or another tensor parallelism.",
         )
 
 

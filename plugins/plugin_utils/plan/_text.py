@@ -17,6 +17,8 @@ _WIDTH = 118
 def plan_text(plan: dict[str, t.Any]) -> str:
     """Return a plan as lines of text; with faults, the faults."""
     blocks = [_faults(plan)] if plan["faults"] else [_summary(plan), _nodes(plan), _environment(plan)]
+    if plan["notes"] and not plan["faults"]:
+        blocks.append(_notes(plan["notes"]))
     if plan["warnings"]:
         blocks.append(findings_text(f"{_count(plan['warnings'], 'warning')}:", plan["warnings"]))
     return "\n\n".join(blocks)
@@ -38,6 +40,13 @@ def findings_text(title: str, findings: list[dict[str, t.Any]]) -> str:
         lines.append(f"  {finding['key']}{held}")
         sentence = f"{finding['message']} {finding['remedy']}"
         lines += textwrap.wrap(sentence, _WIDTH, initial_indent="      ", subsequent_indent="      ")
+    return "\n".join(lines)
+
+
+def _notes(notes: list[str]) -> str:
+    lines = ["note:" if len(notes) == 1 else "notes:"]
+    for note in notes:
+        lines += textwrap.wrap(note, _WIDTH, initial_indent="  ", subsequent_indent="      ", break_on_hyphens=False)
     return "\n".join(lines)
 
 

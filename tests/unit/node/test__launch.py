@@ -117,3 +117,20 @@ def test_the_first_preparation_that_fails_is_the_end(tmp_path):
     assert launch(node, preparation).returncode == 7
     assert log_of(node) == ""
     assert (tmp_path / "exit_status").read_text() == "7\n"
+
+
+def test_a_trainer_that_wants_the_secret_itself_gets_it_when_it_starts_and_the_script_has_only_its_path(tmp_path):
+    token = tmp_path / "a token"
+    token.write_text("hf_$ecret 'x'\n")
+    secret = {"target": str(token), "variable": "HF_TOKEN_PATH", "value_variable": "HF_TOKEN"}
+    node = planned(tmp_path / "run", secrets=[secret])
+    assert launch(node).returncode == 0
+    assert json.loads(log_of(node))[1]["HF_TOKEN"] == "hf_$ecret 'x'"
+    assert "hf_$ecret" not in Path(node["run_folder"], "launch.sh").read_text()
+
+
+def test_a_secret_that_is_not_there_leaves_its_variable_alone(tmp_path):
+    secret = {"target": str(tmp_path / "gone"), "variable": "HF_TOKEN_PATH", "value_variable": "OWN_TOKEN"}
+    node = planned(tmp_path / "run", secrets=[secret])
+    assert launch(node).returncode == 0
+    assert "OWN_TOKEN" not in json.loads(log_of(node))[1]

@@ -8,6 +8,7 @@ def test_findings_are_plain_data_in_their_order() -> None:
     findings.fault("config.nnodes", "x", "It is wrong.", "Mend it.")
     findings.fault("config.log_dir", None, "It is missing.", "Give it.")
     findings.warn("config.rocm_dir", "/opt", "It has no effect.", "Leave it out.")
+    findings.note("It is taken for 3.")
     assert findings.as_dict() == {
         "faults": [
             {"key": "config.nnodes", "value": "x", "message": "It is wrong.", "remedy": "Mend it."},
@@ -16,6 +17,7 @@ def test_findings_are_plain_data_in_their_order() -> None:
         "warnings": [
             {"key": "config.rocm_dir", "value": "/opt", "message": "It has no effect.", "remedy": "Leave it out."}
         ],
+        "notes": ["It is taken for 3."],
     }
 
 

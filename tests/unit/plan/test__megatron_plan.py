@@ -101,7 +101,7 @@ def test_no_precision_becomes_fp8_in_silence(precision: str, te_fp8: str, traine
         assert "cannot train in FP16: it will train in BF16" in only(plan["warnings"])["message"]
 
 
-@pytest.mark.parametrize("precision", ["TE_FP4", "FP8", "", 8, None])
+@pytest.mark.parametrize("precision", ["TE_INT8", "FP8", "", 8, None])
 def test_an_unknown_precision_is_a_fault(precision: object) -> None:
     fault = only(planned(filled(DISTRIBUTED, {f"{BRANCH}/precision": precision}))["faults"])
     assert fault["remedy"].startswith("Give one of TE_FP8, TE_BF16, TE_FP16, TE_F16")
@@ -200,5 +200,6 @@ def test_the_parameters_that_the_report_tells() -> None:
         "fsdp": False,
         "iterations": 30,
         "mock_data": True,
+        "script_generation": "v25.5",
         "nic_type": "thor2",
     }

@@ -12,12 +12,29 @@ import typing as t
 
 import maxtext_configs
 import pytest
-from training_configs import DISTRIBUTED, ROOT, SINGLE, SINGLE_MI35X, TINY, example, filled, keys, nodes, only, planned
+from training_configs import (
+    BRANCH,
+    DEEPSEEK,
+    DISTRIBUTED,
+    ROOT,
+    SINGLE,
+    SINGLE_MI35X,
+    TINY,
+    example,
+    filled,
+    keys,
+    nodes,
+    only,
+    planned,
+)
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._options import PlanOptions
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._plan import make_plan
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import Node
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._text import plan_text
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_script_options import (
+    ScriptOptions,
+)
 
 GOLDEN = ROOT / "tests/data/plans"
 LOCAL = [Node("node0", "node0", "me", local=True), Node("node1", "node1", "me", local=True)]
@@ -33,6 +50,11 @@ CASES: dict[str, tuple[t.Any, list[Node], dict[str, t.Any]]] = {
         filled(SINGLE_MI35X, {"config/nnodes": "1"}),
         nodes(1),
         {"training_model": "llama3_1_70b", "training_gpu": "mi355x", "training_record_only": True},
+    ),
+    "single_deepseek_v2_lite_mi300x_1_node": (
+        filled(DEEPSEEK, {"config/nnodes": "1"}),
+        nodes(1),
+        {"training_model": "deepseek_v2_lite", "container_engine": "podman"},
     ),
     "distributed_as_it_comes": (example(DISTRIBUTED), nodes(4), {}),
     "tiny_llama": (
@@ -115,6 +137,7 @@ def check_promises(plan: dict[str, t.Any]) -> None:
             assert sentence.endswith((".", "?")), sentence
             assert len(sentence) < 1000, sentence
         assert finding["key"]
+    assert all(note.endswith(".") for note in plan["notes"])
     assert len({json.dumps(fault) for fault in plan["faults"]}) == len(plan["faults"])
     assert plan_text(plan)
 
@@ -130,16 +153,23 @@ def test_no_value_whatever_breaks_a_plan_for_maxtext() -> None:
 
 @pytest.mark.parametrize(
     ("name", "gpu"),
-    [(DISTRIBUTED, "mi300x"), (SINGLE, "mi325"), (SINGLE_MI35X, "mi355")],
-    ids=["multi", "single", "mi35x"],
+    [(DISTRIBUTED, "mi300x"), (SINGLE, "mi325"), (SINGLE_MI35X, "mi355"), (DEEPSEEK, "mi325")],
+    ids=["multi", "single", "mi35x", "deepseek"],
 )
 def test_no_value_whatever_breaks_a_plan(name: str, gpu: str) -> None:
     config = filled(name)
-    assert planned(config, training_gpu=gpu)["faults"] == []
+    options = {"training_gpu": gpu, **({"training_model": ""} if name == DEEPSEEK else {})}
+    assert planned(config, **options)["faults"] == []
     for path in list(paths_of(config)):
-        check_promises(planned(without(config, path), training_gpu=gpu))
+        check_promises(planned(without(config, path), **options))
         for value in ANYTHING:
-            check_promises(planned(with_value(config, path, value), training_gpu=gpu))
+            check_promises(planned(with_value(config, path, value), **options))
+
+
+def test_no_value_of_a_script_option_breaks_a_plan() -> None:
+    for key in ScriptOptions.model_fields:
+        for value in ANYTHING:
+            check_promises(planned(filled(DISTRIBUTED, {f"{BRANCH}/{key}": value})))
 
 
 @pytest.mark.parametrize("other", ["config/nnodes", "config/log_dir", "config/nccl_ib_gid_index"])

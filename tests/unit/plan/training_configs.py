@@ -17,7 +17,9 @@ TINY = ROOT / "inventories/local/tiny_llama.json"
 DISTRIBUTED = "mi3xx_megatron_llama_distributed"
 SINGLE = "mi3xx_megatron_llama_single"
 SINGLE_MI35X = "mi35x_megatron_llama_single"
+DEEPSEEK = "mi3xx_megatron_deepseek_single"
 BRANCH = "model_params/multi_node/llama3_1_8b/mi300x"
+DEEPSEEK_BRANCH = "model_params/single_node/deepseek_v2_lite/mi300x"
 
 # What a user would put in the place of <changeme>.
 _FILLED_IN = {
@@ -66,6 +68,13 @@ def _fill_in(section: dict[str, t.Any]) -> None:
             _fill_in(value)
         elif isinstance(value, str) and "<changeme>" in value:
             section[key] = _FILLED_IN[key]
+
+
+def deepseek(changes: dict[str, t.Any] | None = None, **options: t.Any) -> dict[str, t.Any]:
+    """Return the plan for DeepSeek-V2-Lite on two nodes; changes in its branch have no path but their key."""
+    paths = {path if "/" in path else f"{DEEPSEEK_BRANCH}/{path}": value for path, value in (changes or {}).items()}
+    config = filled(DEEPSEEK, {"config/nnodes": "2", **paths})
+    return planned(config, 2, training_model="deepseek_v2_lite", **options)
 
 
 def nodes(count: int) -> list[Node]:

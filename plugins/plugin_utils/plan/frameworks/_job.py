@@ -30,8 +30,9 @@ class Job:
     ``{run-folder}`` as well. ``environment`` is what the training reads; with ``environment_as_arguments`` it is given
     as KEY=VALUE arguments too. ``files`` are texts by the names under which they lie in the run's folder. ``script`` is
     the file of ``command`` that has to be in ``working_dir``, if any. ``mounts`` maps paths on the node to paths in the
-    container. ``token_file`` is the path of the user's Hugging Face token. The ``nnodes`` nodes of the job meet at
-    ``master_address`` and ``master_port``. ``first_step`` is the number that the trainer gives its first step.
+    container. ``token_file`` is the path of the user's Hugging Face token; ``token_variable`` a variable that the
+    launch script fills with the token itself, for a trainer that reads nothing else. The ``nnodes`` nodes of the job
+    meet at ``master_address`` and ``master_port``. ``first_step`` is the number that the trainer gives its first step.
     ``tokens_per_sequence_per_gpu`` (sequence length / devices of a job) is for trainers that print sequences/s.
     ``dataset`` is what the launch script fetches before the training, if anything. ``architecture`` is the model's
     shape, or in words why it is not known; ``chips_per_gpu`` the part of an accelerator's chip that counts as a GPU.
@@ -57,6 +58,7 @@ class Job:
     environment_as_arguments: bool = False
     files: dict[str, str] = field(default_factory=dict)
     script: str = ""
+    token_variable: str = ""
     first_step: int = 1
     tokens_per_sequence_per_gpu: float | None = None
     dataset: dict[str, t.Any] | None = None
@@ -112,7 +114,8 @@ class Job:
         if self.token_file is None:
             return []
         target = f"{folder}/hf_token"
-        return [{"name": "hf_token", "source": self.token_file, "target": target, "variable": "HF_TOKEN_PATH"}]
+        secret = {"name": "hf_token", "source": self.token_file, "target": target, "variable": "HF_TOKEN_PATH"}
+        return [{**secret, "value_variable": self.token_variable} if self.token_variable else secret]
 
 
 def _resolved(text: str, of_node: Mapping[str, str]) -> str:

@@ -1,10 +1,11 @@
 # Copyright (c) 2026 The trainops.cluster maintainers
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Megatron-LM on ROCm: from a CVS training config to the environment and argv of train_llama2.sh and train_llama3.sh.
+"""Megatron-LM on ROCm: from a CVS training config to the environment and argv of a training script.
 
-What the scripts read is stated in their sources (ROCm/Megatron-LM, examples/llama). Up to early 2025 they overwrite
-the environment that they are given; positional ``KEY=VALUE`` arguments win in every version. So both are given.
+`_megatron_generations` says which script of which release reads what. Up to early 2025 the Llama scripts overwrite the
+environment that they are given; positional ``KEY=VALUE`` arguments win in every version. So both are given.
+train_deepseekv2.sh reads its environment only.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ import typing as t
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._config import refuse_unknown_keys, section, typed
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._faults import Findings
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._json import read_json
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._kinds import AUTO
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import master_address
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._words import key_path
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._branch import choose_branch, mode_of
@@ -40,11 +40,32 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._
     unused_keys,
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_dataset import fetched_dataset
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_deepseek_checks import (
+    EXPERT_PARALLELISM,
+    check_deepseek,
+)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_environment import (
+    MASTER_PORT,
+    environment_of,
+)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_generations import (
+    DEEPSEEK,
+    LLAMA3,
+    V25_5,
+    known_script,
+)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_option_checks import (
+    check_options,
+)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_reading import (
     BranchReading,
     Reading,
+    ScriptReading,
 )
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_scripts import script_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_scripts import (
+    generation_for,
+    script_of,
+)
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -57,9 +78,6 @@ NAME = "megatron"
 CONFIG = MegatronConfig
 BRANCH = MegatronModelParameters
 
-# The scripts have no FP16: they train in BF16 instead, which is told as a warning.
-_TRAINED_IN = {"fp8": "fp8", "bf16": "bf16", "fp16": "bf16"}
-_MASTER_PORT = 6000
 _OF_NODE = {"NODE_RANK": "{node-rank}", "LOG_DIR": "{run-folder}"}
 _OF_EACH_NODE = {*_OF_NODE, "TRAINOPS_NODE", "TRAINOPS_RUN_ID"}
 # Where a key belongs that stands in the wrong place.
@@ -108,7 +126,13 @@ def plan_job(data: Mapping[str, t.Any], options: PlanOptions, nodes: Sequence[No
     )
     branch_reading = BranchReading(**vars(reading), branch=branch, parameters=parameters)
     script = script_of(branch_reading)
-    sizes = check_branch(branch_reading, script)
+    script_reading = ScriptReading(
+        **vars(branch_reading), script=script, generation=generation_for(branch_reading, script)
+    )
+    sizes = check_branch(script_reading)
+    check_options(script_reading)
+    dataset = fetched_dataset(reading.config.dataset_source, parameters.tokenizer_model)
+    check_deepseek(script_reading, dataset)
     expected = expected_of(
         parameters.result_dict,
         branch.values.get("result_dict", {}),
@@ -118,7 +142,7 @@ def plan_job(data: Mapping[str, t.Any], options: PlanOptions, nodes: Sequence[No
     )
     if findings.faults or script is None:
         return None
-    return _job(branch_reading, script, master, sizes, expected)
+    return _job(script_reading, script, master, sizes, expected, dataset)
 
 
 def _read_config(
@@ -154,39 +178,52 @@ def _master_address(reading: Reading) -> str:
     return master_address(asked, reading.nodes, "config.master_address", reading.findings)
 
 
-def _job(reading: BranchReading, script: str, master: str, sizes: Sizes, expected: list[dict[str, t.Any]]) -> Job:
+def _job(
+    reading: ScriptReading,
+    script: str,
+    master: str,
+    sizes: Sizes,
+    expected: list[dict[str, t.Any]],
+    dataset: dict[str, t.Any] | None,
+) -> Job:
     config, parameters, options = reading.config, reading.parameters, reading.options
     without_container = options.container_engine == "none"
-    dataset = fetched_dataset(config.dataset_source, parameters.tokenizer_model)
-    environment = _environment(reading, master, dataset)
+    deepseek = known_script(script) == DEEPSEEK
+    of_node = {} if deepseek else _OF_NODE
+    environment = environment_of(reading, sizes, master, dataset)
     return Job(
         branch=reading.branch,
         parameters={
             "nnodes": len(reading.nodes),
             "gpus_per_node": sizes.gpus_per_node,
             "model_size": parameters.model_size,
-            "precision": _TRAINED_IN[PRECISIONS[parameters.precision]],
+            "precision": _trained_in(reading),
             "global_batch_size": sizes.global_batch_size,
             "micro_batch_size": sizes.micro_batch_size,
             "sequence_length": sizes.sequence_length,
             "tensor_parallelism": sizes.tensor_parallelism,
             "pipeline_parallelism": sizes.pipeline_parallelism,
+            **({"context_parallelism": sizes.context_parallelism} if sizes.context_parallelism != 1 else {}),
+            **({"expert_parallelism": EXPERT_PARALLELISM} if deepseek else {}),
             "data_parallelism": sizes.data_parallelism,
             "recompute": parameters.recompute,
             "fsdp": parameters.fsdp,
             "iterations": config.training_iterations,
             "mock_data": config.mock_data,
+            "script_generation": reading.generation,
             "nic_type": config.nic_type,
         },
         tokens_per_step_per_gpu=sizes.tokens_per_step_per_gpu,
         expected=expected,
-        nnodes=int(environment["NNODES"]),
+        nnodes=reading.nnodes,
         master_address=master,
-        master_port=int(environment["MASTER_PORT"]),
+        master_port=options.training_master_port or MASTER_PORT,
         image=config.container_image,
         image_archive=options.training_image_archive,
-        environment=environment | _variables_of_user(reading, environment) | _OF_NODE,
+        environment=environment | _variables_of_user(reading, environment) | of_node,
         token_file=config.hf_token_file,
+        # It fetches a tokenizer with wget, and with this variable alone.
+        token_variable="HF_TOKEN" if known_script(script) == LLAMA3 and reading.generation == V25_5 else "",
         command=["bash", script],
         working_dir=options.training_megatron_root or config.megatron_root,
         log_dir=config.log_dir,
@@ -195,56 +232,20 @@ def _job(reading: BranchReading, script: str, master: str, sizes: Sizes, expecte
         container_options={}
         if without_container
         else container_options(config.container_name, config.shm_size, options.container_profile),
-        environment_as_arguments=True,
+        environment_as_arguments=not deepseek,
         script=script,
         dataset=dataset,
         architecture=architecture_of(reading, script, sizes.tensor_parallelism or 1),
     )
 
 
-def _environment(reading: BranchReading, master: str, dataset: dict[str, t.Any] | None) -> dict[str, str]:
-    """Return what the scripts read, as far as it is the same on every node.
-
-    Scripts of 2026 train on synthetic data exactly where there is no DATA_PATH, older ones where MOCK_DATA is 1.
-    """
-    config, parameters, options = reading.config, reading.parameters, reading.options
-    environment: dict[str, t.Any] = {
-        "MASTER_ADDR": master,
-        "MASTER_PORT": options.training_master_port or _MASTER_PORT,
-        "NNODES": len(reading.nodes) if reading.multi_node else 1,
-        "MODEL_SIZE": parameters.model_size,
-        "TOTAL_ITERS": config.training_iterations,
-        "MBS": parameters.micro_batch_size,
-        "BS": parameters.batch_size,
-        "SEQ_LENGTH": parameters.sequence_length,
-        "TP": parameters.tensor_parallelism,
-        "PP": parameters.pipeline_parallelism,
-        "TE_FP8": int(PRECISIONS[parameters.precision] == "fp8"),
-        "FSDP": int(parameters.fsdp),
-        "RECOMPUTE": int(parameters.recompute),
-        "MOCK_DATA": int(config.mock_data),
-        "DATA_PATH": dataset["prefix"] if dataset else None if config.mock_data else config.data_path,
-        "DATA_DIR": dataset["folder"] if dataset else None,
-        "DATA_CACHE_PATH": config.data_cache_dir,
-        "TOKENIZER_MODEL": parameters.tokenizer_model,
-        "NCCL_DEBUG": config.nccl_debug,
-        "TEE_OUTPUT": 1,
-    }
-    if reading.multi_node:
-        environment |= {
-            "NCCL_IB_HCA": _comma_separated(config.nccl_ib_hca_list or config.nccl_ib_hca),
-            "NCCL_IB_GID_INDEX": None if config.nccl_ib_gid_index == AUTO else config.nccl_ib_gid_index,
-            "NCCL_SOCKET_IFNAME": _comma_separated(config.nccl_socket_ifname),
-            "GLOO_SOCKET_IFNAME": _comma_separated(config.gloo_socket_ifname),
-        }
-    return {name: str(value) for name, value in environment.items() if value is not None}
+def _trained_in(reading: ScriptReading) -> str:
+    """Return the precision that the script trains in: the Llama scripts have no FP16, which a warning tells."""
+    precision = PRECISIONS[reading.parameters.precision]
+    return "bf16" if precision == "fp16" and known_script(reading.script) != DEEPSEEK else precision
 
 
-def _comma_separated(names: list[str] | None) -> str | None:
-    return ",".join(names) if names else None
-
-
-def _variables_of_user(reading: BranchReading, environment: Mapping[str, str]) -> dict[str, str]:
+def _variables_of_user(reading: ScriptReading, environment: Mapping[str, str]) -> dict[str, str]:
     """Return the variables of env_dict that the plan does not set, with a warning for each that it does."""
     variables = reading.config.container_config.env_dict
     set_by_plan = {*environment, *_OF_EACH_NODE, *(["HF_TOKEN_PATH"] if reading.config.hf_token_file else [])}

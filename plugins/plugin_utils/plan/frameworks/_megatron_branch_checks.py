@@ -10,31 +10,45 @@ import typing as t
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._sizes import Sizes, check_sizes
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_config import PRECISIONS
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_scripts import (
-    dimensions_of,
-    reads_tokenizer_model,
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_generations import (
+    DEEPSEEK,
+    LLAMA2,
+    V25_3,
+    known_script,
+    reads,
 )
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_scripts import dimensions_of
 
 if t.TYPE_CHECKING:
     from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_reading import (
-        BranchReading,
+        ScriptReading,
     )
 
+# What a script takes that does not read TOKENIZER_MODEL: by whether it is of v25.3, and whether it is that of Llama 2.
+_FIXED_TOKENIZERS = {
+    (False, True): (
+        "the folder tokenizer_llama2 of its data folder",
+        "Put the tokenizer there (DATA_DIR, else /root/.cache/data in the container).",
+    ),
+    (True, True): ("experiment/tokenizer.model of its checkout", "It fetches that itself where it is missing."),
+    (True, False): ("meta-llama/Llama-3.1-8B", "Say that, and give hf_token_file, as access to it is restricted."),
+}
 
-def check_branch(reading: BranchReading, script: str | None) -> Sizes:
+
+def check_branch(reading: ScriptReading) -> Sizes:
     """Note what is wrong in the branch, and return the sizes of one job."""
     parameters = reading.parameters
     if parameters.fsdp:
         _check_fsdp(reading)
-    _check_precision(reading, script)
-    _check_tokenizer(reading, script)
+    _check_precision(reading)
+    _check_tokenizer(reading)
     _check_name(reading)
-    nodes = len(reading.nodes) if reading.multi_node else 1
     sizes = Sizes(
-        nodes=nodes or None,
+        nodes=reading.nnodes or None,
         gpus_per_node=reading.options.training_gpus_per_node,
         tensor_parallelism=parameters.tensor_parallelism,
         pipeline_parallelism=parameters.pipeline_parallelism,
+        context_parallelism=parameters.context_parallelism if reading.gives("context_parallelism") else 1,
         global_batch_size=parameters.batch_size,
         micro_batch_size=parameters.micro_batch_size,
         sequence_length=parameters.sequence_length,
@@ -44,12 +58,13 @@ def check_branch(reading: BranchReading, script: str | None) -> Sizes:
         "sequence_length": reading.key("sequence_length"),
         "tensor_parallelism": reading.key("tensor_parallelism"),
         "pipeline_parallelism": reading.key("pipeline_parallelism"),
+        "context_parallelism": reading.key("context_parallelism"),
     }
-    check_sizes(sizes, dimensions_of(reading, script), keys, reading.findings)
+    check_sizes(sizes, dimensions_of(reading, reading.script), keys, reading.findings)
     return sizes
 
 
-def _check_fsdp(reading: BranchReading) -> None:
+def _check_fsdp(reading: ScriptReading) -> None:
     reasons = {
         "tensor_parallelism": "the training script would silently set it to 1",
         "pipeline_parallelism": "PyTorch's FSDP2 has no pipeline stages",
@@ -65,9 +80,9 @@ def _check_fsdp(reading: BranchReading) -> None:
             )
 
 
-def _check_precision(reading: BranchReading, script: str | None) -> None:
-    asked = reading.parameters.precision
-    if asked and PRECISIONS[asked] == "fp16":
+def _check_precision(reading: ScriptReading) -> None:
+    asked, script = reading.parameters.precision, reading.script
+    if asked and PRECISIONS[asked] == "fp16" and known_script(script) != DEEPSEEK:
         reading.findings.warn(
             reading.key("precision"),
             asked,
@@ -76,17 +91,15 @@ def _check_precision(reading: BranchReading, script: str | None) -> None:
         )
 
 
-def _check_tokenizer(reading: BranchReading, script: str | None) -> None:
-    tokenizer, key = reading.parameters.tokenizer_model, reading.key("tokenizer_model")
-    if tokenizer is None or script is None:
+def _check_tokenizer(reading: ScriptReading) -> None:
+    tokenizer, key, script = reading.parameters.tokenizer_model, reading.key("tokenizer_model"), reading.script
+    # DeepSeek's has its tokenizer written in it, and what is said of that stands with its other checks.
+    if tokenizer is None or script is None or known_script(script) == DEEPSEEK:
         return
-    if not reads_tokenizer_model(script):
-        reading.findings.warn(
-            key,
-            tokenizer,
-            f"tokenizer_model has no effect: {script} takes the folder tokenizer_llama2 of its data folder.",
-            "Put the tokenizer there (DATA_DIR, else /root/.cache/data in the container).",
-        )
+    if not reads(script, reading.generation, "TOKENIZER_MODEL"):
+        place, remedy = _FIXED_TOKENIZERS[reading.generation == V25_3, known_script(script) == LLAMA2]
+        if tokenizer != place:
+            reading.findings.warn(key, tokenizer, f"tokenizer_model has no effect: {script} takes {place}.", remedy)
     elif "/" in tokenizer and not tokenizer.startswith("/") and not reading.is_given("hf_token_file"):
         reading.findings.warn(
             key,
@@ -96,7 +109,7 @@ def _check_tokenizer(reading: BranchReading, script: str | None) -> None:
         )
 
 
-def _check_name(reading: BranchReading) -> None:
+def _check_name(reading: ScriptReading) -> None:
     size = reading.parameters.model_size
     named = re.search(r"(?:^|[^0-9a-z.])([0-9]+)b(?![0-9a-z])", reading.branch.model.casefold())
     if size is not None and named and named.group(1) != size:

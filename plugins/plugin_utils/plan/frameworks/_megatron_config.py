@@ -27,8 +27,11 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._types impor
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._container import ContainerConfig
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._expected import ExpectedResults
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_dataset import DatasetSource
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_script_options import (
+    ScriptOptions,
+)
 
-PRECISIONS = {"TE_FP8": "fp8", "TE_BF16": "bf16", "TE_FP16": "fp16", "TE_F16": "fp16"}
+PRECISIONS = {"TE_FP8": "fp8", "TE_BF16": "bf16", "TE_FP16": "fp16", "TE_F16": "fp16", "TE_FP4": "fp4"}
 
 
 def _regular_expression(value: str) -> str:
@@ -179,7 +182,7 @@ class MegatronConfig(BaseModel):
     )
 
 
-class MegatronModelParameters(BaseModel):
+class MegatronModelParameters(ScriptOptions):
     """A branch ``model_params.<mode>.<model>.<gpu>``: what to train there."""
 
     model_config = ConfigDict(protected_namespaces=())
@@ -210,8 +213,8 @@ class MegatronModelParameters(BaseModel):
         json_schema_extra={"unit": "tokens", "variable": "SEQ_LENGTH"},
     )
     precision: Precision = Field(
-        description="Number format of the matrix products. The Llama scripts know FP8 and BF16; FP16 trains in BF16, "
-        "with a warning.",
+        description="Number format of the matrix products. The Llama scripts know FP8 and BF16, and FP4 from v26.1 on "
+        "(Llama 3); FP16 trains in BF16, with a warning. DeepSeek's script knows FP8, BF16 and FP16.",
         examples=["TE_FP8"],
         json_schema_extra={"variable": "TE_FP8"},
     )
@@ -227,7 +230,7 @@ class MegatronModelParameters(BaseModel):
     )
     recompute: Flag = Field(
         default=False,
-        description="Recompute activations instead of keeping them in memory.",
+        description="Recompute all activations instead of keeping them in memory.",
         json_schema_extra={"variable": "RECOMPUTE"},
     )
     fsdp: Flag = Field(

@@ -23,7 +23,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._types impor
 _SCRIPT = "examples/llama/prepare_dataset.sh"
 _SCRIPT_RESULT = "data_text_document"
 _DEEPSEEK = "deepseek"
-_DEEPSEEK_RESULT = "mmap_deepseekv2_datasets_text_document"
+DEEPSEEK_RESULT = "mmap_deepseekv2_datasets_text_document"
 _DEEPSEEK_URL = (
     "https://atp-modelzoo-wlcb-pai.oss-cn-wulanchabu.aliyuncs.com/release/models/pai-megatron-patch/deepseek-datasets"
 )
@@ -31,8 +31,8 @@ _DEEPSEEK_FILES = (
     "SlimPajama.json",
     "alpaca_zh-train.json",
     "alpaca_zh-valid.json",
-    f"{_DEEPSEEK_RESULT}.bin",
-    f"{_DEEPSEEK_RESULT}.idx",
+    f"{DEEPSEEK_RESULT}.bin",
+    f"{DEEPSEEK_RESULT}.idx",
 )
 
 Dataset = t.Annotated[str, OneOf(("wiki", "bookcorpus", _DEEPSEEK))]
@@ -68,7 +68,7 @@ def fetched_dataset(source: DatasetSource, tokenizer: str | None) -> dict[str, t
     return {
         "name": source.dataset,
         "folder": source.data_dir,
-        "prefix": f"{source.data_dir.rstrip('/')}/{_SCRIPT_RESULT if of_script else _DEEPSEEK_RESULT}",
+        "prefix": f"{source.data_dir.rstrip('/')}/{_SCRIPT_RESULT if of_script else DEEPSEEK_RESULT}",
         "script": _SCRIPT if of_script else "",
         "tokenizer": tokenizer if of_script else "",
         "urls": [] if of_script else [f"{_DEEPSEEK_URL}/{name}" for name in _DEEPSEEK_FILES],

@@ -42,6 +42,11 @@ class Reading:
         """Tell whether one job runs over all nodes, rather than one on each."""
         return self.mode == "multi_node"
 
+    @property
+    def nnodes(self) -> int:
+        """Return how many nodes one job has."""
+        return len(self.nodes) if self.multi_node else 1
+
     def is_given(self, name: str) -> bool:
         """Tell whether the file has a value under this key, right or wrong."""
         return self.given.get(name) is not None
@@ -61,3 +66,11 @@ class BranchReading(Reading):
     def key(self, name: str) -> str:
         """Return the key path of a value of the branch."""
         return key_path(self.branch.path, name)
+
+
+@dataclass(frozen=True)
+class ScriptReading(BranchReading):
+    """The same with the script that trains, None where a fault says that there is none, and its generation."""
+
+    script: str | None
+    generation: str

@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The training scripts of ROCm Megatron-LM: which one trains a model, and what it knows about it.
 
-Source: examples/llama/train_llama2.sh and train_llama3.sh of ROCm/Megatron-LM.
+Source: examples/llama/train_llama2.sh and train_llama3.sh and examples/deepseek_v2/train_deepseekv2.sh of
+ROCm/Megatron-LM. AMD's guide to v25.4 spells the last one train_deepseek_v2.sh, which is no file of it.
 """
 
 from __future__ import annotations
@@ -13,15 +14,27 @@ import re
 import typing as t
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._sizes import ModelDimensions
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._words import counted, key_path, listed, shown
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._words import (
+    counted,
+    key_path,
+    listed,
+    nearest,
+    shown,
+)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_generations import (
+    DEEPSEEK,
+    LLAMA2,
+    LLAMA3,
+    V26_1,
+    generation_of,
+    generation_of_image,
+    tells_exit_status,
+)
 
 if t.TYPE_CHECKING:
     from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_reading import (
         BranchReading,
     )
-
-LLAMA3 = "examples/llama/train_llama3.sh"
-LLAMA2 = "examples/llama/train_llama2.sh"
 
 # Sizes that each script knows ("Model size not supported." otherwise), with the dimensions it gives them.
 _DIMENSIONS = {
@@ -34,8 +47,10 @@ _DIMENSIONS = {
         "13": ModelDimensions(layers=40, attention_heads=40, query_groups=40),
         "70": ModelDimensions(layers=80, attention_heads=64, query_groups=8),
     },
+    # DeepSeek-V2-Lite, whatever MODEL_SIZE says.
+    posixpath.basename(DEEPSEEK): {"16": ModelDimensions(layers=27, attention_heads=16, query_groups=16)},
 }
-_BY_MODEL = {r"llama[-_. ]?3": LLAMA3, r"llama[-_. ]?2": LLAMA2}
+_BY_MODEL = {r"llama[-_. ]?3": LLAMA3, r"llama[-_. ]?2": LLAMA2, r"deepseek[-_. ]?v?2": DEEPSEEK}
 _OWN_DIMENSIONS = ("num_layers", "num_attention_heads", "num_query_groups")
 
 
@@ -76,18 +91,39 @@ def _found(pattern: str, text: str) -> bool:
 
 
 def _check_script(script: str, key: str, reading: BranchReading) -> None:
-    if posixpath.basename(script) not in _DIMENSIONS:
+    name = posixpath.basename(script)
+    if name not in _DIMENSIONS:
+        near = nearest(name, [posixpath.basename(DEEPSEEK)])
         reading.findings.warn(
             key,
             script,
-            f"Nothing is known about {script}: it gets what {listed(_DIMENSIONS)} read, and may read something else.",
-            "See that it takes its settings from these variables, or from KEY=VALUE arguments.",
+            f"Nothing is known about {script}: it gets what {posixpath.basename(LLAMA3)} reads, and may read something "
+            "else.",
+            f"Did you mean {DEEPSEEK}?"
+            if near
+            else "See that it takes its settings from these variables, or from KEY=VALUE arguments.",
         )
 
 
-def reads_tokenizer_model(script: str) -> bool:
-    """Tell whether a script reads TOKENIZER_MODEL; train_llama2.sh has a path of its own."""
-    return posixpath.basename(script) != posixpath.basename(LLAMA2)
+def generation_for(reading: BranchReading, script: str | None) -> str:
+    """Return the generation of the run's scripts, and say in a note where it comes from and what it means."""
+    release = reading.options.training_megatron_release
+    image = None if reading.options.container_engine == "none" else reading.config.container_image
+    asked, told = generation_of(release or ""), generation_of_image(image)
+    generation = asked or told or V26_1
+    if asked:
+        source = f"as training_megatron_release says ({release})"
+    elif told:
+        source = f"as the tag of {image} tells"
+    else:
+        reason = f"the tag of {image} does not tell" if image else "there is no image whose tag tells"
+        source = f"which is taken for granted, since {reason}; training_megatron_release says otherwise"
+    if script:
+        note = f"{script} is read as that of generation {generation}, {source}."
+        if tells_exit_status(script, generation) is False:
+            note += " It ends with exit status 0 also where the training failed, so that its log alone tells."
+        reading.findings.note(note)
+    return generation
 
 
 def dimensions_of(reading: BranchReading, script: str | None) -> ModelDimensions | None:

@@ -111,6 +111,7 @@ def plan_job(data: YamlConfig, options: PlanOptions, nodes: Sequence[Node], find
     job = _checked_job(reading, values, data.text, given_nodes)
     findings.faults += [fault for fault in own.faults if fault.key not in told]
     findings.warnings += own.warnings
+    findings.notes += own.notes
     return None if findings.faults else job
 
 
