@@ -77,7 +77,8 @@ SIGNATURES = (
         "out_of_memory",
         (b"OutOfMemoryError", b"out of memory", b"RESOURCE_EXHAUSTED", b"OOM Debugging"),
         re.compile(
-            rb"OutOfMemoryError: |(?:HIP|CUDA)(?: error:)? out of memory|RESOURCE_EXHAUSTED: Out of memory"
+            rb"OutOfMemoryError: |(?:HIP|CUDA)(?: error:)? out of memory"
+            rb"|RESOURCE_EXHAUSTED: (?:Out of memory|Error allocating)"
             rb"|failed: RESOURCE_EXHAUSTED|BufferAssignment OOM Debugging"
         ),
         20,
@@ -309,9 +310,10 @@ SIGNATURES = (
     ),
     Signature(
         "nccl",
-        (b"Got completion", b"ibv_modify_qp", b"ncclRemoteError", b"ncclSystemError", b"NCCL error"),
+        (b"Got completion", b"ibv_modify_qp", b"ncclRemoteError", b"ncclSystemError", b"NCCL error", b"work queue"),
         re.compile(
             rb"Got completion from peer|Call to ibv_modify_qp failed|nccl(?:Remote|System)Error: |NCCL error(?: in)?:"
+            rb"|local work queue catastrophic error"
         ),
         56,
         False,
@@ -343,11 +345,11 @@ SIGNATURES = (
     ),
     Signature(
         "child_failed",
-        (b"failed (exitcode: ", b"ChildFailedError"),
-        re.compile(rb"failed \(exitcode: (?P<exit_code>-?\d+)\)|errors\.ChildFailedError"),
+        (b"failed (exitcode: ", b"ChildFailedError", b"(core dumped)"),
+        re.compile(rb"failed \(exitcode: (?P<exit_code>-?\d+)\)|errors\.ChildFailedError|\bAborted\s+\(core dumped\)"),
         64,
         True,
-        "torchrun ended because one of its processes failed: what that process printed before is the cause.",
+        "A process of the training failed: what it printed before is the cause.",
     ),
     Signature(
         "training_script",
@@ -359,20 +361,44 @@ SIGNATURES = (
     ),
     Signature(
         "peer_died",
-        (b"heartbeat", b"lost the connection", b" by peer", b"BarrierError"),
+        (
+            b"heartbeat",
+            b"lost the connection",
+            b" by peer",
+            b"by remote peer",
+            b"BarrierError",
+            b"recv, got 0 bytes",
+            b"DistNetworkError",
+            b"RendezvousConnectionError",
+            b"got error: ",
+            b"ConnectionResetError",
+            b"BrokenPipeError",
+            b"Broken pipe",
+            b"EOFError",
+        ),
         re.compile(
             rb"(?:The following tasks are unhealthy \(stopped sending heartbeats\):\s*/job:\S+/task:"
             rb"|Task /job:\S+/task:(?=\d+ heartbeat timeout)|lost the connection to rank )(?P<rank>\d+)"
             rb"|gloo/transport/tcp/pair\.cc:\d+\][^\r\n]*(?:closed|reset) by peer|BarrierError"
+            # of c10d's store, NCCL's sockets, torchrun
+            rb"|[Ff]ailed to recv, got 0 bytes|DistNetworkError: (?!The (?:client|server) socket)"
+            rb"|store->get\('[^'\r\n]*'\) got error: |RendezvousConnectionError: "
+            rb"|Connection closed by remote peer|(?<!')Connection reset by peer"
+            rb"|failed on SocketImpl\([^\r\n]*: Broken pipe"
+            # of Python's sockets and pipes; an EOFError with a message is of a file
+            rb"|(?:ConnectionResetError|BrokenPipeError): |(?<!raise )\bEOFError(?=\s*$)",
+            re.MULTILINE,
         ),
         70,
         True,
-        "Another rank went away: its log has the cause.",
+        "Another rank or process went away: its log, or what it printed before, has the cause.",
     ),
     Signature(
         "coordinator_died",
-        (b"Failed to send RPC",),
-        re.compile(rb"Failed to send RPC to coordination service"),
+        (b"Failed to send RPC", b"grpc_message:"),
+        re.compile(
+            rb'Failed to send RPC to coordination service|Error received from peer[^\r\n]*grpc_message:"Socket closed"'
+        ),
         70,
         True,
         "The process that coordinates the others, the first one, went away: its log has the cause.",
@@ -430,6 +456,8 @@ NEEDLES = {
     b"tbeat": 200,
     b"h signal": 0,
     b"got signal: 15": 0,
+    b"Connection ": 0,
+    b"(core dumped)": 0,
 }
 
 TRACEBACK = b"Traceback (most recent call last):"

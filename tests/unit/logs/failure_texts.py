@@ -1,0 +1,401 @@
+"""What is told of failures, by its class, and what only reads like it. The numbers and names are made up."""
+
+from __future__ import annotations
+
+# class -> texts; of those that name a rank or an exit code, (text, rank, exit code)
+Text = str | tuple[str, int | None, int | None]
+
+TEXTS: dict[str, list[Text]] = {
+    "gpu_hang": [
+        "HW Exception by GPU node-9 (Agent handle: 0x1) reason :GPU Hang",
+        " 45%|####  | 9/20 [00:09<00:11]HW Exception by GPU node-9 (Agent handle: 0x1) reason :GPU Hang",
+    ],
+    "gpu_memory_fault": [
+        "Memory access fault by GPU node-3 (Agent handle: 0x1) on address 0x7f. Reason: Page not present.",
+    ],
+    "no_gpu": [
+        "jax.errors.JaxRuntimeError: FAILED_PRECONDITION: No visible GPU devices.",
+        "E rocm_driver.cc:1] failed call to hipInit: HIP_ERROR_NoDevice",
+        "E rocm_diagnostics.cc:1] librocm reported version is: NOT_FOUND: was unable to find librocm.so",
+        (
+            "[rank2]: RuntimeError: No HIP GPUs are available",
+            2,
+            None,
+        ),
+    ],
+    "killed": [
+        (
+            "E api.py:874] failed (exitcode: -9) local_rank: 3 (pid: 77) of binary: /usr/bin/python",
+            None,
+            -9,
+        ),
+    ],
+    "out_of_memory": [
+        (
+            "[rank5]: torch.OutOfMemoryError: HIP out of memory. Tried to allocate 2.00 MiB. GPU 0 has a total "
+            "capacity of",
+            5,
+            None,
+        ),
+        "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 MiB.",
+        "RuntimeError: HIP error: out of memory",
+        "XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 7 bytes.",
+        "BufferAssignment OOM Debugging.",
+        "HIP out of memory. Tried to allocate 2.00 GiB.",
+        "torch.OutOfMemoryError: Allocation on device 0 would exceed allowed memory.",
+        "RuntimeError: RESOURCE_EXHAUSTED: Error allocating device buffer: Attempting to allocate 2.00G. "
+        "That was not possible.",
+        "E external/xla/xla/pjrt.cc:1] Execution of replica 0 failed: RESOURCE_EXHAUSTED: Failed to allocate "
+        "request for 2.0GiB",
+    ],
+    "disk_full": [
+        "OSError: [Errno 28] No space left on device: '/cache/x.npy'",
+        "tee: experiment/output_perf.log: No space left on device",
+        "n1:1:2 [4] NCCL WARN Error while creating shared memory segment /dev/shm/nccl-x (size 9637888), "
+        "error: No space left on device (28)",
+        (
+            "[rank2]: OSError: [Errno 122] Disk quota exceeded",
+            2,
+            None,
+        ),
+        "ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm).",
+    ],
+    "gpu_error": [
+        "RuntimeError: CUDA error: an illegal memory access was encountered",
+        "torch.AcceleratorError: HIP error: an illegal memory access was encountered",
+    ],
+    "nan": [
+        (
+            "AssertionError: Rank 3: found Inf in local grad norm in backward pass before data-parallel",
+            3,
+            None,
+        ),
+        (
+            "AssertionError: Rank 3: found unexpected large grads in bucket #0",
+            3,
+            None,
+        ),
+        (
+            "AssertionError: Rank 3: found NaN in local forward loss calculation. Device: 3, node: n1",
+            3,
+            None,
+        ),
+        (
+            "RuntimeError: Rank 12, node n2, device 4, iteration 7: Unexpected result nan (message='found NaN in "
+            "local forward loss calculation')",
+            12,
+            None,
+        ),
+        (
+            "RuntimeError: Rank 1, node n, device 1, iteration 7: Unexpected result inf (message='found "
+            "unexpected large grads in bucket #0')",
+            1,
+            None,
+        ),
+        "ERROR:megatron.core.rerun_state_machine:Unexpected result nan on rank 0",
+        "I0102 03:04:05.1 1 metric_logger.py:1] Aborting training due to NaN loss.",
+    ],
+    "import_error": [
+        "ModuleNotFoundError: import of torch halted; None in sys.modules",
+        "ModuleNotFoundError: No module named 'grain'",
+        "ImportError: libx.so.1: cannot open shared object file",
+        "/usr/bin/python3: No module named maxtext",
+    ],
+    "access_denied": [
+        "You are trying to access a gated repo.",
+        (
+            "[rank3]: OSError: You are trying to access a gated repo.",
+            3,
+            None,
+        ),
+        "huggingface_hub.errors.GatedRepoError: 403 Client Error. (Request ID: Root=1-66f4b037)",
+        "requests.exceptions.HTTPError: 401 Client Error: Unauthorized for url: https://huggingface.co/x",
+        "2026-01-02 03:04:05 ERROR 403: Forbidden.",
+    ],
+    "sizes": [
+        "AssertionError: world size (6) is not divisible by total_model_size (total_model_size=16)",
+        (
+            "[rank1]: AssertionError: current global batch size (10) is not divisible by micro-batch-size (4) "
+            "timesdata parallel size (2)",
+            1,
+            None,
+        ),
+        "AssertionError: Number of layers should be divisible by the pipeline-model-parallel size",
+        "RuntimeError: decoder world_size (4) is not divisible by expert_tensor_model_pipeline_parallel size (8)",
+        "RuntimeError: invalid implied data parallel degree: 8 / 3",
+    ],
+    "settings_refused": [
+        "Model size not supported.",
+        "pretrain_gpt.py: error: unrecognized arguments: --no-such-flag",
+        "pretrain_gpt.py: error: argument --tp: invalid int value: '8.0'",
+        "ValueError: Key head_dim1 was passed at the command line but isn't in config.",
+        "ValueError: You are passing overrides by both CLI and ENV for `run_name`. This isn't allowed.",
+        "ValueError: We received env `M_STEP` but it doesn't match a key, so it is assumed a mistake.",
+        "pretrain_tiny.py: the settings are refused, nothing was started:\n  BS: found '3', expected a multiple",
+        "train_llama3.sh: the argument 'X' is refused: KEY=VALUE is expected",
+    ],
+    "xla_flags": [
+        "F0102 03:04:05.1 1 parse_flags_from_env.cc:234] Unknown flag in XLA_FLAGS: --xla_tpu_x=true",
+        "Unknown flags in XLA_FLAGS: --xla_tpu_x=true --xla_tpu_y=true",
+        "Couldn't interpret value maybe for flag xla_gpu_enable_triton_gemm.",
+        "Illegal value for --xla_gpu_enable_command_buffer 'BOGUS'",
+        'Could not open file "x=1" to read flags for environment variable "XLA_FLAGS".',
+    ],
+    "jax_start": [
+        "ValueError: Number of processes must be defined.",
+        "ValueError: coordinator_address should be defined.",
+    ],
+    "not_found": [
+        "bash: ./train_llama3.sh: Permission denied",
+        "/runs/r1/launch.sh: line 9: cd: /workspace/Megatron-LM: No such file or directory",
+        "/runs/r1/launch.sh: line 10: torchrun: command not found",
+        "bash: examples/llama/train_llama3.sh: No such file or directory",
+        "/bin/bash: line 1: cd: /workspace: No such file or directory",
+        "train_llama3.sh: line 212: torchrun: command not found",
+        "sh: 1: torchrun: not found",
+        "python3: can't open file '/w/pretrain_gpt.py': [Errno 2] No such file or directory",
+        'OCI runtime exec failed: exec: "bash": executable file not found in $PATH: unknown',
+    ],
+    "wrong_rank": [
+        (
+            "ConnectionError: rank 0 refused to begin: two nodes were started as rank 1: n1 at 10.0.0.2 and n2 "
+            "at 10.0.0.3",
+            1,
+            None,
+        ),
+        (
+            "ConnectionError: two nodes were started as rank 2: n1 at 10.0.0.2 and n2 at 10.0.0.3",
+            2,
+            None,
+        ),
+        (
+            "ConnectionError: rank 3 (n1 at 10.0.0.2) was started with other settings than rank 0: BS=8 (rank 0 "
+            "has 16)",
+            3,
+            None,
+        ),
+    ],
+    "data_cache": [
+        "FileNotFoundError: [Errno 2] No such file or directory: '/c/abc-MockGPTDataset-train-document_index.npy'",
+    ],
+    "name_resolution": [
+        "OSError: MASTER_ADDR 'n0' cannot be resolved to an IPv4 address: Name or service not known",
+        "socket.gaierror: [Errno -2] Name or service not known",
+        "UNAVAILABLE: DNS resolution failed for n0:1234: C-ares status is not ARES_SUCCESS",
+        "OSError: rank 0 cannot listen on 10.0.0.9:6000 (Cannot assign requested address)",
+    ],
+    "network_interface": [
+        "OSError: there is no network interface 'ens51np0' on n1; there are lo, eth0",
+        "OSError: the network interface 'ib0' has no IPv4 address (Cannot assign)",
+        (
+            "[rank5]: RuntimeError: [enforce fail at ../third_party/gloo/gloo/transport/tcp/device.cc:84] ifa != "
+            "nullptr. Unable to find address for: ens51np0",
+            5,
+            None,
+        ),
+        "RuntimeError: [enforce fail at ../gloo/transport/tcp/device.cc:212] ifa != nullptr. Unable to find "
+        "interface for: [0.0.0.0]",
+        "n1:1:2 [0] bootstrap.cc:45 NCCL WARN Bootstrap : no socket interface found",
+        (
+            "[rank0]: Bootstrap : no socket interface found",
+            0,
+            None,
+        ),
+        "n1:1:2 [0] NCCL WARN NET/Socket : no interface found",
+        "ncclSocketInit: connecting to address  with family 59936 is neither AF_INET(2) nor AF_INET6(10)",
+    ],
+    "address_in_use": [
+        "bind: Address already in use",
+        "ConnectionError: what rank 1 found at 10.0.0.1:6000 is no rank 0 of this trainer: x",
+        "torch.distributed.DistNetworkError: The server socket has failed to listen on any local network "
+        "address. port: 6000, useIpv6: false, code: -98, name: EADDRINUSE, message: address already in use",
+        "OSError: [Errno 98] Address already in use",
+    ],
+    "segmentation_fault": [
+        "train.sh: line 7:   77 Segmentation fault      (core dumped) python3 x.py",
+        "Fatal Python error: Segmentation fault",
+        "  traceback : Signal 11 (SIGSEGV) received by PID 77",
+        (
+            "failed (exitcode: -11) local_rank: 3 (pid: 77) of binary: /usr/bin/python",
+            None,
+            -11,
+        ),
+    ],
+    "rdma_abi_mismatch": [
+        "libibverbs: Warning: Driver bnxt_re does not support the kernel ABI of 6 (supports 1 to 1) for device /sys/x",
+    ],
+    "gloo": [
+        "RuntimeError: Gloo connectFullMesh failed with [pair.cc:144] no error",
+    ],
+    "rendezvous_timeout": [
+        "torch.distributed.DistNetworkError: The client socket has failed to connect to any network address "
+        "of (n0, 6000).",
+        "torch.distributed.DistNetworkError: The client socket has timed out after 600000ms while trying to "
+        "connect to (10.0.0.1, 6000).",
+        "torch.distributed.DistStoreError: Timed out after 1801 seconds waiting for clients. 1/3 clients joined.",
+        "torch.distributed.elastic.rendezvous.api.RendezvousTimeoutError",
+        "TimeoutError: rendezvous timed out after 5 s: rank 1 on n1 could not connect",
+        (
+            "rendezvous timed out after 5 s: 1 of 3 nodes joined (n0), missing: rank 2; rank 0 listened on "
+            "10.0.0.1:6000",
+            2,
+            None,
+        ),
+        "DEADLINE_EXCEEDED: Deadline Exceeded\n\nRPC: /tensorflow.CoordinationService/RegisterTask",
+        'while calling /tensorflow.CoordinationService/RegisterTask:\n:{"description":"Deadline Exceeded"}',
+        "Stopping coordination service as cluster registration failed.",
+    ],
+    "stale_process": [
+        (
+            "ABORTED: /job:jax_worker/replica:0/task:1 unexpectedly tried to connect with a different incarnation.",
+            1,
+            None,
+        ),
+    ],
+    "nccl": [
+        "n1:1:2 [4] NCCL WARN NET/IB : Got completion from peer 10.0.0.1<1> with status=12 opcode=0 len=0",
+        "n1:1:2 [4] NCCL WARN Call to ibv_modify_qp failed with 110 Connection timed out, on dev rdma0",
+        "ncclRemoteError: A call failed possibly due to a network error or a remote process exiting",
+        "ncclSystemError: System call (e.g. socket, malloc) or external library call failed",
+        (
+            "[rank3]: torch.distributed.DistBackendError: NCCL error in: /x/NCCLUtils.hpp:268, remote process",
+            3,
+            None,
+        ),
+        "n1:1:2 [0] NCCL WARN NET/IB : mlx5_0:1 Got async event : local work queue catastrophic error",
+        "n1:1:2 [4] NCCL WARN Call to ibv_modify_qp failed with error Connection timed out",
+        (
+            "[rank1]: NCCL error: unhandled system error, NCCL version 2.18.3",
+            1,
+            None,
+        ),
+    ],
+    "watchdog": [
+        "[rank0]:[E321 02:07:08.4 ProcessGroupNCCL.cpp:607] [Rank 0] Watchdog caught collective operation "
+        "timeout: WorkNCCL(SeqNum=1580, OpType=ALLREDUCE, Timeout(ms)=600000) ran for 600060 milliseconds "
+        "before timing out.",
+        "[PG 1 Rank 0] Exception (either an error or timeout) detected by watchdog at work: 1580, last "
+        "enqueued NCCL work: 1582, last completed NCCL work: 1579.",
+        "terminate called after throwing an instance of 'c10::DistBackendError'",
+        "  what():  [PG 1 Rank 1] Process group watchdog thread terminated with exception: x",
+    ],
+    "elastic": [
+        (
+            "Root Cause (first observed failure): [0]: rank      : 6 (local_rank: 6) exitcode  : 1 (pid: 9)",
+            6,
+            1,
+        ),
+    ],
+    "child_failed": [
+        (
+            "E api.py:984] failed (exitcode: 1) local_rank: 6 (pid: 92121) of binary: /usr/bin/python",
+            None,
+            1,
+        ),
+        "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ",
+        "train.sh: line 7:   77 Aborted                 (core dumped) python3 x.py",
+        (
+            "E1103 api.py:984] failed (exitcode: -6) local_rank: 6 (pid: 9) of binary: /usr/bin/python",
+            None,
+            -6,
+        ),
+    ],
+    "training_script": [
+        (
+            "ERROR: training (torchrun pretrain_gpt.py) failed with exit code 7",
+            None,
+            7,
+        ),
+    ],
+    "peer_died": [
+        "XlaRuntimeError: UNAVAILABLE: BarrierError: a task has failed",
+        (
+            "absl::Status: UNAVAILABLE: The following tasks are unhealthy (stopped sending "
+            "heartbeats):\n/job:jax_worker/replica:0/task:3\nThe tasks have crashed.",
+            3,
+            None,
+        ),
+        (
+            "/job:jax_worker/replica:0/task:0 has been set to ERROR in coordination service: UNAVAILABLE: Task "
+            "/job:jax_worker/replica:0/task:2 heartbeat timeout.",
+            2,
+            None,
+        ),
+        (
+            "ConnectionError: rank 0 lost the connection to rank 5: another node has failed",
+            5,
+            None,
+        ),
+        "RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:534] Connection closed by peer [10.0.0.1]:1",
+        "RuntimeError: [/x/gloo/transport/tcp/pair.cc:589] Read error [10.0.0.1]:1: Connection reset by peer",
+        "[rank3]: torch.distributed.DistNetworkError: failed to recv, got 0 bytes",
+        "torch.distributed.DistNetworkError: Connection reset by peer",
+        "[W522 11:47:45.9 TCPStore.cpp:125] [c10d] recvValue failed on SocketImpl(fd=77, "
+        "addr=[::ffff:10.0.0.1]:39732): Failed to recv, got 0 bytes. Connection was likely closed. Did the "
+        "remote server shutdown or crash?",
+        "[W522 11:47:45.9 TCPStore.cpp:106] [c10d] sendBytes failed on SocketImpl(fd=3, addr=[n1]:4, "
+        "remote=[n0]:6000): Broken pipe",
+        "[rank3]: torch.distributed.DistBackendError: [3] is setting up NCCL communicator and retrieving "
+        "ncclUniqueId from [0] via c10d key-value store by key '0', but store->get('0') got error: wait "
+        "timeout after 600000ms",
+        "torch.distributed.elastic.rendezvous.api.RendezvousConnectionError: The connection to the C10d "
+        "store has failed. See inner exception for details.",
+        "n1:1:2 [0] NCCL WARN socketProgress: Connection closed by remote peer n3.example<35321>",
+        "n1:1:2 [0] NCCL WARN NET/Socket : Call to recv from 10.0.0.1<53012> failed : Connection reset by peer",
+        "ConnectionResetError: [Errno 104] Connection reset by peer",
+        "BrokenPipeError: [Errno 32] Broken pipe",
+        "EOFError",
+    ],
+    "coordinator_died": [
+        "UNAVAILABLE: Failed to send RPC to coordination service. Either the leader task was preempted/died/restarted",
+        'UNAVAILABLE: :UNKNOWN:Error received from peer {grpc_message:"Socket closed", grpc_status:14}',
+    ],
+    "sigterm": [
+        "W api.py:1] Received 15 death signal, shutting down workers",
+        "torch.distributed.elastic.multiprocessing.api.SignalException: Process 4 got signal: 15",
+        "W0902 api.py:900] Sending process 819027 closing signal SIGTERM",
+        "  traceback : Signal 15 (SIGTERM) received by PID 92115",
+        "exiting program after receiving SIGTERM.",
+    ],
+}
+
+HARMLESS: list[str] = [
+    "W external/xla/bfc_allocator.cc:501] Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.50GiB "
+    "with freed_by_count=0. The caller indicates that this is not a failure, but may mean that there could "
+    "be gains",
+    "libibverbs: Warning: couldn't load driver 'libvmw_pvrdma-rdmav34.so': libvmw_pvrdma-rdmav34.so: cannot "
+    "open shared object file: No such file or directory",
+    'n1:1:2 [0] NCCL WARN Missing "iommu=pt" from kernel command line which can lead to system instablity or hang!',
+    "n1:1:2 [0] NCCL INFO transport/net.cc:1302 -> 6",
+    "WARNING:megatron.core.datasets.gpt_dataset:Unable to save MockGPTDataset indexes because path_to_cache is None",
+    "  check_for_nan_in_loss_and_grad .................. True",
+    "  distributed_timeout_minutes ..................... 120",
+    "  error_injection_rate ............................ 0",
+    "Overwriting rerun_state_machine.current_iteration from -1 to 0...",
+    "INFO:megatron.core.rerun_state_machine:Unexpected result 3.5 on rank 0 (message='Spiky loss')",
+    "Epoch 0:   3%|3 | 3/91 [03:00<88:00, v_num=5, reduced_train_loss=11.8, loss=nan]",
+    "/x/megatron/core/optimizer/__init__.py:17: UserWarning: Apex is not installed. Falling back to Torch optimizers.",
+    "Config param abort_on_nan_loss: True",
+    "    raise torch.OutOfMemoryError(",
+    "    raise RendezvousTimeoutError()",
+    "    raise ChildFailedError(",
+    "  error_file: <N/A>",
+    "  exitcode  : -15 (pid: 92115)",
+    " [2026-01-02 03:04:05] iteration 2/50 | throughput per GPU (TFLOP/s/GPU): 1.0 | number of nan iterations:   0 |",
+    "UserWarning: 'pin_memory' argument is set as true but no accelerator is found",
+    "I0926 coordination_service_agent.cc:1] Coordination agent has successfully connected.",
+    "train_llama3.sh: line 44: rdma: command not found",
+    "bash: warning: setlocale: LC_ALL: cannot change locale (en_US.UTF-8): No such file or directory",
+    "n1:1:2 [0] NCCL INFO NET/Plugin : libnccl-net.so: cannot open shared object file: No such file or directory",
+    "[W socket.cpp:601] [c10d] The IPv6 network addresses of (localhost, 51595) cannot be retrieved (gai "
+    "error: -2 - Name or service not known).",
+    "n1:1:2 [0] NCCL INFO NET/IB : No device found.",
+    "XLA_FLAGS=--xla_gpu_enable_latency_hiding_scheduler=true",
+    "WARNING: Connection refused, trying again",
+    "requests.exceptions.ConnectionError: ('Connection aborted.', ConnectionResetError(104, 'Connection "
+    "reset by peer'))",
+    "EOFError: Ran out of input",
+    "        raise EOFError",
+    "    except BrokenPipeError:",
+    "I0102 03:04:05.1 1 gda.cc:7] Connection to peer established",
+]
