@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._failures import few_of_each_class, find_failures
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import Piece
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._grammar import GRAMMARS, grammar_of
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._reader import read_log, tail
 
@@ -84,7 +85,7 @@ def framework_in(logs: Iterable[Path], asked: str | None = None) -> str:
         raise ValueError(f"the logs have steps of several frameworks ({told}); say which with -e training_framework")
     if found:
         return next(iter(found))
-    failed = next((path for path in logs if find_failures(_end_of(path))), None)
+    failed = next((path for path in logs if find_failures(Piece(_end_of(path)))), None)
     if failed and asked:
         return asked
     where = os.path.commonpath([path.parent for path in logs])
@@ -102,7 +103,7 @@ def read(path: Path, framework: str, per_step: float | None, per_sequence: float
     )
     failures = news["failures"]
     if failures and news["rows"]:
-        failures = few_of_each_class(find_failures(_behind_steps(_end_of(path), framework)))
+        failures = few_of_each_class(find_failures(Piece(_behind_steps(_end_of(path), framework))))
     return Log(path, news["rows"], failures, news["cursor"]["steps_total"], tail(str(path)))
 
 
@@ -148,7 +149,7 @@ def _behind_steps(text: bytes, framework: str) -> bytes:
     starts = [0, *(end.end() for end in _LINE_END.finditer(text)), len(text)]
 
     def few_follow(line: int) -> bool:
-        return len({found["step"] for found in parse(text[starts[line] :], {})}) < _STEPS_TO_SURVIVE
+        return len({found["step"] for found in parse(Piece(text[starts[line] :]), {})}) < _STEPS_TO_SURVIVE
 
     # The more lines are left off, the fewer steps follow: so the first place with few steps behind it can be bisected.
     return text[starts[bisect_left(range(len(starts)), True, key=few_follow)] :]
