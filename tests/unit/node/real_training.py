@@ -136,7 +136,8 @@ class Training:
         with contextlib.suppress(Exception):
             self.stop(grace_seconds=0)
         for pid in processes_with(self.mark):
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
     def launch_pid(self) -> int:
         state = json.loads(Path(self.node["run_folder"], "state.json").read_text())
