@@ -44,7 +44,7 @@ class ActionModule(ActionBase):
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Do the phase that the task asks for."""
         super().run(tmp, task_vars)
-        _, self._arguments = self.validate_argument_spec(
+        _validated, self._arguments = self.validate_argument_spec(
             argument_spec={
                 "phase": {
                     "type": "str",

@@ -64,7 +64,7 @@ class ActionModule(ActionBase):
             raise AnsibleActionFail(
                 f"{MISSING}. Install what requirements.txt names, for the Python that runs ansible-playbook."
             )
-        _, arguments = self.validate_argument_spec(
+        _validated, arguments = self.validate_argument_spec(
             argument_spec={
                 "config": {"type": "str", "default": ""},
                 "hosts": {"type": "list", "elements": "str", "required": True},

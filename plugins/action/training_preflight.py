@@ -27,7 +27,7 @@ class ActionModule(ActionBase):
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Return the rows of the table; fail where any is red."""
         super().run(tmp, task_vars)
-        _, arguments = self.validate_argument_spec(
+        _validated, arguments = self.validate_argument_spec(
             argument_spec={
                 "plan": {"type": "dict"},
                 "nodes": {"type": "dict"},

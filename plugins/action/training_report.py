@@ -32,7 +32,7 @@ class ActionModule(ActionBase):
             raise AnsibleActionFail(
                 f"{MISSING}. Install what requirements.txt names, for the Python that runs ansible-playbook."
             )
-        _, arguments = self.validate_argument_spec(
+        _validated, arguments = self.validate_argument_spec(
             argument_spec={
                 "run_dir": {"type": "path", "required": True},
                 "warmup_steps": {"type": "int", "default": 2},

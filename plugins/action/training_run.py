@@ -24,7 +24,7 @@ class ActionModule(ActionBase):
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Return the plan of the run, or fail with the runs that there are."""
         super().run(tmp, task_vars)
-        _, arguments = self.validate_argument_spec(
+        _validated, arguments = self.validate_argument_spec(
             argument_spec={
                 "run_id": {"type": "str", "default": ""},
                 "output_dir": {"type": "path", "required": True},

@@ -196,7 +196,7 @@ def _metrics(closed: list[bytes], rest: bytes) -> dict[str, float]:
 
 
 def _field(piece: bytes) -> tuple[bytes, bytes]:
-    name, _, value = piece.partition(b":")
+    name, _colon, value = piece.partition(b":")
     return name.strip(), value.strip()
 
 

@@ -56,17 +56,17 @@ def parse(piece: Piece, _memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]
     text, find = piece.text, piece.find
     start = find(_WORD, 0)
     while start >= 0:
-        bar = _BAR.match(text, start)
-        behind = bar.end() if bar else start + len(_WORD)
+        progress = _BAR.match(text, start)
+        behind = progress.end() if progress else start + len(_WORD)
         following = find(_WORD, behind)
-        if bar and int(bar.group(2)):
+        if progress and int(progress.group(2)):
             end = line_end(text, behind)
-            yield _found(bar, text[behind : following if behind <= following < end else end])
+            yield _found(progress, text[behind : following if behind <= following < end else end])
         start = following
 
 
-def _found(bar: re.Match[bytes], body: bytes) -> dict[str, t.Any]:
-    epoch, step, total = map(int, bar.groups())
+def _found(progress: re.Match[bytes], body: bytes) -> dict[str, t.Any]:
+    epoch, step, total = map(int, progress.groups())
     metrics = {}
     for metric, pattern in _FIELDS.items():
         field = pattern.search(body)

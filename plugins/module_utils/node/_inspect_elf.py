@@ -48,7 +48,7 @@ def _dynamic_strings(data: bytes) -> tuple[bytes, str | None]:
     order = "<" if data[5] == 1 else ">"
     headers = list(_program_headers(data, order))
     entries: dict[int, int] = {}
-    for kind, offset, _, size in headers:
+    for kind, offset, _address, size in headers:
         if kind == _PT_DYNAMIC:
             entries = dict(struct.iter_unpack(f"{order}qQ", data[offset : offset + size - size % 16]))
     if _DT_STRTAB not in entries:
@@ -66,7 +66,9 @@ def _program_headers(data: bytes, order: str) -> Iterator[tuple[int, int, int, i
     (table,) = struct.unpack_from(f"{order}Q", data, 32)
     size, count = struct.unpack_from(f"{order}HH", data, 54)
     for number in range(count):
-        kind, _, offset, address, _, length = struct.unpack_from(f"{order}IIQQQQ", data, table + number * size)
+        kind, _flags, offset, address, _physical, length = struct.unpack_from(
+            f"{order}IIQQQQ", data, table + number * size
+        )
         yield kind, offset, address, length
 
 

@@ -38,7 +38,7 @@ def ids_in(ranges: str | None) -> list[int]:
     """Return the numbers of a kernel list such as ``0-3,8``."""
     ids: list[int] = []
     for part in (ranges or "").split(","):
-        first, _, last = part.partition("-")
+        first, _dash, last = part.partition("-")
         if first.isdigit():
             ids += range(int(first), int(last or first) + 1)
     return ids

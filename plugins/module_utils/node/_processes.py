@@ -51,7 +51,7 @@ def members(run_id: str, node: str) -> Iterator[int]:
 
 def runs_on(node: str) -> list[str]:
     """Return the run_ids of all live processes that carry the label of a node."""
-    return sorted({found[RUN_LABEL] for _, found in _labelled() if found[NODE_LABEL] == node})
+    return sorted({found[RUN_LABEL] for _pid, found in _labelled() if found[NODE_LABEL] == node})
 
 
 def _labelled() -> Iterator[tuple[int, dict[str, str]]]:

@@ -39,7 +39,7 @@ def read_json(
     def unique(pairs: list[tuple[str, t.Any]]) -> dict[str, t.Any]:
         values = dict(pairs)
         if len(values) < len(pairs):
-            counts = collections.Counter(key for key, _ in pairs)
+            counts = collections.Counter(key for key, _value in pairs)
             repeated.extend((values, key) for key in values if counts[key] > 1 and not key.startswith("_"))
         return values
 
@@ -74,7 +74,7 @@ def read_json(
 
 def _is_too_deep(data: t.Any) -> bool:
     level = [data]
-    for _ in range(_DEEPEST):
+    for _depth in range(_DEEPEST):
         inner = [value.values() if isinstance(value, dict) else value for value in level]
         level = [value for values in inner for value in values if isinstance(value, dict | list)]
     return bool(level)

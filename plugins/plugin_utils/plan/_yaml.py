@@ -78,7 +78,7 @@ def _plain(value: t.Any, raw: t.Any, path: str, findings: Findings) -> t.Any:
     if isinstance(value, DictConfig):
         return {str(key): inner for key, inner in _entries(value, value.keys(), raw, path, findings)}
     if isinstance(value, ListConfig):
-        return [inner for _, inner in _entries(value, range(len(value)), raw, path, findings)]
+        return [inner for _key, inner in _entries(value, range(len(value)), raw, path, findings)]
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)  # no number of JSON; where a number is due, it is refused
     return value if isinstance(value, str | int | float | None) else str(value)

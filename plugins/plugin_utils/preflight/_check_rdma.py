@@ -85,7 +85,7 @@ def _ports(look: Look) -> list[tuple[str, Mapping[str, t.Any]]]:
 
 def proposed_gid_index(looks: Sequence[Look]) -> int | None:
     """Return a GID index that fits every selected device of every node, or None where there is none."""
-    tables = [fitting_gids(port) for look in looks for _, port in _ports(look)]
+    tables = [fitting_gids(port) for look in looks for _device, port in _ports(look)]
     return best_gid(set.intersection(*tables), looks[0].nic_rule) if tables else None
 
 
@@ -100,7 +100,7 @@ def check_gid(look: Look, proposed: int | None) -> Cell:
             reason = "no entry of the GID tables is RoCE v2 with a routable address on every device of every node"
             return red("no index fits", reason, f"ip address show {ports[0][1]['netdev']}")
         return green(f"{proposed} fits (proposed)")
-    own = set.intersection(*(fitting_gids(port) for _, port in ports))
+    own = set.intersection(*(fitting_gids(port) for _device, port in ports))
     better = best_gid(own, look.nic_rule) if proposed is None else proposed
     command = f"set nccl_ib_gid_index in the config to {better}" if better is not None else "show_gids"
     for name, port in ports:

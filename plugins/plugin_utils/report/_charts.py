@@ -44,16 +44,16 @@ def runs_chart(
         )
     last = len(runs) - 1
     columns = {
-        "x": [place - last for place, _ in told],
-        "y": [run[metric] for _, run in told],
-        "low": [_bound(run, metric, "low") for _, run in told],
-        "high": [_bound(run, metric, "high") for _, run in told],
-        "run": [run["run_id"] for _, run in told],
-        "began": [str(run["started_at"]) for _, run in told],
-        "verdict": [run["verdict"] for _, run in told],
-        "colour": [VERDICT_COLOURS[run["verdict"]] for _, run in told],
-        "size": [11 if place == last else 8 for place, _ in told],
-        "edge": [HIGHLIGHT if place == last else None for place, _ in told],
+        "x": [place - last for place, _run in told],
+        "y": [run[metric] for _place, run in told],
+        "low": [_bound(run, metric, "low") for _place, run in told],
+        "high": [_bound(run, metric, "high") for _place, run in told],
+        "run": [run["run_id"] for _place, run in told],
+        "began": [str(run["started_at"]) for _place, run in told],
+        "verdict": [run["verdict"] for _place, run in told],
+        "colour": [VERDICT_COLOURS[run["verdict"]] for _place, run in told],
+        "size": [11 if place == last else 8 for place, _run in told],
+        "edge": [HIGHLIGHT if place == last else None for place, _run in told],
     }
     source = ColumnDataSource(columns)
     drawing.line("x", "y", source=source, line_color=NEUTRAL, line_alpha=0.5)

@@ -216,7 +216,7 @@ def _plot(
 def _lines(steps: pd.DataFrame, metric: str, looks: Sequence[Trace]) -> dict[str, list[t.Any]]:
     """Return the columns of the lines: one line per node and attempt, since a restart goes back in steps."""
     look_of = {look.node: look for look in looks}
-    groups = [rows for _, rows in steps.groupby(["node", "attempt"], sort=False, observed=True)]
+    groups = [rows for _group, rows in steps.groupby(["node", "attempt"], sort=False, observed=True)]
     step_type = np.min_scalar_type(int(steps["step"].max()))
     lines: dict[str, list[t.Any]] = {name: [] for name in ("node", "attempt", "xs", "ys", "colour", "dash")}
     for rows in groups:

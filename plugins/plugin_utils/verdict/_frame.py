@@ -70,4 +70,4 @@ def _one_of_each(rows: Iterable[dict[str, t.Any]]) -> list[dict[str, t.Any]]:
         key = (row["attempt"], row["step"])
         earlier = found[key]["metrics"] if key in found else {}
         found[key] = {**row, "metrics": {**earlier, **row["metrics"]}}
-    return [row for _, row in sorted(found.items())]
+    return [row for _place, row in sorted(found.items())]

@@ -29,7 +29,7 @@ class Reasons:
 
     def verdict(self) -> str:
         """Return the gravest verdict that any reason argues for; INCONCLUSIVE where there is none."""
-        argued = {verdict for verdict, _ in self._reasons}
+        argued = {verdict for verdict, _reason in self._reasons}
         return next((verdict for verdict in _GRAVITY if verdict in argued), INCONCLUSIVE)
 
     def told(self) -> list[dict[str, t.Any]]:

@@ -121,7 +121,9 @@ def environment_of(
     set_by_plan = {*by_plan, *_OF_PLAN, *(["HF_TOKEN_PATH"] if config.hf_token_file else [])}
     _warn_of_no_effect(reading, variables, by_plan, set_by_plan)
     users = {
-        name: value for name, (value, _) in variables.items() if name not in set_by_plan and name not in _READ_ELSEWHERE
+        name: value
+        for name, (value, _origin) in variables.items()
+        if name not in set_by_plan and name not in _READ_ELSEWHERE
     }
     constants = _CONSTANTS | (_OF_MULTI_NODE if multi_node else _OF_SINGLE_NODE)
     return constants | users | by_plan | flags

@@ -110,7 +110,7 @@ MODELS: tuple[str, ...] = t.cast("OneOf", KEYS["model_name"].kind).names
 def meaning_of(name: str) -> str:
     """Return what is said about a key: what a mesh axis means, and the default and the versions of every key."""
     key = KEYS[name]
-    group, _, axis = name.removesuffix("_parallelism").partition("_")
+    group, _underscore, axis = name.removesuffix("_parallelism").partition("_")
     said = ""
     if axis in AXES and group in ("ici", "dcn"):
         among = "nodes" if group == "dcn" else "GPUs of a node"

@@ -34,14 +34,14 @@ def synthetic_corpus(seed: int, seq_length: int) -> Corpus:
     of these, is as good as a model can get.
     """
     draw = random.Random(f"{seed}: transitions").random
-    transitions = [[_pick(draw) for _ in _PROBABILITIES] for _ in _SYMBOLS]
+    transitions = [[_pick(draw) for _follower in _PROBABILITIES] for _symbol in _SYMBOLS]
     limits = list(accumulate(_PROBABILITIES))
 
     def sample(index: int) -> bytes:
         draw = random.Random(f"{seed}: sample {index}").random
         state = _pick(draw)
         text = bytearray()
-        for _ in range(seq_length + CONTEXT):
+        for _token in range(seq_length + CONTEXT):
             text.append(_SYMBOLS[state])
             choice = draw()
             # The sum of the probabilities may be a rounding error below 1.

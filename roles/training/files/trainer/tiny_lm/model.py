@@ -43,7 +43,7 @@ look-up."""
 def initial_parameters(seed: int) -> list[float]:
     """Uniform around 0, with a variance of 1 / (3 x columns) in the layers; the same for a seed everywhere."""
     draw = random.Random(f"{seed}: parameters").random
-    return [(2 * draw() - 1) / sqrt(columns) for rows, columns in _SHAPES for _ in range(rows * columns)]
+    return [(2 * draw() - 1) / sqrt(columns) for rows, columns in _SHAPES for _cell in range(rows * columns)]
 
 
 def loss_and_gradient(parameters: Sequence[float], samples: Sequence[bytes]) -> tuple[float, list[float]]:
@@ -51,7 +51,7 @@ def loss_and_gradient(parameters: Sequence[float], samples: Sequence[bytes]) -> 
     embedding, hidden, output = _matrices(parameters)
     hidden_columns = list(zip(*hidden))[:-1]
     output_columns = list(zip(*output))[:-1]
-    embedding_gradient = [[0.0] * EMBEDDING for _ in range(VOCABULARY)]
+    embedding_gradient = [[0.0] * EMBEDDING for _row in range(VOCABULARY)]
     inputs, activations, hidden_errors, output_errors = [], [], [], []
     loss = 0.0
     for sample in samples:

@@ -1,0 +1,113 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The support matrix: every ansible-core and Python that the collection promises, tried for real.
+
+``make matrix`` runs all of it and prints a table; ``nox --list`` names the cells. A Python is looked for on PATH and among
+those of pyenv, and where uv can get it, it is got; a cell whose Python cannot be had is skipped with a word.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import tarfile
+import tempfile
+from pathlib import Path
+
+import nox
+
+# ansible-core 2.20 and 2.21 run on Python 3.12 and later.
+SUPPORTED = {"2.19": ("3.11", "3.12", "3.13"), "2.20": ("3.12", "3.13"), "2.21": ("3.12", "3.13")}
+NEWEST_PYTHON = "3.13"
+
+nox.options.default_venv_backend = "uv"
+nox.options.error_on_missing_interpreters = False
+nox.options.reuse_existing_virtualenvs = True
+
+_PYENV = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+# In front, as a shim of pyenv is on PATH for versions that are not active, too, and then ends with an error.
+os.environ["PATH"] = os.pathsep.join(
+    [*(str(path.parent) for path in sorted(_PYENV.glob("3.*/bin/python3"))), os.environ["PATH"]]
+)
+
+# What ansible-test wants to download before its first pip is of a host that is not a package index; the pip that comes
+# with Python gets the same version.
+_GET_PIP = """\
+import subprocess, sys
+subprocess.check_call([sys.executable, "-m", "ensurepip"], stdout=subprocess.DEVNULL)
+wanted = [argument for argument in sys.argv[1:] if "==" in argument]
+subprocess.check_call([sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted])
+"""
+_PIP_OF_ANSIBLE_TEST = """\
+import re, pathlib, ansible_test._internal.python_requirements as requirements
+print(re.search(r"pip='([0-9.]+)'", pathlib.Path(requirements.__file__).read_text()).group(1))
+"""
+# plugin_utils needs requirements.txt, which ansible-test does not install; the unit tests import all of it.
+_IMPORTED_BY_SANITY = ("action", "callback", "filter", "inventory", "module_utils", "modules")
+
+
+def _install_core(session: nox.Session, core: str, *more: str) -> None:
+    session.install(f"ansible-core~={core}.0", *more)
+
+
+@nox.session
+@nox.parametrize(
+    ("python", "core"),
+    [
+        nox.param(python, core, id=f"{core}-python{python}", tags=[f"core{core}"])
+        for core, pythons in SUPPORTED.items()
+        for python in pythons
+    ],
+)
+def works(session: nox.Session, core: str) -> None:
+    """Run the tests of all that Ansible sees, and the demo, with one ansible-core on one Python."""
+    _install_core(session, core, "--requirement", "requirements.txt", "pytest>=8.3,<10")
+    session.run("pytest", "-m", "ansible", "tests/unit", *session.posargs)
+    folder = Path(session.create_tmp()).resolve()
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    output = session.run(
+        "ansible-playbook",
+        "playbooks/megatron_multinode.yml",
+        "--inventory=inventories/local/hosts",
+        f"--extra-vars=training_output_dir={folder / 'runs'} training_master_port={port}",
+        env={"TRAINOPS_LOCK_FOLDER": str(folder / "locks"), "ANSIBLE_INJECT_FACT_VARS": "false"},
+        silent=True,
+    )
+    print(output)
+    if "[DEPRECATION WARNING]" in output:
+        session.error(f"the demo uses what ansible-core {core} deprecates")
+
+
+@nox.session
+@nox.parametrize(
+    ("python", "core"),
+    [nox.param(NEWEST_PYTHON, core, id=core, tags=[f"core{core}"]) for core in SUPPORTED],
+)
+def sanity(session: nox.Session, core: str) -> None:
+    """Run ansible-test sanity on the built collection, laid where it would be installed."""
+    _install_core(session, core)
+    folder = Path(session.create_tmp()).resolve()
+    session.run("ansible-galaxy", "collection", "build", "--force", "--output-path", str(folder), silent=True)
+    (archive,) = folder.glob("trainops-cluster-*.tar.gz")
+    home = folder / "home"
+    pip = session.run("python", "-c", _PIP_OF_ANSIBLE_TEST, silent=True).strip()
+    get_pip = home / f".ansible/test/cache/get_pip_{pip.replace('.', '_')}.py"
+    get_pip.parent.mkdir(parents=True, exist_ok=True)
+    get_pip.write_text(_GET_PIP)
+    cache = os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))
+    test = ("ansible-test", "sanity", "--requirements", "--color", "no")
+    environment = {"HOME": str(home), "XDG_CACHE_HOME": cache, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    # Not below the clone: ansible-test leaves out what git ignores there.
+    with tempfile.TemporaryDirectory() as outside:
+        tree = Path(outside, "ansible_collections/trainops/cluster")
+        with tarfile.open(archive) as packed:
+            packed.extractall(tree, filter="data")
+        archive.unlink()
+        with session.chdir(tree):
+            session.run(*test, "--skip-test", "import", *session.posargs, env=environment)
+            folders = [f"plugins/{name}/" for name in _IMPORTED_BY_SANITY if Path("plugins", name).is_dir()]
+            session.run(*test, "--test", "import", *folders, env=environment)

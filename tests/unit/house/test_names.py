@@ -1,0 +1,21 @@
+"""Names that ansible-test's pylint refuses in a collection."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+REFUSED = {"_", "bar", "baz", "foo", "tata", "toto", "tutu"}
+
+
+def test_no_variable_has_a_name_that_sanity_tests_refuse():
+    """``_`` is gettext's there, so what is not used says what it is: ``_index``."""
+    found = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {node.id}"
+        for folder in ("plugins", "roles")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in REFUSED
+    ]
+    assert found == []
