@@ -4,7 +4,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SHELL := /bin/bash
 
-.PHONY: demo test test-trainers lint lint-python lint-yaml lint-generated lint-ansible hooks docs execution-environment help clean cluster cluster-down test-cluster bench
+# Every target with a plain name; those with a path are files.
+.PHONY: $(shell sed -nE 's/^([a-z-]+):.*/\1/p' $(firstword $(MAKEFILE_LIST)))
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -33,6 +34,9 @@ lint-generated: $(VENV)/dev
 
 lint-ansible: $(VENV)/dev
 	PATH=$(abspath $(BIN)):$$PATH $(BIN)/ansible-lint --offline --strict
+
+matrix: $(VENV)/dev ## sanity tests, unit tests and the demo on every supported ansible-core and Python
+	$(BIN)/python tools/support_matrix.py
 
 hooks: $(VENV)/dev ## check every commit with the linters (pre-commit)
 	$(BIN)/pre-commit install
@@ -84,4 +88,4 @@ $(MAXTEXT)/ready: requirements-maxtext.txt
 	@touch $@
 
 clean: ## remove what was installed and the runs
-	rm -rf $(VENV) runs
+	rm -rf $(VENV) .nox runs

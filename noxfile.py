@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The support matrix: every ansible-core and Python that the collection promises, tried for real.
 
-``make matrix`` runs all of it and prints a table; ``nox --list`` names the cells. A Python is looked for on PATH and among
-those of pyenv, and where uv can get it, it is got; a cell whose Python cannot be had is skipped with a word.
+``make matrix`` runs all of it and prints a table; ``nox --list`` names the cells. A Python is looked for on PATH and
+among those of pyenv; where there is none, uv tries to get it. A cell whose Python cannot be had is skipped with a word.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ import nox
 
 # ansible-core 2.20 and 2.21 run on Python 3.12 and later.
 SUPPORTED = {"2.19": ("3.11", "3.12", "3.13"), "2.20": ("3.12", "3.13"), "2.21": ("3.12", "3.13")}
-NEWEST_PYTHON = "3.13"
 
 nox.options.default_venv_backend = "uv"
 nox.options.error_on_missing_interpreters = False
@@ -48,6 +47,11 @@ print(re.search(r"pip='([0-9.]+)'", pathlib.Path(requirements.__file__).read_tex
 _IMPORTED_BY_SANITY = ("action", "callback", "filter", "inventory", "module_utils", "modules")
 
 
+def _newest_python(core: str) -> str:
+    pythons = SUPPORTED[core][::-1]
+    return next((python for python in pythons if shutil.which(f"python{python}")), pythons[0])
+
+
 def _install_core(session: nox.Session, core: str, *more: str) -> None:
     session.install(f"ansible-core~={core}.0", *more)
 
@@ -63,8 +67,8 @@ def _install_core(session: nox.Session, core: str, *more: str) -> None:
 )
 def works(session: nox.Session, core: str) -> None:
     """Run the tests of all that Ansible sees, and the demo, with one ansible-core on one Python."""
-    _install_core(session, core, "--requirement", "requirements.txt", "pytest>=8.3,<10")
-    session.run("pytest", "-m", "ansible", "tests/unit", *session.posargs)
+    _install_core(session, core, "--requirement", "requirements.txt", "pytest>=8.3,<10", "pytest-xdist>=3.6,<4")
+    session.run("pytest", "--numprocesses=logical", "--only-ansible", "tests/unit", *session.posargs)
     folder = Path(session.create_tmp()).resolve()
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -85,7 +89,7 @@ def works(session: nox.Session, core: str) -> None:
 @nox.session
 @nox.parametrize(
     ("python", "core"),
-    [nox.param(NEWEST_PYTHON, core, id=core, tags=[f"core{core}"]) for core in SUPPORTED],
+    [nox.param(_newest_python(core), core, id=core, tags=[f"core{core}"]) for core in SUPPORTED],
 )
 def sanity(session: nox.Session, core: str) -> None:
     """Run ansible-test sanity on the built collection, laid where it would be installed."""

@@ -48,7 +48,7 @@ class ActionModule(ActionBase):
             raise AnsibleActionFail(
                 f"{MISSING}. Install what requirements.txt names, for the Python that runs ansible-playbook."
             )
-        _, arguments = self.validate_argument_spec(
+        _validated, arguments = self.validate_argument_spec(
             argument_spec={
                 "logs": {"type": "list", "elements": "path", "required": True},
                 "config": {"type": "str", "default": ""},

@@ -12,7 +12,8 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
 try:
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.report._write import PAGE, write_report
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.report._files import PAGE
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.report._write import write_report
 except ImportError as error:
     MISSING: ImportError | None = error
 else:

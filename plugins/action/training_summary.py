@@ -14,9 +14,9 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
 try:
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.report._files import SUMMARY
     from ansible_collections.trainops.cluster.plugins.plugin_utils.report._query import query, result_text
     from ansible_collections.trainops.cluster.plugins.plugin_utils.report._side_by_side import side_by_side
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.report._write import SUMMARY
 except ImportError as error:
     MISSING: ImportError | None = error
 else:
@@ -36,7 +36,7 @@ class ActionModule(ActionBase):
             raise AnsibleActionFail(
                 f"{MISSING}. Install what requirements.txt names, for the Python that runs ansible-playbook."
             )
-        _, arguments = self.validate_argument_spec(
+        _validated, arguments = self.validate_argument_spec(
             argument_spec={
                 "run_dirs": {"type": "list", "elements": "path", "required": True},
                 "query": {"type": "str", "default": ""},

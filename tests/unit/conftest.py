@@ -1,9 +1,35 @@
-"""Lets pytest import the collection straight from a clone."""
+"""Lets pytest import the collection straight from a clone, and finds the tests that need Ansible."""
 
 from __future__ import annotations
 
+import re
 import sys
+from functools import cache
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "collections"))
+
+USES_ANSIBLE = re.compile(r'^\s*(?:from|import) ansible[. ]|"ansible(?:-\w+)?"', re.MULTILINE)
+
+
+@cache
+def uses_ansible(folder: Path, name: str) -> bool:
+    """Whether a test file imports Ansible or calls one of its commands, itself or through a helper beside it."""
+    text = (folder / name).read_text(encoding="utf-8")
+    helpers = [f"{helper}.py" for helper in re.findall(r"^from (\w+) import", text, re.MULTILINE)]
+    return bool(USES_ANSIBLE.search(text)) or any(
+        uses_ansible(folder, helper) for helper in helpers if (folder / helper).is_file()
+    )
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--only-ansible", action="store_true", help="only test files that import Ansible or call it")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    if not config.getoption("--only-ansible") or not collection_path.name.startswith("test_"):
+        return None
+    return None if uses_ansible(collection_path.parent, collection_path.name) else True

@@ -116,7 +116,7 @@ def _nodes_in(path: Path, folders: Sequence[Path]) -> tuple[dict[str, list[Path]
     nodes: dict[str, list[Path]] = {}
     empty = []
     for folder in folders:
-        logs, _ = _logs_among(_inside(folder, Path.is_file))
+        logs, _others = _logs_among(_inside(folder, Path.is_file))
         files = [file for candidates in logs.values() for file in candidates]
         if files:
             nodes.setdefault(fit_name(folder.name), []).extend(files)

@@ -78,7 +78,7 @@ def framework_in(logs: Iterable[Path], asked: str | None = None) -> str:
             return asked
     found = {name: path for name in GRAMMARS if name != asked for path in logs if _has_steps(path, name)}
     if asked is not None and found:
-        (other, path), *_ = found.items()
+        (other, path), *_more = found.items()
         raise ValueError(f"training_framework is {asked}, but the steps in {path} are those of {other}")
     if len(found) > 1:
         told = "; ".join(f"those of {name} in {path}" for name, path in found.items())

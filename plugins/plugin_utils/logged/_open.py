@@ -61,10 +61,10 @@ def read_run(run: LoggedRun, output_dir: Path, framework: str | None, mode: str 
         node: chosen([read(file, framework, per_step, per_sequence) for file in candidates])
         for node, candidates in run.files.items()
     }
-    logs = {node: log for node, (log, _) in picked.items()}
+    logs = {node: log for node, (log, _why) in picked.items()}
     mode = planned["mode"] if planned else mode or _mode_in(framework, logs)
     plan = plan_of_logs(run, framework, mode, list(logs), known, planned)
-    notes = [*run.notes, *(why for _, why in picked.values() if why)]
+    notes = [*run.notes, *(why for _log, why in picked.values() if why)]
     plan["warnings"] = [*plan["warnings"], *({"key": "training_logs", "value": "", "message": note} for note in notes)]
     run_dir = output_dir / run.name
     if (run_dir / PLAN_NAME).exists():

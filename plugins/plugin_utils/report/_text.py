@@ -10,7 +10,7 @@ import textwrap
 import typing as t
 from pathlib import Path
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report._write import SUMMARY
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report._files import SUMMARY
 
 _WIDTH = 118
 _EVIDENCE_LINES = 5

@@ -10,6 +10,13 @@ import typing as t
 
 import pandas as pd
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report._files import (
+    HISTORY,
+    PAGE,
+    RECORDS,
+    SUMMARY,
+    SUMMARY_TABLE,
+)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report._history import history_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report._history_row import row_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report._history_store import write_row
@@ -20,9 +27,6 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._verdict 
 
 if t.TYPE_CHECKING:
     from pathlib import Path
-
-RECORDS, SUMMARY, SUMMARY_TABLE, PAGE = "records.csv", "summary.json", "summary.csv", "report.html"
-HISTORY = "history.json"
 
 _RUN_COLUMNS = ["run_id", "framework", "mode", "model", "gpu", "verdict"]
 _METRIC_COLUMNS = [

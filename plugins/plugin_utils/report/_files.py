@@ -1,0 +1,9 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the files of a report are called in the run's folder; who only reads them needs no pandas for it."""
+
+from __future__ import annotations
+
+RECORDS, SUMMARY, SUMMARY_TABLE, PAGE = "records.csv", "summary.json", "summary.csv", "report.html"
+HISTORY = "history.json"

@@ -1,0 +1,58 @@
+"""What the collection promises to run on, and the table that CI ends with."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "tools"))
+sys.path.insert(0, str(ROOT))
+
+noxfile = pytest.importorskip("noxfile", reason="nox is not installed here; `make matrix` has it", exc_type=ImportError)
+from support_matrix import closing, table  # noqa: E402
+
+
+def session(name: str, core: str, result: str = "success", **more: str) -> dict:
+    return {"name": name, "args": {"core": core}, "result": result, "signatures": [name], **more}
+
+
+SESSIONS = [
+    session("works(2.19-python3.11)", "2.19"),
+    session("works(2.19-python3.12)", "2.19", "failed"),
+    session("works(2.20-python3.12)", "2.20", "skipped", reason="Python interpreter 3.12 not found"),
+    session("sanity(2.19)", "2.19"),
+    session("sanity(2.20)", "2.20"),
+]
+
+
+def test_the_table_has_a_row_for_each_core_and_says_why_a_cell_is_empty():
+    assert table(SESSIONS) == [
+        "ansible-core  Python 3.11  Python 3.12                                 ansible-test sanity",
+        "2.19          passed       FAILED                                      passed",
+        "2.20          –            skipped: Python interpreter 3.12 not found  passed",
+    ]
+
+
+def test_the_last_line_counts_the_cells():
+    assert closing(SESSIONS) == "matrix: 3 passed, 1 failed, 1 skipped"
+
+
+def test_what_is_tried_is_what_is_promised():
+    cores = [tuple(map(int, core.split("."))) for core in noxfile.SUPPORTED]
+    oldest, after_newest = min(cores), (max(cores)[0], max(cores)[1] + 1)
+    required = yaml.safe_load((ROOT / "meta/runtime.yml").read_text())["requires_ansible"]
+    assert required == ">={}.{}.0".format(*oldest)
+    assert "ansible-core>={}.{},<{}.{}\n".format(*oldest, *after_newest) in (ROOT / "requirements.txt").read_text()
+    minimum = {tuple(map(int, python.split("."))) for pythons in noxfile.SUPPORTED.values() for python in pythons}
+    assert f"sys.version_info < {min(minimum)}" in (ROOT / "Makefile").read_text()
+
+
+@pytest.mark.parametrize("core", noxfile.SUPPORTED)
+def test_every_ignored_sanity_finding_has_a_reason(core):
+    lines = (ROOT / f"tests/sanity/ignore-{core}.txt").read_text().splitlines()
+    assert [line for line in lines if not re.fullmatch(r"\S+ \S+ # .{10,}", line)] == []
