@@ -76,10 +76,17 @@ bench: $(VENV)/run ## how fast a log is parsed, beside grep
 	$(BIN)/python benchmarks/parser.py
 
 MAXTEXT := .venv-maxtext
+XPK := .venv-xpk
 TRAINER_PYTHON ?= python3.12
 
-test-trainers: $(VENV)/dev $(MAXTEXT)/ready ## train with the unmodified MaxText from PyPI (Python 3.12, 1.1 GB)
-	MAXTEXT_PYTHON=$(abspath $(MAXTEXT)/bin/python) $(BIN)/pytest tests/end_to_end/test_real_maxtext.py
+test-trainers: $(VENV)/dev $(MAXTEXT)/ready $(XPK)/ready ## hold plans against MaxText and XPK from PyPI (Python 3.12, 1.5 GB)
+	MAXTEXT_PYTHON=$(abspath $(MAXTEXT)/bin/python) XPK=$(abspath $(XPK)/bin/xpk) \
+	  $(BIN)/pytest tests/end_to_end/test_real_maxtext.py tests/end_to_end/test_maxtext_gke.py
+
+$(XPK)/ready: requirements-xpk.txt
+	$(TRAINER_PYTHON) -m venv $(XPK)
+	$(XPK)/bin/pip install --quiet --disable-pip-version-check --requirement requirements-xpk.txt
+	@touch $@
 
 $(MAXTEXT)/ready: requirements-maxtext.txt
 	$(TRAINER_PYTHON) -m venv $(MAXTEXT)

@@ -39,6 +39,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._
     MaxTextModelParameters,
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_config import (  # noqa: E402
+    GkeConfig,
     MaxTextConfig,
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_keys import KEYS  # noqa: E402
@@ -402,6 +403,28 @@ at one that it does not know.
 
 {sets}
 
+## On GKE
+
+`playbooks/maxtext_gke.yml` trains where Google's [XPK](https://github.com/AI-Hypercomputer/xpk) has made a cluster, and
+needs no inventory: the plan shows the line `xpk workload create`, and the controller runs it. With `--check` it only
+shows it. `xpk` has to be on `PATH`.
+
+```console
+ansible-playbook playbooks/maxtext_gke.yml -e training_gpus_per_node=4 \\
+  -e training_config=examples/maxtext/gke_v5p_llama2_70b.json
+```
+
+{gke}
+
+- `nnodes` are the hosts of all slices, `training_gpus_per_node` the chips of a host. The `ici_` axes have to make up a
+  slice, the `dcn_` axes the slices.
+- Nothing is staged: the keys of MaxText are arguments, `env_vars` and flags are variables of the container, and the
+  output goes to `base_output_directory`, a bucket. What describes a host, such as mounts and devices, is not read.
+- The playbook ends when GKE has the workload. Its log is judged afterwards with `playbooks/report.yml`.
+- The line was held against the option parser of XPK 1.16 and its dry run. **No workload was started on GKE for this.**
+
+`training_platform` is `gke` in that playbook; its default `gce` means hosts of the inventory, in any cloud or none.
+
 ## What else a node gets
 
 | variable | value |
@@ -465,6 +488,7 @@ def documents() -> dict[Path, str]:
             container=_table(ContainerConfig, _variable),
             branch=_table(MaxTextModelParameters, _variable),
             results=_table(ExpectedResults, _threshold, "judged as"),
+            gke=_table(GkeConfig, _variable),
             flags=_flags(),
             sets=_flag_sets(),
         ),

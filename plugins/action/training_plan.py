@@ -29,6 +29,7 @@ else:
 _OF_PLAN = (
     "framework",
     "mode",
+    "platform",
     "model",
     "gpu",
     "gpus_per_node",

@@ -38,6 +38,13 @@ options:
       - V(auto) takes what the training config offers.
     type: raw
     choices: [auto, multi_node, single_node]
+  platform:
+    description:
+      - V(gce) to train on hosts of the inventory, in any cloud or none.
+      - V(gke) to let Google's XPK start MaxText as a workload on GKE. The plan has no nodes then, but XPK's command
+        line.
+    type: raw
+    choices: [gce, gke]
   model:
     description: Model of the config's C(model_params). It may be left out where there is just one.
     type: raw

@@ -86,6 +86,11 @@ class PlanOptions(BaseModel):
     training_master_port: PortOrNothing = Field(
         default=None, description="Port on rank 0 where the nodes meet, in place of the framework's own."
     )
+    training_platform: t.Annotated[str, OneOf(("gce", "gke"))] = Field(
+        default="gce",
+        description="Train on hosts of the inventory, in any cloud or none (gce), or let Google's XPK start MaxText as "
+        "a workload on GKE (gke), as config.gke says.",
+    )
     training_megatron_root: PathOrNothing = Field(
         default="", description="Megatron-LM checkout, in place of the config's megatron_root."
     )

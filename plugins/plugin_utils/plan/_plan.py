@@ -15,6 +15,10 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks impor
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._rehearsal import rehearsed
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._workload import workload_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._known import FRAMEWORKS, framework_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_gke import (
+    PLATFORM,
+    check_platform,
+)
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,7 +37,7 @@ def make_plan(
     now: str = "",
     unreadable: str | None = None,
 ) -> dict[str, t.Any]:
-    """Return the plan of a run as plain data; its ``nodes`` are empty exactly where it has a fault.
+    """Return the plan of a run as plain data; its ``nodes`` are empty exactly where it has a fault, or ``gke``.
 
     ``text`` is the training config, ``source`` its file name, ``unreadable`` why it could not be read. ``options``
     are the fields of `PlanOptions`, ``nodes`` the hosts in inventory order. ``now`` begins the run_id of a run that
@@ -42,16 +46,21 @@ def make_plan(
     The plan holds ``schema_version``, ``framework``, ``mode``, ``model``, ``gpu``, ``run_id``, ``config_file``,
     ``container_engine``, ``rehearsal``, ``record_only``, ``overrides`` (where there are any), ``parameters``,
     ``first_step``, ``tokens_per_step_per_gpu`` and ``tokens_per_sequence_per_gpu`` (tokens), ``workload`` (see
-    `_workload`), ``expected``, ``faults``, ``warnings``, ``notes`` (sentences) and ``nodes``. It never holds a secret.
+    `_workload`), ``gke`` (on GKE: see `_maxtext_gke`), ``expected``, ``faults``, ``warnings``, ``notes`` (sentences)
+    and ``nodes``. It never holds a secret.
     """
     findings = Findings()
     settings = typed(PlanOptions, options, "", findings)
     if settings.training_rehearsal:
         settings.training_record_only = True
-    ordered = in_rank_order(nodes, settings.training_rank_order or (), settings.training_exclude or (), findings)
+    ordered: list[Node] = []
+    # GKE has hosts of its own, so that none of the inventory takes part.
+    if settings.training_platform != PLATFORM:
+        ordered = in_rank_order(nodes, settings.training_rank_order or (), settings.training_exclude or (), findings)
     if settings.training_framework == "auto":
         settings.training_framework = framework_of(text, source)
     framework = FRAMEWORKS.get(settings.training_framework)
+    check_platform(settings, findings)
     data = None
     if unreadable:
         _fault_unreadable(source, unreadable, findings)
@@ -109,6 +118,7 @@ def _assembled(
         "tokens_per_step_per_gpu": job.tokens_per_step_per_gpu if job else None,
         "tokens_per_sequence_per_gpu": job.tokens_per_sequence_per_gpu if job else None,
         "workload": workload_of(job, settings.training_framework) if job else None,
+        **({"gke": job.gke.for_run(run_id)} if job and job.gke else {}),
         "expected": job.expected if job else [],
         **findings.as_dict(),
         "nodes": [job.for_node(node, place, run_id, settings.container_engine) for place, node in enumerate(nodes)]

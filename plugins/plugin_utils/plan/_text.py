@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import textwrap
 import typing as t
 
@@ -16,12 +17,16 @@ _WIDTH = 118
 
 def plan_text(plan: dict[str, t.Any]) -> str:
     """Return a plan as lines of text; with faults, the faults."""
-    blocks = [_faults(plan)] if plan["faults"] else [_summary(plan), _nodes(plan), _environment(plan)]
+    blocks = [_faults(plan)] if plan["faults"] else [_summary(plan), *_where(plan)]
     if plan["notes"] and not plan["faults"]:
         blocks.append(_notes(plan["notes"]))
     if plan["warnings"]:
         blocks.append(findings_text(f"{_count(plan['warnings'], 'warning')}:", plan["warnings"]))
     return "\n\n".join(blocks)
+
+
+def _where(plan: dict[str, t.Any]) -> list[str]:
+    return [_workload(plan)] if "gke" in plan else [_nodes(plan), _environment(plan)]
 
 
 def _faults(plan: dict[str, t.Any]) -> str:
@@ -76,14 +81,25 @@ def _summary(plan: dict[str, t.Any]) -> str:
         f"{context} × data {parameters['data_parallelism']}{', FSDP' if parameters['fsdp'] else ''}",
         "precision": parameters["precision"],
         "steps": parameters["iterations"],
-        "container": f"{plan['container_engine']}, {plan['nodes'][0]['image']}"
-        if plan["container_engine"] != "none"
-        else "none",
+        "container": _container(plan),
         "judged by": ", ".join(bounds) or "all evidence but thresholds",
     }
     if plan["rehearsal"]:
         rows = {"REHEARSAL": "the embedded trainer runs in place of the real one", **rows}
     return "\n".join(f"{name:<10} {value}" for name, value in rows.items())
+
+
+def _container(plan: dict[str, t.Any]) -> str:
+    if "gke" in plan:
+        return "on GKE"
+    return f"{plan['container_engine']}, {plan['nodes'][0]['image']}" if plan["container_engine"] != "none" else "none"
+
+
+def _workload(plan: dict[str, t.Any]) -> str:
+    """Return what the controller runs, each option with its value on a line of its own."""
+    command, options = plan["gke"]["argv"][:3], plan["gke"]["argv"][3:]
+    pairs = (f"{name} {shlex.quote(value)}" for name, value in zip(options[::2], options[1::2], strict=True))
+    return "The controller runs this, and GKE starts the training:\n" + " \\\n    ".join([" ".join(command), *pairs])
 
 
 def _nodes(plan: dict[str, t.Any]) -> str:

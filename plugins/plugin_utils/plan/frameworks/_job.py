@@ -16,6 +16,7 @@ if t.TYPE_CHECKING:
     from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._architecture import Architecture
     from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import Node
     from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._branch import Branch
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_gke import GkeWorkload
 
 LOG_NAME = "train.log"
 # In memory, so that a secret never reaches a disk.
@@ -36,6 +37,7 @@ class Job:
     ``tokens_per_sequence_per_gpu`` (sequence length / devices of a job) is for trainers that print sequences/s.
     ``dataset`` is what the launch script fetches before the training, if anything. ``architecture`` is the model's
     shape, or in words why it is not known; ``chips_per_gpu`` the part of an accelerator's chip that counts as a GPU.
+    ``gke`` is the workload that XPK starts where no node of the inventory trains.
     """
 
     branch: Branch
@@ -62,6 +64,7 @@ class Job:
     first_step: int = 1
     tokens_per_sequence_per_gpu: float | None = None
     dataset: dict[str, t.Any] | None = None
+    gke: GkeWorkload | None = None
     architecture: Architecture | str = "The dimensions of the model are not known."
     chips_per_gpu: float = 1.0
 

@@ -50,6 +50,13 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._
     users_variables,
     without_what_the_plan_sets,
 )
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_gke import (
+    ENTRY_POINT,
+    PLATFORM,
+    check_branch_on_gke,
+    hosts_of,
+    workload_of,
+)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_images import (
     ENTRY_POINTS,
     ROOT,
@@ -108,7 +115,8 @@ def plan_job(data: Mapping[str, t.Any], options: PlanOptions, nodes: Sequence[No
         lower_to_warning=lower_unknown,
         elsewhere={**_OF_BRANCH, **_OF_CONFIG},
     )
-    reading = _read_config(data, options, nodes, findings, lower_unknown)
+    hosts = hosts_of(options, data.get("config"), nodes)
+    reading = _read_config(data, options, hosts, findings, lower_unknown)
     master = _master_address(reading)
     branch = choose_branch(data, reading.mode, options, findings)
     if branch is None:
@@ -130,6 +138,8 @@ def plan_job(data: Mapping[str, t.Any], options: PlanOptions, nodes: Sequence[No
     environment = environment_of(branch_reading, variables, master, port)
     timeout = timeout_of(branch_reading, variables)
     entry_point = _entry_point(branch_reading)
+    if options.training_platform == PLATFORM:
+        check_branch_on_gke(branch_reading)
     expected = expected_of(
         parameters.result_dict,
         branch.values.get("result_dict", {}),
@@ -139,7 +149,7 @@ def plan_job(data: Mapping[str, t.Any], options: PlanOptions, nodes: Sequence[No
     )
     if findings.faults or sizes is None or entry_point is None:
         return None
-    return _job(branch_reading, sizes, expected, environment, _maxtext_yaml(branch_reading, timeout), entry_point)
+    return _job(branch_reading, sizes, expected, environment, _maxtext_config(branch_reading, timeout), entry_point)
 
 
 def _read_config(
@@ -180,9 +190,11 @@ def _entry_point(reading: BranchReading) -> str | None:
     asked = reading.options.training_maxtext_entry_point
     if asked is None:
         return None
-    known = asked or (
-        None if reading.options.container_engine == "none" else entry_point_of(reading.config.container_image)
-    )
+    on_gke = reading.options.training_platform == PLATFORM
+    in_container = on_gke or reading.options.container_engine != "none"
+    known = asked or (entry_point_of(reading.config.container_image) if in_container else None)
+    if known is None and on_gke:
+        return ENTRY_POINT
     if known is None:
         image = reading.config.container_image
         reason = f"the tag of {image} does not tell" if image else "there is no image whose tag tells"
@@ -196,7 +208,7 @@ def _entry_point(reading: BranchReading) -> str | None:
     return known
 
 
-def _maxtext_yaml(reading: BranchReading, timeout: int | None) -> str:
+def _maxtext_config(reading: BranchReading, timeout: int | None) -> dict[str, t.Any]:
     """Return the config of MaxText: what the branch says, on top of the base.yml that comes with the trainer."""
     left_out = {*OF_CVS_ONLY, "model_name", "xla_flags", "result_dict", "jax_distributed_initialization_timeout"}
     given = vars(reading.parameters)
@@ -216,7 +228,7 @@ def _maxtext_yaml(reading: BranchReading, timeout: int | None) -> str:
     }
     if timeout is not None:
         values["jax_distributed_initialization_timeout"] = timeout
-    return yaml.safe_dump(values, sort_keys=False, default_flow_style=None, width=1000)
+    return values
 
 
 def _plain_number(value: t.Any) -> t.Any:
@@ -228,7 +240,7 @@ def _job(
     sizes: MaxTextSizes,
     expected: list[dict[str, t.Any]],
     environment: dict[str, str],
-    maxtext_yaml: str,
+    maxtext: dict[str, t.Any],
     entry_point: str,
 ) -> Job:
     config, parameters, options = reading.config, reading.parameters, reading.options
@@ -240,6 +252,7 @@ def _job(
         parameters={
             "nnodes": len(reading.nodes),
             "gpus_per_node": sizes.gpus_per_node,
+            **({"device": "TPU chip"} if parameters.hardware == "tpu" else {}),
             "model_name": reading.model_name,
             "precision": precision_of(reading),
             "global_batch_size": sizes.global_batch_size,
@@ -271,11 +284,12 @@ def _job(
             *output,
         ],
         script=entry_point if is_script else "",
-        files={YAML_NAME: maxtext_yaml},
+        files={YAML_NAME: yaml.safe_dump(maxtext, sort_keys=False, default_flow_style=None, width=1000)},
         working_dir=options.training_maxtext_root or ROOT,
         log_dir=config.log_dir,
         mounts=config.container_config.volume_dict,
         devices=config.container_config.device_list,
+        gke=workload_of(reading, maxtext, environment, entry_point) if options.training_platform == PLATFORM else None,
         container_options={}
         if without_container
         else container_options(config.container_name, config.shm_size, options.container_profile),

@@ -15,6 +15,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._
     OF_CVS_ONLY,
     check_data,
 )
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_gke import slices_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_images import has_jax_0_4
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_keys import (
     AXES,
@@ -76,10 +77,11 @@ def check_branch(reading: BranchReading) -> MaxTextSizes | None:
     if not nodes or not gpus_per_node:
         return None
     if parameters.hardware == "tpu":
-        # The hosts of a slice are one network of chips (ICI); DCN lies between slices, and a job has one here.
-        chips = nodes * gpus_per_node
+        # The hosts of a slice are one network of chips (ICI); DCN lies between slices.
+        slices = slices_of(reading)
+        chips = nodes * gpus_per_node // slices
         within = _axes(reading, "ici", chips, f"the {counted(chips, 'chip')} of a slice")
-        among = _axes(reading, "dcn", 1, "the one slice of a job")
+        among = _axes(reading, "dcn", slices, f"the {counted(slices, 'slice')} of a job")
     else:
         within = _axes(reading, "ici", gpus_per_node, f"the {counted(gpus_per_node, 'GPU')} of a node")
         among = _axes(reading, "dcn", nodes, f"the {counted(nodes, 'node')} of a job")

@@ -14,6 +14,7 @@ import typing as t
 from pydantic import BaseModel, Field
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._kinds import OneOf
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._texts import Written
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._types import (
     ContainerName,
     Environment,
@@ -33,6 +34,56 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._xla_flag_sets import FLAG_SETS
 
 FlagSet = t.Annotated[str, OneOf(tuple(FLAG_SETS))]
+
+
+ClusterName = t.Annotated[
+    str,
+    Written(
+        "[a-z]([-a-z0-9]{0,38}[a-z0-9])?",
+        "a name that XPK takes",
+        "a name of small letters, digits and -, a letter in front, 40 at most",
+    ),
+]
+Priority = t.Annotated[str, OneOf(("very-low", "low", "medium", "high", "very-high"))]
+
+
+class GkeConfig(BaseModel):
+    """The section ``config.gke``: where XPK starts a workload, with training_platform gke."""
+
+    cluster: ClusterName = Field(
+        description="Cluster on GKE, which XPK has made.", json_schema_extra={"variable": "--cluster"}
+    )
+    tpu_type: Name | None = Field(
+        default=None,
+        description="Type of the slices of TPUs, with their size.",
+        examples=["v5p-256"],
+        json_schema_extra={"variable": "--tpu-type"},
+    )
+    num_slices: PositiveInteger = Field(
+        default=1,
+        description="How many slices of tpu_type take part.",
+        json_schema_extra={"variable": "--num-slices", "unit": "slices"},
+    )
+    device_type: Name | None = Field(
+        default=None,
+        description="Type of the hosts, in place of tpu_type; nnodes of them take part.",
+        examples=["h100-mega-80gb-8"],
+        json_schema_extra={"variable": "--device-type"},
+    )
+    project: Name | None = Field(
+        default=None,
+        description="Project on Google Cloud; without it that of gcloud.",
+        json_schema_extra={"variable": "--project"},
+    )
+    zone: Name | None = Field(
+        default=None,
+        description="Zone of the cluster; without it that of gcloud.",
+        examples=["us-east5-a"],
+        json_schema_extra={"variable": "--zone"},
+    )
+    priority: Priority | None = Field(
+        default=None, description="Priority of the workload.", json_schema_extra={"variable": "--priority"}
+    )
 
 
 def _becomes(variable: str, unit: str = "") -> dict[str, t.Any]:
@@ -177,6 +228,9 @@ class MaxTextConfig(BaseModel):
         description="Flags of XLA, each with its value.",
         examples=[{"xla_gpu_autotune_level": 4}],
         json_schema_extra=_becomes("XLA_FLAGS"),
+    )
+    gke: GkeConfig | None = Field(
+        default=None, description="Where a workload on GKE runs; read with training_platform gke only."
     )
     xla_flag_set: FlagSet | None = Field(
         default=None,

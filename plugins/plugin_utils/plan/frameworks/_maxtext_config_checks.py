@@ -26,6 +26,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._
     warn_without_container,
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._expected import ExpectedResults
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_gke import PLATFORM, check_gke
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
@@ -77,6 +78,8 @@ def unused_keys(data: Mapping[str, t.Any], mode: str, options: PlanOptions) -> s
         unused.update(_MULTI_NODE_KEYS)
     if options.container_engine == "none":
         unused.update(CONTAINER_KEYS)
+    if options.training_platform != PLATFORM:
+        unused.add("gke")
     if options.training_record_only:
         unused.update(ExpectedResults.model_fields)
     return unused
@@ -93,7 +96,9 @@ def check_config(reading: Reading, parameters: t.Any) -> None:
         _check_devices(reading)
     else:
         _warn_of_multi_node_keys(reading)
-    if reading.options.container_engine == "none":
+    if reading.options.training_platform == PLATFORM:
+        check_gke(reading)
+    elif reading.options.container_engine == "none":
         warn_without_container(reading.given, reading.findings)
     else:
         check_image(reading)

@@ -15,6 +15,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._kinds impor
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._secrets import is_secret_name
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._words import key_path
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks import _xla_flags as xla
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_gke import PLATFORM
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_images import has_jax_0_4
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._xla_flag_sets import FLAG_SETS
 
@@ -125,7 +126,9 @@ def environment_of(
         for name, (value, _origin) in variables.items()
         if name not in set_by_plan and name not in _READ_ELSEWHERE
     }
-    constants = _CONSTANTS | (_OF_MULTI_NODE if multi_node else _OF_SINGLE_NODE)
+    # They are for hosts with AMD's GPUs, which GKE has none of.
+    on_gke = reading.options.training_platform == PLATFORM
+    constants = {} if on_gke else _CONSTANTS | (_OF_MULTI_NODE if multi_node else _OF_SINGLE_NODE)
     return constants | users | by_plan | flags
 
 
