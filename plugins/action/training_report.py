@@ -14,6 +14,7 @@ from ansible.plugins.action import ActionBase
 try:
     from ansible_collections.trainops.cluster.plugins.plugin_utils.report._files import PAGE
     from ansible_collections.trainops.cluster.plugins.plugin_utils.report._write import write_report
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.report.dialects._known import DIALECTS
 except ImportError as error:
     MISSING: ImportError | None = error
 else:
@@ -39,13 +40,16 @@ class ActionModule(ActionBase):
                 "warmup_steps": {"type": "int", "default": 2},
                 "require_pass": {"type": "bool", "default": True},
                 "history_dir": {"type": "path", "default": ""},
+                "dialects": {"type": "list", "elements": "str", "default": [], "choices": list(DIALECTS)},
             }
         )
         run_dir = os.path.abspath(arguments["run_dir"])
         if self._task.check_mode:
             return {"changed": False, "skipped": True, "msg": "not done in check mode"}
         try:
-            summary, changed = write_report(run_dir, arguments["warmup_steps"], arguments["history_dir"] or None)
+            summary, changed = write_report(
+                run_dir, arguments["warmup_steps"], arguments["history_dir"] or None, arguments["dialects"]
+            )
         except (ValueError, OSError) as error:
             raise AnsibleActionFail(f"The report cannot be written: {error}.") from error
         verdict = summary["verdict"]

@@ -13,8 +13,9 @@ version_added: 1.0.0
 author:
   - The trainops.cluster maintainers (@trainops)
 description:
-  - Judges what M(trainops.cluster.training_phase) left in the run's folder, and writes C(records.csv), C(summary.json),
-    C(summary.csv) and C(report.html) there.
+  - Judges what M(trainops.cluster.training_phase) left in the run's folder, and writes C(records.csv) (one row per
+    measurement), C(summary.json), C(summary.csv) (one row for the run), C(metrics.csv) (one row per metric) and
+    C(report.html) there.
   - Fails unless the verdict is PASS, after the report has been written; see O(require_pass).
   - Runs on the controller. Use it with C(run_once).
 attributes:
@@ -44,6 +45,19 @@ options:
       - Judging a run again replaces what the history has of it. A rehearsal is not added.
     type: path
     default: ""
+  dialects:
+    description:
+      - Formats of other tools to write the run in, beside the report.
+      - V(perf_csv) is ROCm MAD's C(perf.csv), one row for each metric. Its C(relative_change) is a fraction, of the
+        last run of the same key in O(history_dir) that passed.
+      - V(junit) is JUnit XML, C(junit.xml), for CI servers; it has no failure and no error on PASS only.
+      - V(mllog) is C(mllog.log) with MLPerf's C(:::MLLOG) lines. It is not written where it is not known when the run
+        was, as for logs that already exist.
+      - V(openmetrics) is C(openmetrics.prom) for the textfile collector of Prometheus' node_exporter.
+    type: list
+    elements: str
+    choices: [junit, mllog, openmetrics, perf_csv]
+    default: []
 seealso:
   - module: trainops.cluster.training_phase
 """

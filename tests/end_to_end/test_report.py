@@ -59,7 +59,7 @@ def test_logs_are_judged_and_leave_what_a_run_leaves(bench, reported):
     status, output = reported(logs)
     assert status != 0
     assert "INCONCLUSIVE  monday\n  How the training on 2 nodes ended is not known" in output
-    files = {"plan.json", "nodes", "records.csv", "summary.json", "summary.csv", "report.html"}
+    files = {"plan.json", "nodes", "records.csv", "summary.json", "summary.csv", "metrics.csv", "report.html"}
     assert {path.name for path in (bench.runs / "monday").iterdir()} >= files
     status, output = reported(logs, **ALL_TOLD)
     assert status == 0, output
@@ -121,3 +121,14 @@ def test_real_logs_of_two_nodes_are_judged(bench, reported):
     status, output = reported(bench.folder / "real", **ALL_TOLD)
     assert status == 0, output
     assert "The last step, 20, was seen." in output
+
+
+def test_the_named_dialects_are_written_beside_the_report(bench, reported):
+    logs = logs_of(bench, "monday", node0="silent\n", node1=WHOLE)
+    status, output = reported(logs, **ALL_TOLD, training_dialects=["junit", "perf_csv", "openmetrics"])
+    assert status == 0, output
+    written = {path.name for path in (bench.runs / "monday").iterdir()}
+    assert {"junit.xml", "perf.csv", "openmetrics.prom"} <= written
+    status, output = reported(logs, **ALL_TOLD, training_dialects=["junit", "xml"])
+    assert status != 0
+    assert "must be one or more of: junit, mllog, openmetrics, perf_csv" in " ".join(output.split())

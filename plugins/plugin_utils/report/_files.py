@@ -5,5 +5,6 @@
 
 from __future__ import annotations
 
-RECORDS, SUMMARY, SUMMARY_TABLE, PAGE = "records.csv", "summary.json", "summary.csv", "report.html"
+RECORDS, SUMMARY, PAGE = "records.csv", "summary.json", "report.html"
+SUMMARY_ROW, METRICS_TABLE = "summary.csv", "metrics.csv"
 HISTORY = "history.json"

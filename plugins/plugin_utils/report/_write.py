@@ -12,20 +12,25 @@ import pandas as pd
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report._files import (
     HISTORY,
+    METRICS_TABLE,
     PAGE,
     RECORDS,
     SUMMARY,
-    SUMMARY_TABLE,
+    SUMMARY_ROW,
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report._history import history_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report._history_row import row_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report._history_store import write_row
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report._html import render
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.dialects._judged_run import JudgedRun
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.dialects._known import write_dialects
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.dialects._summary_csv import summary_csv
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run._board import Board
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._frame import records_frame, steps_frame
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._verdict import judge
 
 if t.TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 _RUN_COLUMNS = ["run_id", "framework", "mode", "model", "gpu", "verdict"]
@@ -49,14 +54,18 @@ _METRIC_COLUMNS = [
 
 
 def write_report(
-    run_dir: str | Path, warmup_steps: int, history_dir: str | Path | None = None
+    run_dir: str | Path,
+    warmup_steps: int,
+    history_dir: str | Path | None = None,
+    dialects: Sequence[str] = (),
 ) -> tuple[dict[str, t.Any], bool]:
     """Judge the run in a folder, write its report there, and return the summary and whether it is new.
 
     Writes ``records.csv`` (one row per measurement; what was printed as NaN says NaN), ``summary.json``,
-    ``summary.csv`` (one row per metric) and ``report.html``; with ``history_dir`` also ``history.json``, how the run
-    stands to earlier ones, and the run's row in the history there. A rehearsal measures nothing and has none. A report
-    that says the same already is left as it is. Raises ValueError where the folder holds no run.
+    ``summary.csv`` (one row for the run), ``metrics.csv`` (one row per metric) and ``report.html``, and the files of
+    the ``dialects``; with ``history_dir`` also ``history.json``, how the run stands to earlier ones, and the run's row
+    in the history there. A rehearsal measures nothing and has none. A report that says the same already is left as it
+    is. Raises ValueError where the folder holds no run, and for a dialect that is none.
     """
     board = Board(run_dir)
     plan = board.plan()
@@ -65,10 +74,13 @@ def write_report(
     steps = steps_frame(plan["nodes"], steps_by_node, warmup_steps)
     records = records_frame(plan["run_id"], plan["nodes"], steps_by_node)
     summary = judge(plan, statuses, steps, records, warmup_steps)
-    if not history_dir or plan.get("rehearsal"):
-        return summary, _write_files(board, plan, summary, steps, records, None)
-    row = row_of(summary, plan, statuses)
-    changed = _write_files(board, plan, summary, steps, records, history_of(row, history_dir))
+    row = row_of(summary, plan, statuses) if history_dir and not plan.get("rehearsal") else None
+    history = history_of(row, history_dir) if row and history_dir else None
+    run = JudgedRun(summary, plan, statuses, last_passed(history))
+    changed = _write_files(board, run, steps, records, history)
+    changed = write_dialects(dialects, run, board.run_dir) or changed
+    if not row or not history_dir:
+        return summary, changed
     try:
         return summary, write_row(history_dir, row) or changed
     except OSError as error:
@@ -76,21 +88,28 @@ def write_report(
         raise OSError(told) from error
 
 
+def last_passed(history: dict[str, t.Any] | None) -> dict[str, t.Any]:
+    """Return the last run of the same key that passed before this one, its metrics among it; empty without any."""
+    earlier = history["runs"][:-1] if history else []
+    return next((run for run in reversed(earlier) if run["verdict"] == "PASS"), {})
+
+
 def _write_files(
     board: Board,
-    plan: dict[str, t.Any],
-    summary: dict[str, t.Any],
+    run: JudgedRun,
     steps: pd.DataFrame,
     records: pd.DataFrame,
     history: dict[str, t.Any] | None,
 ) -> bool:
     """Write the files of the report, unless they say the same already, and return whether they are new."""
+    summary = run.summary
     texts = {SUMMARY: _json(summary)} | ({HISTORY: _json(history)} if history else {})
     if all(_says(board.run_dir / name, text) for name, text in texts.items()):
         return False
     records.to_csv(board.run_dir / RECORDS, index=False, na_rep="NaN")
-    _summary_table(summary).to_csv(board.run_dir / SUMMARY_TABLE, index=False)
-    (board.run_dir / PAGE).write_text(render(summary, plan, steps, history), encoding="utf-8")
+    (board.run_dir / SUMMARY_ROW).write_text(summary_csv(run), encoding="utf-8")
+    _metrics_table(summary).to_csv(board.run_dir / METRICS_TABLE, index=False)
+    (board.run_dir / PAGE).write_text(render(summary, run.plan, steps, history), encoding="utf-8")
     # They come last: where they say the same, all the others do.
     for name, text in texts.items():
         (board.run_dir / name).write_text(text, encoding="utf-8")
@@ -105,7 +124,7 @@ def _says(path: Path, text: str) -> bool:
     return path.exists() and path.read_text(encoding="utf-8") == text
 
 
-def _summary_table(summary: dict[str, t.Any]) -> pd.DataFrame:
+def _metrics_table(summary: dict[str, t.Any]) -> pd.DataFrame:
     run = {name: summary[name] for name in _RUN_COLUMNS}
     rows = [{**run, "metric": metric, **found} for metric, found in summary["metrics"].items()]
     # As objects, so that a metric that was not measured does not turn the others' counts of steps into floats.

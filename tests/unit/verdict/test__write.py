@@ -11,7 +11,7 @@ from training_logs import ALL, Node, line, lines, plan_of, status_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report._write import write_report
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run._board import Board
 
-FILES = {"plan.json", "nodes", "records.csv", "summary.json", "summary.csv", "report.html"}
+FILES = {"plan.json", "nodes", "records.csv", "summary.json", "summary.csv", "metrics.csv", "report.html"}
 
 
 def board_of(nodes: list[Node], folder: Path, **plan_changes) -> Board:
@@ -66,7 +66,7 @@ def test_the_table_has_one_row_a_metric_and_whole_numbers_of_steps(tmp_path):
     ]
     board = board_of([Node("gpu00"), Node("gpu01", lines(range(1, 11), memory=None))], tmp_path, expected=bounds)
     write_report(board.run_dir, 2)
-    rows = {row["metric"]: row for row in table(board.run_dir / "summary.csv")}
+    rows = {row["metric"]: row for row in table(board.run_dir / "metrics.csv")}
     assert rows["loss"] == {
         "run_id": "the-run",
         "framework": "megatron",
@@ -110,8 +110,8 @@ def test_a_run_that_never_began_is_reported_as_an_error(nodes, record_only, tmp_
     assert summary["verdict"] == "ERROR"
     assert {path.name for path in board.run_dir.iterdir()} >= FILES - {"nodes"}
     assert table(board.run_dir / "records.csv") == []
-    assert (board.run_dir / "summary.csv").read_text().startswith("run_id,framework,mode,model,gpu,verdict,metric,unit")
-    assert len(table(board.run_dir / "summary.csv")) == len(expected)
+    assert (board.run_dir / "metrics.csv").read_text().startswith("run_id,framework,mode,model,gpu,verdict,metric,unit")
+    assert len(table(board.run_dir / "metrics.csv")) == len(expected)
 
 
 def test_a_report_is_written_anew(tmp_path):

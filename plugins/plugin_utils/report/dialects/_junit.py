@@ -1,0 +1,96 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The verdict as JUnit XML, which CI servers read: a test case for the verdict, for each node and for each threshold.
+
+Whatever keeps the run from PASS is a failure (FAIL) or an error (INCONCLUSIVE, ERROR), so that a server which looks at
+nothing but the counts is red exactly where the run did not pass.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from xml.etree import ElementTree as ET
+
+if t.TYPE_CHECKING:
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.report.dialects._judged_run import JudgedRun
+
+# What XML 1.0 cannot hold, as logs do: colours of terminals and the like.
+_NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_PROBLEM = {"FAIL": "failure", "ERROR": "error", "INCONCLUSIVE": "error"}
+
+
+def junit(run: JudgedRun) -> str:
+    """Return the XML of one test suite. ``time`` is in seconds, that of the run as a whole."""
+    summary = run.summary
+    suite = ET.Element("testsuite", name=_clean(f"trainops.cluster {summary['run_id']}"))
+    if summary["started_at"]:
+        suite.set("timestamp", summary["started_at"])
+    _add_properties(suite, run)
+    verdict = _case(suite, summary["run_id"], "verdict")
+    if run.seconds is not None:
+        verdict.set("time", f"{run.seconds:.3f}")
+    if summary["verdict"] in _PROBLEM:
+        messages = [reason["message"] for reason in summary["reasons"]]
+        _problem(verdict, summary["verdict"], messages[0] if messages else summary["verdict"], _details(summary))
+    for node in summary["nodes"]:
+        _add_node(suite, summary, node)
+    for metric, found in summary["metrics"].items():
+        if found.get("threshold") is not None:
+            _add_threshold(suite, summary, metric, found)
+    for count, tag in (("tests", "testcase"), ("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        suite.set(count, str(sum(1 for _ in suite.iter(tag))))
+    suite.set("time", "0" if run.seconds is None else f"{run.seconds:.3f}")
+    suites = ET.Element("testsuites")
+    suites.append(suite)
+    ET.indent(suites)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(suites, encoding="unicode")}\n'
+
+
+def _add_properties(suite: ET.Element, run: JudgedRun) -> None:
+    told = {name: run.summary[name] for name in ("framework", "model", "gpu", "mode", "rehearsal", "verdict")}
+    properties = ET.SubElement(suite, "properties")
+    for name, value in {**told, "image": run.image, "image_digest": run.image_digest}.items():
+        if value not in (None, ""):
+            ET.SubElement(properties, "property", name=name, value=_clean(value))
+
+
+def _add_node(suite: ET.Element, summary: dict[str, t.Any], node: dict[str, t.Any]) -> None:
+    case = _case(suite, f"{summary['run_id']}.nodes", node["node"])
+    against = [reason["message"] for reason in summary["reasons"] if reason.get("node") == node["node"]]
+    if summary["verdict"] in _PROBLEM and against:
+        _problem(case, summary["verdict"], against[0], "\n".join(against))
+
+
+def _add_threshold(suite: ET.Element, summary: dict[str, t.Any], metric: str, found: dict[str, t.Any]) -> None:
+    case = _case(suite, f"{summary['run_id']}.thresholds", metric)
+    sign = {"min": "≥", "max": "≤"}.get(found["direction"], found["direction"])
+    told = f"{metric} is {found['value']} {found['unit']}; it has to be {sign} {found['threshold']}"
+    if found["value"] is None:
+        _problem(case, "INCONCLUSIVE", f"{metric} was not measured; it has to be {sign} {found['threshold']}", "")
+    elif found["met"] is False:
+        _problem(case, "FAIL", told, "")
+    elif found["met"] is None:
+        ET.SubElement(case, "skipped", message=_clean(f"{told}; not judged"))
+
+
+def _case(suite: ET.Element, classname: str, name: str) -> ET.Element:
+    return ET.SubElement(suite, "testcase", classname=_clean(classname), name=_clean(name))
+
+
+def _problem(case: ET.Element, verdict: str, message: str, details: str) -> None:
+    ET.SubElement(case, _PROBLEM[verdict], type=verdict, message=_clean(message)).text = _clean(details)
+
+
+def _details(summary: dict[str, t.Any]) -> str:
+    lines = [reason["message"] for reason in summary["reasons"]]
+    failure = summary["first_failure"]
+    if failure:
+        lines += [f"First failure: {failure['node']}, {failure['class']}: {failure['message']}", *failure["evidence"]]
+        lines.append(f"What to do: {failure['remedy']}")
+    return "\n".join(lines)
+
+
+def _clean(value: t.Any) -> str:
+    return _NO_XML.sub("\N{REPLACEMENT CHARACTER}", str(value))

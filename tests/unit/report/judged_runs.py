@@ -1,0 +1,111 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A judged run, as the dialects get it."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.dialects._judged_run import JudgedRun
+
+EVIL = "a \"quoted\" \\ back\nslash \x1b[31mred\x1b[0m <tag> & 'more'"
+
+
+def metric(value: float | None, unit: str, threshold: float | None, direction: str | None, met: bool | None) -> dict:
+    return {
+        "unit": unit,
+        "value": value,
+        "value_node": "gpu1",
+        "statistic": "median",
+        "median": value,
+        "p05": value,
+        "p95": value,
+        "samples": 8,
+        "threshold": threshold,
+        "direction": direction,
+        "met": met,
+    }
+
+
+def judged_run(verdict: str = "PASS", previous: dict[str, t.Any] | None = None, **changes: t.Any) -> JudgedRun:
+    """Return a run of two nodes with a threshold that was met, of whose summary some keys are changed."""
+    summary = {
+        "run_id": "run-7",
+        "framework": "megatron",
+        "mode": "multi_node",
+        "model": "llama3_1_8b",
+        "gpu": "mi300x",
+        "rehearsal": False,
+        "verdict": verdict,
+        "reasons": [{"code": "nodes", "message": "All 2 nodes took part."}],
+        "started_at": "2026-07-11T09:12:03+00:00",
+        "ended_at": "2026-07-11T09:17:44+00:00",
+        "warmup_steps": 2,
+        "first_failure": None,
+        "mfu": 0.41,
+        "metrics": {
+            "step_time_ms": metric(10_000.0, "ms", 12_000.0, "max", met=True),
+            "tokens_per_sec_per_gpu": metric(12_100.0, "tokens/s", None, None, met=None),
+        },
+        "nodes": [
+            {
+                "node": f"gpu{rank}",
+                "node_rank": rank,
+                "state": "exited",
+                "exit_code": 0,
+                "last_step": 10,
+                "metrics": {"step_time_ms": {"value": 9_900.0 + 100 * rank}, "loss": {"value": 2.5}},
+            }
+            for rank in range(2)
+        ],
+        **changes,
+    }
+    plan = {
+        "parameters": {
+            "gpus_per_node": 8,
+            "precision": "fp8",
+            "global_batch_size": 128,
+            "micro_batch_size": 2,
+            "sequence_length": 8192,
+            "tensor_parallelism": 1,
+            "mock_data": True,
+            "iterations": 10,
+        },
+        "config_file": "configs/llama.json",
+        "nodes": [{"node": f"gpu{rank}", "node_rank": rank, "image": "rocm/megatron-lm:v25.5"} for rank in range(2)],
+    }
+    return JudgedRun(summary, plan, [{"image_id": "sha256:abc"}, {"image_id": "sha256:abc"}], previous or {})
+
+
+FAILURE = {
+    "node": "gpu1",
+    "node_rank": 1,
+    "class": "out_of_memory",
+    "message": "HIP out of memory",
+    "evidence": ["line before", EVIL],
+    "rank": 9,
+    "remedy": "Halve the micro batch size.",
+    "exit_code": 1,
+    "echoes": [],
+}
+
+
+def failed_run() -> JudgedRun:
+    reasons = [
+        {"code": "node_failed", "message": "gpu1 ended with exit status 1.", "node": "gpu1"},
+        {"code": "threshold_missed", "message": "step_time_ms is 10000 ms; it had to be ≤ 9000 ms."},
+    ]
+    metrics = {
+        "step_time_ms": metric(10_000.0, "ms", 9_000.0, "max", met=False),
+        "loss": metric(None, "1", 6.5, "max", met=False),
+        "tflops_per_gpu": metric(400.0, "TFLOP/s", 300.0, "min", met=None),
+    }
+    return judged_run("FAIL", reasons=reasons, metrics=metrics, first_failure=FAILURE)
+
+
+def log_only_run() -> JudgedRun:
+    """Return a run of which there was a log, no training config and no clock."""
+    run = judged_run("INCONCLUSIVE", started_at=None, ended_at=None, metrics={}, mfu=None, model="", gpu="")
+    plan = {"parameters": {"iterations": None}, "config_file": "", "nodes": [{"node": "gpu0", "node_rank": 0}]}
+    return JudgedRun(run.summary, plan, [{}], {})
