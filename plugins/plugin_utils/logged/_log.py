@@ -18,6 +18,7 @@ from pathlib import Path
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._failures import few_of_each_class, find_failures
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import Piece
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import Piece
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._grammar import GRAMMARS, grammar_of
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._reader import read_log, tail
 
@@ -40,13 +41,15 @@ _LINE_END = re.compile(rb"[\r\n]")
 
 @dataclass(frozen=True)
 class Log:
-    """A log as far as it is read: where it is, its step rows, and the failures that no step follows."""
+    """What a log says: its step rows, the failures that no step follows, and the rest as `read_log` has it."""
 
     path: Path
     rows: list[dict[str, t.Any]]
     failures: list[dict[str, t.Any]]
     steps_total: int | None
     last_lines: list[str]
+    transports: dict[str, int]
+    world_size: int | None
 
     @property
     def last_step(self) -> int | None:
@@ -104,7 +107,15 @@ def read(path: Path, framework: str, per_step: float | None, per_sequence: float
     failures = news["failures"]
     if failures and news["rows"]:
         failures = few_of_each_class(find_failures(Piece(_behind_steps(_end_of(path), framework))))
-    return Log(path, news["rows"], failures, news["cursor"]["steps_total"], tail(str(path)))
+    return Log(
+        path,
+        news["rows"],
+        failures,
+        news["cursor"]["steps_total"],
+        tail(str(path)),
+        news["transports"],
+        news["world_size"],
+    )
 
 
 def chosen(logs: list[Log]) -> tuple[Log, str | None]:

@@ -97,6 +97,8 @@ def write_run(run: ReadRun, exit_status: int | None) -> bool:
             steps_total=log.steps_total,
             failures=[] if finished and not log.rows else log.failures,
             last_lines=log.last_lines,
+            transports=log.transports,
+            world_size=log.world_size,
             log_file=str(log.path),
         )
     return _content(run.run_dir) != before
