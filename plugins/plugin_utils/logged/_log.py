@@ -18,7 +18,6 @@ from pathlib import Path
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._failures import few_of_each_class, find_failures
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import Piece
-from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import Piece
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._grammar import GRAMMARS, grammar_of
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._reader import read_log, tail
 
