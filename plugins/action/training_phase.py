@@ -31,6 +31,12 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.run._program impo
     answer_in,
     standard_input,
 )
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run._token import (
+    FILE,
+    VALUE,
+    given_token,
+    register_secret,
+)
 
 _TRAINER = Path(__file__).parents[2] / "roles" / "training" / "files" / "trainer"
 _AUTOMATIC_INTERPRETERS = ("auto", "auto_silent", "auto_legacy", "auto_legacy_silent")
@@ -89,7 +95,8 @@ class ActionModule(ActionBase):
                 f"The run has {nodes} nodes, which are followed at the same time, but Ansible talks to {forks} at "
                 f"once. Say --forks {nodes}, or set forks in ansible.cfg (or ANSIBLE_FORKS)."
             )
-        answer = self._towards("stage", {"secrets": self._secrets(), "files": self._files()})
+        needs = {"secrets": self._secrets(), "given_secrets": self._given_secrets(), "files": self._files()}
+        answer = self._towards("stage", needs)
         for warning in answer["warnings"]:
             self._display.warning(f"{self._node['node']}: {warning}")
         return answer
@@ -111,10 +118,19 @@ class ActionModule(ActionBase):
         for secret in self._node["secrets"]:
             try:
                 with open(secret["source"], encoding="utf-8") as stream:
-                    found[secret["name"]] = stream.read()
+                    found[secret["name"]] = register_secret(stream.read())
             except OSError:
                 continue
         return found
+
+    def _given_secrets(self) -> dict[str, str]:
+        """Return the secrets that the user gives for the run, which go before those of the plan's files."""
+        value, path = (str(self._templar.template(self._variables.get(name)) or "") for name in (VALUE, FILE))
+        try:
+            token = given_token(value, path)
+        except ValueError as error:
+            raise AnsibleActionFail(f"{FILE}: {error}.") from None
+        return {"hf_token": token} if token else {}
 
     def _start(self) -> dict[str, t.Any]:
         images: dict[str, list[str]] = {}

@@ -21,6 +21,7 @@ try:
     from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._text import plan_text
     from ansible_collections.trainops.cluster.plugins.plugin_utils.run._board import Board
     from ansible_collections.trainops.cluster.plugins.plugin_utils.run._runs import differences
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.run._token import FILE, VALUE, given_token
 except ImportError as error:
     MISSING: ImportError | None = error
 else:
@@ -76,10 +77,15 @@ class ActionModule(ActionBase):
         )
         options = {f"training_{name}": arguments[name] for name in _OF_PLAN if arguments[name] is not None}
         options |= {name: arguments[name] for name in _OF_CONTAINER if arguments[name] is not None}
+        # A survey gives an empty text for what was not answered.
+        options = {name: value for name, value in options.items() if value != ""}
         hostvars = (task_vars or {})["hostvars"]
         nodes = [self._node(name, hostvars[name]) for name in arguments["hosts"]]
         now = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
+        problem = self._note_token(options, task_vars or {})
         plan = self._plan(arguments["config"], options, nodes, now)
+        if problem:
+            plan |= {"faults": [*plan["faults"], problem], "nodes": []}
         self._display.display(f"\n{plan_text(plan)}\n")
         if arguments["plan_file"]:
             self._write(arguments["plan_file"], plan)
@@ -94,6 +100,21 @@ class ActionModule(ActionBase):
             "run_id": plan["run_id"],
             "nodes": [node["node"] for node in plan["nodes"]],
         }
+
+    def _note_token(self, options: dict[str, t.Any], variables: t.Mapping[str, t.Any]) -> dict[str, t.Any] | None:
+        """Note among the options where a token comes from, never the token; return the fault where there is none.
+
+        The token is no option of the task, since options are shown.
+        """
+        value, path = (str(self._templar.template(variables.get(name)) or "") for name in (VALUE, FILE))
+        try:
+            given = given_token(value, path)
+        except ValueError as error:
+            remedy = "Give the path of a file with the token, on the machine that runs Ansible."
+            return {"key": FILE, "value": path, "message": f"{error}.", "remedy": remedy}
+        if given:
+            options[FILE] = VALUE if value else path
+        return None
 
     def _opened(self, output_dir: str, plan: dict[str, t.Any]) -> str:
         """Return the run's folder with the plan in it; in check mode a folder that Ansible removes at its end."""

@@ -57,7 +57,6 @@ class CallbackModule(CallbackBase):
     CALLBACK_TYPE = "aggregate"
     CALLBACK_NAME = "trainops.cluster.training_progress"
     CALLBACK_NEEDS_ENABLED = True
-    ANSIBLE_SUPPORTS_MASKING = True
 
     def __init__(self) -> None:
         """Begin without a run."""

@@ -16,6 +16,10 @@ description:
   - Sends one self-contained program through the task's own connection, so that a phase is one round trip per node.
   - The order is V(stage) on all nodes, V(start) on all nodes, V(follow), and in any case V(stop) and V(collect).
   - The state of the run is kept on the node, in the run's folder there.
+  - The variables C(training_hf_token) and C(training_hf_token_file) give the Hugging Face token, for V(stage). They are
+    no options, since options are shown.
+  - The host variable C(training_node_environment) is a mapping of variables of what runs on the node itself. C($PATH)
+    and the like in it are resolved there. A container has its own.
 attributes:
   check_mode:
     support: partial

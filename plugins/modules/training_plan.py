@@ -16,6 +16,10 @@ description:
   - Reads a training config and resolves it to what every node will run, to the last byte.
   - Runs on the controller and touches no node. Use it with C(run_once).
   - With any fault it fails, after it has shown all of them.
+  - The host variable C(training_topology) says where a node stands in the network, from the outermost on
+    (C(spine1/rack3)). Nodes of one place get neighbouring ranks, unless O(rank_order) is given.
+  - The variables C(training_hf_token) and C(training_hf_token_file) give the Hugging Face token in place of the
+    config's C(hf_token_file). They are no options, since options are shown.
 attributes:
   check_mode:
     support: full

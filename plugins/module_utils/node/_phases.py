@@ -69,7 +69,7 @@ def stage(request: Request) -> Answer:
         if state is None:
             fresh = {"run_id": run_id, "node": node["node"], "node_rank": node["node_rank"]}
             write_state(node, dict(fresh, engine=engine.name, status="staged"))
-        warnings = place(node, request["secrets"])
+        warnings = place(node, request["given_secrets"], request["secrets"])
         changed = _write_files(node, request["files"]) or changed
     except OSError as error:
         give_back(node, run_id)

@@ -4,7 +4,8 @@
 """Secrets of a run on a node: files of mode 0600 in memory (/dev/shm), there from stage to stop and no longer.
 
 A node's plan names them: ``name``, ``source`` (the user's file) and ``target`` (what the training reads). The value is
-taken from the source on this node, or else it came along with the request from the controller.
+what the user gave for the run, or that of the source on this node, or else that of the source on the controller; the
+first and the last come along with the request.
 """
 
 from __future__ import annotations
@@ -14,14 +15,16 @@ import shutil
 import typing as t
 
 
-def place(node: dict[str, t.Any], sent: dict[str, str]) -> list[str]:
+def place(node: dict[str, t.Any], given: dict[str, str], sent: dict[str, str]) -> list[str]:
     """Put the secrets of a node in place, and return a warning for each that is nowhere to be had.
+
+    ``given`` go before the files of this node, ``sent`` after them.
 
     The folder and an empty file are made in any case, as a mount needs something to point at.
     """
     warnings = []
     for secret in node["secrets"]:
-        value = _read(secret["source"]) or sent.get(secret["name"], "")
+        value = given.get(secret["name"]) or _read(secret["source"]) or sent.get(secret["name"], "")
         if not value:
             warnings.append(f"{secret['source']} is neither on this node nor on the controller, or is empty")
         os.makedirs(os.path.dirname(secret["target"]), mode=0o700, exist_ok=True)

@@ -113,6 +113,11 @@ class PlanOptions(BaseModel):
     training_maxtext_python: PathOrNothing = Field(
         default="", description="Python that runs MaxText, in place of python3."
     )
+    training_hf_token_file: Line = Field(
+        default="",
+        description="File on the controller with the Hugging Face token, in place of the config's hf_token_file. "
+        "A vaulted variable training_hf_token goes before it.",
+    )
     training_run_id: RunId = Field(default="", description="Name of the run. Without it, time, model and GPU make one.")
     container_engine: t.Annotated[str, OneOf(("auto", "docker", "podman", "none"))] = Field(
         default="auto", description="What holds the training on a node; auto takes the one that is there."

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import typing as t
+from dataclasses import replace
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._config import typed
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._faults import Findings
@@ -69,6 +70,9 @@ def make_plan(
     if framework and data is not None:
         data = with_overrides(data, settings, len(ordered), framework.CONFIG.model_fields, findings)
     job = framework.plan_job(data, settings, ordered, findings) if framework and data is not None else None
+    if job and settings.training_hf_token_file:
+        # It comes along with the run: where it lies on the controller may differ each time, and is no part of a plan.
+        job = replace(job, token_file="")
     plan = _assembled(job, settings, source, ordered, findings, now)
     return rehearsed(plan) if settings.training_rehearsal else plan
 

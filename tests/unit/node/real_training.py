@@ -101,6 +101,7 @@ class Training:
             "tokens_per_sequence_per_gpu": 100.0,
             "environment": {},
             "secrets": {},
+            "given_secrets": {},
             "files": {},
             "node": self.node,
             **needs,

@@ -15,6 +15,17 @@ def test_the_runs_folder_is_mounted_where_it_is_and_the_token_comes_as_a_file() 
     assert {"source": path, "target": path, "read_only": True, "staged": True} in node["mounts"]
 
 
+def test_a_token_that_comes_along_with_the_run_leaves_no_path_in_the_plan() -> None:
+    without = filled(DISTRIBUTED, {"config/hf_token_file": None})
+    for config in (filled(DISTRIBUTED), without):
+        plans = [planned(config, training_hf_token_file=path) for path in ("/runner/17/token", "/runner/18/token")]
+        assert plans[0] == plans[1]
+        [secret] = plans[0]["nodes"][0]["secrets"]
+        assert secret["source"] == ""
+        assert plans[0]["nodes"][0]["env"]["HF_TOKEN_PATH"] == secret["target"]
+        assert not [warning for warning in plans[0]["warnings"] if "no token is given" in warning["message"]]
+
+
 def test_without_a_container_nothing_is_mounted() -> None:
     node = planned(filled(DISTRIBUTED), container_engine="none")["nodes"][0]
     assert node["mounts"] == []

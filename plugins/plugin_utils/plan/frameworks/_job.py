@@ -31,9 +31,10 @@ class Job:
     ``{run-folder}`` as well. ``environment`` is what the training reads; with ``environment_as_arguments`` it is given
     as KEY=VALUE arguments too. ``files`` are texts by the names under which they lie in the run's folder. ``script`` is
     the file of ``command`` that has to be in ``working_dir``, if any. ``mounts`` maps paths on the node to paths in the
-    container. ``token_file`` is the path of the user's Hugging Face token; ``token_variable`` a variable that the
-    launch script fills with the token itself, for a trainer that reads nothing else. The ``nnodes`` nodes of the job
-    meet at ``master_address`` and ``master_port``. ``first_step`` is the number that the trainer gives its first step.
+    container. ``token_file`` is the path of the user's Hugging Face token, empty where the token comes along with the
+    run; ``token_variable`` a variable that the launch script fills with the token itself, for a trainer that reads
+    nothing else. The ``nnodes`` nodes of the job meet at ``master_address`` and ``master_port``. ``first_step`` is the
+    number that the trainer gives its first step.
     ``tokens_per_sequence_per_gpu`` (sequence length / devices of a job) is for trainers that print sequences/s.
     ``dataset`` is what the launch script fetches before the training, if anything. ``architecture`` is the model's
     shape, or in words why it is not known; ``chips_per_gpu`` the part of an accelerator's chip that counts as a GPU.

@@ -100,13 +100,17 @@ def _check_tokenizer(reading: ScriptReading) -> None:
         place, remedy = _FIXED_TOKENIZERS[reading.generation == V25_3, known_script(script) == LLAMA2]
         if tokenizer != place:
             reading.findings.warn(key, tokenizer, f"tokenizer_model has no effect: {script} takes {place}.", remedy)
-    elif "/" in tokenizer and not tokenizer.startswith("/") and not reading.is_given("hf_token_file"):
+    elif "/" in tokenizer and not tokenizer.startswith("/") and not _has_token(reading):
         reading.findings.warn(
             key,
             tokenizer,
             f"{tokenizer} is a name on the Hugging Face hub, and no token is given to fetch it with.",
             "Give hf_token_file, or the absolute path of a tokenizer that is there.",
         )
+
+
+def _has_token(reading: ScriptReading) -> bool:
+    return bool(reading.is_given("hf_token_file") or reading.options.training_hf_token_file)
 
 
 def _check_name(reading: ScriptReading) -> None:

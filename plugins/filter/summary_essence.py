@@ -1,0 +1,72 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Filter plugin trainops.cluster.summary_essence."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: summary_essence
+short_description: What became of a run, small enough for the artifacts of a job
+version_added: 1.0.0
+author:
+  - The trainops.cluster maintainers (@trainops)
+description:
+  - Leaves out of a run's C(summary.json) what grows with its nodes and steps, for M(ansible.builtin.set_stats).
+options:
+  _input:
+    description: The summary, as M(trainops.cluster.training_report) writes it.
+    type: dict
+    required: true
+  report:
+    description: Path of the report's page.
+    type: str
+    required: true
+positional: report
+"""
+
+EXAMPLES = r"""
+- name: Hand what became of the run to the artifacts of the job
+  ansible.builtin.set_stats:
+    data:
+      training_summary: "{{ summary | trainops.cluster.summary_essence(report='/runs/a/report.html') }}"
+  vars:
+    summary: "{{ lookup('ansible.builtin.file', '/runs/a/summary.json') | from_json }}"
+"""
+
+RETURN = r"""
+_value:
+  description:
+    - C(run_id), C(verdict), C(nodes) (how many), C(reasons), C(metrics), C(first_failure), C(report), and what it ran.
+  type: dict
+  sample:
+    run_id: 20260314-092653-llama3_1_8b-mi300x
+    verdict: PASS
+    nodes: 4
+    first_failure: null
+"""
+
+import typing as t
+from collections.abc import Callable, Mapping
+
+from ansible.errors import AnsibleFilterError
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report._essence import essence
+
+
+def summary_essence(summary: t.Any, report: t.Any) -> dict[str, t.Any]:
+    """Return the essence of a summary."""
+    if not isinstance(summary, Mapping):
+        raise AnsibleFilterError(f"a summary is a mapping, not {type(summary).__name__}")
+    try:
+        return essence(dict(summary), str(report))
+    except KeyError as error:
+        raise AnsibleFilterError(f"this is no summary of a run: {error} is missing") from None
+
+
+class FilterModule:
+    """Filters of the report."""
+
+    def filters(self) -> dict[str, Callable[..., t.Any]]:
+        """Return the filters by their names."""
+        return {"summary_essence": summary_essence}

@@ -1,0 +1,139 @@
+"""The Hugging Face token reaches the training from wherever a user keeps it, and is to be found nowhere else."""
+
+from __future__ import annotations
+
+import subprocess
+import typing as t
+from pathlib import Path
+
+import pytest
+import yaml
+from playbook_bench import BIN, ROOT, Bench
+from test_runner_job import Job, answers
+
+# Nodes of names that no other test has, as a run of the same node elsewhere on this machine would hold it.
+TWO: dict[str, dict[str, t.Any]] = {"token0": {}, "token1": {}}
+TOKEN = "hf_CanaryInTheMine0123456789abcdefgh"
+OF_NODE = "hf_AnotherCanaryOfTheNode9876543210"
+SCRIPT = f"""\
+[ "$(cat "$HF_TOKEN_PATH")" = "$EXPECTED_TOKEN" ] && echo "the token is the right one"
+[ "$(stat -c %a "$HF_TOKEN_PATH")" = 600 ] && echo "nobody else reads it"
+cd {ROOT}/roles/training/files/trainer && exec bash examples/llama/train_llama3.sh "$@"
+"""
+
+
+@pytest.fixture
+def config(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> dict[str, t.Any]:
+    """Return the variables of a run whose script tells whether it was given the token."""
+    root = bench.folder / "megatron"
+    script = root / "examples/llama/train_llama3.sh"
+    script.parent.mkdir(parents=True)
+    script.write_text(SCRIPT)
+    monkeypatch.setenv("EXPECTED_TOKEN", TOKEN)
+    return {"training_megatron_root": str(root), "training_run_id": "token"}
+
+
+def logs(bench: Bench) -> list[str]:
+    return [path.read_text() for path in sorted(bench.runs.glob("*/nodes/*/train.log"))]
+
+
+def assert_reached_and_left_nowhere(bench: Bench, output: str) -> None:
+    found = logs(bench)
+    assert len(found) == 2, output
+    assert all("the token is the right one" in log and "nobody else reads it" in log for log in found), found
+    assert TOKEN not in output
+    for folder in (bench.runs, bench.nodes, bench.folder / "facts"):
+        for path in folder.rglob("*"):
+            assert not path.is_file() or TOKEN.encode() not in path.read_bytes(), path
+    assert not list(Path("/dev/shm").glob("trainops-token-*"))
+
+
+def played(bench: Bench, *more: str, **variables: t.Any) -> str:
+    """Play a run with the most that Ansible shows and a cache of facts, and return what it shows."""
+    config = bench.config(hf_token_file=variables.pop("hf_token_file", None))
+    done = bench.play("megatron_multinode.yml", bench.inventory(**TWO), config, "-vvvv", *more, **variables)
+    assert done.status == 0, done.output[-4000:]
+    return done.output
+
+
+@pytest.fixture(autouse=True)
+def fact_cache(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    def environment(of: Bench) -> dict[str, str]:
+        own = {"ANSIBLE_CACHE_PLUGIN": "jsonfile", "ANSIBLE_CACHE_PLUGIN_CONNECTION": str(bench.folder / "facts")}
+        return {**inherited(of), **own, "ANSIBLE_DIFF_ALWAYS": "1"}
+
+    inherited = Bench.environment
+    monkeypatch.setattr(Bench, "environment", environment)
+
+
+def test_a_vaulted_variable(bench: Bench, config: dict[str, t.Any]) -> None:
+    password = bench.folder / "password"
+    password.write_text("of the vault")
+    command = [str(BIN / "ansible-vault"), "encrypt_string", "--vault-password-file", str(password), TOKEN]
+    encrypted = subprocess.run(
+        [*command, "--name", "training_hf_token"], capture_output=True, text=True, check=True, cwd=bench.folder
+    ).stdout
+    vaulted = bench.folder / "vault.yml"
+    vaulted.write_text(encrypted)
+    assert TOKEN not in encrypted
+    output = played(bench, "--vault-password-file", str(password), "-e", f"@{vaulted}", **config)
+    assert_reached_and_left_nowhere(bench, output)
+
+
+def test_a_file_of_the_controller_goes_before_that_of_the_config(bench: Bench, config: dict[str, t.Any]) -> None:
+    given, of_config = bench.folder / "given", bench.folder / "of_config"
+    given.write_text(f"{TOKEN}\n")
+    of_config.write_text(OF_NODE)
+    output = played(bench, hf_token_file=str(of_config), training_hf_token_file=str(given), **config)
+    assert_reached_and_left_nowhere(bench, output)
+
+
+def test_the_file_that_the_config_names(bench: Bench, config: dict[str, t.Any]) -> None:
+    of_config = bench.folder / "of_config"
+    of_config.write_text(TOKEN)
+    assert_reached_and_left_nowhere(bench, played(bench, hf_token_file=str(of_config), **config))
+
+
+@pytest.mark.parametrize("injector", ["extra_vars", "env"])
+def test_a_credential_of_awx(bench: Bench, config: dict[str, t.Any], injector: str) -> None:
+    """AWX writes the file of a credential for each job, at another path each time, and names it by its injectors."""
+    job = Job(bench)
+    job.verbosity = 4
+    written = job.folder / "env/tmp_credential"
+    written.write_text(TOKEN)
+    kind = yaml.load((ROOT / "awx/credentials.yml").read_text(), _WithUnsafe)["controller_credential_types"][0]
+    [(variable, template)] = kind["injectors"]["extra_vars"].items()
+    assert template == "{{ tower.filename }}"
+    value, environment = str(written), {"EXPECTED_TOKEN": TOKEN}
+    if injector == "env":
+        value, environment["HF_TOKEN_PATH"] = "{{ lookup('ansible.builtin.env', 'HF_TOKEN_PATH') }}", value
+    given = answers(bench, bench.config(), **{**config, variable: value})
+    job.play("megatron_multinode.yml", bench.inventory(**TWO), given, **environment)
+    assert job.finished.rc == 0, job.stdout[-4000:]
+    assert_reached_and_left_nowhere(bench, job.stdout)
+    # The environment of the job, with what the test expects, is kept by ansible-runner in a file named command.
+    assert [path for path in job.holds(TOKEN) if not path.endswith("/command")] == []
+
+
+class _WithUnsafe(yaml.SafeLoader):
+    """Reads what is marked as no template as the text that it is."""
+
+
+_WithUnsafe.add_constructor("!unsafe", lambda loader, node: loader.construct_scalar(t.cast("yaml.ScalarNode", node)))
+
+
+def test_a_token_that_is_not_there_is_told_before_any_node_is_touched(bench: Bench, config: dict[str, t.Any]) -> None:
+    empty = bench.folder / "empty"
+    empty.write_text("\n")
+    for path, told in ((bench.folder / "gone", "No such file or directory"), (empty, "is empty")):
+        done = bench.play(
+            "megatron_multinode.yml",
+            bench.inventory(**TWO),
+            bench.config(),
+            training_hf_token_file=str(path),
+            **config,
+        )
+        assert done.status != 0
+        assert "training_hf_token_file" in done.output
+        assert told in done.output
+        assert not bench.nodes.exists()
