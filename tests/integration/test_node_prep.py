@@ -249,6 +249,51 @@ class TestPreparing:
         assert "training\n" not in refused.stdout
 
 
+class TestNetwork:
+    """Of the tuning nodes lack ethtool, and /sys is read-only in them: features and slow start are left out here."""
+
+    OPTIONS: t.ClassVar[dict[str, t.Any]] = {
+        "node_prep_network": True,
+        "node_prep_network_features": {},
+        "node_prep_network_hystart_detect": 0,
+        **dict.fromkeys(
+            ("node_prep_numa_balancing", "node_prep_rdma_packages", "node_prep_limits", "node_prep_kernel_settings"),
+            False,
+        ),
+        "node_prep_rdma_library": False,
+    }
+
+    def test_it_is_off_by_default(self, cluster: Cluster) -> None:
+        played = cluster.play("node_prep.yml", **{**self.OPTIONS, "node_prep_network": False})
+        assert (played.status, played.changed) == (0, set()), played.output
+
+    def test_check_mode_and_diff_show_it_and_the_second_run_changes_nothing(self, cluster: Cluster) -> None:
+        for node in NODES:
+            # Nodes have no way out; this route leads nowhere, but can be tuned.
+            cluster.on(node, "ip route replace default dev fab0 metric 100")
+        shown = cluster.play("node_prep.yml", "--check", "--diff", **self.OPTIONS)
+        assert shown.status == 0, shown.output
+        assert "+fab0 mtu: 8896" in shown.output
+        assert "mtu 1500" in cluster.on(NODES[0], "ip link show fab0")
+        first = cluster.play("node_prep.yml", **self.OPTIONS)
+        assert first.status == 0, first.output
+        assert first.changed == shown.changed
+        assert ("Tune the network interface", NODES[1]) in first.changed
+        for node in NODES:
+            assert "mtu 8896" in cluster.on(node, "ip link show fab0")
+            assert "rto_min lock 5ms" in cluster.on(node, "ip route show default")
+            assert cluster.on(node, "cat /proc/sys/net/ipv4/tcp_slow_start_after_idle").strip() == "0"
+        second = cluster.play("node_prep.yml", **self.OPTIONS)
+        assert (second.status, second.changed) == (0, set()), second.output
+
+    def test_a_program_that_is_missing_is_named(self, cluster: Cluster) -> None:
+        played = cluster.play(
+            "node_prep.yml", **{**self.OPTIONS, "node_prep_network_features": {"tx-nocache-copy": True}}
+        )
+        assert played.status != 0
+        assert "ethtool is not on this host" in played.output
+
+
 class TestPreflight:
     """Goes on from nodes that are prepared."""
 

@@ -13,10 +13,14 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def run_module(folder: Path, name: str, /, *extra: str, **options: Any) -> dict[str, Any]:
-    """Run a module with options, and return its result; Ansible's own files go to a folder."""
+def run_module(folder: Path, name: str, /, *extra: str, within: tuple[str, ...] = (), **options: Any) -> dict[str, Any]:
+    """Run a module with options, and return its result; Ansible's own files go to a folder.
+
+    ``within`` is a command that runs another one, such as ``ip netns exec NAME``.
+    """
     done = subprocess.run(
         [
+            *within,
             *(str(Path(sys.executable).parent / "ansible"), "localhost", "-m", f"trainops.cluster.{name}"),
             *(("-a", json.dumps(options)) if options else ()),
             *("-e", f"ansible_python_interpreter={sys.executable}", *extra),

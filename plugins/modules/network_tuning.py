@@ -1,0 +1,271 @@
+#!/usr/bin/python
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tunes a network interface and what TCP does over it, until the next boot."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: network_tuning
+short_description: Tunes a network interface and what TCP does over it, until the next boot
+version_added: 1.0.0
+author:
+  - The trainops.cluster maintainers (@trainops)
+description:
+  - Sets the MTU and features of an interface, the least retransmission timeout of the default route, and how TCP Cubic
+    ends its slow start. These are what MaxText's C(rto_setup.sh) does to a host besides kernel settings.
+  - Changes the running kernel only. Whoever configures the network of the host makes them last.
+  - Needs C(ip) of iproute2, and C(ethtool) for O(features).
+attributes:
+  check_mode:
+    description: Can run in C(check_mode) and return changed status prediction without modifying target.
+    support: full
+  diff_mode:
+    description:
+      - Will return details on what has changed (or possibly needs changing in C(check_mode)), when in diff mode.
+    support: full
+  idempotent:
+    description:
+      - When run twice in a row outside check mode, with the same arguments, the second invocation indicates no change.
+    support: full
+  action_group:
+    description: Use C(group/trainops.cluster.training) in C(module_defaults) to set defaults for this module.
+    support: full
+    membership:
+      - trainops.cluster.training
+options:
+  interface:
+    description:
+      - Name of the interface. Without it that of the default route.
+    type: str
+  mtu:
+    description:
+      - Greatest size of a packet in bytes. Every switch and host on the way has to take it.
+    type: int
+  rto_min_ms:
+    description:
+      - Least time in ms that TCP waits before it sends a packet again, for the default route over the interface.
+    type: int
+  features:
+    description:
+      - Features of the interface as C(ethtool --show-features) names them, each on or off.
+    type: dict
+  hystart_detect:
+    description:
+      - What ends the slow start of TCP Cubic, 1 for trains of acknowledgements, 2 for delay, 3 for both.
+      - It holds for the whole kernel. A kernel without TCP Cubic is left alone.
+    type: int
+    choices: [1, 2, 3]
+seealso:
+  - module: trainops.cluster.kernel_setting
+"""
+
+EXAMPLES = r"""
+- name: Tune the network of a host on Google Cloud as MaxText does
+  trainops.cluster.network_tuning:
+    mtu: 8896
+    rto_min_ms: 5
+    features:
+      tx-nocache-copy: true
+    hystart_detect: 2
+
+- name: Use jumbo frames on the interface between the nodes
+  trainops.cluster.network_tuning:
+    interface: ens51f1np1
+    mtu: 9000
+"""
+
+RETURN = r"""
+interface:
+  description: Name of the interface.
+  returned: success
+  type: str
+  sample: ens4
+commands:
+  description: What was run, or in check mode would be; writing to a file below /sys is shown as its path and value.
+  returned: success
+  type: list
+  elements: list
+  sample: [[ip, link, set, dev, ens4, mtu, "8896"]]
+"""
+
+import os
+import re
+import typing as t
+
+from ansible.module_utils.basic import AnsibleModule
+
+HYSTART = "/sys/module/tcp_cubic/parameters/hystart_detect"
+_LEAST_MTU, _GREATEST_MTU = 68, 65536
+_INTERFACE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@-]{0,14}")
+
+
+class Change(t.NamedTuple):
+    """A change: what is changed, its value before and after, and the command, or the file and its new value."""
+
+    what: str
+    before: str
+    after: str
+    command: list[str]
+
+
+Run = t.Callable[[list[str]], str]
+
+
+def default_route(routes: str, interface: str | None) -> list[str] | None:
+    """Return the words of the first default route in the output of ``ip route show default``, over an interface."""
+    for line in routes.splitlines():
+        words = line.split()
+        if "dev" in words and interface in (None, words[words.index("dev") + 1]):
+            return words
+    return None
+
+
+def without_rto_min(route: list[str]) -> tuple[list[str], str]:
+    """Return a route without its least retransmission timeout, and that as ip writes it (``5ms``; empty for none)."""
+    if "rto_min" not in route:
+        return route, ""
+    place = route.index("rto_min")
+    end = place + (3 if route[place + 1] == "lock" else 2)
+    return route[:place] + route[end:], route[end - 1]
+
+
+def features_of(shown: str) -> dict[str, tuple[bool, bool]]:
+    """Return each feature in the output of ``ethtool --show-features``: whether it is on, and whether it is fixed."""
+    rows = re.findall(r"^\s*([a-z0-9-]+): (on|off)( \[fixed\])?", shown, re.MULTILINE)
+    return {name: (state == "on", bool(fixed)) for name, state, fixed in rows}
+
+
+def feature_changes(interface: str, wanted: dict[str, bool], shown: str) -> list[Change]:
+    """Return the features to switch; ValueError names one that the interface does not have or cannot switch."""
+    found = features_of(shown)
+    changes = []
+    for name, state in wanted.items():
+        if name not in found:
+            raise ValueError(f"{interface} has no feature {name}; ethtool --show-features {interface} lists them")
+        is_on, is_fixed = found[name]
+        if is_on != state:
+            if is_fixed:
+                raise ValueError(f"the feature {name} of {interface} is {'on' if is_on else 'off'} for good")
+            words = {True: "on", False: "off"}
+            command = ["ethtool", "--features", interface, name, words[state]]
+            changes.append(Change(f"{interface} {name}", words[is_on], words[state], command))
+    return changes
+
+
+def route_change(route: list[str], rto_min_ms: int) -> Change | None:
+    """Return the change of a default route, or None where it has this timeout."""
+    bare, found = without_rto_min(route)
+    wanted = f"{rto_min_ms}ms"
+    if found == wanted:
+        return None
+    # What ip shows of the state of a link, it does not take back.
+    kept = [word for word in bare if word not in ("linkdown", "dead", "offload", "trap")]
+    command = ["ip", "route", "change", *kept, "rto_min", wanted]
+    return Change(f"{' '.join(kept)} rto_min", found or "of the kernel", wanted, command)
+
+
+def changes_to(options: dict[str, t.Any], run: Run) -> tuple[str, list[Change]]:
+    """Return the interface, and all that has to change; ValueError tells what cannot be so."""
+    routes = run(["ip", "-oneline", "route", "show", "default"])
+    route = default_route(routes, options["interface"])
+    interface = options["interface"] or (route[route.index("dev") + 1] if route else None)
+    if interface is None:
+        raise ValueError("there is no default route whose interface could be tuned; name one in interface")
+    changes = []
+    if options["mtu"]:
+        found = run(["cat", f"/sys/class/net/{interface}/mtu"]).strip()
+        if found != str(options["mtu"]):
+            command = ["ip", "link", "set", "dev", interface, "mtu", str(options["mtu"])]
+            changes.append(Change(f"{interface} mtu", found, str(options["mtu"]), command))
+    if options["rto_min_ms"]:
+        if route is None:
+            raise ValueError(f"there is no default route over {interface} that could have a rto_min")
+        changed = route_change(route, options["rto_min_ms"])
+        changes += [changed] if changed else []
+    if options["features"]:
+        shown = run(["ethtool", "--show-features", interface])
+        changes += feature_changes(interface, options["features"], shown)
+    if options["hystart_detect"] and os.path.exists(HYSTART):
+        found, wanted = run(["cat", HYSTART]).strip(), str(options["hystart_detect"])
+        if found != wanted:
+            changes.append(Change(HYSTART, found, wanted, [HYSTART, wanted]))
+    return interface, changes
+
+
+def diff_of(changes: list[Change]) -> dict[str, str]:
+    """Return what changes, a line each, before and after."""
+    return {
+        "before": "".join(f"{change.what}: {change.before}\n" for change in changes),
+        "after": "".join(f"{change.what}: {change.after}\n" for change in changes),
+    }
+
+
+def apply(change: Change, run: Run) -> None:
+    """Make a change; OSError tells what the kernel refuses."""
+    if change.what == HYSTART:
+        with open(HYSTART, "w", encoding="ascii") as stream:
+            stream.write(change.after + "\n")
+    else:
+        run(change.command)
+
+
+def refused(options: dict[str, t.Any]) -> str | None:
+    """Return what is wrong with the options, or None."""
+    mtu = options["mtu"]
+    if options["interface"] and not _INTERFACE.fullmatch(options["interface"]):
+        return f"interface is {options['interface']!r}, which no interface is called"
+    if mtu is not None and not _LEAST_MTU <= mtu <= _GREATEST_MTU:
+        return f"mtu is {mtu}, but must be from {_LEAST_MTU} to {_GREATEST_MTU} bytes"
+    if options["rto_min_ms"] is not None and options["rto_min_ms"] < 1:
+        return f"rto_min_ms is {options['rto_min_ms']}, but must be 1 ms or more"
+    for name, state in (options["features"] or {}).items():
+        if not isinstance(state, bool):
+            return f"features.{name} is {state!r}, but must be true or false"
+    return None
+
+
+def main() -> None:
+    """Run the module."""
+    module = AnsibleModule(
+        argument_spec={
+            "interface": {"type": "str"},
+            "mtu": {"type": "int"},
+            "rto_min_ms": {"type": "int"},
+            "features": {"type": "dict"},
+            "hystart_detect": {"type": "int", "choices": [1, 2, 3]},
+        },
+        supports_check_mode=True,
+    )
+    wrong = refused(module.params)
+    if wrong:
+        module.fail_json(msg=wrong)
+
+    def run(command: list[str]) -> str:
+        program = module.get_bin_path(command[0])
+        if program is None:
+            raise ValueError(f"{command[0]} is not on this host; install it, or leave out what needs it")
+        status, output, problem = module.run_command([program, *command[1:]])
+        if status:
+            raise ValueError(f"{' '.join(command)} failed: {problem.strip() or output.strip()}")
+        return str(output)
+
+    try:
+        interface, changes = changes_to(module.params, run)
+        for change in [] if module.check_mode else changes:
+            apply(change, run)
+    except ValueError as error:
+        module.fail_json(msg=str(error))
+    except OSError as error:
+        module.fail_json(msg=f"{error.filename} cannot be changed: {error.strerror}")
+    module.exit_json(
+        changed=bool(changes),
+        interface=interface,
+        commands=[change.command for change in changes],
+        diff=diff_of(changes),
+    )
+
+
+if __name__ == "__main__":
+    main()
