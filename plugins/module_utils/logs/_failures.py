@@ -14,6 +14,7 @@ from operator import itemgetter
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import Piece, finder
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._signatures import (
+    EXCEPTION,
     NEEDLES,
     PYTHON_ERROR,
     SIGNATURES,
@@ -43,10 +44,14 @@ _TRACEBACK_LINES = 300
 _MESSAGES = (
     (
         TRACEBACK,
-        re.compile(rb"^(?:\[[^\]\r\n]*\][: ]*)*(?:\w+\.)*\w+(?:Error|Exception|Exit|Interrupt)\b", re.MULTILINE),
+        re.compile(rb"^(?:\[[^\]\r\n]*\][: ]*)*" + EXCEPTION + rb"\b", re.MULTILINE),
     ),
     (b"Root Cause (first observed failure):", re.compile(rb"exitcode\s+: [^\r\n]*")),
     (b"(stopped sending heartbeats):", re.compile(rb"/task:\d+")),
+    (b"nothing was started:", re.compile(rb"\n[^\r\n]+[\r\n]")),
+    # Of these two, the other one may follow within a few lines.
+    (b"DEADLINE_EXCEEDED", re.compile(rb"RegisterTask|(?:[^\n]*\n){4}")),
+    (b"/RegisterTask", re.compile(rb"Deadline Exceeded|(?:[^\n]*\n){4}")),
 )
 
 

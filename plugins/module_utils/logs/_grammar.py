@@ -27,9 +27,9 @@ class Grammar(t.NamedTuple):
     """How one framework's log is read. The functions take a piece of it that begins and ends with a line.
 
     ``parse(piece, memory)`` yields ``{"step": int, "steps_total": int or None, "metrics": {metric: float}}`` for each
-    step line. It may have ``"sequences_per_sec": float or None``, the token rate in sequences/s of the whole job, and
-    what its own ``left_out`` needs. What it has to know of earlier pieces it keeps in ``memory``, a dict of plain JSON
-    that is empty where the log begins.
+    step line. It may have ``"sequences_per_sec": float or None``, the token rate in sequences/s of the whole job,
+    ``"new_process": bool``, whether a process began since the step before, and what its own ``left_out`` needs. What it
+    has to know of earlier pieces it keeps in ``memory``, a dict of plain JSON that is empty where the log begins.
 
     ``left_out(found, position)`` returns why a step that ``parse`` yielded is known not to have been measured well, or
     None. The position, from 1, is the place of the step among those of its attempt. Warm-up is another matter: it is

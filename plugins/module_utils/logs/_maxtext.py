@@ -28,8 +28,10 @@ if t.TYPE_CHECKING:
 # The evaluation's "Completed eval after train step 7" and "eval metrics after step: 7" are none.
 _HEAD = re.compile(rb"completed (profiler \S+ )?step: (\d+)(?=[,\r\n])")
 _CONFIG = re.compile(rb"Config param (steps|skip_first_n_steps_for_profiler|profiler_steps|profiler): ([^\r\n]*)")
+# max_utils.py prints this before a process meets the others, and pyconfig.py the number of steps: once a process.
+_MEETING = b"Attempting to initialize the jax distributed system"
 _JSON_KEY = b'"perf/step_time_seconds"'
-_NEEDLES = (b"completed ", b"Config param ", _JSON_KEY)
+_NEEDLES = (b"completed ", b"Config param ", _MEETING, _JSON_KEY)
 
 # max_utils.py: "Num_devices: 16, shape (1, 16, 1)", by every process.
 WORLD_SIZE = (b"Num_devices: ",)
@@ -76,18 +78,25 @@ def parse(piece: Piece, memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]:
 
     Units are those of ``METRICS``. ``steps_total`` is that of the last configuration before the step, else null. A
     field counts only when what follows it shows that it is whole. Tokens per second count padding too.
+
+    ``new_process`` tells that a process began since the step before: one that goes on exactly where the last one ended
+    is another attempt, too, which its step number does not show.
     """
     text = piece.text
     for start in piece.positions(_NEEDLES):
         if text.startswith(_JSON_KEY, start):
             found = _json_step(text, start)
+        elif text.startswith(_MEETING, start):
+            found = None
+            memory["new_process"] = True
         elif text.startswith(b"Config", start):
             found = None
             _remember(text, start, memory)
         else:
             found = _step(text, start)
         if found:
-            yield dict(found, steps_total=memory.get("steps"), profiled=_profiled(memory))
+            begins = memory.pop("new_process", False)
+            yield dict(found, steps_total=memory.get("steps"), profiled=_profiled(memory), new_process=begins)
 
 
 def left_out(found: dict[str, t.Any], position: int) -> str | None:
@@ -111,6 +120,8 @@ def _remember(text: bytes, start: int, memory: dict[str, t.Any]) -> None:
             memory[key] = value
         else:
             memory[key] = int(value) if re.fullmatch("[0-9]{1,15}", value) else None
+        if key == "steps":
+            memory["new_process"] = True
 
 
 def _profiled(memory: dict[str, t.Any]) -> tuple[int, int]:

@@ -81,8 +81,9 @@ def read_log(
     that ``transports`` and ``world_size``.
 
     Only complete lines are read; the last one waits for its end unless the call is ``final``. An attempt begins where
-    the step number goes back and where the log was replaced. A step that is printed twice in a row is no new attempt:
-    within a call it is one row, in which the later values count; in two calls it is a row of each.
+    the step number goes back, where the log shows a new process (MaxText) and where it was replaced. A step that is
+    printed twice in a row is no new attempt: within a call it is one row, in which the later values count; in two calls
+    it is a row of each.
 
     Where the log has no token rate, it is computed: from sequences/s of the whole job (NxDT's ``throughput``) and
     ``tokens_per_sequence_per_gpu`` (tokens), which is sequence length / devices of the job, or else from the step time
@@ -187,7 +188,7 @@ def _add_rows(
     attempt, last, seen = cursor["attempt"], cursor["step"], cursor["steps_seen"]
     for found in grammar.parse(piece, cursor["memory"]):
         step, metrics = found["step"], found["metrics"]
-        if last is not None and step < last:
+        if last is not None and (step < last or found.get("new_process")):
             attempt, seen = attempt + 1, 0
         seen += step != last or seen == 0
         last = step
@@ -199,9 +200,9 @@ def _add_rows(
             row["metrics"].update(metrics)
         else:
             row = rows[attempt, step] = {"attempt": attempt, "step": step, "steps_total": None, "metrics": metrics}
-            reason = grammar.left_out(found, seen)
-            if reason:
-                row["left_out"] = reason
+        reason = grammar.left_out(found, seen)
+        if reason:
+            row["left_out"] = reason
         row["steps_total"] = cursor["steps_total"] = found["steps_total"]
     cursor.update(attempt=attempt, step=last, steps_seen=seen)
 

@@ -292,7 +292,8 @@ SIGNATURES = (
             rb"|client socket has timed out after \S+ while trying to connect to"
             rb"|client socket has failed to connect to any network address"
             rb"|Timed out after \d+ seconds waiting for (?:clients|workers)"
-            rb"|RegisterTask(?s:.{0,300}?)Deadline Exceeded|DEADLINE_EXCEEDED(?s:.{0,300}?)RegisterTask"
+            rb"|RegisterTask(?:[^\n]*\n){0,3}?[^\n]*?Deadline Exceeded"
+            rb"|DEADLINE_EXCEEDED(?:[^\n]*\n){0,3}?[^\n]*?RegisterTask"
             rb"|cluster registration failed"
         ),
         54,
@@ -461,13 +462,13 @@ NEEDLES = {
 }
 
 TRACEBACK = b"Traceback (most recent call last):"
+EXCEPTION = (
+    rb"(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception|Exit|Expired|Failure|Group|Interrupt|Iteration|Timeout)"
+)
 PYTHON_ERROR = Signature(
     "python_error",
     (TRACEBACK,),
-    re.compile(
-        rb"(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*"
-        rb"(?:Error|Exception|Exit|Expired|Failure|Group|Interrupt|Iteration|Timeout)(?::[^\r\n]*)?$"
-    ),
+    re.compile(EXCEPTION + rb"(?::[^\r\n]*)?$"),
     44,
     False,
     "The trainer raised an exception: read the traceback before this line.",

@@ -165,6 +165,13 @@ TEST_OPEN = [
     (b"noise\nRoot Cause (first observed failure):\n[0]:\n  rank      : 6\n  exitcode  : 1 (pid: 2)\n", None),
     (b"noise\nUNAVAILABLE: unhealthy (stopped sending heartbeats):\n", 6),
     (b"noise\nUNAVAILABLE: unhealthy (stopped sending heartbeats):\n/job:jax_worker/replica:0/task:3\n", None),
+    (b"noise\r\nTraceback (most recent call last):\r\n  File x\r\nKeyError: 1\r\n", None),
+    (b"noise\nTraceback (most recent call last):\n  File x\nsubprocess.TimeoutExpired: x\n", None),
+    (b"noise\nDEADLINE_EXCEEDED: Deadline Exceeded\n\n", 6),
+    (b"noise\nDEADLINE_EXCEEDED: Deadline Exceeded\n\nRPC: /tensorflow.CoordinationService/RegisterTask\n", None),
+    (b"noise\nDEADLINE_EXCEEDED: Barrier timed out\na\nb\nc\n", None),
+    (b"noise\nx.py: the settings are refused, nothing was started:\n", 6),
+    (b"noise\nx.py: the settings are refused, nothing was started:\n  BS: found '3'\n", None),
     (b"noise\n", None),
 ]
 

@@ -73,9 +73,9 @@ def test_a_call_leaves_the_memory_of_the_callers_cursor_alone(log: Path) -> None
     append(log, b"Config param steps: 5\n")
     cursor = read_log(str(log), "maxtext")["cursor"]
     append(log, b"Config param steps: 6\n")
-    assert read_log(str(log), "maxtext", cursor)["cursor"]["memory"] == {"steps": 6}
-    assert cursor["memory"] == {"steps": 5}
-    assert read_log(str(log), "maxtext")["cursor"]["memory"] == {"steps": 6}
+    assert read_log(str(log), "maxtext", cursor)["cursor"]["memory"]["steps"] == 6
+    assert cursor["memory"]["steps"] == 5
+    assert read_log(str(log), "maxtext")["cursor"]["memory"]["steps"] == 6
 
 
 def test_every_split_of_a_log_gives_the_same_rows(log: Path) -> None:
@@ -192,6 +192,25 @@ def test_networks_and_world_size_add_up_from_call_to_call_and_begin_anew_with_an
     assert (anew["transports"], anew["world_size"]) == ({"NET/Socket": 1}, None)
 
 
+MAXTEXT_START = b"Attempting to initialize the jax distributed system for GPU backend...\n", b"Config param steps: 9\n"
+
+
+@pytest.mark.parametrize("start", [*MAXTEXT_START, b"".join(MAXTEXT_START)])
+def test_a_process_of_maxtext_that_goes_on_exactly_where_the_last_one_ended_is_another_attempt(
+    start: bytes, log: Path
+) -> None:
+    text = b"".join(b"completed step: %d, loss: 8.0\n" % step for step in range(3))
+    again = b"".join(b"completed step: %d, loss: 7.0\n" % step for step in range(3, 6))
+    log.write_bytes(start + text + start + again)
+    rows = read_log(str(log), "maxtext")["rows"]
+    assert steps({"rows": rows}) == [(1, 0), (1, 1), (1, 2), (2, 3), (2, 4), (2, 5)]
+    assert [(row["attempt"], row["step"]) for row in rows if "left_out" in row] == [(1, 0), (1, 1), (2, 3), (2, 4)]
+    log.write_bytes(start + text + start)
+    first = read_log(str(log), "maxtext")
+    append(log, again)
+    assert steps(read_log(str(log), "maxtext", first["cursor"])) == [(2, 3), (2, 4), (2, 5)]
+
+
 def test_bars_on_one_line_are_steps(log: Path) -> None:
     bar = b"Epoch 0:   3%%|#  | %d/91 [03:00<88:00, 60.00s/it, reduced_train_loss=%d.0, lr=0.1]"
     log.write_bytes(b"\r".join(bar % (step, step) for step in (1, 1, 2, 3)))
@@ -286,6 +305,22 @@ def test_a_message_of_several_lines_is_not_torn_between_two_calls(log: Path) -> 
     append(log, b"KeyError: 'layers'\n")
     second = read_log(str(log), "megatron", first["cursor"])
     assert [failure["line"] for failure in second["failures"]] == ["KeyError: 'layers'"]
+
+
+def test_a_message_among_colours_is_not_torn_between_two_calls(log: Path) -> None:
+    before = b"\x1b[32mnoise\x1b[0m\n" * 3
+    log.write_bytes(before + iteration(1) + b"\x1b[31mnoise\n" + TRACEBACK)
+    first = read_log(str(log), "megatron")
+    assert first["cursor"]["offset"] == log.stat().st_size - len(TRACEBACK)
+    append(log, b"\x1b[0mKeyError: 'layers'\n")
+    assert [failure["line"] for failure in read_log(str(log), "megatron", first["cursor"])["failures"]] == [
+        "KeyError: 'layers'"
+    ]
+
+
+def test_a_step_that_is_printed_twice_is_left_out_whichever_line_tells_why(log: Path) -> None:
+    log.write_bytes(core_016(1) + iteration(2) + core_016(2))
+    assert [row["step"] for row in read_log(str(log), "megatron")["rows"] if "left_out" in row] == [2]
 
 
 def test_a_message_of_several_lines_is_not_torn_between_two_chunks(log: Path) -> None:

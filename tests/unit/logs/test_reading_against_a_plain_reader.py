@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._failures import few_of_each_class
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._reader import read_log
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._record import METRICS
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._signatures import SIGNATURES
@@ -184,7 +187,10 @@ def test_a_random_log_is_read_as_a_plain_reader_reads_it(seed: int, tmp_path: Pa
     text = random_log(chance, pieces=8000 if seed < 2 else 800)
     log = tmp_path / "training.log"
     log.write_bytes(text)
-    answer = read_log(str(log), "megatron", final=True)
+    assert_plainly_read(text, read_log(str(log), "megatron", final=True))
+
+
+def assert_plainly_read(text: bytes, answer: dict[str, Any]) -> None:
     lines = re.split("[\r\n]", re.sub("\x1b\\[[0-9;]*m", "", text.decode("utf-8", "replace")))
     expected = plain_rows(lines)
     assert [(row["attempt"], row["step"], in_order(row["metrics"]), "left_out" in row) for row in answer["rows"]] == [
@@ -208,3 +214,72 @@ def test_random_logs_hold_all_kinds_of_pieces() -> None:
     assert {row["attempt"] for row in rows} > {1, 2, 3}
     assert {name for row in rows for name in row["metrics"]} == set(METRICS)
     assert len({kind for kind, _ in plain_failures(lines)}) >= len(FAILURES)
+
+
+ENDS = st.sampled_from([b"\n", b"\n", b"\r\n", b"\r"])
+KINDS = st.sampled_from(["rocm", "core 0.16", "primus", "no number", "nan", "shuffled"])
+LINES = st.one_of(
+    st.builds(
+        lambda seed, step, kind, size: iteration_line(random.Random(seed), step, kind).encode()[:size],
+        *(st.integers(0, 9), st.integers(1, 6), KINDS, st.sampled_from([None, None, None, 30, 200])),
+    ),
+    st.sampled_from([line.encode() for line in (*FAILURES, *NOISE)]),
+    st.just(b"Traceback (most recent call last):\n  File \"/x/a.py\", line 8, in f\nKeyError: 'layers'"),
+    st.sampled_from([b"mem usages: 0.5", b"tokens/GPU/s: 7.5", b"\x1b[31mgot signal: 15\x1b[0m", b"DEADLINE_EXCEEDED"]),
+    st.binary(max_size=12),
+)
+TEXTS = st.lists(st.tuples(LINES, ENDS), max_size=10).map(lambda parts: b"".join(line + end for line, end in parts))
+
+
+def read_in_parts(log: Path, text: bytes, cuts: list[int], framework: str = "megatron") -> dict[str, Any]:
+    """Return what is told in all of a log that grows from cut to cut and is read after each."""
+    rows: dict[tuple[int, int], dict[str, Any]] = {}
+    failures: list[dict[str, Any]] = []
+    summary: dict[str, float] = {}
+    cursor = None
+    for end in [*cuts, len(text)]:
+        log.write_bytes(text[:end])
+        news = read_log(str(log), framework, cursor)
+        cursor = news["cursor"]
+        news = news if end < len(text) else merged(news, read_log(str(log), framework, cursor, final=True))
+        for row in news["rows"]:
+            known = rows.setdefault((row["attempt"], row["step"]), row)
+            rows[row["attempt"], row["step"]] = {**known, **row, "metrics": {**known["metrics"], **row["metrics"]}}
+        failures += news["failures"]
+        summary |= news["summary"]
+    return {"rows": list(rows.values()), "failures": few_of_each_class(failures), "summary": summary}
+
+
+def merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "rows": first["rows"] + second["rows"],
+        "failures": first["failures"] + second["failures"],
+        "summary": first["summary"] | second["summary"],
+    }
+
+
+@settings(
+    max_examples=60,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(text=TEXTS, places=st.lists(st.floats(0, 1), max_size=4))
+def test_any_log_in_any_parts_is_read_as_a_plain_reader_reads_it(
+    text: bytes, places: list[float], tmp_path: Path
+) -> None:
+    log = tmp_path / "training.log"
+    log.write_bytes(text)
+    whole = read_log(str(log), "megatron", final=True)
+    assert_plainly_read(text, whole)
+    log.unlink()
+    cuts = sorted({int(place * len(text)) for place in places} - {len(text)})
+    parts = read_in_parts(log, text, cuts)
+    assert [(row["attempt"], row["step"], in_order(row["metrics"]), row.get("left_out")) for row in parts["rows"]] == [
+        (row["attempt"], row["step"], in_order(row["metrics"]), row.get("left_out")) for row in whole["rows"]
+    ]
+    assert [(failure["class"], failure["line"], failure["rank"]) for failure in parts["failures"]] == [
+        (failure["class"], failure["line"], failure["rank"]) for failure in whole["failures"]
+    ]
+    assert parts["summary"] == whole["summary"]
