@@ -51,7 +51,7 @@ _MESSAGES = (
     (b"nothing was started:", re.compile(rb"\n[^\r\n]+[\r\n]")),
     # Of these two, the other one may follow within a few lines.
     (b"DEADLINE_EXCEEDED", re.compile(rb"RegisterTask|(?:[^\n]*\n){4}")),
-    (b"/RegisterTask", re.compile(rb"Deadline Exceeded|(?:[^\n]*\n){4}")),
+    (b"/RegisterTask:", re.compile(rb"Deadline Exceeded|(?:[^\n]*\n){4}")),
 )
 
 
