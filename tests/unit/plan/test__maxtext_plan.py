@@ -285,7 +285,7 @@ def test_the_hosts_of_a_tpu_slice_are_one_network_of_chips() -> None:
     branch |= {"ici_fsdp_parallelism": "4", "dcn_fsdp_parallelism": "4"}
     told = [fault["message"] for fault in plan()["faults"]]
     assert "do not make up the 16 chips of a slice" in told[0]
-    assert "do not make up the one slice of a job" in told[1]
+    assert "do not make up the 1 slice of a job" in told[1]
 
 
 def test_a_secret_is_refused_and_never_shown() -> None:
