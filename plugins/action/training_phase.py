@@ -198,7 +198,7 @@ class ActionModule(ActionBase):
             "phase": phase,
             "check_mode": self._task.check_mode,
             "run_id": self._plan["run_id"],
-            "framework": self._plan["framework"],
+            "framework": self._plan.get("log_framework", self._plan["framework"]),
             "container_engine": self._plan["container_engine"],
             "tokens_per_step_per_gpu": self._plan["tokens_per_step_per_gpu"],
             "tokens_per_sequence_per_gpu": self._plan["tokens_per_sequence_per_gpu"],

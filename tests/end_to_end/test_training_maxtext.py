@@ -4,22 +4,41 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 
 import pytest
 from playbook_bench import ROOT, Bench, free_port
 
 # Reads what MaxText reads and refuses what MaxText refuses; the lines are those of MaxText's metric_logger.py.
 TRAINER = """
-import os, sys, yaml
+import os, signal, sys, time, yaml
 config = yaml.safe_load(open(sys.argv[1]))
 assert config["base_config"] == "base.yml" and sys.argv[2].startswith("base_output_directory=")
 rank, nodes = int(os.environ["NODE_RANK"]), int(os.environ["NNODES"])
 print(f"Config param steps: {config['steps']}", flush=True)
+if os.environ.get("FAILS") == str(rank):
+    sys.exit("jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 1 bytes.")
+if "FAILS" in os.environ:
+    # JAX ends at no SIGTERM, and tells of a lost peer after more than a minute.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    time.sleep(3600)
 print(f"meeting at {os.environ['JAX_COORDINATOR_IP']}:{os.environ['JAX_COORDINATOR_PORT']} as {rank} of {nodes}")
 for step in range(int(os.environ.get("STEPS", config["steps"]))):
     print(f"completed step: {step}, seconds: 0.500, TFLOP/s/device: 400.000, Tokens/s/device: 900.000, "
           f"total_weights: 393216, loss: {10 - step / 10:.3f}", flush=True)
 """
+
+
+def processes_of(run_id: str) -> list[str]:
+    """Return the pids of processes that carry a run's label."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if f"TRAINOPS_RUN_ID={run_id}".encode() in path.read_bytes().split(b"\0"):
+                found.append(path.parent.name)
+        except OSError:
+            continue
+    return found
 
 
 @pytest.fixture
@@ -66,7 +85,15 @@ def test_a_run_that_ends_before_its_last_step_does_not_pass(play):
     assert "last_step_missing" in {reason["code"] for reason in done.summary["reasons"]}
 
 
+def test_a_node_that_fails_ends_the_others_though_jax_ignores_sigterm(play):
+    done = play(env_vars={"FAILS": "1"})
+    assert done.status != 0
+    assert "first failure on node1 (node rank 1), out_of_memory" in done.output
+    assert processes_of(done.run_dir.name) == []
+
+
 def test_a_rehearsal_of_a_maxtext_run_needs_no_maxtext(play):
     done = play(training_rehearsal=True, training_maxtext_root="/nowhere")
     assert done.status == 0, done.output
     assert f"REHEARSAL PASS  {done.run_dir.name}" in done.output
+    assert done.summary["framework"] == "maxtext"

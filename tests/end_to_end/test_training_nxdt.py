@@ -81,3 +81,4 @@ def test_a_rehearsal_of_an_nxdt_run_needs_no_nxdt(play):
     done = play(training_rehearsal=True, training_nxdt_root="/nowhere")
     assert done.status == 0, done.output
     assert f"REHEARSAL PASS  {done.run_dir.name}" in done.output
+    assert done.summary["framework"] == "nxdt"

@@ -48,7 +48,8 @@ def make_plan(
     ``container_engine``, ``rehearsal``, ``record_only``, ``overrides`` (where there are any), ``parameters``,
     ``first_step``, ``tokens_per_step_per_gpu`` and ``tokens_per_sequence_per_gpu`` (tokens), ``workload`` (see
     `_workload`), ``gke`` (on GKE: see `_maxtext_gke`), ``expected``, ``faults``, ``warnings``, ``notes`` (sentences)
-    and ``nodes``. It never holds a secret.
+    and ``nodes``. Where the log is written by another framework's trainer, as in a rehearsal, ``log_framework`` names
+    that. It never holds a secret.
     """
     findings = Findings()
     settings = typed(PlanOptions, options, "", findings)

@@ -31,7 +31,7 @@ def rehearsed(plan: dict[str, t.Any]) -> dict[str, t.Any]:
         **plan,
         "rehearsal": True,
         # The embedded trainer's log is that of Megatron-LM, whatever the real trainer is.
-        "framework": "megatron",
+        "log_framework": "megatron",
         "expected": [],
         "first_step": 1,
         "parameters": {**plan["parameters"], "iterations": STEPS},

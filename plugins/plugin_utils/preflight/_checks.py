@@ -127,4 +127,4 @@ def _proposals(looks: Sequence[Look]) -> dict[str, t.Any]:
     with_rdma = [look for look in multi_node if look.uses_rdma]
     if any(look.variable("NCCL_IB_GID_INDEX") is None for look in with_rdma):
         proposals["nccl_ib_gid_index"] = proposed_gid_index(with_rdma)
-    return {key: value for key, value in proposals.items() if value is not None}
+    return {key: value for key, value in proposals.items() if value is not None and looks[0].config_has(key)}

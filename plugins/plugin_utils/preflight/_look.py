@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._known import FRAMEWORKS
 from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight._nics import (
     NicRule,
     Selection,
@@ -49,6 +50,10 @@ class Look:
         """Return a variable of the training's environment; None where it is left to be found, too."""
         value = self.node["env"].get(name)
         return None if value in (None, "", AUTO) else str(value)
+
+    def config_has(self, key: str) -> bool:
+        """Tell whether training configs of the framework have a key; NxDT's have none of NCCL's."""
+        return key in FRAMEWORKS[self.plan["framework"]].CONFIG.model_fields
 
     @property
     def engine(self) -> str | None:

@@ -62,6 +62,13 @@ def test_what_the_config_leaves_open_is_proposed(bench) -> None:
     assert nodes.cell("gid")["found"] == "3 fits (proposed)"
 
 
+def test_nothing_is_proposed_that_the_framework_has_no_key_for(bench) -> None:
+    nodes = bench(nccl_socket_ifname=None, gloo_socket_ifname=None, nccl_ib_gid_index=None)
+    nodes.plan["framework"] = "nxdt"
+    assert nodes.result()["proposals"] == {}
+    assert (nodes.cell("socket", 2)["status"], nodes.cell("socket", 2)["found"]) == ("green", "ens1np0")
+
+
 def test_no_interface_is_proposed_that_is_called_differently_elsewhere(bench) -> None:
     nodes = bench(nccl_socket_ifname=None)
     nodes[2]["network"]["master"]["interface"] = "eno1"
