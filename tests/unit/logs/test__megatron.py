@@ -53,6 +53,48 @@ TEST_VARIANTS = [
         },
     ),
     (
+        "core 0.6, time stamp and decoupled learning rate",
+        " [2026-01-02 03:04:05] iteration        2/      50 | consumed samples:           16 |"
+        " elapsed time per iteration (ms): 1234.5 | throughput per GPU (TFLOP/s/GPU): 301.5 |"
+        " learning rate: 1.500000E-04 | decoupled learning rate: 7.000000E-01 | global batch size:     8 |"
+        f" lm loss: 1.012345E+01 | loss scale: 1.0 | grad norm: 1.625 | {END}\n",
+        {
+            "step_time_ms": 1234.5,
+            "tflops_per_gpu": 301.5,
+            "learning_rate": 1.5e-4,
+            "loss": 10.12345,
+            "grad_norm": 1.625,
+        },
+    ),
+    (
+        "core 0.17, a loss of exactly zero is printed",
+        " [2026-01-02 03:04:05.123456] iteration        2/      50 | elapsed time per iteration (ms): 1234.5 |"
+        f" lm loss: 0.000000E+00 | loss scale: 1.0 | grad norm: 0.000 | {END}\n",
+        {"step_time_ms": 1234.5, "loss": 0.0, "grad_norm": 0.0},
+    ),
+    (
+        "ROCm fork of mid 2024, memory behind the batch size",
+        " [2026-01-02 03:04:05] iteration        2/      50 | consumed samples:          512 |"
+        " elapsed time per iteration (ms): 10001.5 | throughput per GPU (TFLOP/s/GPU): 601.3 |"
+        " learning rate: 9.900000E-05 | global batch size:   256 | mem usages: 0.7512 | lm loss: 7.100000E+00 |"
+        f" loss scale: 1.0 | grad norm: 1.625 | {END}\n",
+        {
+            "step_time_ms": 10001.5,
+            "memory_fraction": 0.7512,
+            "tflops_per_gpu": 601.3,
+            "learning_rate": 9.9e-5,
+            "loss": 7.1,
+            "grad_norm": 1.625,
+        },
+    ),
+    (
+        "ROCm fork of October 2024, no memory",
+        " [2026-01-02 03:04:05] iteration        2/      50 | consumed samples:          512 |"
+        " elapsed time per iteration (ms): 10001.5 | throughput per GPU (TFLOP/s/GPU): 601.3 |"
+        f" lm loss: 7.100000E+00 | loss scale: 1.0 | grad norm: 1.625 | {END}\n",
+        {"step_time_ms": 10001.5, "tflops_per_gpu": 601.3, "loss": 7.1, "grad_norm": 1.625},
+    ),
+    (
         "core 0.18, every optional field, other losses before and behind the loss",
         " [2026-01-02 03:04:05.123456] iteration        2/      50 | consumed samples:          512 |"
         " skipped samples:            8 | elapsed time per iteration (ms): 500.0 |"
@@ -262,6 +304,14 @@ def test_summary_takes_the_closing_lines() -> None:
         "tflops_per_gpu": 589.5,
         "step_time_ms": 10250.25,
         "tokens_per_sec_per_gpu": 12786.125,
+        "memory_fraction": 0.75,
+    }
+
+
+def test_summary_of_the_deepseek_script_has_no_throughput() -> None:
+    assert summary(b"elapsed time per iteration: 900.5\ntokens/GPU/s: 1250.5\nmem usages: 0.75\n") == {
+        "step_time_ms": 900.5,
+        "tokens_per_sec_per_gpu": 1250.5,
         "memory_fraction": 0.75,
     }
 

@@ -1,0 +1,37 @@
+"""Holds docs/log_formats.md to the tests that it names."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+ROOT = FOLDER.parents[2]
+NAME = re.compile(r"`(test_\w+\.py)(?:::(\w+)|\[([^`]+)\])`")
+
+
+def test_every_line_names_a_test_that_exists() -> None:
+    document = (ROOT / "docs" / "log_formats.md").read_text(encoding="utf-8")
+    lines = [line for line in document.splitlines() if line.startswith("| ") and not line.startswith("| -")]
+    rows = [line for line in lines if not line.endswith("| Held by |")]
+    named = [NAME.search(row) for row in rows]
+    assert [row for row, name in zip(rows, named, strict=True) if not name] == []
+    files = sorted({str(FOLDER / name.group(1)) for name in named if name})
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "--collect-only", "-q", "-o", "addopts=", *files],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    collected = re.findall(r"^tests/unit/logs/(\w+\.py)::(\w+)(?:\[(.*)\])?$", done.stdout, re.MULTILINE)
+    known = {(file, test) for file, test, _ in collected}
+    # A case may have further parameters behind its name.
+    cases = {(file, case) for file, _, full in collected for case in (full, full.rpartition("-")[0])}
+    assert [
+        name.group()
+        for name in named
+        if name and ((name.group(1), name.group(2)) not in known and (name.group(1), name.group(3)) not in cases)
+    ] == []
