@@ -271,6 +271,8 @@ the arguments of the plan; that the plan is what NxDT's sources ask for; and the
 - **The types are strict**, as NxDT converts nothing: `'3e-4'` in quotes is a text, and refused.
 - **`<changeme>`** marks what is to be filled in.
 - **Everything that is wrong is told at once**, before any node is touched. A key that has no effect is a warning.
+- **A JSON Schema**, [nxdt.schema.json](schemas/nxdt.schema.json), lets an editor complete and check the file while you
+  type: the first line of the examples names it for editors with a YAML language server.
 - **Keys of a data module of your own** need `training_unknown_keys=warn`.
 - **Without thresholds** in `trainops.result_dict` a run needs `training_record_only=true`; so a file of NxDT's own
   examples runs unchanged with that, `container_engine=none` and `training_nxdt_root`.
@@ -482,6 +484,7 @@ def documents() -> dict[Path, str]:
             instances="\n".join(_instance_row(name, instance) for name, instance in INSTANCES.items()),
         ),
         ROOT / "docs/schemas/maxtext.schema.json": _json(schema("maxtext")) + "\n",
+        ROOT / "docs/schemas/nxdt.schema.json": _json(schema("nxdt")) + "\n",
         ROOT / "docs/maxtext_keys.md": _MAXTEXT_KEYS_PAGE.format(keys="\n".join(_keys())),
         ROOT / "docs/maxtext_config.md": _MAXTEXT_PAGE.format(
             config=_table(MaxTextConfig, _variable),

@@ -8,7 +8,13 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._fields import nested_model, unit_of, variable_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._fields import (
+    key_of,
+    may_be_null,
+    nested_model,
+    unit_of,
+    variable_of,
+)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._kinds import PLACEHOLDER_PATTERN, Kind
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._branch import MODES
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._known import FRAMEWORKS
@@ -30,32 +36,41 @@ _TO_FILL_IN: Schema = {"type": "string", "pattern": PLACEHOLDER_PATTERN}
 def schema(framework: str) -> Schema:
     """Return the JSON Schema (draft 2020-12) of a framework's training config.
 
-    It accepts values that are still ``<changeme>``, and keys that begin with ``_`` anywhere. What depends on several
-    values, such as sizes that have to divide, it does not say. ValueError names the known frameworks.
+    It accepts values that are still ``<changeme>`` and, in the format of CVS, keys that begin with ``_``. What
+    depends on several values, such as sizes that have to divide, it does not say. ValueError names the known
+    frameworks.
     """
-    # NxDT's configs are YAML of their own kind; only those in the format of CVS have such a schema.
-    known = {name: module for name, module in FRAMEWORKS.items() if hasattr(module, "BRANCH")}
-    if framework not in known:
-        raise ValueError(f"there is no schema for {framework!r}; known: {', '.join(known)}")
-    module = known[framework]
+    if framework not in FRAMEWORKS:
+        raise ValueError(f"there is no schema for {framework!r}; known: {', '.join(FRAMEWORKS)}")
+    module = FRAMEWORKS[framework]
+    kinds: Schema = {}
+    # NxDT's configs are YAML of their own kind, the others are in the format of CVS.
+    content = _of_cvs(module, kinds) if hasattr(module, "BRANCH") else _without_notes(_model(module.CONFIG, kinds))
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"Training config for {framework}",
+        **content,
+        "description": "Written by tools/write_docs.py from the models of the collection trainops.cluster.",
+        "$defs": dict(sorted(kinds.items())),
+    }
+
+
+def _without_notes(part: t.Any) -> t.Any:
+    """Return a schema in which keys that begin with _ are keys like all others, as in YAML that others read as well."""
+    if isinstance(part, dict):
+        return {key: _without_notes(inner) for key, inner in part.items() if inner is not _DOCUMENTATION}
+    return part
+
+
+def _of_cvs(module: t.Any, kinds: Schema) -> Schema:
+    kinds["branch"] = _model(module.BRANCH, kinds)
     gpus = _object("GPUs of this model, each with its branch.", additional={"$ref": "#/$defs/branch"})
     models = _object("Models, each with its GPUs.", additional=gpus)
     model_params = _object(
         "What to train: one branch for each mode, model and GPU.", properties=dict.fromkeys(MODES, models)
     )
-    kinds: Schema = {}
-    branch = _model(module.BRANCH, kinds)
     sections = {"$schema": {"type": "string"}, "config": _model(module.CONFIG, kinds), "model_params": model_params}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": f"Training config for {framework}",
-        **_object(
-            "Written by tools/write_docs.py from the models of the collection trainops.cluster.",
-            properties=sections,
-            required=["config", "model_params"],
-        ),
-        "$defs": {"branch": branch, **dict(sorted(kinds.items()))},
-    }
+    return _object("", properties=sections, required=["config", "model_params"])
 
 
 def _object(
@@ -80,15 +95,16 @@ def _model(model: type[BaseModel], shared: Schema, description: str = "") -> Sch
     fields = model.model_fields
     return _object(
         description or str(model.__doc__),
-        properties={name: _field(field, shared) for name, field in fields.items()},
-        required=[name for name, field in fields.items() if field.is_required()],
+        properties={key_of(name, field): _field(field, shared) for name, field in fields.items()},
+        required=[key_of(name, field) for name, field in fields.items() if field.is_required()],
     )
 
 
 def _field(field: FieldInfo, shared: Schema) -> Schema:
     nested = nested_model(field)
     if nested:
-        return _model(nested, shared, str(field.description))
+        section = _model(nested, shared, str(field.description))
+        return {**section, "type": ["object", "null"]} if may_be_null(field) else section
     unit = f" Unit: {unit_of(field)}." if unit_of(field) else ""
     variable = f" Becomes {variable_of(field)}." if variable_of(field) else ""
     default = {} if field.is_required() or field.default is None else {"default": field.default}

@@ -12,9 +12,11 @@ import math
 import typing as t
 from dataclasses import dataclass
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._kinds import Kind
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._kinds import PLACEHOLDER_PATTERN, Kind
 
 _MAXIMUM = 10**12
+# What OmegaConf resolves may stand for any value, and so may what is still to be filled in.
+_OPEN = {"type": "string", "pattern": rf"\$\{{|{PLACEHOLDER_PATTERN}"}
 
 
 def _refuse_text(value: t.Any, what: str) -> None:
@@ -48,6 +50,10 @@ class Integer(Kind):
             raise ValueError("is too large")
         return value
 
+    def schemas(self) -> list[dict[str, t.Any]]:
+        """Return what an editor may accept: the value itself, or what OmegaConf resolves."""
+        return [{"type": "integer", "minimum": self.minimum, "maximum": self.maximum}, _OPEN]
+
 
 @dataclass(frozen=True)
 class Decimal(Kind):
@@ -75,6 +81,12 @@ class Decimal(Kind):
             raise ValueError("is too large")
         return value
 
+    def schemas(self) -> list[dict[str, t.Any]]:
+        """Return what an editor may accept: the value itself, or what OmegaConf resolves."""
+        lower = {"exclusiveMinimum" if self.above else "minimum": self.minimum} if self.minimum > -math.inf else {}
+        upper = {"maximum": self.maximum} if self.maximum < math.inf else {}
+        return [{"type": "number", **lower, **upper}, _OPEN]
+
 
 @dataclass(frozen=True)
 class Truth(Kind):
@@ -91,6 +103,10 @@ class Truth(Kind):
         if not isinstance(value, bool):
             raise ValueError("is neither true nor false")
         return value
+
+    def schemas(self) -> list[dict[str, t.Any]]:
+        """Return what an editor may accept: the value itself, or what OmegaConf resolves."""
+        return [{"type": "boolean"}, _OPEN]
 
 
 @dataclass(frozen=True)
@@ -109,6 +125,10 @@ class Choice(Kind):
         if not isinstance(value, str) or value not in self.names:
             raise ValueError("is not known here")
         return value
+
+    def schemas(self) -> list[dict[str, t.Any]]:
+        """Return what an editor may accept: the value itself, or what OmegaConf resolves."""
+        return [{"enum": list(self.names)}, _OPEN]
 
 
 @dataclass(frozen=True)
@@ -129,6 +149,10 @@ class OneLine(Kind):
         if not value.isprintable():
             raise ValueError("holds what cannot be printed")
         return value
+
+    def schemas(self) -> list[dict[str, t.Any]]:
+        """Return what an editor may accept: the value itself, or what OmegaConf resolves."""
+        return [{"type": "string", "pattern": r"^[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*$"}]
 
 
 Count = t.Annotated[int, Integer(1)]

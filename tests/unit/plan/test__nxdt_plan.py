@@ -196,7 +196,7 @@ def test_nxdt_is_found_from_the_file(source: str) -> None:
 
 def test_the_rehearsal_starts_the_embedded_trainer() -> None:
     plan = planned_nxdt(SFT, training_rehearsal=True)
-    assert (plan["faults"], plan["framework"]) == ([], "megatron")
+    assert (plan["faults"], plan["framework"]) == ([], "nxdt")
     node = plan["nodes"][1]
     assert node["argv"][:2] == ["bash", "examples/llama/train_llama3.sh"]
     assert not [word for word in node["argv"] if "trainer." in word]
