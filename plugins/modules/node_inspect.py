@@ -59,6 +59,11 @@ options:
     description:
       - Image of the training, which is looked up in each container engine.
     type: str
+  environment:
+    description:
+      - Variables for what is started on the node. C($PATH) and the like in them are resolved there.
+    type: dict
+    default: {}
 seealso:
   - module: trainops.cluster.training_preflight
 """
@@ -177,6 +182,7 @@ node:
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ansible_collections.trainops.cluster.plugins.module_utils.node._environment import add_environment
 from ansible_collections.trainops.cluster.plugins.module_utils.node._inspect import inspect
 
 
@@ -188,6 +194,7 @@ def main() -> None:
             "master_address": {"type": "str"},
             "master_port": {"type": "int"},
             "image": {"type": "str"},
+            "environment": {"type": "dict", "default": {}},
         },
         supports_check_mode=True,
     )
@@ -197,6 +204,7 @@ def main() -> None:
         module.fail_json(msg=f"paths names {relative[0]}, but must name absolute paths")
     if options["master_port"] is not None and not 0 < options["master_port"] < 65536:
         module.fail_json(msg=f"master_port is {options['master_port']}, but must be between 1 and 65535")
+    add_environment({name: str(value) for name, value in options.pop("environment").items()})
     module.exit_json(changed=False, node=inspect(**options))
 
 

@@ -6,21 +6,18 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import typing as t
 
+from ansible_collections.trainops.cluster.plugins.module_utils.node._environment import add_environment
 from ansible_collections.trainops.cluster.plugins.module_utils.node._phases import PHASES, PhaseError
 
 ANSWER_MARK = "trainops-answer:"
 
 
 def main(request: dict[str, t.Any]) -> None:
-    """Do the phase that the request names and print its answer behind a mark, whatever a login shell prints besides.
-
-    The request's ``environment`` is that of all that runs here; ``$PATH`` and the like in it are resolved on the node.
-    """
-    os.environ.update({name: os.path.expandvars(value) for name, value in request["environment"].items()})
+    """Do the phase that the request names and print its answer behind a mark, whatever a login shell prints besides."""
+    add_environment(request["environment"])
     try:
         answer = dict(PHASES[request["phase"]](request), failed=False)
     except (PhaseError, ValueError) as error:

@@ -35,6 +35,15 @@ def test_a_whole_node_at_once(tmp_path: Path) -> None:
     assert all(isinstance(reason, str) for reason in node["problems"].values())
 
 
+def test_a_command_is_found_where_the_variables_of_the_node_say(tmp_path: Path) -> None:
+    program = tmp_path / "tools/podman"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\necho '{}'\n")
+    program.chmod(0o755)
+    variables = {"TOOLS": str(program.parent), "PATH": "$TOOLS:$PATH"}
+    assert run_module(tmp_path, "node_inspect", environment=variables)["node"]["engines"]["podman"] is not None
+
+
 def test_what_cannot_be_found_out_is_told_by_its_name(tmp_path: Path) -> None:
     node = inspect([], "no-such-host.invalid", root=str(tmp_path))
     assert node["network"]["master"] is None
