@@ -36,6 +36,7 @@ _OF_PLAN = (
     "gpus_per_node",
     "unknown_keys",
     "record_only",
+    "scale_batch",
     "rehearsal",
     "overrides",
     "rank_order",

@@ -97,6 +97,12 @@ options:
   record_only:
     description: Judge no thresholds, so that they need not be given.
     type: raw
+  scale_batch:
+    description:
+      - Take the global batch size as it is (V(none)), or as tuned for the config's number of nodes and scale it to
+        those at hand (V(reference_nodes)). The config's number of nodes need not be that of the hosts then.
+    type: raw
+    choices: [none, reference_nodes]
   rehearsal:
     description:
       - Plan a rehearsal, which starts the embedded trainer in place of the real one.

@@ -71,6 +71,11 @@ class PlanOptions(BaseModel):
     training_record_only: Flag = Field(
         default=False, description="Judge no thresholds; those of the config need not be filled in then."
     )
+    training_scale_batch: t.Annotated[str, OneOf(("none", "reference_nodes"))] = Field(
+        default="none",
+        description="Take the global batch size as it is (none), or as tuned for the config's number of nodes and "
+        "scale it to those at hand (reference_nodes).",
+    )
     training_rehearsal: Flag = Field(
         default=False, description="Run the plan with the embedded trainer in place of the real one, for a minute."
     )

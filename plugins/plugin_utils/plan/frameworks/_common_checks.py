@@ -10,13 +10,20 @@ import typing as t
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._config import flag_in
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._kinds import is_placeholder
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._words import counted, listed
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._batch_scaling import (
+    check_scaling,
+    scales_batch,
+)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._branch import offered_modes
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._faults import Findings
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._options import PlanOptions
     from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import Node
+
+_SCALED = "With training_scale_batch=reference_nodes the batch is scaled to the hosts that there are."
 
 
 class ConfigReading(t.Protocol):
@@ -39,6 +46,10 @@ class ConfigReading(t.Protocol):
         """Return the nodes in rank order."""
 
     @property
+    def options(self) -> PlanOptions:
+        """Return the variables of the run."""
+
+    @property
     def findings(self) -> Findings:
         """Return where to note what is wrong."""
 
@@ -51,15 +62,20 @@ def warn_of_no_effect(reading: ConfigReading, key: str, reason: str, remedy: str
 
 
 def check_nodes(reading: ConfigReading, asked: int | None) -> None:
-    """Note where the inventory has another number of nodes than the config asks for."""
+    """Note where the inventory has another number of nodes than the config asks for.
+
+    Where the batch is scaled, what the config says is for how many nodes it was tuned.
+    """
     nodes = reading.nodes
-    if asked and nodes and asked != len(nodes):
+    check_scaling(reading.options, reading.mode, asked, "config.nnodes", reading.findings)
+    if asked and nodes and asked != len(nodes) and not scales_batch(reading.options, reading.mode):
         reading.findings.fault(
             "config.nnodes",
             asked,
             f"nnodes is {asked}, but the run has {counted(len(nodes), 'host')} of the inventory: "
             f"{listed(node.name for node in nodes)}.",
-            f"Set nnodes to {len(nodes)}, or choose other hosts with training_hosts or training_exclude.",
+            f"Set nnodes to {len(nodes)}, or choose other hosts with training_hosts or training_exclude."
+            + (f" {_SCALED}" if reading.multi_node else ""),
         )
 
 

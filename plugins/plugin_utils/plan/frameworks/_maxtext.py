@@ -19,7 +19,8 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._config impo
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._faults import Findings
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._json import read_json
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import master_address
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._words import listed
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._words import counted, listed
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._batch_scaling import scales_batch
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._branch import choose_branch, mode_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._container import container_options
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._expected import (
@@ -132,6 +133,8 @@ def plan_job(data: Mapping[str, t.Any], options: PlanOptions, nodes: Sequence[No
     )
     branch_reading = BranchReading(**vars(reading), branch=branch, parameters=parameters)
     sizes = check_branch(branch_reading)
+    if sizes and scales_batch(options, reading.mode):
+        _note_batch(branch_reading, sizes)
     check_secrets(branch_reading)
     variables = users_variables(branch_reading)
     port = port_of(branch_reading, variables)
@@ -183,6 +186,17 @@ def _master_address(reading: Reading) -> str:
     if not reading.multi_node or not reading.nodes or (asked is None and reading.is_given("coordinator_ip")):
         return "localhost"
     return master_address(asked, reading.nodes, "config.coordinator_ip", reading.findings)
+
+
+def _note_batch(reading: BranchReading, sizes: MaxTextSizes) -> None:
+    """Say how the batch has grown or shrunk with the nodes, as MaxText's is one for each GPU."""
+    tuned_for, nodes = reading.config.nnodes, len(reading.nodes)
+    if tuned_for and tuned_for != nodes:
+        reading.findings.note(
+            f"The global batch size is scaled with the nodes: per_device_batch_size is "
+            f"{_plain_number(sizes.per_device_batch_size)} for each GPU, which is {sizes.global_batch_size} for "
+            f"{counted(nodes, 'node')} (tuned for {tuned_for}, config.nnodes)."
+        )
 
 
 def _entry_point(reading: BranchReading) -> str | None:

@@ -5,10 +5,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import typing as t
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._sizes import Sizes, check_sizes
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._batch_scaling import (
+    TunedBatch,
+    scaled_batch,
+    scales_batch,
+)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_config import PRECISIONS
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_generations import (
     DEEPSEEK,
@@ -60,6 +66,11 @@ def check_branch(reading: ScriptReading) -> Sizes:
         "pipeline_parallelism": reading.key("pipeline_parallelism"),
         "context_parallelism": reading.key("context_parallelism"),
     }
+    if scales_batch(reading.options, reading.mode):
+        tuned = TunedBatch(parameters.batch_size, keys["global_batch_size"], reading.config.nnodes, "config.nnodes")
+        at_once = (parameters.micro_batch_size or 1) * (sizes.data_parallelism or 1)
+        scaled = scaled_batch(tuned, reading.nnodes, at_once, reading.findings)
+        sizes = dataclasses.replace(sizes, global_batch_size=scaled)
     check_sizes(sizes, dimensions_of(reading, reading.script), keys, reading.findings)
     return sizes
 

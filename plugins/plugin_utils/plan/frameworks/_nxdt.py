@@ -10,6 +10,7 @@ Source: examples/train.sh, train_setup.sh and training_orchestrator.py of aws-ne
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import typing as t
 
@@ -20,6 +21,11 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._faults impo
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import master_address
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._words import key_path, shown
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._yaml import YamlConfig, read_yaml, values_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._batch_scaling import (
+    TunedBatch,
+    scaled_batch,
+    scales_batch,
+)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._branch import Branch
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._container import (
     CONTAINER_KEYS,
@@ -116,7 +122,7 @@ def plan_job(data: YamlConfig, options: PlanOptions, nodes: Sequence[Node], find
 
 
 def _checked_job(reading: NxdtReading, values: Mapping[str, t.Any], text: str, given_nodes: int | None) -> Job | None:
-    sizes = sizes_of(reading)
+    sizes = _scaled(sizes_of(reading), reading, given_nodes)
     check_secrets(values, "", reading.findings)
     check_config(reading, given_nodes)
     check_sizes(sizes, reading)
@@ -133,6 +139,15 @@ def _checked_job(reading: NxdtReading, values: Mapping[str, t.Any], text: str, g
         record_only=reading.options.training_record_only,
     )
     return None if reading.findings.faults else _job(reading, text, master, sizes, expected)
+
+
+def _scaled(sizes: NxdtSizes, reading: NxdtReading, given_nodes: int | None) -> NxdtSizes:
+    """Return the sizes with a batch for the nodes at hand, where it is to be scaled."""
+    if not scales_batch(reading.options, reading.mode):
+        return sizes
+    tuned = TunedBatch(sizes.global_batch, "data.global_batch_size", given_nodes, "trainer.num_nodes")
+    at_once = (sizes.micro_batch or 1) * (sizes.data or 1)
+    return dataclasses.replace(sizes, global_batch=scaled_batch(tuned, sizes.nodes, at_once, reading.findings))
 
 
 def _given_nodes(config: DictConfig) -> int | None:
@@ -189,7 +204,7 @@ def _job(reading: NxdtReading, text: str, master: str, sizes: NxdtSizes, expecte
         image_archive=options.training_image_archive,
         environment=environment | _variables_of_user(reading, set(environment)),
         token_file=None,
-        command=_command(reading, environment),
+        command=_command(reading, environment, sizes),
         working_dir=options.training_nxdt_root or run.nxdt_root,
         log_dir=run.log_dir,
         mounts=run.container_config.volume_dict,
@@ -273,8 +288,8 @@ def _environment(reading: NxdtReading, master: str) -> dict[str, str]:
     return {name: str(value) for name, value in environment.items() if value is not None}
 
 
-def _command(reading: NxdtReading, environment: dict[str, str]) -> list[str]:
-    devices, nnodes = reading.config.trainer.devices, reading.nnodes
+def _command(reading: NxdtReading, environment: dict[str, str], sizes: NxdtSizes) -> list[str]:
+    devices, nnodes, batch = reading.config.trainer.devices, reading.nnodes, sizes.global_batch
     log_dir = reading.config.exp_manager.explicit_log_dir or "{run-folder}/experiment"
     compile_first = ["bash", f"{{run-folder}}/{_COMPILE_NAME}"] if reading.config.trainops.compile_first else []
     return [
@@ -285,6 +300,7 @@ def _command(reading: NxdtReading, environment: dict[str, str]) -> list[str]:
         *(_SCRIPT, "--config-path={run-folder}", f"--config-name={_CONFIG_NAME}"),
         f"trainer.devices={devices}",
         f"trainer.num_nodes={nnodes}",
+        *([f"data.global_batch_size={batch}"] if batch != reading.get("data.global_batch_size") else []),
         f"exp_manager.explicit_log_dir={_hydra_value(log_dir)}",
         # Else Hydra makes its folders in the checkout.
         "hydra.run.dir={run-folder}/hydra",

@@ -13,6 +13,10 @@ import typing as t
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._secrets import is_secret_name, without_secrets
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._words import counted, key_path, listed
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._batch_scaling import (
+    check_scaling,
+    scales_batch,
+)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._container import (
     check_container,
     is_mounted,
@@ -85,7 +89,9 @@ def _check_options(reading: NxdtReading) -> None:
 
 
 def _check_nodes(reading: NxdtReading, given: int | None) -> None:
-    if reading.nodes and given and given != reading.nnodes:
+    check_scaling(reading.options, reading.mode, given, "trainer.num_nodes", reading.findings)
+    scaled = scales_batch(reading.options, reading.mode)
+    if reading.nodes and given and given != reading.nnodes and not scaled:
         reading.findings.warn(
             "trainer.num_nodes",
             given,
