@@ -27,6 +27,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._first_ca
     first_failure,
     was_interrupted,
 )
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._hidden_failure import judge_hidden_failure
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._last_step import last_step_of, reached_by
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._reasons import Reasons
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._statistics import of_nodes, of_run
@@ -62,6 +63,7 @@ def judge(
     judge_nodes(statuses, interrupted, reasons)
     judge_log_only(statuses, reasons)
     judge_last_step(statuses, reached, interrupted, reasons)
+    judge_hidden_failure(statuses, first, interrupted, reasons)
     judge_finite(steps, records, reasons)
     judge_samples(plan, by_node, warmup_steps, reasons)
     judge_metrics(plan, metrics, unmeasured, reached, reasons)

@@ -14,18 +14,19 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._
     tells_exit_status,
 )
 
+CACHE = {"config/container_config/volume_dict": {"/nfs/cache": "/root/cache", "/home/{user-id}": "/home/{user-id}"}}
 IMAGES = {V25_3: "rocm/megatron-lm:v25.3", V25_5: "rocm/megatron-lm:v25.5_py310", V26_1: "rocm/megatron-lm:v26.1"}
 LLAMA2, LLAMA3 = "examples/llama/train_llama2.sh", "examples/llama/train_llama3.sh"
 REAL = {"config/mock_data": "False", "config/data_path": "/home/{user-id}/text"}
 
 
 def of(generation: str, changes: dict[str, object] | None = None, **options: object) -> dict[str, object]:
-    config = filled(DISTRIBUTED, {"config/container_image": IMAGES[generation], **(changes or {})})
+    config = filled(DISTRIBUTED, {"config/container_image": IMAGES[generation], **CACHE, **(changes or {})})
     return planned(config, **options)
 
 
 def llama2(generation: str, **values: object) -> dict[str, object]:
-    config = filled(DISTRIBUTED, {"config/container_image": IMAGES[generation]})
+    config = filled(DISTRIBUTED, {"config/container_image": IMAGES[generation], **CACHE})
     branch = {**config["model_params"]["multi_node"]["llama3_1_8b"]["mi300x"], "model_size": "7", **values}
     config["model_params"]["multi_node"] = {"llama2_7b": {"mi300x": branch}}
     return planned(config, training_model="llama2_7b")
@@ -180,6 +181,16 @@ def test_the_token_itself_is_given_to_the_one_script_that_asks_for_it() -> None:
         assert secret.get("value_variable") == ("HF_TOKEN" if generation == V25_5 else None)
     assert "value_variable" not in only(llama2(V25_5)["nodes"][0]["secrets"])
     assert "value_variable" not in only(deepseek()["nodes"][0]["secrets"])
+
+
+def test_the_cache_that_v25_3_has_written_in_it_has_to_be_mounted() -> None:
+    config = {"config/container_config/volume_dict": {"/home/{user-id}": "/home/{user-id}"}}
+    tokenizer = {f"{BRANCH}/tokenizer_model": "meta-llama/Llama-3.1-8B"}
+    warning = only(of(V25_3, {**config, **tokenizer})["warnings"])
+    assert warning["key"] == "config.data_cache_dir"
+    assert warning["remedy"] == "Mount a folder that all nodes share at /root/cache."
+    assert of(V25_3, tokenizer)["warnings"] == []
+    assert of(V25_5, config)["warnings"] == []
 
 
 def test_which_scripts_tell_of_a_failure() -> None:

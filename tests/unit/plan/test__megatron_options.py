@@ -176,6 +176,7 @@ def test_what_the_script_does_not_read_is_told(key: str, value: object, variable
 @pytest.mark.parametrize("key", ["fsdp", "recompute"])
 def test_v25_3_has_neither_fsdp_nor_recomputation(key: str) -> None:
     image = {"config/container_image": "rocm/megatron-lm:v25.3", "tokenizer_model": "meta-llama/Llama-3.1-8B"}
+    image["config/container_config/volume_dict"] = {"/nfs/cache": "/root/cache", "/home/{user-id}": "/home/{user-id}"}
     plan = llama({key: "1", **image})
     assert keys(plan["faults"] + plan["warnings"]) == [f"{KEY}.{key}"]
     assert bool(plan["faults"]) is (key == "fsdp")

@@ -153,6 +153,12 @@ def test_a_crash_that_a_script_hides_on_a_node_without_steps_is_the_first_failur
     assert [echo["node"] for echo in first["echoes"]] == ["gpu01"]
 
 
+def test_a_crash_before_the_first_step_that_a_script_hides_is_a_failure_of_the_training(tmp_path):
+    summary = judged([Node("gpu00", SILENT + OUT_OF_MEMORY), Node("gpu01", SILENT)], tmp_path)
+    assert summary["verdict"] == "FAIL"
+    assert ("failure_in_log", "gpu00") in codes(summary)
+
+
 def test_in_single_node_mode_every_node_has_to_get_to_the_last_step(tmp_path):
     nodes = [Node("gpu00", ALL), Node("gpu01", lines(range(1, 10))), Node("gpu02", SILENT)]
     summary = judged(nodes, tmp_path, mode="single_node")
@@ -412,7 +418,7 @@ SHARED_LOGS = Path(__file__).resolve().parents[4] / "shared" / "logs"
             "PASS",
         ),
         (["10_megatron_primus_mi355x_10of10_done.log"], 10, "PASS"),
-        (["13_megatron_primus_child_failed.log"], 10, "INCONCLUSIVE"),
+        (["13_megatron_primus_child_failed.log"], 10, "FAIL"),
     ],
 )
 def test_real_logs_with_exit_status_0(names, iterations, verdict, tmp_path):

@@ -51,6 +51,9 @@ _DEEPSEEK_V25_3 = _names("MBS GBS PR AC TRAIN_ITERS GEMM_TUNING MOCK_DATA")
 # Only the script of v26.1 reads DATA_DIR for certain, though AMD's guide to v25.5 says to set it.
 _DEEPSEEK_V25_5 = _DEEPSEEK_V25_3 | _names("SEQ_LEN PAD_LEN DATA_CACHE_PATH DATA_DIR")
 
+# Where the Llama scripts keep the dataset's index that do not read DATA_CACHE_PATH.
+FIXED_CACHES = {V25_3: "/root/cache"}
+
 # The variables of train_*.sh that a training config sets, as far as each script reads them.
 READ: dict[str, dict[str, frozenset[str]]] = {
     LLAMA3: {

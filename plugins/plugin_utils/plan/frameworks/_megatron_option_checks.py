@@ -9,6 +9,7 @@ import typing as t
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._fields import variable_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._words import key_path
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._container import is_mounted
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_config import (
     PRECISIONS,
     MegatronModelParameters,
@@ -19,6 +20,9 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_generations import (
     DEEPSEEK,
+    FIXED_CACHES,
+    LLAMA2,
+    LLAMA3,
     known_script,
     reads,
 )
@@ -54,6 +58,7 @@ def check_options(reading: ScriptReading) -> None:
     _check_precision_options(reading)
     _check_fsdp_options(reading)
     _check_data(reading)
+    _check_cache(reading)
     if reading.parameters.save_checkpoint_path is None and not reading.gives("save_checkpoint_path"):
         for key in filter(reading.gives, _NEEDS_CHECKPOINT_PATH):
             _warn_of_no_effect(reading, key, "no save_checkpoint_path is given", "Give one, or leave it out.")
@@ -165,6 +170,23 @@ def _check_data(reading: ScriptReading) -> None:
     if fetches_llama2_tokenizer(reading) and reading.gives("tokenizer_model"):
         _warn_of_no_effect(
             reading, "tokenizer_model", "with Llama2Tokenizer the script fetches that of Llama 2 itself", "Leave it."
+        )
+
+
+def _check_cache(reading: ScriptReading) -> None:
+    """Note where the nodes have to share a cache whose place the script does not let anybody choose."""
+    mounts = reading.config.container_config.volume_dict
+    without_container = reading.options.container_engine == "none"
+    fixed = FIXED_CACHES.get(reading.generation)
+    if fixed and reading.multi_node and len(reading.nodes) > 1 and known_script(reading.script) in (LLAMA2, LLAMA3):
+        if without_container or mounts is None or is_mounted(fixed, mounts):
+            return
+        reading.findings.warn(
+            "config.data_cache_dir",
+            reading.config.data_cache_dir,
+            f"data_cache_dir has no effect: {reading.script} of generation {reading.generation} has its cache, "
+            f"{fixed}, written in it, which no mount of volume_dict brings into the container; the nodes have to share it.",
+            f"Mount a folder that all nodes share at {fixed}.",
         )
 
 

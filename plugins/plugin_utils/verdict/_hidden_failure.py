@@ -1,0 +1,33 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Failures behind exit status 0: scripts that pipe the trainer's output into tee end with the status of tee."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._reasons import FAIL
+
+if t.TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._reasons import Reasons
+
+# The class of what is known of a node's end alone, with nothing in its log.
+_END_ALONE = "exit_status"
+
+
+def judge_hidden_failure(
+    statuses: Iterable[dict[str, t.Any]], first: dict[str, t.Any] | None, interrupted: bool, reasons: Reasons
+) -> None:
+    """Note that the node of the ``first`` failure ended with exit status 0, though its log tells of that failure.
+
+    Before any step was printed nothing else tells that the training failed.
+    """
+    if first is None or interrupted or first["class"] == _END_ALONE:
+        return
+    status = next(status for status in statuses if status["node"] == first["node"])
+    if status["status"] == "exited" and status.get("exit_status") == 0:
+        message = f"{first['node']} ended with exit status 0, but its log tells of a failure ({first['class']})."
+        reasons.add(FAIL, "failure_in_log", message, first["node"])
