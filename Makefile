@@ -75,11 +75,22 @@ test-cluster: $(VENV)/dev ## train on real nodes over SSH, in containers
 bench: $(VENV)/run ## how fast a log is parsed, beside grep
 	$(BIN)/python benchmarks/parser.py
 
+MEGATRON := .venv-megatron
+MEGATRON_PYTHON ?= python3.11
+
+test-megatron: $(VENV)/dev $(MEGATRON)/ready ## train with Megatron Core from PyPI on CPUs (Python 3.11, 1 GB)
+	MEGATRON_PYTHON=$(abspath $(MEGATRON)/bin/python) $(BIN)/pytest tests/end_to_end/test_real_megatron.py
+
+$(MEGATRON)/ready: requirements-megatron.txt
+	$(MEGATRON_PYTHON) -m venv $(MEGATRON)
+	$(MEGATRON)/bin/pip install --quiet --disable-pip-version-check --requirement requirements-megatron.txt
+	@touch $@
+
 MAXTEXT := .venv-maxtext
 XPK := .venv-xpk
 TRAINER_PYTHON ?= python3.12
 
-test-trainers: $(VENV)/dev $(MAXTEXT)/ready $(XPK)/ready ## hold plans against MaxText and XPK from PyPI (Python 3.12, 1.5 GB)
+test-trainers: test-megatron $(MAXTEXT)/ready $(XPK)/ready ## the same, and MaxText and XPK from PyPI (Python 3.12, 1.5 GB more)
 	MAXTEXT_PYTHON=$(abspath $(MAXTEXT)/bin/python) XPK=$(abspath $(XPK)/bin/xpk) \
 	  $(BIN)/pytest tests/end_to_end/test_real_maxtext.py tests/end_to_end/test_maxtext_gke.py
 
