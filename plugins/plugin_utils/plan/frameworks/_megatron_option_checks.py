@@ -185,7 +185,8 @@ def _check_cache(reading: ScriptReading) -> None:
             "config.data_cache_dir",
             reading.config.data_cache_dir,
             f"data_cache_dir has no effect: {reading.script} of generation {reading.generation} has its cache, "
-            f"{fixed}, written in it, which no mount of volume_dict brings into the container; the nodes have to share it.",
+            f"{fixed}, written in it, which no mount of volume_dict brings into the container; the nodes have to share "
+            "it.",
             f"Mount a folder that all nodes share at {fixed}.",
         )
 
