@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from inventory_runs import in_play_order, listed, planned_nodes, run
+from inventory_runs import ROOT, in_play_order, listed, planned_nodes, run
 from test__cluster_file import CLUSTER
 from training_configs import DISTRIBUTED, filled
 
@@ -46,6 +46,10 @@ def test_a_file_that_names_it_constructs_variables_and_groups_and_keeps_the_orde
     assert inventory["hostvars"]["192.0.2.11"]["container_engine"] == "podman"
     assert inventory["hostvars"]["192.0.2.11"]["training_gpus_per_node"] == 8
     assert in_play_order(source) == ["192.0.2.12", "192.0.2.11", "gpu13.example.org"]
+
+
+def test_the_example_is_a_cluster_file() -> None:
+    assert listed(ROOT / "examples/cluster.json")["rack_01"]["hosts"] == ["192.0.2.11", "192.0.2.13"]
 
 
 def test_a_plan_takes_rank_0_the_racks_and_the_address_from_it(cluster_file: Path, tmp_path: Path) -> None:
