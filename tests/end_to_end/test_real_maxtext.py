@@ -7,9 +7,17 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
-from playbook_bench import free_port
+from playbook_bench import ROOT, free_port
+
+sys.path.insert(0, str(ROOT / "collections"))
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_keys import ELSEWHERE, KEYS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._xla_flag_sets import FLAG_SETS
 
 PYTHON = os.environ.get("MAXTEXT_PYTHON")
 pytestmark = pytest.mark.skipif(
@@ -66,3 +74,28 @@ def test_two_nodes_train_together(bench):
         log = (done.run_dir / "nodes" / node / "train.log").read_text()
         assert "Jax distributed system initialized on GPU!" in log
         assert "Num_devices: 2" in log
+
+
+def asked(program: str) -> str:
+    done = subprocess.run([PYTHON, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()[-1]
+
+
+def test_the_keys_that_are_known_are_those_of_the_package():
+    fields = asked("from maxtext.configs.types import MaxTextConfig as c; print(*c.model_fields)").split()
+    derived = asked("from maxtext.configs.types import DerivedValues as c; print(*c.model_fields)").split()
+    elsewhere = {*ELSEWHERE, "base_config"}
+    here = {name for name, key in KEYS.items() if not key.until}
+    assert here <= {*fields}
+    assert {*fields} - {*derived} - elsewhere == here - {*derived}
+
+
+def test_flag_sets_are_the_whole_of_their_scripts():
+    configs = Path(asked("import maxtext, os; print(os.path.dirname(maxtext.__file__))")) / "configs"
+    for name, flags in FLAG_SETS.items():
+        theirs = set(re.findall(r"--(xla_\w+)", (configs / f"{name}.sh").read_text())) - {"xla_dump_to"}
+        # The scripts for single sizes of slices call another one. The flags for pipelining were renamed in August 2026.
+        if theirs:
+            mine = {flag for flag in flags if flag.startswith("xla_") and "gpu_enable_pipelined" not in flag}
+            assert mine == {flag for flag in theirs if "gpu_pipeline_" not in flag}, name

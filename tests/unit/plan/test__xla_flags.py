@@ -141,8 +141,11 @@ def test_a_flag_set_is_right_by_the_rules_for_flags(name: str) -> None:
 
 
 def test_flag_sets_have_the_values_of_their_scripts() -> None:
-    assert len(FLAG_SETS) == 37
-    assert FLAG_SETS["tpu/v4/22b"] == {"xla_enable_async_all_gather": "true"}
+    assert len(FLAG_SETS) == 43
+    assert FLAG_SETS["tpu/v4/22b"] == {"xla_enable_async_all_gather": "true", "TPU_MEGACORE": "MEGACORE_DENSE"}
+    assert FLAG_SETS["tpu/v5p/gpt3_175b/v5p_12288"] == FLAG_SETS["tpu/v5p/gpt3_175b/gpt3_175b_base"]
+    memory = "xla_tpu_scoped_vmem_limit_kib"
+    assert [FLAG_SETS[f"tpu/v6e/{name}"][memory] for name in ("gemma2_9b", "gpt3_175b")] == ["114688", "98304"]
     assert FLAG_SETS["tpu/v5p/32b"][FUSE] == "false"
     assert FLAG_SETS["tpu/v5p/64b"][FUSE] == "true"
     reduce = "xla_gpu_all_reduce_combine_threshold_bytes"

@@ -47,6 +47,7 @@ class Flag(t.NamedTuple):
 
 
 _TPU_BOOLEAN, _TPU_TRISTATE = Flag(Kind.BOOLEAN, LIBTPU), Flag(Kind.TRISTATE, LIBTPU)
+_TPU_INTEGER = Flag(Kind.INTEGER, LIBTPU)
 _BOOLEAN, _BYTES, _SECONDS = Flag(Kind.BOOLEAN), Flag(Kind.INTEGER, unit="bytes"), Flag(Kind.INTEGER, unit="s")
 FLAGS = {
     "xla_tpu_enable_data_parallel_all_reduce_opt": _TPU_BOOLEAN,
@@ -61,6 +62,29 @@ FLAGS = {
     "xla_tpu_enable_ag_backward_pipelining": _TPU_BOOLEAN,
     "xla_enable_async_collective_permute": _TPU_TRISTATE,
     "xla_tpu_assign_all_reduce_scatter_layout": _TPU_BOOLEAN,
+    "xla_tpu_use_minor_sharding_for_major_trivial_input": _TPU_BOOLEAN,
+    "xla_tpu_use_tc_device_shape_on_sc": _TPU_BOOLEAN,
+    "xla_tpu_enable_sparse_core_collective_offload_all_gather": _TPU_BOOLEAN,
+    "xla_sc_disable_megacore_partitioning": _TPU_BOOLEAN,
+    "xla_tpu_relayout_group_size_threshold_for_reduce_scatter": _TPU_INTEGER,
+    "xla_tpu_enable_experimental_fusion_cost_model": _TPU_BOOLEAN,
+    "xla_tpu_dot_dot_fusion_duplicated": _TPU_BOOLEAN,
+    "xla_tpu_dot_dot_fusion": _TPU_BOOLEAN,
+    "xla_jf_conv_output_fusion": _TPU_BOOLEAN,
+    "xla_tpu_rwb_fusion": _TPU_BOOLEAN,
+    "xla_tpu_enable_aggressive_loop_fusion_layout_opt": _TPU_BOOLEAN,
+    "xla_tpu_enable_copy_fusion": _TPU_BOOLEAN,
+    "xla_tpu_reduce_loop_fusion_dup_with_unfusable_user": _TPU_BOOLEAN,
+    "xla_tpu_scavenge_vmem_for_fusions": _TPU_BOOLEAN,
+    "xla_jf_conv_input_fusion": _TPU_BOOLEAN,
+    "xla_tpu_decompose_all_gather_einsum": _TPU_BOOLEAN,
+    "xla_tpu_enable_megacore_fusion": _TPU_BOOLEAN,
+    "xla_always_enable_all_gather_2d_asymmetric": _TPU_BOOLEAN,
+    "xla_tpu_copy_fusion_pad_unpad_ratio": _TPU_INTEGER,
+    "xla_tpu_vector_load_fusion_window": _TPU_INTEGER,
+    "xla_tpu_vector_store_fusion_window": _TPU_INTEGER,
+    "xla_tpu_dcn_max_overlap_estimation": _TPU_INTEGER,
+    "xla_tpu_scoped_vmem_limit_kib": Flag(Kind.INTEGER, LIBTPU, unit="KiB"),
     "xla_dump_to": Flag(Kind.PATH),
     "xla_disable_hlo_passes": Flag(Kind.PASSES),
     "xla_gpu_enable_latency_hiding_scheduler": _BOOLEAN,
