@@ -41,9 +41,12 @@ matrix: $(VENV)/dev ## sanity tests, unit tests and the demo on every supported 
 hooks: $(VENV)/dev ## check every commit with the linters (pre-commit)
 	$(BIN)/pre-commit install
 
-docs: $(VENV)/dev ## write what is generated: schemas, reference pages and surveys of AWX
+generated: $(VENV)/dev ## write what is generated: schemas, pages of training configs and surveys of AWX
 	$(BIN)/python tools/write_docs.py
 	$(BIN)/python tools/write_surveys.py
+
+docs: generated $(VENV)/docs ## build the site, docs/_build/html/index.html
+	PATH=$(abspath $(BIN)):$$PATH $(BIN)/python tools/build_site.py
 
 execution-environment: $(VENV)/dev ## write the build context of the image that AWX runs jobs in, to .execution-environment
 	rm -f trainops-cluster-*.tar.gz
@@ -59,6 +62,10 @@ $(VENV)/run: requirements.txt
 
 $(VENV)/dev: $(VENV)/run requirements-dev.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements-dev.txt
+	@touch $@
+
+$(VENV)/docs: $(VENV)/dev requirements-docs.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements-docs.txt
 	@touch $@
 
 CLUSTER := tests/integration/cluster/cluster.py
@@ -106,4 +113,4 @@ $(MAXTEXT)/ready: requirements-maxtext.txt
 	@touch $@
 
 clean: ## remove what was installed and the runs
-	rm -rf $(VENV) .nox runs
+	rm -rf $(VENV) .nox docs/_build runs

@@ -52,7 +52,7 @@ def test_what_is_tried_is_what_is_promised():
     assert f"sys.version_info < {min(minimum)}" in (ROOT / "Makefile").read_text()
 
 
-@pytest.mark.parametrize("core", noxfile.SUPPORTED)
-def test_every_ignored_sanity_finding_has_a_reason(core):
-    lines = (ROOT / f"tests/sanity/ignore-{core}.txt").read_text().splitlines()
+def test_every_ignored_sanity_finding_has_a_reason():
+    lines = [line for path in (ROOT / "tests/sanity").glob("ignore-*.txt") for line in path.read_text().splitlines()]
+    assert lines
     assert [line for line in lines if not re.fullmatch(r"\S+ \S+ # .{10,}", line)] == []

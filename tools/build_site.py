@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Builds the site: the pages of docs/, and a reference of plugins and roles from their own documentation.
+
+The site is docs/_build/html; it needs no network, neither to be built nor to be read. A warning ends the build.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+BUILD = DOCS / "_build"
+REPOSITORY = "https://github.com/trainops/cluster/blob/main"
+
+# Pages that stand elsewhere in the repository, by their name on the site.
+MOVED = {"contributing.md": ROOT / "CONTRIBUTING.md", "changelog.md": ROOT / "CHANGELOG.md"}
+# In the index this line stands for all pages of docs/ that it does not name.
+OTHERS = "others"
+
+_CONTENTS = re.compile(r"^\.\. contents::\n(?:   :.*\n)*", re.MULTILINE)
+_LINK = re.compile(r"(?<=\]\()(?!\w+:|#)([^)\s#]+)(#[^)\s]*)?(?=\))")
+
+
+def pages() -> dict[str, Path]:
+    """Return the file of each page of the site, by its name there."""
+    return {path.name: path for path in sorted(DOCS.glob("*.md"))} | MOVED
+
+
+def site_text(text: str, source: Path) -> str:
+    """Return a page with its relative links pointing to pages of the site, or into the repository for all other files.
+
+    Raises ValueError where a link leads to nothing.
+    """
+    names = {path: name for name, path in pages().items()}
+    missing = []
+
+    def target(link: re.Match[str]) -> str:
+        wanted, anchor = link.group(1), link.group(2) or ""
+        path = (source.parent / wanted).resolve()
+        if wanted in MOVED or path in names:
+            return (wanted if wanted in MOVED else names[path]) + anchor
+        if path.parent == DOCS and path.suffix == ".svg":
+            return wanted
+        if not path.exists():
+            missing.append(wanted)
+        return f"{REPOSITORY}/{path.relative_to(ROOT)}{anchor}"
+
+    text = _LINK.sub(target, text)
+    if missing:
+        raise ValueError(f"{source.relative_to(ROOT)} links to what is not there: {', '.join(missing)}")
+    return text
+
+
+def index_text(text: str) -> str:
+    """Return the index with the pages that it does not name in the place of the line ``others``."""
+    named = set(text.split())
+    left = [name for name in (page.removesuffix(".md") for page in pages()) if name not in {*named, "index"}]
+    return re.sub(rf"^{OTHERS}\n", "".join(f"{name}\n" for name in left), text, flags=re.MULTILINE)
+
+
+def gather(folder: Path) -> None:
+    """Write what Sphinx reads to a folder; all links that lead to nothing are told at once, as ValueError."""
+    shutil.copy(DOCS / "conf.py", folder)
+    for picture in DOCS.glob("*.svg"):
+        shutil.copy(picture, folder)
+    wrong = []
+    for name, path in pages().items():
+        text = path.read_text(encoding="utf-8")
+        try:
+            text = site_text(index_text(text) if name == "index.md" else text, path)
+        except ValueError as error:
+            wrong.append(str(error))
+        (folder / name).write_text(text, encoding="utf-8")
+    if wrong:
+        raise ValueError("\n".join(wrong))
+
+
+def write_reference(folder: Path) -> None:
+    """Write a page for each plugin and role, from what `ansible-doc` tells of them."""
+    folder.mkdir()
+    command = ["antsibull-docs", "collection", "--use-current", "--squash-hierarchy", "--fail-on-error"]
+    environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(ROOT / "collections")}
+    subprocess.run([*command, "--dest-dir", str(folder), "trainops.cluster"], env=environment, check=True)
+    for page in folder.glob("*.rst"):
+        # The theme shows the contents of a page beside it.
+        page.write_text(_CONTENTS.sub("", page.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def fetched(site: Path) -> list[str]:
+    """Return what pages would fetch from elsewhere when they are read: pictures, scripts and styles."""
+    loads = re.compile(
+        r'<(?:script|img|iframe)[^>]*\ssrc="((?:https?:)?//[^"]*)|<link[^>]*rel="stylesheet"[^>]*href="(https?:[^"]*)'
+    )
+    return sorted(
+        {first or second for page in site.rglob("*.html") for first, second in loads.findall(page.read_text("utf-8"))}
+    )
+
+
+def main() -> int:
+    """Build the site and return the exit status."""
+    source = BUILD / "source"
+    shutil.rmtree(BUILD, ignore_errors=True)
+    source.mkdir(parents=True)
+    try:
+        gather(source)
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 1
+    write_reference(source / "reference")
+    command = [sys.executable, "-m", "sphinx", "--builder", "html", "--quiet", "--fail-on-warning", "--keep-going"]
+    done = subprocess.run([*command, str(source), str(BUILD / "html")], check=False)
+    foreign = fetched(BUILD / "html")
+    if foreign:
+        print(f"The site has to be readable without a network, and would fetch {', '.join(foreign)}", file=sys.stderr)
+        return 1
+    if done.returncode == 0:
+        print(f"The site is {BUILD.relative_to(ROOT) / 'html/index.html'}")
+    return done.returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
