@@ -349,6 +349,7 @@ with the objects `env_vars`, `xla_flags` and `rdma_lib`, also mixed. [examples/m
 files to start from; how values, notes and `<changeme>` are read stands in
 [Training configs for Megatron-LM](megatron_config.md).
 
+<!-- tested with ansible-playbook --list-tasks -->
 ```console
 ansible-playbook playbooks/maxtext_multinode.yml -i inventories/mine \\
   -e training_config=examples/maxtext/2_nodes_mi300x_llama_3_1_70b.json
@@ -411,6 +412,7 @@ at one that it does not know.
 needs no inventory: the plan shows the line `xpk workload create`, and the controller runs it. With `--check` it only
 shows it. `xpk` has to be on `PATH`.
 
+<!-- tested with ansible-playbook --list-tasks -->
 ```console
 ansible-playbook playbooks/maxtext_gke.yml -e training_gpus_per_node=4 \\
   -e training_config=examples/maxtext/gke_v5p_llama2_70b.json
