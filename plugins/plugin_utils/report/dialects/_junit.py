@@ -40,7 +40,7 @@ def junit(run: JudgedRun) -> str:
         if found.get("threshold") is not None:
             _add_threshold(suite, summary, metric, found)
     for count, tag in (("tests", "testcase"), ("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
-        suite.set(count, str(sum(1 for _ in suite.iter(tag))))
+        suite.set(count, str(sum(1 for _case in suite.iter(tag))))
     suite.set("time", "0" if run.seconds is None else f"{run.seconds:.3f}")
     suites = ET.Element("testsuites")
     suites.append(suite)
