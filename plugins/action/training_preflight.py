@@ -11,9 +11,14 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.color import stringc
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight._cells import RED
-from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight._checks import preflight
-from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight._table import preflight_text
+try:
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight._cells import RED
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight._checks import preflight
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight._table import preflight_text
+except ImportError as error:
+    MISSING: ImportError | None = error
+else:
+    MISSING = None
 
 _COLOURS = {"green": "green", "red": "red", "grey": "bright gray"}
 
@@ -27,6 +32,10 @@ class ActionModule(ActionBase):
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Return the rows of the table; fail where any is red."""
         super().run(tmp, task_vars)
+        if MISSING:
+            raise AnsibleActionFail(
+                f"{MISSING}. Install what requirements.txt names, for the Python that runs ansible-playbook."
+            )
         _validated, arguments = self.validate_argument_spec(
             argument_spec={
                 "plan": {"type": "dict"},
