@@ -19,6 +19,7 @@ try:
     from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._plan import make_plan
     from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import Node
     from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._text import plan_text
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._threshold_files import ThresholdsFile
     from ansible_collections.trainops.cluster.plugins.plugin_utils.run._board import Board
     from ansible_collections.trainops.cluster.plugins.plugin_utils.run._runs import differences
     from ansible_collections.trainops.cluster.plugins.plugin_utils.run._token import FILE, VALUE, given_token
@@ -38,6 +39,7 @@ _OF_PLAN = (
     "record_only",
     "scale_batch",
     "rehearsal",
+    "thresholds",
     "overrides",
     "rank_order",
     "exclude",
@@ -52,6 +54,15 @@ _OF_PLAN = (
     "image_archive",
 )
 _OF_CONTAINER = ("container_engine", "container_profile")
+
+
+def _read(path: str) -> tuple[str, str | None]:
+    """Return the text of a file, and why it could not be read."""
+    try:
+        with open(path, encoding="utf-8") as stream:
+            return stream.read(), None
+    except (OSError, UnicodeDecodeError) as error:
+        return "", getattr(error, "strerror", None) or "it is not UTF-8 text"
 
 
 class ActionModule(ActionBase):
@@ -141,13 +152,15 @@ class ActionModule(ActionBase):
 
     def _plan(self, config: str, options: dict[str, t.Any], nodes: list[Node], now: str) -> dict[str, t.Any]:
         path = next((path for path in self._candidates(config) if os.path.isfile(path)), config)
-        text, problem = "", None
-        try:
-            with open(path, encoding="utf-8") as stream:
-                text = stream.read()
-        except (OSError, UnicodeDecodeError) as error:
-            problem = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        return make_plan(text, path, options, nodes, now, problem)
+        text, problem = _read(path)
+        return make_plan(text, path, options, nodes, now, problem, self._thresholds(options.get("training_thresholds")))
+
+    def _thresholds(self, named: t.Any) -> ThresholdsFile | None:
+        """Return the file of thresholds that is named, if any; what is no name at all is a fault of the plan's."""
+        if not named or not isinstance(named, str):
+            return None
+        path = next((path for path in self._candidates(named) if os.path.isfile(path)), named)
+        return ThresholdsFile(path, *_read(path))
 
     def _candidates(self, config: str) -> list[str]:
         path = os.path.expanduser(config)

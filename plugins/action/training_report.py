@@ -37,7 +37,8 @@ class ActionModule(ActionBase):
         _validated, arguments = self.validate_argument_spec(
             argument_spec={
                 "run_dir": {"type": "path", "required": True},
-                "warmup_steps": {"type": "int", "default": 2},
+                "warmup_steps": {"type": "str", "default": "auto"},
+                "straggler_deviations": {"type": "float", "default": 5.0},
                 "require_pass": {"type": "bool", "default": True},
                 "history_dir": {"type": "path", "default": ""},
                 "dialects": {"type": "list", "elements": "str", "default": [], "choices": list(DIALECTS)},
@@ -48,7 +49,11 @@ class ActionModule(ActionBase):
             return {"changed": False, "skipped": True, "msg": "not done in check mode"}
         try:
             summary, changed = write_report(
-                run_dir, arguments["warmup_steps"], arguments["history_dir"] or None, arguments["dialects"]
+                run_dir,
+                arguments["warmup_steps"],
+                arguments["history_dir"] or None,
+                arguments["dialects"],
+                arguments["straggler_deviations"],
             )
         except (ValueError, OSError) as error:
             raise AnsibleActionFail(f"The report cannot be written: {error}.") from error

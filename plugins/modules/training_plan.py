@@ -108,6 +108,11 @@ options:
       - Plan a rehearsal, which starts the embedded trainer in place of the real one.
       - Image, mounts, devices, environment, ranks, ports and limits stay as they are, and no threshold is judged.
     type: raw
+  thresholds:
+    description:
+      - File with thresholds, such as a C(*_threshold.json) of AMD CVS. They stand in place of those of the config.
+      - Relative paths start at the current folder or at that of the playbook.
+    type: raw
   overrides:
     description: Values in place of the config's, by the paths of their keys, such as C(batch_size).
     type: raw

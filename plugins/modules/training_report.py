@@ -31,9 +31,16 @@ options:
     type: path
     required: true
   warmup_steps:
-    description: How many first steps of each node do not count.
-    type: int
-    default: 2
+    description:
+      - How many first steps of each node do not count, or C(auto).
+      - With C(auto) the warm-up ends where three steps in a row have the pace of the second half of the run. With fewer
+        than 12 steps the first 2 are left out.
+    type: str
+    default: auto
+  straggler_deviations:
+    description: A node that is slower than the median of all by more median absolute deviations is a straggler.
+    type: float
+    default: 5.0
   require_pass:
     description: Fail unless the verdict is PASS.
     type: bool

@@ -52,7 +52,15 @@ def test_the_demo_writes_a_summary_that_says_what_the_verdict_rests_on(demo):
     tokens = summary["metrics"]["tokens_per_sec_per_gpu"]
     assert tokens["met"] is True
     assert tokens["direction"] == "min"
-    assert (tokens["samples"], tokens["first_step"], tokens["last_step"]) == (56, 3, 30)
+    warm_up = summary["warm_up"]
+    # What is warm-up depends on the machine; how many steps count follows from it.
+    assert (warm_up["detected"], 0 <= warm_up["steps"] <= 15) == (True, True)
+    assert (tokens["samples"], tokens["first_step"], tokens["last_step"]) == (
+        2 * (30 - warm_up["steps"]),
+        warm_up["steps"] + 1,
+        30,
+    )
+    assert {"loss_falls", "logs", "world"} <= {reason["code"] for reason in summary["reasons"]}
     assert {node["exit_code"] for node in summary["nodes"]} == {0}
 
 

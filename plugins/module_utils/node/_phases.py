@@ -22,7 +22,11 @@ from ansible_collections.trainops.cluster.plugins.module_utils.node._engines imp
 from ansible_collections.trainops.cluster.plugins.module_utils.node._files import write_text
 from ansible_collections.trainops.cluster.plugins.module_utils.node._inspect_network import port_problem
 from ansible_collections.trainops.cluster.plugins.module_utils.node._interfaces import with_interfaces
-from ansible_collections.trainops.cluster.plugins.module_utils.node._launch import LAUNCH_NAME, launch_script
+from ansible_collections.trainops.cluster.plugins.module_utils.node._launch import (
+    LAUNCH_NAME,
+    launch_script,
+    run_of_log,
+)
 from ansible_collections.trainops.cluster.plugins.module_utils.node._lock import give_back, holding, take
 from ansible_collections.trainops.cluster.plugins.module_utils.node._run_state import (
     STATE_NAME,
@@ -156,6 +160,7 @@ def follow(request: Request) -> Answer:
         "ended_at": state.get("ended_at"),
         "now": time.time(),
         "log_bytes": os.path.getsize(log_file) if os.path.exists(log_file) else 0,
+        "log_run_id": run_of_log(log_file),
     }
     if ended:
         answer["last_lines"] = tail(log_file)

@@ -76,6 +76,10 @@ class PlanOptions(BaseModel):
         description="Take the global batch size as it is (none), or as tuned for the config's number of nodes and "
         "scale it to those at hand (reference_nodes).",
     )
+    training_thresholds: Line = Field(
+        default="",
+        description="File with thresholds, such as a *_threshold.json of AMD CVS, in place of those of the config.",
+    )
     training_rehearsal: Flag = Field(
         default=False, description="Run the plan with the embedded trainer in place of the real one, for a minute."
     )

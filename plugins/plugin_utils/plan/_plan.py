@@ -10,10 +10,13 @@ from dataclasses import replace
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._config import typed
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._faults import Findings
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._impossible import warn_of_impossible
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._options import PlanOptions
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._overrides import with_overrides
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import in_rank_order
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._rehearsal import rehearsed
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._threshold_files import OPTION, thresholds_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._words import key_path
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._workload import workload_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._known import FRAMEWORKS, framework_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_gke import (
@@ -25,6 +28,7 @@ if t.TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import Node
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._threshold_files import ThresholdsFile
     from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._job import Job
 
 SCHEMA_VERSION = 1
@@ -37,12 +41,13 @@ def make_plan(
     nodes: Sequence[Node],
     now: str = "",
     unreadable: str | None = None,
+    thresholds: ThresholdsFile | None = None,
 ) -> dict[str, t.Any]:
     """Return the plan of a run as plain data; its ``nodes`` are empty exactly where it has a fault, or ``gke``.
 
     ``text`` is the training config, ``source`` its file name, ``unreadable`` why it could not be read. ``options``
     are the fields of `PlanOptions`, ``nodes`` the hosts in inventory order. ``now`` begins the run_id of a run that
-    has none.
+    has none. ``thresholds`` is the file that the option training_thresholds names.
 
     The plan holds ``schema_version``, ``framework``, ``mode``, ``model``, ``gpu``, ``run_id``, ``config_file``,
     ``container_engine``, ``rehearsal``, ``record_only``, ``overrides`` (where there are any), ``parameters``,
@@ -74,8 +79,29 @@ def make_plan(
     if job and settings.training_hf_token_file:
         # It comes along with the run: where it lies on the controller may differ each time, and is no part of a plan.
         job = replace(job, token_file="")
-    plan = _assembled(job, settings, source, ordered, findings, now)
+    workload = workload_of(job, settings.training_framework) if job else None
+    if job and workload:
+        expected = _expected(job, workload, thresholds, settings, findings)
+        job = None if findings.faults else replace(job, expected=expected)
+    plan = _assembled(job, workload if job else None, settings, source, ordered, findings, now)
     return rehearsed(plan) if settings.training_rehearsal else plan
+
+
+def _expected(
+    job: Job, workload: dict[str, t.Any], thresholds: ThresholdsFile | None, settings: PlanOptions, findings: Findings
+) -> list[dict[str, t.Any]]:
+    """Return the bounds of a run: those of the config, or of the file of thresholds in their place."""
+    expected, key = (
+        job.expected,
+        key_path(job.branch.path, "result_dict") if job.branch.path else "trainops.result_dict",
+    )
+    if thresholds and not settings.training_record_only:
+        expected, key = (
+            thresholds_of(thresholds, {**job.parameters, **workload, "nnodes": job.nnodes}, findings),
+            OPTION,
+        )
+    warn_of_impossible(expected, key, workload, job.branch.gpu, findings)
+    return expected
 
 
 def _fault_unreadable(source: str, reason: str, findings: Findings) -> None:
@@ -97,6 +123,7 @@ def _fault_unreadable(source: str, reason: str, findings: Findings) -> None:
 
 def _assembled(
     job: Job | None,
+    workload: dict[str, t.Any] | None,
     settings: PlanOptions,
     source: str,
     nodes: Sequence[Node],
@@ -122,7 +149,7 @@ def _assembled(
         "first_step": job.first_step if job else 1,
         "tokens_per_step_per_gpu": job.tokens_per_step_per_gpu if job else None,
         "tokens_per_sequence_per_gpu": job.tokens_per_sequence_per_gpu if job else None,
-        "workload": workload_of(job, settings.training_framework) if job else None,
+        "workload": workload,
         **({"gke": job.gke.for_run(run_id)} if job and job.gke else {}),
         "expected": job.expected if job else [],
         **findings.as_dict(),

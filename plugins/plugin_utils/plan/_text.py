@@ -10,7 +10,7 @@ import shlex
 import textwrap
 import typing as t
 
-from ansible_collections.trainops.cluster.plugins.module_utils.logs._record import in_words
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._bounds import bound_in_words
 
 _WIDTH = 118
 
@@ -66,10 +66,7 @@ def _summary(plan: dict[str, t.Any]) -> str:
     kind = "one job over all nodes" if plan["mode"] == "multi_node" else "one job on each node"
     gpus = f"{parameters.get('device', 'GPU')}{'' if parameters['gpus_per_node'] == 1 else 's'}"
     context = f" × context {parameters['context_parallelism']}" if parameters.get("context_parallelism", 1) > 1 else ""
-    bounds = [
-        f"{bound['metric']} {'≥' if bound['kind'] == 'min' else '≤'} {in_words(bound['metric'], bound['value'])}"
-        for bound in plan["expected"]
-    ]
+    bounds = [f"{bound['metric']} {bound_in_words(bound)}" for bound in plan["expected"] if bound["kind"] != "info"]
     rows = {
         "run": plan["run_id"],
         "config": plan["config_file"],

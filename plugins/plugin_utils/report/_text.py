@@ -22,6 +22,7 @@ def verdict_lines(page: str) -> list[str]:
     rehearsal = "REHEARSAL " if summary["rehearsal"] else ""
     lines = [f"{rehearsal}{summary['verdict']}  {summary['run_id']}"]
     lines += [f"  {reason['message']}" for reason in summary["reasons"]]
+    lines += [f"  · {note['message']}" for note in summary["notes"]]
     if summary["first_failure"]:
         lines += _failure(summary["first_failure"])
     return [*lines, f"Report: {page}"]

@@ -26,8 +26,14 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.report.dialects._
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.dialects._known import write_dialects
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.dialects._summary_csv import summary_csv
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run._board import Board
-from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._frame import records_frame, steps_frame
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._frame import (
+    last_attempts,
+    records_frame,
+    steps_frame,
+)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._stragglers import DEFAULT_DEVIATIONS
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._verdict import judge
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._warm_up import AUTO, parse_warm_up, warm_up_of
 
 if t.TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,9 +61,10 @@ _METRIC_COLUMNS = [
 
 def write_report(
     run_dir: str | Path,
-    warmup_steps: int,
+    warmup_steps: int | str = AUTO,
     history_dir: str | Path | None = None,
     dialects: Sequence[str] = (),
+    straggler_deviations: float = DEFAULT_DEVIATIONS,
 ) -> tuple[dict[str, t.Any], bool]:
     """Judge the run in a folder, write its report there, and return the summary and whether it is new.
 
@@ -65,15 +72,17 @@ def write_report(
     ``summary.csv`` (one row for the run), ``metrics.csv`` (one row per metric) and ``report.html``, and the files of
     the ``dialects``; with ``history_dir`` also ``history.json``, how the run stands to earlier ones, and the run's row
     in the history there. A rehearsal measures nothing and has none. A report that says the same already is left as it
-    is. Raises ValueError where the folder holds no run, and for a dialect that is none.
+    is. ``warmup_steps`` is ``auto`` or how many first steps do not count. Raises ValueError where it is neither, where
+    the folder holds no run, and for a dialect that is none.
     """
     board = Board(run_dir)
     plan = board.plan()
     steps_by_node = {node["node"]: list(board.steps(node["node"])) for node in plan["nodes"]}
     statuses = [{"node_rank": node["node_rank"], **board.status(node["node"])} for node in plan["nodes"]]
-    steps = steps_frame(plan["nodes"], steps_by_node, warmup_steps)
+    warm_up = warm_up_of(parse_warm_up(warmup_steps), last_attempts(plan["nodes"], steps_by_node))
+    steps = steps_frame(plan["nodes"], steps_by_node, warm_up.steps)
     records = records_frame(plan["run_id"], plan["nodes"], steps_by_node)
-    summary = judge(plan, statuses, steps, records, warmup_steps)
+    summary = judge(plan, statuses, steps, records, warm_up, straggler_deviations)
     row = row_of(summary, plan, statuses) if history_dir and not plan.get("rehearsal") else None
     history = history_of(row, history_dir) if row and history_dir else None
     run = JudgedRun(summary, plan, statuses, last_passed(history))

@@ -127,6 +127,7 @@ def _note(
         oom_killed=answer.get("oom_killed", False),
         interrupted=interrupted or known.get("interrupted", False),
         log_bytes=answer["log_bytes"],
+        log_run_id=answer["log_run_id"],
         failures=failures,
         transports=answer["transports"],
         world_size=answer["world_size"],

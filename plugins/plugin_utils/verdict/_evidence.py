@@ -10,6 +10,8 @@ import typing as t
 import numpy as np
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._record import METRICS, in_words
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._bounds import bound_in_words
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._words import counted
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run._status import has_failed
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._reasons import (
     ERROR,
@@ -25,11 +27,12 @@ if t.TYPE_CHECKING:
 
     from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._last_step import Reached
     from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._statistics import Statistics
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._thresholds import Judged
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._warm_up import WarmUp
 
 MIN_SAMPLES = 3
 
 _CANONICAL = list(METRICS)
-_SIGNS = {"min": "≥", "max": "≤"}
 
 
 def judge_nodes(statuses: list[dict[str, t.Any]], interrupted: bool, reasons: Reasons) -> None:
@@ -47,7 +50,9 @@ def judge_nodes(statuses: list[dict[str, t.Any]], interrupted: bool, reasons: Re
         elif found == "exited" and status.get("exit_status") == 0:
             ended_well += 1
         elif found == "exited":
-            reasons.add(failure, "node_failed", f"{node} ended with exit status {status.get('exit_status')}.", node)
+            exit_status = status.get("exit_status")
+            message = f"{node} ended with exit status {exit_status}."
+            reasons.add(failure, "node_failed", message, node, exit_status=exit_status)
         elif found == "killed":
             reasons.add(FAIL, "node_killed", f"The training on {node} was killed.", node)
         elif found == "unreachable":
@@ -99,7 +104,8 @@ def judge_last_step(statuses: list[dict[str, t.Any]], reached: Reached, interrup
             reasons.add(INCONCLUSIVE, "no_steps", f"The log of {node} has no training step.", node)
         elif reached.goal is not None and step < reached.goal:
             verdict = FAIL if node in ended else INCONCLUSIVE
-            reasons.add(verdict, "last_step_missing", f"{node} got to step {step} of {reached.goal}.", node)
+            message = f"{node} got to step {step} of {reached.goal}."
+            reasons.add(verdict, "last_step_missing", message, node, last_step=step, goal=reached.goal)
     if reached.finished:
         reasons.add(PASS, "last_step", f"The last step, {reached.goal}, was seen.")
 
@@ -113,38 +119,52 @@ def judge_finite(steps: pd.DataFrame, records: pd.DataFrame, reasons: Reasons) -
     wrong = taken[~np.isfinite(taken["value"])]
     found = wrong.groupby(["node", "metric"], sort=False)
     for (node, metric), rows in sorted(found, key=lambda group: _CANONICAL.index(group[0][1])):
-        first = rows["step"].min()
+        first = int(rows["step"].min())
         where = f"step {first}" if len(rows) == 1 else f"{len(rows)} steps, the first of them {first}"
-        reasons.add(FAIL, "not_finite", f"{metric} is NaN or infinite on {node} in {where}.", str(node))
-    counted = last[(last["metric"] == "nan_iterations") & (last["value"] > 0)]
-    for row in counted.drop_duplicates("node").itertuples():
-        reasons.add(FAIL, "nan_iterations", f"{row.node} counts NaN iterations at step {row.step}.", str(row.node))
+        message = f"{metric} is NaN or infinite on {node} in {where}."
+        reasons.add(FAIL, "not_finite", message, str(node), metric=metric, first_step=first, steps=len(rows))
+    nan_iterations = last[(last["metric"] == "nan_iterations") & (last["value"] > 0)]
+    for node, step in nan_iterations.groupby("node", sort=False)["step"].min().items():
+        message = f"{node} counts NaN iterations at step {step}."
+        reasons.add(FAIL, "nan_iterations", message, str(node), first_step=int(step))
     losses = taken[taken["metric"] == "loss"]
     with_loss = set(losses["node"])
     without = [str(node) for node in last_attempts.index if node not in with_loss]
     for node in without:
         reasons.add(INCONCLUSIVE, "no_loss", f"The log of {node} has steps, but not a single loss.", node)
-    if not losses.empty and wrong.empty and counted.empty and not without:
+    if not losses.empty and wrong.empty and nan_iterations.empty and not without:
         reasons.add(PASS, "finite", f"All {len(losses)} losses are finite, and so is every other value.")
 
 
 def judge_samples(
-    plan: dict[str, t.Any], by_node: dict[str, dict[str, Statistics]], warmup_steps: int, reasons: Reasons
+    plan: dict[str, t.Any], by_node: dict[str, dict[str, Statistics]], warm_up: WarmUp, reasons: Reasons
 ) -> None:
     """Note where too few values are left after the warm-up, of a node as a whole or of an expected metric."""
-    fewest = min((samples_of(found) for found in by_node.values()), default=0)
+    counts = {node: samples_of(found) for node, found in by_node.items()}
     for node, found in by_node.items():
-        needed = f"after {warmup_steps} of warm-up; {MIN_SAMPLES} are needed to judge."
-        if samples_of(found) < MIN_SAMPLES:
-            reasons.add(INCONCLUSIVE, "too_few_samples", f"{node} has {samples_of(found)} steps {needed}", node)
+        needed = f"after {warm_up.steps} of warm-up; {MIN_SAMPLES} are needed to judge."
+        if counts[node] < MIN_SAMPLES:
+            reasons.add(
+                INCONCLUSIVE,
+                "too_few_samples",
+                f"{node} has {counts[node]} steps {needed}",
+                node,
+                samples=counts[node],
+            )
             continue
-        for metric in (bound["metric"] for bound in plan["expected"] if bound["metric"] in found):
+        for metric in dict.fromkeys(bound["metric"] for bound in _judged_bounds(plan) if bound["metric"] in found):
             count = found[metric]["samples"]
             if count < MIN_SAMPLES:
                 told = f"{node} has {count} values of {metric} {needed}"
-                reasons.add(INCONCLUSIVE, "too_few_samples", told, node)
-    if fewest >= MIN_SAMPLES:
-        reasons.add(PASS, "samples", f"At least {fewest} steps a node count, after {warmup_steps} of warm-up.")
+                reasons.add(INCONCLUSIVE, "too_few_samples", told, node, samples=count)
+    if counts and min(counts.values()) >= MIN_SAMPLES:
+        message = f"At least {min(counts.values())} steps a node count, after {warm_up.steps} of warm-up."
+        reasons.add(PASS, "samples", message, samples=counts)
+    reasons.note("warm_up" if warm_up.steady else "not_steady", warm_up.reason)
+
+
+def _judged_bounds(plan: dict[str, t.Any]) -> list[dict[str, t.Any]]:
+    return [bound for bound in plan["expected"] if bound["kind"] != "info" and not bound.get("optional")]
 
 
 def judge_lacks(plan: dict[str, t.Any], reasons: Reasons) -> None:
@@ -158,39 +178,47 @@ def samples_of(found: dict[str, Statistics]) -> int:
     return max((statistics["samples"] for statistics in found.values()), default=0)
 
 
-def judge_metrics(
-    plan: dict[str, t.Any],
-    metrics: dict[str, dict[str, t.Any]],
-    unmeasured: dict[str, list[str]],
-    reached: Reached,
-    reasons: Reasons,
-) -> None:
+def judge_thresholds(plan: dict[str, t.Any], judged: list[Judged], reached: Reached, reasons: Reasons) -> None:
     """Note which thresholds were met by the worst node, which were missed, and what was not measured."""
-    for bound in plan["expected"]:
-        metric, found = bound["metric"], metrics[bound["metric"]]
-        wanted = f"to be {_SIGNS[bound['kind']]} {in_words(metric, bound['value'])}"
-        for node in unmeasured.get(metric, []):
-            reasons.add(INCONCLUSIVE, "metric_missing", f"{metric} was not measured on {node}; it had {wanted}.", node)
-        if found["value"] is None:
+    for bound in judged:
+        metric, wanted = bound["metric"], f"to be {bound_in_words(bound)}"
+        if bound["kind"] == "info":
             continue
-        what = f"{metric} is {in_words(metric, found['value'])} ({found['statistic']} of {found['value_node']})"
-        if is_met(bound["kind"], found["value"], bound["value"]):
-            reasons.add(PASS, "threshold_met", f"{what}; it has {wanted}.")
-        elif found["statistic"] == "last" and not reached.finished:
-            reasons.add(
-                INCONCLUSIVE, "threshold_open", f"{what}, but the training did not get to its end; it had {wanted}."
-            )
+        for node in () if bound["optional"] else bound["missing"]:
+            reasons.add(INCONCLUSIVE, "metric_missing", f"{metric} was not measured on {node}; it had {wanted}.", node)
+        if bound["measured"] is None:
+            if bound["optional"]:
+                reasons.note("metric_missing", f"{metric} was not measured, and is optional.")
+            continue
+        what = f"{metric} is {in_words(metric, bound['measured'])} ({bound['statistic']} of {bound['node']})"
+        if is_met(bound["measured"], bound["least"], bound["greatest"]):
+            reasons.add(PASS, "threshold_met", f"{what}; it has {wanted}.", bound=bound)
+        elif bound["statistic"] == "last" and not reached.finished:
+            message = f"{what}, but the training did not get to its end; it had {wanted}."
+            reasons.add(INCONCLUSIVE, "threshold_open", message, bound=bound)
         else:
-            reasons.add(FAIL, "threshold_missed", f"{what}; it had {wanted}.")
+            reasons.add(FAIL, "threshold_missed", f"{what}; it had {wanted}.", bound=bound)
     if plan["record_only"]:
         why = "this was a rehearsal" if plan.get("rehearsal") else "training_record_only"
         reasons.add(PASS, "thresholds_not_judged", f"Thresholds were not judged ({why}).")
 
 
-def unmeasured_in(plan: dict[str, t.Any], by_node: dict[str, dict[str, Statistics]]) -> dict[str, list[str]]:
-    """Return the expected metrics that some nodes lack although their logs have steps, and which nodes."""
-    lacking = {
-        bound["metric"]: [node for node, found in by_node.items() if bound["metric"] not in found]
-        for bound in plan["expected"]
-    }
-    return {metric: nodes for metric, nodes in lacking.items() if nodes}
+def judge_logs(plan: dict[str, t.Any], statuses: list[dict[str, t.Any]], reasons: Reasons) -> None:
+    """Note whether each node's log is one of this run: the launch script writes the run's name on its first line.
+
+    Logs that somebody names to be judged are taken as they are named.
+    """
+    if plan.get("logs"):
+        reasons.note(
+            "logs_as_named", "The logs are judged as they were named: nothing in them tells of which run they are."
+        )
+        return
+    read = [status for status in statuses if status.get("last_step") is not None or status["status"] == "exited"]
+    for status in read:
+        found = status.get("log_run_id")
+        if found != plan["run_id"]:
+            whose = f"that of run {found}" if found else "of a run that is not known"
+            message = f"The log of {status['node']} is {whose}."
+            reasons.add(INCONCLUSIVE, "other_log", message, status["node"], log_run_id=found)
+    if read and all(status.get("log_run_id") == plan["run_id"] for status in read):
+        reasons.add(PASS, "logs", f"The logs of {counted(len(read), 'node')} are of this run.")

@@ -6,30 +6,38 @@
 from __future__ import annotations
 
 import typing as t
+from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._record import METRICS, records_of
 
-if t.TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
 RECORD_COLUMNS = ["run_id", "attempt", "node", "node_rank", "step", "metric", "value", "unit"]
-STEP_COLUMNS = ["node", "node_rank", "attempt", "step", "counted"]
+STEP_COLUMNS = ["node", "node_rank", "attempt", "step", "counted", "left_out"]
+WARM_UP, EARLIER_ATTEMPT = "Warm-up.", "An earlier attempt."
 
-_STEP_TYPES = {"node_rank": int, "attempt": int, "step": int, "counted": bool}
+_STEP_TYPES = {"node_rank": int, "attempt": int, "step": int, "counted": bool, "left_out": str}
 _RECORD_TYPES = {"attempt": int, "node_rank": int, "step": int, "value": float}
 
+Steps = Mapping[str, Iterable[dict[str, t.Any]]]
 
-def steps_frame(
-    nodes: Iterable[Mapping[str, t.Any]], steps: Mapping[str, Iterable[dict[str, t.Any]]], warmup_steps: int
-) -> pd.DataFrame:
+
+def last_attempts(nodes: Iterable[Mapping[str, t.Any]], steps: Steps) -> dict[str, list[dict[str, t.Any]]]:
+    """Return the step rows of the last attempt of each node in their order, by node; ``steps`` are all that were read.
+
+    A node without a step is not there.
+    """
+    own = {node["node"]: _one_of_each(steps.get(node["node"], ())) for node in nodes}
+    return {node: [row for row in rows if row["attempt"] == rows[-1]["attempt"]] for node, rows in own.items() if rows}
+
+
+def steps_frame(nodes: Iterable[Mapping[str, t.Any]], steps: Steps, warmup_steps: int) -> pd.DataFrame:
     """Return one row per node, attempt and step: `STEP_COLUMNS`, and a float column per metric that was printed.
 
     ``nodes`` are those of the plan, ``steps`` the step rows by node name. A step is ``counted`` when it belongs to the
-    last attempt of its node and at least ``warmup_steps`` of that attempt came before it: the first step compiles and
-    allocates, and the second value that Megatron core 0.16 and later print is the mean of both. Raises ValueError for
-    a negative ``warmup_steps``.
+    last attempt of its node, at least ``warmup_steps`` of that attempt came before it, and its row has no reason of its
+    own to be left out. ``left_out`` is the reason where it is not counted, else empty. Raises ValueError for a negative
+    ``warmup_steps``.
     """
     if warmup_steps < 0:
         raise ValueError(f"warmup_steps is {warmup_steps}, but must be 0 or more")
@@ -39,18 +47,28 @@ def steps_frame(
         last_attempt = own[-1]["attempt"] if own else 1
         seen = 0
         for row in own:
-            seen = seen + 1 if row["attempt"] == last_attempt else 0
+            reason = EARLIER_ATTEMPT
+            if row["attempt"] == last_attempt:
+                seen += 1
+                reason = row.get("left_out") or (WARM_UP if seen <= warmup_steps else "")
             identity = {"node": node["node"], "node_rank": node["node_rank"]}
-            counted = {"attempt": row["attempt"], "step": row["step"], "counted": seen > warmup_steps}
+            counted = {"attempt": row["attempt"], "step": row["step"], "counted": not reason, "left_out": reason}
             rows.append({**identity, **counted, **row["metrics"]})
     frame = pd.DataFrame(rows)
     metrics = [metric for metric in METRICS if metric in frame.columns]
     return frame.reindex(columns=[*STEP_COLUMNS, *metrics]).astype(_STEP_TYPES | dict.fromkeys(metrics, float))
 
 
-def records_frame(
-    run_id: str, nodes: Iterable[Mapping[str, t.Any]], steps: Mapping[str, Iterable[dict[str, t.Any]]]
-) -> pd.DataFrame:
+def left_out_of(steps: pd.DataFrame) -> list[dict[str, t.Any]]:
+    """Return why steps do not count: ``reason``, ``steps`` (how many on the node with most of them) and ``nodes``."""
+    counts = steps[~steps["counted"]].groupby(["left_out", "node"], sort=False).size()
+    reasons = counts.groupby(level="left_out", sort=False).agg(["max", "size"])
+    return [
+        {"reason": str(reason), "steps": int(most), "nodes": int(nodes)} for reason, most, nodes in reasons.itertuples()
+    ]
+
+
+def records_frame(run_id: str, nodes: Iterable[Mapping[str, t.Any]], steps: Steps) -> pd.DataFrame:
     """Return one row per measurement, with the columns `RECORD_COLUMNS`. A value may be NaN or infinite."""
     rows = []
     for node in nodes:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The trainops.cluster maintainers
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The four verdicts, and the reasons that argue for them."""
+"""The four verdicts, the reasons that argue for them, and the notes that argue for none."""
 
 from __future__ import annotations
 
@@ -21,19 +21,37 @@ class Reasons:
 
     def __init__(self) -> None:
         """Begin without any."""
-        self._reasons: list[tuple[str, dict[str, t.Any]]] = []
+        self._reasons: list[dict[str, t.Any]] = []
+        self._notes: list[dict[str, t.Any]] = []
 
-    def add(self, verdict: str, code: str, message: str, node: str | None = None) -> None:
-        """Note a reason."""
-        self._reasons.append((verdict, {"code": code, "message": message, **({"node": node} if node else {})}))
+    def add(self, verdict: str, code: str, message: str, node: str | None = None, **evidence: t.Any) -> None:
+        """Note a reason, with the values or lines that it rests on."""
+        self._reasons.append({**_told(code, message, node, evidence), "verdict": verdict})
+
+    def note(self, code: str, message: str, node: str | None = None, **evidence: t.Any) -> None:
+        """Note something to be told whatever the verdict is."""
+        self._notes.append(_told(code, message, node, evidence))
 
     def verdict(self) -> str:
         """Return the gravest verdict that any reason argues for; INCONCLUSIVE where there is none."""
-        argued = {verdict for verdict, _reason in self._reasons}
+        argued = {reason["verdict"] for reason in self._reasons}
         return next((verdict for verdict in _GRAVITY if verdict in argued), INCONCLUSIVE)
 
     def told(self) -> list[dict[str, t.Any]]:
         """Return what speaks against a pass, the gravest first; for a PASS what it rests on."""
-        ordered = sorted(self._reasons, key=lambda reason: _GRAVITY.index(reason[0]))
+        ordered = sorted(self._reasons, key=lambda reason: _GRAVITY.index(reason["verdict"]))
         passed = self.verdict() == PASS
-        return [reason for argued, reason in ordered if (argued == PASS) == passed]
+        return [reason for reason in ordered if (reason["verdict"] == PASS) == passed]
+
+    def notes(self) -> list[dict[str, t.Any]]:
+        """Return the notes in their order."""
+        return list(self._notes)
+
+
+def _told(code: str, message: str, node: str | None, evidence: dict[str, t.Any]) -> dict[str, t.Any]:
+    return {
+        "code": code,
+        "message": message,
+        **({"node": node} if node else {}),
+        **({"evidence": evidence} if evidence else {}),
+    }

@@ -10,6 +10,7 @@ import typing as t
 import numpy as np
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._record import METRICS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._intervals import median_interval
 
 if t.TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +28,8 @@ def describe(steps: pd.DataFrame, metric: str) -> Statistics | None:
 
     All in the metric's unit: ``median``, ``mean``, ``p05`` and ``p95`` (percentiles, linear between the two nearest
     values), ``stdev`` (of the sample, ddof 1; None for one value), and ``value``, which is the metric's own
-    ``statistic``: median, max or last. Besides ``samples``, ``first_step`` and ``last_step``: how many values these
+    ``statistic``: median, max or last. ``interval`` is that of the median, for metrics that a threshold bounds by it
+    (see `_intervals`), else None. Besides ``samples``, ``first_step`` and ``last_step``: how many values these
     rest on, and of which steps. Values that are not finite are left out here; that they were printed is a finding of
     the verdict's own.
     """
@@ -36,6 +38,7 @@ def describe(steps: pd.DataFrame, metric: str) -> Statistics | None:
         return None
     values = counted[metric]
     statistic = METRICS[metric].statistic
+    compared = METRICS[metric].better != "none" and statistic == "median"
     return {
         "value": float({"median": values.median(), "max": values.max(), "last": values.iloc[-1]}[statistic]),
         "statistic": statistic,
@@ -44,6 +47,7 @@ def describe(steps: pd.DataFrame, metric: str) -> Statistics | None:
         "p05": float(values.quantile(0.05)),
         "p95": float(values.quantile(0.95)),
         "stdev": float(values.std()) if len(values) > 1 else None,
+        "interval": median_interval(values.to_numpy()) if compared else None,
         "samples": len(values),
         "first_step": int(counted["step"].iloc[0]),
         "last_step": int(counted["step"].iloc[-1]),
@@ -62,7 +66,8 @@ def of_nodes(steps: pd.DataFrame) -> dict[str, dict[str, Statistics]]:
 def of_run(steps: pd.DataFrame, by_node: dict[str, dict[str, Statistics]]) -> dict[str, Statistics]:
     """Return the statistics of the run by metric: over the counted steps of all nodes together.
 
-    Only ``value`` is that of the worst node (``value_node``), so that no slow node hides behind the others.
+    Only ``value`` and ``interval`` are those of the worst node (``value_node``), so that no slow node hides behind the
+    others.
     """
     run = {}
     for metric in metric_columns(steps):
@@ -72,5 +77,6 @@ def of_run(steps: pd.DataFrame, by_node: dict[str, dict[str, Statistics]]) -> di
         values = {node: found[metric]["value"] for node, found in by_node.items() if metric in found}
         worst = min if METRICS[metric].better == "higher" else max
         node = worst(values, key=values.__getitem__)
-        run[metric] = {**together, "value": values[node], "value_node": node}
+        interval = by_node[node][metric]["interval"]
+        run[metric] = {**together, "value": values[node], "value_node": node, "interval": interval}
     return run

@@ -37,6 +37,13 @@ def utilization_of(
     return _none(workload["model_flops_reason"])
 
 
+def told_utilization(found: Mapping[str, t.Any], gpu: str, precision: str) -> str:
+    """Return a utilization, or why there is none, as a sentence."""
+    if found["mfu"] is None:
+        return f"MFU is not known. {found['mfu_reason']}"
+    return f"MFU is {found['mfu']:.1%} of the peak of {gpu} in {precision}, by {found['mfu_basis']}."
+
+
 def _none(reason: str) -> dict[str, t.Any]:
     return {"mfu": None, "mfu_basis": None, "mfu_reason": reason}
 

@@ -9,6 +9,7 @@ PASS needs positive evidence of everything; whatever is missing makes the verdic
 from __future__ import annotations
 
 import typing as t
+from dataclasses import asdict
 from datetime import UTC, datetime
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._record import METRICS
@@ -17,29 +18,49 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._evidence
     judge_lacks,
     judge_last_step,
     judge_log_only,
-    judge_metrics,
+    judge_logs,
     judge_nodes,
     judge_samples,
+    judge_thresholds,
     samples_of,
-    unmeasured_in,
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._first_cause import (
     first_failure,
     was_interrupted,
 )
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._frame import left_out_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._hidden_failure import judge_hidden_failure
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._intervals import METHOD
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._judge_measured import (
+    judge_loss,
+    judge_physics,
+    loss_trends,
+)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._judge_network import (
+    judge_transport,
+    judge_world,
+)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._last_step import last_step_of, reached_by
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._reasons import Reasons
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._statistics import of_nodes, of_run
-from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._thresholds import judge_thresholds
-from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._utilization import utilization_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._stragglers import (
+    DEFAULT_DEVIATIONS,
+    stragglers_of,
+)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._thresholds import judge_bounds, with_thresholds
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._utilization import (
+    told_utilization,
+    utilization_of,
+)
 
 if t.TYPE_CHECKING:
     import pandas as pd
 
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._loss_trend import Trend
     from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._statistics import Statistics
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._warm_up import WarmUp
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 def judge(
@@ -47,27 +68,41 @@ def judge(
     statuses: list[dict[str, t.Any]],
     steps: pd.DataFrame,
     records: pd.DataFrame,
-    warmup_steps: int,
+    warm_up: WarmUp,
+    straggler_deviations: float = DEFAULT_DEVIATIONS,
 ) -> dict[str, t.Any]:
     """Return the summary of a run: verdict, reasons and what they rest on, all of it JSON without NaN.
 
-    ``statuses`` are what is known of each node, in rank order; ``steps`` and ``records`` the frames of `_frame`.
+    ``statuses`` are what is known of each node, in rank order; ``steps`` and ``records`` the frames of `_frame`. More
+    than ``straggler_deviations`` median absolute deviations make a node a straggler. docs/summary.md tells each field.
     """
     reasons = Reasons()
     reached = reached_by(plan, statuses, steps)
     by_node = of_nodes(steps)
-    unmeasured = unmeasured_in(plan, by_node)
-    metrics = judge_thresholds(plan["expected"], of_run(steps, by_node), unmeasured)
-    first = first_failure(statuses, reached.unfinished, together=plan["mode"] == "multi_node")
+    bounds = judge_bounds(plan["expected"], by_node)
+    metrics = with_thresholds(of_run(steps, by_node), bounds)
+    trends = loss_trends(steps)
+    together = plan["mode"] == "multi_node"
+    first = first_failure(statuses, reached.unfinished, together=together)
     interrupted = first is None and was_interrupted(statuses)
     judge_nodes(statuses, interrupted, reasons)
     judge_log_only(statuses, reasons)
     judge_last_step(statuses, reached, interrupted, reasons)
     judge_hidden_failure(statuses, first, interrupted, reasons)
     judge_finite(steps, records, reasons)
-    judge_samples(plan, by_node, warmup_steps, reasons)
-    judge_metrics(plan, metrics, unmeasured, reached, reasons)
+    judge_loss(plan, steps, trends, reasons)
+    judge_samples(plan, by_node, warm_up, reasons)
+    judge_logs(plan, statuses, reasons)
+    judge_world(plan, statuses, by_node, reasons)
+    judge_transport(plan, statuses, reasons)
+    judge_physics(plan, by_node, reasons)
+    judge_thresholds(plan, bounds, reached, reasons)
     judge_lacks(plan, reasons)
+    stragglers = stragglers_of(by_node, straggler_deviations, together=together)
+    reasons.note("stragglers", stragglers["message"])
+    utilization = utilization_of(plan.get("workload"), metrics)
+    precision = (plan.get("workload") or {}).get("precision", "")
+    reasons.note("mfu", told_utilization(utilization, plan["gpu"], precision))
     return {
         "schema_version": SCHEMA_VERSION,
         "run_id": plan["run_id"],
@@ -78,15 +113,21 @@ def judge(
         "rehearsal": plan.get("rehearsal", False),
         "verdict": reasons.verdict(),
         "reasons": reasons.told(),
+        "notes": reasons.notes(),
         "thresholds_judged": not plan["record_only"],
         "started_at": _iso(min(_times(statuses, "started_at"), default=None)),
         "ended_at": _iso(max(_times(statuses, "ended_at"), default=None)),
-        "warmup_steps": warmup_steps,
+        "warmup_steps": warm_up.steps,
+        "warm_up": asdict(warm_up),
+        "left_out": left_out_of(steps),
         "first_failure": first,
         "workload": plan.get("workload"),
-        **utilization_of(plan.get("workload"), metrics),
+        **utilization,
+        "thresholds": [{"unit": METRICS[bound["metric"]].unit, **bound} for bound in bounds],
+        "interval_method": METHOD,
+        "stragglers": stragglers,
         "metrics": {metric: {"unit": METRICS[metric].unit, **found} for metric, found in metrics.items()},
-        "nodes": [_node_summary(plan, status, steps, by_node.get(status["node"], {})) for status in statuses],
+        "nodes": [_node_summary(plan, status, steps, by_node.get(status["node"], {}), trends) for status in statuses],
     }
 
 
@@ -99,7 +140,11 @@ def _iso(epoch: float | None) -> str | None:
 
 
 def _node_summary(
-    plan: dict[str, t.Any], status: dict[str, t.Any], steps: pd.DataFrame, own: dict[str, Statistics]
+    plan: dict[str, t.Any],
+    status: dict[str, t.Any],
+    steps: pd.DataFrame,
+    own: dict[str, Statistics],
+    trends: dict[str, Trend],
 ) -> dict[str, t.Any]:
     rows = steps[steps["node"] == status["node"]]
     return {
@@ -111,6 +156,9 @@ def _node_summary(
         "last_step": last_step_of(steps, status["node"]),
         "steps_total": status.get("steps_total"),
         "samples": samples_of(own),
+        "world_size": status.get("world_size"),
+        "transports": status.get("transports") or {},
+        "loss_trend": trends.get(status["node"]),
         **utilization_of(plan.get("workload"), own),
         "metrics": own,
     }

@@ -66,8 +66,9 @@ class Cluster:
         return self.launch(name, 60, **environment).wait()
 
     def log(self, name: str = "gpu0") -> str:
+        """Return what stands in a node's log, but for the line that it begins with."""
         path = self.folder / name / "train.log"
-        return path.read_text() if path.exists() else ""
+        return path.read_text(encoding="utf-8").partition("\n")[2] if path.exists() else ""
 
     def fetched(self) -> list[str]:
         return (self.data / "fetched").read_text().splitlines()

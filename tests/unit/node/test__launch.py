@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.module_utils.node._launch import launch_script
+from ansible_collections.trainops.cluster.plugins.module_utils.node._launch import launch_script, run_of_log
 
 HOSTILE = {
     "blanks": " two  words ",
@@ -45,8 +45,14 @@ def launch(node: dict, preparation: dict | None = None) -> subprocess.CompletedP
     return subprocess.run(["bash", str(script)], cwd="/", capture_output=True, text=True, check=False)
 
 
+BEGIN = "trainops.cluster: run run-1, node gpu00\n"
+
+
 def log_of(node: dict) -> str:
-    return Path(node["log_file"]).read_text(encoding="utf-8")
+    """Return a log without the line that it begins with."""
+    begin, log = Path(node["log_file"]).read_text(encoding="utf-8").split("\n", 1)
+    assert f"{begin}\n" == BEGIN
+    return log
 
 
 @pytest.mark.parametrize("value", HOSTILE.values(), ids=HOSTILE)
@@ -81,7 +87,7 @@ def test_the_log_has_output_and_errors_in_their_order_and_what_was_there_before(
     node = planned(tmp_path, argv=["bash", "-c", "echo one; echo two >&2; echo three"])
     launch(node)
     launch(node)
-    assert log_of(node) == "one\ntwo\nthree\n" * 2
+    assert log_of(node) == f"one\ntwo\nthree\n{BEGIN}one\ntwo\nthree\n"
 
 
 def test_the_training_has_no_standard_input(tmp_path):
@@ -134,3 +140,18 @@ def test_a_secret_that_is_not_there_leaves_its_variable_alone(tmp_path):
     node = planned(tmp_path / "run", secrets=[secret])
     assert launch(node).returncode == 0
     assert "OWN_TOKEN" not in json.loads(log_of(node))[1]
+
+
+def test_a_log_tells_which_run_it_is_of(tmp_path):
+    node = planned(tmp_path, argv=["echo", "training"])
+    assert run_of_log(node["log_file"]) is None
+    launch(node)
+    assert run_of_log(node["log_file"]) == "run-1"
+
+
+@pytest.mark.parametrize("stale", ["iteration 1/10\n", "", "trainops.cluster: run an-older-one, node gpu00\n"])
+def test_a_log_that_something_else_has_begun_is_not_of_this_run(stale, tmp_path):
+    node = planned(tmp_path, argv=["echo", "training"])
+    Path(node["log_file"]).write_text(stale, encoding="utf-8")
+    launch(node)
+    assert run_of_log(node["log_file"]) == ("an-older-one" if "older" in stale else None if stale else "run-1")

@@ -33,6 +33,7 @@ def answer(status: str = "running", **changes: t.Any) -> dict[str, t.Any]:
         "failures": [],
         "summary": {},
         "transports": {},
+        "log_run_id": "run-1",
         "world_size": None,
         "cursor": {"offset": 0},
         **changes,

@@ -6,8 +6,12 @@ import pytest
 from training_logs import row
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._frame import (
+    EARLIER_ATTEMPT,
     RECORD_COLUMNS,
     STEP_COLUMNS,
+    WARM_UP,
+    last_attempts,
+    left_out_of,
     records_frame,
     steps_frame,
 )
@@ -43,6 +47,32 @@ def test_only_the_last_attempt_counts_and_it_warms_up_anew():
         [2, 3, True],
         [2, 4, True],
     ]
+
+
+def test_a_step_that_its_row_leaves_out_does_not_count_for_that_reason():
+    rows = [row(0, loss=1.0), row(1, loss=1.0), row(2, loss=1.0), row(3, loss=1.0)]
+    rows[0] |= {"left_out": "It compiles."}
+    rows[2] |= {"left_out": "It was profiled."}
+    frame = steps_frame(NODES, {"gpu00": rows}, 2)
+    assert frame["counted"].tolist() == [False, False, False, True]
+    assert frame["left_out"].tolist() == ["It compiles.", WARM_UP, "It was profiled.", ""]
+
+
+def test_the_reasons_are_counted_by_the_node_with_most_of_them():
+    rows = [{**row(1, loss=1.0), "left_out": "It compiles."}, row(2, loss=1.0), row(3, loss=1.0)]
+    again = [row(1, attempt=1, loss=1.0), *(row(step, attempt=2, loss=1.0) for step in (1, 2, 3))]
+    frame = steps_frame(NODES, {"gpu00": rows, "gpu01": again}, 2)
+    assert left_out_of(frame) == [
+        {"reason": "It compiles.", "steps": 1, "nodes": 1},
+        {"reason": WARM_UP, "steps": 2, "nodes": 2},
+        {"reason": EARLIER_ATTEMPT, "steps": 1, "nodes": 1},
+    ]
+    assert left_out_of(steps_frame(NODES, {}, 2)) == []
+
+
+def test_last_attempts_are_those_of_the_nodes_that_have_steps():
+    rows = [row(1, loss=1.0), row(1, attempt=2, loss=2.0), row(1, attempt=2, loss=3.0)]
+    assert last_attempts(NODES, {"gpu00": rows}) == {"gpu00": [row(1, attempt=2, loss=3.0)]}
 
 
 def test_a_step_that_was_read_twice_is_one_row_in_which_the_later_values_count_and_none_is_lost():

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from training_logs import frame_of
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._intervals import median_interval
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._statistics import describe, of_nodes, of_run
 
 SERIES = {
@@ -29,6 +30,7 @@ def test_statistics_are_those_of_numpy(values):
         "p05": pytest.approx(np.percentile(values, 5)),
         "p95": pytest.approx(np.percentile(values, 95)),
         "stdev": pytest.approx(np.std(values, ddof=1)),
+        "interval": median_interval(np.array(values)),
         "samples": len(values),
         "first_step": 1,
         "last_step": len(values),
@@ -50,6 +52,14 @@ def test_a_metric_has_the_value_of_its_own_statistic():
     expected = {"step_time_ms": 5.0, "tokens_per_sec_per_gpu": 5.0, "memory_fraction": 9.0, "loss": 5.0}
     for metric, value in expected.items():
         assert describe(frame_of({"n": values}, metric), metric)["value"] == value
+
+
+@pytest.mark.parametrize(
+    ("metric", "has_one"), [("step_time_ms", True), ("tflops_per_gpu", True), ("loss", False), ("grad_norm", False)]
+)
+def test_only_medians_that_a_threshold_bounds_have_an_interval(metric, has_one):
+    found = describe(frame_of({"n": [3.0, 9.0, 5.0]}, metric), metric)
+    assert (found["interval"] is not None) is has_one
 
 
 def test_only_counted_steps_are_described_and_told():
@@ -78,6 +88,7 @@ def test_the_value_of_a_run_is_that_of_its_worst_node_and_the_rest_is_of_all(met
     run = of_run(steps, by_node)[metric]
     assert run["value_node"] == worst
     assert run["value"] == by_node[worst][metric]["value"]
+    assert run["interval"] == by_node[worst][metric]["interval"]
     assert (run["mean"], run["median"], run["samples"]) == (4.0, 4.0, 6)
 
 

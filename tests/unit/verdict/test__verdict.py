@@ -31,14 +31,18 @@ def two(last_rank_log: str = ALL, **last_rank) -> list[Node]:
 def test_a_run_passes_when_everything_is_there_and_says_what_that_rests_on(tmp_path):
     summary = judged(two(), tmp_path)
     assert summary["verdict"] == "PASS"
-    assert codes(summary) == [(code, None) for code in ("nodes", "last_step", "finite", "samples", "threshold_met")]
+    assert codes(summary) == [
+        (code, None) for code in ("nodes", "last_step", "finite", "samples", "logs", "threshold_met")
+    ]
     assert [reason["message"] for reason in summary["reasons"]] == [
         "All 2 nodes took part and ended with exit status 0.",
         "The last step, 10, was seen.",
         "All 10 losses are finite, and so is every other value.",
         "At least 8 steps a node count, after 2 of warm-up.",
+        "The logs of 2 nodes are of this run.",
         "tflops_per_gpu is 400 TFLOP/s (median of gpu01); it has to be ≥ 300 TFLOP/s.",
     ]
+    assert [note["code"] for note in summary["notes"]] == ["loss_not_judged", "warm_up", "stragglers", "mfu"]
     assert summary["first_failure"] is None
 
 
@@ -289,7 +293,9 @@ def test_every_node_has_to_end_with_exit_status_0_even_where_all_steps_were_seen
 ):
     summary = judged([Node("gpu00", SILENT), node], tmp_path)
     assert summary["verdict"] == verdict
-    assert summary["reasons"] == [{"code": code, "message": message, "node": "gpu01"}]
+    assert [(one["verdict"], one["code"], one["message"], one["node"]) for one in summary["reasons"]] == [
+        (verdict, code, message, "gpu01")
+    ]
 
 
 def test_the_nodes_that_we_stopped_as_another_failed_are_no_reasons(tmp_path):

@@ -10,8 +10,13 @@ from pathlib import Path
 import pandas as pd
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._reader import read_log, tail
-from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._frame import records_frame, steps_frame
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._frame import (
+    last_attempts,
+    records_frame,
+    steps_frame,
+)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._verdict import judge
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._warm_up import warm_up_of
 
 STARTED_AT = 1_750_000_000.0
 
@@ -140,12 +145,25 @@ def status_of(node: Node, folder: Path, node_rank: int = 0) -> tuple[dict[str, t
         "failures": news["failures"],
         "transports": news["transports"],
         "world_size": news["world_size"],
+        "log_run_id": "the-run",
     }
     if node.status in ("exited", "killed"):
         status["last_lines"] = tail(str(log))
     if news["rows"]:
         status |= {name: news["cursor"][other] for name, other in (("last_step", "step"), ("steps_total",) * 2)}
     return status | node.told, news["rows"]
+
+
+WORKLOAD: dict[str, t.Any] = {
+    "precision": "bf16",
+    "tokens_per_step": 8192,
+    "gpus": 2,
+    "model_flops_per_token": 10e9,
+    "model_flops_reason": None,
+    "peak_tflops_per_gpu": 1000.0,
+    "peak_reason": None,
+}
+"""What plans compute here: two nodes of one GPU, which do 4096 tokens in a step each."""
 
 
 def plan_of(nodes: t.Sequence[str], **changes: t.Any) -> dict[str, t.Any]:
@@ -167,15 +185,18 @@ def plan_of(nodes: t.Sequence[str], **changes: t.Any) -> dict[str, t.Any]:
     return plan
 
 
-def judged(nodes: t.Sequence[Node], folder: Path, warmup_steps: int = 2, **plan_changes: t.Any) -> dict[str, t.Any]:
+def judged(
+    nodes: t.Sequence[Node], folder: Path, warmup_steps: int | None = 2, **plan_changes: t.Any
+) -> dict[str, t.Any]:
     """Return the summary of a run whose nodes left these logs."""
     plan = plan_of([node.name for node in nodes], **plan_changes)
     statuses, rows = [], {}
     for node, planned in zip(nodes, plan["nodes"], strict=True):
         status, rows[node.name] = status_of(node, folder, planned["node_rank"])
         statuses.append(status)
-    steps = steps_frame(plan["nodes"], rows, warmup_steps)
-    return judge(plan, statuses, steps, records_frame(plan["run_id"], plan["nodes"], rows), warmup_steps)
+    warm_up = warm_up_of(warmup_steps, last_attempts(plan["nodes"], rows))
+    steps = steps_frame(plan["nodes"], rows, warm_up.steps)
+    return judge(plan, statuses, steps, records_frame(plan["run_id"], plan["nodes"], rows), warm_up)
 
 
 def codes(summary: dict[str, t.Any]) -> list[tuple[str, str | None]]:

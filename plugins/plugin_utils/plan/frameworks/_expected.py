@@ -15,6 +15,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._words impor
 
 if t.TYPE_CHECKING:
     from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._faults import Findings
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._options import PlanOptions
 
 
 class ExpectedResults(BaseModel):
@@ -55,13 +56,14 @@ class ExpectedResults(BaseModel):
 
 
 def expected_of(
-    results: ExpectedResults, given: t.Any, path: str, findings: Findings, *, record_only: bool
+    results: ExpectedResults, given: t.Any, path: str, findings: Findings, options: PlanOptions
 ) -> list[dict[str, t.Any]]:
-    """Return the thresholds as ``metric`` (canonical), ``kind`` (min or max) and ``value``; none to record only.
+    """Return the thresholds as ``metric`` (canonical), ``kind`` (min or max) and ``value``.
 
-    ``given`` is what stands in the file under ``path``. Naming no threshold at all is a fault.
+    There are none to record only, or where a file of thresholds stands in their place. ``given`` is what stands in the
+    config under ``path``. Naming no threshold at all is a fault.
     """
-    if record_only:
+    if options.training_record_only or options.training_thresholds:
         return []
     if isinstance(given, dict) and all(given.get(key) is None for key in ExpectedResults.model_fields):
         _fault_nothing_expected(path, findings)

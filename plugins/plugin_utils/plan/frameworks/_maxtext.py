@@ -148,7 +148,7 @@ def plan_job(data: Mapping[str, t.Any], options: PlanOptions, nodes: Sequence[No
         branch.values.get("result_dict", {}),
         branch_reading.key("result_dict"),
         findings,
-        record_only=options.training_record_only,
+        options,
     )
     if findings.faults or sizes is None or entry_point is None:
         return None

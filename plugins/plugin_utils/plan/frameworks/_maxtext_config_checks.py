@@ -80,7 +80,7 @@ def unused_keys(data: Mapping[str, t.Any], mode: str, options: PlanOptions) -> s
         unused.update(CONTAINER_KEYS)
     if options.training_platform != PLATFORM:
         unused.add("gke")
-    if options.training_record_only:
+    if options.training_record_only or options.training_thresholds:
         unused.update(ExpectedResults.model_fields)
     return unused
 

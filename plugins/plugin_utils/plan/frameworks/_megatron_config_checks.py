@@ -79,7 +79,7 @@ def unused_keys(data: Mapping[str, t.Any], mode: str, options: PlanOptions) -> s
         unused.update(_MULTI_NODE_KEYS)
     if options.container_engine == "none":
         unused.update(CONTAINER_KEYS)
-    if options.training_record_only:
+    if options.training_record_only or options.training_thresholds:
         unused.update(ExpectedResults.model_fields)
     return unused
 

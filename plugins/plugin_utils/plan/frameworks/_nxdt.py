@@ -136,7 +136,7 @@ def _checked_job(reading: NxdtReading, values: Mapping[str, t.Any], text: str, g
         run.get("result_dict", {}) if isinstance(run, dict) else None,
         "trainops.result_dict",
         reading.findings,
-        record_only=reading.options.training_record_only,
+        reading.options,
     )
     return None if reading.findings.faults else _job(reading, text, master, sizes, expected)
 
@@ -159,7 +159,8 @@ def _given_nodes(config: DictConfig) -> int | None:
 
 def _typed(values: dict[str, t.Any], options: PlanOptions, findings: Findings) -> NxdtConfig:
     unused = {*(CONTAINER_KEYS if options.container_engine == "none" else ())}
-    unused |= {*(ExpectedResults.model_fields if options.training_record_only else ())}
+    unjudged = options.training_record_only or options.training_thresholds
+    unused |= {*(ExpectedResults.model_fields if unjudged else ())}
     lower_unknown = options.training_unknown_keys == "warn"
     return typed(NxdtConfig, values, "", findings, unused=unused, lower_unknown=lower_unknown)
 

@@ -107,6 +107,7 @@ def _run(settings: Settings) -> None:
         _say(f"rendezvous of {settings.nnodes} nodes at {settings.master_addr}:{settings.master_port}")
     world, joined = form_world(settings)
     _say(joined)
+    _say(f"using world size: {settings.nnodes}, data-parallel size: {settings.nnodes}")
     _say(marker("after megatron is initialized"))
     try:
         parameters = _train(settings, world)
