@@ -160,7 +160,8 @@ def judge_samples(
     if counts and min(counts.values()) >= MIN_SAMPLES:
         message = f"At least {min(counts.values())} steps a node count, after {warm_up.steps} of warm-up."
         reasons.add(PASS, "samples", message, samples=counts)
-    reasons.note("warm_up" if warm_up.steady else "not_steady", warm_up.reason)
+    if counts:
+        reasons.note("warm_up" if warm_up.steady else "not_steady", warm_up.reason)
 
 
 def _judged_bounds(plan: dict[str, t.Any]) -> list[dict[str, t.Any]]:

@@ -96,7 +96,7 @@ def judge_world(
         reasons.add(PASS, "world", f"The trainer sees all {ranks} ranks of the job.", world_size=told)
     elif not told and plan["framework"] == "megatron" and len(by_node) > 1:
         _judge_several_that_print(ranks, workload, by_node, reasons)
-    elif not told:
+    elif not told and by_node:
         reasons.note("world_not_told", "No log says how many ranks the trainer sees.")
 
 

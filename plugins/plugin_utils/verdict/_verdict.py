@@ -99,10 +99,11 @@ def judge(
     judge_thresholds(plan, bounds, reached, reasons)
     judge_lacks(plan, reasons)
     stragglers = stragglers_of(by_node, straggler_deviations, together=together)
-    reasons.note("stragglers", stragglers["message"])
     utilization = utilization_of(plan.get("workload"), metrics)
     precision = (plan.get("workload") or {}).get("precision", "")
-    reasons.note("mfu", told_utilization(utilization, plan["gpu"], precision))
+    if by_node:
+        reasons.note("stragglers", stragglers["message"])
+        reasons.note("mfu", told_utilization(utilization, plan["gpu"], precision))
     return {
         "schema_version": SCHEMA_VERSION,
         "run_id": plan["run_id"],
