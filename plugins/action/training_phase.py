@@ -151,7 +151,7 @@ class ActionModule(ActionBase):
         except AnsibleActionFail as error:
             self._note(message=str(error))
             raise
-        self._note(**{name: answer[name] for name in ("status", "image_id") if name in answer})
+        self._note(**{name: answer[name] for name in ("status", "image_id", "hardware") if name in answer})
         return answer
 
     def _follow(self) -> dict[str, t.Any]:

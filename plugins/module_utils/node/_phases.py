@@ -20,6 +20,7 @@ from ansible_collections.trainops.cluster.plugins.module_utils.logs._reader impo
 from ansible_collections.trainops.cluster.plugins.module_utils.node._dataset import dataset_function
 from ansible_collections.trainops.cluster.plugins.module_utils.node._engines import Engine, engine_of
 from ansible_collections.trainops.cluster.plugins.module_utils.node._files import write_text
+from ansible_collections.trainops.cluster.plugins.module_utils.node._hardware import hardware_facts
 from ansible_collections.trainops.cluster.plugins.module_utils.node._inspect_network import port_problem
 from ansible_collections.trainops.cluster.plugins.module_utils.node._interfaces import with_interfaces
 from ansible_collections.trainops.cluster.plugins.module_utils.node._launch import (
@@ -79,6 +80,7 @@ def stage(request: Request) -> Answer:
         give_back(node, run_id)
         raise PhaseError(f"the run's folder {node['run_folder']} cannot be written: {error.strerror}") from error
     facts = engine.prepare(node)
+    facts["hardware"] = hardware_facts()
     return {"changed": changed or state is None, "status": "staged", "warnings": warnings, **facts}
 
 

@@ -11,7 +11,6 @@ to say.
 from __future__ import annotations
 
 import json
-import math
 import shlex
 import typing as t
 from pathlib import Path
@@ -21,6 +20,7 @@ from bokeh.embed import components
 from bokeh.resources import Resources
 from markupsafe import Markup
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report._hardware import hardware_rows
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report._history import charts_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report._plots import Bound, draw
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report._readable import (
@@ -34,15 +34,16 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.report._readable 
     titled,
     unit_of,
 )
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report._thresholds import threshold_rows
 
 if t.TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import pandas as pd
 
 PAGE_TEMPLATE = "report.html.j2"
 SYMBOLS = {"PASS": "✓", "FAIL": "✗", "INCONCLUSIVE": "?", "ERROR": "!"}
-SIGNS = {"min": "≥", "max": "≤"}
+FIGURES = ("tokens_per_sec_per_gpu", "tflops_per_gpu", "step_time_ms", "loss", "memory_fraction")
 PLOTTED = ("step_time_ms", "tokens_per_sec_per_gpu", "loss")
 STEP_COLUMNS = ("node", "node_rank", "attempt", "step", "counted")
 
@@ -52,28 +53,30 @@ def render(
     plan: dict[str, t.Any],
     steps: pd.DataFrame,
     history: dict[str, t.Any] | None = None,
+    statuses: Sequence[Mapping[str, t.Any]] = (),
 ) -> str:
     """Return the report of a run as a self-contained HTML page.
 
     ``summary`` is the judged run, ``plan`` what was launched, both as written to their JSON files; keys other than
     the summary's ``verdict`` may be missing. ``steps`` has one row per node, attempt and step with the columns node,
     node_rank, attempt, step, counted and one per canonical metric; it may be empty. ``history`` is what
-    `_history.history_of` tells. Raises ValueError where the verdict is none of the four, or where steps that have
-    rows lack one of those columns.
+    `_history.history_of` tells, ``statuses`` what is known of each node. Raises ValueError where the verdict is none of
+    the four, or where steps that have rows lack one of those columns.
     """
     if summary.get("verdict") not in SYMBOLS:
         raise ValueError(f"summary: verdict is {summary.get('verdict')!r}, it must be one of {', '.join(SYMBOLS)}")
     missing = [column for column in STEP_COLUMNS if column not in steps]
     if missing and len(steps):
         raise ValueError(f"steps: {len(steps)} rows without the column(s) {', '.join(missing)}")
-    thresholds = threshold_rows(summary.get("metrics") or {})
-    bounds = {row["metric"]: Bound(row["threshold"], row["bound"]) for row in thresholds}
-    plots, traces = draw(steps, {metric: unit_of(metric) for metric in PLOTTED}, bounds) if len(steps) else ([], [])
+    thresholds = threshold_rows(summary)
+    stragglers = {found["node"]: found for found in (summary.get("stragglers") or {}).get("nodes") or []}
+    units = {metric: unit_of(metric) for metric in PLOTTED}
+    plots, traces = draw(steps, units, _bounds(thresholds), stragglers) if len(steps) else ([], [])
     history_charts = charts_of(history) if history else {}
-    figures = {plot.metric: plot.figure for plot in plots} | {
+    drawings = {plot.metric: plot.figure for plot in plots} | {
         f"history {metric}": chart for metric, chart in history_charts.items()
     }
-    script, places = components(figures) if figures else ("", {})
+    script, places = components(drawings) if drawings else ("", {})
     nodes = plan.get("nodes") or []
     environment = _environment()
     return environment.get_template(PAGE_TEMPLATE).render(
@@ -84,6 +87,9 @@ def render(
         run_id=summary.get("run_id") or plan.get("run_id"),
         duration=duration(summary.get("started_at"), summary.get("ended_at")),
         thresholds=thresholds,
+        figures=figures_of(summary),
+        stragglers=stragglers,
+        hardware=hardware_rows(statuses),
         facts=facts(plan),
         command=shlex.join(str(argument) for argument in nodes[0].get("argv") or []) if nodes else "",
         environment=nodes[0].get("env") or {} if nodes else {},
@@ -100,27 +106,31 @@ def render(
         places={metric: Markup(place) for metric, place in places.items()},
         history=history,
         history_charts=[{"metric": name, "place": Markup(places[f"history {name}"])} for name in history_charts],
-        scripts=Markup(_bokeh_js() + script) if figures else "",
+        scripts=Markup(_bokeh_js() + script) if drawings else "",
     )
 
 
-def threshold_rows(metrics: Mapping[str, Mapping[str, t.Any]]) -> list[dict[str, t.Any]]:
-    """Return a row per threshold: the metric's summary, the ``bound`` in words and the ``margin`` to it in percent.
-
-    A positive margin is on the good side; None is one that cannot be told.
-    """
+def figures_of(summary: Mapping[str, t.Any]) -> list[tuple[str, str, str]]:
+    """Return the figures that a reader looks for first: label, value with its unit, and where it is from."""
+    metrics = summary.get("metrics") or {}
     rows = []
-    for metric, entry in metrics.items():
-        threshold = entry.get("threshold")
-        if threshold is None:
-            continue
-        value, direction = entry.get("value"), entry.get("direction")
-        margin = None
-        if value is not None and math.isfinite(value) and threshold:
-            margin = (value - threshold) / abs(threshold) * (-100 if direction == "max" else 100)
-        bound = f"{SIGNS.get(direction or '', '')} {exact(threshold)}".strip()
-        rows.append(dict(entry, metric=metric, bound=bound, margin=margin))
+    for metric in FIGURES:
+        found = metrics.get(metric) or {}
+        if found.get("value") is not None:
+            value = f"{number(found['value'])} {unit_of(metric)}".rstrip()
+            rows.append((LABELS[metric], value, f"{found.get('statistic')} of {found.get('value_node')}"))
+    if summary.get("mfu") is not None:
+        rows.append(("MFU", f"{number(summary['mfu'] * 100, 3)} %", f"from {summary.get('mfu_basis')}"))
     return rows
+
+
+def _bounds(thresholds: Sequence[Mapping[str, t.Any]]) -> dict[str, Bound]:
+    """Return what of the thresholds can be drawn: the first of each metric that has a limit."""
+    bounds: dict[str, Bound] = {}
+    for row in thresholds:
+        if row["least"] is not None or row["greatest"] is not None:
+            bounds.setdefault(row["metric"], Bound(row["least"], row["greatest"], row["bound"]))
+    return bounds
 
 
 def facts(plan: Mapping[str, t.Any]) -> list[tuple[str, str]]:

@@ -27,7 +27,7 @@ from bokeh.models import (
 from bokeh.plotting import figure
 
 if t.TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     import pandas as pd
 
@@ -41,6 +41,7 @@ MAX_MARKERS = 2_000
 # Readable on white and on near-black; after eight, the same colours come back as dashed lines.
 COLOURS = ("#2f7ed8", "#d9600a", "#239b56", "#d8434e", "#8e63ce", "#a0703a", "#cf559c", "#0f9aab")
 HIGHLIGHT = "#ff8c1a"
+FORBIDDEN = "#d8434e"
 # Where the page gives no colour by CSS (Bokeh reads the --bk-* variables), this reads on both backgrounds.
 NEUTRAL = "#7d838c"
 SHADE = "#8a94a6"
@@ -48,19 +49,25 @@ SHADE = "#8a94a6"
 
 @dataclass(frozen=True)
 class Bound:
-    """A threshold: its value and the words that label it, such as ``≥ 380``."""
+    """A threshold: its limits (None for an open side) and the words that label it, such as ``≥ 380``."""
 
-    value: float
+    least: float | None
+    greatest: float | None
     text: str
+
+    @property
+    def limits(self) -> list[float]:
+        """Return the limits that there are, the lower one first."""
+        return [limit for limit in (self.least, self.greatest) if limit is not None]
 
 
 @dataclass(frozen=True)
 class Plot:
     """The figure of one metric and what its caption has to say.
 
-    ``bound_lies`` is ``above`` or ``below`` where the bound is too far from the values to be drawn. ``not_finite``
-    counts the values that are missing, NaN or infinite, ``outside`` the left-out values that the first view does not
-    show, ``thinned`` tells that not every point is drawn.
+    ``bound_lies`` is ``above``, ``below`` or ``outside`` where the bound is too far from the values to be drawn.
+    ``not_finite`` counts the values that are missing, NaN or infinite, ``outside`` the left-out values that the first
+    view does not show, ``thinned`` tells that not every point is drawn.
     """
 
     metric: str
@@ -79,14 +86,22 @@ class Trace:
     node: str
     colour: str
     dashed: bool
+    straggler: bool
 
 
-def traces(steps: pd.DataFrame) -> list[Trace]:
+def traces(steps: pd.DataFrame, stragglers: Collection[str] = ()) -> list[Trace]:
     """Return how each node of the steps is drawn, in rank order."""
-    nodes = steps.drop_duplicates("node").sort_values("node_rank")["node"]
+    nodes = list(steps.drop_duplicates("node").sort_values("node_rank")["node"])
     if len(nodes) > MAX_COLOURED_NODES:
-        return [Trace(node, COLOURS[0], dashed=False) for node in nodes]
-    return [Trace(node, COLOURS[i % len(COLOURS)], dashed=i >= len(COLOURS)) for i, node in enumerate(nodes)]
+        colours = {True: HIGHLIGHT, False: COLOURS[0]}
+        slow = [node in stragglers for node in nodes]
+        return [
+            Trace(node, colours[late], dashed=False, straggler=late) for node, late in zip(nodes, slow, strict=True)
+        ]
+    return [
+        Trace(node, COLOURS[i % len(COLOURS)], dashed=i >= len(COLOURS), straggler=node in stragglers)
+        for i, node in enumerate(nodes)
+    ]
 
 
 def shaded_ranges(steps: pd.DataFrame) -> list[tuple[int, int]]:
@@ -117,11 +132,11 @@ def thinned(values: np.ndarray, limit: int) -> np.ndarray:
     return np.array(sorted(kept))
 
 
-def view_range(values: np.ndarray, counted: np.ndarray, bound: float | None) -> tuple[float, float]:
+def view_range(values: np.ndarray, counted: np.ndarray, limits: Sequence[float]) -> tuple[float, float]:
     """Return the first view's y range: it follows the values, not a far bound and not a warm-up that dwarfs them.
 
     ``values`` are the finite ones, ``counted`` tells which of them are judged. Values that do not count are left out
-    where they would make the range more than four times as large. A bound not further off than half of the range is
+    where they would make the range more than four times as large. A limit not further off than half of the range is
     taken in. A range below 5 % of the values' size passes for 5 %, so that noise is not blown up to a reason.
     """
     low, high = float(values.min()), float(values.max())
@@ -130,17 +145,20 @@ def view_range(values: np.ndarray, counted: np.ndarray, bound: float | None) -> 
         if high - low > 4 * max(high_counted - low_counted, 0.05 * abs(high_counted)):
             low, high = low_counted, high_counted
     near = max((high - low) / 2, 0.05 * max(abs(low), abs(high)))
-    if bound is not None and low - near <= bound <= high + near:
-        low, high = min(low, bound), max(high, bound)
+    taken_in = [low, high, *(limit for limit in limits if low - near <= limit <= high + near)]
+    low, high = min(taken_in), max(taken_in)
     margin = 0.08 * (high - low) or 0.05 * abs(high) or 1.0
     return low - margin, high + margin
 
 
-def draw(steps: pd.DataFrame, units: Mapping[str, str], bounds: Mapping[str, Bound]) -> tuple[list[Plot], list[Trace]]:
+def draw(
+    steps: pd.DataFrame, units: Mapping[str, str], bounds: Mapping[str, Bound], stragglers: Collection[str] = ()
+) -> tuple[list[Plot], list[Trace]]:
     """Return a plot for each metric of ``units`` that has a finite value, and how the nodes look on all of them.
 
     ``steps`` has the columns node, node_rank, attempt, step, counted and one per metric. ``units`` maps metric to
-    what it is measured in, ``bounds`` maps metric to its threshold. Panning moves the plots together.
+    what it is measured in, ``bounds`` maps metric to its threshold; ``stragglers`` are nodes to mark. Panning moves the
+    plots together.
     """
     finite = {metric: np.isfinite(steps[metric].to_numpy(np.float64)) for metric in units if metric in steps}
     finite = {metric: mask for metric, mask in finite.items() if mask.any()}
@@ -151,7 +169,7 @@ def draw(steps: pd.DataFrame, units: Mapping[str, str], bounds: Mapping[str, Bou
     steps = steps[steps["node"].isin(telling)].sort_values(["node_rank", "attempt", "step"], kind="stable")
     # Half a step more on each side gives a single step some width.
     x_range = Range1d(float(steps["step"].min()) - 0.5, float(steps["step"].max()) + 0.5)
-    looks = traces(steps)
+    looks = traces(steps, stragglers)
     shades = shaded_ranges(steps)
     return [_plot(steps, metric, units[metric], bounds.get(metric), x_range, looks, shades) for metric in finite], looks
 
@@ -170,10 +188,8 @@ def _plot(
     # A node that never tells this metric has no gap, it has no line.
     telling = steps["node"].isin(steps.loc[finite, "node"]).to_numpy()
     counted = steps["counted"].to_numpy(dtype=bool)
-    low, high = view_range(values[finite], counted[finite], bound.value if bound else None)
-    bound_lies = None
-    if bound and not low <= bound.value <= high:
-        bound_lies = "above" if bound.value > high else "below"
+    low, high = view_range(values[finite], counted[finite], bound.limits if bound else [])
+    bound_lies = _lies(bound, low, high) if bound else None
     lines = _lines(steps[telling], metric, looks)
 
     drawing = figure(
@@ -200,7 +216,7 @@ def _plot(
     attempt = ", attempt @attempt" if (steps["attempt"] > 1).any() else ""
     tooltip = f"<div><b>@node</b>{attempt}, step $snap_x{{%d}}: $snap_y{{%.6g}} {unit}</div>"
     _draw_lines(drawing, lines, tooltip, many=len(looks) > MAX_COLOURED_NODES)
-    if bound and not bound_lies:
+    if bound:
         _draw_bound(drawing, bound, (low, high))
     return Plot(
         metric=metric,
@@ -213,13 +229,25 @@ def _plot(
     )
 
 
+def _lies(bound: Bound, low: float, high: float) -> str | None:
+    """Return where a bound is that has no limit within a view."""
+    if any(low <= limit <= high for limit in bound.limits):
+        return None
+    if all(limit > high for limit in bound.limits):
+        return "above"
+    return "below" if all(limit < low for limit in bound.limits) else "outside"
+
+
 def _lines(steps: pd.DataFrame, metric: str, looks: Sequence[Trace]) -> dict[str, list[t.Any]]:
     """Return the columns of the lines: one line per node and attempt, since a restart goes back in steps."""
     look_of = {look.node: look for look in looks}
     groups = [rows for _group, rows in steps.groupby(["node", "attempt"], sort=False, observed=True)]
     step_type = np.min_scalar_type(int(steps["step"].max()))
-    lines: dict[str, list[t.Any]] = {name: [] for name in ("node", "attempt", "xs", "ys", "colour", "dash")}
-    for rows in groups:
+    columns = ("node", "attempt", "xs", "ys", "colour", "dash", "width", "alpha")
+    lines: dict[str, list[t.Any]] = {name: [] for name in columns}
+    many = len(looks) > MAX_COLOURED_NODES
+    # What is drawn last lies on top.
+    for rows in sorted(groups, key=lambda rows: look_of[rows["node"].iloc[0]].straggler):
         node = rows["node"].iloc[0]
         values = rows[metric].to_numpy(dtype=np.float64)
         values = np.where(np.isfinite(values), values, np.nan)
@@ -230,13 +258,16 @@ def _lines(steps: pd.DataFrame, metric: str, looks: Sequence[Trace]) -> dict[str
         lines["ys"].append(values[kept].astype(np.float32))
         lines["colour"].append(look_of[node].colour)
         lines["dash"].append("dashed" if look_of[node].dashed else "solid")
+        late = look_of[node].straggler
+        lines["width"].append((2 if late else 1) if many else (4 if late else 2))
+        lines["alpha"].append(0.35 if many and not late else 0.9)
     return lines
 
 
 def _draw_lines(drawing: figure, lines: dict[str, list[t.Any]], tooltip: str, *, many: bool) -> None:
     source = ColumnDataSource(lines)
     look = {"xs": "xs", "ys": "ys", "line_color": "colour", "line_dash": "dash"}
-    visible = drawing.multi_line(**look, source=source, line_width=1 if many else 2, line_alpha=0.35 if many else 0.9)
+    visible = drawing.multi_line(**look, source=source, line_width="width", line_alpha="alpha")
     visible.hover_glyph = MultiLine(**look, line_width=1.5 if many else 3, line_alpha=1)
     if many:
         visible.hover_glyph.line_color = HIGHLIGHT
@@ -267,22 +298,34 @@ def _draw_lines(drawing: figure, lines: dict[str, list[t.Any]], tooltip: str, *,
 
 
 def _draw_bound(drawing: figure, bound: Bound, view: tuple[float, float]) -> None:
-    drawing.add_layout(
-        Span(location=bound.value, dimension="width", line_color=NEUTRAL, line_dash="dotdash", line_width=1.5)
-    )
-    upper_half = bound.value > sum(view) / 2
-    drawing.add_layout(
-        Label(
-            x=6,
-            x_units="screen",
-            y=bound.value,
-            y_offset=-3 if upper_half else 3,
-            text=f"threshold {bound.text}",
-            text_baseline="top" if upper_half else "bottom",
-            text_color=NEUTRAL,
-            text_font_size="12px",
+    """Shade what the bound forbids, and draw and label its limits as far as the view has them."""
+    if bound.least is not None:
+        drawing.add_layout(_forbidden(top=bound.least))
+    if bound.greatest is not None:
+        drawing.add_layout(_forbidden(bottom=bound.greatest))
+    for limit in bound.limits:
+        if not view[0] <= limit <= view[1]:
+            continue
+        drawing.add_layout(
+            Span(location=limit, dimension="width", line_color=NEUTRAL, line_dash="dotdash", line_width=1.5)
         )
-    )
+        upper_half = limit > sum(view) / 2
+        drawing.add_layout(
+            Label(
+                x=6,
+                x_units="screen",
+                y=limit,
+                y_offset=-3 if upper_half else 3,
+                text=f"threshold {bound.text}",
+                text_baseline="top" if upper_half else "bottom",
+                text_color=NEUTRAL,
+                text_font_size="12px",
+            )
+        )
+
+
+def _forbidden(**side: float) -> BoxAnnotation:
+    return BoxAnnotation(**side, fill_color=FORBIDDEN, fill_alpha=0.09, line_color=None, level="underlay")
 
 
 def _quiet_axes(drawing: figure) -> None:

@@ -118,7 +118,7 @@ def _write_files(
     records.to_csv(board.run_dir / RECORDS, index=False, na_rep="NaN")
     (board.run_dir / SUMMARY_ROW).write_text(summary_csv(run), encoding="utf-8")
     _metrics_table(summary).to_csv(board.run_dir / METRICS_TABLE, index=False)
-    (board.run_dir / PAGE).write_text(render(summary, run.plan, steps, history), encoding="utf-8")
+    (board.run_dir / PAGE).write_text(render(summary, run.plan, steps, history, run.statuses), encoding="utf-8")
     # They come last: where they say the same, all the others do.
     for name, text in texts.items():
         (board.run_dir / name).write_text(text, encoding="utf-8")

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import re
 import shutil
-import subprocess
 import typing as t
 from collections.abc import Callable
 from html.parser import HTMLParser
@@ -16,17 +15,45 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from browser import Browser
+from judged_runs import FAILURE
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report._html import (
     SYMBOLS,
     differences,
     facts,
     render,
-    threshold_rows,
 )
 
 MakeSteps = Callable[[int, int], pd.DataFrame]
 Run = dict[str, t.Any]
+# Bokeh draws within nested shadow trees, which a selector alone does not reach into.
+ALL = """const all = (node, selector) => [...node.querySelectorAll(selector),
+  ...[node, ...node.querySelectorAll('*')].flatMap(one => one.shadowRoot ? all(one.shadowRoot, selector) : [])];"""
+# How many pixels of each plot's largest canvas are not empty.
+DRAWN = f"""(() => {{ {ALL}
+  return [...document.querySelectorAll('[data-root-id]')].map(root => {{
+    const canvas = all(root, 'canvas').sort((one, other) => other.width - one.width)[0];
+    const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+    return pixels.filter((value, place) => place % 4 == 3 && value > 128).length;
+  }});
+}})()"""
+TOLD = f"""new Promise(done => {{ {ALL}
+  const wait = () => {{
+    const told = all(document, '.bk-Tooltip').flatMap(tip => all(tip, '*').map(inner => inner.textContent)).join(' ');
+    told.includes('step') ? done(told) : setTimeout(wait, 20);
+  }};
+  wait();
+}})"""
+# Where the second node's tenth step is on the screen.
+POINT_OF_STEP_10 = """(() => {
+  const plot = Bokeh.documents[0].roots()[0];
+  const view = Object.values(Bokeh.index.roots ?? Bokeh.index).find(one => one.model === plot);
+  const box = view.el.getBoundingClientRect();
+  const frame = view.frame;
+  return [box.x + frame.bbox.left + frame.x_scale.compute(10) - frame.x_scale.compute(plot.x_range.start),
+          box.y + frame.y_scale.compute(10131)];
+})()"""
 NO_STEPS = pd.DataFrame()
 
 
@@ -142,12 +169,6 @@ def test_the_thresholds_tell_bound_margin_and_whether_it_is_met(summary: Run, pl
     ]
 
 
-def test_a_bound_of_zero_has_no_margin() -> None:
-    (row,) = threshold_rows({"nan_iterations": {"value": 0.0, "threshold": 0.0, "direction": "max", "met": True}})
-    assert row["margin"] is None
-    assert row["bound"] == "≤ 0"
-
-
 def test_a_run_without_thresholds_says_so(summary: Run, plan: Run) -> None:
     assert "No thresholds: this run was measured" in Page(render({**summary, "metrics": {}}, plan, NO_STEPS)).text
 
@@ -165,15 +186,16 @@ def test_the_first_failure_tells_cause_evidence_remedy_and_echoes(summary: Run, 
         "class": "out_of_memory",
         "message": "HIP out of memory",
         "evidence": ["line before", "[rank9]: HIP out of memory. Tried to allocate 2 MiB"],
+        "rank": 9,
         "remedy": "Halve the micro batch size.",
         "exit_code": 1,
         "echoes": [{"node": "node-000", "class": "watchdog", "message": "timed out"}],
     }
     html = render(summary, plan, NO_STEPS)
     text = Page(html).text
-    assert "node-001 (rank 1, exit code 1):\nout_of_memory" in text
+    assert "node-001 (node rank 1, rank 9, exit code 1):\nout_of_memory" in text
     assert "<mark>[rank9]: HIP out of memory. Tried to allocate 2 MiB</mark>" in html
-    assert text.index("What to do: Halve the micro batch size.") < text.index("Echoes of it on other nodes")
+    assert text.index("What to do: Halve the micro batch size.") < text.index("1 echo of it on other nodes")
     assert "node-000: watchdog – timed out" in text
 
 
@@ -281,25 +303,77 @@ def test_a_thousand_steps_on_128_nodes_stay_below_3_mb(summary: Run, plan: Run, 
     assert "Too many points to draw them all" in html
 
 
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="the browser chromium is not installed")
-def test_a_browser_draws_the_plots_and_complains_about_nothing(
-    tmp_path: Path, summary: Run, plan: Run, make_steps: MakeSteps
-) -> None:
+def test_the_figures_that_one_looks_for_first_stand_in_front(summary: Run, plan: Run) -> None:
+    summary |= {"mfu": 0.4123, "mfu_basis": "model FLOPs and tokens/s"}
+    told = " ".join(Page(render(summary, plan, NO_STEPS)).text.split())
+    assert "Step time 10 123 ms median of node-001 MFU 41.2 % from model FLOPs and tokens/s Thresholds" in told
+
+
+def test_stragglers_are_marked_where_nodes_are(summary: Run, plan: Run, make_steps: MakeSteps) -> None:
+    found = [{"node": "node-001", "value": 11_000.0, "deviations": 9.0, "slower": 0.08}]
+    summary["stragglers"] = {"nodes": found, "message": "Stragglers: node-001 (8.0% slower)."}
+    page = Page(render(summary, plan, make_steps(2, 20)))
+    assert [row[0] for row in page.rows["nodes"][1:]] == ["node-000", "node-001 straggler"]
+    assert "Stragglers: node-001 (8.0% slower)." in page.text
+    many = render(summary, plan, make_steps(17, 3))
+    assert "Stragglers stand out: node-001." in Page(many).text
+
+
+def test_what_the_nodes_are_made_of_is_told_and_where_they_are_not_alike(summary: Run, plan: Run) -> None:
+    assert "hardware" not in Page(render(summary, plan, NO_STEPS)).rows
+    statuses = [{"node": f"node-{rank:03}", "image_id": digest} for rank, digest in enumerate(("sha256:a", "sha256:b"))]
+    page = Page(render(summary, plan, NO_STEPS, None, statuses))
+    assert [row[0] for row in page.rows["hardware"][1:]] == ["node-000", "node-001"]
+    assert "The nodes are not alike: there are 2 kinds of them." in page.text
+
+
+@pytest.fixture
+def opened(tmp_path: Path, summary: Run, plan: Run, make_steps: MakeSteps) -> Callable[..., Browser]:
+    """Open the page of a run on three nodes in a browser of a given size."""
+    if shutil.which("chromium") is None:
+        pytest.skip("the browser chromium is not installed")
     page = tmp_path / "report.html"
+    summary["first_failure"] = FAILURE
     page.write_text(render(summary, plan, make_steps(3, 20)), encoding="utf-8")
-    quiet = ["--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
-    browser = subprocess.run(
-        [
-            *("chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", *quiet),
-            *(f"--user-data-dir={tmp_path / 'profile'}", "--enable-logging=stderr", "--virtual-time-budget=30000"),
-            *("--dump-dom", page.as_uri()),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    )
-    console = [line.split("] ", 1)[1] for line in browser.stderr.splitlines() if ":CONSOLE" in line]
-    assert [line for line in console if "[bokeh" not in line] == []
-    assert any("document idle" in line for line in console)
-    assert browser.stdout.count('data-root-id="') == 3
+
+    def open_page(width: int = 1280) -> Browser:
+        browser = Browser(tmp_path, width)
+        browser.open(page)
+        return browser
+
+    return open_page
+
+
+def test_a_browser_draws_the_plots_complains_about_nothing_and_fetches_nothing(opened: Callable[..., Browser]) -> None:
+    with opened() as browser:
+        assert browser.run("document.querySelectorAll('[data-root-id]').length") == 3
+        drawn = browser.run(DRAWN)
+        assert [line for line in browser.console if "[bokeh" not in line] == []
+        assert [url for url in browser.requests if not url.startswith(("file:", "data:"))] == []
+    assert len(drawn) == 3
+    assert min(drawn) > 200
+
+
+def test_hovering_over_a_line_tells_node_step_and_value(opened: Callable[..., Browser]) -> None:
+    with opened() as browser:
+        browser.run("document.querySelector('#plots').scrollIntoView()")
+        x, y = browser.run(POINT_OF_STEP_10)
+        browser.point_at(x - 3, y)
+        browser.point_at(x, y)
+        told = browser.run(TOLD)
+    assert "node-001, step 10: 10131 ms" in told
+
+
+def test_on_a_phone_the_page_is_as_wide_as_the_screen(opened: Callable[..., Browser]) -> None:
+    with opened(390) as browser:
+        assert browser.run("document.documentElement.scrollWidth") == 390
+        ends = browser.run("[...document.querySelectorAll('section')].map(one => one.getBoundingClientRect().right)")
+        assert max(ends) <= 390
+        assert min(browser.run(DRAWN)) > 200
+
+
+def test_a_dark_screen_gets_a_dark_page(opened: Callable[..., Browser]) -> None:
+    with opened() as browser:
+        light = browser.run("getComputedStyle(document.body).backgroundColor")
+        browser.dark()
+        assert browser.run("getComputedStyle(document.body).backgroundColor") == "rgb(16, 19, 23)" != light

@@ -15,6 +15,7 @@ import pytest
 from bokeh.models import BoxAnnotation, HoverTool, Label, MultiLine, Scatter, Span
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report._plots import (
+    FORBIDDEN,
     MAX_COLOURED_NODES,
     MAX_POINTS,
     Bound,
@@ -160,7 +161,7 @@ def test_a_slow_first_step_does_not_squash_the_plot(make_steps: MakeSteps) -> No
 
 
 def test_a_near_threshold_is_drawn_and_labelled(make_steps: MakeSteps) -> None:
-    plots, _ = draw(make_steps(2, 20), UNITS, {"step_time_ms": Bound(10_200.0, "≤ 10 200")})
+    plots, _ = draw(make_steps(2, 20), UNITS, {"step_time_ms": Bound(None, 10_200.0, "≤ 10 200")})
     assert [span.location for span in drawn(plots[0], Span)] == [10_200.0]
     assert [label.text for label in drawn(plots[0], Label)] == ["threshold ≤ 10 200"]
     assert plots[0].bound_lies is None
@@ -169,7 +170,7 @@ def test_a_near_threshold_is_drawn_and_labelled(make_steps: MakeSteps) -> None:
 
 @pytest.mark.parametrize(("value", "lies"), [(20_000.0, "above"), (5_000.0, "below")])
 def test_a_far_threshold_does_not_squash_the_plot(make_steps: MakeSteps, value: float, lies: str) -> None:
-    plots, _ = draw(make_steps(2, 20), UNITS, {"step_time_ms": Bound(value, "≤ 1")})
+    plots, _ = draw(make_steps(2, 20), UNITS, {"step_time_ms": Bound(None, value, "≤ 1")})
     assert plots[0].bound_lies == lies
     assert drawn(plots[0], Span) == []
     assert plots[0].figure.y_range.end - plots[0].figure.y_range.start < 500
@@ -192,7 +193,27 @@ def test_a_far_threshold_does_not_squash_the_plot(make_steps: MakeSteps, value: 
 def test_the_first_view_follows_the_values(
     values: list[float], counted: list[bool], bound: float | None, expected: tuple[float, float]
 ) -> None:
-    assert view_range(np.array(values), np.array(counted), bound) == pytest.approx(expected)
+    limits = [] if bound is None else [bound]
+    assert view_range(np.array(values), np.array(counted), limits) == pytest.approx(expected)
+
+
+def test_what_a_threshold_forbids_is_shaded(make_steps: MakeSteps) -> None:
+    plots, _ = draw(make_steps(2, 20), UNITS, {"step_time_ms": Bound(9_950.0, 10_200.0, "9 950 – 10 200")})
+    sides = {(box.top, box.bottom) for box in drawn(plots[0], BoxAnnotation) if box.fill_color == FORBIDDEN}
+    assert {tuple(side if isinstance(side, float) else None for side in both) for both in sides} == {
+        (9_950.0, None),
+        (None, 10_200.0),
+    }
+    assert [span.location for span in drawn(plots[0], Span)] == [9_950.0, 10_200.0]
+
+
+def test_a_straggler_stands_out_and_lies_on_top(make_steps: MakeSteps) -> None:
+    for nodes, name in ((3, "node-001"), (20, "node-005")):
+        plots, looks = draw(make_steps(nodes, 20), UNITS, {}, {name})
+        assert [look.node for look in looks if look.straggler] == [name]
+        data = lines_of(plots[0])
+        assert data["node"][-1] == name
+        assert data["width"][-1] > max(data["width"][:-1])
 
 
 def test_thinning_keeps_the_ends_and_every_spike() -> None:

@@ -1,0 +1,64 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The thresholds of a run as rows of the page."""
+
+from __future__ import annotations
+
+import math
+import typing as t
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report._readable import exact
+
+if t.TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Row = dict[str, t.Any]
+
+
+def threshold_rows(summary: Mapping[str, t.Any]) -> list[Row]:
+    """Return a row per threshold of a summary: the bound as judged, with ``bound`` in words and ``margin`` in percent.
+
+    A positive margin is on the good side, of the limit that is nearer; None is one that cannot be told.
+    """
+    bounds = summary["thresholds"] if "thresholds" in summary else _of_metrics(summary.get("metrics") or {})
+    return [{**bound, "bound": _in_words(bound), "margin": _margin(bound)} for bound in bounds]
+
+
+def _of_metrics(metrics: Mapping[str, Mapping[str, t.Any]]) -> list[Row]:
+    """Return the thresholds of a summary of schema version 1, which stand with the metrics."""
+    return [
+        {
+            **found,
+            "metric": metric,
+            "measured": found["value"],
+            "node": found.get("value_node"),
+            "least": found["threshold"] if found["direction"] == "min" else None,
+            "greatest": found["threshold"] if found["direction"] == "max" else None,
+        }
+        for metric, found in metrics.items()
+        if found.get("threshold") is not None
+    ]
+
+
+def _in_words(bound: Mapping[str, t.Any]) -> str:
+    least, greatest = bound["least"], bound["greatest"]
+    if least is not None and greatest is not None:
+        return f"{exact(least)} – {exact(greatest)}"
+    if least is not None:
+        return f"≥ {exact(least)}"
+    if greatest is not None:
+        return f"≤ {exact(greatest)}"
+    return exact(bound["value"]) if isinstance(bound.get("value"), (int, float)) else ""
+
+
+def _margin(bound: Mapping[str, t.Any]) -> float | None:
+    measured = bound["measured"]
+    if measured is None or not math.isfinite(measured):
+        return None
+    margins = [
+        (measured - limit) / abs(limit) * sign
+        for limit, sign in ((bound["least"], 100), (bound["greatest"], -100))
+        if limit
+    ]
+    return min(margins, default=None)

@@ -1,0 +1,122 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A headless Chromium that opens a page as a reader would, spoken to over its debugging pipe."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import select
+import subprocess
+import typing as t
+from pathlib import Path
+
+_PATIENCE_SECONDS = 60
+_QUIET = ("--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync")
+
+
+class Browser:
+    """A page in Chromium. ``console`` has what it printed, ``requests`` what it asked for."""
+
+    def __init__(self, folder: Path, width: int = 1280, height: int = 900) -> None:
+        """Start the browser with an empty page; its profile is in the folder."""
+        hear_in, self._told = os.pipe()
+        self._heard, tell_out = os.pipe()
+        # Chromium reads commands from file descriptor 3 and writes answers to 4.
+        command = f"exec chromium --headless --no-sandbox --disable-gpu --disable-quic {' '.join(_QUIET)}"
+        command += f" --user-data-dir={folder / 'profile'} --remote-debugging-pipe 3<&{hear_in} 4>&{tell_out}"
+        self._process = subprocess.Popen(
+            ["bash", "-c", command], pass_fds=(hear_in, tell_out), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        os.close(hear_in)
+        os.close(tell_out)
+        self._buffer = b""
+        self._count = 0
+        self._session: str | None = None
+        self.console: list[str] = []
+        self.requests: list[str] = []
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Network", "Log"):
+            self.call(f"{domain}.enable")
+        self.resize(width, height)
+
+    def __enter__(self) -> Browser:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # Without commands it ends.
+        os.close(self._told)
+        self._process.wait(_PATIENCE_SECONDS)
+        os.close(self._heard)
+
+    def call(self, method: str, **parameters: t.Any) -> dict[str, t.Any]:
+        """Send a command and return its result; what happens meanwhile is noted."""
+        self._count += 1
+        message = {"id": self._count, "method": method, "params": parameters}
+        if self._session:
+            message["sessionId"] = self._session
+        os.write(self._told, json.dumps(message).encode() + b"\0")
+        while True:
+            heard = self._next()
+            if heard.get("id") == self._count:
+                assert "error" not in heard, heard["error"]
+                return t.cast("dict[str, t.Any]", heard["result"])
+            self._note(heard)
+
+    def resize(self, width: int, height: int) -> None:
+        self.call(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
+        )
+
+    def dark(self) -> None:
+        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
+
+    def open(self, page: Path) -> None:
+        """Open a page and wait until its plots, if it has any, are drawn."""
+        self.call("Page.navigate", url=page.as_uri())
+        self.run(
+            "new Promise(done => { const wait = () => document.readyState === 'complete' && (!window.Bokeh ||"
+            " Bokeh.documents.length && Bokeh.documents.every(d => d.is_idle)) ? done(1) : setTimeout(wait, 20);"
+            " wait(); })"
+        )
+
+    def run(self, script: str) -> t.Any:
+        """Return what an expression of JavaScript gives, a promise awaited."""
+        found = self.call("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)
+        assert "exceptionDetails" not in found, found["exceptionDetails"]
+        return found["result"].get("value")
+
+    def point_at(self, x: float, y: float) -> None:
+        self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+
+    def picture(self, path: Path) -> None:
+        """Write what the whole page looks like as a PNG."""
+        found = self.call("Page.captureScreenshot", captureBeyondViewport=True)
+        path.write_bytes(base64.b64decode(found["data"]))
+
+    def pdf(self, path: Path) -> None:
+        path.write_bytes(base64.b64decode(self.call("Page.printToPDF", printBackground=False)["data"]))
+
+    def _next(self) -> dict[str, t.Any]:
+        while b"\0" not in self._buffer:
+            ready, _, _ = select.select([self._heard], [], [], _PATIENCE_SECONDS)
+            assert ready, f"the browser was silent for {_PATIENCE_SECONDS} s"
+            read = os.read(self._heard, 1 << 20)
+            assert read, "the browser has ended"
+            self._buffer += read
+        message, _, self._buffer = self._buffer.partition(b"\0")
+        return t.cast("dict[str, t.Any]", json.loads(message))
+
+    def _note(self, heard: dict[str, t.Any]) -> None:
+        parameters = heard.get("params", {})
+        if heard.get("method") == "Runtime.consoleAPICalled":
+            self.console.append(" ".join(str(value.get("value")) for value in parameters["args"]))
+        elif heard.get("method") == "Runtime.exceptionThrown":
+            self.console.append(str(parameters["exceptionDetails"]))
+        elif heard.get("method") == "Log.entryAdded":
+            self.console.append(parameters["entry"]["text"])
+        elif heard.get("method") == "Network.requestWillBeSent":
+            self.requests.append(parameters["request"]["url"])
