@@ -204,7 +204,7 @@ def test_what_a_threshold_forbids_is_shaded(make_steps: MakeSteps) -> None:
         (9_950.0, None),
         (None, 10_200.0),
     }
-    assert [span.location for span in drawn(plots[0], Span)] == [9_950.0, 10_200.0]
+    assert {span.location for span in drawn(plots[0], Span)} == {9_950.0, 10_200.0}
 
 
 def test_a_straggler_stands_out_and_lies_on_top(make_steps: MakeSteps) -> None:
