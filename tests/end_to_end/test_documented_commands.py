@@ -1,8 +1,8 @@
 """Every command that the pages name is run, in a clone, as it stands there.
 
 In the clone ``inventories/mine`` is a copy of the local inventory, ``my.json`` one of its training config, and a run
-has gone by, so most commands do what they say. Where that needs a cluster, or takes long, an invisible comment above the
-block says with which arguments more the command is run::
+has gone by, so most commands do what they say. Where that needs a cluster, or takes long, an invisible comment
+above the block says with which arguments more the command is run::
 
     <!-- tested with ansible-playbook --list-tasks -->
 """
