@@ -103,38 +103,41 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
 
     def _cached(self, path: str, cache: bool) -> dict[str, t.Any]:
         """Return what is known of the nodes, from the cache where the user wants one."""
+        kind, name = self._meant()
         if not self.get_option("cache"):
-            return self._asked()
+            return self._asked(kind, name)
         self.load_cache_plugin()
-        key = self.get_cache_key(path)
+        # The same file means other nodes in another allocation.
+        key = self.get_cache_key(f"{path} {kind} {name}")
         if cache and key in self.cache:
             return t.cast("dict[str, t.Any]", self.cache[key])
-        found = self._asked()
+        found = self._asked(kind, name)
         self.cache[key] = found
         return found
 
-    def _asked(self) -> dict[str, t.Any]:
-        nodes = self._expand(self._hostlist())
-        above = switches(self._scontrol("show", "topology"), self._expand) if self.get_option("topology") else {}
-        return {"nodes": nodes, "switches": {node: list(above[node]) for node in nodes if node in above}}
-
-    def _hostlist(self) -> str:
+    def _meant(self) -> tuple[str, str]:
+        """Return what is meant, ``nodelist``, ``job`` or ``reservation``, and its value."""
         asked = {name: self.get_option(name) for name in ("nodelist", "job_id", "reservation")}
         named = {name: str(value) for name, value in asked.items() if value not in (None, "")}
         if len(named) > 1:
             raise ValueError(f"only one of nodelist, job_id and reservation may be given, not {' and '.join(named)}")
-        if "nodelist" in named:
-            return named["nodelist"]
         for option, value in named.items():
-            kind = option.removesuffix("_id")
-            return nodes_of(self._scontrol("show", kind, value), kind, value)
+            return option.removesuffix("_id"), value
         allocated = next((os.environ[name] for name in _OF_ALLOCATION if os.environ.get(name)), None)
         if allocated is None:
             raise ValueError(
                 "there is no allocation: SLURM_JOB_NODELIST is not set. Run inside of salloc or sbatch, or give "
                 "job_id, reservation or nodelist"
             )
-        return allocated
+        return "nodelist", allocated
+
+    def _asked(self, kind: str, name: str) -> dict[str, t.Any]:
+        hostlist = name if kind == "nodelist" else nodes_of(self._scontrol("show", kind, name), kind, name)
+        nodes = self._expand(hostlist)
+        above = switches(self._scontrol("show", "topology"), self._expand) if self.get_option("topology") else {}
+        if self.get_option("topology") and not above:
+            self.display.warning("Slurm knows of no switches (topology/tree), so the ranks stay in its own order.")
+        return {"nodes": nodes, "switches": {node: list(above[node]) for node in nodes if node in above}}
 
     def _expand(self, hostlist: str) -> list[str]:
         """Return the names of a hostlist; scontrol knows every dialect of its own version."""

@@ -43,6 +43,25 @@ def test_what_keeps_it_from_naming_nodes_is_told(source: Path, options: str, env
     assert told in " ".join(done.stderr.split())
 
 
+def test_a_cache_knows_one_allocation_from_another(source: Path, tmp_path: Path) -> None:
+    cache = f"cache: true\ncache_plugin: ansible.builtin.jsonfile\ncache_connection: {tmp_path}/cache\n"
+    source.write_text(PLUGIN + cache)
+    assert in_play_order(source, SLURM_JOB_NODELIST="gpu[1-2]") == ["gpu1", "gpu2"]
+    assert in_play_order(source, SLURM_JOB_NODELIST="gpu[3-4]") == ["gpu3", "gpu4"]
+
+
+def test_a_slurm_without_switches_is_told(source: Path, tmp_path: Path) -> None:
+    scontrol = tmp_path / "scontrol"
+    scontrol.write_text('#!/bin/sh\n[ "$3" = hostnames ] && echo gpu1 || echo "No topology information available"\n')
+    scontrol.chmod(0o755)
+    source.write_text(
+        f"plugin: trainops.cluster.slurm_allocation\nscontrol: {scontrol}\nnodelist: gpu1\ntopology: true\n"
+    )
+    done = run("ansible-inventory", "-i", str(source), "--list")
+    assert done.returncode == 0, done.stderr
+    assert "Slurm knows of no switches" in " ".join(done.stderr.split())
+
+
 def test_a_scontrol_that_fails_is_quoted(source: Path, tmp_path: Path) -> None:
     scontrol = tmp_path / "scontrol"
     scontrol.write_text("#!/bin/sh\necho 'Unable to contact slurm controller' >&2\nexit 1\n")
