@@ -44,8 +44,32 @@ def stopped(name: str, log: str) -> Node:
     return Node(name, log, status="stopped", seconds=None)
 
 
+def traceback(exception: str) -> str:
+    """Return what Python prints of an exception that nobody catches."""
+    return (
+        "[rank0]: Traceback (most recent call last):\n"
+        '[rank0]:   File "/workspace/Megatron-LM/megatron/training/training.py", line 900, in train\n'
+        f"[rank0]: {exception}\n"
+    )
+
+
 # What happened; the nodes, of which the last one is the culprit; its class.
 TEST_CULPRITS = [
+    *(
+        (
+            f"a node had an error of its own, and the sockets of its peers broke a second before it ended: {exception}",
+            [failed("a", traceback(exception), 10), failed("b", traceback(exception), 10.5), failed("c", own, 11.5)],
+            failure_class,
+        )
+        for exception in (
+            "ConnectionResetError: [Errno 104] Connection reset by peer",
+            "BrokenPipeError: [Errno 32] Broken pipe",
+            "torch.distributed.DistNetworkError: failed to recv, got 0 bytes",
+            "EOFError",
+            "RuntimeError: [1] is setting up NCCL communicator and retrieving ncclUniqueId: Connection reset by peer",
+        )
+        for own, failure_class in ((PYTHON_ERROR, "python_error"), (OUT_OF_MEMORY, "out_of_memory"))
+    ),
     (
         "a node was killed with SIGKILL, and its peers lost the connection before that was noticed",
         [failed("a", LOST_PEER + elastic(1), 10), failed("b", LOST_PEER, 10.5), killed("c", "", 12)],
