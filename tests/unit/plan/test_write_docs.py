@@ -30,8 +30,7 @@ def write_docs(root: Path, *arguments: str, cwd: Path) -> subprocess.CompletedPr
 def copy(tmp_path: Path) -> Path:
     """Return another root for the script, whose collection is this one."""
     root = tmp_path / "clone"
-    (root / "tools").mkdir(parents=True)
-    shutil.copy(ROOT / "tools/write_docs.py", root / "tools")
+    shutil.copytree(ROOT / "tools", root / "tools")
     (root / "collections").symlink_to(ROOT / "collections")
     return root
 

@@ -1,0 +1,61 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the pages on training configs for MaxText hold of the models."""
+
+from __future__ import annotations
+
+import typing as t
+
+from docs._tables import code, table, threshold, variable
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._container import ContainerConfig
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._expected import ExpectedResults
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_branch_config import (
+    MaxTextModelParameters,
+)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_config import (
+    GkeConfig,
+    MaxTextConfig,
+)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_keys import KEYS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._xla_flag_sets import FLAG_SETS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._xla_flags import FLAGS
+
+if t.TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def values() -> dict[str, str]:
+    """Return what is put into the pages, by name."""
+    return {
+        "config": table(MaxTextConfig, variable),
+        "container": table(ContainerConfig, variable),
+        "branch": table(MaxTextModelParameters, variable),
+        "results": table(ExpectedResults, threshold, "judged as"),
+        "gke": table(GkeConfig, variable),
+        "flags": _flags(),
+        "sets": _flag_sets(),
+        "keys": "\n".join(_keys()),
+    }
+
+
+def _keys() -> Iterator[str]:
+    for name, key in KEYS.items():
+        kind = key.kind.words.removeprefix("a ").removeprefix("an ")
+        yield f"| {code(name)} | {kind} | {code(key.default)} | {key.since} | {key.until} |"
+
+
+def _flag_sets() -> str:
+    rows = ["| script | flags |", "| --- | --- |"]
+    for name, flags in FLAG_SETS.items():
+        rows.append(f"| {code(name)} | {', '.join(code(f'{flag}={value}') for flag, value in flags.items())} |")
+    return "\n".join(rows)
+
+
+def _flags() -> str:
+    lines = ["| flag | belongs in | value | unit |", "| --- | --- | --- | --- |"]
+    lines += [
+        f"| {code(name)} | {code(flag.variable)} | {flag.kind.value} | {flag.unit} |" for name, flag in FLAGS.items()
+    ]
+    return "\n".join(lines)

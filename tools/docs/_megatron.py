@@ -1,0 +1,60 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the page on training configs for Megatron-LM holds of the models."""
+
+from __future__ import annotations
+
+from docs._tables import code, table, threshold, variable
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._options import PlanOptions
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._container import ContainerConfig
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._expected import ExpectedResults
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_config import (
+    MegatronConfig,
+    MegatronModelParameters,
+)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_dataset import DatasetSource
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_environment import (
+    DEEPSEEK_NAMES,
+)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_generations import (
+    DEEPSEEK,
+    GENERATIONS,
+    LLAMA2,
+    LLAMA3,
+    READ,
+)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_script_options import (
+    ScriptOptions,
+)
+
+
+def values() -> dict[str, str]:
+    """Return what is put into the page, by name."""
+    return {
+        "config": table(MegatronConfig, variable),
+        "container": table(ContainerConfig, variable),
+        "dataset": table(DatasetSource, variable),
+        "branch": table(MegatronModelParameters, variable, but_of=ScriptOptions),
+        "script_options": table(ScriptOptions, variable),
+        "reads": _reads(),
+        "deepseek_names": ", ".join(f"{code(own)} for {code(name)}" for name, own in DEEPSEEK_NAMES.items()),
+        "results": table(ExpectedResults, threshold, "judged as"),
+        "options": table(PlanOptions, variable),
+    }
+
+
+def _reads() -> str:
+    """Return a Markdown table of the variables that each script of each generation reads."""
+    columns = {
+        f"`{script.rpartition('/')[2]}` {generation}": READ[script][generation]
+        for script in (LLAMA3, LLAMA2, DEEPSEEK)
+        for generation in GENERATIONS
+    }
+    variables = {name for names in columns.values() for name in names}
+    lines = [f"| variable | {' | '.join(columns)} |", f"|---|{':-:|' * len(columns)}"]
+    for name in sorted(variables):
+        marks = ("✓" if name in names else "" for names in columns.values())
+        lines += [f"| `{name}` | {' | '.join(marks)} |"]
+    return "\n".join(lines)

@@ -1,0 +1,39 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the page on training configs for NxDT holds of the models."""
+
+from __future__ import annotations
+
+import typing as t
+
+from docs._tables import sections, table, variable
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._nxdt_config import NxdtConfig
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._nxdt_devices import INSTANCES
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._nxdt_precision import PRECISIONS
+
+if t.TYPE_CHECKING:
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._nxdt_devices import Instance
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._nxdt_precision import Precision
+
+
+def values() -> dict[str, str]:
+    """Return what is put into the page, by name."""
+    return {
+        "top": table(NxdtConfig, variable),
+        "sections": "\n".join(sections(NxdtConfig, "")),
+        "precisions": "\n".join(_precision_row(name, precision) for name, precision in PRECISIONS.items()),
+        "instances": "\n".join(_instance_row(name, instance) for name, instance in INSTANCES.items()),
+    }
+
+
+def _precision_row(name: str, precision: Precision) -> str:
+    values = [precision.use_bf16, precision.downcast_bf16, precision.stochastic_rounding or "not set"]
+    return f"| `{name}` | {' | '.join(values)} | `{precision.compiler_flags}` |"
+
+
+def _instance_row(name: str, instance: Instance) -> str:
+    sizes = instance.lnc_sizes
+    by_lnc = [f"{instance.logical_devices(lnc)}{f' at lnc {lnc}' if len(sizes) > 1 else ''}" for lnc in sizes]
+    return f"| `{name}` | {', '.join(by_lnc)} | {'yes' if instance.efa else 'no'} |"
