@@ -11,6 +11,7 @@ accepts is what a plan accepts. Rules of AWX: https://docs.ansible.com/automatio
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import typing as t
 from pathlib import Path
@@ -76,6 +77,8 @@ _REQUIRED = {
     **dict.fromkeys(("attach", "stop"), ("training_run_id",)),
     "report": ("training_logs",),
 }
+# Ansible's own documentation says C(auto).
+_MARKUP = re.compile(r"\b[A-Z]\(([^)]*)\)")
 # A config to begin with; a workflow can only hold a template whose questions all have an answer.
 _CONFIGS = {
     "maxtext": "examples/maxtext/2_nodes_mi300x_llama_3_1_70b.json",
@@ -107,7 +110,7 @@ def question(variable: str, required: bool, specs: dict[str, dict[str, t.Any]]) 
     kind = next(iter(field.metadata), None) if field else None
     return {
         "question_name": question_name(variable),
-        "question_description": " ".join(told) if isinstance(told, list) else str(told),
+        "question_description": _MARKUP.sub(r"\1", " ".join(told) if isinstance(told, list) else str(told)),
         "variable": variable,
         **_answer(kind, spec, required),
     }
@@ -133,6 +136,8 @@ def _answer(kind: t.Any, spec: dict[str, t.Any], required: bool) -> dict[str, t.
         # A number is always answered: an answer that is left out would come as an empty text.
         return {"type": kind_of_number, "required": True, "min": bounds[0], "max": bounds[1], "default": default}
     text = default if isinstance(default, str) else ""
+    # A default that is not empty may be no empty text either.
+    required = required or text != ""
     return {"type": "text", "required": required, "min": 1 if required else 0, "max": _LONGEST, "default": text}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import typing as t
@@ -16,6 +17,8 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._options imp
 
 SURVEYS: dict[str, t.Any] = yaml.safe_load((ROOT / "awx/surveys.yml").read_text())["trainops_surveys"]
 QUESTIONS = [pytest.param(item, id=f"{name}-{item['variable']}") for name in SURVEYS for item in SURVEYS[name]["spec"]]
+
+OF_PLAN = [question for question in QUESTIONS if question.values[0]["variable"] in PlanOptions.model_fields]
 
 
 def test_the_file_is_what_the_models_say() -> None:
@@ -63,15 +66,18 @@ def answers(question: dict[str, t.Any]) -> list[str]:
     return [str(answer) for answer in found if answer != "" or not question["required"]]
 
 
-@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("question", OF_PLAN)
 def test_a_plan_takes_every_answer_as_text(question: dict[str, t.Any]) -> None:
-    variable = question["variable"]
-    if variable not in PlanOptions.model_fields:
-        pytest.skip(f"{variable} is none of the plan")
     for answer in answers(question):
         findings = Findings()
-        typed(PlanOptions, {variable: answer}, "", findings)
+        typed(PlanOptions, {question["variable"]: answer}, "", findings)
         assert findings.faults == []
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_question_reads_as_text_and_is_answered_where_nothing_is_no_answer(question: dict[str, t.Any]) -> None:
+    assert not re.search(r"\b[A-Z]\(", question["question_description"])
+    assert question["required"] or question["default"] == ""
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
