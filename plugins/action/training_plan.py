@@ -18,10 +18,12 @@ from ansible.plugins.action import ActionBase
 try:
     from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._plan import make_plan
     from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import Node
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._sweep_plan import plan_sweep, sweep_text
     from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._text import plan_text
     from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._threshold_files import ThresholdsFile
     from ansible_collections.trainops.cluster.plugins.plugin_utils.run._board import Board
     from ansible_collections.trainops.cluster.plugins.plugin_utils.run._runs import differences
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.run._sweep import FINISHED, Sweep
     from ansible_collections.trainops.cluster.plugins.plugin_utils.run._token import FILE, VALUE, given_token
 except ImportError as error:
     MISSING: ImportError | None = error
@@ -65,6 +67,15 @@ def _read(path: str) -> tuple[str, str | None]:
         return "", getattr(error, "strerror", None) or "it is not UTF-8 text"
 
 
+class Config(t.NamedTuple):
+    """A training config's text and path, why it could not be read, if so, and the file of its thresholds, if any."""
+
+    path: str
+    text: str
+    unreadable: str | None
+    thresholds: ThresholdsFile | None
+
+
 class ActionModule(ActionBase):
     """Makes the plan of a run on the controller, once for all hosts, and touches no node."""
 
@@ -72,7 +83,7 @@ class ActionModule(ActionBase):
     _requires_connection = False
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
-        """Return the plan, or fail with all of its faults shown."""
+        """Return the plan, or those of all cells of a sweep, or fail with all faults shown."""
         super().run(tmp, task_vars)
         if MISSING:
             raise AnsibleActionFail(
@@ -84,8 +95,12 @@ class ActionModule(ActionBase):
                 "hosts": {"type": "list", "elements": "str", "required": True},
                 "output_dir": {"type": "path"},
                 "plan_file": {"type": "path"},
+                "sweep": {"type": "bool", "default": False},
+                "sweep_id": {"type": "str", "default": ""},
+                "matrix": {"type": "raw", "default": {}},
                 **{name: {"type": "raw"} for name in (*_OF_PLAN, *_OF_CONTAINER)},
-            }
+            },
+            required_if=[("sweep", True, ["output_dir"])],
         )
         options = {f"training_{name}": arguments[name] for name in _OF_PLAN if arguments[name] is not None}
         options |= {name: arguments[name] for name in _OF_CONTAINER if arguments[name] is not None}
@@ -95,16 +110,17 @@ class ActionModule(ActionBase):
         nodes = [self._node(name, hostvars[name]) for name in arguments["hosts"]]
         now = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
         problem = self._note_token(options, task_vars or {})
-        plan = self._plan(arguments["config"], options, nodes, now)
+        config = self._config(arguments["config"], options.get("training_thresholds"))
+        if arguments["sweep"]:
+            sweep = Sweep(os.path.abspath(arguments["output_dir"]), arguments["sweep_id"] or f"{now}-sweep")
+            return self._sweep(sweep, config, options, arguments["matrix"], nodes, problem)
+        plan = make_plan(config.text, config.path, options, nodes, now, config.unreadable, config.thresholds)
         if problem:
             plan |= {"faults": [*plan["faults"], problem], "nodes": []}
         self._display.display(f"\n{plan_text(plan)}\n")
         if arguments["plan_file"]:
             self._write(arguments["plan_file"], plan)
-        if plan["faults"]:
-            raise AnsibleActionFail(
-                f"The plan has {len(plan['faults'])} fault(s), named above. No node has been touched."
-            )
+        self._refuse(plan["faults"], "plan")
         return {
             "changed": False,
             "plan": plan,
@@ -112,6 +128,47 @@ class ActionModule(ActionBase):
             "run_id": plan["run_id"],
             "nodes": [node["node"] for node in plan["nodes"]],
         }
+
+    def _sweep(
+        self,
+        sweep: Sweep,
+        config: Config,
+        options: dict[str, t.Any],
+        matrix: t.Any,
+        nodes: list[Node],
+        problem: dict[str, t.Any] | None,
+    ) -> dict[str, t.Any]:
+        """Return the cells of a sweep and what is to be done with each, with the plans of the new ones written."""
+        try:
+            planned = plan_sweep(
+                *(config.text, config.path, options, matrix, nodes, sweep.run_id_of),
+                unreadable=config.unreadable,
+                thresholds=config.thresholds,
+            )
+            if problem:
+                planned["faults"].append({**problem, "cells": []})
+            self._display.display(f"\n{sweep_text(sweep.sweep_id, planned, sweep.told())}\n")
+            self._refuse(planned["faults"], "sweep")
+            if not self._task.check_mode:
+                sweep.open(planned["cells"], config.path)
+        except ValueError as error:
+            raise AnsibleActionFail(f"{error}.") from None
+        except OSError as error:
+            raise AnsibleActionFail(f"The folders of the sweep cannot be written: {error}.") from None
+        cells = sweep.cells(planned["cells"])
+        return {
+            "changed": False,
+            "sweep_id": sweep.sweep_id,
+            "sweep_dir": str(sweep.folder),
+            "cells": cells,
+            "to_run": [cell for cell in cells if cell["state"] != FINISHED],
+            "nodes": [node["node"] for node in planned["cells"][0]["plan"]["nodes"]],
+        }
+
+    @staticmethod
+    def _refuse(faults: list[t.Any], what: str) -> None:
+        if faults:
+            raise AnsibleActionFail(f"The {what} has {len(faults)} fault(s), named above. No node has been touched.")
 
     def _note_token(self, options: dict[str, t.Any], variables: t.Mapping[str, t.Any]) -> dict[str, t.Any] | None:
         """Note among the options where a token comes from, never the token; return the fault where there is none.
@@ -150,10 +207,9 @@ class ActionModule(ActionBase):
             )
         self._display.display(f"The run {plan['run_id']} is known already: it is picked up where it stands.\n")
 
-    def _plan(self, config: str, options: dict[str, t.Any], nodes: list[Node], now: str) -> dict[str, t.Any]:
+    def _config(self, config: str, thresholds: t.Any) -> Config:
         path = next((path for path in self._candidates(config) if os.path.isfile(path)), config)
-        text, problem = _read(path)
-        return make_plan(text, path, options, nodes, now, problem, self._thresholds(options.get("training_thresholds")))
+        return Config(path, *_read(path), self._thresholds(thresholds))
 
     def _thresholds(self, named: t.Any) -> ThresholdsFile | None:
         """Return the file of thresholds that is named, if any; what is no name at all is a fault of the plan's."""

@@ -15,7 +15,7 @@ author:
 description:
   - While M(trainops.cluster.training_phase) follows a run, one line every few seconds tells the step, the time of the
     last step, tokens per second and GPU, the loss and the time that is left.
-  - After the play recap it tells the verdict and where the report is.
+  - After the play recap it tells the verdict and where the report is, or of a sweep what its cells have come to.
 options:
   interval:
     description:
@@ -35,6 +35,7 @@ import typing as t
 
 from ansible.plugins.callback import CallbackBase
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report._sweep_text import sweep_lines
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report._text import verdict_lines
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run._progress import ProgressReader
 
@@ -47,6 +48,7 @@ if t.TYPE_CHECKING:
 _PLANS = ("trainops.cluster.training_plan", "trainops.cluster.training_run")
 _PHASE = "trainops.cluster.training_phase"
 _REPORT = "trainops.cluster.training_report"
+_SWEEP_REPORT = "trainops.cluster.training_sweep_report"
 _COLORS = {"PASS": "green", "FAIL": "red", "ERROR": "red", "INCONCLUSIVE": "yellow"}
 
 
@@ -64,6 +66,7 @@ class CallbackModule(CallbackBase):
         self._run_dir: str | None = None
         self._reader: ProgressReader | None = None
         self._reports: list[dict[str, t.Any]] = []
+        self._sweep: dict[str, t.Any] | None = None
 
     def v2_runner_on_ok(self, result: CallbackTaskResult) -> None:
         """Learn where the run is, and from a report what came of it."""
@@ -86,6 +89,8 @@ class CallbackModule(CallbackBase):
     def _note_report(self, result: CallbackTaskResult) -> None:
         if result.task.action == _REPORT and "verdict" in result.result:
             self._reports.append(dict(result.result))
+        elif result.task.action == _SWEEP_REPORT and "counts" in result.result:
+            self._sweep = dict(result.result)
 
     def v2_playbook_on_task_start(self, task: Task, is_conditional: bool) -> None:  # noqa: ARG002
         """Begin to read the run's folder when its nodes are followed, and end it with the next task."""
@@ -96,13 +101,19 @@ class CallbackModule(CallbackBase):
 
     def v2_playbook_on_start(self, playbook: Playbook) -> None:  # noqa: ARG002
         """Forget earlier runs."""
-        self._reports = []
+        self._reports, self._sweep = [], None
 
     def v2_playbook_on_stats(self, stats: AggregateStats) -> None:  # noqa: ARG002
-        """Tell the verdicts."""
+        """Tell the verdicts, or the sweep that they are part of."""
         self._end_reading()
+        if self._sweep:
+            color: str | None = "green" if list(self._sweep["counts"]) == ["PASS"] else "red"
+            for line in sweep_lines(self._sweep["report"]):
+                self._display.display(line, color=color)
+                color = None
+            return
         for report in self._reports:
-            color: str | None = _COLORS[report["verdict"]]
+            color = _COLORS[report["verdict"]]
             for line in verdict_lines(report["report"]):
                 self._display.display(line, color=color)
                 color = None

@@ -20,6 +20,8 @@ description:
     (C(spine1/rack3)). Nodes of one place get neighbouring ranks, unless O(rank_order) is given.
   - The variables C(training_hf_token) and C(training_hf_token_file) give the Hugging Face token in place of the
     config's C(hf_token_file). They are no options, since options are shown.
+  - With O(sweep) it makes the plans of all cells of a sweep, a run with other values in the place of the config's own
+    each, and tells which of them will run, which are picked up, and which have run already under this O(sweep_id).
 attributes:
   check_mode:
     support: full
@@ -135,6 +137,21 @@ options:
   output_dir:
     description: Folder in which a folder for the run is made, with the plan in it. Without it nothing is written.
     type: path
+  sweep:
+    description: Plan a sweep, whose folder is made in O(output_dir) beside those of its runs.
+    type: bool
+    default: false
+  sweep_id:
+    description: Name of the sweep. The same name goes on with it. Without it, the time makes one.
+    type: str
+    default: ""
+  matrix:
+    description:
+      - Keys of the config with lists of values; each combination is a cell. The key C(exclude) lists cells, or parts of
+        them, that are left out.
+      - Without it the cells are those of the sweep blocks of a CVS config.
+    type: raw
+    default: {}
   plan_file:
     description: File to write the plan to as JSON, with its faults if there are any.
     type: path
@@ -150,6 +167,19 @@ EXAMPLES = r"""
     plan_file: plan.json
   run_once: true
   register: planned
+
+- name: Plan three runs that differ in their micro batch size
+  trainops.cluster.training_plan:
+    config: examples/megatron/mi3xx_megatron_llama_distributed.json
+    model: llama3_1_8b
+    gpu: mi300x
+    hosts: "{{ ansible_play_hosts_all }}"
+    sweep: true
+    matrix:
+      micro_batch_size: [1, 2, 4]
+    output_dir: runs
+  run_once: true
+  register: swept
 """
 
 RETURN = r"""
@@ -182,4 +212,30 @@ run_dir:
   returned: success
   type: str
   sample: /home/ops/runs/20260314-092653-llama3_1_8b-mi300x
+cells:
+  description: The cells of the sweep, each with C(name), C(values), C(run_id) and C(state).
+  returned: success and O(sweep)
+  type: list
+  elements: dict
+  sample:
+    - name: micro_batch_size_1
+      values: {micro_batch_size: 1}
+      run_id: batches-micro_batch_size_1
+      state: new
+to_run:
+  description: Those of them that have not run yet.
+  returned: success and O(sweep)
+  type: list
+  elements: dict
+  sample: []
+sweep_dir:
+  description: The sweep's folder on the controller.
+  returned: success and O(sweep)
+  type: str
+  sample: /home/ops/runs/batches
+sweep_id:
+  description: Name of the sweep.
+  returned: success and O(sweep)
+  type: str
+  sample: batches
 """

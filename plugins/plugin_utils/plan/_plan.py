@@ -15,6 +15,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._options imp
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._overrides import with_overrides
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import in_rank_order
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._rehearsal import rehearsed
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._sweep import without_blocks
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._threshold_files import OPTION, thresholds_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._words import key_path
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._workload import workload_of
@@ -74,6 +75,7 @@ def make_plan(
     elif framework:
         data = framework.read(text, source, findings)
     if framework and data is not None:
+        data = without_blocks(data, findings)
         data = with_overrides(data, settings, len(ordered), framework.CONFIG.model_fields, findings)
     job = framework.plan_job(data, settings, ordered, findings) if framework and data is not None else None
     if job and settings.training_hf_token_file:

@@ -14,6 +14,7 @@ from bokeh.models import (
     FixedTicker,
     HoverTool,
     Label,
+    LinearAxis,
     Whisker,
 )
 from bokeh.plotting import figure
@@ -37,7 +38,7 @@ def runs_chart(
     told = [(place, run) for place, run in enumerate(runs) if run.get(metric) is not None]
     if not told:
         return None
-    drawing = _figure("")
+    drawing = plain()
     if noise:
         drawing.add_layout(
             BoxAnnotation(bottom=noise[0], top=noise[1], fill_color=SHADE, fill_alpha=0.16, line_color=None)
@@ -63,7 +64,7 @@ def runs_chart(
     points = drawing.scatter("x", "y", source=source, size="size", color="colour", line_color="edge", line_width=3)
     drawing.xaxis.axis_label = "runs before this one"
     drawing.xaxis.ticker = FixedTicker(ticks=[-place for place in range(0, last + 1, max(1, last // 10))])
-    _hover(drawing, points, "@run<br>@began, @verdict<br>" + f"{title}: @y{{0,0.[0000]}}")
+    hover(drawing, points, "@run<br>@began, @verdict<br>" + f"{title}: @y{{0,0.[0000]}}")
     return drawing
 
 
@@ -73,7 +74,7 @@ def scaling_chart(points: Sequence[Mapping[str, t.Any]], marked: int | None) -> 
     A point has nnodes, efficiency (a fraction of that of the smallest count), runs and value.
     """
     counts = [point["nnodes"] for point in points]
-    drawing = _figure("efficiency (%)", x_axis_type="log")
+    drawing = plain(y_axis_label="efficiency (%)", x_axis_type="log")
     drawing.line([counts[0], counts[-1]], [100, 100], line_color=NEUTRAL, line_dash="dashed")
     drawing.add_layout(Label(x=counts[0], y=100, y_offset=3, text="ideal", text_color=NEUTRAL, text_font_size="12px"))
     source = ColumnDataSource(
@@ -90,24 +91,24 @@ def scaling_chart(points: Sequence[Mapping[str, t.Any]], marked: int | None) -> 
     drawing.xaxis.axis_label = "nodes"
     drawing.xaxis.ticker = FixedTicker(ticks=counts)
     drawing.y_range.start, drawing.y_range.end = 0, max(110, max(point["efficiency"] for point in points) * 105)
-    _hover(drawing, dots, "@x nodes: @y{0.0} %<br>@value{0,0.[00]} tokens/s/GPU, median of @runs runs")
+    hover(drawing, dots, "@x nodes: @y{0.0} %<br>@value{0,0.[00]} tokens/s/GPU, median of @runs runs")
     return drawing
 
 
-def _figure(title: str, **options: t.Any) -> figure:
+def plain(**options: t.Any) -> figure:
+    """Return an empty chart without tools, with axes that keep in the background."""
     drawing = figure(
-        height=240,
         sizing_mode="stretch_width",
         min_border_left=64,
-        y_axis_label=title,
         tools=[],
         toolbar_location=None,
         background_fill_alpha=0,
         border_fill_alpha=0,
         outline_line_color=None,
-        **options,
+        **{"height": 240, **options},
     )
-    drawing.axis.formatter = BasicTickFormatter(use_scientific=False)
+    for axis in drawing.select(LinearAxis):
+        axis.formatter = BasicTickFormatter(use_scientific=False)
     drawing.axis.axis_line_color = None
     drawing.axis.major_tick_line_color = None
     drawing.axis.minor_tick_line_color = None
@@ -122,7 +123,8 @@ def _figure(title: str, **options: t.Any) -> figure:
     return drawing
 
 
-def _hover(drawing: figure, points: t.Any, tooltip: str) -> None:
+def hover(drawing: figure, points: t.Any, tooltip: str) -> None:
+    """Let the points of a chart tell what they are."""
     drawing.add_tools(HoverTool(renderers=[points], tooltips=tooltip, visible=False))
 
 

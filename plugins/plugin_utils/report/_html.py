@@ -13,25 +13,20 @@ from __future__ import annotations
 import json
 import shlex
 import typing as t
-from pathlib import Path
 
-import jinja2
 from bokeh.embed import components
-from bokeh.resources import Resources
 from markupsafe import Markup
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report._hardware import hardware_rows
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report._history import charts_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report._page import bokeh_script, page_environment
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report._plots import Bound, draw
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report._readable import (
     LABELS,
     duration,
     exact,
-    instant,
     number,
-    plural,
     shown,
-    titled,
     unit_of,
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report._thresholds import threshold_rows
@@ -78,7 +73,7 @@ def render(
     }
     script, places = components(drawings) if drawings else ("", {})
     nodes = plan.get("nodes") or []
-    environment = _environment()
+    environment = page_environment()
     return environment.get_template(PAGE_TEMPLATE).render(
         sections=environment.list_templates(filter_func=lambda name: name.startswith("sections/")),
         summary=summary,
@@ -106,7 +101,7 @@ def render(
         places={metric: Markup(place) for metric, place in places.items()},
         history=history,
         history_charts=[{"metric": name, "place": Markup(places[f"history {name}"])} for name in history_charts],
-        scripts=Markup(_bokeh_js() + script) if drawings else "",
+        scripts=Markup(bokeh_script() + script) if drawings else "",
     )
 
 
@@ -179,21 +174,3 @@ def _as_given(value: t.Any) -> str:
 def _label(key: str) -> str:
     special = {"gpu": "GPU", "gpus_per_node": "GPUs per node", "nnodes": "Nodes", "fsdp": "FSDP"}
     return special.get(key, key.replace("_", " ").capitalize())
-
-
-def _bokeh_js() -> str:
-    # Only the core: no widgets, tables, WebGL or MathJax, which would triple the page.
-    return str(Resources(mode="inline", components=["bokeh"]).render_js())
-
-
-def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent / "page"),
-        autoescape=True,
-        finalize=shown,
-        undefined=jinja2.ChainableUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"number": number, "titled": titled, "instant": instant, "plural": plural}
-    return environment

@@ -1,0 +1,62 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Action plugin of trainops.cluster.training_sweep_report: see the module of that name for its documentation."""
+
+from __future__ import annotations
+
+import os
+import typing as t
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+
+try:
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.report._sweep import PAGE, write_sweep_report
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.report._sweep_text import NOT_RUN
+except ImportError as error:
+    MISSING: ImportError | None = error
+else:
+    MISSING = None
+
+
+class ActionModule(ActionBase):
+    """Writes the report of a sweep on the controller, once for all hosts."""
+
+    TRANSFERS_FILES = False
+    _requires_connection = False
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        """Return what the cells have come to; fail unless all of them passed, or that is not asked for."""
+        super().run(tmp, task_vars)
+        if MISSING:
+            raise AnsibleActionFail(
+                f"{MISSING}. Install what requirements.txt names, for the Python that runs ansible-playbook."
+            )
+        _validated, arguments = self.validate_argument_spec(
+            argument_spec={
+                "sweep_dir": {"type": "path", "required": True},
+                "require_pass": {"type": "bool", "default": True},
+            }
+        )
+        if self._task.check_mode:
+            return {"changed": False, "skipped": True, "msg": "not done in check mode"}
+        sweep_dir = os.path.abspath(arguments["sweep_dir"])
+        try:
+            sweep, changed = write_sweep_report(sweep_dir)
+        except (ValueError, OSError) as error:
+            raise AnsibleActionFail(f"The report of the sweep cannot be written: {error}.") from error
+        missed = [cell["name"] for cell in sweep["cells"] if cell["verdict"] not in ("PASS", NOT_RUN)]
+        open_cells = [cell["name"] for cell in sweep["cells"] if cell["verdict"] == NOT_RUN]
+        result = {
+            "changed": changed,
+            "report": os.path.join(sweep_dir, PAGE),
+            "best": sweep["best"],
+            "counts": sweep["counts"],
+            "missed": missed,
+        }
+        if arguments["require_pass"] and (missed or open_cells):
+            told = [f"{len(missed)} did not pass ({', '.join(missed)})"] if missed else []
+            told += [f"{len(open_cells)} did not run ({', '.join(open_cells)})"] if open_cells else []
+            result |= {"failed": True, "msg": f"Of {len(sweep['cells'])} cells {' and '.join(told)}."}
+        return result

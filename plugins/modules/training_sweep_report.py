@@ -1,0 +1,69 @@
+#!/usr/bin/python
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Documentation of the action plugin of this name; it runs on the controller only."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: training_sweep_report
+short_description: Writes the report of a sweep
+version_added: 1.0.0
+author:
+  - The trainops.cluster maintainers (@trainops)
+description:
+  - Reads what the cells of a sweep have come to, and writes C(sweep.json), C(sweep.csv) and C(sweep.html) into the
+    folder of the sweep.
+  - Fails unless every cell has passed, after the report has been written; see O(require_pass).
+  - Runs on the controller. Use it with C(run_once).
+attributes:
+  check_mode:
+    support: none
+    description: Can run in check mode and return what would change.
+  diff_mode:
+    support: none
+    description: Returns details on what has changed when in diff mode.
+options:
+  sweep_dir:
+    description: The sweep's folder on the controller.
+    type: path
+    required: true
+  require_pass:
+    description: Fail unless every cell has passed.
+    type: bool
+    default: true
+seealso:
+  - module: trainops.cluster.training_plan
+"""
+
+EXAMPLES = r"""
+- name: Write the report of the sweep
+  trainops.cluster.training_sweep_report:
+    sweep_dir: "{{ planned.sweep_dir }}"
+  run_once: true
+"""
+
+RETURN = r"""
+report:
+  description: The page to open.
+  returned: when the report has been written
+  type: str
+  sample: /home/ops/runs/batches/sweep.html
+best:
+  description: The cell that passed with the most tokens per second and GPU, if any passed.
+  returned: when the report has been written
+  type: str
+  sample: micro_batch_size_4-precision_TE_FP8
+counts:
+  description: Number of cells by verdict.
+  returned: when the report has been written
+  type: dict
+  sample: {PASS: 3, FAIL: 1}
+missed:
+  description: The cells that ran and did not pass.
+  returned: when the report has been written
+  type: list
+  elements: str
+  sample: [micro_batch_size_8-precision_TE_FP8]
+"""
