@@ -83,13 +83,13 @@ bench: $(VENV)/run ## how fast a log is parsed, beside grep
 	$(BIN)/python benchmarks/parser.py
 
 MEGATRON := .venv-megatron
-MEGATRON_PYTHON ?= python3.11
+MEGATRON_TRAINER_PYTHON ?= python3.11
 
 test-megatron: $(VENV)/dev $(MEGATRON)/ready ## train with Megatron Core from PyPI on CPUs (Python 3.11, 1 GB)
 	MEGATRON_PYTHON=$(abspath $(MEGATRON)/bin/python) $(BIN)/pytest tests/end_to_end/test_real_megatron.py
 
 $(MEGATRON)/ready: requirements-megatron.txt
-	$(MEGATRON_PYTHON) -m venv $(MEGATRON)
+	$(MEGATRON_TRAINER_PYTHON) -m venv $(MEGATRON)
 	$(MEGATRON)/bin/pip install --quiet --disable-pip-version-check --requirement requirements-megatron.txt
 	@touch $@
 

@@ -186,7 +186,7 @@ RETURN = r"""
 plan:
   description:
     - The plan, with C(schema_version), C(framework), C(mode), C(model), C(gpu), C(run_id), C(parameters), C(expected)
-      (thresholds with C(metric), C(kind) and C(value)), C(warnings), and C(nodes) in rank order.
+      (thresholds with C(metric), C(kind) and C(value)), C(warnings), C(notes), and C(nodes) in rank order.
     - Each node has C(node), C(node_rank), C(image), C(env), C(argv), C(mounts), C(devices), C(container_options),
       C(working_dir), C(run_folder) and C(log_file).
   returned: success

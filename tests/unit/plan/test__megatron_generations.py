@@ -134,6 +134,24 @@ def test_variables_of_nccl_are_given_as_arguments_too_as_v25_3_overwrites_its_en
             assert f"{name}={node['env'][name]}" in node["argv"]
 
 
+@pytest.mark.parametrize(
+    ("generation", "devices", "interface"),
+    [
+        (V25_3, "rdma0 to rdma7", "ens50f0np0"),
+        (V25_5, "and none where there are fewer", "ens51np0"),
+        (V26_1, "or as many as there are", "ens51np0"),
+    ],
+)
+def test_what_each_generation_takes_where_nothing_is_said_of_the_network(
+    generation: str, devices: str, interface: str
+) -> None:
+    nothing = {"config/nccl_ib_hca_list": None, "config/nccl_socket_ifname": None}
+    plan = of(generation, {**nothing, f"{BRANCH}/tokenizer_model": "meta-llama/Llama-3.1-8B"})
+    messages = [warning["message"] for warning in plan["warnings"]]
+    assert devices in messages[0]
+    assert messages[1] == f"nccl_socket_ifname is missing: the training script takes {interface}."
+
+
 def test_only_what_the_generation_reads_is_given() -> None:
     unread = {"FSDP", "RECOMPUTE", "DATA_CACHE_PATH", "TOKENIZER_MODEL"}
     old, new = of(V25_3)["nodes"][0]["env"], of(V25_5)["nodes"][0]["env"]

@@ -64,6 +64,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_scripts import (
     generation_for,
+    note_generation,
     script_of,
 )
 
@@ -126,9 +127,10 @@ def plan_job(data: Mapping[str, t.Any], options: PlanOptions, nodes: Sequence[No
     )
     branch_reading = BranchReading(**vars(reading), branch=branch, parameters=parameters)
     script = script_of(branch_reading)
-    script_reading = ScriptReading(
-        **vars(branch_reading), script=script, generation=generation_for(branch_reading, script)
-    )
+    generation = generation_for(reading)
+    if script:
+        note_generation(reading, script, generation)
+    script_reading = ScriptReading(**vars(branch_reading), script=script, generation=generation)
     sizes = check_branch(script_reading)
     check_options(script_reading)
     dataset = fetched_dataset(reading.config.dataset_source, parameters.tokenizer_model)

@@ -31,6 +31,11 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._expected import ExpectedResults
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_dataset import DatasetSource
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_generations import (
+    OWN_INTERFACE,
+    OWN_RDMA_DEVICES,
+)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_scripts import generation_for
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
@@ -131,8 +136,7 @@ def _check_devices(reading: Reading) -> None:
         findings.warn(
             "config.nccl_ib_hca_list",
             None,
-            "No RDMA devices are named: the training script takes the first eight of 'rdma link', in whatever state, "
-            "and none where there are fewer.",
+            f"No RDMA devices are named: the training script takes {OWN_RDMA_DEVICES[generation_for(reading)]}.",
             "Name those that carry the training, for example bnxt_re0,bnxt_re1.",
         )
     index = config.nccl_ib_gid_index
@@ -158,7 +162,7 @@ def _check_interfaces(reading: Reading) -> None:
             reading.findings.warn(
                 f"config.{key}",
                 None,
-                f"{key} is missing: the training script takes an interface of its own choice (ens51np0).",
+                f"{key} is missing: the training script takes {OWN_INTERFACE[generation_for(reading)]}.",
                 "Name the interface over which the nodes reach each other.",
             )
 

@@ -51,6 +51,13 @@ _DEEPSEEK_V25_3 = _names("MBS GBS PR AC TRAIN_ITERS GEMM_TUNING MOCK_DATA")
 # Only the script of v26.1 reads DATA_DIR for certain, though AMD's guide to v25.5 says to set it.
 _DEEPSEEK_V25_5 = _DEEPSEEK_V25_3 | _names("SEQ_LEN PAD_LEN DATA_CACHE_PATH DATA_DIR")
 
+# What they take where nothing is said of the network.
+OWN_RDMA_DEVICES = {
+    V25_3: "rdma0 to rdma7",
+    V25_5: "the first eight of 'rdma link', in whatever state, and none where there are fewer",
+    V26_1: "the first eight of 'rdma link', or as many as there are, in whatever state",
+}
+OWN_INTERFACE = {V25_3: "ens50f0np0", V25_5: "ens51np0", V26_1: "ens51np0"}
 # Where the Llama scripts keep the dataset's index that do not read DATA_CACHE_PATH.
 FIXED_CACHES = {V25_3: "/root/cache"}
 

@@ -34,6 +34,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._
 if t.TYPE_CHECKING:
     from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_reading import (
         BranchReading,
+        Reading,
     )
 
 # Sizes that each script knows ("Model size not supported." otherwise), with the dimensions it gives them.
@@ -105,25 +106,33 @@ def _check_script(script: str, key: str, reading: BranchReading) -> None:
         )
 
 
-def generation_for(reading: BranchReading, script: str | None) -> str:
-    """Return the generation of the run's scripts, and say in a note where it comes from and what it means."""
-    release = reading.options.training_megatron_release
-    image = None if reading.options.container_engine == "none" else reading.config.container_image
-    asked, told = generation_of(release or ""), generation_of_image(image)
-    generation = asked or told or V26_1
-    if asked:
+def generation_for(reading: Reading) -> str:
+    """Return the generation of the run's scripts: that of the release that is named, or that of the image's tag.
+
+    Where neither tells, it is taken for the newest one.
+    """
+    asked = generation_of(reading.options.training_megatron_release or "")
+    return asked or generation_of_image(_image_of(reading)) or V26_1
+
+
+def note_generation(reading: Reading, script: str, generation: str) -> None:
+    """Say of which generation the script is taken to be, where that comes from, and what its exit status is worth."""
+    release, image = reading.options.training_megatron_release, _image_of(reading)
+    if release:
         source = f"as training_megatron_release says ({release})"
-    elif told:
+    elif generation_of_image(image):
         source = f"as the tag of {image} tells"
     else:
         reason = f"the tag of {image} does not tell" if image else "there is no image whose tag tells"
         source = f"which is taken for granted, since {reason}; training_megatron_release says otherwise"
-    if script:
-        note = f"{script} is read as that of generation {generation}, {source}."
-        if tells_exit_status(script, generation) is False:
-            note += " It ends with exit status 0 also where the training failed, so that its log alone tells."
-        reading.findings.note(note)
-    return generation
+    note = f"{script} is read as that of generation {generation}, {source}."
+    if tells_exit_status(script, generation) is False:
+        note += " It ends with exit status 0 also where the training failed, so that its log alone tells."
+    reading.findings.note(note)
+
+
+def _image_of(reading: Reading) -> str | None:
+    return None if reading.options.container_engine == "none" else reading.config.container_image
 
 
 def dimensions_of(reading: BranchReading, script: str | None) -> ModelDimensions | None:
