@@ -151,3 +151,22 @@ def test_a_package_that_is_missing_on_the_controller_is_told_without_a_traceback
     assert plan is None
     assert "No module named 'pydantic'. Install what requirements.txt names" in " ".join(done.output.split())
     assert "Traceback" not in done.output
+
+
+def test_thresholds_come_from_a_file_of_cvs_and_impossible_ones_are_told(bench, hosts):
+    file = bench.folder / "mi300x_threshold.json"
+    bounds = {"training.throughput_per_gpu": {"kind": "min", "value": 2700}}
+    file.write_text(json.dumps({"_comment": "Made up.", "PRECISION=FP8": bounds}))
+    choice = {**CHOICE, "training_record_only": "false", "training_thresholds": str(file)}
+    done, plan = planned(bench, hosts, filled_in(bench), **choice)
+    assert done.status == 0, done.output
+    assert plan["expected"] == [{"metric": "tflops_per_gpu", "kind": "min", "value": 2700.0}]
+    assert "judged by  tflops_per_gpu ≥ 2700 TFLOP/s" in done.output
+    assert "is impossible: the peak of mi300x in fp8 is 2614.9 TFLOP/s." in " ".join(done.output.split())
+
+
+def test_a_file_of_thresholds_that_is_not_there_is_told_with_its_path(bench, hosts):
+    choice = {**CHOICE, "training_record_only": "false", "training_thresholds": "gone_threshold.json"}
+    done, _plan = planned(bench, hosts, filled_in(bench), **choice)
+    assert done.status != 0
+    assert "gone_threshold.json cannot be read: No such file or directory." in " ".join(done.output.split())

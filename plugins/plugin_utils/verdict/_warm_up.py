@@ -46,9 +46,12 @@ class WarmUp:
 
 
 def parse_warm_up(asked: t.Any) -> int | None:
-    """Return the number of steps that was asked for, None for ``auto``; ValueError for anything else."""
+    """Return the number of steps that was asked for, None for ``auto``; ValueError for anything else.
+
+    An empty text is what a survey gives that nobody answered, and means ``auto`` as well.
+    """
     text = str(asked).strip()
-    if text == AUTO:
+    if text in (AUTO, ""):
         return None
     if not text.isdecimal():
         raise ValueError(f"warmup_steps is {asked!r}, but must be {AUTO} or a whole number, 0 or more")

@@ -89,12 +89,12 @@ def test_what_is_asked_for_is_taken() -> None:
     assert found.reason == "The first 5 steps of each node are left out as asked."
 
 
-@pytest.mark.parametrize(("asked", "steps"), [("auto", None), (" auto ", None), (3, 3), ("3", 3), ("0", 0)])
+@pytest.mark.parametrize(("asked", "steps"), [("auto", None), ("", None), (" auto ", None), (3, 3), ("3", 3), ("0", 0)])
 def test_a_number_or_auto_may_be_asked_for(asked: t.Any, steps: int | None) -> None:
     assert parse_warm_up(asked) == steps
 
 
-@pytest.mark.parametrize("asked", ["", "-1", "two", 1.5, None])
+@pytest.mark.parametrize("asked", ["-1", "two", 1.5, None])
 def test_anything_else_is_refused(asked: t.Any) -> None:
     with pytest.raises(ValueError, match=r"warmup_steps is .*, but must be auto or a whole number, 0 or more"):
         parse_warm_up(asked)
