@@ -15,16 +15,18 @@ import typing as t
 
 import yaml
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._config import refuse_unknown_keys, section, typed
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._faults import Findings
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._json import read_json
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import master_address
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._words import counted, listed
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._batch_scaling import scales_batch
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._branch import choose_branch, mode_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._container import container_options
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._cvs import (
+    CvsForm,
+    master_of,
+    read_branch,
+    read_config,
+)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._expected import (
-    ExpectedResults,
     expected_of,
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._job import Job
@@ -81,11 +83,7 @@ CONFIG = MaxTextConfig
 YAML_NAME = "maxtext.yml"
 # Keys of a config that none but MaxText's has.
 _TELLING_KEYS = {"coordinator_ip", "training_steps", "xla_flags", "enable_checkpointing"}
-_OF_CONFIG = dict.fromkeys(MaxTextConfig.model_fields, "config")
-_OF_BRANCH = {
-    **dict.fromkeys(BRANCH.model_fields, "model_params.<mode>.<model>.<gpu>"),
-    **dict.fromkeys(ExpectedResults.model_fields, "result_dict"),
-}
+_FORM = CvsForm(MaxTextConfig, BRANCH, unused_keys, prepared=without_what_the_plan_sets, elsewhere=ELSEWHERE)
 # What CVS says to every MaxText: nothing here talks to Google Cloud, and GSPMD shards as in the measured runs.
 _CONSTANTS = {"enable_goodput_recording": False, "monitor_goodput": False, "shardy": False}
 
@@ -107,30 +105,16 @@ def plan_job(data: Mapping[str, t.Any], options: PlanOptions, nodes: Sequence[No
 
     ``data`` is the config without its documentation keys, ``nodes`` the nodes in rank order.
     """
-    lower_unknown = options.training_unknown_keys == "warn"
-    refuse_unknown_keys(
-        data,
-        ("config", "model_params"),
-        "",
-        findings,
-        lower_to_warning=lower_unknown,
-        elsewhere={**_OF_BRANCH, **_OF_CONFIG},
-    )
     hosts = hosts_of(options, data.get("config"), nodes)
-    reading = _read_config(data, options, hosts, findings, lower_unknown)
-    master = _master_address(reading)
-    branch = choose_branch(data, reading.mode, options, findings)
-    if branch is None:
+    config, given, mode = read_config(_FORM, data, options, hosts, findings)
+    reading = Reading(config, given or {}, mode, hosts, options, findings)
+    if given is not None:
+        check_config(reading, data.get("model_params"))
+    master = master_of(reading, "coordinator_ip", config.coordinator_ip)
+    found = read_branch(_FORM, data, mode, options, findings)
+    if found is None:
         return None
-    parameters = typed(
-        BRANCH,
-        branch.values,
-        branch.path,
-        findings,
-        unused=unused_keys(data, reading.mode, options),
-        lower_unknown=lower_unknown,
-        elsewhere=_OF_CONFIG | ELSEWHERE,
-    )
+    branch, parameters = found
     branch_reading = BranchReading(**vars(reading), branch=branch, parameters=parameters)
     sizes = check_branch(branch_reading)
     if sizes and scales_batch(options, reading.mode):
@@ -153,39 +137,6 @@ def plan_job(data: Mapping[str, t.Any], options: PlanOptions, nodes: Sequence[No
     if findings.faults or sizes is None or entry_point is None:
         return None
     return _job(branch_reading, sizes, expected, environment, _maxtext_config(branch_reading, timeout), entry_point)
-
-
-def _read_config(
-    data: Mapping[str, t.Any],
-    options: PlanOptions,
-    nodes: Sequence[Node],
-    findings: Findings,
-    lower_unknown: bool,
-) -> Reading:
-    mode = mode_of(data, options, len(nodes))
-    given = section(data, "config", "config", findings)
-    config = typed(
-        MaxTextConfig,
-        without_what_the_plan_sets(given or {}),
-        "config",
-        # Without the section, that it is missing says enough.
-        findings if given is not None else Findings(),
-        unused=unused_keys(data, mode, options),
-        lower_unknown=lower_unknown,
-        elsewhere=_OF_BRANCH,
-    )
-    reading = Reading(config, given or {}, mode, nodes, options, findings)
-    if given is not None:
-        check_config(reading, data.get("model_params"))
-    return reading
-
-
-def _master_address(reading: Reading) -> str:
-    """Return where the nodes of a job meet; localhost as well where that is not known, for a fault or for no nodes."""
-    asked = reading.config.coordinator_ip
-    if not reading.multi_node or not reading.nodes or (asked is None and reading.is_given("coordinator_ip")):
-        return "localhost"
-    return master_address(asked, reading.nodes, "config.coordinator_ip", reading.findings)
 
 
 def _note_batch(reading: BranchReading, sizes: MaxTextSizes) -> None:

@@ -12,15 +12,17 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._config import refuse_unknown_keys, section, typed
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._faults import Findings
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._json import read_json
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import master_address
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._words import key_path
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._branch import choose_branch, mode_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._container import container_options
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._cvs import (
+    CvsForm,
+    master_of,
+    read_branch,
+    read_config,
+)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._expected import (
-    ExpectedResults,
     expected_of,
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._job import Job
@@ -81,12 +83,7 @@ BRANCH = MegatronModelParameters
 
 _OF_NODE = {"NODE_RANK": "{node-rank}", "LOG_DIR": "{run-folder}"}
 _OF_EACH_NODE = {*_OF_NODE, "TRAINOPS_NODE", "TRAINOPS_RUN_ID"}
-# Where a key belongs that stands in the wrong place.
-_OF_CONFIG = dict.fromkeys(MegatronConfig.model_fields, "config")
-_OF_BRANCH = {
-    **dict.fromkeys(MegatronModelParameters.model_fields, "model_params.<mode>.<model>.<gpu>"),
-    **dict.fromkeys(ExpectedResults.model_fields, "result_dict"),
-}
+_FORM = CvsForm(MegatronConfig, MegatronModelParameters, unused_keys)
 
 
 read = read_json
@@ -102,29 +99,15 @@ def plan_job(data: Mapping[str, t.Any], options: PlanOptions, nodes: Sequence[No
 
     ``data`` is the config without its documentation keys, ``nodes`` the nodes in rank order.
     """
-    lower_unknown = options.training_unknown_keys == "warn"
-    refuse_unknown_keys(
-        data,
-        ("config", "model_params"),
-        "",
-        findings,
-        lower_to_warning=lower_unknown,
-        elsewhere={**_OF_BRANCH, **_OF_CONFIG},
-    )
-    reading = _read_config(data, options, nodes, findings, lower_unknown)
-    master = _master_address(reading)
-    branch = choose_branch(data, reading.mode, options, findings)
-    if branch is None:
+    config, given, mode = read_config(_FORM, data, options, nodes, findings)
+    reading = Reading(config, given or {}, mode, nodes, options, findings)
+    if given is not None:
+        check_config(reading, data.get("model_params"))
+    master = master_of(reading, "master_address", config.master_address)
+    found = read_branch(_FORM, data, mode, options, findings)
+    if found is None:
         return None
-    parameters = typed(
-        MegatronModelParameters,
-        branch.values,
-        branch.path,
-        findings,
-        unused=unused_keys(data, reading.mode, options),
-        lower_unknown=lower_unknown,
-        elsewhere=_OF_CONFIG,
-    )
+    branch, parameters = found
     branch_reading = BranchReading(**vars(reading), branch=branch, parameters=parameters)
     script = script_of(branch_reading)
     generation = generation_for(reading)
@@ -145,39 +128,6 @@ def plan_job(data: Mapping[str, t.Any], options: PlanOptions, nodes: Sequence[No
     if findings.faults or script is None:
         return None
     return _job(script_reading, script, master, sizes, expected, dataset)
-
-
-def _read_config(
-    data: Mapping[str, t.Any],
-    options: PlanOptions,
-    nodes: Sequence[Node],
-    findings: Findings,
-    lower_unknown: bool,
-) -> Reading:
-    mode = mode_of(data, options, len(nodes))
-    given = section(data, "config", "config", findings)
-    config = typed(
-        MegatronConfig,
-        given or {},
-        "config",
-        # Without the section, that it is missing says enough.
-        findings if given is not None else Findings(),
-        unused=unused_keys(data, mode, options),
-        lower_unknown=lower_unknown,
-        elsewhere=_OF_BRANCH,
-    )
-    reading = Reading(config, given or {}, mode, nodes, options, findings)
-    if given is not None:
-        check_config(reading, data.get("model_params"))
-    return reading
-
-
-def _master_address(reading: Reading) -> str:
-    """Return where the nodes of a job meet; localhost as well where that is not known, for a fault or for no nodes."""
-    asked = reading.config.master_address
-    if not reading.multi_node or not reading.nodes or (asked is None and reading.is_given("master_address")):
-        return "localhost"
-    return master_address(asked, reading.nodes, "config.master_address", reading.findings)
 
 
 def _job(
