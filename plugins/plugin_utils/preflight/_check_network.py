@@ -43,7 +43,7 @@ def check_socket(look: Look) -> Cell:
     if proposed is None:
         reason = f"no interface of the node leads to rank 0 ({address})"
         return red("no interface", reason, f"ip route get {address}")
-    return green(f"{proposed} (proposed)" if look.config_has(SOCKET_VARIABLES["NCCL_SOCKET_IFNAME"]) else proposed)
+    return green(f"{proposed} (proposed)" if look.uses_nccl else proposed)
 
 
 def _interface_problem(

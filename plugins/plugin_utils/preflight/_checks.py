@@ -117,7 +117,7 @@ def _worse(drift: Cell, there: Cell) -> Cell:
 
 def _proposals(looks: Sequence[Look]) -> dict[str, t.Any]:
     multi_node = [look for look in looks if look.multi_node]
-    if not multi_node:
+    if not multi_node or not multi_node[0].uses_nccl:
         return {}
     proposals: dict[str, t.Any] = {}
     interfaces = {proposed_interface(look) for look in multi_node}
@@ -127,4 +127,4 @@ def _proposals(looks: Sequence[Look]) -> dict[str, t.Any]:
     with_rdma = [look for look in multi_node if look.uses_rdma]
     if any(look.variable("NCCL_IB_GID_INDEX") is None for look in with_rdma):
         proposals["nccl_ib_gid_index"] = proposed_gid_index(with_rdma)
-    return {key: value for key, value in proposals.items() if value is not None and looks[0].config_has(key)}
+    return {key: value for key, value in proposals.items() if value is not None}

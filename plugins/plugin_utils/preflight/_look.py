@@ -8,7 +8,6 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._known import FRAMEWORKS
 from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight._nics import (
     NicRule,
     Selection,
@@ -51,9 +50,10 @@ class Look:
         value = self.node["env"].get(name)
         return None if value in (None, "", AUTO) else str(value)
 
-    def config_has(self, key: str) -> bool:
-        """Tell whether training configs of the framework have a key; NxDT's have none of NCCL's."""
-        return key in FRAMEWORKS[self.plan["framework"]].CONFIG.model_fields
+    @property
+    def uses_nccl(self) -> bool:
+        """Tell whether training configs of the framework have keys for NCCL and Gloo; NxDT's have none."""
+        return bool(self.plan["framework"] != "nxdt")
 
     @property
     def engine(self) -> str | None:
