@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 
@@ -50,9 +49,3 @@ def test_what_is_tried_is_what_is_promised():
     assert "ansible-core>={}.{},<{}.{}\n".format(*oldest, *after_newest) in (ROOT / "requirements.txt").read_text()
     minimum = {tuple(map(int, python.split("."))) for pythons in noxfile.SUPPORTED.values() for python in pythons}
     assert f"sys.version_info < {min(minimum)}" in (ROOT / "Makefile").read_text()
-
-
-def test_every_ignored_sanity_finding_has_a_reason():
-    lines = [line for path in (ROOT / "tests/sanity").glob("ignore-*.txt") for line in path.read_text().splitlines()]
-    assert lines
-    assert [line for line in lines if not re.fullmatch(r"\S+ \S+ # .{10,}", line)] == []
