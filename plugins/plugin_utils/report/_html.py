@@ -112,11 +112,16 @@ def figures_of(summary: Mapping[str, t.Any]) -> list[tuple[str, str, str]]:
     for metric in FIGURES:
         found = metrics.get(metric) or {}
         if found.get("value") is not None:
-            value = f"{number(found['value'])} {unit_of(metric)}".rstrip()
+            percent = metric == "memory_fraction"
+            value = _percent(found["value"]) if percent else f"{number(found['value'])} {unit_of(metric)}".rstrip()
             rows.append((LABELS[metric], value, f"{found.get('statistic')} of {found.get('value_node')}"))
     if summary.get("mfu") is not None:
-        rows.append(("MFU", f"{number(summary['mfu'] * 100, 3)} %", f"from {summary.get('mfu_basis')}"))
+        rows.append(("MFU", _percent(summary["mfu"]), f"from {summary.get('mfu_basis')}"))
     return rows
+
+
+def _percent(fraction: float) -> str:
+    return f"{number(fraction * 100, 3)} %"
 
 
 def _bounds(thresholds: Sequence[Mapping[str, t.Any]]) -> dict[str, Bound]:

@@ -21,27 +21,12 @@ def threshold_rows(summary: Mapping[str, t.Any]) -> list[Row]:
 
     A positive margin is on the good side, of the limit that is nearer; None is one that cannot be told.
     """
-    bounds = summary["thresholds"] if "thresholds" in summary else _of_metrics(summary.get("metrics") or {})
-    return [{**bound, "bound": _in_words(bound), "margin": _margin(bound)} for bound in bounds]
+    bounds = summary.get("thresholds") or []
+    return [{**bound, "bound": bound_in_words(bound), "margin": _margin(bound)} for bound in bounds]
 
 
-def _of_metrics(metrics: Mapping[str, Mapping[str, t.Any]]) -> list[Row]:
-    """Return the thresholds of a summary of schema version 1, which stand with the metrics."""
-    return [
-        {
-            **found,
-            "metric": metric,
-            "measured": found["value"],
-            "node": found.get("value_node"),
-            "least": found["threshold"] if found["direction"] == "min" else None,
-            "greatest": found["threshold"] if found["direction"] == "max" else None,
-        }
-        for metric, found in metrics.items()
-        if found.get("threshold") is not None
-    ]
-
-
-def _in_words(bound: Mapping[str, t.Any]) -> str:
+def bound_in_words(bound: Mapping[str, t.Any]) -> str:
+    """Return the limits of a bound, such as ``≥ 380``; of one without limits its value."""
     least, greatest = bound["least"], bound["greatest"]
     if least is not None and greatest is not None:
         return f"{exact(least)} – {exact(greatest)}"

@@ -77,6 +77,22 @@ def summary() -> dict[str, t.Any]:
         "verdict": "PASS",
         "reasons": [{"code": "threshold_met", "message": "The step time is met."}],
         "thresholds_judged": True,
+        "thresholds": [
+            {
+                "metric": "step_time_ms",
+                "kind": "max",
+                "value": 10_500.0,
+                "unit": "ms",
+                "least": None,
+                "greatest": 10_500.0,
+                "measured": 10_123.4,
+                "node": "node-001",
+                "statistic": "median",
+                "interval": {"low": 10_100.0, "high": 10_150.0},
+                "missing": [],
+                "met": True,
+            }
+        ],
         "started_at": "2026-07-11T09:12:03+00:00",
         "ended_at": "2026-07-11T09:17:44+00:00",
         "warmup_steps": 2,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._record import METRICS
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.dialects._judged_run import JudgedRun
 
 EVIL = "a \"quoted\" \\ back\nslash \x1b[31mred\x1b[0m <tag> & 'more'"
@@ -28,6 +29,21 @@ def metric(value: float | None, unit: str, threshold: float | None, direction: s
     }
 
 
+def bound(metric: str, kind: str, measured: float | None, value: float, met: bool | None) -> dict[str, t.Any]:
+    """Return a threshold as judged, with its limits."""
+    return {
+        "metric": metric,
+        "kind": kind,
+        "value": value,
+        "unit": METRICS[metric].unit,
+        "least": value if kind in ("min", "within") else None,
+        "greatest": {"max": value, "within": 1.1 * value}.get(kind),
+        "measured": measured,
+        "node": None if measured is None else "gpu1",
+        "met": met,
+    }
+
+
 def judged_run(verdict: str = "PASS", previous: dict[str, t.Any] | None = None, **changes: t.Any) -> JudgedRun:
     """Return a run of two nodes with a threshold that was met, of whose summary some keys are changed."""
     summary = {
@@ -38,12 +54,13 @@ def judged_run(verdict: str = "PASS", previous: dict[str, t.Any] | None = None, 
         "gpu": "mi300x",
         "rehearsal": False,
         "verdict": verdict,
-        "reasons": [{"code": "nodes", "message": "All 2 nodes took part."}],
+        "reasons": [{"code": "nodes", "message": "All 2 nodes took part.", "verdict": "PASS"}],
         "started_at": "2026-07-11T09:12:03+00:00",
         "ended_at": "2026-07-11T09:17:44+00:00",
         "warmup_steps": 2,
         "first_failure": None,
         "mfu": 0.41,
+        "thresholds": [bound("step_time_ms", "max", 10_000.0, 12_000.0, met=True)],
         "metrics": {
             "step_time_ms": metric(10_000.0, "ms", 12_000.0, "max", met=True),
             "tokens_per_sec_per_gpu": metric(12_100.0, "tokens/s", None, None, met=None),
@@ -93,19 +110,27 @@ FAILURE = {
 
 def failed_run() -> JudgedRun:
     reasons = [
-        {"code": "node_failed", "message": "gpu1 ended with exit status 1.", "node": "gpu1"},
-        {"code": "threshold_missed", "message": "step_time_ms is 10000 ms; it had to be ≤ 9000 ms."},
+        {"code": "node_failed", "message": "gpu1 ended with exit status 1.", "verdict": "FAIL", "node": "gpu1"},
+        {"code": "threshold_missed", "message": "step_time_ms is 10000 ms; it had to be ≤ 9000 ms.", "verdict": "FAIL"},
     ]
     metrics = {
         "step_time_ms": metric(10_000.0, "ms", 9_000.0, "max", met=False),
         "loss": metric(None, "1", 6.5, "max", met=False),
         "tflops_per_gpu": metric(400.0, "TFLOP/s", 300.0, "min", met=None),
     }
-    return judged_run("FAIL", reasons=reasons, metrics=metrics, first_failure=FAILURE)
+    thresholds = [
+        bound("step_time_ms", "max", 10_000.0, 9_000.0, met=False),
+        bound("loss", "max", None, 6.5, met=False),
+        bound("tflops_per_gpu", "info", 400.0, 300.0, met=None),
+        bound("tokens_per_sec_per_gpu", "within", 12_100.0, 12_000.0, met=True),
+    ]
+    return judged_run("FAIL", reasons=reasons, metrics=metrics, thresholds=thresholds, first_failure=FAILURE)
 
 
 def log_only_run() -> JudgedRun:
     """Return a run of which there was a log, no training config and no clock."""
-    run = judged_run("INCONCLUSIVE", started_at=None, ended_at=None, metrics={}, mfu=None, model="", gpu="")
+    run = judged_run(
+        "INCONCLUSIVE", started_at=None, ended_at=None, metrics={}, thresholds=[], mfu=None, model="", gpu=""
+    )
     plan = {"parameters": {"iterations": None}, "config_file": "", "nodes": [{"node": "gpu0", "node_rank": 0}]}
     return JudgedRun(run.summary, plan, [{}], {})

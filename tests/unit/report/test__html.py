@@ -74,7 +74,7 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
         self.references += [value or "" for name, value in attrs if name in ("src", "href", "srcset", "action")]
-        if tag in ("meta", "link"):
+        if tag in ("br", "link", "meta"):
             return
         self._inside.append(tag)
         if tag == "section":
@@ -143,34 +143,54 @@ def test_whatever_comes_from_the_run_is_text(summary: Run, plan: Run, make_steps
 
 
 def test_the_thresholds_tell_bound_margin_and_whether_it_is_met(summary: Run, plan: Run) -> None:
-    metric = summary["metrics"]["step_time_ms"]
-    summary["metrics"]["tokens_per_sec_per_gpu"] = {
-        **metric,
-        "value": 6000.0,
-        "threshold": 6400,
-        "direction": "min",
-        "met": False,
-    }
-    summary["metrics"]["loss"] = {"value": None, "threshold": 6.5, "direction": "max", "met": False}
-    summary["metrics"]["tflops_per_gpu"] = {
-        **metric,
-        "value": 500.0,
-        "threshold": 400.0,
-        "direction": "min",
-        "met": None,
-    }
-    summary["metrics"]["grad_norm"] = {**metric, "threshold": None, "direction": None, "met": None}
+    (first,) = summary["thresholds"]
+    summary["thresholds"] = [
+        first,
+        {
+            **first,
+            "metric": "tokens_per_sec_per_gpu",
+            "measured": 6000.0,
+            "least": 6400,
+            "greatest": None,
+            "met": False,
+        },
+        {**first, "metric": "loss", "measured": None, "node": None, "statistic": None, "interval": None, "met": False}
+        | {"greatest": 6.5},
+        {**first, "metric": "memory_fraction", "measured": 0.5, "interval": None, "least": 0.45, "greatest": 0.55},
+        {**first, "metric": "tflops_per_gpu", "kind": "info", "value": 400, "measured": 500.0, "interval": None}
+        | {"greatest": None, "met": None},
+    ]
     assert Page(render(summary, plan, NO_STEPS)).rows["thresholds"] == [
         ["Metric", "Measured", "Statistic", "Bound", "Margin (%)", "Met"],
-        ["Step time (ms)", "10\u202f123", "median of node-001", "≤ 10\u202f500", "3.59", "✓ met"],
-        ["Throughput per GPU (tokens/s)", "6\u202f000", "median of node-001", "≥ 6\u202f400", "−6.25", "✗ missed"],
+        [
+            "Step time (ms)",
+            "10\u202f123 10\u202f100 – 10\u202f150",
+            "median of node-001",
+            "≤ 10\u202f500",
+            "3.59",
+            "✓ met",
+        ],
+        [
+            "Throughput per GPU (tokens/s)",
+            "6\u202f000 10\u202f100 – 10\u202f150",
+            "median of node-001",
+            "≥ 6\u202f400",
+            "−6.25",
+            "✗ missed",
+        ],
         ["Loss", "–", "–", "≤ 6.5", "–", "✗ not measured"],
-        ["Compute per GPU (TFLOP/s)", "500.0", "median of node-001", "≥ 400", "25.0", "– not judged"],
+        ["GPU memory in use (fraction)", "0.5000", "median of node-001", "0.45 – 0.55", "9.09", "✓ met"],
+        ["Compute per GPU (TFLOP/s)", "500.0", "median of node-001", "400", "–", "– for information"],
     ]
 
 
+def test_a_bound_of_zero_has_no_margin(summary: Run, plan: Run) -> None:
+    summary["thresholds"] = [{**summary["thresholds"][0], "greatest": 0.0}]
+    assert Page(render(summary, plan, NO_STEPS)).rows["thresholds"][1][3:5] == ["≤ 0", "–"]
+
+
 def test_a_run_without_thresholds_says_so(summary: Run, plan: Run) -> None:
-    assert "No thresholds: this run was measured" in Page(render({**summary, "metrics": {}}, plan, NO_STEPS)).text
+    assert "No thresholds: this run was measured" in Page(render({**summary, "thresholds": []}, plan, NO_STEPS)).text
 
 
 def test_thresholds_that_were_not_judged_are_named_so(summary: Run, plan: Run) -> None:
@@ -288,7 +308,7 @@ def test_the_legend_names_up_to_sixteen_nodes(summary: Run, plan: Run, make_step
 
 
 def test_a_far_threshold_is_told_beside_its_plot(summary: Run, plan: Run, make_steps: MakeSteps) -> None:
-    summary["metrics"]["step_time_ms"]["threshold"] = 5_000.0
+    summary["thresholds"][0]["greatest"] = 5_000.0
     assert "The threshold ≤ 5\u202f000 lies below this view." in Page(render(summary, plan, make_steps(2, 20))).text
 
 

@@ -17,7 +17,7 @@ def read(text: str):
 def test_a_pass_has_neither_failure_nor_error() -> None:
     suite, cases = read(junit(judged_run()))
     assert (suite.tests, suite.failures, suite.errors, suite.skipped) == (4, 0, 0, 0)
-    assert list(cases) == ["run-7.verdict", "run-7.nodes.gpu0", "run-7.nodes.gpu1", "run-7.thresholds.step_time_ms"]
+    assert list(cases) == ["run-7.verdict", "run-7.nodes.gpu0", "run-7.nodes.gpu1", "run-7.thresholds.step_time_ms max"]
     assert (suite.time, cases["run-7.verdict"].time) == (341.0, 341.0)
     assert {p.name: p.value for p in suite.properties()}["image_digest"] == "sha256:abc"
 
@@ -29,9 +29,10 @@ def test_a_failure_names_its_nodes_thresholds_and_first_cause() -> None:
         "run-7.verdict": [(Failure, "FAIL")],
         "run-7.nodes.gpu0": [],
         "run-7.nodes.gpu1": [(Failure, "FAIL")],
-        "run-7.thresholds.step_time_ms": [(Failure, "FAIL")],
-        "run-7.thresholds.loss": [(Error, "INCONCLUSIVE")],
-        "run-7.thresholds.tflops_per_gpu": [(Skipped, None)],
+        "run-7.thresholds.step_time_ms max": [(Failure, "FAIL")],
+        "run-7.thresholds.loss max": [(Error, "INCONCLUSIVE")],
+        "run-7.thresholds.tflops_per_gpu info": [(Skipped, None)],
+        "run-7.thresholds.tokens_per_sec_per_gpu within": [],
     }
     assert (suite.failures, suite.errors, suite.skipped) == (3, 1, 1)
     text = cases["run-7.verdict"].result[0].text

@@ -42,6 +42,12 @@ def test_the_values_are_those_of_the_nodes_in_base_units() -> None:
     assert families["training_run_duration_seconds"][0][1] == 341.0
 
 
+def test_a_threshold_with_two_limits_has_both() -> None:
+    limits = read(openmetrics(failed_run()))["training_gpu_tokens_per_second_threshold"]
+    sides = [(labels["direction"], round(value)) for labels, value in limits]
+    assert sides == [("min", 12_000), ("max", 13_200)]
+
+
 def test_units_are_told_and_end_the_names() -> None:
     units = {family.name: family.unit for family in openmetrics_families(openmetrics(judged_run())) if family.unit}
     assert units["training_step_time_seconds"] == "seconds"

@@ -13,6 +13,8 @@ import re
 import typing as t
 from xml.etree import ElementTree as ET
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report._thresholds import bound_in_words
+
 if t.TYPE_CHECKING:
     from ansible_collections.trainops.cluster.plugins.plugin_utils.report.dialects._judged_run import JudgedRun
 
@@ -36,9 +38,8 @@ def junit(run: JudgedRun) -> str:
         _problem(verdict, summary["verdict"], messages[0] if messages else summary["verdict"], _details(summary))
     for node in summary["nodes"]:
         _add_node(suite, summary, node)
-    for metric, found in summary["metrics"].items():
-        if found.get("threshold") is not None:
-            _add_threshold(suite, summary, metric, found)
+    for bound in summary["thresholds"]:
+        _add_threshold(suite, summary, bound)
     for count, tag in (("tests", "testcase"), ("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.set(count, str(sum(1 for _case in suite.iter(tag))))
     suite.set("time", "0" if run.seconds is None else f"{run.seconds:.3f}")
@@ -58,20 +59,24 @@ def _add_properties(suite: ET.Element, run: JudgedRun) -> None:
 
 def _add_node(suite: ET.Element, summary: dict[str, t.Any], node: dict[str, t.Any]) -> None:
     case = _case(suite, f"{summary['run_id']}.nodes", node["node"])
-    against = [reason["message"] for reason in summary["reasons"] if reason.get("node") == node["node"]]
-    if summary["verdict"] in _PROBLEM and against:
-        _problem(case, summary["verdict"], against[0], "\n".join(against))
+    against = [
+        reason for reason in summary["reasons"] if reason.get("node") == node["node"] and reason["verdict"] in _PROBLEM
+    ]
+    if against:
+        messages = [reason["message"] for reason in against]
+        _problem(case, against[0]["verdict"], messages[0], "\n".join(messages))
 
 
-def _add_threshold(suite: ET.Element, summary: dict[str, t.Any], metric: str, found: dict[str, t.Any]) -> None:
-    case = _case(suite, f"{summary['run_id']}.thresholds", metric)
-    sign = {"min": "≥", "max": "≤"}.get(found["direction"], found["direction"])
-    told = f"{metric} is {found['value']} {found['unit']}; it has to be {sign} {found['threshold']}"
-    if found["value"] is None:
-        _problem(case, "INCONCLUSIVE", f"{metric} was not measured; it has to be {sign} {found['threshold']}", "")
-    elif found["met"] is False:
+def _add_threshold(suite: ET.Element, summary: dict[str, t.Any], bound: dict[str, t.Any]) -> None:
+    case = _case(suite, f"{summary['run_id']}.thresholds", f"{bound['metric']} {bound['kind']}")
+    wanted = f"it has to be {bound_in_words(bound)}"
+    if bound["measured"] is None and bound["met"] is False:
+        _problem(case, "INCONCLUSIVE", f"{bound['metric']} was not measured; {wanted}", "")
+        return
+    told = f"{bound['metric']} is {bound['measured']} {bound['unit']} on {bound['node']}; {wanted}"
+    if bound["met"] is False:
         _problem(case, "FAIL", told, "")
-    elif found["met"] is None:
+    elif bound["met"] is None:
         ET.SubElement(case, "skipped", message=_clean(f"{told}; not judged"))
 
 

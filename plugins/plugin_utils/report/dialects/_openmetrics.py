@@ -69,9 +69,9 @@ def openmetrics(run: JudgedRun) -> str:
         samples = _of_nodes(summary, metric, of_run, family.factor)
         if samples:
             families.append(_family(family, samples))
-        bound = (summary["metrics"].get(metric) or {}).get("threshold")
-        if bound is not None:
-            families.append(_bound(family, summary["metrics"][metric], of_run))
+        limits = _limits(summary, metric, of_run, family.factor)
+        if limits:
+            families.append(_family(_threshold_of(family), limits))
     return "".join(families) + "# EOF\n"
 
 
@@ -95,11 +95,17 @@ def _of_nodes(summary: dict[str, t.Any], metric: str, of_run: dict[str, t.Any], 
     ]
 
 
-def _bound(family: Family, found: dict[str, t.Any], of_run: dict[str, t.Any]) -> str:
-    stem = family.name.removesuffix(f"_{family.unit}") if family.unit else family.name
-    name = f"{stem}_threshold{f'_{family.unit}' if family.unit else ''}"
-    bound = Family(name, f"Threshold of {family.name}.", family.unit)
-    return _family(bound, [({**of_run, "direction": found["direction"]}, found["threshold"] * family.factor)])
+def _limits(summary: dict[str, t.Any], metric: str, of_run: dict[str, t.Any], factor: float) -> list[Sample]:
+    """Return the limits of a metric's first threshold: at least this, at most that, or both."""
+    bounds = (bound for bound in summary["thresholds"] if bound["metric"] == metric)
+    bound: dict[str, t.Any] = next(bounds, {})
+    sides = (("min", bound.get("least")), ("max", bound.get("greatest")))
+    return [({**of_run, "direction": side}, limit * factor) for side, limit in sides if limit is not None]
+
+
+def _threshold_of(family: Family) -> Family:
+    unit = f"_{family.unit}" if family.unit else ""
+    return Family(f"{family.name.removesuffix(unit)}_threshold{unit}", f"Limit of {family.name}.", family.unit)
 
 
 def _family(family: Family, samples: Iterable[Sample]) -> str:
