@@ -38,6 +38,13 @@ lint-ansible: $(VENV)/dev
 matrix: $(VENV)/dev ## sanity tests, unit tests and the demo on every supported ansible-core and Python
 	$(BIN)/python tools/support_matrix.py
 
+artifact: $(VENV)/dev ## build what Galaxy gets, and let Galaxy's own importer judge it
+	$(BIN)/nox --session galaxy
+
+release: $(VENV)/dev ## make a release of the changelog's fragments: make release VERSION=1.2.0
+	PATH=$(abspath $(BIN)):$$PATH $(BIN)/python tools/release.py $(VERSION)
+	$(MAKE) artifact
+
 hooks: $(VENV)/dev ## check every commit with the linters (pre-commit)
 	$(BIN)/pre-commit install
 

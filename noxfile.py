@@ -22,6 +22,7 @@ import nox
 SUPPORTED = {"2.19": ("3.11", "3.12", "3.13"), "2.20": ("3.12", "3.13"), "2.21": ("3.12", "3.13")}
 
 nox.options.default_venv_backend = "uv"
+nox.options.sessions = ["works", "sanity"]
 nox.options.error_on_missing_interpreters = False
 nox.options.reuse_existing_virtualenvs = True
 
@@ -45,6 +46,15 @@ print(re.search(r"pip='([0-9.]+)'", pathlib.Path(requirements.__file__).read_tex
 """
 # plugin_utils needs requirements.txt, which ansible-test does not install; the unit tests import all of it.
 _IMPORTED_BY_SANITY = ("action", "callback", "filter", "inventory", "module_utils", "modules")
+_IMPORTER = """\
+[galaxy-importer]
+RUN_ANSIBLE_TEST = False
+RUN_ANSIBLE_LINT = False
+RUN_ANSIBLE_DOC = True
+CHECK_REQUIRED_TAGS = True
+CHECK_CHANGELOG = True
+REQUIRE_V1_OR_GREATER = True
+"""
 
 
 def _newest_python(core: str) -> str:
@@ -115,3 +125,25 @@ def sanity(session: nox.Session, core: str) -> None:
             session.run(*test, "--skip-test", "import", *session.posargs, env=environment)
             folders = [f"plugins/{name}/" for name in _IMPORTED_BY_SANITY if Path("plugins", name).is_dir()]
             session.run(*test, "--test", "import", *folders, env=environment)
+
+
+@nox.session(python=_newest_python("2.20"))
+def galaxy(session: nox.Session) -> None:
+    """Build what Galaxy gets, and look at it as Galaxy's importer does; ansible-lint and sanity tests run elsewhere."""
+    session.install("galaxy-importer>=0.4.40,<0.5", "ansible-core~=2.20.0")
+    for earlier in Path().glob("trainops-cluster-*.tar.gz"):
+        earlier.unlink()
+    session.run("ansible-galaxy", "collection", "build", "--force", silent=True)
+    (archive,) = Path().glob("trainops-cluster-*.tar.gz")
+    folder = Path(session.create_tmp()).resolve()
+    # The importer unpacks beside the file.
+    copy = shutil.copy(archive, folder)
+    config = folder / "importer.cfg"
+    config.write_text(_IMPORTER)
+    output = session.run(
+        "python", "-m", "galaxy_importer.main", str(copy), env={"GALAXY_IMPORTER_CONFIG": str(config)}, silent=True
+    )
+    print(output)
+    if "Importer processing completed successfully" not in output:
+        session.error(f"Galaxy would refuse {archive}")
+    session.log(f"{archive} is what `ansible-galaxy collection publish` takes")

@@ -1,0 +1,97 @@
+"""Each role on its own: it does its work, a second time it changes nothing, and what it did is there.
+
+node_prep changes kernel settings and packages, so its scenario is on real nodes: tests/integration/test_node_prep.py.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from playbook_bench import BIN, ROOT, Bench, Finished, free_port
+
+RUN_ID = "scenario"
+
+
+def changed(output: str) -> int:
+    """How many tasks changed something, on all hosts together."""
+    recap = output.split("PLAY RECAP", 1)[1]
+    return sum(map(int, re.findall(r"changed=(\d+)", recap)))
+
+
+class Scenario:
+    """A playbook with one role, on two nodes of this machine."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+        self.hosts = bench.inventory(node0={}, node1={})
+        self.port = free_port()
+
+    def train(self) -> Finished:
+        """Train as a user does: planning, rank assignment, training and report in one playbook."""
+        config = self.bench.config()
+        variables = {"training_run_id": RUN_ID, "training_master_port": self.port}
+        return self.bench.play("megatron_multinode.yml", self.hosts, config, **variables)
+
+    def play(self, role: str, *then: dict, **variables) -> subprocess.CompletedProcess[str]:
+        playbook = self.bench.folder / f"{role}.yml"
+        task = {"ansible.builtin.include_role": {"name": f"trainops.cluster.{role}"}}
+        playbook.write_text(json.dumps([{"hosts": "all", "gather_facts": False, "tasks": [task, *then]}]))
+        command = [
+            str(BIN / "ansible-playbook"),
+            str(playbook),
+            "-i",
+            str(self.hosts),
+            "-e",
+            json.dumps(variables),
+        ]
+        done = subprocess.run(
+            command, cwd=ROOT, env=self.bench.environment(), capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done
+
+
+@pytest.fixture
+def scenario(bench: Bench) -> Scenario:
+    return Scenario(bench)
+
+
+@pytest.fixture
+def run_dir(bench: Bench, scenario: Scenario) -> Path:
+    """The folder of a run that has gone by."""
+    played = scenario.train()
+    assert played.status == 0, played.output
+    return bench.runs / RUN_ID
+
+
+def test_rank_assignment(scenario: Scenario) -> None:
+    told = "{{ groups.training_nodes | join(' ') }} of {{ groups.all | join(' ') }}"
+    then = {"ansible.builtin.debug": {"msg": f"They are {told}."}}
+    nodes = ["node1"]
+    for _time in range(2):
+        played = scenario.play("rank_assignment", then, rank_assignment_nodes=nodes)
+        assert "They are node1 of node0 node1." in played.stdout
+        assert changed(played.stdout) == 0  # groups live in memory
+
+
+def test_report(scenario: Scenario, run_dir: Path) -> None:
+    for name in ("summary.json", "report.html", "records.csv"):
+        (run_dir / name).unlink()
+    assert changed(scenario.play("report", report_run_dir=str(run_dir)).stdout) == 1
+    written = (run_dir / "summary.json").read_text()
+    assert json.loads(written)["verdict"] == "PASS"
+    assert changed(scenario.play("report", report_run_dir=str(run_dir)).stdout) == 0
+    assert (run_dir / "summary.json").read_text() == written
+
+
+def test_training(bench: Bench, scenario: Scenario, run_dir: Path) -> None:
+    log = (run_dir / "nodes/node0/train.log").read_text()
+    again = scenario.train()
+    assert again.status == 0, again.output
+    assert changed(again.output) == 0
+    assert (run_dir / "nodes/node0/train.log").read_text() == log
+    assert bench.trainings() == []
