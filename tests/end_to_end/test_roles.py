@@ -27,7 +27,7 @@ class Scenario:
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
-        self.hosts = bench.inventory(node0={}, node1={})
+        self.hosts = bench.inventory(first={}, second={})
         self.port = free_port()
 
     def train(self) -> Finished:
@@ -71,10 +71,10 @@ def run_dir(bench: Bench, scenario: Scenario) -> Path:
 def test_rank_assignment(scenario: Scenario) -> None:
     told = "{{ groups.training_nodes | join(' ') }} of {{ groups.all | join(' ') }}"
     then = {"ansible.builtin.debug": {"msg": f"They are {told}."}}
-    nodes = ["node1"]
+    nodes = ["second"]
     for _time in range(2):
         played = scenario.play("rank_assignment", then, rank_assignment_nodes=nodes)
-        assert "They are node1 of node0 node1." in played.stdout
+        assert "They are second of first second." in played.stdout
         assert changed(played.stdout) == 0  # groups live in memory
 
 
@@ -89,9 +89,9 @@ def test_report(scenario: Scenario, run_dir: Path) -> None:
 
 
 def test_training(bench: Bench, scenario: Scenario, run_dir: Path) -> None:
-    log = (run_dir / "nodes/node0/train.log").read_text()
+    log = (run_dir / "nodes/first/train.log").read_text()
     again = scenario.train()
     assert again.status == 0, again.output
     assert changed(again.output) == 0
-    assert (run_dir / "nodes/node0/train.log").read_text() == log
+    assert (run_dir / "nodes/first/train.log").read_text() == log
     assert bench.trainings() == []
