@@ -97,7 +97,9 @@ import typing as t
 from ansible.module_utils.basic import AnsibleModule
 
 HYSTART = "/sys/module/tcp_cubic/parameters/hystart_detect"
-_LEAST_MTU, _GREATEST_MTU = 68, 65536
+# What IPv4 needs, and what the kernel takes.
+_LEAST_MTU = 68
+_GREATEST_MTU = 65536
 _INTERFACE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@-]{0,14}")
 
 

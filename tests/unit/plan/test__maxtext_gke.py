@@ -109,6 +109,7 @@ def test_hosts_with_gpus_are_counted() -> None:
             "config.gke.tpu_type",
             "have 256 chips, but nnodes × training_gpus_per_node is 32 × 4",
         ),
+        ({"config/nnodes": "100000", "config/gke/tpu_type": "v9-8"}, "config.nnodes", "more hosts than a cluster"),
         ({"config/gke/num_slices": "1"}, "config.gke.tpu_type", "1 slice of v5p-256 has 128 chips"),
         ({"config/container_image": REMOVED}, "config.container_image", "runs in one"),
         ({f"{BRANCH}/base_output_directory": REMOVED}, f"{PATH}.base_output_directory", "goes into a bucket"),

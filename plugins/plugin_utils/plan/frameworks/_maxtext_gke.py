@@ -16,6 +16,7 @@ import shlex
 import typing as t
 from dataclasses import dataclass
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._kinds import Whole
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import Node
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._texts import USER_FIELD
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._words import counted, listed
@@ -38,6 +39,7 @@ PLATFORM = "gke"
 ENTRY_POINT = "maxtext.trainers.pre_train.train"
 # XPK refuses a longer name of a workload.
 LONGEST_NAME = 40
+_HOSTS = Whole(1, 99999)
 _NOT_IN_NAME = re.compile(r"[^a-z0-9]+")
 # How many chips one unit of a TPU type's number is: v4 and v5p count TensorCores, of which a chip has two.
 _CHIPS = {"v4": 0.5, "v5p": 0.5, "v5litepod": 1, "v6e": 1}
@@ -72,7 +74,10 @@ def workload_name(run_id: str) -> str:
 
 def pods(nnodes: t.Any) -> list[Node]:
     """Return as many nodes as a config asks for, in place of the inventory's: GKE names and numbers its own."""
-    number = int(nnodes) if isinstance(nnodes, int | str) and re.fullmatch(r"[0-9]{1,5}", str(nnodes).strip()) else 0
+    try:
+        number = _HOSTS.read(nnodes)
+    except ValueError:
+        number = 0
     return [Node(name=f"pod{place}", address=f"pod{place}", user=PLATFORM) for place in range(number)]
 
 
@@ -96,6 +101,9 @@ def check_gke(reading: Reading) -> None:
             remedy = 'Give "gke": {"cluster": …, "tpu_type": …}.'
             findings.fault("config.gke", None, "gke is missing, which names the cluster of a workload on GKE.", remedy)
         return
+    if reading.config.nnodes and reading.config.nnodes > _HOSTS.maximum:
+        message = f"nnodes is {reading.config.nnodes}, which is more hosts than a cluster on GKE has."
+        findings.fault("config.nnodes", reading.given["nnodes"], message, f"Give {_HOSTS.words}.")
     if not reading.multi_node:
         message = "A workload on GKE is one job over all its hosts."
         findings.fault(
