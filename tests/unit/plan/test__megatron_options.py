@@ -90,8 +90,8 @@ TOGETHER = [
     ),
     ({"megatron_fsdp": "1", "hsdp_replicas": "4"}, {"ENABLE_HSDP": "1", "HSDP_NUM_REPLICAS": "4"}),
     (
-        {"save_checkpoint_path": "/home/x", "save_interval": "5", "checkpoint_format": "torch_dist"},
-        {"SAVE_CKPT_PATH": "/home/x", "SAVE_INTERVAL": "5", "CKPT_FORMAT": "torch_dist"},
+        {"save_checkpoint_path": "/home/{user-id}/x", "save_interval": "5", "checkpoint_format": "torch_dist"},
+        {"SAVE_CKPT_PATH": "/home/amd/x", "SAVE_INTERVAL": "5", "CKPT_FORMAT": "torch_dist"},
     ),
 ]
 
@@ -158,7 +158,7 @@ def test_an_option_that_is_not_given_is_left_to_the_script() -> None:
         ("fp8_recipe", "mxfp8", "TE_FP8_RECIPE", False),
         ("gradient_accumulation_fusion", "0", "GRADIENT_ACCUMULATION_FUSION", False),
         ("megatron_fsdp", "1", "MEGATRON_FSDP", True),
-        ("save_checkpoint_path", "/x", "SAVE_CKPT_PATH", True),
+        ("save_checkpoint_path", "/home/{user-id}/x", "SAVE_CKPT_PATH", True),
         ("activation_checkpointing", "full", "AC", False),
         ("padding_length", "4096", "PAD_LEN", False),
     ],
@@ -192,6 +192,7 @@ def test_v25_3_has_neither_fsdp_nor_recomputation(key: str) -> None:
         ({"megatron_fsdp": "1", "tensor_parallelism": "2"}, "tensor_parallelism", "silently set it to 1"),
         ({"hsdp_replicas": "2"}, "hsdp_replicas", "only with megatron_fsdp"),
         ({"hsdp_replicas": "1", "megatron_fsdp": "1"}, "hsdp_replicas", "two replicas or more"),
+        ({"hsdp_replicas": "5", "megatron_fsdp": "1"}, "hsdp_replicas", "The 32 data-parallel ranks cannot be divided"),
     ],
 )
 def test_options_that_do_not_go_together(changes: dict[str, object], key: str, words: str) -> None:
@@ -206,6 +207,7 @@ def test_options_that_do_not_go_together(changes: dict[str, object], key: str, w
         ({"precision": "TE_BF16", "fp8_recipe": "delayed"}, "fp8_recipe"),
         ({"fp4_recipe": "nvfp4"}, "fp4_recipe"),
         ({"save_interval": "5"}, "save_interval"),
+        ({"save_checkpoint_path": "/lost"}, "save_checkpoint_path"),
         ({"fsdp": "1", "sequence_parallel": "1"}, "sequence_parallel"),
         ({"fsdp": "1", "gradient_accumulation_fusion": "1"}, "gradient_accumulation_fusion"),
     ],

@@ -115,7 +115,7 @@ def plan_job(data: Mapping[str, t.Any], options: PlanOptions, nodes: Sequence[No
         note_generation(reading, script, generation)
     script_reading = ScriptReading(**vars(branch_reading), script=script, generation=generation)
     sizes = check_branch(script_reading)
-    check_options(script_reading)
+    check_options(script_reading, sizes)
     dataset = fetched_dataset(reading.config.dataset_source, parameters.tokenizer_model)
     check_deepseek(script_reading, dataset)
     expected = expected_of(

@@ -31,6 +31,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._
 )
 
 if t.TYPE_CHECKING:
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._sizes import Sizes
     from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_reading import (
         ScriptReading,
     )
@@ -51,17 +52,16 @@ _NEEDS_PRECISION = {
 _NEEDS_CHECKPOINT_PATH = ("save_interval", "checkpoint_format")
 
 
-def check_options(reading: ScriptReading) -> None:
+def check_options(reading: ScriptReading, sizes: Sizes) -> None:
     """Note the options that the script does not read, and those that do not go together."""
     _check_unread(reading)
     _check_output(reading)
     _check_precision_options(reading)
     _check_fsdp_options(reading)
+    _check_replicas(reading, sizes)
     _check_data(reading)
     _check_cache(reading)
-    if reading.parameters.save_checkpoint_path is None and not reading.gives("save_checkpoint_path"):
-        for key in filter(reading.gives, _NEEDS_CHECKPOINT_PATH):
-            _warn_of_no_effect(reading, key, "no save_checkpoint_path is given", "Give one, or leave it out.")
+    _check_checkpoints(reading)
 
 
 def _check_unread(reading: ScriptReading) -> None:
@@ -134,18 +134,44 @@ def _check_fsdp_options(reading: ScriptReading) -> None:
             "would silently set it to 1.",
             "Set tensor_parallelism to 1, or megatron_fsdp to 0.",
         )
-    if parameters.hsdp_replicas is not None and (not parameters.megatron_fsdp or parameters.hsdp_replicas < 2):
-        findings.fault(
-            reading.key("hsdp_replicas"),
-            parameters.hsdp_replicas,
-            "The training script takes two replicas or more, and only with megatron_fsdp.",
-            "Set megatron_fsdp to 1 and hsdp_replicas to 2 or more, or leave hsdp_replicas out.",
-        )
     if parameters.fsdp and parameters.sequence_parallel:
         _warn_of_no_effect(reading, "sequence_parallel", "the script switches it off with fsdp", "Leave it out.")
     if (parameters.fsdp or parameters.megatron_fsdp) and parameters.gradient_accumulation_fusion:
         _warn_of_no_effect(
             reading, "gradient_accumulation_fusion", "the script switches it off with FSDP", "Leave it out."
+        )
+
+
+def _check_replicas(reading: ScriptReading, sizes: Sizes) -> None:
+    parameters, data = reading.parameters, sizes.data_parallelism
+    replicas, key = parameters.hsdp_replicas, reading.key("hsdp_replicas")
+    if replicas is not None and (not parameters.megatron_fsdp or replicas < 2):
+        reading.findings.fault(
+            key,
+            replicas,
+            "The training script takes two replicas or more, and only with megatron_fsdp.",
+            "Set megatron_fsdp to 1 and hsdp_replicas to 2 or more, or leave hsdp_replicas out.",
+        )
+    elif replicas and data and data % replicas:
+        reading.findings.fault(
+            key,
+            replicas,
+            f"The {data} data-parallel ranks cannot be divided into {replicas} groups.",
+            f"Choose a divisor of {data}.",
+        )
+
+
+def _check_checkpoints(reading: ScriptReading) -> None:
+    path, mounts = reading.parameters.save_checkpoint_path, reading.config.container_config.volume_dict
+    if not reading.gives("save_checkpoint_path"):
+        for key in filter(reading.gives, _NEEDS_CHECKPOINT_PATH):
+            _warn_of_no_effect(reading, key, "no save_checkpoint_path is given", "Give one, or leave it out.")
+    elif path and reading.options.container_engine != "none" and mounts is not None and not is_mounted(path, mounts):
+        reading.findings.warn(
+            reading.key("save_checkpoint_path"),
+            path,
+            "It is under no mount of volume_dict, so the checkpoints are lost with the container.",
+            "Mount a folder that all nodes share, and choose a path in it.",
         )
 
 
