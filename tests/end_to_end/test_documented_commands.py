@@ -99,6 +99,9 @@ def clone(tmp_path_factory) -> Path:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, target, follow_symlinks=False)
     subprocess.run(["git", "init", "--quiet"], cwd=folder, check=True)
+    # The pages name a run, which an earlier test may have left on this node.
+    config = folder / "inventories/local/tiny_llama.json"
+    config.write_text(config.read_text().replace("/tmp/trainops-{user-id}", str(folder / "node")))
     shutil.copytree(folder / "inventories/local", folder / "inventories/mine")
     shutil.copy(folder / "inventories/local/tiny_llama.json", folder / "my.json")
     put_programs(folder / ".venv/bin", {})
