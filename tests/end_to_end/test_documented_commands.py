@@ -9,6 +9,7 @@ above the block says with which arguments more the command is run::
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -100,8 +101,10 @@ def clone(tmp_path_factory) -> Path:
             shutil.copy2(ROOT / name, target, follow_symlinks=False)
     subprocess.run(["git", "init", "--quiet"], cwd=folder, check=True)
     # The pages name a run, which an earlier test may have left on this node.
-    config = folder / "inventories/local/tiny_llama.json"
-    config.write_text(config.read_text().replace("/tmp/trainops-{user-id}", str(folder / "node")))
+    file = folder / "inventories/local/tiny_llama.json"
+    config = json.loads(file.read_text())
+    config["config"] |= {"data_cache_dir": str(folder / "node/cache"), "log_dir": str(folder / "node/logs")}
+    file.write_text(json.dumps(config))
     shutil.copytree(folder / "inventories/local", folder / "inventories/mine")
     shutil.copy(folder / "inventories/local/tiny_llama.json", folder / "my.json")
     put_programs(folder / ".venv/bin", {})
