@@ -267,10 +267,17 @@ class TestNetwork:
         played = cluster.play("node_prep.yml", **{**self.OPTIONS, "node_prep_network": False})
         assert (played.status, played.changed) == (0, set()), played.output
 
-    def test_check_mode_and_diff_show_it_and_the_second_run_changes_nothing(self, cluster: Cluster) -> None:
+    @pytest.fixture
+    def routed(self, cluster: Cluster) -> t.Iterator[None]:
+        """Give the nodes, which have no way out, a route that leads nowhere, but can be tuned."""
         for node in NODES:
-            # Nodes have no way out; this route leads nowhere, but can be tuned.
             cluster.on(node, "ip route replace default dev fab0 metric 100")
+        yield
+        for node in NODES:
+            cluster.on(node, "ip route delete default && ip link set fab0 mtu 1500")
+
+    @pytest.mark.usefixtures("routed")
+    def test_check_mode_and_diff_show_it_and_the_second_run_changes_nothing(self, cluster: Cluster) -> None:
         shown = cluster.play("node_prep.yml", "--check", "--diff", **self.OPTIONS)
         assert shown.status == 0, shown.output
         assert "+fab0 mtu: 8896" in shown.output
@@ -286,6 +293,7 @@ class TestNetwork:
         second = cluster.play("node_prep.yml", **self.OPTIONS)
         assert (second.status, second.changed) == (0, set()), second.output
 
+    @pytest.mark.usefixtures("routed")
     def test_a_program_that_is_missing_is_named(self, cluster: Cluster) -> None:
         played = cluster.play(
             "node_prep.yml", **{**self.OPTIONS, "node_prep_network_features": {"tx-nocache-copy": True}}

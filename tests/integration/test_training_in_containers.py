@@ -100,7 +100,7 @@ class Job:
         )
 
     def run_dir(self) -> Path:
-        return next(self.runs.iterdir())
+        return next(summary.parent for summary in self.runs.glob("*/summary.json"))
 
     def summary(self) -> dict:
         return json.loads((self.run_dir() / "summary.json").read_text())

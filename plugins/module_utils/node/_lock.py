@@ -15,17 +15,16 @@ import time
 import typing as t
 
 from ansible_collections.trainops.cluster.plugins.module_utils.node._files import read_json, write_json
+from ansible_collections.trainops.cluster.plugins.module_utils.node._lock_folder import LOCK_FOLDER
 from ansible_collections.trainops.cluster.plugins.module_utils.node._run_state import read_state
 
-# Not below a run's folder: two runs on a node need not log to the same place. Sticky, as /tmp is.
-# The variable is for a machine that stands for the nodes of several clusters, as one that runs tests side by side does.
-LOCK_FOLDER = os.environ.get("TRAINOPS_LOCK_FOLDER", "/tmp/trainops-locks")
 _STAGING_SECONDS = 60
 
 
 def take(node: dict[str, t.Any], run_id: str) -> str | None:
     """Take the node for a run, or return the run_id of the run that holds it."""
     os.makedirs(LOCK_FOLDER, exist_ok=True)
+    # Sticky, as /tmp is.
     if os.stat(LOCK_FOLDER).st_uid == os.getuid():
         os.chmod(LOCK_FOLDER, 0o1777)
     # The folder itself is locked while one looks at the node's lock and takes it, so that nobody else does meanwhile.

@@ -10,6 +10,12 @@ import signal
 import time
 import typing as t
 
+from ansible_collections.trainops.cluster.plugins.module_utils.node._lock_folder import (
+    DEFAULT_LOCK_FOLDER,
+    LOCK_FOLDER,
+    LOCK_FOLDER_VARIABLE,
+)
+
 if t.TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -55,7 +61,10 @@ def runs_on(node: str) -> list[str]:
 
 
 def _labelled() -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield every live process that carries our labels, with them, as far as this user may look."""
+    """Yield every live process that carries our labels, with them, as far as this user may look.
+
+    Only those of the cluster that this machine stands for, where it stands for several: its lock folder tells which.
+    """
     for entry in os.listdir("/proc"):
         if not entry.isdigit() or int(entry) == os.getpid():
             continue
@@ -64,9 +73,10 @@ def _labelled() -> Iterator[tuple[int, dict[str, str]]]:
                 environment = stream.read().decode("utf-8", "replace").split("\0")
         except OSError:
             continue
-        pairs = (variable.partition("=")[::2] for variable in environment)
-        found = {name: value for name, value in pairs if name in (RUN_LABEL, NODE_LABEL)}
-        if len(found) == len(labels("", "")) and start_time(int(entry)) is not None:
+        variables = dict(variable.partition("=")[::2] for variable in environment)
+        found = {name: variables[name] for name in (RUN_LABEL, NODE_LABEL) if name in variables}
+        is_ours = variables.get(LOCK_FOLDER_VARIABLE, DEFAULT_LOCK_FOLDER) == LOCK_FOLDER
+        if is_ours and len(found) == len(labels("", "")) and start_time(int(entry)) is not None:
             yield int(entry), found
 
 

@@ -51,6 +51,15 @@ def test_a_process_of_the_same_run_on_another_node_of_this_machine_is_no_member(
     other.wait()
 
 
+def test_a_process_of_the_same_run_in_another_cluster_that_this_machine_stands_for_is_no_member(run_id):
+    environment = {"PATH": os.environ["PATH"], **labels(run_id, NODE), "TRAINOPS_LOCK_FOLDER": "/elsewhere"}
+    other = subprocess.Popen(["sleep", "1000"], env=environment)
+    started(run_id, "sleep", "1000")
+    assert other.pid not in members(run_id, NODE)
+    other.kill()
+    other.wait()
+
+
 def test_an_ended_process_that_nobody_has_waited_for_is_gone(run_id):
     process = started(run_id, "sleep", "1000")
     assert start_time(process.pid) is not None

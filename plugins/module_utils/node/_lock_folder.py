@@ -1,0 +1,14 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The folder of the locks of a node, which is also what keeps apart the clusters that one machine stands for."""
+
+from __future__ import annotations
+
+import os
+
+# Not below a run's folder: two runs on a node need not log to the same place.
+DEFAULT_LOCK_FOLDER = "/tmp/trainops-locks"
+# For a machine that stands for the nodes of several clusters, as one that runs tests side by side does.
+LOCK_FOLDER_VARIABLE = "TRAINOPS_LOCK_FOLDER"
+LOCK_FOLDER = os.environ.get(LOCK_FOLDER_VARIABLE, DEFAULT_LOCK_FOLDER)
