@@ -23,6 +23,7 @@ try:
     )
     from ansible_collections.trainops.cluster.plugins.plugin_utils.logged._plan import Known
     from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._text import plan_text
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._threshold_files import ThresholdsFile
 except ImportError as error:
     MISSING: ImportError | None = error
 else:
@@ -32,7 +33,17 @@ if t.TYPE_CHECKING:
     from ansible_collections.trainops.cluster.plugins.plugin_utils.logged._files import LoggedRun
     from ansible_collections.trainops.cluster.plugins.plugin_utils.logged._open import ReadRun
 
-_OF_PLAN = ("framework", "mode", "model", "gpu", "gpus_per_node", "unknown_keys", "record_only")
+_OF_PLAN = (
+    "framework",
+    "mode",
+    "model",
+    "gpu",
+    "gpus_per_node",
+    "unknown_keys",
+    "record_only",
+    "overrides",
+    "thresholds",
+)
 
 
 class ActionModule(ActionBase):
@@ -57,6 +68,8 @@ class ActionModule(ActionBase):
                 "run_id": {"type": "str", "default": ""},
                 "output_dir": {"type": "path", "required": True},
                 **{name: {"type": "raw"} for name in _OF_PLAN},
+                "overrides": {"type": "dict", "default": {}},
+                "thresholds": {"type": "str", "default": ""},
             }
         )
         runs = self._found(arguments["logs"], arguments["run_id"])
@@ -99,19 +112,27 @@ class ActionModule(ActionBase):
 
     def _known(self, arguments: dict[str, t.Any]) -> Known:
         """Return what is known besides the logs."""
-        config, text = arguments["config"], ""
-        if config:
-            given = os.path.expanduser(config)
-            paths = (given, os.path.join(self._loader.get_basedir(), given))
-            config = next((path for path in paths if os.path.isfile(path)), given)
-            try:
-                with open(config, encoding="utf-8") as stream:
-                    text = stream.read()
-            except (OSError, UnicodeDecodeError) as error:
-                reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-                raise AnsibleActionFail(f"The training config {config} cannot be read: {reason}.") from None
-        options = {f"training_{name}": arguments[name] for name in _OF_PLAN if arguments[name] not in (None, "")}
-        return Known(text, config, options, arguments["nodes"], arguments["exit_status"])
+        options = {f"training_{name}": arguments[name] for name in _OF_PLAN if arguments[name] not in (None, "", {})}
+        thresholds = arguments["thresholds"]
+        if thresholds and not arguments["config"]:
+            raise AnsibleActionFail("training_thresholds needs training_config, whose sizes tell which cell is meant.")
+        config, text = self._file("training config", arguments["config"])
+        file = ThresholdsFile(*self._file("file of thresholds", thresholds)) if thresholds else None
+        return Known(text, config, options, arguments["nodes"], arguments["exit_status"], file)
+
+    def _file(self, what: str, named: str) -> tuple[str, str]:
+        """Return the path of a file and its text, both empty where none is named."""
+        if not named:
+            return "", ""
+        given = os.path.expanduser(named)
+        paths = (given, os.path.join(self._loader.get_basedir(), given))
+        path = next((path for path in paths if os.path.isfile(path)), given)
+        try:
+            with open(path, encoding="utf-8") as stream:
+                return path, stream.read()
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+            raise AnsibleActionFail(f"The {what} {path} cannot be read: {reason}.") from None
 
 
 def _told(choice: t.Any) -> str | None:

@@ -71,6 +71,14 @@ options:
     description: Judge no thresholds.
     type: raw
     default: false
+  overrides:
+    description: Values in the place of the config's own, by the path of their key.
+    type: dict
+    default: {}
+  thresholds:
+    description: File with thresholds in place of those of the training config.
+    type: str
+    default: ""
   nodes:
     description: How many nodes were to take part, in place of the number in the training config.
     type: int

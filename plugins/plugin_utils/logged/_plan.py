@@ -20,6 +20,7 @@ if t.TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ansible_collections.trainops.cluster.plugins.plugin_utils.logged._files import LoggedRun
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._threshold_files import ThresholdsFile
 
 _LOOPBACK = "127.0.0.1"
 _KEYS_OF_NODES = ("config.nnodes", "trainer.num_nodes")
@@ -31,7 +32,7 @@ class Known:
     """What the user knows of a run besides its logs.
 
     ``config`` is the text of the training config and ``source`` its file name, both empty without one. ``options`` are
-    those of a plan. ``nodes`` is the number of nodes that were meant to take part, ``exit_status`` that with which the
+    those of a plan, ``thresholds`` is the file that its option training_thresholds names. ``nodes`` is the number of nodes that were meant to take part, ``exit_status`` that with which the
     training ended on every node; None is not known.
     """
 
@@ -40,6 +41,11 @@ class Known:
     options: Mapping[str, t.Any]
     nodes: int | None
     exit_status: int | None
+    thresholds: ThresholdsFile | None = None
+
+    def plan_for(self, nodes: Sequence[Node]) -> dict[str, t.Any]:
+        """Return the plan of the training config for nodes."""
+        return make_plan(self.config, self.source, self.options, nodes, thresholds=self.thresholds)
 
 
 def config_plan(known: Known, names: Sequence[str]) -> dict[str, t.Any]:
@@ -54,18 +60,18 @@ def config_plan(known: Known, names: Sequence[str]) -> dict[str, t.Any]:
         raise ValueError(f"training_nodes is {known.nodes}, but the training config asks for {asked} nodes")
     meant = known.nodes or asked
     nodes = _nodes(meant or len(names), names)
-    plan = make_plan(known.config, known.source, known.options, nodes)
+    plan = known.plan_for(nodes)
     master = next(filter(None, _said(plan, _KEYS_OF_MASTER)), None)
     if master:
         nodes = [replace(nodes[0], address=master, local=False), *nodes[1:]]
-        plan = make_plan(known.config, known.source, known.options, nodes)
+        plan = known.plan_for(nodes)
     return {**plan, "meant": meant}
 
 
 def _asked_nodes(known: Known, names: Sequence[str]) -> int | None:
     """Return the number of nodes that the config asks for: a plan for another number says so, whichever that is."""
     for count in (len(names), len(names) + 1):
-        plan = make_plan(known.config, known.source, known.options, _nodes(count, names))
+        plan = known.plan_for(_nodes(count, names))
         asked = next(filter(str.isdecimal, _said(plan, _KEYS_OF_NODES)), None)
         if asked:
             return int(asked)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.logged._open impo
     write_run,
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.logged._plan import Known
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._threshold_files import ThresholdsFile
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report._write import write_report
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -181,6 +183,18 @@ def test_the_total_of_the_config_counts_where_the_log_tells_a_smaller_one(judged
     known = with_config(config_text(training_iterations="20"), exit_status=None)
     summary = judged({**logs, "node3.log": WHOLE}, known)
     assert codes(summary) == ["exit_status_unknown", "last_step_missing"]
+
+
+def test_a_file_of_thresholds_goes_before_those_of_the_config(judged):
+    logs = {f"node{n}.log": "silent\n" for n in range(3)}
+    cell = {"GBS=128": {"training.throughput_per_gpu": {"kind": "min", "value": 500}}}
+    known = replace(with_config(config_text()), thresholds=ThresholdsFile("t.json", json.dumps(cell)))
+    known = replace(known, options={**known.options, "training_thresholds": "t.json"})
+    summary = judged({**logs, "node3.log": WHOLE}, known)
+    assert [(bound["metric"], bound["value"], bound["met"]) for bound in summary["thresholds"]] == [
+        ("tflops_per_gpu", 500.0, False)
+    ]
+    assert summary["verdict"] == "FAIL"
 
 
 def test_other_faults_of_a_config_are_faults_here_too(judged):
