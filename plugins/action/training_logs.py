@@ -41,6 +41,7 @@ _OF_PLAN = (
     "gpus_per_node",
     "unknown_keys",
     "record_only",
+    "scale_batch",
     "overrides",
     "thresholds",
 )
@@ -67,9 +68,7 @@ class ActionModule(ActionBase):
                 "exit_status": {"type": "int"},
                 "run_id": {"type": "str", "default": ""},
                 "output_dir": {"type": "path", "required": True},
-                **{name: {"type": "raw"} for name in _OF_PLAN},
-                "overrides": {"type": "dict", "default": {}},
-                "thresholds": {"type": "str", "default": ""},
+                **{name: {"type": "raw"} for name in (*_OF_PLAN, "container_engine")},
             }
         )
         runs = self._found(arguments["logs"], arguments["run_id"])
@@ -84,7 +83,7 @@ class ActionModule(ActionBase):
                 read.append(read_run(run, output_dir, framework, mode, known))
             except ConfigFaultsError as error:
                 self._display.display(f"\n{plan_text(error.plan)}\n")
-                raise AnsibleActionFail(f"{error}, named above. No log has been judged.".capitalize()) from None
+                raise AnsibleActionFail(f"{_begun(str(error))}, named above. No log has been judged.") from None
             except (ValueError, OSError) as error:
                 problems.append(str(error))
                 looked_for = getattr(error, "looked_for", looked_for)
@@ -113,26 +112,30 @@ class ActionModule(ActionBase):
     def _known(self, arguments: dict[str, t.Any]) -> Known:
         """Return what is known besides the logs."""
         options = {f"training_{name}": arguments[name] for name in _OF_PLAN if arguments[name] not in (None, "", {})}
-        thresholds = arguments["thresholds"]
-        if thresholds and not arguments["config"]:
-            raise AnsibleActionFail("training_thresholds needs training_config, whose sizes tell which cell is meant.")
-        config, text = self._file("training config", arguments["config"])
-        file = ThresholdsFile(*self._file("file of thresholds", thresholds)) if thresholds else None
-        return Known(text, config, options, arguments["nodes"], arguments["exit_status"], file)
+        if arguments["container_engine"]:
+            options["container_engine"] = arguments["container_engine"]
+        given, config = arguments["thresholds"], arguments["config"]
+        if not config:
+            of_config = [name for name in ("training_overrides", "training_thresholds") if name in options]
+            if of_config:
+                raise AnsibleActionFail(f"Without training_config nothing is known that {' and '.join(of_config)} fit.")
+            return Known("", "", options, arguments["nodes"], arguments["exit_status"])
+        path, text, unreadable = self._file(config)
+        if unreadable:
+            raise AnsibleActionFail(f"The training config {path} cannot be read: {unreadable}.")
+        thresholds = ThresholdsFile(*self._file(given)) if given and isinstance(given, str) else None
+        return Known(text, path, options, arguments["nodes"], arguments["exit_status"], thresholds)
 
-    def _file(self, what: str, named: str) -> tuple[str, str]:
-        """Return the path of a file and its text, both empty where none is named."""
-        if not named:
-            return "", ""
+    def _file(self, named: str) -> tuple[str, str, str | None]:
+        """Return the path of a file, its text, and why it cannot be read."""
         given = os.path.expanduser(named)
         paths = (given, os.path.join(self._loader.get_basedir(), given))
         path = next((path for path in paths if os.path.isfile(path)), given)
         try:
             with open(path, encoding="utf-8") as stream:
-                return path, stream.read()
+                return path, stream.read(), None
         except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-            raise AnsibleActionFail(f"The {what} {path} cannot be read: {reason}.") from None
+            return path, "", getattr(error, "strerror", None) or "it is not UTF-8 text"
 
 
 def _told(choice: t.Any) -> str | None:

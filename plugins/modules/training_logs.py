@@ -71,14 +71,23 @@ options:
     description: Judge no thresholds.
     type: raw
     default: false
+  scale_batch:
+    description: Whether the run's global batch size was scaled to its nodes (V(reference_nodes)) or not (V(none)).
+    type: raw
+    default: none
   overrides:
-    description: Values in the place of the config's own, by the path of their key.
-    type: dict
+    description: Values in place of the training config's, by the paths of their keys, as in the role C(training).
+    type: raw
     default: {}
   thresholds:
-    description: File with thresholds in place of those of the training config.
-    type: str
+    description:
+      - File with thresholds in place of those of the training config, such as a C(*_threshold.json) of AMD CVS.
+    type: raw
     default: ""
+  container_engine:
+    description: What held the training; with V(none) the training config need not name an image.
+    type: raw
+    default: auto
   nodes:
     description: How many nodes were to take part, in place of the number in the training config.
     type: int

@@ -51,6 +51,11 @@ def logs_of(bench: Bench, name: str, **texts: str):
     return folder
 
 
+CONFIG = {
+    "training_config": "inventories/local/tiny_llama.json",
+    "training_gpus_per_node": 1,
+    "container_engine": "none",
+}
 ALL_TOLD = {"training_nodes": 2, "training_exit_status": 0, "training_record_only": True}
 
 
@@ -66,6 +71,22 @@ def test_logs_are_judged_and_leave_what_a_run_leaves(bench, reported):
     assert "PASS  monday" in output
     status, output = reported(logs, **ALL_TOLD)
     assert "changed=0" in output
+
+
+def test_a_config_with_overrides_and_thresholds_is_judged_as_its_run_would_be(bench, reported):
+    logs = logs_of(bench, "monday", node0="silent\n", node1=WHOLE)
+    thresholds = bench.folder / "own_threshold.json"
+    bounds = {"step_time_ms": {"kind": "max", "value": 50}}
+    thresholds.write_text(json.dumps({"GBS=32": bounds, "GBS=16": {"step_time_ms": {"kind": "max", "value": 500}}}))
+    told = {**CONFIG, "training_exit_status": 0, "training_thresholds": str(thresholds)}
+    status, output = reported(logs, **told, training_overrides={"training_iterations": 10})
+    assert "step_time_ms is 100 ms (median of node1); it has to be ≤ 500 ms" in output
+    assert status == 0, output
+    status, output = reported(
+        logs, **told, training_run_id="other", training_overrides={"training_iterations": 10, "batch_size": 32}
+    )
+    assert status != 0
+    assert "≤ 50 ms" in output
 
 
 def test_several_runs_are_shown_side_by_side_and_none_hides_another(bench, reported):
@@ -99,6 +120,9 @@ def test_a_query_is_answered_and_a_bad_one_tells_the_place(bench, reported):
         ("nothing\n", {}, "iteration N/ TOTAL"),
         (WHOLE, {"training_framework": "maxtext"}, "training_framework is maxtext, but the steps in"),
         (WHOLE, {"training_config": "no/such.json"}, "The training config no/such.json cannot be read: No such file"),
+        (WHOLE, {"training_thresholds": "t.json"}, "Without training_config nothing is known that training_thresholds"),
+        (WHOLE, {**CONFIG, "training_thresholds": "no/such.json"}, "no/such.json cannot be read: No such file"),
+        (WHOLE, {**CONFIG, "training_overrides": {"batch_sizes": 2}}, "batch_sizes"),
         (WHOLE, {"training_run_id": "a b"}, "must be of letters, digits"),
         (WHOLE, {"logs": "/no/such/folder"}, "/no/such/folder does not exist"),
     ],

@@ -32,8 +32,9 @@ class Known:
     """What the user knows of a run besides its logs.
 
     ``config`` is the text of the training config and ``source`` its file name, both empty without one. ``options`` are
-    those of a plan, ``thresholds`` is the file that its option training_thresholds names. ``nodes`` is the number of nodes that were meant to take part, ``exit_status`` that with which the
-    training ended on every node; None is not known.
+    those of a plan, ``thresholds`` is the file that its option training_thresholds names. ``nodes`` is the number of
+    nodes that were meant to take part, ``exit_status`` that with which the training ended on every node; None is not
+    known.
     """
 
     config: str
