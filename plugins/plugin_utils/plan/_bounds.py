@@ -59,4 +59,5 @@ def bound_in_words(bound: Mapping[str, t.Any]) -> str:
         return f"≥ {value:g} × {of}"
     if kind == "within":
         return f"within {bound['tolerance_pct']:g} % of {in_words(metric, value)}"
-    return f"{ {'min': '≥ ', 'max': '≤ '}.get(kind, '') }{in_words(metric, value)}".strip()
+    sign = {"min": "≥ ", "max": "≤ "}.get(kind, "")
+    return f"{sign}{in_words(metric, value)}".strip()
