@@ -27,10 +27,6 @@ nox.options.error_on_missing_interpreters = False
 nox.options.reuse_existing_virtualenvs = True
 
 _PYENV = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-# In front, as a shim of pyenv is on PATH for versions that are not active, too, and then ends with an error.
-os.environ["PATH"] = os.pathsep.join(
-    [*(str(path.parent) for path in sorted(_PYENV.glob("3.*/bin/python3"))), os.environ["PATH"]]
-)
 
 # What ansible-test wants to download before its first pip is of a host that is not a package index; the pip that comes
 # with Python gets the same version.
@@ -57,9 +53,15 @@ REQUIRE_V1_OR_GREATER = True
 """
 
 
+def _interpreter(python: str) -> str | None:
+    # pyenv first, as its shims are on PATH for versions that are not active, too, and then end with an error.
+    found = sorted(str(path) for path in _PYENV.glob(f"{python}.*/bin/python{python}"))
+    return found[-1] if found else shutil.which(f"python{python}")
+
+
 def _newest_python(core: str) -> str:
     pythons = SUPPORTED[core][::-1]
-    return next((python for python in pythons if shutil.which(f"python{python}")), pythons[0])
+    return next((found for python in pythons if (found := _interpreter(python))), pythons[0])
 
 
 def _install_core(session: nox.Session, core: str, *more: str) -> None:
@@ -70,7 +72,7 @@ def _install_core(session: nox.Session, core: str, *more: str) -> None:
 @nox.parametrize(
     ("python", "core"),
     [
-        nox.param(python, core, id=f"{core}-python{python}", tags=[f"core{core}"])
+        nox.param(_interpreter(python) or python, core, id=f"{core}-python{python}", tags=[f"core{core}"])
         for core, pythons in SUPPORTED.items()
         for python in pythons
     ],
@@ -136,13 +138,14 @@ def galaxy(session: nox.Session) -> None:
     session.run("ansible-galaxy", "collection", "build", "--force", silent=True)
     (archive,) = Path().glob("trainops-cluster-*.tar.gz")
     folder = Path(session.create_tmp()).resolve()
-    # The importer unpacks beside the file.
+    # The importer unpacks beside the file, and leaves its result where it is called.
     copy = shutil.copy(archive, folder)
     config = folder / "importer.cfg"
     config.write_text(_IMPORTER)
-    output = session.run(
-        "python", "-m", "galaxy_importer.main", str(copy), env={"GALAXY_IMPORTER_CONFIG": str(config)}, silent=True
-    )
+    with session.chdir(folder):
+        output = session.run(
+            "python", "-m", "galaxy_importer.main", str(copy), env={"GALAXY_IMPORTER_CONFIG": str(config)}, silent=True
+        )
     print(output)
     if "Importer processing completed successfully" not in output:
         session.error(f"Galaxy would refuse {archive}")

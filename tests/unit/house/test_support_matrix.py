@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -39,6 +41,20 @@ def test_the_table_has_a_row_for_each_core_and_says_why_a_cell_is_empty():
 
 def test_the_last_line_counts_the_cells():
     assert closing(SESSIONS) == "matrix: 3 passed, 1 failed, 1 skipped"
+
+
+def test_importing_the_matrix_leaves_the_process_as_it_is(tmp_path):
+    """These tests import it into a process with others, whose PATH is none of its business."""
+    pythons = tmp_path / "versions/3.12.1/bin"
+    pythons.mkdir(parents=True)
+    for name in ("python3", "python3.12"):
+        (pythons / name).touch(mode=0o755)
+    program = "import os; before = dict(os.environ); import noxfile; print(dict(os.environ) == before)"
+    environment = {**os.environ, "PYENV_ROOT": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.stderr) == ("True\n", "")
 
 
 def test_what_is_tried_is_what_is_promised():
