@@ -41,7 +41,7 @@ import re, pathlib, ansible_test._internal.python_requirements as requirements
 print(re.search(r"pip='([0-9.]+)'", pathlib.Path(requirements.__file__).read_text()).group(1))
 """
 # plugin_utils needs requirements.txt, which ansible-test does not install; the unit tests import all of it.
-_IMPORTED_BY_SANITY = ("action", "callback", "filter", "inventory", "module_utils", "modules")
+_IMPORTED_BY_SANITY = ("action", "callback", "doc_fragments", "filter", "inventory", "module_utils", "modules")
 _IMPORTER = """\
 [galaxy-importer]
 RUN_ANSIBLE_TEST = False

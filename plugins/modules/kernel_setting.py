@@ -15,23 +15,15 @@ author:
 description:
   - Writes the value to the running kernel, and to /etc/sysctl.d/99-trainops.conf, which no other tool writes.
   - A kernel without the setting, such as one for a single NUMA node without C(kernel.numa_balancing), is left alone.
+extends_documentation_fragment:
+  - trainops.cluster.attributes
 attributes:
   check_mode:
-    description: Can run in C(check_mode) and return changed status prediction without modifying target.
     support: full
   diff_mode:
-    description:
-      - Will return details on what has changed (or possibly needs changing in C(check_mode)), when in diff mode.
     support: full
   idempotent:
-    description:
-      - When run twice in a row outside check mode, with the same arguments, the second invocation indicates no change.
     support: full
-  action_group:
-    description: Use C(group/trainops.cluster.training) in C(module_defaults) to set defaults for this module.
-    support: full
-    membership:
-      - trainops.cluster.training
 options:
   name:
     description:

@@ -17,23 +17,15 @@ description:
     ends its slow start. These are what MaxText's C(rto_setup.sh) does to a host besides kernel settings.
   - Changes the running kernel only. Whoever configures the network of the host makes them last.
   - Needs C(ip) of iproute2, and C(ethtool) for O(features).
+extends_documentation_fragment:
+  - trainops.cluster.attributes
 attributes:
   check_mode:
-    description: Can run in C(check_mode) and return changed status prediction without modifying target.
     support: full
   diff_mode:
-    description:
-      - Will return details on what has changed (or possibly needs changing in C(check_mode)), when in diff mode.
     support: full
   idempotent:
-    description:
-      - When run twice in a row outside check mode, with the same arguments, the second invocation indicates no change.
     support: full
-  action_group:
-    description: Use C(group/trainops.cluster.training) in C(module_defaults) to set defaults for this module.
-    support: full
-    membership:
-      - trainops.cluster.training
 options:
   interface:
     description:

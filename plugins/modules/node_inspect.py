@@ -18,25 +18,17 @@ description:
   - Nothing is changed on the node.
   - What cannot be found out is null, and RV(node.problems) says why. The task fails only if its options are wrong.
   - Processes on GPUs, container engines and some firmware versions are seen by root only.
+extends_documentation_fragment:
+  - trainops.cluster.attributes
 attributes:
   check_mode:
-    description: Can run in C(check_mode) and return changed status prediction without modifying target.
     support: full
   diff_mode:
-    description:
-      - Will return details on what has changed (or possibly needs changing in C(check_mode)), when in diff mode.
     support: N/A
     details:
       - This module does not change state.
   idempotent:
-    description:
-      - When run twice in a row outside check mode, with the same arguments, the second invocation indicates no change.
     support: full
-  action_group:
-    description: Use C(group/trainops.cluster.training) in C(module_defaults) to set defaults for this module.
-    support: full
-    membership:
-      - trainops.cluster.training
 requirements:
   - Python 3.8 or newer on the node
   - C(ip) of iproute2 on the node for interfaces and routes

@@ -18,13 +18,17 @@ description:
   - What the logs do not tell is not assumed. The exit status, and without O(config) the thresholds and the number of
     nodes, are not known unless they are given, and a run of which they are not known is at best INCONCLUSIVE.
   - Runs on the controller and touches no node.
+extends_documentation_fragment:
+  - trainops.cluster.attributes
 attributes:
   check_mode:
     support: full
-    description: Can run in check mode and return the same, in a folder that Ansible removes at its end.
+    details:
+      - Can run in check mode and return the same, in a folder that Ansible removes at its end.
   diff_mode:
     support: none
-    description: Returns details on what has changed when in diff mode.
+  idempotent:
+    support: full
 options:
   logs:
     description:

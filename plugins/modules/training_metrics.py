@@ -20,25 +20,17 @@ description:
   - Megatron-LM prints step lines on the last global rank only, so they stand in the log of the node that holds it. Of
     MaxText, every process prints them.
   - Nothing is changed on the node.
+extends_documentation_fragment:
+  - trainops.cluster.attributes
 attributes:
   check_mode:
-    description: Can run in C(check_mode) and return changed status prediction without modifying target.
     support: full
   diff_mode:
-    description:
-      - Will return details on what has changed (or possibly needs changing in C(check_mode)), when in diff mode.
     support: N/A
     details:
       - This module does not change state.
   idempotent:
-    description:
-      - When run twice in a row outside check mode, with the same arguments, the second invocation indicates no change.
     support: full
-  action_group:
-    description: Use C(group/trainops.cluster.training) in C(module_defaults) to set defaults for this module.
-    support: full
-    membership:
-      - trainops.cluster.training
 options:
   path:
     description:

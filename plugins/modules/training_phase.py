@@ -20,16 +20,18 @@ description:
     no options, since options are shown.
   - The host variable C(training_node_environment) is a mapping of variables of what runs on the node itself. C($PATH)
     and the like in it are resolved there. A container has its own.
+extends_documentation_fragment:
+  - trainops.cluster.attributes
 attributes:
   check_mode:
     support: partial
-    description: Can run in check mode and return what would change.
     details:
       - V(stage) looks for everything that would keep the run from starting and writes nothing. The other phases are not
         done.
   diff_mode:
     support: none
-    description: Returns details on what has changed when in diff mode.
+  idempotent:
+    support: full
 requirements:
   - Python 3.8 or newer and bash on the node
 options:

@@ -22,13 +22,17 @@ description:
     config's C(hf_token_file). They are no options, since options are shown.
   - With O(sweep) it makes the plans of all cells of a sweep, a run with other values in the place of the config's own
     each, and tells which of them will run, which are picked up, and which have run already under this O(sweep_id).
+extends_documentation_fragment:
+  - trainops.cluster.attributes
 attributes:
   check_mode:
     support: full
-    description: Can run in check mode and return the same plan; the run's folder is not made then.
+    details:
+      - Can run in check mode and return the same plan; the run's folder is not made then.
   diff_mode:
     support: none
-    description: Returns details on what has changed when in diff mode.
+  idempotent:
+    support: full
 options:
   config:
     description: Training config, relative to the current folder or to the playbook.

@@ -16,25 +16,17 @@ description:
   - Holds what M(trainops.cluster.node_inspect) told of each node against the plan, and the nodes against each other.
   - Shows one table of nodes and checks, and below it each red cell with the reason and the command that mends it.
   - Fails if any cell is red. Runs on the controller and touches no node. Use it with C(run_once).
+extends_documentation_fragment:
+  - trainops.cluster.attributes
 attributes:
   check_mode:
-    description: Can run in C(check_mode) and return changed status prediction without modifying target.
     support: full
   diff_mode:
-    description:
-      - Will return details on what has changed (or possibly needs changing in C(check_mode)), when in diff mode.
     support: N/A
     details:
       - This module does not change state.
   idempotent:
-    description:
-      - When run twice in a row outside check mode, with the same arguments, the second invocation indicates no change.
     support: full
-  action_group:
-    description: Use C(group/trainops.cluster.training) in C(module_defaults) to set defaults for this module.
-    support: full
-    membership:
-      - trainops.cluster.training
 options:
   plan:
     description:

@@ -18,13 +18,15 @@ description:
     C(report.html) there.
   - Fails unless the verdict is PASS, after the report has been written; see O(require_pass).
   - Runs on the controller. Use it with C(run_once).
+extends_documentation_fragment:
+  - trainops.cluster.attributes
 attributes:
   check_mode:
     support: none
-    description: Can run in check mode and return what would change.
   diff_mode:
     support: none
-    description: Returns details on what has changed when in diff mode.
+  idempotent:
+    support: full
 options:
   run_dir:
     description: The run's folder on the controller.

@@ -16,13 +16,15 @@ description:
   - Returns of a run that was started what M(trainops.cluster.training_plan) returned then, so that it can be followed
     again, stopped or judged.
   - Runs on the controller and touches no node. Use it with C(run_once).
+extends_documentation_fragment:
+  - trainops.cluster.attributes
 attributes:
   check_mode:
     support: full
-    description: Can run in check mode and return the same.
   diff_mode:
     support: none
-    description: Returns details on what has changed when in diff mode.
+  idempotent:
+    support: full
 options:
   run_id:
     description: Name of the run.

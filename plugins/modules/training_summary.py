@@ -16,13 +16,15 @@ description:
   - Reads the C(summary.json) that M(trainops.cluster.training_report) left in the folder of each run.
   - Without O(query) it prints a table with a line for each run. With one it prints what that finds.
   - Runs on the controller. Use it with C(run_once).
+extends_documentation_fragment:
+  - trainops.cluster.attributes
 attributes:
   check_mode:
     support: full
-    description: Can run in check mode and return the same.
   diff_mode:
     support: none
-    description: Returns details on what has changed when in diff mode.
+  idempotent:
+    support: full
 options:
   run_dirs:
     description: Folders of runs on the controller.

@@ -17,13 +17,15 @@ description:
     folder of the sweep.
   - Fails unless every cell has passed, after the report has been written; see O(require_pass).
   - Runs on the controller. Use it with C(run_once).
+extends_documentation_fragment:
+  - trainops.cluster.attributes
 attributes:
   check_mode:
     support: none
-    description: Can run in check mode and return what would change.
   diff_mode:
     support: none
-    description: Returns details on what has changed when in diff mode.
+  idempotent:
+    support: full
 options:
   sweep_dir:
     description: The sweep's folder on the controller.

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-THIN = ("action", "callback", "filter", "inventory", "modules")
+THIN = ("action", "callback", "doc_fragments", "filter", "inventory", "modules")
 HEAVY = ("bokeh", "jmespath", "numpy", "omegaconf", "pandas", "pydantic", "pyarrow")
 
 IMPORT_WITHOUT = """

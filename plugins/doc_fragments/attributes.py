@@ -1,0 +1,28 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the attributes of modules mean; each module says what it supports."""
+
+from __future__ import annotations
+
+
+class ModuleDocFragment:
+    """Documentation that modules share."""
+
+    DOCUMENTATION = r"""
+options: {}
+attributes:
+  check_mode:
+    description: Can run in C(check_mode) and return changed status prediction without modifying target.
+  diff_mode:
+    description:
+      - Will return details on what has changed (or possibly needs changing in C(check_mode)), when in diff mode.
+  idempotent:
+    description:
+      - When run twice in a row outside check mode, with the same arguments, the second invocation indicates no change.
+  action_group:
+    description: Use C(group/trainops.cluster.training) in C(module_defaults) to set defaults for this module.
+    support: full
+    membership:
+      - trainops.cluster.training
+"""
