@@ -16,17 +16,19 @@ import math
 import re
 import typing as t
 from functools import lru_cache
-
-from ansible_collections.trainops.cluster.plugins.module_utils.logs._text import line_end
+from struct import Struct
 
 if t.TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Container, Iterable, Iterator
 
     from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import Piece
 
 _WORD = b"iteration "
 _POINT = ord(".")
 _HEAD = re.compile(_WORD + rb"[ \t]*(\d+)[ \t]*/[ \t]*(\d+)[ \t]*\|")
+_DIGITS_TO_ZEROS = bytes.maketrans(b"123456789", b"000000000")
+# More than an iteration line has; a log may have no line ends.
+_LINE_BYTES = 16 << 10
 
 _NUMBER = rb"[-+]?(?:nan|inf|\d+\.?\d*(?:[eE][-+]?\d+)?)"
 # A value may be followed by its running average: "587.1/512.3", "496.3 (avg 496.1)".
@@ -75,19 +77,13 @@ def parse(piece: Piece, _memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]
     not less), which NaN never is, so a NaN loss shows as a field that is not there: see ``_lost_loss``.
     """
     text, find = piece.text, piece.find
-    # Nearly all lines of a log have the same fields, so the layout of the last line is tried first.
-    layout: _Layout | None = None
     start = find(_WORD, 0)
     while start >= 0:
-        line = _by_layout(layout, text, start) if layout else None
-        if not line:
-            line, layout = _by_name(text, start) or (None, layout)
-        if line:
-            step, steps_total, metrics, _end = line
-            # From core 0.16 on the time stamp has microseconds: "[2026-01-02 03:04:05.123456] iteration".
-            summed = start > 8 and text[start - 9] == _POINT
-            yield {"step": step, "steps_total": steps_total, "metrics": metrics, "first_is_summed": summed}
-        start = find(_WORD, line[3] if line else start + len(_WORD))
+        line = _line(text, start)
+        layout = _layout(line.translate(_DIGITS_TO_ZEROS))
+        if layout:
+            yield _found(layout, text, start, line)
+        start = find(_WORD, start + (layout.end if layout else len(line)))
 
 
 def left_out(found: dict[str, t.Any], position: int) -> str | None:
@@ -121,95 +117,118 @@ def summary(piece: Piece) -> dict[str, float]:
 
 
 class _Layout(t.NamedTuple):
-    """The fields of an iteration line: a pattern from the head to the end of the line, and what its groups 3.. are."""
+    """Where a line has what, by the place in it; it is the same in all lines that differ in nothing but their digits.
 
-    pattern: re.Pattern[bytes]
+    ``head`` is where the head begins and ``end`` where the line ends, be it with the head of another one. ``cells``
+    returns the texts of a line's step, total and metrics. ``in_percent`` tells that the memory is, and
+    ``loss_may_be_lost`` that ``lm loss`` is missing where NaN would explain it; see ``_lost_loss``.
+    """
+
+    head: int
+    end: int
+    cells: Callable[[bytes], tuple[bytes, ...]]
     metrics: tuple[str, ...]
+    in_percent: bool
+    loss_may_be_lost: bool
 
 
-# Step, total, metrics, and where in the text the line ends.
-_Line = t.Tuple[int, int, t.Dict[str, float], int]
+class _Value(t.NamedTuple):
+    """The value of a field: its text, and where that begins in the line."""
+
+    text: bytes
+    begin: int
 
 
-def _by_layout(layout: _Layout, text: bytes, start: int) -> _Line | None:
-    line = layout.pattern.match(text, start)
-    if not line:
-        return None
-    step, total, *values = line.groups()
-    try:
-        metrics = dict(zip(layout.metrics, map(float, values)))  # noqa: B905 # Python 3.8 has no strict
-    except ValueError:
-        return None
-    return int(step), int(total), metrics, line.end()
+def _line(text: bytes, start: int) -> bytes:
+    """Return the line from the start on, but no more of it than an iteration line can have."""
+    end = text.find(b"\n", start, start + _LINE_BYTES)
+    line = text[start : end if end >= 0 else start + _LINE_BYTES]
+    return line.partition(b"\r")[0] if b"\r" in line else line
 
 
-def _by_name(text: bytes, start: int) -> tuple[_Line, _Layout | None] | None:
-    """Return what the line says whose head is at the start, and the layout of lines like it; None where is no head."""
-    head = _HEAD.match(text, start)
+def _found(layout: _Layout, text: bytes, start: int, line: bytes) -> dict[str, t.Any]:
+    step, total, *values = layout.cells(line)
+    metrics = dict(zip(layout.metrics, map(float, values)))  # noqa: B905 # Python 3.8 has no strict
+    if layout.in_percent:
+        metrics["memory_fraction"] /= 100.0
+    if layout.loss_may_be_lost and _lost_loss(metrics):
+        metrics["loss"] = math.nan
+    head = start + layout.head
+    # From core 0.16 on the time stamp has microseconds: "[2026-01-02 03:04:05.123456] iteration".
+    summed = head > 8 and text[head - 9] == _POINT
+    return {"step": int(step), "steps_total": int(total), "metrics": metrics, "first_is_summed": summed}
+
+
+@lru_cache(maxsize=256)
+def _layout(line: bytes) -> _Layout | None:
+    """Return the layout of the first iteration line in a line with zeros for its digits, or None where is none.
+
+    A log has a few layouts only, as its values have more digits here and fewer there. So the work is done once for
+    each of them.
+    """
+    head = _HEAD.search(line)
     if not head:
         return None
-    end = line_end(text, head.end())
-    glued = _HEAD.search(text, head.end(), end)
-    if glued:
-        end = glued.start()
-    *closed, rest = text[head.end() : end].split(b"|")
-    layout = None if rest.strip() else _layout(tuple(piece[: piece.find(b":") + 1] for piece in closed))
-    return (int(head.group(1)), int(head.group(2)), _metrics(closed, rest), end), layout
-
-
-@lru_cache(maxsize=32)
-def _layout(names: tuple[bytes, ...]) -> _Layout | None:
-    """Return the layout of a line with these fields, each ``b" name:"``, or None where ``_metrics`` has to read it.
-
-    A layout must not read a line otherwise than ``_metrics`` does. So it has ``lm loss``, which is not lost then, no
-    metric twice, and no letters but E in fields that are no metric, in which the head of a glued line could hide.
-    """
-    known = []
-    pattern = _HEAD.pattern
-    for name in names:
-        metric = _METRIC_OF_FIELD.get(name[:-1].strip())
-        if metric:
-            known.append(metric)
-        pattern += re.escape(name) + (rb"([^|\r\n]*)\|" if metric else rb"[^|\r\na-z]*\|")
-    order = list(_METRIC_OF_FIELD.values())
-    if "loss" not in known or len(set(known)) < len(known) or known != sorted(known, key=order.index):
-        return None
-    return _Layout(re.compile(pattern + rb"[ \t]*(?=[\r\n]|\Z)"), tuple(known))
-
-
-def _metrics(closed: list[bytes], rest: bytes) -> dict[str, float]:
-    fields = dict(_field(piece) for piece in closed)
-    metrics: dict[str, float] = {}
+    glued = _HEAD.search(line, head.end())
+    end = glued.start() if glued else len(line)
+    fields, rest = _fields(line[:end], head.end())
+    spans: dict[str, tuple[int, int]] = {}
     for name, metric in _METRIC_OF_FIELD.items():
-        value = _VALUE.fullmatch(fields.get(name, b""))
-        if value:
-            metrics.setdefault(metric, float(value.group(1)))
+        _add_span(spans, metric, _VALUE, fields.get(name))
+    in_percent = "memory_fraction" not in spans
     # Primus ends its lines with these and without a bar, but the percent sign shows that the number is whole.
-    usage = dict([*fields.items(), _field(rest)])
     for name in _USAGE_RATIO_FIELDS:
-        ratio = _USAGE_RATIO.fullmatch(usage.get(name, b""))
-        if ratio:
-            metrics.setdefault("memory_fraction", float(ratio.group(1)) / 100.0)
-    if _lost_loss(fields, metrics):
-        metrics["loss"] = math.nan
-    return metrics
+        _add_span(spans, "memory_fraction", _USAGE_RATIO, {**fields, **rest}.get(name))
+    metrics = sorted(spans, key=spans.__getitem__)
+    return _Layout(
+        head.start(),
+        end,
+        _cutter([head.span(1), head.span(2), *(spans[metric] for metric in metrics)]),
+        tuple(metrics),
+        in_percent and "memory_fraction" in spans,
+        _may_be_lost(fields, spans),
+    )
 
 
-def _field(piece: bytes) -> tuple[bytes, bytes]:
-    name, _colon, value = piece.partition(b":")
-    return name.strip(), value.strip()
+def _cutter(spans: Iterable[tuple[int, int]]) -> Callable[[bytes], tuple[bytes, ...]]:
+    """Return a function that returns what a line has at these places, which ascend."""
+    parts, behind = "", 0
+    for begin, end in spans:
+        parts += f"{begin - behind}x{end - begin}s"
+        behind = end
+    return Struct(parts).unpack_from
 
 
-def _lost_loss(fields: dict[bytes, bytes], metrics: dict[str, float]) -> bool:
-    """Tell whether ``lm loss`` is missing because it was NaN.
+def _fields(line: bytes, begin: int) -> tuple[dict[bytes, _Value], dict[bytes, _Value]]:
+    """Return the fields of a line from the place on, by their names: the closed ones, and what follows the last bar."""
+    fields = []
+    for field in line[begin:].split(b"|"):
+        name, _colon, value = field.partition(b":")
+        text = value.lstrip()
+        fields.append((name.strip(), _Value(text.rstrip(), begin + len(field) - len(text))))
+        begin += len(field) + 1
+    return dict(fields[:-1]), dict(fields[-1:])
+
+
+def _add_span(spans: dict[str, tuple[int, int]], metric: str, pattern: re.Pattern[bytes], value: _Value | None) -> None:
+    number = value and pattern.fullmatch(value.text)
+    if value and number and metric not in spans:
+        spans[metric] = (value.begin + number.start(1), value.begin + number.end(1))
+
+
+def _may_be_lost(fields: dict[bytes, _Value], metrics: Container[str]) -> bool:
+    """Tell whether a line without ``lm loss`` is such that a loss that was NaN would explain it.
 
     It is missing for other reasons too, and those are not taken for NaN: the line is torn (the skipped iterations at
     its end are missing), the iterations were skipped, every token was masked and the loss was exactly zero, or the
     model has another loss. A NaN loss makes the gradients NaN, so the gradient norm decides. Where none is printed (no
     clipping), a loss is expected of a line that has a learning rate and names no other loss.
     """
-    if b"lm loss" in fields or metrics.get("skipped_iterations") != 0:
+    if b"lm loss" in fields or "skipped_iterations" not in metrics:
         return False
-    if "grad_norm" in metrics:
-        return not math.isfinite(metrics["grad_norm"])
-    return "learning_rate" in metrics and not any(name.endswith(b"loss") for name in fields)
+    return "grad_norm" in metrics or ("learning_rate" in metrics and not any(name.endswith(b"loss") for name in fields))
+
+
+def _lost_loss(metrics: dict[str, float]) -> bool:
+    """Tell it of a line whose layout says that it may be; see ``_may_be_lost``."""
+    return metrics["skipped_iterations"] == 0 and not math.isfinite(metrics.get("grad_norm", math.nan))

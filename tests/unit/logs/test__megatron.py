@@ -273,6 +273,12 @@ TEST_ODD_LINES = [
     ("a field less", " iteration 2/50 | lm loss: 1.5 |"),
     ("no number", " iteration 2/50 | lm loss: 1.5 | grad norm: None |"),
     ("NaN", " iteration 2/50 | lm loss: nan | grad norm: nan |"),
+    ("no other iteration line", " iteration 2/50 | grad norm: 2.5 | lm loss: nan | loss scale: 1.0 |"),
+    ("a head behind a progress bar", " 50%|## iteration 2\r iteration 2/50 | lm loss: 1.5 | grad norm: 2.5 |"),
+    ("digits in a name", " iteration 2/50 | lm lo1ss: 1.5 | grad norm: 2.5 |"),
+    ("digits in a name and none behind it", " iteration 2/50 | lm loss: 7.5 | grad 8norm: .5 |"),
+    ("two numbers", " iteration 2/50 | lm loss: 1 5 | grad norm: 2.5 |"),
+    ("no digit before the point", " iteration 2/50 | lm loss: .55 | grad norm: 2.5 |"),
     ("carriage return between", " iteration 2/50 | lm loss: 1.5 |\r grad norm: 2.5 |"),
     ("carriage return in a value", " iteration 2/50 | lm loss: 1.5\r | grad norm: 2.5 |"),
     ("another order", " iteration 2/50 | grad norm: 2.5 | lm loss: 1.5 |"),
@@ -293,6 +299,27 @@ def test_a_line_is_read_alike_alone_and_among_others(line: str) -> None:
     expected = [(found["step"], repr(found["metrics"])) for found in parse(f"{line}\n".encode(), {})]
     among = [(found["step"], repr(found["metrics"])) for found in parse(f"{usual}{line}\n{usual}".encode(), {})]
     assert among == [(1, repr(first["metrics"])), *expected, (1, repr(first["metrics"]))]
+
+
+TEST_NO_NUMBERS = ["1 5", " .5", "-.5", "1.5.", "1,5", "1_5", "0x15", "1.5/", "1.5/x", "1E", "+", "infinity", "NaN"]
+
+
+@pytest.mark.parametrize("value", TEST_NO_NUMBERS)
+def test_what_python_takes_for_a_number_and_what_is_near_it_is_left_out(value: str) -> None:
+    assert metrics_of(f"iteration 2/50 | grad norm: {value} | lm loss: 1.5 |") == {"loss": 1.5}
+
+
+def test_the_reason_for_a_lost_loss_is_looked_for_in_each_line_of_a_layout() -> None:
+    line = " iteration {}/50 | grad norm: nan | number of skipped iterations:   {} | number of nan iterations:   {} |\n"
+    text = "".join(line.format(step, skipped, skipped) for step, skipped in ((1, 0), (2, 1), (3, 0)))
+    assert ["loss" in found["metrics"] for found in parse(text.encode(), {})] == [True, False, True]
+
+
+def test_steps_are_found_where_a_log_has_no_line_ends() -> None:
+    text = "".join(f" iteration {step}/500 | grad norm: {step}.5 |" for step in range(1, 501))
+    assert [(found["step"], found["metrics"]["grad_norm"]) for found in parse((text * 2).encode(), {})] == [
+        (step, step + 0.5) for step in [*range(1, 501)] * 2
+    ]
 
 
 def test_summary_takes_the_closing_lines() -> None:
