@@ -146,7 +146,7 @@ def _read(
     if _fingerprint(log, cursor["offset"]) != cursor["fingerprint"]:
         # A log that takes the place of another is another attempt, unless the other one had no step yet.
         cursor = _fresh(cursor["attempt"] + (cursor["step"] is not None))
-    rows: dict[tuple[int, int], StepRow] = {}
+    rows: list[StepRow] = []
     failures: list[dict[str, t.Any]] = []
     summary: dict[str, float] = {}
     for piece, size in _pieces(log, cursor["offset"], final, max_bytes):
@@ -158,7 +158,7 @@ def _read(
         cursor["world_size"] = last_number_behind(grammar.world_size, piece) or cursor["world_size"]
         cursor["offset"] += size
     cursor["fingerprint"] = _fingerprint(log, cursor["offset"])
-    return _answer(cursor, list(rows.values()), failures, summary)
+    return _answer(cursor, rows, failures, summary)
 
 
 def _answer(
@@ -178,33 +178,39 @@ def _answer(
 
 
 def _add_rows(
-    rows: dict[tuple[int, int], StepRow],
+    rows: list[StepRow],
     grammar: Grammar,
     piece: Piece,
     cursor: Cursor,
     tokens_per_sequence_per_gpu: float | None,
 ) -> None:
-    """Add what the step lines of the piece say to the rows, by attempt and step, and let the cursor follow."""
-    attempt, last, seen = cursor["attempt"], cursor["step"], cursor["steps_seen"]
+    """Add what the step lines of the piece say to the rows, and let the cursor follow."""
+    attempt, last, seen, steps_total = (cursor[key] for key in ("attempt", "step", "steps_seen", "steps_total"))
+    left_out = grammar.left_out
     for found in grammar.parse(piece, cursor["memory"]):
-        step, metrics = found["step"], found["metrics"]
+        step, steps_total, metrics = found["step"], found["steps_total"], found["metrics"]
         if last is not None and (step < last or found.get("new_process")):
             attempt, seen = attempt + 1, 0
-        seen += step != last or seen == 0
+        again = step == last and seen > 0
+        if not again:
+            seen += 1
         last = step
-        sequences_per_sec = found.get("sequences_per_sec")
-        if tokens_per_sequence_per_gpu and sequences_per_sec is not None:
-            metrics["tokens_per_sec_per_gpu"] = sequences_per_sec * tokens_per_sequence_per_gpu
-        row = rows.get((attempt, step))
-        if row:
+        if tokens_per_sequence_per_gpu:
+            sequences_per_sec = found.get("sequences_per_sec")
+            if sequences_per_sec is not None:
+                metrics["tokens_per_sec_per_gpu"] = sequences_per_sec * tokens_per_sequence_per_gpu
+        # Within an attempt the steps go up, so the same one can only be that of the last row.
+        if again and rows:
+            row = rows[-1]
             row["metrics"].update(metrics)
+            row["steps_total"] = steps_total
         else:
-            row = rows[attempt, step] = {"attempt": attempt, "step": step, "steps_total": None, "metrics": metrics}
-        reason = grammar.left_out(found, seen)
+            row = {"attempt": attempt, "step": step, "steps_total": steps_total, "metrics": metrics}
+            rows.append(row)
+        reason = left_out(found, seen)
         if reason:
             row["left_out"] = reason
-        row["steps_total"] = cursor["steps_total"] = found["steps_total"]
-    cursor.update(attempt=attempt, step=last, steps_seen=seen)
+    cursor.update(attempt=attempt, step=last, steps_seen=seen, steps_total=steps_total)
 
 
 def _checked(cursor: Cursor | None) -> Cursor:
