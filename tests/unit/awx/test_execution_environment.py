@@ -8,19 +8,22 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[3]
 BIN = Path(sys.executable).parent
+BUILDER = BIN / "ansible-builder"
 
 
+@pytest.mark.skipif(not BUILDER.exists(), reason="ansible-builder is not installed here; `make test` has it")
 def test_the_build_context_holds_requirements_collection_and_ssh(tmp_path: Path) -> None:
     for name in ("execution-environment.yml", "requirements.txt"):
         shutil.copy(ROOT / name, tmp_path)
     (tmp_path / "trainops-cluster-1.0.0.tar.gz").write_bytes(b"the built collection")
     # It asks a container engine for nothing but its name.
     environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"}
-    command = [str(BIN / "ansible-builder"), "create", "--context", "context"]
+    command = [str(BUILDER), "create", "--context", "context"]
     command += ["--output-filename", "Containerfile"]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
