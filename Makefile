@@ -86,8 +86,9 @@ cluster-down: ## remove them without a trace
 test-cluster: $(VENV)/dev ## train on real nodes over SSH, in containers
 	$(BIN)/pytest tests/integration
 
-bench: $(VENV)/run ## how fast a log is parsed, beside grep
+bench: $(VENV)/run ## how fast a log is parsed, beside grep, and what 10,000 earlier runs cost a report
 	$(BIN)/python benchmarks/parser.py
+	$(BIN)/python benchmarks/history.py
 
 MEGATRON := .venv-megatron
 MEGATRON_TRAINER_PYTHON ?= python3.11

@@ -45,7 +45,7 @@ class ActionModule(ActionBase):
         try:
             sweep, changed = write_sweep_report(sweep_dir)
         except (ValueError, OSError) as error:
-            raise AnsibleActionFail(f"The report of the sweep cannot be written: {error}.") from error
+            raise AnsibleActionFail(f"The report of the sweep cannot be written: {error}.") from None
         missed = [cell["name"] for cell in sweep["cells"] if cell["verdict"] not in ("PASS", NOT_RUN)]
         open_cells = [cell["name"] for cell in sweep["cells"] if cell["verdict"] == NOT_RUN]
         result = {

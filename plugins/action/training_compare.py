@@ -1,0 +1,58 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Action plugin of trainops.cluster.training_compare: see the module of that name for its documentation."""
+
+from __future__ import annotations
+
+import os
+import typing as t
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+
+try:
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.report._compare import compared
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.report._compare_write import (
+        PAGE,
+        comparison_lines,
+        folder_of,
+        write_comparison,
+    )
+except ImportError as error:
+    MISSING: ImportError | None = error
+else:
+    MISSING = None
+
+
+class ActionModule(ActionBase):
+    """Holds two runs or two periods side by side, on the controller."""
+
+    TRANSFERS_FILES = False
+    _requires_connection = False
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        """Show the comparison, and write it unless in check mode."""
+        super().run(tmp, task_vars)
+        if MISSING:
+            raise AnsibleActionFail(
+                f"{MISSING}. Install what requirements.txt names, for the Python that runs ansible-playbook."
+            )
+        _validated, arguments = self.validate_argument_spec(
+            argument_spec={
+                "names": {"type": "list", "elements": "str", "required": True},
+                "output_dir": {"type": "path", "required": True},
+                "history_dir": {"type": "path", "required": True},
+            }
+        )
+        names = [name.strip() for name in arguments["names"] if name.strip()]
+        output_dir = os.path.abspath(arguments["output_dir"])
+        folder = folder_of(output_dir, names)
+        try:
+            comparison = compared(names, output_dir, os.path.abspath(arguments["history_dir"]))
+            changed = False if self._task.check_mode else write_comparison(folder, comparison)
+        except (ValueError, OSError) as error:
+            raise AnsibleActionFail(f"The comparison cannot be made: {error}.") from None
+        page = str(folder / PAGE)
+        self._display.display("\n".join(["", *comparison_lines(comparison), f"Comparison: {page}", ""]))
+        return {"changed": changed, "report": page, "kind": comparison["kind"]}

@@ -1,0 +1,67 @@
+#!/usr/bin/python
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Documentation of the action plugin of this name; it runs on the controller only."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: training_compare
+short_description: Holds two training runs, or the runs of two periods, side by side
+version_added: 1.0.0
+author:
+  - The trainops.cluster maintainers (@trainops)
+description:
+  - Shows what two runs measured and whether the change is real or within noise, what differs in their config and in
+    what their nodes were given, and the scaling curves that the second one lies on.
+  - Of two periods it compares the runs of the history that passed, key by key.
+  - Writes C(compare.html) and C(compare.json) into a folder C(comparisons) below O(output_dir).
+  - Runs on the controller and touches no node.
+attributes:
+  check_mode:
+    support: full
+    description: Can run in check mode and show the same; nothing is written then.
+  diff_mode:
+    support: none
+    description: Returns details on what has changed when in diff mode.
+options:
+  names:
+    description:
+      - Two runs, each by its name below O(output_dir) or by its folder, or two periods of the history.
+      - A period is a month, V(2026-10), or days, V(2026-10-01..2026-10-15), in UTC.
+    type: list
+    elements: str
+    required: true
+  output_dir:
+    description: Folder that holds the folders of the runs.
+    type: path
+    required: true
+  history_dir:
+    description: Folder of the history.
+    type: path
+    required: true
+seealso:
+  - module: trainops.cluster.training_report
+"""
+
+EXAMPLES = r"""
+- name: Compare the runs of two months
+  trainops.cluster.training_compare:
+    names: [2026-09, 2026-10]
+    output_dir: runs
+    history_dir: runs/history
+"""
+
+RETURN = r"""
+report:
+  description: The page to open.
+  returned: success
+  type: str
+  sample: /home/ops/runs/comparisons/2026-09--2026-10/compare.html
+kind:
+  description: Whether V(runs) or V(periods) were compared.
+  returned: success
+  type: str
+  sample: periods
+"""

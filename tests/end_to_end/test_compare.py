@@ -1,0 +1,27 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Comparing two real runs."""
+
+from __future__ import annotations
+
+from playbook_bench import Bench
+
+
+def test_two_runs_are_compared_without_an_inventory_and_bad_names_fail(tmp_path):
+    bench = Bench(tmp_path)
+    inventory = bench.inventory(compare0={})
+    for run_id, iterations in {"one": "6", "other": "7"}.items():
+        config = bench.config("single_node", nnodes="1", master_address="localhost", training_iterations=iterations)
+        done = bench.play("megatron_single_node.yml", inventory, config, training_run_id=run_id)
+        assert done.status == 0, done.output
+    done = bench.play("compare.yml", inventory, config, training_compare="one,other")
+    assert done.status == 0, done.output
+    assert "one → other" in done.output
+    assert "TOTAL_ITERS: 6 → 7" in done.output
+    assert (bench.runs / "comparisons/one--other/compare.html").exists()
+    again = bench.play("compare.yml", inventory, config, training_compare="one,other")
+    assert "changed=0" in again.output
+    refused = bench.play("compare.yml", inventory, config, training_compare="one,gone")
+    assert refused.status != 0
+    assert "gone is neither a run" in refused.output
