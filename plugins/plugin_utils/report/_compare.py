@@ -13,8 +13,11 @@ from dataclasses import asdict
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
+import pandas as pd
+
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report._history import COMPARED, JUDGED
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report._history_change import (
+    MIN_RUNS,
     Change,
     against_earlier,
     between_groups,
@@ -28,8 +31,6 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.run._runs import 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run._sweep import summary_of
 
 if t.TYPE_CHECKING:
-    import pandas as pd
-
     from ansible_collections.trainops.cluster.plugins.plugin_utils.report._history_row import Row
 
 _MONTH = re.compile(r"\d{4}-\d{2}")
@@ -42,13 +43,14 @@ def compared(names: list[str], output_dir: str | Path, history_dir: str | Path) 
 
     A period is a month, ``2026-10``, or days, ``2026-10-01..2026-10-15``, in UTC. The answer has ``kind`` (``runs``
     or ``periods``) and ``names``. Of runs it has ``before`` and ``after``, ``identity`` and ``environment`` (what
-    differs),
-    ``comparison`` by metric, and ``scaling`` (`_scaling.scaling_of` of the second run). Of periods it has ``keys``, a
-    ``comparison`` for each key with runs in both. Raises ValueError, with what is there, for names that are neither.
+    differs), ``comparison`` by metric, and ``scaling`` (`_scaling.scaling_of` of the second run). Of periods it has
+    ``keys``, a ``comparison`` for each key with runs in both. Raises ValueError, with what is there, for names that are
+    neither.
     """
     if len(names) != 2:
+        given = ", ".join(names) or "nothing"
         raise ValueError(
-            f"training_compare names {len(names)} instead of two runs or periods, with a comma between them"
+            f"training_compare is {given}; give two runs or two periods, with a comma between them, as 2026-09,2026-10"
         )
     periods = [_period(name) for name in names]
     history = read_history(history_dir)
@@ -65,6 +67,8 @@ def _period(name: str) -> tuple[datetime, datetime] | None:
     try:
         if days:
             first, last = (date.fromisoformat(day) for day in days.groups())
+            if last < first:
+                raise ValueError("it ends before it begins")
             return _midnight(first), _midnight(last + timedelta(days=1))
         if _MONTH.fullmatch(name):
             first = date.fromisoformat(f"{name}-01")
@@ -96,8 +100,7 @@ def _row(name: str, output_dir: Path) -> Row:
 
 def _runs(names: list[str], rows: list[Row], history: pd.DataFrame) -> dict[str, t.Any]:
     before, after = rows
-    like_before = history[(history["key"] == before["key"]) & (history["verdict"] == "PASS")]
-    others = like_before[like_before["run_id"] != after["run_id"]].tail(COMPARED)
+    others = _like(before, history[history["run_id"] != after["run_id"]])
     comparison = {}
     for metric in JUDGED:
         if before[metric] is None or after[metric] is None:
@@ -119,6 +122,18 @@ def _runs(names: list[str], rows: list[Row], history: pd.DataFrame) -> dict[str,
         "comparison": comparison,
         "scaling": scaling_of(history, after),
     }
+
+
+def _like(row: Row, history: pd.DataFrame) -> pd.DataFrame:
+    """Return the runs that tell how much runs like this one differ anyway.
+
+    They are those of its key that passed, up to itself, as a later change would widen the noise; but where these are
+    too few, later ones too.
+    """
+    same = history[(history["key"] == row["key"]) & (history["verdict"] == "PASS")]
+    up_to = (same["started_at"] <= pd.Timestamp(row["started_at"])).sum() if row["started_at"] else 0
+    like: pd.DataFrame = same.head(max(up_to, MIN_RUNS)).tail(COMPARED)
+    return like
 
 
 def _as_before(change: Change, before: float, after: float) -> dict[str, t.Any]:
@@ -149,7 +164,10 @@ def _key(key: str, before: pd.DataFrame, after: pd.DataFrame) -> dict[str, t.Any
         metric: _finite(asdict(between_groups(metric, *sides))) for metric, sides in values.items() if all(sides)
     }
     first = other.iloc[0]
-    title = f"{first['model']} on {first['gpu']}, {first['framework']}, {first['nnodes']} nodes, {first['precision']}"
+    nodes = f"{first['nnodes']} node{'' if first['nnodes'] == 1 else 's'}"
+    title = f"{first['model']} on {first['gpu']}, {first['framework']}, {nodes}, {first['precision']}"
+    if pd.notna(first["global_batch_size"]):
+        title += f", batch {first['global_batch_size']:.0f}"
     return {"key": key, "title": title, "before_runs": len(one), "after_runs": len(other), "comparison": comparison}
 
 

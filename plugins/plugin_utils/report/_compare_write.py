@@ -58,19 +58,30 @@ def comparison_lines(comparison: Mapping[str, t.Any]) -> list[str]:
     lines += ["What was measured is not the same:", *(f"  {line}" for line in identity)] if identity else []
     lines += ["The nodes were given otherwise:", *(f"  {line}" for line in environment)] if environment else []
     for kind, points in comparison["scaling"].items():
-        efficiencies = ", ".join(f"{point['nnodes']} nodes {point['efficiency'] * 100:.1f} %" for point in points)
+        efficiencies = ", ".join(f"{_nodes(point['nnodes'])} {point['efficiency'] * 100:.1f} %" for point in points)
         lines.append(f"{kind.capitalize()} scaling, efficiency: {efficiencies}")
     return lines
 
 
+def _nodes(count: int) -> str:
+    return f"{count} node{'' if count == 1 else 's'}"
+
+
 def _metrics(comparison: Mapping[str, Mapping[str, t.Any]]) -> list[str]:
+    """Return a line for each metric, and below them what was tested, once where it is the same for all."""
     width = max(map(len, comparison), default=0)
+    tests = {change["told"] for change in comparison.values()}
     lines = []
     for metric, change in comparison.items():
         percent = "" if change["percent"] is None else f"{change['percent']:+.2f} %"
+        told = f" ({change['told']})" if len(tests) > 1 else ""
         judged = {True: ", better", False: ", worse", None: ""}[change["better"]]
         lines.append(
             f"  {metric:<{width}}  {change['before']:>12,.6g} → {change['after']:>12,.6g}  {percent:>9}  "
-            f"{change['outcome']}{judged} ({change['told']})"
+            f"{change['outcome']}{judged}{_noise(change)}{told}"
         )
-    return lines
+    return [*lines, f"  Test: {tests.pop()}."] if len(tests) == 1 else lines
+
+
+def _noise(change: Mapping[str, t.Any]) -> str:
+    return "" if change["low"] is None else f" (noise {change['low']:,.4g} to {change['high']:,.4g})"

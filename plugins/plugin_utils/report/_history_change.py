@@ -74,7 +74,7 @@ def against_earlier(metric: str, value: float, earlier: Sequence[float]) -> Chan
     quantile = _T_95[min(len(values) - 1, len(_T_95)) - 1]
     margin = max(quantile * spread * math.sqrt(1 + 1 / len(values)), _ROUNDING * abs(mean))
     outcome = NOISE if abs(value - mean) <= margin else REAL
-    told = f"95 % prediction interval (Student's t) of one more run, from {_counted(len(values))} of the same key"
+    told = f"95 % prediction interval (Student's t) of one more run, from {len(values)} runs of the same key"
     return _change(metric, mean, value, outcome, mean - margin, mean + margin, told)
 
 

@@ -20,7 +20,7 @@ if t.TYPE_CHECKING:
 Environment = dict[str, t.Any]
 
 # What only tells one run or one node from another.
-_LABELS = {"TRAINOPS_RUN_ID", "TRAINOPS_NODE"}
+_LABELS = {"TRAINOPS_RUN_ID", "TRAINOPS_NODE", "NODE_RANK"}
 
 
 def environment_of(plan: Mapping[str, t.Any], statuses: Sequence[Mapping[str, t.Any]]) -> Environment:

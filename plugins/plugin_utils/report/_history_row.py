@@ -47,16 +47,22 @@ MEASURED = (*METRICS, "mfu")
 _NO_IDENTITY = {"iterations", "nic_type", "device"}
 # What grows with the number of nodes. The global batch size may, or may not.
 _OF_SCALE = {"nnodes", "data_parallelism", "global_batch_size"}
+# Keys of configs whose values the parameters have: the override of one tells nothing more.
+_TOLD_BY_PARAMETERS = {
+    *("training_iterations", "training_steps", "max_steps"),
+    *("nnodes", "num_nodes"),
+    *("batch_size", "global_batch_size"),
+}
 
 
 def row_of(summary: Mapping[str, t.Any], plan: Mapping[str, t.Any], statuses: Sequence[Mapping[str, t.Any]]) -> Row:
     """Return the row of a judged run; ``statuses`` are those of the plan's nodes, in its order.
 
     ``identity`` (JSON) is all that makes two runs the same measurement: framework, model, GPU, nodes, image digest,
-    precision, batch and the other parameters, and what overrides the config. ``key`` is its hash, and ``scaling_key``
-    that of the identity without what grows with the number of nodes. ``environment`` (JSON) is what the nodes were
-    given; of a run that was judged from its logs alone there is none. Of a metric there is its value in the summary,
-    and ``_low`` and ``_high``, the bounds of its interval there.
+    precision, batch and the other parameters, and what else overrides the config. ``key`` is its hash, and
+    ``scaling_key`` that of the identity without what grows with the number of nodes. ``environment`` (JSON) is what the
+    nodes were given; of a run that was judged from its logs alone there is none. Of a metric there is its value in the
+    summary, and ``_low`` and ``_high``, the bounds of its interval there.
     """
     identity = _identity(plan, statuses)
     parameters = plan["parameters"]
@@ -74,7 +80,7 @@ def row_of(summary: Mapping[str, t.Any], plan: Mapping[str, t.Any], statuses: Se
         "image": plan["nodes"][0].get("image"),
         "image_digest": identity["image_digest"],
         "key": hashed(identity),
-        "scaling_key": hashed({name: value for name, value in identity.items() if name not in _OF_SCALE}),
+        "scaling_key": hashed(_without_scale(identity)),
         "identity": json.dumps(identity, sort_keys=True),
         "environment": json.dumps(environment_of(plan, statuses), ensure_ascii=False),
         "config_file": plan.get("config_file"),
@@ -100,8 +106,18 @@ def _identity(plan: Mapping[str, t.Any], statuses: Sequence[Mapping[str, t.Any]]
         **{name: plan[name] for name in ("framework", "mode", "model", "gpu")},
         # A run that never came to its image is known by the image's name.
         "image_digest": ", ".join(digests) or plan["nodes"][0].get("image"),
-        "overrides": plan.get("overrides", {}),
+        "overrides": {
+            key: value
+            for key, value in plan.get("overrides", {}).items()
+            if key.rpartition(".")[2] not in _TOLD_BY_PARAMETERS
+        },
     }
+
+
+def _without_scale(identity: Mapping[str, t.Any]) -> dict[str, t.Any]:
+    same = {name: value for name, value in identity.items() if name not in _OF_SCALE}
+    # On one node a job of its own and a job over all nodes are the same.
+    return same if identity["nnodes"] > 1 else {**same, "mode": "multi_node"}
 
 
 def hashed(identity: Mapping[str, t.Any]) -> str:

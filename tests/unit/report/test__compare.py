@@ -56,6 +56,20 @@ def test_two_runs_are_held_against_the_noise_of_runs_like_the_first(runs):
         False,
     )
     assert change["percent"] == pytest.approx(-10.891, abs=1e-3)
+    lines = comparison_lines(compare("old1", "new"))
+    (measured,) = (line for line in lines if TOKENS in line)
+    assert measured.endswith("-10.89 %  real change, worse (noise 97.6 to 102.4)")
+    told = "95 % prediction interval (Student's t) of one more run, from 5 runs of the same key"
+    assert lines[lines.index(measured) + 1] == f"  Test: {told}."
+
+
+def test_runs_behind_the_first_one_make_no_noise_where_there_are_enough_up_to_it(runs):
+    leave, compare = runs
+    for hour, tokens in enumerate([100.0, 101.0, 99.0, 100.5, 99.5]):
+        leave(f"old{hour}", tokens, hour)
+    for hour in range(5, 10):
+        leave(f"shifted{hour}", 90.0 + hour / 10, hour)
+    assert compare("old4", "shifted9")["comparison"][TOKENS]["outcome"] == "real change"
 
 
 def test_what_differs_in_config_and_environment_is_told(runs):
@@ -96,13 +110,17 @@ def test_two_periods_are_compared_key_by_key(runs):
     )
     days = compare("2026-03-01..2026-03-04", "2026-04-10..2026-04-11")
     assert (days["keys"][0]["before_runs"], days["keys"][0]["after_runs"]) == (4, 2)
-    assert any("llama3_1_8b on mi300x" in line and "4 → 4 runs" in line for line in comparison_lines(comparison))
+    assert any(
+        "llama3_1_8b on mi300x" in line and "batch 128: 4 → 4 runs" in line for line in comparison_lines(comparison)
+    )
 
 
 @pytest.mark.parametrize(
     ("names", "told"),
     [
-        (["one"], "names 1 instead of two"),
+        (["one"], "training_compare is one; give two runs or two periods"),
+        ([], "training_compare is nothing; give two"),
+        (["2026-03-02..2026-03-01", "2026-04"], "2026-03-02..2026-03-01 is no period: it ends before it begins"),
         (["one", "2026-03"], "are a run and a period"),
         (["one", "gone"], "gone is neither a run below"),
         (["one", "open"], "open was not judged yet"),
@@ -130,4 +148,4 @@ def test_the_page_tells_all_of_it_and_is_written_once(runs, tmp_path):
     assert "Weak scaling" in page
     assert "bokeh" in page
     assert json.loads((folder / "compare.json").read_text())["scaling"]["weak"][1]["efficiency"] == 0.95
-    assert "Weak scaling, efficiency: 1 nodes 100.0 %, 2 nodes 95.0 %" in comparison_lines(comparison)
+    assert "Weak scaling, efficiency: 1 node 100.0 %, 2 nodes 95.0 %" in comparison_lines(comparison)

@@ -30,7 +30,15 @@ def test_an_interval_and_the_mfu_of_the_summary_are_kept():
     assert row["mfu"] == 0.41
 
 
-@pytest.mark.parametrize("same", [{"iterations": 90}, {"nic_type": "cx7"}, {"env": {"NCCL_DEBUG": "INFO"}}])
+@pytest.mark.parametrize(
+    "same",
+    [
+        {"iterations": 90},
+        {"nic_type": "cx7"},
+        {"env": {"NCCL_DEBUG": "INFO"}},
+        {"overrides": {"config.training_iterations": 90, "batch_size": 128}},
+    ],
+)
 def test_what_changes_no_measurement_changes_no_key(same):
     assert run_row("a")["key"] == run_row("b", hour=5, verdict="FAIL", **same)["key"]
 
@@ -56,6 +64,12 @@ def test_the_scaling_key_is_the_same_for_other_node_counts_and_batches_only():
     row = run_row("a")
     assert row["scaling_key"] == run_row("b", nodes=4, global_batch_size=256)["scaling_key"]
     assert row["scaling_key"] != run_row("b", nodes=4, precision="fp8")["scaling_key"]
+
+
+def test_a_single_node_is_the_first_point_of_a_scaling_curve_but_jobs_beside_each_other_are_none():
+    key = run_row("a")["scaling_key"]
+    assert key == run_row("b", nodes=1, mode="single_node")["scaling_key"]
+    assert key != run_row("b", nodes=2, mode="single_node")["scaling_key"]
 
 
 def test_a_run_that_never_came_to_its_image_is_known_by_the_image_s_name():
