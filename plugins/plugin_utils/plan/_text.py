@@ -13,6 +13,8 @@ import typing as t
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._bounds import bound_in_words
 
 _WIDTH = 118
+# Of a file that is staged: longer ones would push all else off the screen.
+_MOST_LINES = 80
 
 
 def plan_text(plan: dict[str, t.Any]) -> str:
@@ -120,7 +122,12 @@ def _environment(plan: dict[str, t.Any]) -> str:
     for name, value in first["env"].items():
         lines.append(f"  {name}={value}{'   (by node)' if len(values[name]) > 1 else ''}")
     for name, text in first["files"].items():
-        lines.append(
-            f"and the file {name} in the run's folder, of {len(text.splitlines())} lines, which the plan holds"
-        )
+        lines += _file(name, text.splitlines())
     return "\n".join(lines)
+
+
+def _file(name: str, text: list[str]) -> list[str]:
+    """Return a file that is staged; of a long one, such as a config that is taken as it is, only that it is there."""
+    if len(text) > _MOST_LINES:
+        return [f"and the file {name} in the run's folder, of {len(text)} lines, which the plan holds"]
+    return [f"and the file {name} in the run's folder:", *(f"  {line}".rstrip() for line in text)]

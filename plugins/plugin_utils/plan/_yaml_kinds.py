@@ -158,7 +158,6 @@ class OneLine(Kind):
 Count = t.Annotated[int, Integer(1)]
 Natural = t.Annotated[int, Integer(0)]
 AnyInteger = t.Annotated[int, Integer()]
-AnyNumber = t.Annotated[float, Decimal()]
 NotNegative = t.Annotated[float, Decimal(0)]
 Positive = t.Annotated[float, Decimal(0, above=True)]
 Probability = t.Annotated[float, Decimal(0, 1)]

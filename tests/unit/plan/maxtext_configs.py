@@ -15,6 +15,9 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks impor
 
 TWO_NODES = "2_nodes_mi300x_llama_3_1_70b"
 FOUR_NODES = "4_nodes_mi300x_llama_3_1_405b"
+TPU = "tpu_v5p_llama2_70b"
+TPU_BRANCH = "model_params/multi_node/llama2-70b/v5p"
+ON_TPU = {"training_gpus_per_node": 4, "training_maxtext_entry_point": "maxtext.trainers.pre_train.train"}
 BRANCH = "model_params/multi_node/llama3.1-70b/mi300x"
 PATH = 'model_params.multi_node["llama3.1-70b"].mi300x'
 
@@ -44,6 +47,15 @@ def later_shape(changes: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
     config["config"]["rdma_lib"] = {"host_source_file": "/usr/local/lib/libbnxt_re-rdmav34.so"}
     config["config"] |= changes or {}
     return config
+
+
+def tpu(changes: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+    """Return the config for TPUs with all that is to be filled in, and changes by the path of their keys."""
+    own = {
+        "config/container_image": "maxtext:built-here",
+        f"{TPU_BRANCH}/result_dict": {"tflops_per_sec_per_gpu": "300"},
+    }
+    return filled(TPU, {**own, **(changes or {})})
 
 
 def planned(config: t.Any, hosts: int | list[Node] = 2, **options: t.Any) -> dict[str, t.Any]:

@@ -113,6 +113,7 @@ def test_hosts_with_gpus_are_counted() -> None:
         ({"config/gke/num_slices": "1"}, "config.gke.tpu_type", "1 slice of v5p-256 has 128 chips"),
         ({"config/container_image": REMOVED}, "config.container_image", "runs in one"),
         ({f"{BRANCH}/base_output_directory": REMOVED}, f"{PATH}.base_output_directory", "goes into a bucket"),
+        ({f"{BRANCH}/base_output_directory": "<changeme>"}, f"{PATH}.base_output_directory", "still holds"),
         ({f"{BRANCH}/tokenizer_path": "/home/{user-id}/t"}, f"{PATH}.tokenizer_path", "on GKE nobody does"),
         ({f"{BRANCH}/dcn_data_parallelism": "3"}, f"{PATH}.ici_fsdp_parallelism", "2 slices of a job"),
     ],

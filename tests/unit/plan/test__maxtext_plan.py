@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-import json
 import typing as t
 
 import pytest
 import yaml
-from maxtext_configs import BRANCH, FOUR_NODES, PATH, TWO_NODES, filled, later_shape, planned
-from training_configs import DISTRIBUTED, ROOT, keys, only
+from maxtext_configs import (
+    BRANCH,
+    FOUR_NODES,
+    ON_TPU,
+    PATH,
+    TPU_BRANCH,
+    TWO_NODES,
+    filled,
+    later_shape,
+    planned,
+    tpu,
+)
+from training_configs import DISTRIBUTED, keys, only
 from training_configs import filled as megatron_config
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._plan import make_plan
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._text import plan_text
+
+SKIPS = "skip_jax_distributed_system"
 
 
 def environment(plan: dict[str, t.Any]) -> dict[str, str]:
@@ -191,11 +203,12 @@ def test_the_parameters_that_the_report_tells() -> None:
     assert [bound["metric"] for bound in plan["expected"]] == ["tflops_per_gpu", "tokens_per_sec_per_gpu"]
 
 
-def test_the_plan_in_one_look_names_the_yaml() -> None:
+def test_the_plan_in_one_look_shows_the_yaml() -> None:
     lines = plan_text(planned(filled())).splitlines()
     assert any(line.startswith("python3 MaxText/train.py /home/amd/LOGS/") for line in lines)
     assert not any("KEY=VALUE" in line for line in lines)
-    assert any(line.startswith("and the file maxtext.yml in the run's folder, of ") for line in lines)
+    start = lines.index("and the file maxtext.yml in the run's folder:")
+    assert lines[start + 1 : start + 3] == ["  base_config: base.yml", "  run_name: llama3.1-70b-job"]
 
 
 @pytest.mark.parametrize(
@@ -272,20 +285,46 @@ def test_variables_of_the_user_and_who_wins() -> None:
     assert "env_vars goes first" in warning(plan, "config.container_config.env_dict.NCCL_ALGO")["message"]
 
 
+@pytest.mark.parametrize("place", ["env_vars", "container_config/env_dict"])
+def test_a_variable_that_maxtext_takes_for_a_key_is_a_fault(place: str) -> None:
+    fault = only(planned(filled(changes={f"config/{place}": {"M_STEPS": "5", "M_STEPZ": "5"}}))["faults"])
+    assert fault["key"] == f"config.{place.replace('/', '.')}.M_STEPS"
+    assert "for its key steps" in fault["message"]
+    assert "as training_steps" in fault["remedy"]
+
+
 def test_the_hosts_of_a_tpu_slice_are_one_network_of_chips() -> None:
-    config = json.loads((ROOT / "examples/maxtext/tpu_v5p_llama2_70b.json").read_text("utf-8"))
-    config["config"]["container_image"] = "maxtext:built-here"
-    options = {"training_gpus_per_node": 4, "training_maxtext_entry_point": "maxtext.trainers.pre_train.train"}
-
-    def plan() -> dict[str, t.Any]:
-        return planned(config, 4, training_record_only=True, **options)
-
-    assert plan()["parameters"]["data_parallelism"] == 16
-    branch = config["model_params"]["multi_node"]["llama2-70b"]["v5p"]
-    branch |= {"ici_fsdp_parallelism": "4", "dcn_fsdp_parallelism": "4"}
-    told = [fault["message"] for fault in plan()["faults"]]
+    assert planned(tpu(), 4, **ON_TPU)["parameters"]["data_parallelism"] == 16
+    changes = {f"{TPU_BRANCH}/ici_fsdp_parallelism": "4", f"{TPU_BRANCH}/dcn_fsdp_parallelism": "4"}
+    told = [fault["message"] for fault in planned(tpu(changes), 4, **ON_TPU)["faults"]]
     assert "do not make up the 16 chips of a slice" in told[0]
     assert "do not make up the 1 slice of a job" in told[1]
+
+
+def test_hosts_of_tpus_get_nothing_that_is_for_amds_gpus() -> None:
+    """JAX would take JAX_COORDINATOR_ADDRESS for an address and a port, and end where the port is missing."""
+    assert {*environment(planned(tpu(), 4, **ON_TPU))} == {
+        *("JAX_COORDINATOR_IP", "JAX_COORDINATOR_PORT", "NNODES", "NODE_RANK", "HF_HOME", "LIBTPU_INIT_ARGS"),
+        *("TRAINOPS_RUN_ID", "TRAINOPS_NODE"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "mode", "key", "message"),
+    [
+        ({"hardware": "gpu_multiprocess"}, "multi_node", "hardware", "asks Slurm or MPI for its rank"),
+        ({"hardware": "cpu", SKIPS: "True"}, "multi_node", "hardware", "asks XPK for its rank"),
+        ({SKIPS: "True"}, "multi_node", SKIPS, "a model of its own"),
+        ({"hardware": "cpu"}, "single_node", "hardware", "asks XPK for its rank"),
+        ({"hardware": "cpu", SKIPS: "True"}, "single_node", "", ""),
+        ({SKIPS: "True"}, "single_node", "", ""),
+    ],
+)
+def test_processes_that_would_not_find_each_other(changes: dict[str, str], mode: str, key: str, message: str) -> None:
+    branch = BRANCH.replace("multi_node", mode)
+    plan = planned(filled(changes={f"{branch}/{name}": value for name, value in changes.items()}), training_mode=mode)
+    assert keys(plan["faults"]) == ([f"{PATH.replace('multi_node', mode)}.{key}"] if key else [])
+    assert all(message in fault["message"] for fault in plan["faults"])
 
 
 def test_a_secret_is_refused_and_never_shown() -> None:

@@ -164,6 +164,15 @@ FAULTS: list[tuple[str, dict[str, t.Any], str, str]] = [
         "trainops.container_config.env_dict.WANDB_API_KEY",
         "looks like a secret",
     ),
+    *(
+        (
+            HF,
+            {"trainops.container_config": {"env_dict": {name: "1"}}},
+            f"trainops.container_config.env_dict.{name}",
+            "another number of steps",
+        )
+        for name in ("COMPILE", "TRAIN_ITERS")
+    ),
     (HF, {"compiler_cache_url": "hf_abcdefghijkl"}, "compiler_cache_url", "looks like a secret"),
 ]
 

@@ -10,6 +10,7 @@ import json
 import os
 import typing as t
 
+import gke_configs
 import maxtext_configs
 import pytest
 from training_configs import (
@@ -74,6 +75,8 @@ MAXTEXT: dict[str, tuple[t.Any, list[Node], dict[str, t.Any]]] = {
     "maxtext_llama3_1_405b_mi300x_4_nodes": (maxtext_configs.filled(maxtext_configs.FOUR_NODES), nodes(4), {}),
     "maxtext_llama3_1_70b_mi300x_single_node": (maxtext_configs.filled(), nodes(2), {"training_mode": "single_node"}),
     "maxtext_later_shape": (maxtext_configs.later_shape(), nodes(2), {}),
+    "maxtext_llama2_70b_tpu_v5p_4_nodes": (maxtext_configs.tpu(), nodes(4), maxtext_configs.ON_TPU),
+    "maxtext_llama2_70b_gke_v5p": (gke_configs.on_gke(), [], gke_configs.ON_GKE),
     "maxtext_as_it_comes": (maxtext_configs.filled(changes={"config/coordinator_ip": "X.X.X.X"}), nodes(2), {}),
 }
 CASES |= {
@@ -100,6 +103,19 @@ def test_golden_plans(name: str) -> None:
 
 def test_every_golden_plan_has_its_case() -> None:
     assert sorted(path.stem for path in GOLDEN.glob("*.json")) == sorted(CASES)
+
+
+def test_every_example_has_its_golden_plan() -> None:
+    """A case is made of an example where the two have the same models and GPUs in the same modes, and GKE or not."""
+
+    def shape(config: dict[str, t.Any]) -> str:
+        offered = config["model_params"].items()
+        branches = {mode: {name: [*gpus] for name, gpus in models.items()} for mode, models in offered}
+        return f"{'gke' in config['config']} {branches}"
+
+    cases = {shape(config) for config, _hosts, _options in CASES.values()}
+    examples = [*(ROOT / "examples/megatron").iterdir(), *(ROOT / "examples/maxtext").iterdir()]
+    assert {path.name for path in examples if shape(json.loads(path.read_text("utf-8"))) not in cases} == set()
 
 
 def paths_of(value: t.Any, *path: t.Any) -> t.Iterator[tuple[t.Any, ...]]:

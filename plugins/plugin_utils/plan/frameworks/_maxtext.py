@@ -46,7 +46,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._
     unused_keys,
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_environment import (
-    check_secrets,
+    check_variables,
     environment_of,
     port_of,
     timeout_of,
@@ -119,8 +119,8 @@ def plan_job(data: Mapping[str, t.Any], options: PlanOptions, nodes: Sequence[No
     sizes = check_branch(branch_reading)
     if sizes and scales_batch(options, reading.mode):
         _note_batch(branch_reading, sizes)
-    check_secrets(branch_reading)
     variables = users_variables(branch_reading)
+    check_variables(branch_reading, variables)
     port = port_of(branch_reading, variables)
     environment = environment_of(branch_reading, variables, master, port)
     timeout = timeout_of(branch_reading, variables)
@@ -249,7 +249,7 @@ def _job(
             *output,
         ],
         script=entry_point if is_script else "",
-        files={YAML_NAME: yaml.safe_dump(maxtext, sort_keys=False, default_flow_style=None, width=1000)},
+        files={YAML_NAME: yaml.safe_dump(maxtext, sort_keys=False, default_flow_style=False, width=1000)},
         working_dir=options.training_maxtext_root or ROOT,
         log_dir=config.log_dir,
         mounts=config.container_config.volume_dict,

@@ -15,7 +15,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._
     OF_CVS_ONLY,
     check_data,
 )
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_gke import slices_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_gke import PLATFORM, slices_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_images import has_jax_0_4
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_keys import (
     AXES,
@@ -36,6 +36,9 @@ if t.TYPE_CHECKING:
 
 # What base.yml of MaxText leaves to be filled up; every other axis is 1 there.
 _FILLED_UP = ("dcn_data_parallelism", "ici_fsdp_parallelism")
+# Who tells the ranks on other hardware than GPUs and TPUs.
+_RANKED_BY = {"gpu_multiprocess": "Slurm or MPI", "cpu": "XPK"}
+_SKIPS = "skip_jax_distributed_system"
 _PRECISIONS = {"bfloat16": "bf16", "float32": "fp32", "float16": "fp16"}
 
 
@@ -72,6 +75,7 @@ def check_branch(reading: BranchReading) -> MaxTextSizes | None:
     _check_generation(reading)
     _check_checkpoints(reading)
     _check_packing(reading)
+    _check_hardware(reading)
     check_data(reading, parameters.dataset_type, reading.key("dataset_type"))
     nodes = len(reading.nodes) if reading.multi_node else 1
     if not nodes or not gpus_per_node:
@@ -202,6 +206,25 @@ def _check_packing(reading: BranchReading) -> None:
             "max_segments_per_seq is given.",
             "Give it, or set packing to False.",
         )
+
+
+def _check_hardware(reading: BranchReading) -> None:
+    """Note where the processes of a job would not find each other (initialize_… in MaxText's max_utils.py)."""
+    hardware, skips = reading.parameters.hardware, getattr(reading.parameters, _SKIPS)
+    several = reading.multi_node and len(reading.nodes) > 1
+    if reading.options.training_platform == PLATFORM:
+        return
+    if hardware in _RANKED_BY and (several or not skips):
+        reading.findings.fault(
+            reading.key("hardware"),
+            hardware,
+            f"With hardware {hardware} MaxText asks {_RANKED_BY[hardware]} for its rank, which does not start this "
+            "run, and ends.",
+            "Say gpu: its processes take rank and meeting place from the plan, on other devices too"
+            + ("." if several else f"; or set {_SKIPS} to True."),
+        )
+    elif skips and several:
+        reading.findings.fault(reading.key(_SKIPS), True, "Every node would train a model of its own.", "Leave it out.")
 
 
 def _check_batch(reading: BranchReading, sizes: MaxTextSizes) -> None:

@@ -17,6 +17,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._words impor
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks import _xla_flags as xla
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_gke import PLATFORM
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_images import has_jax_0_4
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_keys import ELSEWHERE, KEYS
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._xla_flag_sets import FLAG_SETS
 
 if t.TYPE_CHECKING:
@@ -34,6 +35,8 @@ _OF_PLAN = {
     *("JAX_COORDINATOR_IP", "JAX_COORDINATOR_ADDRESS", "JAX_COORDINATOR_PORT", "NNODES", "NODE_RANK"),
     *("TRAINOPS_NODE", "TRAINOPS_RUN_ID"),
 }
+# What MaxText takes for its keys as well (``yaml_key_to_env_key`` of pyconfig.py).
+_KEY_OF_VARIABLE = {f"M_{key.upper()}": key for key in (*KEYS, *ELSEWHERE)}
 _READ_ELSEWHERE = {INITIALIZATION_TIMEOUT, HEARTBEAT_TIMEOUT, xla.XLA, xla.LIBTPU}
 # What CVS sets in every run; the user's own values win.
 _CONSTANTS = {
@@ -104,11 +107,12 @@ def environment_of(
     reading: BranchReading, variables: Mapping[str, tuple[str, str]], master: str, port: int
 ) -> dict[str, str]:
     """Return what MaxText reads, as far as it is the same on every node, and note variables without effect."""
-    config, multi_node = reading.config, reading.multi_node
+    config, multi_node, of_tpu = reading.config, reading.multi_node, reading.parameters.hardware == "tpu"
     keys = (*_KEYS, *(_KEYS_OF_MULTI_NODE if multi_node else ()))
     by_plan: dict[str, str] = {
         "JAX_COORDINATOR_IP": master,
-        "JAX_COORDINATOR_ADDRESS": master,
+        # On TPUs JAX asks the platform where to meet, and would take this for address and port.
+        "JAX_COORDINATOR_ADDRESS": "" if of_tpu else master,
         "JAX_COORDINATOR_PORT": str(port),
         "NNODES": str(len(reading.nodes) if multi_node else 1),
         "NODE_RANK": "{node-rank}",
@@ -127,8 +131,8 @@ def environment_of(
         if name not in set_by_plan and name not in _READ_ELSEWHERE
     }
     # They are for hosts with AMD's GPUs, which GKE has none of.
-    on_gke = reading.options.training_platform == PLATFORM
-    constants = {} if on_gke else _CONSTANTS | (_OF_MULTI_NODE if multi_node else _OF_SINGLE_NODE)
+    without_amd = of_tpu or reading.options.training_platform == PLATFORM
+    constants = {} if without_amd else _CONSTANTS | (_OF_MULTI_NODE if multi_node else _OF_SINGLE_NODE)
     return constants | users | by_plan | flags
 
 
@@ -161,8 +165,17 @@ def _warn_of_no_effect(
             )
 
 
-def check_secrets(reading: BranchReading) -> None:
-    """Note secrets among env_vars, which would stand in the plan."""
+def check_variables(reading: BranchReading, variables: Mapping[str, tuple[str, str]]) -> None:
+    """Note secrets among env_vars, which would stand in the plan, and variables that MaxText takes for its keys."""
+    for name, (value, path) in variables.items():
+        key = _KEY_OF_VARIABLE.get(name)
+        if key and not is_secret_name(name):
+            reading.findings.fault(
+                path,
+                value,
+                f"MaxText would take it for its key {key}, whatever the plan says.",
+                f"Set {key} in {ELSEWHERE.get(key, reading.branch.path)}.",
+            )
     for name in reading.config.env_vars or {}:
         if is_secret_name(name):
             reading.findings.fault(

@@ -169,7 +169,7 @@ def check_branch_on_gke(reading: BranchReading) -> None:
             reading.findings.fault(
                 reading.key(key), value, message, "Give a path that a workload reaches, such as gs://…."
             )
-    if not reading.parameters.base_output_directory:
+    if not reading.parameters.base_output_directory and not reading.branch.values.get("base_output_directory"):
         reading.findings.fault(
             reading.key("base_output_directory"),
             None,

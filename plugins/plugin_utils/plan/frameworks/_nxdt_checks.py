@@ -33,6 +33,8 @@ if t.TYPE_CHECKING:
 
 _FILES_OF_RECORDS = (".jsonl", ".json", ".arrow")
 _NOT_TOLD = ("throughput_per_gpu", "tflops_per_gpu", "mem_usage", "memory_fraction")
+# Variables that training_orchestrator.py makes a number of steps of, and the key for what is meant.
+_OTHER_STEPS = {"COMPILE": "trainops.compile_first", "TRAIN_ITERS": "trainer.max_steps"}
 # Paths on the node that the training reads.
 _READ = ("model.config_file", "data.train_dir", "data.val_dir", "data.tokenizer.type")
 
@@ -58,6 +60,7 @@ def check_config(reading: NxdtReading, given_nodes: int | None) -> None:
     )
     if reading.config.trainops:
         check_container(reading.config.trainops.container_config, reading.findings, "trainops.container_config")
+        _check_variables(reading)
         if reading.options.container_engine != "none":
             _check_image(reading)
             _check_mounts(reading)
@@ -277,6 +280,17 @@ def _check_results(reading: NxdtReading) -> None:
                 f"NxDT's log does not tell {key}, so the run could never be judged by it.",
                 "Give tokens_per_gpu or step_time_ms.",
             )
+
+
+def _check_variables(reading: NxdtReading) -> None:
+    variables: Mapping[str, str] = reading.get("trainops.container_config.env_dict") or {}
+    for name in filter(_OTHER_STEPS.__contains__, variables):
+        reading.findings.fault(
+            key_path("trainops.container_config.env_dict", name),
+            variables[name],
+            "NxDT would do another number of steps than trainer.max_steps, which the run is judged by.",
+            f"Leave it out, and set {_OTHER_STEPS[name]}.",
+        )
 
 
 def _check_image(reading: NxdtReading) -> None:
