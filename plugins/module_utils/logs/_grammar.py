@@ -7,7 +7,12 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.trainops.cluster.plugins.module_utils.logs import _maxtext, _megatron, _nxdt
+from ansible_collections.trainops.cluster.plugins.module_utils.logs import (
+    _maxtext,
+    _megatron,
+    _megatron_processes,
+    _nxdt,
+)
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,7 +34,8 @@ class Grammar(t.NamedTuple):
     ``parse(piece, memory)`` yields ``{"step": int, "steps_total": int or None, "metrics": {metric: float}}`` for each
     step line. It may have ``"sequences_per_sec": float or None``, the token rate in sequences/s of the whole job,
     ``"new_process": bool``, whether a process began since the step before, and what its own ``left_out`` needs. What it
-    has to know of earlier pieces it keeps in ``memory``, a dict of plain JSON that is empty where the log begins.
+    has to know of earlier pieces it keeps in ``memory``, a dict of plain JSON that is empty where the log begins. While
+    no step follows a process that began, ``memory["new_process"]`` is true.
 
     ``left_out(found, position)`` returns why a step that ``parse`` yielded is known not to have been measured well, or
     None. The position, from 1, is the place of the step among those of its attempt. Warm-up is another matter: it is
@@ -51,7 +57,9 @@ class Grammar(t.NamedTuple):
 
 GRAMMARS = {
     "maxtext": Grammar(_maxtext.parse, _maxtext.left_out, _no_summary, _maxtext.WORLD_SIZE, first_step=0),
-    "megatron": Grammar(_megatron.parse, _megatron.left_out, _megatron.summary, _megatron.WORLD_SIZE, first_step=1),
+    "megatron": Grammar(
+        _megatron_processes.parse, _megatron.left_out, _megatron.summary, _megatron.WORLD_SIZE, first_step=1
+    ),
     "nxdt": Grammar(_nxdt.parse, _all_count, _no_summary, _nxdt.WORLD_SIZE, first_step=1),
 }
 
@@ -61,3 +69,8 @@ def grammar_of(framework: str) -> Grammar:
     if framework not in GRAMMARS:
         raise ValueError(f"framework is {framework!r}, but must be one of: {', '.join(sorted(GRAMMARS))}")
     return GRAMMARS[framework]
+
+
+def began_anew(cursor: dict[str, t.Any]) -> bool:
+    """Tell whether a process began behind the last step of the log that a cursor stands in."""
+    return cursor["step"] is not None and bool(cursor["memory"].get("new_process"))

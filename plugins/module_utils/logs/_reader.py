@@ -81,7 +81,7 @@ def read_log(
     that ``transports`` and ``world_size``.
 
     Only complete lines are read; the last one waits for its end unless the call is ``final``. An attempt begins where
-    the step number goes back, where the log shows a new process (MaxText) and where it was replaced. A step that is
+    the step number goes back, where the log shows a new process (not NxDT) and where it was replaced. A step that is
     printed twice in a row is no new attempt: within a call it is one row, in which the later values count; in two calls
     it is a row of each.
 

@@ -9,7 +9,6 @@ A log does not tell how the training ended, which is why a node of which there i
 from __future__ import annotations
 
 import os
-import re
 import typing as t
 from bisect import bisect_left
 from collections import Counter
@@ -18,8 +17,9 @@ from pathlib import Path
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._failures import few_of_each_class, find_failures
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import Piece
-from ansible_collections.trainops.cluster.plugins.module_utils.logs._grammar import GRAMMARS, grammar_of
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._grammar import GRAMMARS, began_anew, grammar_of
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._reader import read_log, tail
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._text import line_start
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,12 +35,14 @@ _PROBE_BYTES = 4 << 20
 _LAST_BYTES = 64 << 20
 # As while a run is followed: ranks that still print when another has failed do not show that it was survived.
 _STEPS_TO_SURVIVE = 3
-_LINE_END = re.compile(rb"[\r\n]")
 
 
 @dataclass(frozen=True)
 class Log:
-    """What a log says: its step rows, the failures that no step follows, and the rest as `read_log` has it."""
+    """What a log says: its step rows, the failures that no step follows, and the rest as `read_log` has it.
+
+    ``began_anew`` tells that a process began behind the last step.
+    """
 
     path: Path
     rows: list[dict[str, t.Any]]
@@ -49,6 +51,7 @@ class Log:
     last_lines: list[str]
     transports: dict[str, int]
     world_size: int | None
+    began_anew: bool
 
     @property
     def last_step(self) -> int | None:
@@ -114,6 +117,7 @@ def read(path: Path, framework: str, per_step: float | None, per_sequence: float
         tail(str(path)),
         news["transports"],
         news["world_size"],
+        began_anew(news["cursor"]),
     )
 
 
@@ -156,10 +160,10 @@ def _end_of(path: Path) -> bytes:
 def _behind_steps(text: bytes, framework: str) -> bytes:
     """Return what follows the third last step of a log, so that a failure in front of it was survived."""
     parse = grammar_of(framework).parse
-    starts = [0, *(end.end() for end in _LINE_END.finditer(text)), len(text)]
 
-    def few_follow(line: int) -> bool:
-        return len({found["step"] for found in parse(Piece(text[starts[line] :]), {})}) < _STEPS_TO_SURVIVE
+    def few_follow(place: int) -> bool:
+        return len({found["step"] for found in parse(Piece(text[line_start(text, place) :]), {})}) < _STEPS_TO_SURVIVE
 
-    # The more lines are left off, the fewer steps follow: so the first place with few steps behind it can be bisected.
-    return text[starts[bisect_left(range(len(starts)), True, key=few_follow)] :]
+    # The more lines are left off, the fewer steps follow: so the first line with few steps behind it can be bisected.
+    # A list of all lines would take more memory than the text, which may be nothing but line ends.
+    return text[bisect_left(range(len(text)), True, key=few_follow) :]

@@ -99,6 +99,7 @@ def write_run(run: ReadRun, exit_status: int | None) -> bool:
             last_lines=log.last_lines,
             transports=log.transports,
             world_size=log.world_size,
+            began_anew=log.began_anew,
             log_file=str(log.path),
         )
     return _content(run.run_dir) != before

@@ -9,6 +9,7 @@ import time
 import typing as t
 from dataclasses import dataclass
 
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._grammar import began_anew
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run._open_failures import OpenFailures
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run._status import has_failed
 
@@ -131,5 +132,6 @@ def _note(
         failures=failures,
         transports=answer["transports"],
         world_size=answer["world_size"],
+        began_anew=began_anew(answer["cursor"]),
         **changes,
     )

@@ -106,6 +106,11 @@ def judge_last_step(statuses: list[dict[str, t.Any]], reached: Reached, interrup
             verdict = FAIL if node in ended else INCONCLUSIVE
             message = f"{node} got to step {step} of {reached.goal}."
             reasons.add(verdict, "last_step_missing", message, node, last_step=step, goal=reached.goal)
+    for status in statuses:
+        node, step = status["node"], reached.by_node.get(status["node"])
+        if status.get("began_anew") and step is not None:
+            message = f"A process began on {node} behind step {step}, and its log has no step of it."
+            reasons.add(INCONCLUSIVE, "began_anew", message, node, last_step=step)
     if reached.finished:
         reasons.add(PASS, "last_step", f"The last step, {reached.goal}, was seen.")
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import tracemalloc
 
 import pytest
 from logged_runs import OUT_OF_MEMORY, laid_out, maxtext, megatron, nxdt
@@ -77,6 +78,26 @@ def test_steps_that_are_printed_twice_survive_nothing_more(tmp_path):
         laid_out(tmp_path, {"a.log": megatron((1, 2, 3)) + OUT_OF_MEMORY + twice}) / "a.log", "megatron", None, None
     )
     assert [failure["class"] for failure in log.failures] == ["out_of_memory"]
+
+
+def test_what_was_survived_is_found_in_constant_memory_also_in_a_log_of_line_ends(tmp_path):
+    size = 4 << 20
+    path = laid_out(tmp_path, {"a.log": megatron(range(1, 4)) + OUT_OF_MEMORY + "\n" * size}) / "a.log"
+    tracemalloc.start()
+    try:
+        log = read(path, "megatron", None, None)
+        _now, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert [failure["class"] for failure in log.failures] == ["out_of_memory"]
+    assert peak < 6 * size
+
+
+def test_a_log_tells_that_a_process_began_behind_its_last_step(tmp_path):
+    begin = "    model-and-optimizer-setup ...: (1.0, 2.0)\n"
+    texts = {"a.log": begin + megatron(range(1, 4)), "b.log": begin + megatron(range(1, 4)) + begin}
+    folder = laid_out(tmp_path, texts)
+    assert [read(folder / name, "megatron", None, None).began_anew for name in texts] == [False, True]
 
 
 def test_the_token_rate_is_computed_where_the_config_gives_the_sizes(tmp_path):

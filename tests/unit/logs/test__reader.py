@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._grammar import began_anew
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._reader import read_log, tail
 
 Answer = dict
@@ -209,6 +210,32 @@ def test_a_process_of_maxtext_that_goes_on_exactly_where_the_last_one_ended_is_a
     first = read_log(str(log), "maxtext")
     append(log, again)
     assert steps(read_log(str(log), "maxtext", first["cursor"])) == [(2, 3), (2, 4), (2, 5)]
+
+
+MEGATRON_START = b"(min, max) time across ranks (ms):\n    model-and-optimizer-setup .......: (23.15, 32.02)\n"
+
+
+@pytest.mark.parametrize(
+    "start", [MEGATRON_START, b"time (ms) | model-and-optimizer-setup: 23.15\r\n", MEGATRON_START * 2]
+)
+def test_a_process_of_megatron_that_goes_on_exactly_where_the_last_one_ended_is_another_attempt(
+    start: bytes, log: Path
+) -> None:
+    text, again = (b"".join(map(iteration, steps)) for steps in (range(1, 4), range(4, 6)))
+    log.write_bytes(start + text + start + again)
+    assert steps(read_log(str(log), "megatron")) == [(1, 1), (1, 2), (1, 3), (2, 4), (2, 5)]
+    log.write_bytes(start + text + start)
+    first = read_log(str(log), "megatron")
+    assert began_anew(first["cursor"])
+    append(log, again)
+    second = read_log(str(log), "megatron", json.loads(json.dumps(first["cursor"])))
+    assert steps(second) == [(2, 4), (2, 5)]
+    assert not began_anew(second["cursor"])
+
+
+def test_a_process_that_has_no_step_yet_begins_a_log_and_does_not_begin_anew(log: Path) -> None:
+    log.write_bytes(MEGATRON_START)
+    assert not began_anew(read_log(str(log), "megatron")["cursor"])
 
 
 def test_bars_on_one_line_are_steps(log: Path) -> None:

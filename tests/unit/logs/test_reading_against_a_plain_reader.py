@@ -47,12 +47,15 @@ FAILURES = [
     "OSError: [Errno 28] No space left on device",
     "ERROR: training (torchrun pretrain_gpt.py) failed with exit code 7",
 ]
+# A process of Megatron prints this once, before its first step.
+BEGIN = "model-and-optimizer-setup"
 NOISE = [
     "[Rank 8] (after 1 iterations) memory (MB) | allocated: 496.6 | max allocated: 496.6 | reserved: 512.0",
     " validation loss at iteration 10 | lm loss value: 7.0E+00 | lm loss PPL: 1.0E+03 | ",
     "n1:1:2 [0] NCCL INFO transport/net.cc:1302 -> 6",
     "  error_injection_rate ............................ 0",
     "(min, max) time across ranks (ms):",
+    f"    {BEGIN} ......................: (23.15, 32.02)",
     "UserWarning: currently an error here is a matter of iteration counts",
     "\N{FULL BLOCK}\N{FULL BLOCK} 50% \N{EM DASH} done",
     "",
@@ -141,14 +144,16 @@ def plain_metrics(pieces: list[str]) -> dict[str, float]:
 
 def plain_rows(lines: list[str]) -> list[dict[str, Any]]:
     rows: dict[tuple[int, int], dict[str, Any]] = {}
-    attempt, last, seen = 1, 0, 0
+    attempt, last, seen, begins = 1, 0, 0, False
     for line in lines:
         heads = list(HEAD.finditer(line))
         ends = [head.start() for head in heads[1:]] + [len(line)]
+        begins = begins or BEGIN in (line[: heads[0].start()] if heads else line)
         for head, end in zip(heads, ends, strict=False):
             step = int(head.group(1))
-            attempt, seen = (attempt + 1, 0) if step < last else (attempt, seen)
-            seen += step != last
+            attempt, seen = (attempt + 1, 0) if step < last or (begins and last) else (attempt, seen)
+            seen += step != last or seen == 0
+            begins = BEGIN in line[head.end() : end]
             last = step
             row = rows.setdefault((attempt, step), {"metrics": {}, "place": seen, "summed": False})
             row["metrics"].update(plain_metrics(line[head.end() : end].split("|")[:-1]))

@@ -35,7 +35,7 @@ def answer(status: str = "running", **changes: t.Any) -> dict[str, t.Any]:
         "transports": {},
         "log_run_id": "run-1",
         "world_size": None,
-        "cursor": {"offset": 0},
+        "cursor": {"offset": 0, "step": None, "memory": {}},
         **changes,
     }
 
@@ -97,10 +97,17 @@ def test_networks_and_world_size_stand_on_the_board_as_last_told(board):
         assert (status["transports"], status["world_size"]) == ({"NET/IB": 9}, 16)
 
 
+@pytest.mark.parametrize("memory", [{}, {"new_process": True}])
+def test_it_stands_on_the_board_that_a_process_began_behind_the_last_step(memory, board):
+    status = follow(Node({**ENDED, "cursor": {"offset": 9, "step": 4, "memory": memory}}), board)
+    assert status["began_anew"] is bool(memory)
+
+
 def test_each_question_begins_where_the_last_answer_ended(board):
-    node = Node(answer(cursor={"offset": 7}, log_bytes=7), answer(cursor={"offset": 9}, log_bytes=9), ENDED)
+    cursors = [{"offset": 7, "step": 3, "memory": {}}, {"offset": 9, "step": 4, "memory": {}}]
+    node = Node(*(answer(cursor=cursor, log_bytes=cursor["offset"]) for cursor in cursors), ENDED)
     follow(node, board)
-    assert [request["cursor"] for request in node.asked] == [{}, {"offset": 7}, {"offset": 9}]
+    assert [request["cursor"] for request in node.asked] == [{}, *cursors]
     assert {request["wait_seconds"] for request in node.asked} == {1.5}
 
 

@@ -250,6 +250,13 @@ def test_the_last_attempt_has_to_get_to_the_last_step_by_itself(tmp_path):
     assert codes(summary) == [("last_step_missing", "gpu01")]
 
 
+def test_a_process_that_began_behind_the_last_step_and_came_to_none_is_no_pass(tmp_path):
+    summary = judged(two(ALL, told={"began_anew": True}), tmp_path)
+    assert summary["verdict"] == "INCONCLUSIVE"
+    assert codes(summary) == [("began_anew", "gpu01")]
+    assert "A process began on gpu01 behind step 10" in summary["reasons"][0]["message"]
+
+
 @pytest.mark.parametrize(("warmup_steps", "verdict"), [(7, "PASS"), (8, "INCONCLUSIVE"), (100, "INCONCLUSIVE")])
 def test_three_steps_after_the_warm_up_are_needed(warmup_steps, verdict, tmp_path):
     summary = judged(two(), tmp_path, warmup_steps)

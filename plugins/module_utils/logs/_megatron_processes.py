@@ -1,0 +1,39 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where in Megatron-LM's training log a process begins, which its steps do not show where it goes on with the next.
+
+Once a process, before the first step, ``pretrain()`` of megatron/training/training.py logs the timers of its start, by
+the last rank, which prints the steps as well; most other lines of a start are those of rank 0::
+
+    (min, max) time across ranks (ms):
+        model-and-optimizer-setup ......................: (23.15, 32.02)
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.trainops.cluster.plugins.module_utils.logs import _megatron
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import Piece
+
+if t.TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_BEGIN = b"model-and-optimizer-setup"
+
+
+def parse(piece: Piece, memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]:
+    """Yield the steps of ``_megatron.parse``, the first one behind the begin of a process with ``new_process``."""
+    begins = list(piece.positions((_BEGIN,)))
+    if begins or "new_process" in memory:
+        return _by_process(piece, begins, memory)
+    return _megatron.parse(piece, memory)
+
+
+def _by_process(piece: Piece, begins: list[int], memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]:
+    for begin, end in zip([0, *begins], [*begins, len(piece.text)]):  # noqa: B905 # Python 3.8 has no strict
+        if begin in begins:
+            memory["new_process"] = True
+        for found in _megatron.parse(Piece(piece.text[begin:end]), memory):
+            yield dict(found, new_process=memory.pop("new_process", False))
