@@ -5,6 +5,8 @@ has gone by, so most commands do what they say. Where that needs a cluster, or t
 above the block says with which arguments more the command is run::
 
     <!-- tested with ansible-playbook --list-tasks -->
+
+Commands within a sentence or a table are run as ``INLINE`` says.
 """
 
 from __future__ import annotations
@@ -29,7 +31,18 @@ _FENCE = re.compile(
     r"^(?P<indent> *)(?:<!-- tested (?P<how>[^\n]*) -->\n *)?```(?:bash|console|sh|shell)\n(?P<text>.*?)^ *```$",
     re.MULTILINE | re.DOTALL,
 )
-_INLINE = re.compile(r"`(ansible-doc [^`]+)`")
+_INLINE = re.compile(r"(?<!`)`((?:\.venv/bin/)?(?P<program>[a-z]+(?:-[a-z]+)*) [^`]+)`(?!`)")
+_ROW = re.compile(r"^\| `(?P<command>\w+\.yml\b[^`]*)`", re.MULTILINE)
+# With which arguments more a command within a sentence or a table is run; the rest is bound to do something somewhere.
+INLINE = {
+    "ansible-doc": "",
+    "ansible-galaxy": "--help",
+    "ansible-playbook": "-i inventories/mine --syntax-check",
+    "ansible-test": "--help",
+    "ansible-vault": "--help",
+    "make": "--dry-run",
+    "nox": "--list",
+}
 
 
 class Block(t.NamedTuple):
@@ -60,8 +73,25 @@ def blocks_of(page: Path) -> list[Block]:
                 program, _space, arguments = addition.partition(" ")
                 more[program] = arguments
         found.append(Block(f"{name}:{line}", fence["text"], more))
-    inline = [Block(f"{name}:`{command}`", " ".join(command.split()), {}) for command in _INLINE.findall(text)]
-    return found + inline
+    prose = _FENCE.sub("", text)
+    inline = [
+        Block(f"{name}:`{match[1]}`", " ".join(match[1].split()), {match["program"]: INLINE[match["program"]]})
+        for match in _INLINE.finditer(prose)
+        if match["program"] in INLINE and "…" not in match[1]
+    ]
+    rows = [
+        Block(f"{name}:{row['command']}", f"ansible-playbook playbooks/{row['command']}", {})
+        for row in _ROW.finditer(prose)
+        if (ROOT / "playbooks" / row["command"].split()[0]).exists()
+    ]
+    return found + inline + [row._replace(more={"ansible-playbook": INLINE["ansible-playbook"]}) for row in rows]
+
+
+def untested_in(page: Path) -> list[str]:
+    """Return the lines of a page that look like a command and are in no block that is run."""
+    prose = _FENCE.sub("", page.read_text(encoding="utf-8"))
+    programs = r"(?:\.venv/bin/\S+|ansible(?:-[a-z]+)?|pytest|nox|make [a-z-]+$|export \w+=)"
+    return re.findall(rf"^ *(?:\$ |sudo )?{programs}(?: .*)?$", prose, re.MULTILINE)
 
 
 BLOCKS = [block for page in pages() for block in blocks_of(page)]
@@ -145,6 +175,17 @@ def test_a_command_of_the_pages_works(block: Block, clone: Path) -> None:
             shutil.rmtree(programs)
             put_programs(programs, {})
     assert done.returncode == 0, f"{block.text}\n{done.stdout[-4000:]}"
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_no_command_of_a_page_escapes(page: Path) -> None:
+    assert untested_in(page) == []
+
+
+def test_commands_within_sentences_are_of_programs_that_are_tested() -> None:
+    tools = {path.name for path in BIN.iterdir()} | {"git", "make", "sudo"}
+    inline = [match for page in pages() for match in _INLINE.finditer(_FENCE.sub("", page.read_text()))]
+    assert [match[1] for match in inline if match["program"] in tools - INLINE.keys()] == []
 
 
 def test_the_pages_have_commands() -> None:
