@@ -16,6 +16,8 @@ suppress_warnings = ["ref.ref", "myst.header"]
 
 html_theme = "furo"
 html_title = "trainops.cluster"
+html_static_path = ["styles"]
+html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sphinx = False
 # The tables of the reference have colours for a light page only; the theme knows which one a reader chose.

@@ -21,12 +21,16 @@ DOCS = ROOT / "docs"
 BUILD = DOCS / "_build"
 REPOSITORY = "https://github.com/trainops/cluster/blob/main"
 
+REFERENCE = "Plugins and roles"
+
 # Pages that stand elsewhere in the repository, by their name on the site.
 MOVED = {"contributing.md": ROOT / "CONTRIBUTING.md", "changelog.md": ROOT / "CHANGELOG.md"}
 # In the index this line stands for all pages of docs/ that it does not name.
 OTHERS = "others"
 
 _CONTENTS = re.compile(r"^\.\. contents::\n(?:   :.*\n)*", re.MULTILINE)
+_TITLE_OF_REFERENCE = re.compile(r"^Trainops\.Cluster\n=+$", re.MULTILINE)
+_ENTRY = re.compile(r"^    (?P<name>\w+)_(?P<kind>module|callback|filter|inventory|role)$", re.MULTILINE)
 _LINK = re.compile(r"(?<=\]\()(?!\w+:|#)([^)\s#]+)(#[^)\s]*)?(?=\))")
 
 
@@ -72,6 +76,9 @@ def gather(folder: Path) -> None:
     shutil.copy(DOCS / "conf.py", folder)
     for picture in DOCS.glob("*.svg"):
         shutil.copy(picture, folder)
+    styles = folder / "styles"
+    styles.mkdir()
+    shutil.copy(DOCS / "site.css", styles)
     wrong = []
     for name, path in pages().items():
         text = path.read_text(encoding="utf-8")
@@ -84,6 +91,13 @@ def gather(folder: Path) -> None:
         raise ValueError("\n".join(wrong))
 
 
+def reference_text(text: str) -> str:
+    """Return a page of antsibull-docs as it suits the theme, which shows the contents of the page and of the site."""
+    text = _CONTENTS.sub("", text)
+    text = _TITLE_OF_REFERENCE.sub(f"{REFERENCE}\n{'=' * len(REFERENCE)}", text)
+    return _ENTRY.sub(lambda entry: f"    {entry['name']} {entry['kind']} <{entry[0].strip()}>", text)
+
+
 def write_reference(folder: Path) -> None:
     """Write a page for each plugin and role, from what `ansible-doc` tells of them."""
     folder.mkdir()
@@ -91,8 +105,7 @@ def write_reference(folder: Path) -> None:
     environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(ROOT / "collections")}
     subprocess.run([*command, "--dest-dir", str(folder), "trainops.cluster"], env=environment, check=True)
     for page in folder.glob("*.rst"):
-        # The theme shows the contents of a page beside it.
-        page.write_text(_CONTENTS.sub("", page.read_text(encoding="utf-8")), encoding="utf-8")
+        page.write_text(reference_text(page.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def fetched(site: Path) -> list[str]:

@@ -58,22 +58,37 @@ SURVEYS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "One job over all nodes.",
         tuple(name for name in _RUN if name != "training_model"),
     ),
+    "sweep": (
+        "Try several values",
+        "Runs the sweep of a training config, or training_matrix of the extra variables, cell after cell.",
+        (*_PLANNED, "training_sweep_id", "training_sweep_stop_on_failure", "training_record_only"),
+    ),
     "qualification": ("Qualify a cluster", "Checks the nodes, trains after an approval, and reports.", _RUN),
     "attach": ("Pick up a run", "Follows a run whose controller went away.", ("training_run_id",)),
     "stop": ("Stop a run", "Stops a run, and leaves its logs and its report.", ("training_run_id",)),
     "report": (
         "Judge logs",
         "Judges logs that already exist; no node is needed.",
-        ("training_logs", "training_framework", "training_config", "training_nodes"),
+        (
+            *("training_logs", "training_framework", *_PLANNED),
+            *("training_nodes", "training_exit_status", "training_record_only"),
+        ),
     ),
 }
 # What a playbook takes besides the variables of roles.
 _OF_PLAYBOOKS: dict[str, dict[str, t.Any]] = {
     "training_logs": {"type": "str", "default": "", "description": "Folder with a log for each node."},
     "training_nodes": {"type": "str", "default": "", "description": "How many nodes the run was meant to have."},
+    "training_exit_status": {
+        "type": "str",
+        "default": "",
+        "description": "How the training ended, 0 if well. Where nobody says, no run of such logs passes.",
+    },
 }
 _REQUIRED = {
-    **dict.fromkeys(("plan", "preflight", "megatron", "maxtext", "nxdt", "qualification"), ("training_config",)),
+    **dict.fromkeys(
+        ("plan", "preflight", "megatron", "maxtext", "nxdt", "sweep", "qualification"), ("training_config",)
+    ),
     **dict.fromkeys(("attach", "stop"), ("training_run_id",)),
     "report": ("training_logs",),
 }

@@ -29,6 +29,7 @@ KEYS = {
         *("name", "description", "organization", "project", "inventory", "playbook", "execution_environment"),
         *("job_type", "credentials", "extra_vars", "allow_simultaneous", "survey_enabled", "survey_spec"),
         *("ask_inventory_on_launch", "ask_limit_on_launch", "ask_verbosity_on_launch"),
+        "ask_variables_on_launch",
     },
     "controller_workflows": {
         *("name", "description", "organization", "inventory", "ask_inventory_on_launch", "ask_limit_on_launch"),
@@ -93,6 +94,15 @@ def test_a_workflow_can_hold_only_templates_whose_questions_have_an_answer() -> 
             template = templates.get(node.get("unified_job_template"), {})
             for item in template.get("survey_spec", {}).get("spec", []):
                 assert item["variable"] in asked or not item["required"] or item["default"] != ""
+
+
+def test_a_report_asks_for_what_its_playbook_takes_and_for_all_that_a_pass_needs() -> None:
+    (template,) = (found for found in data()["controller_templates"] if found["name"] == "trainops report")
+    (play,) = yaml.safe_load((ROOT / template["playbook"]).read_text())
+    taken = str(play["tasks"][0]["vars"])
+    asked = {item["variable"] for item in template["survey_spec"]["spec"]}
+    assert {name for name in asked if name not in taken} == set()
+    assert {"training_logs", "training_nodes", "training_exit_status", "training_record_only"} <= asked
 
 
 def test_the_token_reaches_a_job_as_a_file_and_never_as_a_variable() -> None:

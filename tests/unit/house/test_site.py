@@ -38,6 +38,14 @@ def test_every_page_is_in_the_index(tmp_path):
     assert build_site.OTHERS not in index
 
 
+def test_the_navigation_names_plugins_in_a_word_or_two():
+    page = "Trainops.Cluster\n================\n\n.. contents::\n   :local:\n\n    training_plan_module\n    report_role\n"
+    assert build_site.reference_text(page) == (
+        "Plugins and roles\n=================\n\n\n"
+        "    training_plan module <training_plan_module>\n    report role <report_role>\n"
+    )
+
+
 def test_what_a_page_would_fetch_is_found(tmp_path):
     page = tmp_path / "page.html"
     page.write_text('<a href="https://example.org"></a><script src="_static/own.js"></script>')
