@@ -117,7 +117,7 @@ def _identity(plan: Mapping[str, t.Any], statuses: Sequence[Mapping[str, t.Any]]
 def _without_scale(identity: Mapping[str, t.Any]) -> dict[str, t.Any]:
     same = {name: value for name, value in identity.items() if name not in _OF_SCALE}
     # On one node a job of its own and a job over all nodes are the same.
-    return same if identity["nnodes"] > 1 else {**same, "mode": "multi_node"}
+    return {**same, "mode": "multi_node"} if identity.get("nnodes") == 1 else same
 
 
 def hashed(identity: Mapping[str, t.Any]) -> str:
