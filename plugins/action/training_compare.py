@@ -9,7 +9,8 @@ import os
 import typing as t
 
 from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.controller_action import ControllerAction
 
 try:
     from ansible_collections.trainops.cluster.plugins.plugin_utils.report._compare import compared
@@ -25,25 +26,19 @@ else:
     MISSING = None
 
 
-class ActionModule(ActionBase):
+class ActionModule(ControllerAction):
     """Holds two runs or two periods side by side, on the controller."""
-
-    TRANSFERS_FILES = False
-    _requires_connection = False
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Show the comparison, and write it unless in check mode."""
         super().run(tmp, task_vars)
-        if MISSING:
-            raise AnsibleActionFail(
-                f"{MISSING}. Install what requirements.txt names, for the Python that runs ansible-playbook."
-            )
-        _validated, arguments = self.validate_argument_spec(
-            argument_spec={
+        arguments = self.arguments(
+            {
                 "names": {"type": "list", "elements": "str", "required": True},
                 "output_dir": {"type": "path", "required": True},
                 "history_dir": {"type": "path", "required": True},
-            }
+            },
+            MISSING,
         )
         names = [name.strip() for name in arguments["names"] if name.strip()]
         output_dir = os.path.abspath(arguments["output_dir"])

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from ansible import constants as C  # noqa: N812
 from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.controller_action import ControllerAction
 
 try:
     from ansible_collections.trainops.cluster.plugins.plugin_utils.logged._files import find_runs, fit_name
@@ -47,21 +48,14 @@ _OF_PLAN = (
 )
 
 
-class ActionModule(ActionBase):
+class ActionModule(ControllerAction):
     """Turns logs that already exist into folders of runs on the controller."""
-
-    TRANSFERS_FILES = False
-    _requires_connection = False
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Return the folders of the runs, or fail with all that is wrong."""
         super().run(tmp, task_vars)
-        if MISSING:
-            raise AnsibleActionFail(
-                f"{MISSING}. Install what requirements.txt names, for the Python that runs ansible-playbook."
-            )
-        _validated, arguments = self.validate_argument_spec(
-            argument_spec={
+        arguments = self.arguments(
+            {
                 "logs": {"type": "list", "elements": "path", "required": True},
                 "config": {"type": "str", "default": ""},
                 "nodes": {"type": "int"},
@@ -69,7 +63,8 @@ class ActionModule(ActionBase):
                 "run_id": {"type": "str", "default": ""},
                 "output_dir": {"type": "path", "required": True},
                 **{name: {"type": "raw"} for name in (*_OF_PLAN, "container_engine")},
-            }
+            },
+            MISSING,
         )
         runs = self._found(arguments["logs"], arguments["run_id"])
         known = self._known(arguments)

@@ -13,7 +13,8 @@ import typing as t
 
 from ansible import constants as C  # noqa: N812
 from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.controller_action import ControllerAction
 
 try:
     from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._plan import make_plan
@@ -76,21 +77,14 @@ class Config(t.NamedTuple):
     thresholds: ThresholdsFile | None
 
 
-class ActionModule(ActionBase):
+class ActionModule(ControllerAction):
     """Makes the plan of a run on the controller, once for all hosts, and touches no node."""
-
-    TRANSFERS_FILES = False
-    _requires_connection = False
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Return the plan, or those of all cells of a sweep, or fail with all faults shown."""
         super().run(tmp, task_vars)
-        if MISSING:
-            raise AnsibleActionFail(
-                f"{MISSING}. Install what requirements.txt names, for the Python that runs ansible-playbook."
-            )
-        _validated, arguments = self.validate_argument_spec(
-            argument_spec={
+        arguments = self.arguments(
+            {
                 "config": {"type": "str", "default": ""},
                 "hosts": {"type": "list", "elements": "str", "required": True},
                 "output_dir": {"type": "path"},
@@ -100,6 +94,7 @@ class ActionModule(ActionBase):
                 "matrix": {"type": "raw", "default": {}},
                 **{name: {"type": "raw"} for name in (*_OF_PLAN, *_OF_CONTAINER)},
             },
+            MISSING,
             required_if=[("sweep", True, ["output_dir"])],
         )
         options = {f"training_{name}": arguments[name] for name in _OF_PLAN if arguments[name] is not None}

@@ -8,8 +8,9 @@ from __future__ import annotations
 import typing as t
 
 from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
 from ansible.utils.color import stringc
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.controller_action import ControllerAction
 
 try:
     from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight._cells import RED
@@ -23,25 +24,19 @@ else:
 _COLOURS = {"green": "green", "red": "red", "grey": "bright gray"}
 
 
-class ActionModule(ActionBase):
+class ActionModule(ControllerAction):
     """Judges on the controller, once for all hosts, whether the nodes of a plan are ready, and shows why not."""
-
-    TRANSFERS_FILES = False
-    _requires_connection = False
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Return the rows of the table; fail where any is red."""
         super().run(tmp, task_vars)
-        if MISSING:
-            raise AnsibleActionFail(
-                f"{MISSING}. Install what requirements.txt names, for the Python that runs ansible-playbook."
-            )
-        _validated, arguments = self.validate_argument_spec(
-            argument_spec={
+        arguments = self.arguments(
+            {
                 "plan": {"type": "dict"},
                 "nodes": {"type": "dict"},
                 "probe": {"type": "str", "default": ""},
-            }
+            },
+            MISSING,
         )
         plan, nodes = arguments["plan"], arguments["nodes"]
         if not plan or not plan.get("nodes"):

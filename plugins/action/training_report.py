@@ -9,7 +9,8 @@ import os
 import typing as t
 
 from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.controller_action import ControllerAction
 
 try:
     from ansible_collections.trainops.cluster.plugins.plugin_utils.report._files import PAGE
@@ -21,28 +22,22 @@ else:
     MISSING = None
 
 
-class ActionModule(ActionBase):
+class ActionModule(ControllerAction):
     """Judges a run on the controller, once for all hosts, and writes its report."""
-
-    TRANSFERS_FILES = False
-    _requires_connection = False
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Return the verdict; fail unless it is PASS, or another is as welcome."""
         super().run(tmp, task_vars)
-        if MISSING:
-            raise AnsibleActionFail(
-                f"{MISSING}. Install what requirements.txt names, for the Python that runs ansible-playbook."
-            )
-        _validated, arguments = self.validate_argument_spec(
-            argument_spec={
+        arguments = self.arguments(
+            {
                 "run_dir": {"type": "path", "required": True},
                 "warmup_steps": {"type": "str", "default": "auto"},
                 "straggler_deviations": {"type": "float", "default": 5.0},
                 "require_pass": {"type": "bool", "default": True},
                 "history_dir": {"type": "path", "default": ""},
                 "dialects": {"type": "list", "elements": "str", "default": [], "choices": list(DIALECTS)},
-            }
+            },
+            MISSING,
         )
         run_dir = os.path.abspath(arguments["run_dir"])
         if self._task.check_mode:

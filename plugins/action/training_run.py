@@ -9,23 +9,20 @@ import os
 import typing as t
 
 from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.controller_action import ControllerAction
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run._board import Board
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run._runs import known_runs
 
 
-class ActionModule(ActionBase):
+class ActionModule(ControllerAction):
     """Finds a run in the controller's folder of runs."""
-
-    TRANSFERS_FILES = False
-    _requires_connection = False
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Return the plan of the run, or fail with the runs that there are."""
         super().run(tmp, task_vars)
-        _validated, arguments = self.validate_argument_spec(
-            argument_spec={
+        arguments = self.arguments(
+            {
                 "run_id": {"type": "str", "default": ""},
                 "output_dir": {"type": "path", "required": True},
             }

@@ -11,7 +11,8 @@ import typing as t
 from pathlib import Path
 
 from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.controller_action import ControllerAction
 
 try:
     from ansible_collections.trainops.cluster.plugins.plugin_utils.report._files import SUMMARY
@@ -23,24 +24,18 @@ else:
     MISSING = None
 
 
-class ActionModule(ActionBase):
+class ActionModule(ControllerAction):
     """Shows the summaries of runs: side by side, or what a query finds in them."""
-
-    TRANSFERS_FILES = False
-    _requires_connection = False
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Return the summaries, and the result of the query."""
         super().run(tmp, task_vars)
-        if MISSING:
-            raise AnsibleActionFail(
-                f"{MISSING}. Install what requirements.txt names, for the Python that runs ansible-playbook."
-            )
-        _validated, arguments = self.validate_argument_spec(
-            argument_spec={
+        arguments = self.arguments(
+            {
                 "run_dirs": {"type": "list", "elements": "path", "required": True},
                 "query": {"type": "str", "default": ""},
-            }
+            },
+            MISSING,
         )
         summaries = [_summary(run_dir) for run_dir in arguments["run_dirs"]]
         result = None

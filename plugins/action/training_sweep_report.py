@@ -9,7 +9,8 @@ import os
 import typing as t
 
 from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.controller_action import ControllerAction
 
 try:
     from ansible_collections.trainops.cluster.plugins.plugin_utils.report._sweep import PAGE, write_sweep_report
@@ -20,24 +21,18 @@ else:
     MISSING = None
 
 
-class ActionModule(ActionBase):
+class ActionModule(ControllerAction):
     """Writes the report of a sweep on the controller, once for all hosts."""
-
-    TRANSFERS_FILES = False
-    _requires_connection = False
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Return what the cells have come to; fail unless all of them passed, or that is not asked for."""
         super().run(tmp, task_vars)
-        if MISSING:
-            raise AnsibleActionFail(
-                f"{MISSING}. Install what requirements.txt names, for the Python that runs ansible-playbook."
-            )
-        _validated, arguments = self.validate_argument_spec(
-            argument_spec={
+        arguments = self.arguments(
+            {
                 "sweep_dir": {"type": "path", "required": True},
                 "require_pass": {"type": "bool", "default": True},
-            }
+            },
+            MISSING,
         )
         if self._task.check_mode:
             return {"changed": False, "skipped": True, "msg": "not done in check mode"}
