@@ -39,6 +39,8 @@ _FRAME = re.compile(rb'\s+File "([^"\r\n]*)", line')
 # The launch scripts of ROCm Megatron-LM ask for RDMA links and average at the end in Python; both fail without harm.
 _HELPER_FILE = re.compile(rb"<string>$|/json/|mean_log_value\.py$")
 _TRACEBACK_LINES = 300
+_CAUGHT = b"During handling of the above exception"
+_CAUGHT_IMPORT = re.compile(rb"(?:ModuleNotFoundError|ImportError): [^\r\n]*(?:\s|\[rank\d+\]:)+" + _CAUGHT)
 
 # How messages of several lines begin, and what must have followed for them to be understood.
 _MESSAGES = (
@@ -47,6 +49,9 @@ _MESSAGES = (
         re.compile(rb"^(?:\[[^\]\r\n]*\][: ]*)*" + EXCEPTION + rb"\b", re.MULTILINE),
     ),
     (b"Root Cause (first observed failure):", re.compile(rb"exitcode\s+: [^\r\n]*")),
+    # Whether the program goes on without the package, the line after next tells.
+    (b"ModuleNotFoundError: ", re.compile(rb"(?:\n[^\n]*){3}")),
+    (b"ImportError: ", re.compile(rb"(?:\n[^\n]*){3}")),
     (b"(stopped sending heartbeats):", re.compile(rb"/task:\d+")),
     (b"nothing was started:", re.compile(rb"\n[^\r\n]+[\r\n]")),
     # Of these two, the other one may follow within a few lines.
@@ -61,12 +66,13 @@ def find_failures(piece: Piece) -> list[dict[str, t.Any]]:
     Each is ``{"class", "blame", "echo", "remedy", "line", "rank", "exit_code"}``; the first four are those of its
     ``Signature``. ``line`` is the evidence, one line of at most 400 characters. ``rank`` is the rank or, of JAX, the
     task (process) that the text blames or, where it is no echo, that printed it; ``rank`` and ``exit_code`` are null
-    where the text has none. A line is one failure, of the first signature that matches.
+    where the text has none. A line is one failure, of the first signature that matches. A package that is missing is
+    none where another exception follows from the code that went on without it.
     """
     text, find = piece.text, piece.find
     excerpt, begins = _excerpt(text, find)
     # where a line begins in the text -> its failure, or None beyond the first few of a class
-    told: dict[int, dict[str, t.Any] | None] = {}
+    told: dict[int, dict[str, t.Any] | None] = dict.fromkeys(_caught_imports(text, find))
     for signature, matches in _matches(excerpt):
         _tell(told, signature, ((_place(begins, line_start(excerpt, m.start())), excerpt, m) for m in matches))
     last_lines = _exceptions(text, find)
@@ -162,6 +168,13 @@ def _failure(signature: Signature, text: bytes, match: re.Match[bytes]) -> dict[
         "rank": None if rank is None else int(rank),
         "exit_code": None if exit_code is None else int(exit_code),
     }
+
+
+def _caught_imports(text: bytes, find: Find) -> Iterator[int]:
+    """Yield where the lines begin that tell of a missing package without which the program went on."""
+    if find(_CAUGHT, 0) >= 0:
+        for match in _CAUGHT_IMPORT.finditer(text):
+            yield line_start(text, match.start())
 
 
 def _exceptions(text: bytes, find: Find) -> Iterator[re.Match[bytes]]:

@@ -113,6 +113,29 @@ def test_each_exception_of_a_chain_is_told() -> None:
     assert [line for _, line, _ in lines_of(text)] == ["KeyError: 1", "AssertionError"]
 
 
+@pytest.mark.parametrize("rank", ["", "[rank3]: "])
+def test_a_package_that_the_program_goes_on_without_is_no_failure(rank: str) -> None:
+    """MaxText tries to import transformer_engine, and trains without it; what ends it later names it as well."""
+    lines = (
+        "Traceback (most recent call last):",
+        '  File "/x/max_utils.py", line 7, in context',
+        "ModuleNotFoundError: No module named 'transformer_engine'",
+        "",
+        "During handling of the above exception, another exception occurred:",
+        "",
+        "Traceback (most recent call last):",
+        '  File "/x/train.py", line 8, in <module>',
+        "jax.errors.JaxRuntimeError: UNKNOWN: [external/gloo/transport/tcp/pair.cc:538] Read error [127.0.0.1]:10156: "
+        "Connection reset by peer",
+    )
+    text = "".join(f"{rank}{line}\n" for line in lines)
+    assert [failure for failure, _line, _rank in lines_of(text)] == ["peer_died"]
+    alone = "".join(f"{rank}{line}\n" for line in lines[:3])
+    assert [failure for failure, _line, _rank in lines_of(alone)] == ["import_error"]
+    assert open_message(Piece(alone.encode())) is not None
+    assert open_message(Piece(text.encode())) is None
+
+
 def test_tracebacks_of_ranks_that_print_between_each_other_are_kept_apart() -> None:
     text = (
         "[rank3]: Traceback (most recent call last):\n"
