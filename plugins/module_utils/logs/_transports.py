@@ -22,15 +22,16 @@ from collections import Counter
 if t.TYPE_CHECKING:
     from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import Piece
 
-# Connections are many, so no more is done for each than must be; the other lines come once a process.
+# Connections are many, but few kinds of them differ in so many bytes, which are enough for a name. The other lines come
+# once a process.
 _CONNECTION = b" via NET/"
-_CONNECTED = re.compile(rb"(\w[\w .-]*)/\d")
+_TARGET_BYTES = 32
+_CONNECTED = re.compile(_CONNECTION + rb"(\w[\w .-]*)/\d")
 _CHOICES = (b"NCCL INFO NET/", b"NCCL INFO Using network ", b"NCCL INFO Assigned NET plugin ")
 _CHOSEN = re.compile(
     rb"NCCL INFO (?:NET/(?:(\w+) : Using |(OFI) Selected [Pp]rovider is )"
     rb"|(?:Using network|Assigned NET plugin) ((?:AWS )?\w[\w.-]*))"
 )
-_NAME_BYTES = 40
 # What the plugin of aws-ofi-nccl calls its network; its own lines say NET/OFI.
 _OTHER_NAMES = {"AWS Libfabric": "OFI", "Libfabric": "OFI"}
 
@@ -41,20 +42,13 @@ def count_transports(piece: Piece) -> dict[str, int]:
     A name is that of NCCL's network or plugin; ``NET/Socket`` is plain TCP, ``NET/OFI`` is libfabric. Connections
     within a node (P2P, SHM) are not counted.
     """
-    text, find = piece.text, piece.find
+    text = piece.text
     count: Counter[str] = Counter()
-    # What follows, up to the slash behind the name and one byte more -> how often
-    connections: dict[bytes, int] = {}
-    start = find(_CONNECTION, 0)
-    while start >= 0:
-        start += len(_CONNECTION)
-        target = text[start : text.find(b"/", start, start + _NAME_BYTES) + 2]
-        connections[target] = connections.get(target, 0) + 1
-        start = find(_CONNECTION, start)
-    for target, number in connections.items():
+    behind = [text[start : start + _TARGET_BYTES] for start in piece.positions((_CONNECTION,))]
+    for target, lines in Counter(behind).items():
         connected = _CONNECTED.match(target)
         if connected:
-            count[_name(connected)] += number
+            count[_name(connected)] += lines
     for start in piece.positions(_CHOICES):
         chosen = _CHOSEN.match(text, start)
         if chosen:
