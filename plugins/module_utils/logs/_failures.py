@@ -9,6 +9,7 @@ import re
 import sys
 import typing as t
 from bisect import bisect_right
+from functools import lru_cache
 from itertools import islice
 from operator import itemgetter
 
@@ -69,14 +70,17 @@ def find_failures(piece: Piece) -> list[dict[str, t.Any]]:
     where the text has none. A line is one failure, of the first signature that matches. A package that is missing is
     none where another exception follows from the code that went on without it.
     """
-    text, find = piece.text, piece.find
-    excerpt, begins = _excerpt(text, find)
+    text = piece.text
+    excerpt, begins = _excerpt(piece)
+    if not excerpt:
+        return []
     # where a line begins in the text -> its failure, or None beyond the first few of a class
     told: dict[int, dict[str, t.Any] | None] = dict.fromkeys(_caught_imports(text, find))
     for signature, matches in _matches(excerpt):
         _tell(told, signature, ((_place(begins, line_start(excerpt, m.start())), excerpt, m) for m in matches))
-    last_lines = _exceptions(text, find)
-    _tell(told, PYTHON_ERROR, ((line_start(text, m.start()), text, m) for m in last_lines))
+    if TRACEBACK in excerpt:
+        last_lines = _exceptions(text, piece.find)
+        _tell(told, PYTHON_ERROR, ((line_start(text, m.start()), text, m) for m in last_lines))
     return [failure for _start, failure in sorted(told.items(), key=itemgetter(0)) if failure]
 
 
@@ -93,17 +97,21 @@ def few_of_each_class(failures: Iterable[dict[str, t.Any]]) -> list[dict[str, t.
 
 def open_message(piece: Piece) -> int | None:
     """Return where in its text the line begins with which a message of several lines began that has not ended yet."""
+    excerpt, _begins = _excerpt(piece)
     starts = []
     for opening, closing in _MESSAGES:
-        if piece.find(opening, 0) >= 0:
+        if opening in excerpt:
             start = piece.text.rfind(opening)
             if not closing.search(piece.text, start):
                 starts.append(line_start(piece.text, start))
     return min(starts, default=None)
 
 
-def _excerpt(text: bytes, find: Find) -> tuple[bytes, list[tuple[int, int]]]:
-    """Return the lines of the text that may tell of a failure, and where pieces of it begin: in it, in the text."""
+# Both who look for failures and who look for open messages of a piece ask for this, one right after the other.
+@lru_cache(maxsize=1)
+def _excerpt(piece: Piece) -> tuple[bytes, list[tuple[int, int]]]:
+    """Return the lines of the piece that may tell of a failure, and where parts of it begin: in it, in the piece."""
+    text, find = piece.text, piece.find
     spans = []
     for needle, reach in NEEDLES.items():
         position = find(needle, 0)
@@ -111,16 +119,16 @@ def _excerpt(text: bytes, find: Find) -> tuple[bytes, list[tuple[int, int]]]:
             end = line_end(text, position)
             spans.append((line_start(text, position), line_end(text, end + reach) if reach else end))
             position = find(needle, end)
-    pieces: list[bytes] = []
+    parts: list[bytes] = []
     begins: list[tuple[int, int]] = []
     size = behind = 0
     for line, end in sorted(spans):
         if end > behind:
             start = max(line, behind)
             begins.append((size, start))
-            pieces.append(text[start : end + 1])
+            parts.append(text[start : end + 1])
             size, behind = size + end + 1 - start, end + 1
-    return b"".join(pieces), begins
+    return b"".join(parts), begins
 
 
 def _place(begins: list[tuple[int, int]], position: int) -> int:

@@ -417,6 +417,8 @@ SIGNATURES = (
     ),
 )
 
+TRACEBACK = b"Traceback (most recent call last):"
+
 # By these the lines are found that may tell of a failure; the number is how many of the bytes behind the line may
 # belong to it. Each costs a search through the whole log, so they are few, and many texts share them: "rror" is in
 # every Python exception, "E_EX" in RESOURCE_EXHAUSTED and DEADLINE_EXCEEDED. The others had better begin with two bytes
@@ -436,9 +438,7 @@ NEEDLES = {
     b"gated repo": 0,
     b"ERROR 40": 0,
     b"efused": 400,
-    b"Model size not": 0,
-    b"XLA_FLAGS": 0,
-    b"Couldn't interpret": 0,
+    b"flag": 0,
     b"Illegal value for": 0,
     b"uch file": 0,
     b"ot found": 0,
@@ -448,20 +448,19 @@ NEEDLES = {
     b"ddress already in use": 0,
     b"Segmentation fault": 0,
     b"SIG": 0,
-    b"kernel ABI of": 0,
+    b"ot support": 0,
     b"imed out": 0,
     b"RegisterTask": 400,
     b"Got completion": 0,
     b"hdog": 0,
     b"Root Cause (first": 1000,
     b"tbeat": 200,
-    b"h signal": 0,
-    b"got signal: 15": 0,
+    b"ignal": 0,
     b"Connection ": 0,
     b"(core dumped)": 0,
+    TRACEBACK: 0,
 }
 
-TRACEBACK = b"Traceback (most recent call last):"
 EXCEPTION = (
     rb"(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception|Exit|Expired|Failure|Group|Interrupt|Iteration|Timeout)"
 )

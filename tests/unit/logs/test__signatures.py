@@ -58,7 +58,7 @@ def test_every_match_begins_on_a_line_with_a_mark_and_a_needle(signature: Signat
 
 
 def test_every_needle_stands_in_a_text() -> None:
-    texts = [text.encode() for _, text, _, _ in CASES]
+    texts = [*(text.encode() for _, text, _, _ in CASES), *PYTHON_ERROR.marks]
     assert [needle for needle in NEEDLES if not any(needle in text for text in texts)] == []
 
 
