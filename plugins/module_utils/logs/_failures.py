@@ -75,7 +75,7 @@ def find_failures(piece: Piece) -> list[dict[str, t.Any]]:
     if not excerpt:
         return []
     # where a line begins in the text -> its failure, or None beyond the first few of a class
-    told: dict[int, dict[str, t.Any] | None] = dict.fromkeys(_caught_imports(text, find))
+    told: dict[int, dict[str, t.Any] | None] = dict.fromkeys(_caught_imports(text, piece.find))
     for signature, matches in _matches(excerpt):
         _tell(told, signature, ((_place(begins, line_start(excerpt, m.start())), excerpt, m) for m in matches))
     if TRACEBACK in excerpt:
