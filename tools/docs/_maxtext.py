@@ -9,6 +9,7 @@ import typing as t
 
 from docs._tables import code, table, threshold, variable
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._fields import variable_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._container import ContainerConfig
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._expected import ExpectedResults
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_branch_config import (
@@ -25,19 +26,26 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._
 if t.TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pydantic.fields import FieldInfo
+
 
 def values() -> dict[str, str]:
     """Return what is put into the pages, by name."""
     return {
         "config": table(MaxTextConfig, variable),
         "container": table(ContainerConfig, variable),
-        "branch": table(MaxTextModelParameters, variable),
+        "branch": table(MaxTextModelParameters, variable, since=_since),
         "results": table(ExpectedResults, threshold, "judged as"),
         "gke": table(GkeConfig, variable),
         "flags": _flags(),
         "sets": _flag_sets(),
         "keys": "\n".join(_keys()),
     }
+
+
+def _since(name: str, field: FieldInfo) -> str:
+    """Return the MaxText that brought a key of the branch, empty for what does not reach MaxText by its own name."""
+    return KEYS[name].since if variable_of(field) == name else ""
 
 
 def _keys() -> Iterator[str]:

@@ -5,8 +5,11 @@
 
 from __future__ import annotations
 
+import typing as t
+
 from docs._tables import code, table, threshold, variable
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._fields import variable_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._options import PlanOptions
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._container import ContainerConfig
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._expected import ExpectedResults
@@ -29,20 +32,31 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._
     ScriptOptions,
 )
 
+if t.TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
 
 def values() -> dict[str, str]:
     """Return what is put into the page, by name."""
     return {
-        "config": table(MegatronConfig, variable),
+        "config": table(MegatronConfig, variable, since=_since),
         "container": table(ContainerConfig, variable),
         "dataset": table(DatasetSource, variable),
-        "branch": table(MegatronModelParameters, variable, but_of=ScriptOptions),
-        "script_options": table(ScriptOptions, variable),
+        "branch": table(MegatronModelParameters, variable, but_of=ScriptOptions, since=_since),
+        "script_options": table(ScriptOptions, variable, since=_since),
         "reads": _reads(),
         "deepseek_names": ", ".join(f"{code(own)} for {code(name)}" for name, own in DEEPSEEK_NAMES.items()),
         "results": table(ExpectedResults, threshold, "judged as"),
         "options": table(PlanOptions, variable),
     }
+
+
+def _since(_name: str, field: FieldInfo) -> str:
+    """Return the first generation of which a script reads a field's variable, empty where none does by that name."""
+    readers = (
+        generation for generation in GENERATIONS for read in READ.values() if variable_of(field) in read[generation]
+    )
+    return next(readers, "")
 
 
 def _reads() -> str:

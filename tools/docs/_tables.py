@@ -12,6 +12,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._fields impo
     default_of,
     key_of,
     nested_model,
+    since_of,
     unit_of,
     variable_of,
     words_of,
@@ -25,21 +26,27 @@ if t.TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
 
+def _since(_name: str, field: FieldInfo) -> str:
+    return since_of(field)
+
+
 def table(
     model: type[BaseModel],
     becomes: Callable[[str, FieldInfo], str],
     title: str = "becomes",
     but_of: type[BaseModel] | None = None,
+    since: Callable[[str, FieldInfo], str] = _since,
 ) -> str:
     """Return a Markdown table of a model's fields, but of those of another one, without columns that would be empty."""
-    rows = [["key", "type", "unit", "default", title, "meaning"]]
+    rows = [["key", "type", "unit", "default", title, "since", "meaning"]]
     for name, field in model.model_fields.items():
         if but_of and name in but_of.model_fields:
             continue
         key = key_of(name, field)
         default = "**required**" if field.is_required() else code(default_of(field))
         kind = "object, see below" if nested_model(field) else words_of(field).removeprefix("a ").removeprefix("an ")
-        rows.append([code(key), kind, unit_of(field), default, becomes(name, field), str(field.description)])
+        columns = [code(key), kind, unit_of(field), default, becomes(name, field), since(name, field)]
+        rows.append([*columns, str(field.description)])
     used = [place for place in range(len(rows[0])) if any(row[place] for row in rows[1:])]
     lines = [" | ".join(row[place] for place in used) for row in rows]
     return "\n".join(f"| {line} |" for line in [lines[0], " | ".join("---" for _ in used), *lines[1:]])

@@ -49,6 +49,11 @@ def variable_of(field: FieldInfo) -> str:
     return str(_extra(field).get("variable", ""))
 
 
+def since_of(field: FieldInfo) -> str:
+    """Return since when the trainer or the format of the config has a field, empty where that is not told."""
+    return str(_extra(field).get("since", ""))
+
+
 def _extra(field: FieldInfo) -> dict[str, t.Any]:
     return field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
 

@@ -39,7 +39,9 @@ def test_every_page_is_in_the_index(tmp_path):
 
 
 def test_the_navigation_names_plugins_in_a_word_or_two():
-    page = "Trainops.Cluster\n================\n\n.. contents::\n   :local:\n\n    training_plan_module\n    report_role\n"
+    page = (
+        "Trainops.Cluster\n================\n\n.. contents::\n   :local:\n\n    training_plan_module\n    report_role\n"
+    )
     assert build_site.reference_text(page) == (
         "Plugins and roles\n=================\n\n\n"
         "    training_plan module <training_plan_module>\n    report role <report_role>\n"

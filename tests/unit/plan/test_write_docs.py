@@ -80,3 +80,25 @@ def test_the_page_of_maxtext_has_every_key_and_every_flag() -> None:
 def test_the_page_of_the_keys_of_maxtext_has_every_key() -> None:
     page = (ROOT / "docs/maxtext_keys.md").read_text("utf-8")
     assert all(f"| `{name}` |" in page for name in KEYS)
+
+
+@pytest.mark.parametrize(
+    ("page", "key", "since"),
+    [
+        ("maxtext_config", "max_segments_per_seq", "0.2.0"),
+        ("maxtext_config", "dtype", "rocm-25.5"),
+        ("maxtext_config", "env_vars", "later shape"),
+        ("maxtext_config", "batch_size", ""),
+        ("megatron_config", "megatron_fsdp", "v26.1"),
+        ("megatron_config", "sequence_length", "v25.3"),
+        ("nxdt_config", "orpo", "1.3.0"),
+        ("nxdt_config", "lnc", "1.1.0"),
+    ],
+)
+def test_the_pages_tell_since_when_there_is_a_key(page: str, key: str, since: str) -> None:
+    table = next(
+        part for part in (ROOT / f"docs/{page}.md").read_text("utf-8").split("\n\n") if f"\n| `{key}` |" in part
+    )
+    rows = [[cell.strip() for cell in line.split(" | ")] for line in table.splitlines()]
+    (row,) = [row for row in rows if row[0] == f"| `{key}`"]
+    assert row[rows[0].index("since")] == since

@@ -222,12 +222,13 @@ class MaxTextConfig(BaseModel):
         default={},
         description="Variables of the training besides those that the plan sets, which win. No secrets.",
         examples=[{"NCCL_PROTO": "Simple"}],
+        json_schema_extra={"since": "later shape"},
     )
     xla_flags: FreeObject = Field(
         default={},
         description="Flags of XLA, each with its value.",
         examples=[{"xla_gpu_autotune_level": 4}],
-        json_schema_extra=_becomes("XLA_FLAGS"),
+        json_schema_extra={**_becomes("XLA_FLAGS"), "since": "later shape"},
     )
     gke: GkeConfig | None = Field(
         default=None, description="Where a workload on GKE runs; read with training_platform gke only."
@@ -242,6 +243,7 @@ class MaxTextConfig(BaseModel):
     rdma_lib: FreeObject = Field(
         default={},
         description="No effect. Where CVS copies an RDMA library from; here volume_dict brings it into the container.",
+        json_schema_extra={"since": "later shape"},
     )
     hf_token_file: Path | None = Field(
         default=None,

@@ -53,7 +53,7 @@ class TrainerConfig(BaseModel):
     lnc: t.Annotated[int, Integer(1, 2)] | None = Field(
         default=None,
         description="Physical NeuronCores of each logical one; without it 2 on Trn2, and 1 elsewhere in any case.",
-        json_schema_extra={"variable": "NEURON_LOGICAL_NC_CONFIG (Trn2)"},
+        json_schema_extra={"variable": "NEURON_LOGICAL_NC_CONFIG (Trn2)", "since": "1.1.0"},
     )
     max_epochs: AnyInteger | None = Field(
         description="Epochs after which training ends; -1 leaves that to max_steps.", examples=[-1]
@@ -174,10 +174,14 @@ class StrategyConfig(BaseModel):
         description="How many pieces of the model each pipeline stage holds; 1 without interleaving.", examples=[1]
     )
     context_parallel_size: Count | None = Field(
-        default=None, description="How many devices share each sequence.", json_schema_extra={"unit": "devices"}
+        default=None,
+        description="How many devices share each sequence.",
+        json_schema_extra={"unit": "devices", "since": "1.3.0"},
     )
     expert_model_parallel_size: Count | None = Field(
-        default=None, description="How many devices share the experts.", json_schema_extra={"unit": "devices"}
+        default=None,
+        description="How many devices share the experts.",
+        json_schema_extra={"unit": "devices", "since": "1.1.0"},
     )
     token_shuffle_group_size: Count | None = Field(
         default=None, description="How many devices exchange tokens, so that experts are used evenly."
@@ -225,7 +229,9 @@ class PrecisionConfig(BaseModel):
         json_schema_extra={"variable": "NEURON_RT_STOCHASTIC_ROUNDING_EN"},
     )
     parallel_layers_reduce_dtype: t.Annotated[str, Choice(("bf16", "fp32", "fp16"))] | None = Field(
-        default=None, description="Number format in which parallel layers are summed; bf16, or fp32 with type fp32."
+        default=None,
+        description="Number format in which parallel layers are summed; bf16, or fp32 with type fp32.",
+        json_schema_extra={"since": "1.1.1"},
     )
 
 

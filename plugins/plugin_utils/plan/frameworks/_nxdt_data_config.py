@@ -96,9 +96,13 @@ class AlignmentConfig(BaseModel):
     """The section ``model_alignment_strategy``: fine-tuning or alignment."""
 
     sft: SftConfig | None = Field(default=None, description="Supervised fine-tuning.")
-    dpo: DpoConfig | None = Field(default=None, description="Direct preference optimization.")
-    orpo: OrpoConfig | None = Field(default=None, description="Odds-ratio preference optimization.")
-    peft: PeftConfig | None = Field(default=None, description="LoRA, beside sft.")
+    dpo: DpoConfig | None = Field(
+        default=None, description="Direct preference optimization.", json_schema_extra={"since": "1.1.0"}
+    )
+    orpo: OrpoConfig | None = Field(
+        default=None, description="Odds-ratio preference optimization.", json_schema_extra={"since": "1.3.0"}
+    )
+    peft: PeftConfig | None = Field(default=None, description="LoRA, beside sft.", json_schema_extra={"since": "1.2.0"})
 
 
 class TokenizerConfig(BaseModel):

@@ -51,7 +51,9 @@ class FusionsConfig(BaseModel):
     )
     flash_attention: Boolean = Field(description="Use the flash attention kernel.", examples=[True])
     ring_attention: Boolean | None = Field(
-        default=None, description="Use ring attention, which context parallelism needs."
+        default=None,
+        description="Use ring attention, which context parallelism needs.",
+        json_schema_extra={"since": "1.3.0"},
     )
     do_layer_norm_weight_decay: Boolean | None = Field(
         default=None, description="Its place is model; NxDT's text prints it here."
@@ -157,7 +159,9 @@ class ModelConfig(BaseModel):
         default=None, description="Load only the weights of a checkpoint, as SFT and DPO do, not the optimizer's state."
     )
     pipeline_cuts: Cuts | None = Field(
-        default=None, description="Layers after which a pipeline stage ends; one fewer than stages."
+        default=None,
+        description="Layers after which a pipeline stage ends; one fewer than stages.",
+        json_schema_extra={"since": "1.1.0"},
     )
     activations_checkpoint_granularity: t.Annotated[str, Choice(("selective", "full"))] | None = Field(
         description="What is computed again in the backward pass: parts of layers, whole layers, or nothing (null).",
@@ -204,4 +208,4 @@ class ModelConfig(BaseModel):
         default=None, description="How far back attention looks.", json_schema_extra=_TOKENS
     )
     optim: OptimizerConfig = Field(description="Optimizer and learning rate.")
-    moe: MoeConfig | None = Field(default=None, description="Mixture of experts.")
+    moe: MoeConfig | None = Field(default=None, description="Mixture of experts.", json_schema_extra={"since": "1.1.0"})
