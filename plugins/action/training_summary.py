@@ -17,6 +17,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.controller_action
 try:
     from ansible_collections.trainops.cluster.plugins.plugin_utils.report._files import SUMMARY
     from ansible_collections.trainops.cluster.plugins.plugin_utils.report._query import query, result_text
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.report._runs_page import RUNS_PAGE, write_runs_page
     from ansible_collections.trainops.cluster.plugins.plugin_utils.report._side_by_side import side_by_side
 except ImportError as error:
     MISSING: ImportError | None = error
@@ -34,6 +35,7 @@ class ActionModule(ControllerAction):
             {
                 "run_dirs": {"type": "list", "elements": "path", "required": True},
                 "query": {"type": "str", "default": ""},
+                "page_dir": {"type": "path", "default": ""},
             },
             MISSING,
         )
@@ -47,7 +49,23 @@ class ActionModule(ControllerAction):
             self._display.display(f"\n{result_text(result)}\n")
         else:
             self._display.display("\n" + "\n".join(side_by_side(summaries)) + "\n")
-        return {"changed": False, "summaries": summaries, "result": result}
+        return {
+            "changed": self._page(arguments["page_dir"], arguments["run_dirs"], summaries),
+            "summaries": summaries,
+            "result": result,
+        }
+
+    def _page(self, folder: str, run_dirs: list[str], summaries: list[dict[str, t.Any]]) -> bool:
+        """Write the page of several runs where one is wanted, and return whether that changed it."""
+        if not folder or len(summaries) < 2 or self._task.check_mode:
+            return False
+        page = Path(os.path.abspath(folder)) / RUNS_PAGE
+        try:
+            changed = write_runs_page(page.parent, run_dirs, summaries)
+        except OSError as error:
+            raise AnsibleActionFail(f"{page} cannot be written: {error.strerror}.") from None
+        self._display.display(f"Comparison: {page}\n")
+        return changed
 
 
 def _summary(run_dir: str) -> dict[str, t.Any]:

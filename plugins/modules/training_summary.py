@@ -37,6 +37,12 @@ options:
         V([].[run_id, verdict, metrics.tokens_per_sec_per_gpu.value]).
     type: str
     default: ""
+  page_dir:
+    description:
+      - Folder that gets several runs side by side as a page, C(comparison.html), and as C(comparison.json).
+      - Empty for none. Nothing is written in check mode.
+    type: path
+    default: ""
 seealso:
   - module: trainops.cluster.training_report
 """

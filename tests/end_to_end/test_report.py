@@ -102,6 +102,10 @@ def test_several_runs_are_shown_side_by_side_and_none_hides_another(bench, repor
         ["two-logs", "FAIL", "2", "10"],
     ]
     assert output.count("Report: ") == 3
+    assert f"Comparison: {bench.runs / 'comparison.html'}" in output
+    page = (bench.runs / "comparison.html").read_text()
+    assert all(f'href="{name}-logs/report.html"' in page for name in ("one", "two", "three"))
+    assert "changed=0" in reported(f"{bench.folder}/runs/*/logs", **ALL_TOLD)[1]
 
 
 def test_a_query_is_answered_and_a_bad_one_tells_the_place(bench, reported):

@@ -11,9 +11,9 @@ import typing as t
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._record import METRICS
 
 if t.TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-_METRICS = ("step_time_ms", "tflops_per_gpu", "tokens_per_sec_per_gpu", "loss")
+SHOWN = ("step_time_ms", "tflops_per_gpu", "tokens_per_sec_per_gpu", "loss")
 _NOTHING = "–"
 
 
@@ -22,11 +22,16 @@ def side_by_side(summaries: Sequence[dict[str, t.Any]]) -> list[str]:
 
     Behind a value stands by how much it differs from that of the first run.
     """
-    metrics = [metric for metric in _METRICS if any(_value(summary, metric) is not None for summary in summaries)]
+    metrics = [metric for metric in SHOWN if any(value_of(summary, metric) is not None for summary in summaries)]
     rows = [["run", "verdict", "nodes", "last step", *(_heading(metric) for metric in metrics)]]
     for summary in summaries:
-        steps = [node["last_step"] for node in summary["nodes"] if node["last_step"] is not None]
-        cells = [summary["run_id"], summary["verdict"], str(len(summary["nodes"])), str(max(steps, default=_NOTHING))]
+        last = last_step(summary)
+        cells = [
+            summary["run_id"],
+            summary["verdict"],
+            str(len(summary["nodes"])),
+            str(_NOTHING if last is None else last),
+        ]
         rows.append(cells + [_cell(summary, summaries[0], metric) for metric in metrics])
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return [_line(row, widths) for row in rows]
@@ -45,12 +50,18 @@ def _heading(metric: str) -> str:
     return metric if unit in ("1", "ms") else f"{metric.removesuffix('_per_gpu')}/GPU"
 
 
-def _value(summary: dict[str, t.Any], metric: str) -> float | None:
+def last_step(summary: Mapping[str, t.Any]) -> int | None:
+    """Return the last step that a node of a run has seen, None without any."""
+    return max((node["last_step"] for node in summary["nodes"] if node["last_step"] is not None), default=None)
+
+
+def value_of(summary: Mapping[str, t.Any], metric: str) -> float | None:
+    """Return a run's value of a metric, None without one."""
     return t.cast("float | None", (summary["metrics"].get(metric) or {}).get("value"))
 
 
 def _cell(summary: dict[str, t.Any], first: dict[str, t.Any], metric: str) -> str:
-    value, reference = _value(summary, metric), _value(first, metric)
+    value, reference = value_of(summary, metric), value_of(first, metric)
     if value is None:
         return _NOTHING
     text = f"{value:,.2f}" if abs(value) >= 10 else f"{value:.4g}"

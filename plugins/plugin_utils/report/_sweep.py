@@ -57,11 +57,12 @@ def _told(cell: Mapping[str, t.Any], run_dir: Path) -> dict[str, t.Any]:
     if summary is None:
         return {**known, "verdict": NOT_RUN, "reason": None, "metrics": dict.fromkeys(METRICS), "mfu": None}
     metrics = {metric: (summary["metrics"].get(metric) or {}).get("value") for metric in METRICS}
-    told = {"verdict": summary["verdict"], "reason": _reason(summary), "metrics": metrics, "mfu": summary.get("mfu")}
+    told = {"verdict": summary["verdict"], "reason": reason_of(summary), "metrics": metrics, "mfu": summary.get("mfu")}
     return {**known, **told}
 
 
-def _reason(summary: Mapping[str, t.Any]) -> str | None:
+def reason_of(summary: Mapping[str, t.Any]) -> str | None:
+    """Return why a run did not pass in words, None where it did."""
     if summary["verdict"] == "PASS":
         return None
     first = summary["first_failure"]

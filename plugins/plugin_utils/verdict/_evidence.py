@@ -152,7 +152,7 @@ def judge_samples(
             reasons.add(
                 INCONCLUSIVE,
                 "too_few_samples",
-                f"{node} has {counts[node]} steps {needed}",
+                f"{node} has {counted(counts[node], 'step')} {needed}",
                 node,
                 samples=counts[node],
             )

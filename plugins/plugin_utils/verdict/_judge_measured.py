@@ -53,7 +53,7 @@ def judge_loss(plan: Mapping[str, t.Any], steps: pd.DataFrame, trends: Mapping[s
         chosen = [max(trends, key=lambda node: trends[node]["samples"])]
     for node in chosen:
         trend = trends[node]
-        over = f"over {trend['samples']} losses of {node}"
+        over = f"over {trend['samples']} loss{'' if trend['samples'] == 1 else 'es'} of {node}"
         if trend["direction"] != UNKNOWN:
             low, high = trend["interval"].values()
             over += f" (slope {trend['slope']:.3g} a step, 95 % interval {low:.3g} to {high:.3g})"
