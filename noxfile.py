@@ -10,6 +10,7 @@ among those of pyenv; where there is none, uv tries to get it. A cell whose Pyth
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import socket
 import tarfile
@@ -94,8 +95,8 @@ def works(session: nox.Session, core: str) -> None:
         silent=True,
     )
     print(output)
-    if "[DEPRECATION WARNING]" in output:
-        session.error(f"the demo uses what ansible-core {core} deprecates")
+    if warning := re.search(r"^.*(?:\[DEPRECATION WARNING\]|\w+Warning: ).*$", output, re.MULTILINE):
+        session.error(f"the demo uses what ansible-core {core} or a package deprecates: {warning.group()}")
 
 
 @nox.session
