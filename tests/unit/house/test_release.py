@@ -42,6 +42,10 @@ class Clone:
         self.git("add", "--all")
         self.git("commit", "--quiet", "--message", "state")
 
+    def untracked(self) -> list[str]:
+        listed = ["git", "ls-files", "--others", "--exclude-standard"]
+        return subprocess.run(listed, cwd=self.root, check=True, capture_output=True, text=True).stdout.splitlines()
+
     def note(self, name: str, sentence: str) -> None:
         folder = self.root / "changelogs/fragments"
         folder.mkdir(exist_ok=True)
@@ -72,6 +76,7 @@ def test_fragments_become_the_changelog_of_a_version(clone: Clone) -> None:
     assert "v2\\.0\\.0" in text
     assert "The first one" in text
     assert list((clone.root / "changelogs/fragments").glob("*.yml")) == []
+    assert clone.untracked() == ["changelogs/changelog.yaml"]
 
 
 def test_all_that_speaks_against_a_release_is_told_at_once(clone: Clone) -> None:
