@@ -176,6 +176,22 @@ def test_which_generation_reads_the_tokenizer_of_llama_3(generation: str, tokeni
 
 
 @pytest.mark.parametrize(
+    ("generation", "tokenizer", "told"),
+    [
+        (V25_5, "NousResearch/Meta-Llama-3-8B", True),
+        (V25_5, "meta-llama/Llama-3.1-8B", False),
+        (V25_5, "/data/tokenizer", False),
+        (V26_1, "NousResearch/Meta-Llama-3-8B", False),
+    ],
+)
+def test_a_plan_says_which_tokenizer_a_script_fetches_in_place_of_the_one_that_is_named(
+    generation: str, tokenizer: str, told: bool
+) -> None:
+    [note] = [note for note in of(generation, {f"{BRANCH}/tokenizer_model": tokenizer})["notes"] if LLAMA3 in note]
+    assert ("fetches the tokenizer of meta-llama/Llama-3.1-8B in place of it" in note) is told
+
+
+@pytest.mark.parametrize(
     ("generation", "place"),
     [(V25_3, "experiment/tokenizer.model of its checkout"), (V25_5, "the folder tokenizer_llama2 of its data folder")],
 )

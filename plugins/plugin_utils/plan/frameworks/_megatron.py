@@ -112,7 +112,7 @@ def plan_job(data: Mapping[str, t.Any], options: PlanOptions, nodes: Sequence[No
     script = script_of(branch_reading)
     generation = generation_for(reading)
     if script:
-        note_generation(reading, script, generation)
+        note_generation(branch_reading, script, generation)
     script_reading = ScriptReading(**vars(branch_reading), script=script, generation=generation)
     sizes = check_branch(script_reading)
     check_options(script_reading, sizes)

@@ -23,7 +23,10 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._
     known_script,
     reads,
 )
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_scripts import dimensions_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_scripts import (
+    dimensions_of,
+    is_hub_name,
+)
 
 if t.TYPE_CHECKING:
     from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_reading import (
@@ -111,7 +114,7 @@ def _check_tokenizer(reading: ScriptReading) -> None:
         place, remedy = _FIXED_TOKENIZERS[reading.generation == V25_3, known_script(script) == LLAMA2]
         if tokenizer != place:
             reading.findings.warn(key, tokenizer, f"tokenizer_model has no effect: {script} takes {place}.", remedy)
-    elif "/" in tokenizer and not tokenizer.startswith("/") and not _has_token(reading):
+    elif is_hub_name(tokenizer) and not _has_token(reading):
         reading.findings.warn(
             key,
             tokenizer,

@@ -25,9 +25,11 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._
     DEEPSEEK,
     LLAMA2,
     LLAMA3,
+    V25_5,
     V26_1,
     generation_of,
     generation_of_image,
+    known_script,
     tells_exit_status,
 )
 
@@ -52,6 +54,8 @@ _DIMENSIONS = {
     posixpath.basename(DEEPSEEK): {"16": ModelDimensions(layers=27, attention_heads=16, query_groups=16)},
 }
 _BY_MODEL = {r"llama[-_. ]?3": LLAMA3, r"llama[-_. ]?2": LLAMA2, r"deepseek[-_. ]?v?2": DEEPSEEK}
+# ROCm/Megatron-LM at 02b8aa76: it takes any TOKENIZER_MODEL for a folder, and fetches these files where it is missing.
+_FETCHED = "meta-llama/Llama-3.1-8B"
 _OWN_DIMENSIONS = ("num_layers", "num_attention_heads", "num_query_groups")
 
 
@@ -115,8 +119,8 @@ def generation_for(reading: Reading) -> str:
     return asked or generation_of_image(_image_of(reading)) or V26_1
 
 
-def note_generation(reading: Reading, script: str, generation: str) -> None:
-    """Say of which generation the script is taken to be, where that comes from, and what its exit status is worth."""
+def note_generation(reading: BranchReading, script: str, generation: str) -> None:
+    """Say of which generation the script is taken to be, where that comes from, and what of it may surprise."""
     release, image = reading.options.training_megatron_release, _image_of(reading)
     if release:
         source = f"as training_megatron_release says ({release})"
@@ -128,7 +132,18 @@ def note_generation(reading: Reading, script: str, generation: str) -> None:
     note = f"{script} is read as that of generation {generation}, {source}."
     if tells_exit_status(script, generation) is False:
         note += " It ends with exit status 0 also where the training failed, so that its log alone tells."
+    tokenizer = reading.parameters.tokenizer_model
+    if known_script(script) == LLAMA3 and generation == V25_5 and is_hub_name(tokenizer) and tokenizer != _FETCHED:
+        note += (
+            f" Where its checkout has no folder {tokenizer}, the one of mid 2025 fetches the tokenizer of {_FETCHED} "
+            "in place of it, to which the token needs access."
+        )
     reading.findings.note(note)
+
+
+def is_hub_name(tokenizer: str | None) -> bool:
+    """Tell whether a tokenizer is given by its name on the Hugging Face hub, rather than by its path."""
+    return tokenizer is not None and "/" in tokenizer and not tokenizer.startswith("/")
 
 
 def _image_of(reading: Reading) -> str | None:
