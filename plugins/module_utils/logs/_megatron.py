@@ -16,6 +16,8 @@ import math
 import re
 import typing as t
 from functools import lru_cache
+from itertools import groupby, repeat
+from operator import itemgetter
 from struct import Struct
 
 if t.TYPE_CHECKING:
@@ -76,14 +78,9 @@ def parse(piece: Piece, _memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]
     ``loss`` is ``lm loss`` and no other loss. Megatron prints it only where it is greater than zero (since core 0.17:
     not less), which NaN never is, so a NaN loss shows as a field that is not there: see ``_lost_loss``.
     """
-    text, find = piece.text, piece.find
-    start = find(_WORD, 0)
-    while start >= 0:
-        line = _line(text, start)
-        layout = _layout(line.translate(_DIGITS_TO_ZEROS))
-        if layout:
-            yield _found(layout, text, start, line)
-        start = find(_WORD, start + (layout.end if layout else len(line)))
+    # What is done for many lines at once is done faster.
+    for kind, lines in groupby(_lines(piece), key=itemgetter(0)):
+        yield from _steps(kind, lines)
 
 
 def left_out(found: dict[str, t.Any], position: int) -> str | None:
@@ -116,20 +113,29 @@ def summary(piece: Piece) -> dict[str, float]:
     return found
 
 
+class _Kind(t.NamedTuple):
+    """What lines have in common that are read together.
+
+    ``in_percent`` tells that the memory is, and ``loss_may_be_lost`` that ``lm loss`` is missing where NaN would
+    explain it; see ``_lost_loss``.
+    """
+
+    metrics: tuple[str, ...]
+    in_percent: bool
+    loss_may_be_lost: bool
+
+
 class _Layout(t.NamedTuple):
     """Where a line has what, by the place in it; it is the same in all lines that differ in nothing but their digits.
 
     ``head`` is where the head begins and ``end`` where the line ends, be it with the head of another one. ``cells``
-    returns the texts of a line's step, total and metrics. ``in_percent`` tells that the memory is, and
-    ``loss_may_be_lost`` that ``lm loss`` is missing where NaN would explain it; see ``_lost_loss``.
+    returns the texts of a line's step, total and metrics.
     """
 
     head: int
     end: int
     cells: Callable[[bytes], tuple[bytes, ...]]
-    metrics: tuple[str, ...]
-    in_percent: bool
-    loss_may_be_lost: bool
+    kind: _Kind
 
 
 class _Value(t.NamedTuple):
@@ -139,24 +145,42 @@ class _Value(t.NamedTuple):
     begin: int
 
 
+# Its kind, whether its time stamp has microseconds, and its cells.
+_Line = t.Tuple[_Kind, bool, t.Tuple[bytes, ...]]
+
+
+def _lines(piece: Piece) -> Iterator[_Line]:
+    text, find = piece.text, piece.find
+    start = find(_WORD, 0)
+    while start >= 0:
+        line = _line(text, start)
+        layout = _layout(line.translate(_DIGITS_TO_ZEROS))
+        if layout:
+            head = start + layout.head
+            # "[2026-01-02 03:04:05.123456] iteration"
+            yield layout.kind, head > 8 and text[head - 9] == _POINT, layout.cells(line)
+        start = find(_WORD, start + (layout.end if layout else len(line)))
+
+
+def _steps(kind: _Kind, lines: Iterable[_Line]) -> Iterator[dict[str, t.Any]]:
+    _, with_microseconds, cells = zip(*lines)
+    steps, totals, *columns = zip(*cells)
+    values = zip(*(map(float, column) for column in columns)) if columns else repeat(())
+    for step, total, summed, row in zip(map(int, steps), map(int, totals), with_microseconds, values):
+        metrics = dict(zip(kind.metrics, row))
+        if kind.in_percent:
+            metrics["memory_fraction"] /= 100.0
+        if kind.loss_may_be_lost and _lost_loss(metrics):
+            metrics["loss"] = math.nan
+        # Core 0.16 and later have microseconds; see ``left_out``.
+        yield {"step": step, "steps_total": total, "metrics": metrics, "first_is_summed": summed}
+
+
 def _line(text: bytes, start: int) -> bytes:
     """Return the line from the start on, but no more of it than an iteration line can have."""
     end = text.find(b"\n", start, start + _LINE_BYTES)
     line = text[start : end if end >= 0 else start + _LINE_BYTES]
     return line.partition(b"\r")[0] if b"\r" in line else line
-
-
-def _found(layout: _Layout, text: bytes, start: int, line: bytes) -> dict[str, t.Any]:
-    step, total, *values = layout.cells(line)
-    metrics = dict(zip(layout.metrics, map(float, values)))  # noqa: B905 # Python 3.8 has no strict
-    if layout.in_percent:
-        metrics["memory_fraction"] /= 100.0
-    if layout.loss_may_be_lost and _lost_loss(metrics):
-        metrics["loss"] = math.nan
-    head = start + layout.head
-    # From core 0.16 on the time stamp has microseconds: "[2026-01-02 03:04:05.123456] iteration".
-    summed = head > 8 and text[head - 9] == _POINT
-    return {"step": int(step), "steps_total": int(total), "metrics": metrics, "first_is_summed": summed}
 
 
 @lru_cache(maxsize=256)
@@ -184,9 +208,7 @@ def _layout(line: bytes) -> _Layout | None:
         head.start(),
         end,
         _cutter([head.span(1), head.span(2), *(spans[metric] for metric in metrics)]),
-        tuple(metrics),
-        in_percent and "memory_fraction" in spans,
-        _may_be_lost(fields, spans),
+        _Kind(tuple(metrics), in_percent and "memory_fraction" in spans, _may_be_lost(fields, spans)),
     )
 
 

@@ -32,7 +32,7 @@ def parse(piece: Piece, memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]:
 
 
 def _by_process(piece: Piece, begins: list[int], memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]:
-    for begin, end in zip([0, *begins], [*begins, len(piece.text)]):  # noqa: B905 # Python 3.8 has no strict
+    for begin, end in zip([0, *begins], [*begins, len(piece.text)]):
         if begin in begins:
             memory["new_process"] = True
         for found in _megatron.parse(Piece(piece.text[begin:end]), memory):
