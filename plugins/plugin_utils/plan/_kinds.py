@@ -57,6 +57,18 @@ def plain(value: t.Any) -> t.Any:
     return value
 
 
+def number_of(value: t.Any, written: re.Pattern[str]) -> float:
+    """Return a number, or the one that a text of this form writes; infinity where it is too large for a float."""
+    bare = plain(value)
+    is_text = isinstance(bare, str) and written.fullmatch(bare)
+    if isinstance(bare, bool) or not (is_text or isinstance(bare, int | float)):
+        raise ValueError("is not a number")
+    try:
+        return float(bare)
+    except OverflowError:
+        return math.inf
+
+
 class Kind(abc.ABC):
     """A kind of value: ``words`` complete the sentence 'Give …', ``read`` returns the value or raises ValueError.
 
@@ -147,14 +159,7 @@ class Real(Kind):
 
     def read(self, value: t.Any) -> float:
         """Return the number."""
-        bare = plain(value)
-        written = isinstance(bare, str) and _REAL.fullmatch(bare)
-        if isinstance(bare, bool) or not (written or isinstance(bare, int | float)):
-            raise ValueError("is not a number")
-        try:
-            number = float(bare)
-        except OverflowError:
-            number = math.inf
+        number = number_of(value, _REAL)
         if number <= 0:
             raise ValueError("is not greater than 0")
         if not math.isfinite(number) or number > self.maximum:

@@ -8,60 +8,34 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._config import flag_in
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._kinds import is_placeholder
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._kinds import AUTO, is_placeholder
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import is_loopback
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._words import counted, listed
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._batch_scaling import (
     check_scaling,
     scales_batch,
 )
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._branch import offered_modes
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._branch import MODES, offered_modes
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._container import CONTAINER_KEYS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._expected import ExpectedResults
 
 if t.TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._faults import Findings
     from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._options import PlanOptions
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import Node
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._cvs_reading import CvsReading
 
 _SCALED = "With training_scale_batch=reference_nodes the batch is scaled to the hosts that there are."
 
 
-class ConfigReading(t.Protocol):
-    """A section ``config`` as far as it could be read, and the run around it."""
-
-    @property
-    def given(self) -> Mapping[str, t.Any]:
-        """Return the section as it stands in the file."""
-
-    @property
-    def mode(self) -> str:
-        """Return the mode of the run."""
-
-    @property
-    def multi_node(self) -> bool:
-        """Tell whether one job runs over all nodes."""
-
-    @property
-    def nodes(self) -> Sequence[Node]:
-        """Return the nodes in rank order."""
-
-    @property
-    def options(self) -> PlanOptions:
-        """Return the variables of the run."""
-
-    @property
-    def findings(self) -> Findings:
-        """Return where to note what is wrong."""
-
-
-def warn_of_no_effect(reading: ConfigReading, key: str, reason: str, remedy: str) -> None:
+def warn_of_no_effect(reading: CvsReading[t.Any], key: str, reason: str, remedy: str) -> None:
     """Note a key that has no effect, unless it is still to be filled in: then nobody expects one."""
     value = reading.given[key]
     if not is_placeholder(value):
         reading.findings.warn(f"config.{key}", value, f"{key} has no effect: {reason}.", remedy)
 
 
-def check_nodes(reading: ConfigReading, asked: int | None) -> None:
+def check_nodes(reading: CvsReading[t.Any], asked: int | None) -> None:
     """Note where the inventory has another number of nodes than the config asks for.
 
     Where the batch is scaled, what the config says is for how many nodes it was tuned.
@@ -79,7 +53,7 @@ def check_nodes(reading: ConfigReading, asked: int | None) -> None:
         )
 
 
-def check_mode(reading: ConfigReading, parameters: t.Any) -> None:
+def check_mode(reading: CvsReading[t.Any], parameters: t.Any) -> None:
     """Note where the config asks for another mode than the one that runs. ``parameters`` are model_params."""
     distributed, offered = flag_in(reading.given, "distributed_training"), offered_modes(parameters)
     if distributed is not None and distributed != reading.multi_node and offered:
@@ -87,7 +61,7 @@ def check_mode(reading: ConfigReading, parameters: t.Any) -> None:
         warn_of_no_effect(reading, "distributed_training", reason, f"Set it to {reading.multi_node}, or leave it out.")
 
 
-def check_image(reading: ConfigReading) -> None:
+def check_image(reading: CvsReading[t.Any]) -> None:
     """Note that no image is named."""
     if reading.given.get("container_image") is None:
         reading.findings.fault(
@@ -96,3 +70,37 @@ def check_image(reading: ConfigReading) -> None:
             "container_image is missing.",
             "Give the image, or say -e container_engine=none to train without a container.",
         )
+
+
+def unused_in_run(
+    data: Mapping[str, t.Any], mode: str, options: PlanOptions, of_multi_node: tuple[str, ...]
+) -> set[str]:
+    """Return the keys of any framework that nothing reads in this run. ``data`` is the whole config, without types."""
+    unused = set(of_multi_node) if mode == "single_node" else set()
+    if options.training_mode in MODES or len(offered_modes(data.get("model_params"))) == 1:
+        unused.add("distributed_training")
+    if options.container_engine == "none":
+        unused.update(CONTAINER_KEYS)
+    if options.training_record_only or options.training_thresholds:
+        unused.update(ExpectedResults.model_fields)
+    return unused
+
+
+def warn_of_multi_node_keys(reading: CvsReading[t.Any], keys: tuple[str, ...], address: str) -> None:
+    """Note the keys that a single-node run does not read, unless ``address`` says what holds there as well."""
+    for key in keys:
+        value = reading.given.get(key)
+        harmless = key == address and (value == AUTO or is_loopback(str(value)))
+        if value is not None and not harmless:
+            warn_of_no_effect(reading, key, "in single-node mode every node runs a job of its own", "Leave it out.")
+
+
+def check_rdma_devices(reading: CvsReading[t.Any], first: str, second: str) -> None:
+    """Note RDMA devices that are named twice, and a second list that differs from the first one, which counts."""
+    for key in (first, second):
+        devices = getattr(reading.config, key) or []
+        for device in dict.fromkeys(device for device in devices if devices.count(device) > 1):
+            message = f"{device} stands there {devices.count(device)} times."
+            reading.findings.fault(f"config.{key}", reading.given[key], message, "Name each device once.")
+    if reading.is_given(second) and reading.given.get(first) not in (None, reading.given[second]):
+        warn_of_no_effect(reading, second, f"{first} goes first, and differs", "Keep one of the two.")

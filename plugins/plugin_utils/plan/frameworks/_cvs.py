@@ -22,7 +22,7 @@ if t.TYPE_CHECKING:
     from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._options import PlanOptions
     from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import Node
     from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._branch import Branch
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._common_checks import ConfigReading
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._cvs_reading import CvsReading
 
 ConfigT = t.TypeVar("ConfigT", bound=BaseModel)
 BranchT = t.TypeVar("BranchT", bound=BaseModel)
@@ -111,7 +111,7 @@ def read_branch(
     return branch, parameters
 
 
-def master_of(reading: ConfigReading, key: str, asked: str | None) -> str:
+def master_of(reading: CvsReading[t.Any], key: str, asked: str | None) -> str:
     """Return where the nodes of a job meet, which the config asks for under a key.
 
     It is localhost as well where that is not known, for a fault or for no nodes.

@@ -12,20 +12,19 @@ import typing as t
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._config import flag_in
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._kinds import AUTO
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import is_loopback
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._branch import MODES, offered_modes
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._common_checks import (
     check_image,
     check_mode,
     check_nodes,
+    check_rdma_devices,
+    unused_in_run,
+    warn_of_multi_node_keys,
     warn_of_no_effect,
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._container import (
-    CONTAINER_KEYS,
     check_container,
     warn_without_container,
 )
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._expected import ExpectedResults
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_gke import PLATFORM, check_gke
 
 if t.TYPE_CHECKING:
@@ -69,19 +68,11 @@ def unused_keys(data: Mapping[str, t.Any], mode: str, options: PlanOptions) -> s
     ``data`` is the whole config, without types.
     """
     given = data.get("config")
-    unused = {*_WITHOUT_EFFECT, *OF_CVS_ONLY, "mock_data"}
-    if options.training_mode in MODES or len(offered_modes(data.get("model_params"))) == 1:
-        unused.add("distributed_training")
+    unused = {*_WITHOUT_EFFECT, *OF_CVS_ONLY, "mock_data", *unused_in_run(data, mode, options, _MULTI_NODE_KEYS)}
     if isinstance(given, dict) and given.get("nccl_ib_hca") is not None:
         unused.add("nccl_ib_hca_list")
-    if mode == "single_node":
-        unused.update(_MULTI_NODE_KEYS)
-    if options.container_engine == "none":
-        unused.update(CONTAINER_KEYS)
     if options.training_platform != PLATFORM:
         unused.add("gke")
-    if options.training_record_only or options.training_thresholds:
-        unused.update(ExpectedResults.model_fields)
     return unused
 
 
@@ -95,7 +86,7 @@ def check_config(reading: Reading, parameters: t.Any) -> None:
     if reading.multi_node:
         _check_devices(reading)
     else:
-        _warn_of_multi_node_keys(reading)
+        warn_of_multi_node_keys(reading, _MULTI_NODE_KEYS, "coordinator_ip")
     if reading.options.training_platform == PLATFORM:
         check_gke(reading)
     elif reading.options.container_engine == "none":
@@ -120,26 +111,11 @@ def check_data(reading: Reading, dataset_type: str | None, key: str) -> None:
 
 
 def _check_devices(reading: Reading) -> None:
-    config, given, findings = reading.config, reading.given, reading.findings
-    for key in ("nccl_ib_hca", "nccl_ib_hca_list"):
-        devices = getattr(config, key) or []
-        for device in dict.fromkeys(device for device in devices if devices.count(device) > 1):
-            message = f"{device} stands there {devices.count(device)} times."
-            findings.fault(f"config.{key}", given[key], message, "Name each device once.")
-    if reading.is_given("nccl_ib_hca_list") and given.get("nccl_ib_hca") not in (None, given["nccl_ib_hca_list"]):
-        warn_of_no_effect(reading, "nccl_ib_hca_list", "nccl_ib_hca goes first, and differs", "Keep one of the two.")
-    if config.nccl_ib_gid_index == AUTO:
-        findings.warn(
+    check_rdma_devices(reading, "nccl_ib_hca", "nccl_ib_hca_list")
+    if reading.config.nccl_ib_gid_index == AUTO:
+        reading.findings.warn(
             "config.nccl_ib_gid_index",
             AUTO,
             "The GID index is left open: NCCL takes its own.",
             "Run playbooks/preflight.yml, which proposes one that fits every node.",
         )
-
-
-def _warn_of_multi_node_keys(reading: Reading) -> None:
-    for key in _MULTI_NODE_KEYS:
-        value = reading.given.get(key)
-        harmless = key == "coordinator_ip" and (value == AUTO or is_loopback(str(value)))
-        if value is not None and not harmless:
-            warn_of_no_effect(reading, key, "in single-node mode every node runs a job of its own", "Leave it out.")

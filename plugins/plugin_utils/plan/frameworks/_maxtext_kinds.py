@@ -10,7 +10,13 @@ import re
 import typing as t
 from dataclasses import dataclass
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._kinds import Kind, Whole, plain, text_schema
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._kinds import (
+    Kind,
+    Whole,
+    number_of,
+    plain,
+    text_schema,
+)
 
 _DIGITS = "[0-9]+(_[0-9]+)*"
 _MAXIMUM = 10**18
@@ -67,14 +73,7 @@ class Decimal(Kind):
 
     def read(self, value: t.Any) -> float:
         """Return the number."""
-        bare = plain(value)
-        written = isinstance(bare, str) and _DECIMAL.fullmatch(bare)
-        if isinstance(bare, bool) or not (written or isinstance(bare, int | float)):
-            raise ValueError("is not a number")
-        try:
-            number = float(bare)
-        except OverflowError:
-            number = math.inf
+        number = number_of(value, _DECIMAL)
         if not math.isfinite(number):
             raise ValueError("is too large")
         if number < self.minimum:

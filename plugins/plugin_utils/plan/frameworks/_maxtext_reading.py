@@ -5,60 +5,25 @@
 
 from __future__ import annotations
 
-import typing as t
 from dataclasses import dataclass
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._words import key_path
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._cvs_reading import (
+    CvsBranchReading,
+    CvsReading,
+)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_branch_config import (
+    MaxTextModelParameters,
+)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_config import MaxTextConfig
 
-if t.TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._faults import Findings
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._options import PlanOptions
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import Node
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._branch import Branch
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_branch_config import (
-        MaxTextModelParameters,
-    )
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_config import MaxTextConfig
+Reading = CvsReading[MaxTextConfig]
 
 
 @dataclass(frozen=True)
-class Reading:
-    """The section ``config`` and the run around it; a value that was wrong in itself is None and has been noted.
-
-    ``given`` is the section as it stands in the file, ``nodes`` are in rank order.
-    """
-
-    config: MaxTextConfig
-    given: Mapping[str, t.Any]
-    mode: str
-    nodes: Sequence[Node]
-    options: PlanOptions
-    findings: Findings
-
-    @property
-    def multi_node(self) -> bool:
-        """Tell whether one job runs over all nodes, rather than one on each."""
-        return self.mode == "multi_node"
-
-    def is_given(self, name: str) -> bool:
-        """Tell whether the file has a value under this key, right or wrong."""
-        return self.given.get(name) is not None
-
-
-@dataclass(frozen=True)
-class BranchReading(Reading):
+class BranchReading(CvsBranchReading[MaxTextConfig, MaxTextModelParameters]):
     """The same with the branch that the run uses."""
-
-    branch: Branch
-    parameters: MaxTextModelParameters
 
     @property
     def model_name(self) -> str:
         """Return MaxText's name of the model."""
         return self.parameters.model_name or self.branch.model
-
-    def key(self, name: str) -> str:
-        """Return the key path of a value of the branch."""
-        return key_path(self.branch.path, name)

@@ -15,21 +15,21 @@ import typing as t
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._config import flag_in
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._fields import words_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._kinds import AUTO
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import is_loopback, on_one_machine
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._branch import MODES, offered_modes
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import on_one_machine
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._common_checks import (
     check_image,
     check_mode,
     check_nodes,
+    check_rdma_devices,
+    unused_in_run,
+    warn_of_multi_node_keys,
     warn_of_no_effect,
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._container import (
-    CONTAINER_KEYS,
     check_container,
     is_mounted,
     warn_without_container,
 )
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._expected import ExpectedResults
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_dataset import DatasetSource
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_generations import (
     OWN_INTERFACE,
@@ -69,9 +69,7 @@ def unused_keys(data: Mapping[str, t.Any], mode: str, options: PlanOptions) -> s
     ``data`` is the whole config, without types.
     """
     given = data.get("config")
-    unused = set(_WITHOUT_EFFECT)
-    if options.training_mode in MODES or len(offered_modes(data.get("model_params"))) == 1:
-        unused.add("distributed_training")
+    unused = {*_WITHOUT_EFFECT, *unused_in_run(data, mode, options, _MULTI_NODE_KEYS)}
     if options.training_megatron_root:
         unused.add("megatron_root")
     if isinstance(given, dict) and given.get("nccl_ib_hca_list") is not None:
@@ -80,12 +78,6 @@ def unused_keys(data: Mapping[str, t.Any], mode: str, options: PlanOptions) -> s
         unused.update(("data_path", "dataset_source"))
     elif isinstance(given, dict) and given.get("data_path") is not None:
         unused.add("dataset_source")
-    if mode == "single_node":
-        unused.update(_MULTI_NODE_KEYS)
-    if options.container_engine == "none":
-        unused.update(CONTAINER_KEYS)
-    if options.training_record_only or options.training_thresholds:
-        unused.update(ExpectedResults.model_fields)
     return unused
 
 
@@ -100,7 +92,7 @@ def check_config(reading: Reading, parameters: t.Any) -> None:
         _check_devices(reading)
         _check_interfaces(reading)
     else:
-        _warn_of_multi_node_keys(reading)
+        warn_of_multi_node_keys(reading, _MULTI_NODE_KEYS, "master_address")
     _check_data(reading)
     if reading.options.container_engine == "none":
         warn_without_container(reading.given, reading.findings)
@@ -111,27 +103,9 @@ def check_config(reading: Reading, parameters: t.Any) -> None:
     check_container(reading.config.container_config, reading.findings, "config.container_config", instead)
 
 
-def _warn_of_multi_node_keys(reading: Reading) -> None:
-    for key in _MULTI_NODE_KEYS:
-        value = reading.given.get(key)
-        harmless = key == "master_address" and (value == "auto" or is_loopback(str(value)))
-        if value is not None and not harmless:
-            warn_of_no_effect(reading, key, "in single-node mode every node runs a job of its own", "Leave it out.")
-
-
 def _check_devices(reading: Reading) -> None:
-    config, given, findings = reading.config, reading.given, reading.findings
-    for key in ("nccl_ib_hca_list", "nccl_ib_hca"):
-        devices = getattr(config, key) or []
-        for device in dict.fromkeys(device for device in devices if devices.count(device) > 1):
-            findings.fault(
-                f"config.{key}",
-                given[key],
-                f"{device} stands there {devices.count(device)} times.",
-                "Name each device once.",
-            )
-    if reading.is_given("nccl_ib_hca") and given.get("nccl_ib_hca_list") not in (None, given["nccl_ib_hca"]):
-        warn_of_no_effect(reading, "nccl_ib_hca", "nccl_ib_hca_list goes first, and differs", "Keep one of the two.")
+    config, findings = reading.config, reading.findings
+    check_rdma_devices(reading, "nccl_ib_hca_list", "nccl_ib_hca")
     if not any(reading.is_given(key) for key in ("nccl_ib_hca_list", "nccl_ib_hca")) and _needs_network(reading):
         findings.warn(
             "config.nccl_ib_hca_list",

@@ -5,67 +5,19 @@
 
 from __future__ import annotations
 
-import typing as t
 from dataclasses import dataclass
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._words import key_path
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._cvs_reading import (
+    CvsBranchReading,
+    CvsReading,
+)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_config import (
+    MegatronConfig,
+    MegatronModelParameters,
+)
 
-if t.TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._faults import Findings
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._options import PlanOptions
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import Node
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._branch import Branch
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_config import (
-        MegatronConfig,
-        MegatronModelParameters,
-    )
-
-
-@dataclass(frozen=True)
-class Reading:
-    """The section ``config`` and the run around it; a value that was wrong in itself is None and has been noted.
-
-    ``given`` is the section as it stands in the file, ``nodes`` are in rank order.
-    """
-
-    config: MegatronConfig
-    given: Mapping[str, t.Any]
-    mode: str
-    nodes: Sequence[Node]
-    options: PlanOptions
-    findings: Findings
-
-    @property
-    def multi_node(self) -> bool:
-        """Tell whether one job runs over all nodes, rather than one on each."""
-        return self.mode == "multi_node"
-
-    @property
-    def nnodes(self) -> int:
-        """Return how many nodes one job has."""
-        return len(self.nodes) if self.multi_node else 1
-
-    def is_given(self, name: str) -> bool:
-        """Tell whether the file has a value under this key, right or wrong."""
-        return self.given.get(name) is not None
-
-
-@dataclass(frozen=True)
-class BranchReading(Reading):
-    """The same with the branch that the run uses."""
-
-    branch: Branch
-    parameters: MegatronModelParameters
-
-    def gives(self, name: str) -> bool:
-        """Tell whether the branch has a value under this key, right or wrong."""
-        return self.branch.values.get(name) is not None
-
-    def key(self, name: str) -> str:
-        """Return the key path of a value of the branch."""
-        return key_path(self.branch.path, name)
+Reading = CvsReading[MegatronConfig]
+BranchReading = CvsBranchReading[MegatronConfig, MegatronModelParameters]
 
 
 @dataclass(frozen=True)
