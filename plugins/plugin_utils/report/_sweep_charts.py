@@ -27,11 +27,11 @@ _DARK = "#1d2329"
 
 def heat_map(cells: Sequence[Mapping[str, t.Any]], keys: Sequence[str], metric: str) -> figure:
     """Return the metric of cells over two keys, each as a tile; one that did not pass bears its verdict instead."""
-    columns, rows = ([_text(cell["values"].get(key)) for cell in cells] for key in keys)
+    (columns, x_factors), (rows, y_factors) = (_places([cell["values"].get(key) for cell in cells]) for key in keys)
     drawing = plain(
-        height=120 + 46 * len(set(rows)),
-        x_range=FactorRange(factors=list(dict.fromkeys(columns))),
-        y_range=FactorRange(factors=list(dict.fromkeys(rows))[::-1]),
+        height=120 + 46 * len(y_factors),
+        x_range=FactorRange(factors=x_factors),
+        y_range=FactorRange(factors=y_factors[::-1]),
         x_axis_label=keys[0],
         y_axis_label=keys[1],
     )
@@ -94,6 +94,13 @@ def _tile(cell: Mapping[str, t.Any], metric: str) -> dict[str, t.Any]:
         "edge": VERDICT_COLOURS.get(cell["verdict"], NEUTRAL) if value is None else None,
         "ink": NEUTRAL if value is None else _DARK,
     }
+
+
+def _places(values: Sequence[t.Any]) -> tuple[list[str], list[str]]:
+    """Return values as texts, and each text once: numbers in their order, as the first cells may leave some out."""
+    numbers = all(isinstance(value, (int, float)) for value in values)
+    ordered = sorted(values) if numbers else values
+    return [_text(value) for value in values], list(dict.fromkeys(_text(value) for value in ordered))
 
 
 def _text(value: t.Any) -> str:
