@@ -58,11 +58,5 @@ def test_changelog_fragments_can_be_released():
 
 
 @pytest.mark.parametrize("fragment", sorted((ROOT / "changelogs/fragments").glob("*.yml")), ids=lambda path: path.stem)
-def test_a_fragment_says_what_it_is_about_in_words_that_the_changelog_can_show(fragment: Path):
-    sections = yaml.safe_load(fragment.read_text())
-    for section, sentences in sections.items():
-        if section in ("release_summary", "major_changes", "trivial"):
-            continue
-        for sentence in sentences:
-            assert " - " in sentence, f"{fragment.name} says not of what it tells: SUBJECT - {sentence}"
-            assert not re.search(r"\b[A-Z]\([^()]+\)", sentence), f"{fragment.name}: write ``code``, as in {sentence}"
+def test_a_fragment_has_no_markup_that_the_changelog_would_show_as_it_is(fragment: Path):
+    assert re.findall(r"\b[A-Z]\([^()]+\)", fragment.read_text()) == [], "write ``code``"
