@@ -163,7 +163,7 @@ def _lines(piece: Piece) -> Iterator[_Line]:
 
 
 def _steps(kind: _Kind, lines: Iterable[_Line]) -> Iterator[dict[str, t.Any]]:
-    _, with_microseconds, cells = zip(*lines)
+    _kinds, with_microseconds, cells = zip(*lines)
     steps, totals, *columns = zip(*cells)
     values = zip(*(map(float, column) for column in columns)) if columns else repeat(())
     for step, total, summed, row in zip(map(int, steps), map(int, totals), with_microseconds, values):
