@@ -117,7 +117,14 @@ def sanity(session: nox.Session, core: str) -> None:
     get_pip.write_text(_GET_PIP)
     cache = os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))
     test = ("ansible-test", "sanity", "--requirements", "--color", "no")
-    environment = {"HOME": str(home), "XDG_CACHE_HOME": cache, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    # ansible-test takes each Python that it supports from PATH, where it would find shims of pyenv that do not work.
+    pythons = (str(path.parent) for path in sorted(_PYENV.glob("3.*/bin/python3")))
+    environment = {
+        "HOME": str(home),
+        "XDG_CACHE_HOME": cache,
+        "PATH": os.pathsep.join([*(session.bin_paths or ()), *pythons, os.environ["PATH"]]),
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    }
     # Not below the clone: ansible-test leaves out what git ignores there.
     with tempfile.TemporaryDirectory() as outside:
         tree = Path(outside, "ansible_collections/trainops/cluster")
