@@ -27,10 +27,10 @@ if t.TYPE_CHECKING:
 _CONNECTION = b" via NET/"
 _TARGET_BYTES = 32
 _CONNECTED = re.compile(_CONNECTION + rb"(\w[\w .-]*)/\d")
-_CHOICES = (b"NCCL INFO NET/", b"NCCL INFO Using network ", b"NCCL INFO Assigned NET plugin ")
+_CHOICES = (b"NCCL INFO NET/", b"Using network ", b"Assigned NET plugin ")
 _CHOSEN = re.compile(
-    rb"NCCL INFO (?:NET/(?:(\w+) : Using |(OFI) Selected [Pp]rovider is )"
-    rb"|(?:Using network|Assigned NET plugin) ((?:AWS )?\w[\w.-]*))"
+    rb"NCCL INFO NET/(?:(\w+) : Using |(OFI) Selected [Pp]rovider is )"
+    rb"|(?<=NCCL INFO )(?:Using network|Assigned NET plugin) ((?:AWS )?\w[\w.-]*)"
 )
 # What the plugin of aws-ofi-nccl calls its network; its own lines say NET/OFI.
 _OTHER_NAMES = {"AWS Libfabric": "OFI", "Libfabric": "OFI"}

@@ -23,5 +23,11 @@ def test_a_finder_keeps_its_text_alive() -> None:
     assert {find(b"needle", 0) for find in finders} == {2, 3, 4}
 
 
-def test_positions_of_several_needles_stand_in_the_order_of_the_text() -> None:
-    assert list(Piece(b"b a \x1b[0mab").positions((b"a", b"b"))) == [0, 2, 4, 5]
+@pytest.mark.parametrize("zero", [b"", b"\0"])
+def test_positions_of_several_needles_stand_in_the_order_of_the_text(zero: bytes) -> None:
+    assert list(Piece(b"b a \x1b[0mab" + zero).positions((b"a", b"b"))) == [0, 2, 4, 5]
+
+
+@pytest.mark.parametrize("zero", [b"", b"\0"])
+def test_what_lies_over_another_of_the_same_is_left_out_of_the_positions(zero: bytes) -> None:
+    assert list(Piece(b"a.aaaaa" + zero).positions((b"a.", b"aa"))) == [0, 2, 4]
