@@ -74,6 +74,11 @@ class Browser:
     def dark(self) -> None:
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
 
+    def print_dark(self) -> None:
+        """Show the page as a printer gets it from a reader of dark pages."""
+        features = [{"name": "prefers-color-scheme", "value": "dark"}]
+        self.call("Emulation.setEmulatedMedia", media="print", features=features)
+
     def open(self, page: Path) -> None:
         """Open a page and wait until its plots, if it has any, are drawn."""
         self.call("Page.navigate", url=page.as_uri())
@@ -91,6 +96,18 @@ class Browser:
 
     def point_at(self, x: float, y: float) -> None:
         self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+
+    def drag(self, start: tuple[float, float], end: tuple[float, float]) -> None:
+        """Press the mouse button at a point, move, and let it go at another one."""
+        for kind, (x, y) in (
+            ("mouseMoved", start),
+            ("mousePressed", start),
+            ("mouseMoved", end),
+            ("mouseReleased", end),
+        ):
+            button = "none" if kind == "mouseMoved" else "left"
+            held = int(kind != "mouseReleased" and (x, y) == end)
+            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button=button, buttons=held, clickCount=1)
 
     def picture(self, path: Path) -> None:
         """Write what the whole page looks like as a PNG."""

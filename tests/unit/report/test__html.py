@@ -397,3 +397,32 @@ def test_a_dark_screen_gets_a_dark_page(opened: Callable[..., Browser]) -> None:
         light = browser.run("getComputedStyle(document.body).backgroundColor")
         browser.dark()
         assert browser.run("getComputedStyle(document.body).backgroundColor") == "rgb(16, 19, 23)" != light
+
+
+def test_a_dragged_box_zooms_all_plots(opened: Callable[..., Browser]) -> None:
+    span = "Bokeh.documents.flatMap(d => d.roots()).map(plot => plot.x_range.end - plot.x_range.start)"
+    with opened() as browser:
+        browser.run("document.querySelector('#plots').scrollIntoView()")
+        browser.run(
+            "Bokeh.documents.flatMap(d => d.roots()).flatMap(plot => plot.toolbar.tools)"
+            ".filter(tool => tool.type === 'BoxZoomTool').forEach(tool => { tool.active = true; })"
+        )
+        before = browser.run(span)
+        x, y = browser.run(POINT_OF_STEP_10)
+        browser.drag((x - 150, y - 40), (x + 50, y + 40))
+        after = browser.run(span)
+    assert len(set(after)) == 1
+    assert 0 < after[0] < before[0] / 2
+
+
+def test_what_is_printed_is_dark_on_white_also_for_a_reader_of_dark_pages(opened: Callable[..., Browser]) -> None:
+    colour = (
+        "getComputedStyle(document.querySelector('section:not(.banner)')).{}.match(/\\d+/g).slice(0, 3).map(Number)"
+    )
+    with opened() as browser:
+        browser.print_dark()
+        paper, ink = (browser.run(colour.format(name)) for name in ("backgroundColor", "color"))
+        assert browser.run("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        assert browser.run("getComputedStyle(document.querySelector('.scroll')).overflow") == "visible"
+    assert min(paper) > 240
+    assert max(ink) < 80
