@@ -53,6 +53,9 @@ def judge_transport(plan: Mapping[str, t.Any], statuses: list[dict[str, t.Any]],
         )
     if over_tcp:
         return
+    for node in [status["node"] for status in statuses if told and status["node"] not in told]:
+        message = f"Whether {node} uses RDMA is not known: NCCL names its network in the logs of other nodes only."
+        reasons.add(INCONCLUSIVE, "transport_unknown", message, node, transports=told)
     if told:
         names = sorted({name for lines in told.values() for name in lines})
         message = f"NCCL says that it uses {' and '.join(names)} on {counted(len(told), 'node')}."

@@ -41,6 +41,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._judge_ne
     judge_world,
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._last_step import last_step_of, reached_by
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._missing_loss import judge_missing_loss
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._reasons import Reasons
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._statistics import of_nodes, of_run
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._stragglers import (
@@ -90,6 +91,7 @@ def judge(
     judge_last_step(statuses, reached, interrupted, reasons)
     judge_hidden_failure(statuses, first, interrupted, reasons)
     judge_finite(steps, records, reasons)
+    judge_missing_loss(steps, records, reached, reasons)
     judge_loss(plan, steps, trends, reasons)
     judge_samples(plan, by_node, warm_up, reasons)
     judge_logs(plan, statuses, reasons)

@@ -59,7 +59,8 @@ def test_a_plan_that_names_rdma_devices_asks_for_rdma(env: t.Any, changes: t.Any
     ("env", "lines_of_nccl", "verdict", "expected"),
     [
         (RDMA, ({"NET/IB": 12}, {"NET/IB": 9}), "PASS", [("transport", None)]),
-        (RDMA, ({"NET/OFI": 3}, {}), "PASS", [("transport", None)]),
+        (RDMA, ({"NET/OFI": 3}, {"NET/OFI": 3}), "PASS", [("transport", None)]),
+        (RDMA, ({"NET/IB": 12}, {}), "INCONCLUSIVE", [("transport_unknown", "gpu01")]),
         (RDMA, ({"NET/IB": 12}, {"NET/Socket": 4}), "FAIL", [("tcp_transport", "gpu01")]),
         (RDMA, ({"NET/IB": 12, "NET/Socket": 4}, {"NET/IB": 2}), "FAIL", [("tcp_transport", "gpu00")]),
         (RDMA, ({}, {}), "INCONCLUSIVE", [("transport_unknown", None)]),
@@ -67,7 +68,17 @@ def test_a_plan_that_names_rdma_devices_asks_for_rdma(env: t.Any, changes: t.Any
         ({"NCCL_IB_HCA": "a"}, ({}, {}), "INCONCLUSIVE", [("transport_not_told", None)]),
         ({}, ({"NET/Socket": 4}, {}), "INCONCLUSIVE", []),
     ],
-    ids=["rdma", "libfabric", "tcp on one", "tcp too", "silent with INFO", "silent", "no NCCL_DEBUG", "tcp was meant"],
+    ids=[
+        "rdma",
+        "libfabric",
+        "one silent",
+        "tcp on one",
+        "tcp too",
+        "silent with INFO",
+        "silent",
+        "no NCCL_DEBUG",
+        "tcp was meant",
+    ],
 )
 def test_tcp_fails_where_rdma_is_meant_and_silence_is_told(
     env: t.Any, lines_of_nccl: t.Any, verdict: str, expected: t.Any
