@@ -35,6 +35,12 @@ if t.TYPE_CHECKING:
 
 _MONTH = re.compile(r"\d{4}-\d{2}")
 _DAYS = re.compile(r"(\d{4}-\d{2}-\d{2})\.\.(\d{4}-\d{2}-\d{2})")
+# What is looked at of a run in the history; all columns of many runs would take twice the time.
+_COLUMNS = (
+    *("run_id", "started_at", "verdict", "key", "scaling_key", "framework", "model", "gpu", "precision"),
+    *("nnodes", "gpus_per_node", "global_batch_size"),
+    *JUDGED,
+)
 _SHOWN = ("run_id", "started_at", "verdict", "failure", "framework", "model", "gpu", "nnodes")
 
 
@@ -53,7 +59,7 @@ def compared(names: list[str], output_dir: str | Path, history_dir: str | Path) 
             f"training_compare is {given}; give two runs or two periods, with a comma between them, as 2026-09,2026-10"
         )
     periods = [_period(name) for name in names]
-    history = read_history(history_dir)
+    history = read_history(history_dir, list(_COLUMNS))
     if periods[0] and periods[1]:
         return _periods(names, periods[0], periods[1], history)
     if periods[0] or periods[1]:
