@@ -14,6 +14,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._impossible 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._options import PlanOptions
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._overrides import with_overrides
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import in_rank_order
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._rdma import warn_of_silence
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._rehearsal import rehearsed
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._sweep import without_blocks
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._threshold_files import OPTION, thresholds_of
@@ -135,6 +136,11 @@ def _assembled(
     run_id = settings.training_run_id or ""
     if job and not run_id:
         run_id = "-".join(part for part in (now, job.branch.model, job.branch.gpu) if part)
+    planned = []
+    if job:
+        planned = [job.for_node(node, place, run_id, settings.container_engine) for place, node in enumerate(nodes)]
+        if not settings.training_rehearsal:
+            warn_of_silence(job.branch.mode, planned, findings)
     return {
         "schema_version": SCHEMA_VERSION,
         "framework": settings.training_framework,
@@ -155,7 +161,5 @@ def _assembled(
         **({"gke": job.gke.for_run(run_id)} if job and job.gke else {}),
         "expected": job.expected if job else [],
         **findings.as_dict(),
-        "nodes": [job.for_node(node, place, run_id, settings.container_engine) for place, node in enumerate(nodes)]
-        if job
-        else [],
+        "nodes": planned,
     }

@@ -7,6 +7,10 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._rdma import (
+    asks_for_rdma,
+    level_that_hides_the_network,
+)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._words import counted
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._reasons import FAIL, INCONCLUSIVE, PASS, Reasons
 
@@ -16,29 +20,14 @@ if t.TYPE_CHECKING:
     from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._statistics import Statistics
 
 _TCP = "NET/Socket"
-# A plan that sets one of these means to talk over RDMA, unless it switches it off.
-_RDMA_VARIABLES = ("NCCL_IB_HCA", "NCCL_IB_GID_INDEX")
-_RDMA_NETWORKS = {"ib", "ibext", "ofi", "aws libfabric"}
-_SWITCHED_OFF = "NCCL_IB_DISABLE"
 # Trainers print TFLOP/s for the ranks that they see, so that a node alone shows as many times more as there are nodes.
 # They count FLOPs in ways that differ by less than this.
 _SURELY_MORE = 1.6
 
 
-def asks_for_rdma(plan: Mapping[str, t.Any]) -> bool:
-    """Tell whether the plan means its nodes to talk over RDMA."""
-    if plan["mode"] != "multi_node" or len(plan["nodes"]) < 2 or plan.get("rehearsal"):
-        return False
-    environment = plan["nodes"][0].get("env", {})
-    if environment.get(_SWITCHED_OFF) not in (None, "", "0"):
-        return False
-    named = str(environment.get("NCCL_NET", "")).casefold() in _RDMA_NETWORKS
-    return named or any(environment.get(name) for name in _RDMA_VARIABLES)
-
-
 def judge_transport(plan: Mapping[str, t.Any], statuses: list[dict[str, t.Any]], reasons: Reasons) -> None:
-    """Note whether RDMA carried the job where the plan means that. NCCL tells it with NCCL_DEBUG=INFO only."""
-    if not asks_for_rdma(plan):
+    """Note whether RDMA carried the job where the plan means that; what no log tells is not taken for granted."""
+    if plan.get("rehearsal") or not asks_for_rdma(plan["mode"], plan["nodes"]):
         return
     told = {status["node"]: status["transports"] for status in statuses if status.get("transports")}
     over_tcp = [node for node, lines in told.items() if lines.get(_TCP)]
@@ -60,12 +49,14 @@ def judge_transport(plan: Mapping[str, t.Any], statuses: list[dict[str, t.Any]],
         names = sorted({name for lines in told.values() for name in lines})
         message = f"NCCL says that it uses {' and '.join(names)} on {counted(len(told), 'node')}."
         reasons.add(PASS, "transport", message, transports=told)
-    elif plan["nodes"][0]["env"].get("NCCL_DEBUG", "").upper() in ("INFO", "TRACE"):
-        message = "NCCL was to tell its network (NCCL_DEBUG), and no log says which it is; the plan means RDMA."
-        reasons.add(INCONCLUSIVE, "transport_unknown", message)
     else:
-        message = "Whether RDMA was used is not known: NCCL tells its network with NCCL_DEBUG=INFO only."
-        reasons.note("transport_not_told", message)
+        level = level_that_hides_the_network(plan["nodes"])
+        message = "Whether RDMA was used is not known: "
+        if level is None:
+            message += "NCCL was to tell its network (NCCL_DEBUG), and no log says which it is."
+        else:
+            message += f"NCCL tells its network with NCCL_DEBUG=INFO only, and here it is {level or 'not set'}."
+        reasons.add(INCONCLUSIVE, "transport_unknown", message)
 
 
 def judge_world(

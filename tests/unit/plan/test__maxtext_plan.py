@@ -89,7 +89,7 @@ def test_the_environment_is_that_of_cvs() -> None:
         "XLA_PYTHON_CLIENT_MEM_FRACTION": "0.975",
         "XLA_GPU_EXECUTABLE_WARN_STUCK_TIMEOUT": "90",
         "NCCL_CROSS_NIC": "0",
-        "NCCL_DEBUG": "ERROR",
+        "NCCL_DEBUG": "INFO",
         "NCCL_PROTO": "Simple",
         "NCCL_CHECKS_DISABLE": "1",
         "NCCL_IB_HCA": "bnxt_re0,bnxt_re1,bnxt_re2,bnxt_re3,bnxt_re4,bnxt_re5,bnxt_re7,bnxt_re8",

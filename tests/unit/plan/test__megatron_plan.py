@@ -34,7 +34,7 @@ def test_the_environment_of_every_node_of_a_multi_node_run() -> None:
             "MOCK_DATA": "1",
             "DATA_CACHE_PATH": "/home/amd/cache",
             "TOKENIZER_MODEL": "NousResearch/Meta-Llama-3-8B",
-            "NCCL_DEBUG": "ERROR",
+            "NCCL_DEBUG": "INFO",
             "NCCL_IB_HCA": HCAS,
             "NCCL_IB_GID_INDEX": "3",
             "NCCL_SOCKET_IFNAME": "ens51f1np1",

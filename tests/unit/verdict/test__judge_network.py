@@ -12,7 +12,6 @@ import pytest
 from training_logs import ALL, WORKLOAD, Node, judged, lines, plan_of
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._judge_network import (
-    asks_for_rdma,
     judge_transport,
     judge_world,
 )
@@ -37,25 +36,6 @@ def told(reasons: Reasons) -> list[tuple[str, str | None]]:
 
 
 @pytest.mark.parametrize(
-    ("env", "changes", "asked"),
-    [
-        (RDMA, {}, True),
-        ({"NCCL_IB_GID_INDEX": "3"}, {}, True),
-        ({"NCCL_NET": "IB"}, {}, True),
-        ({**RDMA, "NCCL_IB_DISABLE": "0"}, {}, True),
-        ({**RDMA, "NCCL_IB_DISABLE": "1"}, {}, False),
-        ({"NCCL_NET": "Socket"}, {}, False),
-        ({"NCCL_IB_HCA": ""}, {}, False),
-        ({}, {}, False),
-        (RDMA, {"mode": "single_node"}, False),
-        (RDMA, {"rehearsal": True}, False),
-    ],
-)
-def test_a_plan_that_names_rdma_devices_asks_for_rdma(env: t.Any, changes: t.Any, asked: bool) -> None:
-    assert asks_for_rdma(plan(env, **changes)) is asked
-
-
-@pytest.mark.parametrize(
     ("env", "lines_of_nccl", "verdict", "expected"),
     [
         (RDMA, ({"NET/IB": 12}, {"NET/IB": 9}), "PASS", [("transport", None)]),
@@ -64,8 +44,8 @@ def test_a_plan_that_names_rdma_devices_asks_for_rdma(env: t.Any, changes: t.Any
         (RDMA, ({"NET/IB": 12}, {"NET/Socket": 4}), "FAIL", [("tcp_transport", "gpu01")]),
         (RDMA, ({"NET/IB": 12, "NET/Socket": 4}, {"NET/IB": 2}), "FAIL", [("tcp_transport", "gpu00")]),
         (RDMA, ({}, {}), "INCONCLUSIVE", [("transport_unknown", None)]),
-        ({**RDMA, "NCCL_DEBUG": "WARN"}, ({}, None), "INCONCLUSIVE", [("transport_not_told", None)]),
-        ({"NCCL_IB_HCA": "a"}, ({}, {}), "INCONCLUSIVE", [("transport_not_told", None)]),
+        ({**RDMA, "NCCL_DEBUG": "WARN"}, ({}, None), "INCONCLUSIVE", [("transport_unknown", None)]),
+        ({"NCCL_IB_HCA": "a"}, ({}, {}), "INCONCLUSIVE", [("transport_unknown", None)]),
         ({}, ({"NET/Socket": 4}, {}), "INCONCLUSIVE", []),
     ],
     ids=[
@@ -87,6 +67,12 @@ def test_tcp_fails_where_rdma_is_meant_and_silence_is_told(
     one, other = lines_of_nccl
     judge_transport(plan(env), statuses(gpu00={"transports": one}, gpu01={"transports": other}), reasons)
     assert (told(reasons), reasons.verdict()) == (expected, verdict)
+
+
+def test_a_rehearsal_is_not_asked_for_its_network() -> None:
+    reasons = Reasons()
+    judge_transport(plan(RDMA, rehearsal=True), statuses(gpu00={}, gpu01={}), reasons)
+    assert told(reasons) == []
 
 
 def test_the_evidence_holds_how_many_lines_said_so() -> None:
