@@ -24,7 +24,7 @@ if "FAILS" in os.environ:
     time.sleep(3600)
 print(f"meeting at {os.environ['JAX_COORDINATOR_IP']}:{os.environ['JAX_COORDINATOR_PORT']} as {rank} of {nodes}")
 if os.environ["NCCL_DEBUG"] == "INFO":
-    print(f"gpu{rank}:7:9 [0] NCCL INFO Channel 00/0 : {8 - 8 * rank}[0] -> {8 * rank}[0] [receive] via NET/IB/0/GDRDMA")
+    print(f"gpu{rank}:7:9 NCCL INFO Channel 00/0 : {8 - 8 * rank}[0] -> {8 * rank}[0] [receive] via NET/IB/0/GDRDMA")
 for step in range(int(os.environ.get("STEPS", config["steps"]))):
     print(f"completed step: {step}, seconds: 0.500, TFLOP/s/device: 400.000, Tokens/s/device: 900.000, "
           f"total_weights: 393216, loss: {10 - step / 10:.3f}", flush=True)
