@@ -132,8 +132,12 @@ def question(variable: str, required: bool, specs: dict[str, dict[str, t.Any]]) 
 
 
 def _of_template(template: str, variable: str, specs: dict[str, dict[str, t.Any]]) -> dict[str, t.Any]:
-    asked = question(variable, variable in _REQUIRED[template], specs)
-    if variable == "training_config" and asked["required"]:
+    required = variable in _REQUIRED[template]
+    asked = question(variable, required, specs)
+    if required:
+        # What would be without an answer cannot be.
+        asked["question_description"] = asked["question_description"].partition(" Without it,")[0]
+    if variable == "training_config" and required:
         asked["default"] = _CONFIGS.get(template, _USUAL_CONFIG)
     return asked
 

@@ -94,3 +94,14 @@ def test_every_template_that_asks_has_its_survey() -> None:
     asking = [thing for kind in ("controller_templates", "controller_workflows") for thing in found[kind]]
     used = [thing["survey_spec"]["name"] for thing in asking if thing.get("survey_enabled")]
     assert set(used) == {survey["name"] for survey in SURVEYS.values()}
+
+
+def test_a_question_that_has_to_be_answered_does_not_say_what_is_without_an_answer() -> None:
+    asked = [
+        question
+        for survey in SURVEYS.values()
+        for question in survey["spec"]
+        if question["variable"] == "training_run_id"
+    ]
+    told = {(question["required"], "Without it" in question["question_description"]) for question in asked}
+    assert told == {(True, False), (False, True)}
