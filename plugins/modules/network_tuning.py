@@ -88,6 +88,11 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
+if t.TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Run = Callable[[list[str]], str]
+
 HYSTART = "/sys/module/tcp_cubic/parameters/hystart_detect"
 # What IPv4 needs, and what the kernel takes.
 _LEAST_MTU = 68
@@ -102,9 +107,6 @@ class Change(t.NamedTuple):
     before: str
     after: str
     command: list[str]
-
-
-Run = t.Callable[[list[str]], str]
 
 
 def default_route(routes: str, interface: str | None) -> list[str] | None:

@@ -104,4 +104,4 @@ def test_a_question_that_has_to_be_answered_does_not_say_what_is_without_an_answ
         if question["variable"] == "training_run_id"
     ]
     told = {(question["required"], "Without it" in question["question_description"]) for question in asked}
-    assert told == {(True, False), (False, True)}
+    assert told == {(True, False)}

@@ -99,16 +99,22 @@ def test_options_of_action_plugins_are_the_documented_ones(tmp_path, documented)
     assert supported == {module: sorted(documented[module]["doc"]["options"]) for module in plugins}
 
 
-def test_what_runs_on_nodes_imports_on_python_38():
+def test_what_runs_on_nodes_imports_on_python_38(tmp_path):
     built_ones = (str(path) for path in Path.home().glob(".pyenv/versions/3.8.*/bin/python3.8"))
     python = next(built_ones, None) or shutil.which("python3.8")
     if python is None:
         pytest.skip("there is no Python 3.8 on this machine")
-    for path in sorted((ROOT / "plugins/module_utils").rglob("*.py")):
+    # The ansible-core that is installed here may be one that does not run on 3.8.
+    basic = tmp_path / "ansible/module_utils/basic.py"
+    basic.parent.mkdir(parents=True)
+    basic.write_text("AnsibleModule = None\n")
+    for path in sorted(
+        path for kind in ("modules", "module_utils") for path in (ROOT / "plugins" / kind).rglob("*.py")
+    ):
         module = ".".join(["ansible_collections.trainops.cluster", *path.relative_to(ROOT).with_suffix("").parts])
         done = subprocess.run(
             [python, "-W", "error", "-c", f"import {module}"],
-            env={"PYTHONPATH": str(ROOT / "collections"), "PYTHONDONTWRITEBYTECODE": "1"},
+            env={"PYTHONPATH": f"{ROOT / 'collections'}:{tmp_path}", "PYTHONDONTWRITEBYTECODE": "1"},
             capture_output=True,
             text=True,
             check=False,
