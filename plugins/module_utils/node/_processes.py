@@ -75,8 +75,9 @@ def _labelled() -> Iterator[tuple[int, dict[str, str]]]:
             continue
         variables = dict(variable.partition("=")[::2] for variable in environment)
         found = {name: variables[name] for name in (RUN_LABEL, NODE_LABEL) if name in variables}
-        is_ours = variables.get(LOCK_FOLDER_VARIABLE, DEFAULT_LOCK_FOLDER) == LOCK_FOLDER
-        if is_ours and len(found) == len(labels("", "")) and start_time(int(entry)) is not None:
+        if len(found) < len(labels("", "")) or start_time(int(entry)) is None:
+            continue
+        if os.path.realpath(variables.get(LOCK_FOLDER_VARIABLE, DEFAULT_LOCK_FOLDER)) == os.path.realpath(LOCK_FOLDER):
             yield int(entry), found
 
 

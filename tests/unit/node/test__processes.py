@@ -9,6 +9,7 @@ import uuid
 import pytest
 from real_training import wait_until
 
+from ansible_collections.trainops.cluster.plugins.module_utils.node._lock_folder import LOCK_FOLDER
 from ansible_collections.trainops.cluster.plugins.module_utils.node._processes import (
     end_members,
     labels,
@@ -56,6 +57,15 @@ def test_a_process_of_the_same_run_in_another_cluster_that_this_machine_stands_f
     other = subprocess.Popen(["sleep", "1000"], env=environment)
     started(run_id, "sleep", "1000")
     assert other.pid not in members(run_id, NODE)
+    other.kill()
+    other.wait()
+
+
+def test_a_lock_folder_is_the_same_by_any_of_its_names(run_id, tmp_path):
+    (tmp_path / "name").symlink_to(LOCK_FOLDER)
+    environment = {"PATH": os.environ["PATH"], **labels(run_id, NODE), "TRAINOPS_LOCK_FOLDER": str(tmp_path / "name")}
+    other = subprocess.Popen(["sleep", "1000"], env=environment)
+    wait_until(lambda: other.pid in members(run_id, NODE))
     other.kill()
     other.wait()
 
