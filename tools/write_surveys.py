@@ -66,6 +66,7 @@ SURVEYS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "qualification": ("Qualify a cluster", "Checks the nodes, trains after an approval, and reports.", _RUN),
     "attach": ("Pick up a run", "Follows a run whose controller went away.", ("training_run_id",)),
     "stop": ("Stop a run", "Stops a run, and leaves its logs and its report.", ("training_run_id",)),
+    "compare": ("Compare runs", "Holds two runs, or the runs of two periods, side by side.", ("training_compare",)),
     "report": (
         "Judge logs",
         "Judges logs that already exist; no node is needed.",
@@ -90,6 +91,7 @@ _REQUIRED = {
         ("plan", "preflight", "megatron", "maxtext", "nxdt", "sweep", "qualification"), ("training_config",)
     ),
     **dict.fromkeys(("attach", "stop"), ("training_run_id",)),
+    "compare": ("training_compare",),
     "report": ("training_logs",),
 }
 # Ansible's own documentation says C(auto).

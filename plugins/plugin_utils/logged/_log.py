@@ -10,16 +10,15 @@ from __future__ import annotations
 
 import os
 import typing as t
-from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from ansible_collections.trainops.cluster.plugins.module_utils.logs._failures import few_of_each_class, find_failures
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._ending import end_of, failures_behind
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._failures import find_failures
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import Piece
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._grammar import GRAMMARS, began_anew, grammar_of
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._reader import read_log, tail
-from ansible_collections.trainops.cluster.plugins.module_utils.logs._text import line_start
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,8 +30,6 @@ STEP_LINES = {
     "nxdt": "Epoch 0: …%|…| N/LENGTH [… (a progress bar)",
 }
 _PROBE_BYTES = 4 << 20
-# A failure further in front of the end than this is not looked for in a log that has no step behind it.
-_LAST_BYTES = 64 << 20
 # As while a run is followed: ranks that still print when another has failed do not show that it was survived.
 _STEPS_TO_SURVIVE = 3
 
@@ -41,12 +38,14 @@ _STEPS_TO_SURVIVE = 3
 class Log:
     """What a log says: its step rows, the failures that no step follows, and the rest as `read_log` has it.
 
-    ``began_anew`` tells that a process began behind the last step.
+    ``failures_at_end`` are those behind the last step, none where there is no step. ``began_anew`` tells that a process
+    began there.
     """
 
     path: Path
     rows: list[dict[str, t.Any]]
     failures: list[dict[str, t.Any]]
+    failures_at_end: list[dict[str, t.Any]]
     steps_total: int | None
     last_lines: list[str]
     transports: dict[str, int]
@@ -90,7 +89,7 @@ def framework_in(logs: Iterable[Path], asked: str | None = None) -> str:
         raise ValueError(f"the logs have steps of several frameworks ({told}); say which with -e training_framework")
     if found:
         return next(iter(found))
-    failed = next((path for path in logs if find_failures(Piece(_end_of(path)))), None)
+    failed = next((path for path in logs if find_failures(Piece(end_of(str(path))))), None)
     if failed and asked:
         return asked
     where = os.path.commonpath([path.parent for path in logs])
@@ -107,12 +106,15 @@ def read(path: Path, framework: str, per_step: float | None, per_sequence: float
         str(path), framework, final=True, tokens_per_step_per_gpu=per_step, tokens_per_sequence_per_gpu=per_sequence
     )
     failures = news["failures"]
+    at_end: list[dict[str, t.Any]] = []
     if failures and news["rows"]:
-        failures = few_of_each_class(find_failures(Piece(_behind_steps(_end_of(path), framework))))
+        failures = failures_behind(str(path), framework, _STEPS_TO_SURVIVE)
+        at_end = failures_behind(str(path), framework, 1)
     return Log(
         path,
         news["rows"],
         failures,
+        at_end,
         news["cursor"]["steps_total"],
         tail(str(path)),
         news["transports"],
@@ -149,21 +151,3 @@ def _has_steps(path: Path, framework: str) -> bool:
         if cursor and news["cursor"]["offset"] == cursor["offset"]:
             return False
         cursor = news["cursor"]
-
-
-def _end_of(path: Path) -> bytes:
-    with open(path, "rb") as log:
-        log.seek(max(0, log.seek(0, os.SEEK_END) - _LAST_BYTES))
-        return log.read()
-
-
-def _behind_steps(text: bytes, framework: str) -> bytes:
-    """Return what follows the third last step of a log, so that a failure in front of it was survived."""
-    parse = grammar_of(framework).parse
-
-    def few_follow(place: int) -> bool:
-        return len({found["step"] for found in parse(Piece(text[line_start(text, place) :]), {})}) < _STEPS_TO_SURVIVE
-
-    # The more lines are left off, the fewer steps follow: so the first line with few steps behind it can be bisected.
-    # A list of all lines would take more memory than the text, which may be nothing but line ends.
-    return text[bisect_left(range(len(text)), True, key=few_follow) :]

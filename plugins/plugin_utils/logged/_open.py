@@ -96,6 +96,7 @@ def write_run(run: ReadRun, exit_status: int | None) -> bool:
             last_step=log.last_step,
             steps_total=log.steps_total,
             failures=[] if finished and not log.rows else log.failures,
+            failures_at_end=log.failures_at_end,
             last_lines=log.last_lines,
             transports=log.transports,
             world_size=log.world_size,

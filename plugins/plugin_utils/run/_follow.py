@@ -119,8 +119,7 @@ def _note(
             "steps_total": rows[-1]["steps_total"],
             "metrics": rows[-1]["metrics"],
         }
-    if answer.get("last_lines"):
-        changes["last_lines"] = answer["last_lines"]
+    changes |= {name: answer[name] for name in ("last_lines", "failures_at_end") if answer.get(name)}
     return board.update(
         node,
         status=answer["status"],

@@ -79,13 +79,13 @@ def _cause(status: dict[str, t.Any], unfinished: bool) -> dict[str, t.Any] | Non
     texts = status.get("failures", [])
     if not failed:
         # What ended well has no failure, whatever its log says; of what we stopped, only its own causes count.
-        texts = [text for text in texts if status["status"] != "exited" and _is_own(text)]
+        texts = [text for text in texts if status["status"] != "exited" and is_own(text)]
     found = min([*texts, *([_end_of(status)] if failed else [])], key=_nearness, default=None)
     if found is None:
         return None
     ended_at = status.get("ended_at") or math.inf
     order: tuple[float, ...]
-    if _is_own(found):
+    if is_own(found):
         order = (1, found["blame"] // 10, not failed, found["blame"], ended_at)
     else:
         order = (3 if any(text["class"] in _OF_A_PEER for text in texts) else 2, ended_at, found["blame"])
@@ -99,12 +99,13 @@ def _cause(status: dict[str, t.Any], unfinished: bool) -> dict[str, t.Any] | Non
         "remedy": found["remedy"],
         "exit_code": status.get("exit_status"),
         "failed": failed,
-        "own": _is_own(found),
+        "own": is_own(found),
         "order": order,
     }
 
 
-def _is_own(failure: Failure) -> bool:
+def is_own(failure: Failure) -> bool:
+    """Tell whether a failure is of the node that printed it, and not of the network or a peer."""
     return not failure["echo"] and failure["blame"] < _FIRST_OF_NETWORK
 
 

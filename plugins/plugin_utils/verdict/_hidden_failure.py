@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._reasons import FAIL
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._first_cause import is_own
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._reasons import FAIL, INCONCLUSIVE
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,3 +32,19 @@ def judge_hidden_failure(
     if status["status"] == "exited" and status.get("exit_status") == 0:
         message = f"{first['node']} ended with exit status 0, but its log tells of a failure ({first['class']})."
         reasons.add(FAIL, "failure_in_log", message, first["node"])
+
+
+def judge_failures_at_end(
+    statuses: Iterable[dict[str, t.Any]], first: dict[str, t.Any] | None, reasons: Reasons
+) -> None:
+    """Note what failed behind the last step, where no node is known to have failed.
+
+    In front of it, the steps that follow show that the training survived it; here nothing does.
+    """
+    if first is not None:
+        return
+    for status in statuses:
+        node = status["node"]
+        for failure in filter(is_own, status.get("failures_at_end", [])):
+            message = f"The log of {node} tells of a failure behind its last step ({failure['class']}): {failure['line']}"
+            reasons.add(INCONCLUSIVE, "failure_at_end", message, node)

@@ -29,7 +29,10 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._first_ca
     was_interrupted,
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._frame import left_out_of
-from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._hidden_failure import judge_hidden_failure
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._hidden_failure import (
+    judge_failures_at_end,
+    judge_hidden_failure,
+)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._intervals import METHOD
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._judge_measured import (
     judge_loss,
@@ -90,6 +93,7 @@ def judge(
     judge_log_only(statuses, reasons)
     judge_last_step(statuses, reached, interrupted, reasons)
     judge_hidden_failure(statuses, first, interrupted, reasons)
+    judge_failures_at_end(statuses, first, reasons)
     judge_finite(steps, records, reasons)
     judge_missing_loss(steps, records, reached, reasons)
     judge_loss(plan, steps, trends, reasons)

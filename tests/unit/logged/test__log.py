@@ -72,6 +72,20 @@ def test_a_failure_that_three_steps_follow_was_survived(tmp_path, steps_behind, 
     assert (log.last_step, log.steps_total) == (3 + steps_behind, 10)
 
 
+@pytest.mark.parametrize(
+    ("text", "classes"),
+    [
+        (megatron(range(1, 11)) + OUT_OF_MEMORY, ["out_of_memory"]),
+        (megatron(range(1, 10)) + OUT_OF_MEMORY + megatron((10,)), []),
+        (OUT_OF_MEMORY, []),
+    ],
+    ids=["behind the last step", "in front of it", "no step"],
+)
+def test_what_failed_behind_the_last_step_is_told_apart(tmp_path, text, classes):
+    log = read(laid_out(tmp_path, {"a.log": text}) / "a.log", "megatron", None, None)
+    assert [failure["class"] for failure in log.failures_at_end] == classes
+
+
 def test_steps_that_are_printed_twice_survive_nothing_more(tmp_path):
     twice = "".join(megatron([step]) * 2 for step in (4, 5))
     log = read(

@@ -93,6 +93,13 @@ def test_a_failure_before_the_end_was_survived_also_on_a_node_without_steps(judg
     assert summary["first_failure"] is None
 
 
+def test_a_failure_behind_the_last_step_is_no_pass(judged):
+    known = Known("", "", {"training_record_only": True}, 1, 0)
+    summary = judged({"node0.log": "silent\n", "node1.log": WHOLE + OUT_OF_MEMORY}, known)
+    assert summary["verdict"] == "INCONCLUSIVE"
+    assert codes(summary)[0] == "failure_at_end"
+
+
 def test_a_log_without_a_total_cannot_show_the_last_step(judged):
     for files in ({"node0.log": maxtext(range(9))}, {"node0.log": nxdt(range(1, 10))}):
         assert "last_step_unknown" in codes(judged(files))

@@ -211,6 +211,17 @@ def test_follow_reads_a_last_line_that_was_never_ended(training):
     assert [row["step"] for row in answer["rows"]] == [10]
 
 
+@pytest.mark.parametrize(("steps", "classes"), [(1, ["out_of_memory"]), (0, None)])
+def test_follow_tells_at_the_end_what_failed_behind_the_last_step(steps, classes, training):
+    run = training(
+        f'echo "RuntimeError: HIP error: no"; {f"echo {iteration(1)!r}" if steps else ":"}\n'
+        'echo "RuntimeError: HIP out of memory. Tried to allocate"'
+    )
+    for answer in (run.run_to_its_end(), run.follow()):
+        at_end = answer.get("failures_at_end")
+        assert (at_end and [failure["class"] for failure in at_end]) == classes
+
+
 def test_whoever_follows_anew_is_told_everything_again(training):
     run = training(f'echo "{iteration(1)}"; exit 4')
     first = run.run_to_its_end()

@@ -103,6 +103,13 @@ def test_it_stands_on_the_board_that_a_process_began_behind_the_last_step(memory
     assert status["began_anew"] is bool(memory)
 
 
+def test_it_stands_on_the_board_what_failed_behind_the_last_step(board):
+    assert "failures_at_end" not in follow(Node(ENDED), board)
+    assert follow(Node({**ENDED, "failures_at_end": [failure("gpu_hang")]}), board)["failures_at_end"] == [
+        failure("gpu_hang")
+    ]
+
+
 def test_each_question_begins_where_the_last_answer_ended(board):
     cursors = [{"offset": 7, "step": 3, "memory": {}}, {"offset": 9, "step": 4, "memory": {}}]
     node = Node(*(answer(cursor=cursor, log_bytes=cursor["offset"]) for cursor in cursors), ENDED)
