@@ -15,6 +15,8 @@ from ansible_collections.trainops.cluster.plugins.module_utils.logs._text import
 
 # A failure further in front of the end is not looked for.
 _LAST_BYTES = 64 << 20
+# Where the last steps are looked for first. A log of gigabytes would take long to be taken apart once more.
+_FIRST_LOOK_BYTES = 64 << 10
 
 
 def failures_behind(path: str, framework: str, steps: int) -> list[dict[str, t.Any]]:
@@ -22,30 +24,35 @@ def failures_behind(path: str, framework: str, steps: int) -> list[dict[str, t.A
 
     Raises OSError for a log that cannot be read.
     """
-    return find_failures(Piece(_behind(end_of(path), framework, steps)))
+    size, text = _FIRST_LOOK_BYTES, end_of(path, _FIRST_LOOK_BYTES)
+    while size < _LAST_BYTES and len(text) == size and _few_behind(text, 0, framework, steps):
+        size *= 4
+        text = end_of(path, size)
+    return find_failures(Piece(_behind(text, framework, steps)))
 
 
-def end_of(path: str) -> bytes:
-    """Return the last 64 MiB of a log; raises OSError for one that cannot be read."""
+def end_of(path: str, size: int = _LAST_BYTES) -> bytes:
+    """Return the last bytes of a log; raises OSError for one that cannot be read."""
     with open(path, "rb") as log:
-        log.seek(max(0, log.seek(0, os.SEEK_END) - _LAST_BYTES))
+        log.seek(max(0, log.seek(0, os.SEEK_END) - size))
         return log.read()
 
 
 def _behind(text: bytes, framework: str, steps: int) -> bytes:
-    parse = grammar_of(framework).parse
-
-    def few_behind(place: int) -> bool:
-        return len({found["step"] for found in parse(Piece(text[line_start(text, place) :]), {})}) < steps
-
     # The more lines are left off, the fewer steps follow: so the first line with few behind it can be bisected. A list
     # of all lines would take more memory than the text, which may be nothing but line ends.
-    few = 0 if few_behind(0) else len(text)
+    few = 0 if _few_behind(text, 0, framework, steps) else len(text)
     many = 0
     while many < few:
         middle = (many + few) // 2
-        if few_behind(middle):
+        if _few_behind(text, middle, framework, steps):
             few = middle
         else:
             many = middle + 1
     return text[few:]
+
+
+def _few_behind(text: bytes, place: int, framework: str, steps: int) -> bool:
+    """Tell whether fewer steps than that begin behind the place, or in its line."""
+    found = grammar_of(framework).parse(Piece(text[line_start(text, place) :]), {})
+    return len({step["step"] for step in found}) < steps

@@ -18,6 +18,7 @@ if t.TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import Piece
+    from ansible_collections.trainops.cluster.plugins.module_utils.logs._rows import StepBlock
 
 
 def _no_summary(_piece: Piece) -> dict[str, float]:
@@ -43,6 +44,9 @@ class Grammar(t.NamedTuple):
 
     ``summary(piece)`` returns what the log itself says of the whole run: canonical metric -> float.
 
+    ``blocks(piece, memory)`` yields the same as ``parse``, many steps at once, of which ``left_out`` has nothing to say
+    from the third one of an attempt on. It is None, or returns None, where the steps have to be taken one by one.
+
     ``world_size`` are the texts that are followed by the number of ranks (MaxText: of devices) that a process sees.
 
     ``first_step`` is the number of the first step of a training: one of N steps is complete at ``first_step + N - 1``.
@@ -53,12 +57,18 @@ class Grammar(t.NamedTuple):
     summary: Callable[[Piece], dict[str, float]]
     world_size: tuple[bytes, ...]
     first_step: int
+    blocks: t.Optional[Callable[[Piece, dict[str, t.Any]], t.Optional[Iterator[StepBlock]]]] = None
 
 
 GRAMMARS = {
     "maxtext": Grammar(_maxtext.parse, _maxtext.left_out, _no_summary, _maxtext.WORLD_SIZE, first_step=0),
     "megatron": Grammar(
-        _megatron_processes.parse, _megatron.left_out, _megatron.summary, _megatron.WORLD_SIZE, first_step=1
+        _megatron_processes.parse,
+        _megatron.left_out,
+        _megatron.summary,
+        _megatron.WORLD_SIZE,
+        first_step=1,
+        blocks=_megatron_processes.blocks,
     ),
     "nxdt": Grammar(_nxdt.parse, _all_count, _no_summary, _nxdt.WORLD_SIZE, first_step=1),
 }

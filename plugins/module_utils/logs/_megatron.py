@@ -16,9 +16,9 @@ import math
 import re
 import typing as t
 from functools import lru_cache
-from itertools import groupby, repeat
-from operator import itemgetter
 from struct import Struct
+
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._rows import StepBlock
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator
@@ -78,9 +78,32 @@ def parse(piece: Piece, _memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]
     ``loss`` is ``lm loss`` and no other loss. Megatron prints it only where it is greater than zero (since core 0.17:
     not less), which NaN never is, so a NaN loss shows as a field that is not there: see ``_lost_loss``.
     """
-    # What is done for many lines at once is done faster.
-    for kind, lines in groupby(_lines(piece), key=itemgetter(0)):
-        yield from _steps(kind, lines)
+    for block in blocks(piece):
+        yield from block.found()
+
+
+def blocks(piece: Piece) -> Iterator[StepBlock]:
+    """Yield the same as ``parse``, many lines at once."""
+    kind: _Kind | None = None
+    lines: list[tuple[bytes, ...]] = []
+    timer_kept_on = False
+    text, find = piece.text, piece.find
+    start = find(_WORD, 0)
+    while start >= 0:
+        line = _line(text, start)
+        layout = _layout(line.translate(_DIGITS_TO_ZEROS))
+        if layout:
+            if layout.kind != kind:
+                if kind:
+                    yield from _blocks(kind, lines, timer_kept_on)
+                kind, lines = layout.kind, []
+                # Core 0.16 and later have "[2026-01-02 03:04:05.123456] iteration"; see ``left_out``.
+                head = start + layout.head
+                timer_kept_on = head > 8 and text[head - 9] == _POINT
+            lines.append(layout.cells(line))
+        start = find(_WORD, start + (layout.end if layout else len(line)))
+    if kind:
+        yield from _blocks(kind, lines, timer_kept_on)
 
 
 def left_out(found: dict[str, t.Any], position: int) -> str | None:
@@ -88,7 +111,7 @@ def left_out(found: dict[str, t.Any], position: int) -> str | None:
 
     From core 0.16 on ``training_log()`` prints the first iteration without resetting its timer and its sums.
     """
-    if position == 2 and found["first_is_summed"]:
+    if position == 2 and found["timer_kept_on"]:
         return "Megatron core 0.16 and later print the mean of the first two iterations here"
     return None
 
@@ -145,35 +168,25 @@ class _Value(t.NamedTuple):
     begin: int
 
 
-# Its kind, whether its time stamp has microseconds, and its cells.
-_Line = t.Tuple[_Kind, bool, t.Tuple[bytes, ...]]
+def _blocks(kind: _Kind, lines: Iterable[tuple[bytes, ...]], timer_kept_on: bool) -> Iterator[StepBlock]:
+    steps, totals, *columns = zip(*lines)
+    metrics = {metric: list(map(float, column)) for metric, column in zip(kind.metrics, columns)}
+    if kind.in_percent:
+        metrics["memory_fraction"] = [percent / 100.0 for percent in metrics["memory_fraction"]]
+    block = StepBlock(list(map(int, steps)), list(map(int, totals)), metrics, timer_kept_on)
+    if kind.loss_may_be_lost:
+        yield from _with_lost_losses(block)
+    else:
+        yield block
 
 
-def _lines(piece: Piece) -> Iterator[_Line]:
-    text, find = piece.text, piece.find
-    start = find(_WORD, 0)
-    while start >= 0:
-        line = _line(text, start)
-        layout = _layout(line.translate(_DIGITS_TO_ZEROS))
-        if layout:
-            head = start + layout.head
-            # "[2026-01-02 03:04:05.123456] iteration"
-            yield layout.kind, head > 8 and text[head - 9] == _POINT, layout.cells(line)
-        start = find(_WORD, start + (layout.end if layout else len(line)))
-
-
-def _steps(kind: _Kind, lines: Iterable[_Line]) -> Iterator[dict[str, t.Any]]:
-    _kinds, with_microseconds, cells = zip(*lines)
-    steps, totals, *columns = zip(*cells)
-    values = zip(*(map(float, column) for column in columns)) if columns else repeat(())
-    for step, total, summed, row in zip(map(int, steps), map(int, totals), with_microseconds, values):
-        metrics = dict(zip(kind.metrics, row))
-        if kind.in_percent:
-            metrics["memory_fraction"] /= 100.0
-        if kind.loss_may_be_lost and _lost_loss(metrics):
+def _with_lost_losses(block: StepBlock) -> Iterator[StepBlock]:
+    for found in block.found():
+        metrics = found["metrics"]
+        if _lost_loss(metrics):
             metrics["loss"] = math.nan
-        # Core 0.16 and later have microseconds; see ``left_out``.
-        yield {"step": step, "steps_total": total, "metrics": metrics, "first_is_summed": summed}
+        columns = {metric: [value] for metric, value in metrics.items()}
+        yield StepBlock([found["step"]], [found["steps_total"]], columns, block.timer_kept_on)
 
 
 def _line(text: bytes, start: int) -> bytes:

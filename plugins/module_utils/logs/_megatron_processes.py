@@ -20,15 +20,27 @@ from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import
 if t.TYPE_CHECKING:
     from collections.abc import Iterator
 
-_BEGIN = b"model-and-optimizer-setup"
+    from ansible_collections.trainops.cluster.plugins.module_utils.logs._rows import StepBlock
+
+# Without "model", as strstr goes by two bytes, and "mo" is in every "memory".
+_BEGIN = b"-and-optimizer-setup"
 
 
 def parse(piece: Piece, memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]:
     """Yield the steps of ``_megatron.parse``, the first one behind the begin of a process with ``new_process``."""
-    begins = list(piece.positions((_BEGIN,)))
+    begins = _begins(piece)
     if begins or "new_process" in memory:
         return _by_process(piece, begins, memory)
     return _megatron.parse(piece, memory)
+
+
+def blocks(piece: Piece, memory: dict[str, t.Any]) -> Iterator[StepBlock] | None:
+    """Return the blocks of ``_megatron.blocks``, or None where a process begins."""
+    return None if _begins(piece) or "new_process" in memory else _megatron.blocks(piece)
+
+
+def _begins(piece: Piece) -> list[int]:
+    return list(piece.positions((_BEGIN,)))
 
 
 def _by_process(piece: Piece, begins: list[int], memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]:

@@ -20,6 +20,7 @@ from __future__ import annotations
 import os
 import typing as t
 import zlib
+from operator import lt
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._failures import (
     few_of_each_class,
@@ -28,16 +29,15 @@ from ansible_collections.trainops.cluster.plugins.module_utils.logs._failures im
 )
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import Piece
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._grammar import grammar_of
-from ansible_collections.trainops.cluster.plugins.module_utils.logs._record import with_derived_metrics
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._rows import StepRows
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._text import line_start, plain
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._transports import count_transports
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._world_size import last_number_behind
 
 if t.TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from ansible_collections.trainops.cluster.plugins.module_utils.logs._grammar import Grammar
-    from ansible_collections.trainops.cluster.plugins.module_utils.logs._record import StepRow
 
 Cursor = t.Dict[str, t.Any]
 
@@ -64,6 +64,10 @@ _START: Cursor = {
 }
 _DICTS = ("memory", "transports")
 
+# Once a block of this size was freed, glibc keeps that much for itself. Else it gives every chunk back to the system
+# and takes it again, page by page: measured, that takes as long as reading them.
+_KEPT_BYTES = 8 << 20
+
 
 def read_log(
     path: str,
@@ -73,12 +77,13 @@ def read_log(
     tokens_per_step_per_gpu: float | None = None,
     max_bytes: int | None = None,
     tokens_per_sequence_per_gpu: float | None = None,
+    look_for_failures: bool = True,
 ) -> dict[str, t.Any]:
     """Return what a log says beyond the cursor, in one pass over its bytes.
 
-    The answer holds ``rows`` (step rows as in ``_record``, in the order of their first appearance), ``failures`` (as
-    from ``find_failures``), ``summary`` (canonical metric -> float, as from the grammar) and the new ``cursor``, and of
-    that ``transports`` and ``world_size``.
+    The answer holds ``rows`` (`StepRows` in the order of their first appearance), ``failures`` (as from
+    ``find_failures``), ``summary`` (canonical metric -> float, as from the grammar) and the new ``cursor``, and of that
+    ``transports`` and ``world_size``. Without ``look_for_failures`` there are none of them, and the log is read faster.
 
     Only complete lines are read; the last one waits for its end unless the call is ``final``. An attempt begins where
     the step number goes back, where the log shows a new process (not NxDT) and where it was replaced. A step that is
@@ -103,14 +108,12 @@ def read_log(
         if tokens is not None and not tokens > 0:
             raise ValueError(f"{name} is {tokens!r}, but must be greater than 0")
     cursor = _checked(cursor)
+    rows = StepRows(tokens_per_step_per_gpu)
     try:
         with open(path, "rb") as log:
-            news = _read(log, grammar, cursor, final, tokens_per_sequence_per_gpu, max_bytes)
+            return _read(log, grammar, cursor, rows, final, tokens_per_sequence_per_gpu, max_bytes, look_for_failures)
     except FileNotFoundError:
-        return _answer(cursor)
-    if tokens_per_step_per_gpu is not None:
-        news["rows"] = [with_derived_metrics(row, tokens_per_step_per_gpu) for row in news["rows"]]
-    return news
+        return _answer(cursor, rows)
 
 
 def tail(path: str, lines: int = 20) -> list[str]:
@@ -139,19 +142,22 @@ def _read(
     log: t.BinaryIO,
     grammar: Grammar,
     cursor: Cursor,
+    rows: StepRows,
     final: bool,
     tokens_per_sequence_per_gpu: float | None,
     max_bytes: int | None,
+    look_for_failures: bool,
 ) -> dict[str, t.Any]:
     if _fingerprint(log, cursor["offset"]) != cursor["fingerprint"]:
         # A log that takes the place of another is another attempt, unless the other one had no step yet.
         cursor = _fresh(cursor["attempt"] + (cursor["step"] is not None))
-    rows: list[StepRow] = []
     failures: list[dict[str, t.Any]] = []
     summary: dict[str, float] = {}
-    for piece, size in _pieces(log, cursor["offset"], final, max_bytes):
-        _add_rows(rows, grammar, piece, cursor, tokens_per_sequence_per_gpu)
-        failures = few_of_each_class([*failures, *find_failures(piece)])
+    bytes(_KEPT_BYTES)
+    for piece, size in _pieces(log, cursor["offset"], final, max_bytes, look_for_failures):
+        _add_steps(rows, grammar, piece, cursor, tokens_per_sequence_per_gpu)
+        if look_for_failures:
+            failures = few_of_each_class([*failures, *find_failures(piece)])
         summary.update(grammar.summary(piece))
         for name, lines in count_transports(piece).items():
             cursor["transports"][name] = cursor["transports"].get(name, 0) + lines
@@ -163,12 +169,12 @@ def _read(
 
 def _answer(
     cursor: Cursor,
-    rows: list[StepRow] | None = None,
+    rows: StepRows,
     failures: list[dict[str, t.Any]] | None = None,
     summary: dict[str, float] | None = None,
 ) -> dict[str, t.Any]:
     return {
-        "rows": rows or [],
+        "rows": rows,
         "failures": failures or [],
         "summary": summary or {},
         "transports": dict(cursor["transports"]),
@@ -177,17 +183,33 @@ def _answer(
     }
 
 
+def _add_steps(
+    rows: StepRows, grammar: Grammar, piece: Piece, cursor: Cursor, tokens_per_sequence_per_gpu: float | None
+) -> None:
+    """Add what the step lines of the piece say to the rows, and let the cursor follow."""
+    blocks = grammar.blocks and grammar.blocks(piece, cursor["memory"])
+    if blocks is None:
+        _add_rows(rows, grammar, grammar.parse(piece, cursor["memory"]), cursor, tokens_per_sequence_per_gpu)
+        return
+    for block in blocks:
+        steps = block.steps
+        if cursor["steps_seen"] > 1 and cursor["step"] < steps[0] and all(map(lt, steps, steps[1:])):
+            rows.add_block(cursor["attempt"], block)
+            seen = cursor["steps_seen"] + len(steps)
+            cursor.update(step=steps[-1], steps_seen=seen, steps_total=block.totals[-1])
+        else:
+            _add_rows(rows, grammar, block.found(), cursor, tokens_per_sequence_per_gpu)
+
+
 def _add_rows(
-    rows: list[StepRow],
+    rows: StepRows,
     grammar: Grammar,
-    piece: Piece,
+    steps: Iterable[dict[str, t.Any]],
     cursor: Cursor,
     tokens_per_sequence_per_gpu: float | None,
 ) -> None:
-    """Add what the step lines of the piece say to the rows, and let the cursor follow."""
     attempt, last, seen, steps_total = (cursor[key] for key in ("attempt", "step", "steps_seen", "steps_total"))
-    left_out = grammar.left_out
-    for found in grammar.parse(piece, cursor["memory"]):
+    for found in steps:
         step, steps_total, metrics = found["step"], found["steps_total"], found["metrics"]
         if last is not None and (step < last or found.get("new_process")):
             attempt, seen = attempt + 1, 0
@@ -201,15 +223,15 @@ def _add_rows(
                 metrics["tokens_per_sec_per_gpu"] = sequences_per_sec * tokens_per_sequence_per_gpu
         # Within an attempt the steps go up, so the same one can only be that of the last row.
         if again and rows:
-            row = rows[-1]
+            row = rows.take_last()
             row["metrics"].update(metrics)
             row["steps_total"] = steps_total
         else:
             row = {"attempt": attempt, "step": step, "steps_total": steps_total, "metrics": metrics}
-            rows.append(row)
-        reason = left_out(found, seen)
+        reason = grammar.left_out(found, seen)
         if reason:
             row["left_out"] = reason
+        rows.add(row)
     cursor.update(attempt=attempt, step=last, steps_seen=seen, steps_total=steps_total)
 
 
@@ -244,31 +266,33 @@ def _fingerprint(log: t.BinaryIO, offset: int) -> int:
     return zlib.crc32(log.read(offset - start))
 
 
-def _pieces(log: t.BinaryIO, offset: int, final: bool, max_bytes: int | None) -> Iterator[tuple[Piece, int]]:
-    """Yield what follows the offset in pieces that end with a line and do not tear a message of several lines.
+def _pieces(
+    log: t.BinaryIO, offset: int, final: bool, max_bytes: int | None, whole_messages: bool
+) -> Iterator[tuple[Piece, int]]:
+    """Yield what follows the offset in pieces that end with a line and do not tear ``whole_messages`` of several lines.
 
     Each comes with the number of bytes that it takes up in the log.
     """
     end = None if max_bytes is None else offset + max_bytes
     while end is None or offset < end:
         # The end of the line is looked for first, as joining two reads would copy a whole chunk.
-        log.seek(offset + _CHUNK_BYTES)
-        size = _CHUNK_BYTES + len(log.readline(_LINE_BYTES))
+        behind = os.pread(log.fileno(), _LINE_BYTES, offset + _CHUNK_BYTES)
+        size = _CHUNK_BYTES + (behind.find(b"\n") + 1 or len(behind))
         log.seek(offset)
         block = log.read(size)
         at_end = len(block) <= _CHUNK_BYTES
-        piece, size = (Piece(block), len(block)) if at_end and final else _whole_lines(block, at_end)
+        piece, size = (Piece(block), len(block)) if at_end and final else _whole_lines(block, at_end, whole_messages)
         if not size:
             return
         yield piece, size
         offset += size
 
 
-def _whole_lines(block: bytes, at_end: bool) -> tuple[Piece, int]:
+def _whole_lines(block: bytes, at_end: bool, whole_messages: bool) -> tuple[Piece, int]:
     end = line_start(block, len(block))
     chunk = block if end == len(block) else block[:end]
     piece = Piece(chunk)
-    opened = open_message(piece)
+    opened = open_message(piece) if whole_messages else None
     if opened is not None:
         opened = _in_chunk(chunk, piece, opened)
         if len(chunk) - opened < _OPEN_MESSAGE_BYTES if at_end else opened > 0:

@@ -22,6 +22,8 @@ from collections import Counter
 if t.TYPE_CHECKING:
     from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import Piece
 
+# In every line that tells of a network. Where none is, it is the only search.
+_ANY = b"NCCL INFO "
 # Connections are many, but few kinds of them differ in so many bytes, which are enough for a name. The other lines come
 # once a process.
 _CONNECTION = b" via NET/"
@@ -42,6 +44,8 @@ def count_transports(piece: Piece) -> dict[str, int]:
     A name is that of NCCL's network or plugin; ``NET/Socket`` is plain TCP, ``NET/OFI`` is libfabric. Connections
     within a node (P2P, SHM) are not counted.
     """
+    if piece.find(_ANY, 0) < 0:
+        return {}
     text = piece.text
     count: Counter[str] = Counter()
     behind = [text[start : start + _TARGET_BYTES] for start in piece.positions((_CONNECTION,))]

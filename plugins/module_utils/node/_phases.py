@@ -169,7 +169,7 @@ def follow(request: Request) -> Answer:
         answer["last_lines"] = tail(log_file)
         if news["cursor"]["step"] is not None:
             answer["failures_at_end"] = failures_behind(log_file, request["framework"], 1)
-    return dict(answer, **news)
+    return dict(answer, **dict(news, rows=list(news["rows"])))
 
 
 def _state_of(request: Request) -> dict[str, t.Any]:

@@ -12,6 +12,7 @@ import os
 import typing as t
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._ending import end_of, failures_behind
@@ -102,17 +103,15 @@ def read(path: Path, framework: str, per_step: float | None, per_sequence: float
     ``per_step`` and ``per_sequence`` are the tokens per GPU of a step and of a sequence, from which `read_log` computes
     a token rate that the log lacks.
     """
-    news = read_log(
-        str(path), framework, final=True, tokens_per_step_per_gpu=per_step, tokens_per_sequence_per_gpu=per_sequence
-    )
-    failures = news["failures"]
-    at_end: list[dict[str, t.Any]] = []
-    if failures and news["rows"]:
-        failures = failures_behind(str(path), framework, _STEPS_TO_SURVIVE)
-        at_end = failures_behind(str(path), framework, 1)
+    read_all = partial(read_log, str(path), framework, final=True)
+    news = read_all(tokens_per_step_per_gpu=per_step, tokens_per_sequence_per_gpu=per_sequence, look_for_failures=False)
+    if news["rows"]:
+        failures, at_end = (failures_behind(str(path), framework, steps) for steps in (_STEPS_TO_SURVIVE, 1))
+    else:
+        failures, at_end = read_all()["failures"], []
     return Log(
         path,
-        news["rows"],
+        list(news["rows"]),
         failures,
         at_end,
         news["cursor"]["steps_total"],
@@ -145,7 +144,7 @@ def chosen(logs: list[Log]) -> tuple[Log, str | None]:
 def _has_steps(path: Path, framework: str) -> bool:
     cursor: dict[str, t.Any] | None = None
     while True:
-        news = read_log(str(path), framework, cursor, final=True, max_bytes=_PROBE_BYTES)
+        news = read_log(str(path), framework, cursor, final=True, max_bytes=_PROBE_BYTES, look_for_failures=False)
         if news["rows"]:
             return True
         if cursor and news["cursor"]["offset"] == cursor["offset"]:

@@ -46,5 +46,7 @@ def judge_failures_at_end(
     for status in statuses:
         node = status["node"]
         for failure in filter(is_own, status.get("failures_at_end", [])):
-            message = f"The log of {node} tells of a failure behind its last step ({failure['class']}): {failure['line']}"
+            message = (
+                f"The log of {node} tells of a failure behind its last step ({failure['class']}): {failure['line']}"
+            )
             reasons.add(INCONCLUSIVE, "failure_at_end", message, node)

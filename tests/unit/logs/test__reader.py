@@ -34,7 +34,7 @@ def append(log: Path, text: bytes) -> None:
 def test_a_log_is_read_into_rows_failures_summary_and_cursor(log: Path) -> None:
     log.write_bytes(b"noise\n" + iteration(1) + iteration(2) + b"got signal: 15\nmem usages: 0.5\n")
     answer = read_log(str(log), "megatron")
-    assert answer["rows"] == [
+    assert list(answer["rows"]) == [
         {"attempt": 1, "step": step, "steps_total": 30, "metrics": {"step_time_ms": 100.0}} for step in (1, 2)
     ]
     assert [failure["class"] for failure in answer["failures"]] == ["sigterm"]
@@ -155,7 +155,7 @@ def test_every_split_of_a_log_leaves_out_the_same_steps(log: Path) -> None:
         log.write_bytes(text[:split])
         first = read_log(str(log), "megatron")
         append(log, text[split:])
-        rows = first["rows"] + read_log(str(log), "megatron", first["cursor"])["rows"]
+        rows = [*first["rows"], *read_log(str(log), "megatron", first["cursor"])["rows"]]
         assert {(row["attempt"], row["step"]) for row in rows if "left_out" in row} == {(1, 2), (2, 3)}, split
 
 
@@ -248,7 +248,8 @@ def test_bars_on_one_line_are_steps(log: Path) -> None:
 
 def test_a_log_that_does_not_exist_yet_has_nothing_to_say(log: Path) -> None:
     answer = read_log(str(log), "megatron")
-    assert (answer["rows"], answer["failures"], answer["summary"], answer["cursor"]["offset"]) == ([], [], {}, 0)
+    assert (list(answer["rows"]), answer["failures"], answer["summary"]) == ([], [], {})
+    assert answer["cursor"]["offset"] == 0
     append(log, iteration(1))
     assert steps(read_log(str(log), "megatron", answer["cursor"])) == [(1, 1)]
 

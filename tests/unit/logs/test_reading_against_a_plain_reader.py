@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ansible_collections.trainops.cluster.plugins.module_utils.logs import _reader
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._failures import few_of_each_class
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._reader import read_log
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._record import METRICS
@@ -195,6 +196,29 @@ def test_a_random_log_is_read_as_a_plain_reader_reads_it(seed: int, tmp_path: Pa
     assert_plainly_read(text, read_log(str(log), "megatron", final=True))
 
 
+@pytest.mark.parametrize("chunk_bytes", [700, 5000])
+@pytest.mark.parametrize("seed", range(4))
+def test_how_much_of_a_log_is_held_at_a_time_changes_nothing(
+    seed: int, chunk_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = random_log(random.Random(seed), pieces=300)
+    log = tmp_path / "training.log"
+    log.write_bytes(text)
+    monkeypatch.setattr(_reader, "_CHUNK_BYTES", chunk_bytes)
+    assert_plainly_read(text, read_log(str(log), "megatron", final=True))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_without_failures_the_rest_is_read_as_with_them(seed: int, tmp_path: Path) -> None:
+    log = tmp_path / "training.log"
+    log.write_bytes(random_log(random.Random(seed), pieces=8000))
+    with_failures = read_log(str(log), "megatron", final=True)
+    without = read_log(str(log), "megatron", final=True, look_for_failures=False)
+    assert with_failures["failures"]
+    assert repr(list(without["rows"])) == repr(list(with_failures["rows"]))
+    assert repr(without | {"rows": ()}) == repr(with_failures | {"rows": (), "failures": []})
+
+
 def assert_plainly_read(text: bytes, answer: dict[str, Any]) -> None:
     lines = re.split("[\r\n]", re.sub("\x1b\\[[0-9;]*m", "", text.decode("utf-8", "replace")))
     expected = plain_rows(lines)
@@ -257,7 +281,7 @@ def read_in_parts(log: Path, text: bytes, cuts: list[int], framework: str = "meg
 
 def merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
     return {
-        "rows": first["rows"] + second["rows"],
+        "rows": [*first["rows"], *second["rows"]],
         "failures": first["failures"] + second["failures"],
         "summary": first["summary"] | second["summary"],
     }
