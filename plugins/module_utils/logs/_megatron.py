@@ -88,9 +88,13 @@ def blocks(piece: Piece) -> Iterator[StepBlock]:
     lines: list[tuple[bytes, ...]] = []
     timer_kept_on = False
     text, find = piece.text, piece.find
+    find_end, has_carriage_returns = text.find, b"\r" in text
     start = find(_WORD, 0)
     while start >= 0:
-        line = _line(text, start)
+        end = find_end(b"\n", start, start + _LINE_BYTES)
+        line = text[start : end if end >= 0 else start + _LINE_BYTES]
+        if has_carriage_returns:
+            line = line.partition(b"\r")[0]
         layout = _layout(line.translate(_DIGITS_TO_ZEROS))
         if layout:
             if layout.kind != kind:
@@ -187,13 +191,6 @@ def _with_lost_losses(block: StepBlock) -> Iterator[StepBlock]:
             metrics["loss"] = math.nan
         columns = {metric: [value] for metric, value in metrics.items()}
         yield StepBlock([found["step"]], [found["steps_total"]], columns, block.timer_kept_on)
-
-
-def _line(text: bytes, start: int) -> bytes:
-    """Return the line from the start on, but no more of it than an iteration line can have."""
-    end = text.find(b"\n", start, start + _LINE_BYTES)
-    line = text[start : end if end >= 0 else start + _LINE_BYTES]
-    return line.partition(b"\r")[0] if b"\r" in line else line
 
 
 @lru_cache(maxsize=256)
