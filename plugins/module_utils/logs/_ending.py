@@ -22,7 +22,7 @@ _FIRST_LOOK_BYTES = 64 << 10
 def failures_behind(path: str, framework: str, steps: int) -> list[dict[str, t.Any]]:
     """Return the failures at the end of a log that fewer than ``steps`` steps follow, as from ``find_failures``.
 
-    Raises OSError for a log that cannot be read.
+    A log that does not exist has none; raises OSError for one that cannot be read.
     """
     size, text = _FIRST_LOOK_BYTES, end_of(path, _FIRST_LOOK_BYTES)
     while size < _LAST_BYTES and len(text) == size and _few_behind(text, 0, framework, steps):
@@ -32,10 +32,13 @@ def failures_behind(path: str, framework: str, steps: int) -> list[dict[str, t.A
 
 
 def end_of(path: str, size: int = _LAST_BYTES) -> bytes:
-    """Return the last bytes of a log; raises OSError for one that cannot be read."""
-    with open(path, "rb") as log:
-        log.seek(max(0, log.seek(0, os.SEEK_END) - size))
-        return log.read()
+    """Return the last bytes of a log, none where it does not exist; raises OSError for one that cannot be read."""
+    try:
+        with open(path, "rb") as log:
+            log.seek(max(0, log.seek(0, os.SEEK_END) - size))
+            return log.read()
+    except FileNotFoundError:
+        return b""
 
 
 def _behind(text: bytes, framework: str, steps: int) -> bytes:
@@ -53,6 +56,6 @@ def _behind(text: bytes, framework: str, steps: int) -> bytes:
 
 
 def _few_behind(text: bytes, place: int, framework: str, steps: int) -> bool:
-    """Tell whether fewer steps than that begin behind the place, or in its line."""
+    """Tell whether fewer than ``steps`` steps stand in the line of the place and behind it."""
     found = grammar_of(framework).parse(Piece(text[line_start(text, place) :]), {})
     return len({step["step"] for step in found}) < steps

@@ -97,13 +97,13 @@ def blocks(piece: Piece) -> Iterator[StepBlock]:
             line = line.partition(b"\r")[0]
         layout = _layout(line.translate(_DIGITS_TO_ZEROS))
         if layout:
-            if layout.kind != kind:
+            head = start + layout.head
+            # Core 0.16 and later have "[2026-01-02 03:04:05.123456] iteration"; see ``left_out``.
+            has_microseconds = head > 8 and text[head - 9] == _POINT
+            if layout.kind != kind or has_microseconds != timer_kept_on:
                 if kind:
                     yield from _blocks(kind, lines, timer_kept_on)
-                kind, lines = layout.kind, []
-                # Core 0.16 and later have "[2026-01-02 03:04:05.123456] iteration"; see ``left_out``.
-                head = start + layout.head
-                timer_kept_on = head > 8 and text[head - 9] == _POINT
+                kind, lines, timer_kept_on = layout.kind, [], has_microseconds
             lines.append(layout.cells(line))
         start = find(_WORD, start + (layout.end if layout else len(line)))
     if kind:

@@ -143,6 +143,15 @@ def core_016(step: int) -> bytes:
     return b"[2026-01-02 03:04:05.123456]" + iteration(step)
 
 
+def test_the_second_step_is_left_out_where_a_restart_brings_megatron_core_016(log: Path) -> None:
+    old = b"".join(b"[2026-01-02 03:04:05]" + iteration(step) for step in (1, 2, 3))
+    new = b"".join(core_016(step) for step in (1, 2, 3))
+    for text, expected in ((old + new, [(2, 2)]), (new + old, [(1, 2)])):
+        log.write_bytes(text)
+        rows = read_log(str(log), "megatron")["rows"]
+        assert [(row["attempt"], row["step"]) for row in rows if "left_out" in row] == expected
+
+
 def test_the_second_step_of_megatron_core_016_is_left_out_in_every_attempt(log: Path) -> None:
     log.write_bytes(b"".join(core_016(step) for step in (1, 1, 2, 2, 3, 2, 3, 4)))
     left_out = [(row["attempt"], row["step"]) for row in read_log(str(log), "megatron")["rows"] if "left_out" in row]

@@ -17,7 +17,8 @@ def test_the_benchmark_counts_the_steps_that_grep_counts() -> None:
     assert header.split() == ["CPU", "s", "(min-max)", "MB/s", "x", "grep", "peak", "MiB"]
     assert [row.split("  ")[0] for row in rows] == [
         "grep -c 'lm loss'",
-        "steps",
-        "steps as dicts",
-        "steps as dicts, failures",
+        "read_log, one call",
+        "read_log, calls of 16 MiB",
+        "the same, steps alone",
+        "report.yml",
     ]

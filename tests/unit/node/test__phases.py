@@ -222,6 +222,14 @@ def test_follow_tells_at_the_end_what_failed_behind_the_last_step(steps, classes
         assert (at_end and [failure["class"] for failure in at_end]) == classes
 
 
+def test_follow_survives_that_somebody_removed_the_log(training):
+    run = training(f'echo "{iteration(1)}"')
+    cursor = run.run_to_its_end()["cursor"]
+    Path(run.node["log_file"]).unlink()
+    answer = run.follow(cursor)
+    assert (answer["status"], answer["last_lines"], answer["failures_at_end"]) == ("exited", [], [])
+
+
 def test_whoever_follows_anew_is_told_everything_again(training):
     run = training(f'echo "{iteration(1)}"; exit 4')
     first = run.run_to_its_end()

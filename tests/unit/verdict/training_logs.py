@@ -220,3 +220,11 @@ def frame_of(values: dict[str, list[float]], metric: str, warmup_steps: int = 0)
         for node, series in values.items()
     }
     return steps_frame(nodes, rows, warmup_steps)
+
+
+SILENT = "Number of parameters in transformer layers in billions:  6.98\n"
+
+
+def two(last_rank_log: str = ALL, **last_rank) -> list[Node]:
+    """Return two nodes of one job, as Megatron-LM writes their logs: the steps stand in the log of the last rank."""
+    return [Node("gpu00", SILENT), Node("gpu01", last_rank_log, **last_rank)]
