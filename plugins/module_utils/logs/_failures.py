@@ -141,7 +141,7 @@ def _matches(excerpt: bytes) -> Iterator[tuple[Signature, Iterator[re.Match[byte
     find = finder(excerpt)
     for signature in SIGNATURES:
         if any(find(mark, 0) >= 0 for mark in signature.marks):
-            yield signature, signature.pattern.finditer(excerpt)
+            yield signature, re.finditer(signature.pattern, excerpt)
 
 
 def _tell(
@@ -211,7 +211,7 @@ def _last_line(text: bytes, begin: int) -> re.Match[bytes] | None:
         elif text.startswith(TRACEBACK, start):
             return None
         else:
-            last = PYTHON_ERROR.pattern.match(text, start, line.end())
+            last = re.compile(PYTHON_ERROR.pattern).match(text, start, line.end())
             if last:
                 harmless = files and all(_HELPER_FILE.search(file) for file in files)
                 return None if harmless else last

@@ -10,16 +10,15 @@ of a line: they stand behind prefixes and progress bars.
 
 from __future__ import annotations
 
-import re
 import typing as t
 
 
 class Signature(t.NamedTuple):
     """How one class of failures shows in a log.
 
-    ``pattern`` is looked for only where one of the ``marks`` stands: one of them is part of every line in which a
-    match begins, and so is one of the ``NEEDLES``. Its groups ``rank`` (the rank or JAX task that the text blames) and
-    ``exit_code`` are kept.
+    ``pattern`` is a regular expression that is looked for only where one of the ``marks`` stands: one of them is part
+    of every line in which a match begins, and so is one of the ``NEEDLES``. It is compiled when it is needed, as few
+    ever are. Its groups ``rank`` (the rank or JAX task that the text blames) and ``exit_code`` are kept.
 
     ``blame`` is smaller the nearer a class is to the cause, whatever is printed first: fault of the GPU or the host 1x,
     out of memory 2x, NaN 3x, the program and its settings 4x, the network 5x, then what follows from a failure
@@ -28,7 +27,7 @@ class Signature(t.NamedTuple):
 
     failure: str
     marks: tuple[bytes, ...]
-    pattern: re.Pattern[bytes]
+    pattern: bytes
     blame: int
     echo: bool
     remedy: str
@@ -39,7 +38,7 @@ SIGNATURES = (
     Signature(
         "gpu_hang",
         (b"HW Exception by GPU",),
-        re.compile(rb"HW Exception by GPU"),
+        rb"HW Exception by GPU",
         10,
         False,
         "A GPU of this node hung: drain the node, read its kernel log for amdgpu messages and reset the GPU.",
@@ -47,7 +46,7 @@ SIGNATURES = (
     Signature(
         "gpu_memory_fault",
         (b"Memory access fault by GPU",),
-        re.compile(rb"Memory access fault by GPU"),
+        rb"Memory access fault by GPU",
         10,
         False,
         "A kernel touched memory that is not its own: if other nodes run the same software well, suspect the GPU "
@@ -56,7 +55,7 @@ SIGNATURES = (
     Signature(
         "no_gpu",
         (b"visible GPU", b"GPUs are available", b"call to hipInit", b"NOT_FOUND"),
-        re.compile(
+        (
             rb"No visible GPU devices|No (?:HIP|CUDA) GPUs are available|failed call to hipInit"
             rb"|librocm reported version is: NOT_FOUND"
         ),
@@ -68,7 +67,7 @@ SIGNATURES = (
     Signature(
         "killed",
         (b"(exitcode: -9)",),
-        re.compile(rb"failed \(exitcode: (?P<exit_code>-9)\)"),
+        rb"failed \(exitcode: (?P<exit_code>-9)\)",
         14,
         False,
         "A process was killed with SIGKILL, mostly by the kernel for want of host memory: read the kernel log.",
@@ -76,7 +75,7 @@ SIGNATURES = (
     Signature(
         "out_of_memory",
         (b"OutOfMemoryError", b"out of memory", b"RESOURCE_EXHAUSTED", b"OOM Debugging"),
-        re.compile(
+        (
             rb"OutOfMemoryError: |(?:HIP|CUDA)(?: error:)? out of memory"
             rb"|RESOURCE_EXHAUSTED: (?:Out of memory|Error allocating)"
             rb"|failed: RESOURCE_EXHAUSTED|BufferAssignment OOM Debugging"
@@ -88,7 +87,7 @@ SIGNATURES = (
     Signature(
         "disk_full",
         (b"No space left", b"quota exceeded", b"insufficient shared memory"),
-        re.compile(rb"No space left on device|Disk quota exceeded|bus error [^\r\n]*insufficient shared memory"),
+        rb"No space left on device|Disk quota exceeded|bus error [^\r\n]*insufficient shared memory",
         18,
         False,
         "A disk or the shared memory (/dev/shm) of this node is full: free it, let logs, caches and checkpoints go "
@@ -97,7 +96,7 @@ SIGNATURES = (
     Signature(
         "gpu_error",
         (b"HIP error: ", b"CUDA error: "),
-        re.compile(rb"(?:HIP|CUDA) error: "),
+        rb"(?:HIP|CUDA) error: ",
         16,
         False,
         "A GPU kernel failed: run again with AMD_SERIALIZE_KERNEL=3 to see which one, and read the node's kernel log.",
@@ -105,7 +104,7 @@ SIGNATURES = (
     Signature(
         "nan",
         (b"found NaN in", b"found Inf in", b"found unexpected", b"Unexpected result", b"Aborting training"),
-        re.compile(
+        (
             rb"(?:Rank (?P<rank>\d+)[:,][^\r\n]*)?"
             rb"(?:found (?:NaN|Inf|unexpected large grads) in|Unexpected result (?:nan|[-+]?inf)\b"
             rb"|Aborting training due to (?:NaN|Inf) loss)"
@@ -118,7 +117,7 @@ SIGNATURES = (
     Signature(
         "import_error",
         (b"ModuleNotFoundError", b"ImportError", b"No module named"),
-        re.compile(rb"(?:ModuleNotFoundError|ImportError): |/python[\d.]*: No module named "),
+        rb"(?:ModuleNotFoundError|ImportError): |/python[\d.]*: No module named ",
         40,
         False,
         "A Python package is missing or does not fit: the container image is not the one that the trainer needs.",
@@ -126,7 +125,7 @@ SIGNATURES = (
     Signature(
         "access_denied",
         (b"gated repo", b"Client Error", b"ERROR 40"),
-        re.compile(
+        (
             rb"trying to access a gated repo|Cannot access gated repo|(?:401|403) Client Error"
             rb"|ERROR (?:401|403): "
         ),
@@ -138,7 +137,7 @@ SIGNATURES = (
     Signature(
         "sizes",
         (b"divisible by", b"implied data parallel"),
-        re.compile(rb"(?:Error|Exception): [^\r\n]*(?:divisible by|invalid implied data parallel degree)"),
+        rb"(?:Error|Exception): [^\r\n]*(?:divisible by|invalid implied data parallel degree)",
         40,
         False,
         "The sizes do not fit each other: the GPUs must be a multiple of tensor × pipeline × context parallel size, "
@@ -147,7 +146,7 @@ SIGNATURES = (
     Signature(
         "settings_refused",
         (b"refused", b"Model size not", b".py: error: ", b"isn't in config", b"passing overrides", b"We received env"),
-        re.compile(
+        (
             rb"the settings are refused, nothing was started:(?:\s+[^\r\n]+)?|\.sh: [^\r\n]* is refused: "
             rb"|Model size not supported"
             rb"|\.py: error: (?:argument |unrecognized arguments|the following arguments are required)"
@@ -162,7 +161,7 @@ SIGNATURES = (
     Signature(
         "xla_flags",
         (b"XLA_FLAGS", b"Couldn't interpret", b"Illegal value for"),
-        re.compile(
+        (
             rb"Unknown flags? in XLA_FLAGS: |Couldn't interpret value \S* ?for flag|Illegal value for --xla"
             rb'|Could not open file "[^"\r\n]*" to read flags for environment variable'
         ),
@@ -174,7 +173,7 @@ SIGNATURES = (
     Signature(
         "jax_start",
         (b"should be defined", b"must be defined"),
-        re.compile(
+        (
             rb"Error: (?:coordinator_address should be defined|Number of processes must be defined"
             rb"|The process id of the current process must be defined)"
         ),
@@ -186,7 +185,7 @@ SIGNATURES = (
     Signature(
         "not_found",
         (b"No such file", b"not found", b"Permission denied"),
-        re.compile(
+        (
             rb"sh: (?:line \d+: )?cd: [^\r\n]*: (?:No such file or directory|Permission denied)"
             rb"|\blaunch\.sh: line \d+: [^\r\n]*: (?:No such file or directory|command not found|Permission denied)"
             rb"|(?:^|(?<=[\s/]))(?:ba)?sh: (?:line \d+: )?[^:\r\n]+: (?:No such file or directory|Permission denied)"
@@ -203,7 +202,7 @@ SIGNATURES = (
     Signature(
         "wrong_rank",
         (b"two nodes were started", b"with other settings"),
-        re.compile(
+        (
             rb"(?:two nodes were started as rank |rank (?=\d+ \([^\r\n]*\) was started with other settings))"
             rb"(?P<rank>\d+)"
         ),
@@ -215,7 +214,7 @@ SIGNATURES = (
     Signature(
         "data_cache",
         (b"_index.npy",),
-        re.compile(rb"FileNotFoundError: [^\r\n]*_index\.npy"),
+        rb"FileNotFoundError: [^\r\n]*_index\.npy",
         40,
         False,
         "The data index of the first rank cannot be seen here: the data cache path must be shared by all nodes.",
@@ -223,7 +222,7 @@ SIGNATURES = (
     Signature(
         "name_resolution",
         (b"cannot be resolved", b"gaierror", b"DNS resolution failed", b"Cannot assign requested"),
-        re.compile(
+        (
             rb"MASTER_ADDR [^\r\n]* cannot be resolved|gaierror: \[Errno|DNS resolution failed for"
             rb"|rank 0 cannot listen on [^\r\n]*Cannot assign requested address"
         ),
@@ -235,7 +234,7 @@ SIGNATURES = (
     Signature(
         "network_interface",
         (b"network interface", b"Unable to find", b"interface found", b"AF_INET"),
-        re.compile(
+        (
             rb"there is no network interface '[^'\r\n]*' on |the network interface '[^'\r\n]*' has no IPv4 address"
             rb"|Unable to find (?:address|interface) for: "
             rb"|(?:Bootstrap|NET/Socket) : no (?:socket )?interface found|is neither AF_INET\(2\) nor AF_INET6"
@@ -248,7 +247,7 @@ SIGNATURES = (
     Signature(
         "address_in_use",
         (b"ddress already in use", b"no rank 0 of"),
-        re.compile(rb"[Aa]ddress already in use|is no rank 0 of this trainer"),
+        rb"[Aa]ddress already in use|is no rank 0 of this trainer",
         41,
         False,
         "Another process holds the port: stop what an earlier run left behind, or choose another master port.",
@@ -256,7 +255,7 @@ SIGNATURES = (
     Signature(
         "segmentation_fault",
         (b"Segmentation fault", b"SIGSEGV", b"(exitcode: -11)"),
-        re.compile(rb"Segmentation fault|SIGSEGV|failed \(exitcode: (?P<exit_code>-11)\)"),
+        rb"Segmentation fault|SIGSEGV|failed \(exitcode: (?P<exit_code>-11)\)",
         42,
         False,
         "A process crashed in native code: mostly libraries in the image that do not fit each other or the driver.",
@@ -264,7 +263,7 @@ SIGNATURES = (
     Signature(
         "rdma_abi_mismatch",
         (b"kernel ABI of",),
-        re.compile(rb"Driver \S+ does not support the kernel ABI of"),
+        rb"Driver \S+ does not support the kernel ABI of",
         48,
         False,
         "The RDMA library in the container is older than the host's driver: mount the host's library into it.",
@@ -272,7 +271,7 @@ SIGNATURES = (
     Signature(
         "gloo",
         (b"connectFullMesh",),
-        re.compile(rb"Gloo connectFullMesh failed"),
+        rb"Gloo connectFullMesh failed",
         50,
         False,
         "The ranks cannot reach each other: set GLOO_SOCKET_IFNAME to the interface of the cluster network.",
@@ -287,7 +286,7 @@ SIGNATURES = (
             b"DEADLINE_EXCEEDED",
             b"registration failed",
         ),
-        re.compile(
+        (
             rb"rendezvous timed out(?:[^\r\n]*missing: rank (?P<rank>\d+))?|api\.RendezvousTimeoutError"
             rb"|client socket has timed out after \S+ while trying to connect to"
             rb"|client socket has failed to connect to any network address"
@@ -304,7 +303,7 @@ SIGNATURES = (
     Signature(
         "stale_process",
         (b"different incarnation",),
-        re.compile(rb"(?:/task:(?P<rank>\d+) )?unexpectedly tried to connect with a different incarnation"),
+        rb"(?:/task:(?P<rank>\d+) )?unexpectedly tried to connect with a different incarnation",
         54,
         False,
         "A process of an earlier start still takes part: stop what is left over on all nodes, then start anew.",
@@ -312,7 +311,7 @@ SIGNATURES = (
     Signature(
         "nccl",
         (b"Got completion", b"ibv_modify_qp", b"ncclRemoteError", b"ncclSystemError", b"NCCL error", b"work queue"),
-        re.compile(
+        (
             rb"Got completion from peer|Call to ibv_modify_qp failed|nccl(?:Remote|System)Error: |NCCL error(?: in)?:"
             rb"|local work queue catastrophic error"
         ),
@@ -324,7 +323,7 @@ SIGNATURES = (
     Signature(
         "watchdog",
         (b"atchdog", b"DistBackendError"),
-        re.compile(
+        (
             rb"Watchdog caught collective operation timeout|detected by watchdog at work"
             rb"|watchdog thread terminated with exception|throwing an instance of 'c10::DistBackendError'"
         ),
@@ -336,7 +335,7 @@ SIGNATURES = (
     Signature(
         "elastic",
         (b"Root Cause (first",),
-        re.compile(
+        (
             rb"Root Cause \(first observed failure\):(?s:.{0,400}?)rank\s+: (?P<rank>\d+)(?s:.{0,200}?)"
             rb"exitcode\s+: (?P<exit_code>-?\d+)"
         ),
@@ -347,7 +346,7 @@ SIGNATURES = (
     Signature(
         "child_failed",
         (b"failed (exitcode: ", b"ChildFailedError", b"(core dumped)"),
-        re.compile(rb"failed \(exitcode: (?P<exit_code>-?\d+)\)|errors\.ChildFailedError|\bAborted\s+\(core dumped\)"),
+        rb"failed \(exitcode: (?P<exit_code>-?\d+)\)|errors\.ChildFailedError|\bAborted\s+\(core dumped\)",
         64,
         True,
         "A process of the training failed: what it printed before is the cause.",
@@ -355,7 +354,7 @@ SIGNATURES = (
     Signature(
         "training_script",
         (b"ERROR: training",),
-        re.compile(rb"ERROR: training \([^)\r\n]*\) failed with exit code (?P<exit_code>\d+)"),
+        rb"ERROR: training \([^)\r\n]*\) failed with exit code (?P<exit_code>\d+)",
         66,
         True,
         "The launch script reports that the trainer failed: what the trainer printed before is the cause.",
@@ -377,7 +376,7 @@ SIGNATURES = (
             b"Broken pipe",
             b"EOFError",
         ),
-        re.compile(
+        (
             rb"(?:The following tasks are unhealthy \(stopped sending heartbeats\):\s*/job:\S+/task:"
             rb"|Task /job:\S+/task:(?=\d+ heartbeat timeout)|lost the connection to rank )(?P<rank>\d+)"
             rb"|gloo/transport/tcp/pair\.cc:\d+\][^\r\n]*(?:closed|reset) by peer|BarrierError"
@@ -387,8 +386,7 @@ SIGNATURES = (
             rb"|Connection closed by remote peer|(?<!')Connection reset by peer"
             rb"|failed on SocketImpl\([^\r\n]*: Broken pipe"
             # of Python's sockets and pipes; an EOFError with a message is of a file
-            rb"|(?:ConnectionResetError|BrokenPipeError): |(?<!raise )\bEOFError(?=\s*$)",
-            re.MULTILINE,
+            rb"|(?:ConnectionResetError|BrokenPipeError): |(?<!raise )\bEOFError(?=\s*(?m:$))"
         ),
         70,
         True,
@@ -397,9 +395,7 @@ SIGNATURES = (
     Signature(
         "coordinator_died",
         (b"Failed to send RPC", b"grpc_message:"),
-        re.compile(
-            rb'Failed to send RPC to coordination service|Error received from peer[^\r\n]*grpc_message:"Socket closed"'
-        ),
+        (rb'Failed to send RPC to coordination service|Error received from peer[^\r\n]*grpc_message:"Socket closed"'),
         70,
         True,
         "The process that coordinates the others, the first one, went away: its log has the cause.",
@@ -407,7 +403,7 @@ SIGNATURES = (
     Signature(
         "sigterm",
         (b"death signal", b"got signal: 15", b"SIGTERM"),
-        re.compile(
+        (
             rb"Received \S+ death signal, shutting down workers|got signal: 15|closing signal SIGTERM"
             rb"|Signal 15 \(SIGTERM\) received by PID|after receiving SIGTERM|SIGTERM caught"
         ),
@@ -467,7 +463,7 @@ EXCEPTION = (
 PYTHON_ERROR = Signature(
     "python_error",
     (TRACEBACK,),
-    re.compile(EXCEPTION + rb"(?::[^\r\n]*)?$"),
+    EXCEPTION + rb"(?::[^\r\n]*)?$",
     44,
     False,
     "The trainer raised an exception: read the traceback before this line.",

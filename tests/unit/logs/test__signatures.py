@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from failure_texts import HARMLESS, TEXTS
 
@@ -49,7 +51,7 @@ def test_blame_follows_the_chain_from_cause_to_echo() -> None:
 def test_every_match_begins_on_a_line_with_a_mark_and_a_needle(signature: Signature) -> None:
     """Which is what the search relies on; the texts hold every alternative of the patterns."""
     for name, text, _, _ in CASES:
-        match = signature.pattern.search(text.encode())
+        match = re.search(signature.pattern, text.encode())
         if match and name == signature.failure:
             start = text.encode().rfind(b"\n", 0, match.start()) + 1
             line = text.encode()[start:].split(b"\n")[0]

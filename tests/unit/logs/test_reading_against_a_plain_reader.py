@@ -171,7 +171,7 @@ def plain_failures(lines: list[str]) -> list[tuple[str, int | None]]:
     for number, line in enumerate(lines):
         rest = "\n".join(lines[number : number + 20]).encode()
         for signature in SIGNATURES:
-            match = signature.pattern.search(rest)
+            match = re.search(signature.pattern, rest)
             if match and match.start() <= len(line.encode()):
                 rank = match.groupdict().get("rank")
                 own = None if signature.echo else re.search(r"\[rank-?(\d+)[\]/]", line)
