@@ -18,12 +18,11 @@ import typing as t
 from functools import lru_cache
 from struct import Struct
 
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import Piece
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._rows import StepBlock
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator
-
-    from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import Piece
+    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
 _WORD = b"iteration "
 _POINT = ord(".")
@@ -89,23 +88,29 @@ def blocks(piece: Piece) -> Iterator[StepBlock]:
     timer_kept_on = False
     text, find = piece.text, piece.find
     find_end, has_carriage_returns = text.find, b"\r" in text
+    shape, layout = b"", None
     start = find(_WORD, 0)
     while start >= 0:
         end = find_end(b"\n", start, start + _LINE_BYTES)
         line = text[start : end if end >= 0 else start + _LINE_BYTES]
         if has_carriage_returns:
             line = line.partition(b"\r")[0]
-        layout = _layout(line.translate(_DIGITS_TO_ZEROS))
-        if layout:
-            head = start + layout.head
-            # Core 0.16 and later have "[2026-01-02 03:04:05.123456] iteration"; see ``left_out``.
-            has_microseconds = head > 8 and text[head - 9] == _POINT
-            if layout.kind != kind or has_microseconds != timer_kept_on:
-                if kind:
-                    yield from _blocks(kind, lines, timer_kept_on)
-                kind, lines, timer_kept_on = layout.kind, [], has_microseconds
-            lines.append(layout.cells(line))
-        start = find(_WORD, start + (layout.end if layout else len(line)))
+        line_shape = line.translate(_DIGITS_TO_ZEROS)
+        if line_shape != shape:
+            shape, layout = line_shape, _layout(line_shape)
+        if not layout:
+            start = find(_WORD, start + len(line))
+            continue
+        head, line_end, cells, line_kind = layout
+        head += start
+        # Core 0.16 and later have "[2026-01-02 03:04:05.123456] iteration"; see ``left_out``.
+        has_microseconds = head > 8 and text[head - 9] == _POINT
+        if line_kind is not kind or has_microseconds is not timer_kept_on:
+            if kind:
+                yield from _blocks(kind, lines, timer_kept_on)
+            kind, lines, timer_kept_on = line_kind, [], has_microseconds
+        lines.append(cells(line))
+        start = find(_WORD, start + line_end)
     if kind:
         yield from _blocks(kind, lines, timer_kept_on)
 
@@ -123,9 +128,13 @@ def left_out(found: dict[str, t.Any], position: int) -> str | None:
 def summary(piece: Piece) -> dict[str, float]:
     """Return the means of the closing lines: canonical metric -> value, which may be NaN.
 
-    The scripts leave out the first two iterations and the last one. Where a line stands there more than once the last
-    one counts; a line without a number is left out.
+    The scripts leave out the first two iterations and the last one. Lines in front of a step are those of an earlier
+    training and do not count. Where a line stands there more than once the last one counts; a line without a number is
+    left out.
     """
+    last = _last_head(piece)
+    if last:
+        piece = Piece(piece.text[last:])
     text = piece.text
     line_ends = (b"\n", b"\r") if b"\r" in text else (b"\n",)
     found = {}
@@ -140,6 +149,16 @@ def summary(piece: Piece) -> dict[str, float]:
     return found
 
 
+def _last_head(piece: Piece) -> int:
+    """Return where the head of the last iteration line stands, 0 where none is."""
+    text = piece.text
+    # Most logs of other ranks have no such line, and to search from the end is slow.
+    place = text.rfind(_WORD) if piece.find(_WORD, 0) >= 0 else -1
+    while place > 0 and not _HEAD.match(text, place):
+        place = text.rfind(_WORD, 0, place)
+    return max(place, 0)
+
+
 class _Kind(t.NamedTuple):
     """What lines have in common that are read together.
 
@@ -150,6 +169,10 @@ class _Kind(t.NamedTuple):
     metrics: tuple[str, ...]
     in_percent: bool
     loss_may_be_lost: bool
+
+
+# Always the same object for the same kind, as comparing them takes long.
+_kind = lru_cache(maxsize=256)(_Kind)
 
 
 class _Layout(t.NamedTuple):
@@ -174,14 +197,20 @@ class _Value(t.NamedTuple):
 
 def _blocks(kind: _Kind, lines: Iterable[tuple[bytes, ...]], timer_kept_on: bool) -> Iterator[StepBlock]:
     steps, totals, *columns = zip(*lines)
-    metrics = {metric: list(map(float, column)) for metric, column in zip(kind.metrics, columns)}
+    metrics = {metric: _numbers(float, column) for metric, column in zip(kind.metrics, columns)}
     if kind.in_percent:
         metrics["memory_fraction"] = [percent / 100.0 for percent in metrics["memory_fraction"]]
-    block = StepBlock(list(map(int, steps)), list(map(int, totals)), metrics, timer_kept_on)
+    block = StepBlock(_numbers(int, steps), _numbers(int, totals), metrics, timer_kept_on)
     if kind.loss_may_be_lost:
         yield from _with_lost_losses(block)
     else:
         yield block
+
+
+def _numbers(of: Callable[[bytes], t.Any], texts: Sequence[bytes]) -> list[t.Any]:
+    """Return the numbers that the texts show; many columns hold the same one in every line."""
+    first, count = texts[0], len(texts)
+    return [of(first)] * count if texts.count(first) == count else list(map(of, texts))
 
 
 def _with_lost_losses(block: StepBlock) -> Iterator[StepBlock]:
@@ -218,7 +247,7 @@ def _layout(line: bytes) -> _Layout | None:
         head.start(),
         end,
         _cutter([head.span(1), head.span(2), *(spans[metric] for metric in metrics)]),
-        _Kind(tuple(metrics), in_percent and "memory_fraction" in spans, _may_be_lost(fields, spans)),
+        _kind(tuple(metrics), in_percent and "memory_fraction" in spans, _may_be_lost(fields, spans)),
     )
 
 

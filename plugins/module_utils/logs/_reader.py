@@ -155,7 +155,8 @@ def _read(
     summary: dict[str, float] = {}
     bytes(_KEPT_BYTES)
     for piece, size in _pieces(log, cursor["offset"], final, max_bytes, look_for_failures):
-        _add_steps(rows, grammar, piece, cursor, tokens_per_sequence_per_gpu)
+        if _add_steps(rows, grammar, piece, cursor, tokens_per_sequence_per_gpu):
+            summary.clear()
         if look_for_failures:
             failures = few_of_each_class([*failures, *find_failures(piece)])
         summary.update(grammar.summary(piece))
@@ -185,12 +186,13 @@ def _answer(
 
 def _add_steps(
     rows: StepRows, grammar: Grammar, piece: Piece, cursor: Cursor, tokens_per_sequence_per_gpu: float | None
-) -> None:
-    """Add what the step lines of the piece say to the rows, and let the cursor follow."""
+) -> bool:
+    """Add what the step lines of the piece say to the rows, and let the cursor follow; return whether there is one."""
     blocks = grammar.blocks and grammar.blocks(piece, cursor["memory"])
     if blocks is None:
-        _add_rows(rows, grammar, grammar.parse(piece, cursor["memory"]), cursor, tokens_per_sequence_per_gpu)
-        return
+        found = grammar.parse(piece, cursor["memory"])
+        return _add_rows(rows, grammar, found, cursor, tokens_per_sequence_per_gpu)
+    block = None
     for block in blocks:
         steps = block.steps
         if cursor["steps_seen"] > 1 and cursor["step"] < steps[0] and all(map(lt, steps, steps[1:])):
@@ -199,6 +201,7 @@ def _add_steps(
             cursor.update(step=steps[-1], steps_seen=seen, steps_total=block.totals[-1])
         else:
             _add_rows(rows, grammar, block.found(), cursor, tokens_per_sequence_per_gpu)
+    return block is not None
 
 
 def _add_rows(
@@ -207,8 +210,9 @@ def _add_rows(
     steps: Iterable[dict[str, t.Any]],
     cursor: Cursor,
     tokens_per_sequence_per_gpu: float | None,
-) -> None:
+) -> bool:
     attempt, last, seen, steps_total = (cursor[key] for key in ("attempt", "step", "steps_seen", "steps_total"))
+    found = None
     for found in steps:
         step, steps_total, metrics = found["step"], found["steps_total"], found["metrics"]
         if last is not None and (step < last or found.get("new_process")):
@@ -233,6 +237,7 @@ def _add_rows(
             row["left_out"] = reason
         rows.add(row)
     cursor.update(attempt=attempt, step=last, steps_seen=seen, steps_total=steps_total)
+    return found is not None
 
 
 def _checked(cursor: Cursor | None) -> Cursor:

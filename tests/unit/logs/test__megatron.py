@@ -351,7 +351,13 @@ def test_summary_of_too_few_iterations() -> None:
 
 def test_summary_is_not_taken_from_a_torn_iteration_line() -> None:
     assert summary(b" iteration 2/50 | mem usages: 0.5\n") == {}
-    assert summary(b"mem usages: 0.5\n iteration 2/50 | mem usages: 0.6\n") == {"memory_fraction": 0.5}
+    assert summary(b"mem usages: 0.5\n iteration 2/50 mem usages: 0.6\n") == {"memory_fraction": 0.5}
+
+
+def test_closing_lines_in_front_of_a_step_are_those_of_an_earlier_training() -> None:
+    text = b"mem usages: 0.5\ntokens/GPU/s: 9\n iteration 1/50 | lm loss: 2 |\nsaved at iteration 1 to /x\n"
+    assert summary(text) == {}
+    assert summary(text + b"mem usages: 0.6\nlast iteration 1\n") == {"memory_fraction": 0.6}
 
 
 def test_closing_lines_may_follow_a_progress_bar() -> None:

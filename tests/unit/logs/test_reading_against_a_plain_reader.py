@@ -228,6 +228,8 @@ def assert_plainly_read(text: bytes, answer: dict[str, Any]) -> None:
     assert [(failure["class"], failure["rank"]) for failure in answer["failures"]] == plain_failures(lines)
     closing = {}
     for line in lines:
+        if HEAD.search(line):
+            closing.clear()
         value = re.fullmatch(rf"({'|'.join(CLOSING)}):\s*([\d.e-]+)\s*", line)
         if value:
             closing[CLOSING[value.group(1)]] = float(value.group(2))
@@ -275,7 +277,7 @@ def read_in_parts(log: Path, text: bytes, cuts: list[int], framework: str = "meg
             known = rows.setdefault((row["attempt"], row["step"]), row)
             rows[row["attempt"], row["step"]] = {**known, **row, "metrics": {**known["metrics"], **row["metrics"]}}
         failures += news["failures"]
-        summary |= news["summary"]
+        summary = news["summary"] if news["rows"] else summary | news["summary"]
     return {"rows": list(rows.values()), "failures": few_of_each_class(failures), "summary": summary}
 
 
@@ -283,7 +285,7 @@ def merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
     return {
         "rows": [*first["rows"], *second["rows"]],
         "failures": first["failures"] + second["failures"],
-        "summary": first["summary"] | second["summary"],
+        "summary": second["summary"] if second["rows"] else first["summary"] | second["summary"],
     }
 
 
