@@ -222,7 +222,7 @@ cursor:
     step: 7
     steps_seen: 7
     steps_total: 30
-    transports: {NET/IB: 17}
+    transports: [NET/IB]
     world_size: 16
     memory: {}
 last_step:
@@ -240,13 +240,14 @@ steps_total:
   sample: 30
 transports:
   description:
-    - How many lines of the log, from its beginning on, say that NCCL or RCCL uses a network, by network. V(NET/Socket)
-      is plain TCP, V(NET/OFI) is libfabric.
-    - NCCL tells this with the environment variable C(NCCL_DEBUG=INFO) only. Connections within a node are not counted.
+    - The networks that NCCL or RCCL says to use in the log, from its beginning on. V(NET/Socket) is plain TCP,
+      V(NET/OFI) is libfabric.
+    - NCCL tells this with the environment variable C(NCCL_DEBUG=INFO) only. Connections within a node do not count.
   returned: success
-  type: dict
+  type: list
+  elements: str
   sample:
-    NET/IB: 17
+    - NET/IB
 world_size:
   description:
     - The number of ranks that the trainer said to have, null if the log does not tell. Of MaxText, this is its number
@@ -259,6 +260,7 @@ summary:
   description:
     - What the closing lines of the launch script say of the whole run, as metric and value. Values are given as in
       RV(records[].value).
+    - Lines in front of a step are those of an earlier training and are left out.
   returned: success
   type: dict
   sample:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import sys
 import typing as t
+from itertools import chain
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._text import plain
 
@@ -87,4 +88,4 @@ class Piece:
 
     def positions(self, needles: Iterable[bytes]) -> Iterator[int]:
         """Yield where any of the needles stands, in ascending order."""
-        return iter(sorted(position for needle in needles for position in self._find_all(needle)))
+        return iter(sorted(chain.from_iterable(map(self._find_all, needles))))

@@ -7,12 +7,13 @@ What is read of a log stands in a *cursor*, a plain dict that survives JSON::
 
     {"offset": 5120, "fingerprint": 2774340567, "memory": {},
      "attempt": 1, "step": 7, "steps_seen": 7, "steps_total": 30,
-     "transports": {"NET/IB": 17}, "world_size": 16}
+     "transports": ["NET/IB"], "world_size": 16}
 
 ``offset`` is the number of bytes read, ``fingerprint`` a checksum of the last of them, by which a log that was replaced
 or cut off is noticed. ``step`` and ``steps_total`` are those of the last step line, null before the first;
-``steps_seen`` is how many steps the attempt has so far. ``transports`` is what ``count_transports`` found in the whole
-log, ``world_size`` the last number of ranks that a process said to see, null if none did. ``memory`` is the grammar's.
+``steps_seen`` is how many steps the attempt has so far. ``transports`` is what ``named_networks`` found in the whole
+log, sorted, ``world_size`` the last number of ranks that a process said to see, null if none did. ``memory`` is the
+grammar's.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._grammar import grammar_of
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._rows import StepRows
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._text import line_start, plain
-from ansible_collections.trainops.cluster.plugins.module_utils.logs._transports import count_transports
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._transports import named_networks
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._world_size import last_number_behind
 
 if t.TYPE_CHECKING:
@@ -58,11 +59,10 @@ _START: Cursor = {
     "step": None,
     "steps_seen": 0,
     "steps_total": None,
-    "transports": {},
+    "transports": [],
     "world_size": None,
     "memory": {},
 }
-_DICTS = ("memory", "transports")
 
 # Once a block of this size was freed, glibc keeps that much for itself. Else it gives every chunk back to the system
 # and takes it again, page by page: measured, that takes as long as reading them.
@@ -160,8 +160,8 @@ def _read(
         if look_for_failures:
             failures = few_of_each_class([*failures, *find_failures(piece)])
         summary.update(grammar.summary(piece))
-        for name, lines in count_transports(piece).items():
-            cursor["transports"][name] = cursor["transports"].get(name, 0) + lines
+        networks = cursor["transports"]
+        cursor["transports"] = sorted({*networks, *named_networks(piece, known=bool(networks))})
         cursor["world_size"] = last_number_behind(grammar.world_size, piece) or cursor["world_size"]
         cursor["offset"] += size
     cursor["fingerprint"] = _fingerprint(log, cursor["offset"])
@@ -178,7 +178,7 @@ def _answer(
         "rows": rows,
         "failures": failures or [],
         "summary": summary or {},
-        "transports": dict(cursor["transports"]),
+        "transports": list(cursor["transports"]),
         "world_size": cursor["world_size"],
         "cursor": cursor,
     }
@@ -245,23 +245,22 @@ def _checked(cursor: Cursor | None) -> Cursor:
         return _fresh(1)
     if set(cursor) != set(_START):
         raise ValueError(f"cursor has the keys {sorted(cursor)}, but must have {sorted(_START)}, as returned by a call")
-    for key in _DICTS:
-        if not isinstance(cursor[key], dict):
-            raise ValueError(f"cursor.{key} is {cursor[key]!r}, but must be a dict, as returned by a call")
-    for name, lines in cursor["transports"].items():
-        if not isinstance(lines, int) or isinstance(lines, bool):
-            raise ValueError(f"cursor.transports.{name} is {lines!r}, but must be a whole number")
-    for key in sorted(set(_START) - set(_DICTS)):
+    if not isinstance(cursor["memory"], dict):
+        raise ValueError(f"cursor.memory is {cursor['memory']!r}, but must be a dict, as returned by a call")
+    networks = cursor["transports"]
+    if not isinstance(networks, list) or not all(isinstance(name, str) for name in networks):
+        raise ValueError(f"cursor.transports is {networks!r}, but must be a list of names, as returned by a call")
+    for key in sorted(set(_START) - {"memory", "transports"}):
         value, least = cursor[key], 1 if key == "attempt" else 0
         if value is None and _START[key] is None:
             continue
         if not isinstance(value, int) or isinstance(value, bool) or value < least:
             raise ValueError(f"cursor.{key} is {value!r}, but must be a whole number of at least {least}")
-    return dict(cursor, **{key: dict(cursor[key]) for key in _DICTS})
+    return dict(cursor, memory=dict(cursor["memory"]))
 
 
 def _fresh(attempt: int) -> Cursor:
-    return dict(_START, attempt=attempt, **{key: {} for key in _DICTS})
+    return dict(_START, attempt=attempt, memory={})
 
 
 def _fingerprint(log: t.BinaryIO, offset: int) -> int:

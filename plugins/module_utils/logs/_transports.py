@@ -17,18 +17,17 @@ from __future__ import annotations
 
 import re
 import typing as t
-from collections import Counter
 
 if t.TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import Piece
 
 # In every line that tells of a network. Where none is, it is the only search.
 _ANY = b"NCCL INFO "
-# Connections are many, but few kinds of them differ in so many bytes, which are enough for a name. The other lines come
-# once a process.
 _CONNECTION = b" via NET/"
-_TARGET_BYTES = 32
 _CONNECTED = re.compile(_CONNECTION + rb"(\w[\w .-]*)/\d")
+_TCP = b"/Socket/"
 _CHOICES = (b"NCCL INFO NET/", b"Using network ", b"Assigned NET plugin ")
 _CHOSEN = re.compile(
     rb"NCCL INFO NET/(?:(\w+) : Using |(OFI) Selected [Pp]rovider is )"
@@ -38,26 +37,44 @@ _CHOSEN = re.compile(
 _OTHER_NAMES = {"AWS Libfabric": "OFI", "Libfabric": "OFI"}
 
 
-def count_transports(piece: Piece) -> dict[str, int]:
-    """Return how often a piece of a log says that a network is used: ``{"NET/IB": 17, "NET/Socket": 2}``.
+def named_networks(piece: Piece, known: bool) -> set[str]:
+    """Return the networks that a piece of a log says to be used, as ``{"NET/IB", "NET/Socket"}``.
 
-    A name is that of NCCL's network or plugin; ``NET/Socket`` is plain TCP, ``NET/OFI`` is libfabric. Connections
-    within a node (P2P, SHM) are not counted.
+    A name is that of NCCL's network or plugin; ``NET/Socket`` is plain TCP, ``NET/OFI`` is libfabric. NCCL names what
+    it chose when it starts. Its connections, which may be many, are looked at where they go over TCP; of the others
+    there is but the first in a log that names no network before it, which ``known`` tells of what precedes the piece.
+    Connections within a node (P2P, SHM) are none.
     """
     if piece.find(_ANY, 0) < 0:
-        return {}
-    text = piece.text
-    count: Counter[str] = Counter()
-    behind = [text[start : start + _TARGET_BYTES] for start in piece.positions((_CONNECTION,))]
-    for target, lines in Counter(behind).items():
-        connected = _CONNECTED.match(target)
-        if connected:
-            count[_name(connected)] += lines
+        return set()
+    named = list(_chosen(piece))
+    if not known:
+        named += _first_connection(piece, named[0].start() if named else len(piece.text))
+    return {_name(match) for match in (*named, *_connections_over_tcp(piece))}
+
+
+def _chosen(piece: Piece) -> Iterator[re.Match[bytes]]:
     for start in piece.positions(_CHOICES):
-        chosen = _CHOSEN.match(text, start)
+        chosen = _CHOSEN.match(piece.text, start)
         if chosen:
-            count[_name(chosen)] += 1
-    return dict(count)
+            yield chosen
+
+
+def _first_connection(piece: Piece, end: int) -> list[re.Match[bytes]]:
+    start = piece.find(_CONNECTION, 0)
+    while 0 <= start < end:
+        connected = _CONNECTED.match(piece.text, start)
+        if connected:
+            return [connected]
+        start = piece.find(_CONNECTION, start + len(_CONNECTION))
+    return []
+
+
+def _connections_over_tcp(piece: Piece) -> Iterator[re.Match[bytes]]:
+    for start in piece.positions((_TCP,)):
+        connected = _CONNECTED.match(piece.text, max(0, start + 1 - len(_CONNECTION)))
+        if connected:
+            yield connected
 
 
 def _name(match: re.Match[bytes]) -> str:

@@ -49,7 +49,7 @@ class Log:
     failures_at_end: list[dict[str, t.Any]]
     steps_total: int | None
     last_lines: list[str]
-    transports: dict[str, int]
+    transports: list[str]
     world_size: int | None
     began_anew: bool
 

@@ -30,23 +30,17 @@ def judge_transport(plan: Mapping[str, t.Any], statuses: list[dict[str, t.Any]],
     if plan.get("rehearsal") or not asks_for_rdma(plan["mode"], plan["nodes"]):
         return
     told = {status["node"]: status["transports"] for status in statuses if status.get("transports")}
-    over_tcp = [node for node, lines in told.items() if lines.get(_TCP)]
+    over_tcp = [node for node, networks in told.items() if _TCP in networks]
     for node in over_tcp:
-        reasons.add(
-            FAIL,
-            "tcp_transport",
-            f"NCCL talks TCP on {node}, where RDMA is meant: {_TCP} stands in {counted(told[node][_TCP], 'line')} of "
-            "its log.",
-            node,
-            transports=told[node],
-        )
+        message = f"NCCL talks TCP on {node}, where RDMA is meant: its log names {_TCP}."
+        reasons.add(FAIL, "tcp_transport", message, node, transports=told[node])
     if over_tcp:
         return
     for node in [status["node"] for status in statuses if told and status["node"] not in told]:
         message = f"Whether {node} uses RDMA is not known: NCCL names its network in the logs of other nodes only."
         reasons.add(INCONCLUSIVE, "transport_unknown", message, node, transports=told)
     if told:
-        names = sorted({name for lines in told.values() for name in lines})
+        names = sorted({name for networks in told.values() for name in networks})
         message = f"NCCL says that it uses {' and '.join(names)} on {counted(len(told), 'node')}."
         reasons.add(PASS, "transport", message, transports=told)
     else:

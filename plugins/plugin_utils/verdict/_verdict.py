@@ -164,7 +164,7 @@ def _node_summary(
         "steps_total": status.get("steps_total"),
         "samples": samples_of(own),
         "world_size": status.get("world_size"),
-        "transports": status.get("transports") or {},
+        "transports": status.get("transports") or [],
         "loss_trend": trends.get(status["node"]),
         **utilization_of(plan.get("workload"), own),
         "metrics": own,

@@ -188,18 +188,18 @@ NETWORK = b"n1:1:2 [0] NCCL INFO Channel 00/0 : 8[0] -> 0[0] [receive] via NET/%
 def test_networks_and_world_size_add_up_from_call_to_call_and_begin_anew_with_another_log(log: Path) -> None:
     append(log, b"using world size: 16, x\n" + NETWORK % b"IB" + iteration(1))
     first = read_log(str(log), "megatron")
-    assert (first["transports"], first["world_size"]) == ({"NET/IB": 1}, 16)
+    assert (first["transports"], first["world_size"]) == (["NET/IB"], 16)
     cursor = json.loads(json.dumps(first["cursor"]))
-    append(log, NETWORK % b"IB" + NETWORK % b"Socket")
+    append(log, NETWORK % b"Socket" + NETWORK % b"IB")
     second = read_log(str(log), "megatron", cursor)
-    assert (second["transports"], second["world_size"]) == ({"NET/IB": 2, "NET/Socket": 1}, 16)
+    assert (second["transports"], second["world_size"]) == (["NET/IB", "NET/Socket"], 16)
     third = read_log(str(log), "megatron", second["cursor"])
     assert third["transports"] == second["transports"]
-    assert first["transports"] == first["cursor"]["transports"] == cursor["transports"] == {"NET/IB": 1}
-    assert read_log(str(log.with_name("none")), "megatron", cursor)["transports"] == {"NET/IB": 1}
+    assert first["transports"] == first["cursor"]["transports"] == cursor["transports"] == ["NET/IB"]
+    assert read_log(str(log.with_name("none")), "megatron", cursor)["transports"] == ["NET/IB"]
     log.write_bytes(b"another log\n" + NETWORK % b"Socket")
     anew = read_log(str(log), "megatron", third["cursor"])
-    assert (anew["transports"], anew["world_size"]) == ({"NET/Socket": 1}, None)
+    assert (anew["transports"], anew["world_size"]) == (["NET/Socket"], None)
 
 
 MAXTEXT_START = b"Attempting to initialize the jax distributed system for GPU backend...\n", b"Config param steps: 9\n"
@@ -383,7 +383,7 @@ def test_failures_are_few_of_each_class_over_all_chunks(log: Path) -> None:
 
 def cursor_with(**changes: object) -> dict[str, object]:
     start = {"offset": 0, "fingerprint": 0, "memory": {}, "attempt": 1, "step": None, "steps_seen": 0}
-    return {**start, "steps_total": None, "transports": {}, "world_size": None, **changes}
+    return {**start, "steps_total": None, "transports": [], "world_size": None, **changes}
 
 
 @pytest.mark.parametrize(
@@ -400,8 +400,8 @@ def cursor_with(**changes: object) -> dict[str, object]:
         (cursor_with(attempt=0), r"cursor\.attempt is 0, but must be a whole number of at least 1"),
         (cursor_with(step=1.5), r"cursor\.step is 1\.5"),
         (cursor_with(steps_seen=None), r"cursor\.steps_seen is None"),
-        (cursor_with(transports=None), r"cursor\.transports is None, but must be a dict"),
-        (cursor_with(transports={"NET/IB": "1"}), r"cursor\.transports\.NET/IB is '1', but must be a whole number"),
+        (cursor_with(transports=None), r"cursor\.transports is None, but must be a list of names"),
+        (cursor_with(transports=["NET/IB", 1]), r"cursor\.transports is \['NET/IB', 1\], but must be a list of names"),
         (cursor_with(world_size=-1), r"cursor\.world_size is -1"),
         (cursor_with(memory=[]), r"cursor\.memory is \[\], but must be a dict"),
     ],

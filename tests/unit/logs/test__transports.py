@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import Piece
-from ansible_collections.trainops.cluster.plugins.module_utils.logs._transports import count_transports
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._transports import named_networks
 
 NODE = "gpu01:4711:4899 [3] NCCL INFO "
 
@@ -28,9 +28,13 @@ TEST_LINES = [
 ]
 
 
+def networks(*lines: str, known: bool = False) -> set[str]:
+    return named_networks(Piece("".join(f"{line}\n" for line in lines).encode()), known)
+
+
 @pytest.mark.parametrize(("line", "name"), TEST_LINES, ids=[line[-40:] for line, _ in TEST_LINES])
-def test_each_line_that_names_a_network_counts_once(line: str, name: str) -> None:
-    assert count_transports(Piece(f"noise\n{line}\r\nnoise\n".encode())) == {name: 1}
+def test_each_line_that_names_a_network_is_understood(line: str, name: str) -> None:
+    assert networks("noise", f"{line}\r", "noise") == {name}
 
 
 @pytest.mark.parametrize(
@@ -49,10 +53,24 @@ def test_each_line_that_names_a_network_counts_once(line: str, name: str) -> Non
         f"{NODE}Channel 00/0 : 8[0] -> 0[0] [receive] via NET/IB",
     ],
 )
-def test_other_lines_do_not_count(line: str) -> None:
-    assert count_transports(Piece(f"{line}\n".encode())) == {}
+def test_other_lines_name_none(line: str) -> None:
+    assert networks(line) == set()
 
 
-def test_lines_add_up_by_name() -> None:
-    text = f"{NODE}Using network IB\n{NODE}Channel 00/0 : 8[0] -> 0[0] [send] via NET/IB/0\n" * 2
-    assert count_transports(Piece(f"{text}{NODE}Using network Socket\n".encode())) == {"NET/IB": 4, "NET/Socket": 1}
+IB = f"{NODE}Channel 00/0 : 8[0] -> 0[0] [send] via NET/IB/0"
+UCX = f"{NODE}Channel 00/0 : 8[0] -> 0[0] [send] via NET/UCX/0"
+TCP = f"{NODE}Channel 00/0 : 8[0] -> 0[0] [send] via NET/Socket/0"
+
+
+def test_of_connections_the_first_one_counts_where_nothing_named_a_network_before() -> None:
+    assert networks(f"{NODE}Channel 00/0 : 8[0] -> 0[0] [receive] via NET/IB", IB, UCX) == {"NET/IB"}
+    assert networks(IB, f"{NODE}Using network UCX") == {"NET/IB", "NET/UCX"}
+    assert networks(f"{NODE}Using network IB", UCX, f"{NODE}Using network OFI") == {"NET/IB", "NET/OFI"}
+    assert networks(UCX, known=True) == set()
+
+
+def test_a_connection_over_tcp_always_counts() -> None:
+    assert networks(IB, IB, TCP) == {"NET/IB", "NET/Socket"}
+    assert networks(f"{NODE}Using network IB", TCP) == {"NET/IB", "NET/Socket"}
+    assert networks(IB, TCP, known=True) == {"NET/Socket"}
+    assert networks("/Socket/0", f"{NODE}NCCL_TOPO_FILE set by environment to /Socket/0", known=True) == set()

@@ -96,7 +96,7 @@ def test_the_module_reads_the_other_frameworks(tmp_path: Path) -> None:
     )
     answer = run_module(tmp_path, path=str(log), framework="maxtext")
     assert (answer["last_step"], answer["steps_total"]) == (0, 9)
-    assert (answer["world_size"], answer["transports"]) == (16, {})
+    assert (answer["world_size"], answer["transports"]) == (16, [])
     assert answer["left_out"] == [{"attempt": 1, "step": 0, "reason": "MaxText compiles in the first step"}]
     log.write_text("Epoch 0:   3%|#| 3/91 [03:00<88:00, 60.00s/it, lr=0.5, throughput=0.5]\n")
     answer = run_module(tmp_path, path=str(log), framework="nxdt", tokens_per_sequence_per_gpu=128)
@@ -119,7 +119,7 @@ def test_what_the_module_cannot_read_is_said(tmp_path: Path) -> None:
 def test_documentation_tells_of_every_framework_and_result() -> None:
     options = yaml.safe_load(training_metrics.DOCUMENTATION)["options"]
     assert options["framework"]["choices"] == sorted(GRAMMARS)
-    news = {"rows": [], "failures": [], "summary": {}, "transports": {}, "world_size": None}
+    news = {"rows": [], "failures": [], "summary": {}, "transports": [], "world_size": None}
     news["cursor"] = {"step": None, "steps_total": None}
     returned = set(training_metrics.results_of(news)) - {"changed"}
     assert set(yaml.safe_load(training_metrics.RETURN)) == returned

@@ -196,7 +196,7 @@ def test_follow_returns_what_is_new_since_the_cursor(training):
 def test_follow_tells_which_network_and_how_many_ranks_the_log_names_also_to_whoever_follows_anew(training):
     run = training("echo 'using world size: 16, x'; echo 'n1:1:2 [0] NCCL INFO Using network Socket'")
     for answer in (run.run_to_its_end(), run.follow()):
-        assert (answer["transports"], answer["world_size"]) == ({"NET/Socket": 1}, 16)
+        assert (answer["transports"], answer["world_size"]) == (["NET/Socket"], 16)
 
 
 def test_follow_turns_sequences_into_tokens_where_the_trainer_prints_those(training):

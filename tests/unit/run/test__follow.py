@@ -32,7 +32,7 @@ def answer(status: str = "running", **changes: t.Any) -> dict[str, t.Any]:
         "rows": [],
         "failures": [],
         "summary": {},
-        "transports": {},
+        "transports": [],
         "log_run_id": "run-1",
         "world_size": None,
         "cursor": {"offset": 0, "step": None, "memory": {}},
@@ -91,10 +91,13 @@ def test_what_a_node_answers_stands_on_the_board(board):
 
 
 def test_networks_and_world_size_stand_on_the_board_as_last_told(board):
-    told = [answer(transports={"NET/IB": 3}, world_size=16), {**ENDED, "transports": {"NET/IB": 9}, "world_size": 16}]
+    told = [
+        answer(transports=["NET/IB"], world_size=16),
+        {**ENDED, "transports": ["NET/IB", "NET/OFI"], "world_size": 16},
+    ]
     for _ in range(2):
         status = follow(Node(*told), board)
-        assert (status["transports"], status["world_size"]) == ({"NET/IB": 9}, 16)
+        assert (status["transports"], status["world_size"]) == (["NET/IB", "NET/OFI"], 16)
 
 
 @pytest.mark.parametrize("memory", [{}, {"new_process": True}])

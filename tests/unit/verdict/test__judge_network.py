@@ -36,17 +36,17 @@ def told(reasons: Reasons) -> list[tuple[str, str | None]]:
 
 
 @pytest.mark.parametrize(
-    ("env", "lines_of_nccl", "verdict", "expected"),
+    ("env", "networks_by_node", "verdict", "expected"),
     [
-        (RDMA, ({"NET/IB": 12}, {"NET/IB": 9}), "PASS", [("transport", None)]),
-        (RDMA, ({"NET/OFI": 3}, {"NET/OFI": 3}), "PASS", [("transport", None)]),
-        (RDMA, ({"NET/IB": 12}, {}), "INCONCLUSIVE", [("transport_unknown", "gpu01")]),
-        (RDMA, ({"NET/IB": 12}, {"NET/Socket": 4}), "FAIL", [("tcp_transport", "gpu01")]),
-        (RDMA, ({"NET/IB": 12, "NET/Socket": 4}, {"NET/IB": 2}), "FAIL", [("tcp_transport", "gpu00")]),
-        (RDMA, ({}, {}), "INCONCLUSIVE", [("transport_unknown", None)]),
-        ({**RDMA, "NCCL_DEBUG": "WARN"}, ({}, None), "INCONCLUSIVE", [("transport_unknown", None)]),
-        ({"NCCL_IB_HCA": "a"}, ({}, {}), "INCONCLUSIVE", [("transport_unknown", None)]),
-        ({}, ({"NET/Socket": 4}, {}), "INCONCLUSIVE", []),
+        (RDMA, (["NET/IB"], ["NET/IB"]), "PASS", [("transport", None)]),
+        (RDMA, (["NET/OFI"], ["NET/OFI"]), "PASS", [("transport", None)]),
+        (RDMA, (["NET/IB"], []), "INCONCLUSIVE", [("transport_unknown", "gpu01")]),
+        (RDMA, (["NET/IB"], ["NET/Socket"]), "FAIL", [("tcp_transport", "gpu01")]),
+        (RDMA, (["NET/IB", "NET/Socket"], ["NET/IB"]), "FAIL", [("tcp_transport", "gpu00")]),
+        (RDMA, ([], []), "INCONCLUSIVE", [("transport_unknown", None)]),
+        ({**RDMA, "NCCL_DEBUG": "WARN"}, ([], None), "INCONCLUSIVE", [("transport_unknown", None)]),
+        ({"NCCL_IB_HCA": "a"}, ([], []), "INCONCLUSIVE", [("transport_unknown", None)]),
+        ({}, (["NET/Socket"], []), "INCONCLUSIVE", []),
     ],
     ids=[
         "rdma",
@@ -61,10 +61,10 @@ def told(reasons: Reasons) -> list[tuple[str, str | None]]:
     ],
 )
 def test_tcp_fails_where_rdma_is_meant_and_silence_is_told(
-    env: t.Any, lines_of_nccl: t.Any, verdict: str, expected: t.Any
+    env: t.Any, networks_by_node: t.Any, verdict: str, expected: t.Any
 ) -> None:
     reasons = Reasons()
-    one, other = lines_of_nccl
+    one, other = networks_by_node
     judge_transport(plan(env), statuses(gpu00={"transports": one}, gpu01={"transports": other}), reasons)
     assert (told(reasons), reasons.verdict()) == (expected, verdict)
 
@@ -77,11 +77,9 @@ def test_a_rehearsal_is_not_asked_for_its_network() -> None:
 
 def test_the_evidence_holds_how_many_lines_said_so() -> None:
     reasons = Reasons()
-    judge_transport(plan(RDMA), statuses(gpu00={"transports": {"NET/Socket": 1}}), reasons)
-    assert reasons.told()[0]["evidence"] == {"transports": {"NET/Socket": 1}}
-    assert reasons.told()[0]["message"] == (
-        "NCCL talks TCP on gpu00, where RDMA is meant: NET/Socket stands in 1 line of its log."
-    )
+    judge_transport(plan(RDMA), statuses(gpu00={"transports": ["NET/Socket"]}), reasons)
+    assert reasons.told()[0]["evidence"] == {"transports": ["NET/Socket"]}
+    assert reasons.told()[0]["message"] == ("NCCL talks TCP on gpu00, where RDMA is meant: its log names NET/Socket.")
 
 
 @pytest.mark.parametrize(
