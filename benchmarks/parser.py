@@ -27,26 +27,30 @@ if t.TYPE_CHECKING:
 _COLLECTIONS = Path(__file__).resolve().parents[1] / "collections"
 _NOISE_LINES = 20
 
-# Reads the log as a node does, with failures and a dict for each step, in one call or in calls that each read some
-# bytes; or the steps alone, as the columns that the dicts are made of.
+# Each prints the number of steps that it read.
 _READ_LOG = """
 import sys
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._reader import read_log
-log, max_bytes, alone = sys.argv[1], int(sys.argv[2]) or None, sys.argv[3:] == ["alone"]
+log, max_bytes = sys.argv[1], int(sys.argv[2]) or None
 cursor, steps = None, 0
 while True:
-    answer = read_log(log, "megatron", cursor, final=True, max_bytes=max_bytes, look_for_failures=not alone)
+    answer = read_log(log, "megatron", cursor, final=True, max_bytes=max_bytes, failures="open")
     if answer["cursor"] == cursor:
         break
-    cursor, steps = answer["cursor"], steps + len(answer["rows"] if alone else list(answer["rows"]))
+    cursor = answer["cursor"]
+    steps += sum(len(block["steps"]) for block in answer["rows"].blocks())
 print(steps)
 """
-# Reads the log as report.yml does, which looks for failures behind the last steps only.
 _READ_FOR_REPORT = """
 import sys
 from pathlib import Path
 from ansible_collections.trainops.cluster.plugins.plugin_utils.logged._log import read
-print(len(read(Path(sys.argv[1]), "megatron", None, None).rows))
+print(sum(len(block["steps"]) for block in read(Path(sys.argv[1]), "megatron", None, None).blocks))
+"""
+_READ_ALL = """
+import sys
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._reader import read_log
+print(len(list(read_log(sys.argv[1], "megatron", final=True)["rows"])))
 """
 
 
@@ -80,10 +84,10 @@ def main(arguments: Sequence[str]) -> int:
         print(f"{size / 1e6:.0f} MB, {steps} iteration lines, {size / steps:.0f} bytes for each and its noise")
         ways = [
             Way("grep -c 'lm loss'", ["grep", "-c", "lm loss", str(log)]),
-            Way("read_log, one call", [sys.executable, "-c", _READ_LOG, str(log), "0"]),
-            Way("read_log, calls of 16 MiB", [sys.executable, "-c", _READ_LOG, str(log), str(16 << 20)]),
-            Way("the same, steps alone", [sys.executable, "-c", _READ_LOG, str(log), str(16 << 20), "alone"]),
+            Way("a followed node, one call", [sys.executable, "-c", _READ_LOG, str(log), "0"]),
+            Way("the same, calls of 16 MiB", [sys.executable, "-c", _READ_LOG, str(log), str(16 << 20)]),
             Way("report.yml", [sys.executable, "-c", _READ_FOR_REPORT, str(log)]),
+            Way("training_metrics", [sys.executable, "-c", _READ_ALL, str(log)]),
         ]
         results: dict[str, list[Run]] = {way.name: [] for way in ways}
         try:

@@ -7,16 +7,24 @@ from __future__ import annotations
 
 import os
 import typing as t
+from itertools import groupby
+from operator import itemgetter
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._failures import find_failures
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import Piece
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._grammar import grammar_of
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._text import line_start
 
+if t.TYPE_CHECKING:
+    from ansible_collections.trainops.cluster.plugins.module_utils.logs._grammar import Grammar
+
+# A failure that so many steps follow was survived. One is not enough: ranks print on while another one has failed.
+STEPS_TO_SURVIVE = 3
 # A failure further in front of the end is not looked for.
 _LAST_BYTES = 64 << 20
 # Where the last steps are looked for first. A log of gigabytes would take long to be taken apart once more.
 _FIRST_LOOK_BYTES = 64 << 10
+_LAST_STEPS_BYTES = 8 << 10
 
 
 def failures_behind(path: str, framework: str, steps: int) -> list[dict[str, t.Any]]:
@@ -24,11 +32,12 @@ def failures_behind(path: str, framework: str, steps: int) -> list[dict[str, t.A
 
     A log that does not exist has none; raises OSError for one that cannot be read.
     """
+    grammar = grammar_of(framework)
     size, text = _FIRST_LOOK_BYTES, end_of(path, _FIRST_LOOK_BYTES)
-    while size < _LAST_BYTES and len(text) == size and _few_behind(text, 0, framework, steps):
+    while size < _LAST_BYTES and len(text) == size and _few_behind(text, 0, grammar, steps):
         size *= 4
         text = end_of(path, size)
-    return find_failures(Piece(_behind(text, framework, steps)))
+    return find_failures(Piece(text[begin_of_few(text, grammar, steps) :]))
 
 
 def end_of(path: str, size: int = _LAST_BYTES) -> bytes:
@@ -41,21 +50,26 @@ def end_of(path: str, size: int = _LAST_BYTES) -> bytes:
         return b""
 
 
-def _behind(text: bytes, framework: str, steps: int) -> bytes:
+def begin_of_few(text: bytes, grammar: Grammar, steps: int) -> int:
+    """Return the place in some lines of a log from which on there are fewer than ``steps`` steps."""
+    size = _LAST_STEPS_BYTES
+    while size < len(text) and _few_behind(text, len(text) - size, grammar, steps):
+        size *= 4
+    many, few = max(0, len(text) - size), len(text)
+    if _few_behind(text, many, grammar, steps):
+        return many
     # The more lines are left off, the fewer steps follow: so the first line with few behind it can be bisected. A list
     # of all lines would take more memory than the text, which may be nothing but line ends.
-    few = 0 if _few_behind(text, 0, framework, steps) else len(text)
-    many = 0
     while many < few:
         middle = (many + few) // 2
-        if _few_behind(text, middle, framework, steps):
+        if _few_behind(text, middle, grammar, steps):
             few = middle
         else:
             many = middle + 1
-    return text[few:]
+    return few
 
 
-def _few_behind(text: bytes, place: int, framework: str, steps: int) -> bool:
+def _few_behind(text: bytes, place: int, grammar: Grammar, steps: int) -> bool:
     """Tell whether fewer than ``steps`` steps stand in the line of the place and behind it."""
-    found = grammar_of(framework).parse(Piece(text[line_start(text, place) :]), {})
-    return len({step["step"] for step in found}) < steps
+    found = grammar.parse(Piece(text[line_start(text, place) :]), {})
+    return sum(1 for _step in groupby(found, itemgetter("step"))) < steps

@@ -18,7 +18,8 @@ if t.TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import Piece
-    from ansible_collections.trainops.cluster.plugins.module_utils.logs._rows import StepBlock
+    from ansible_collections.trainops.cluster.plugins.module_utils.logs._rows import FoundSteps
+    from ansible_collections.trainops.cluster.plugins.module_utils.logs._world_size import WorldSize
 
 
 def _no_summary(_piece: Piece) -> dict[str, float]:
@@ -44,10 +45,10 @@ class Grammar(t.NamedTuple):
 
     ``summary(piece)`` returns what the log itself says of the whole run: canonical metric -> float.
 
-    ``blocks(piece, memory)`` yields the same as ``parse``, many steps at once, of which ``left_out`` has nothing to say
-    from the third one of an attempt on. It is None, or returns None, where the steps have to be taken one by one.
+    ``parse_many(piece, memory)`` yields the same as ``parse``, many steps at once, of which ``left_out`` has nothing to
+    say from the third one of an attempt on. It is None, or returns None, where the steps have to be taken one by one.
 
-    ``world_size`` are the texts that are followed by the number of ranks (MaxText: of devices) that a process sees.
+    ``world_size`` is how a process says how many ranks (MaxText: devices) it sees.
 
     ``first_step`` is the number of the first step of a training: one of N steps is complete at ``first_step + N - 1``.
     """
@@ -55,9 +56,9 @@ class Grammar(t.NamedTuple):
     parse: Callable[[Piece, dict[str, t.Any]], Iterator[dict[str, t.Any]]]
     left_out: Callable[[dict[str, t.Any], int], t.Optional[str]]
     summary: Callable[[Piece], dict[str, float]]
-    world_size: tuple[bytes, ...]
+    world_size: WorldSize
     first_step: int
-    blocks: t.Optional[Callable[[Piece, dict[str, t.Any]], t.Optional[Iterator[StepBlock]]]] = None
+    parse_many: t.Optional[Callable[[Piece, dict[str, t.Any]], t.Optional[Iterator[FoundSteps]]]] = None
 
 
 GRAMMARS = {
@@ -68,7 +69,7 @@ GRAMMARS = {
         _megatron.summary,
         _megatron.WORLD_SIZE,
         first_step=1,
-        blocks=_megatron_processes.blocks,
+        parse_many=_megatron_processes.parse_many,
     ),
     "nxdt": Grammar(_nxdt.parse, _all_count, _no_summary, _nxdt.WORLD_SIZE, first_step=1),
 }

@@ -18,6 +18,7 @@ import re
 import typing as t
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._text import line_end, line_start
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._world_size import RANKS, WorldSize
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,7 +35,7 @@ _JSON_KEY = b'"perf/step_time_seconds"'
 _NEEDLES = (b"completed ", b"Config param ", _MEETING, _JSON_KEY)
 
 # max_utils.py: "Num_devices: 16, shape (1, 16, 1)", by every process.
-WORLD_SIZE = (b"Num_devices: ",)
+WORLD_SIZE = WorldSize((b"Num_devices: ",), rb"Num_devices: " + RANKS)
 
 _FIELD = re.compile(rb"[ \t]*([^:]*?)[ \t:]+([-+]?(?:nan|inf|\d+\.?\d*(?:[eE][-+]?\d+)?))[ \t]*")
 

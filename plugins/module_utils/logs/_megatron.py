@@ -16,10 +16,13 @@ import math
 import re
 import typing as t
 from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
 from struct import Struct
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import Piece
-from ansible_collections.trainops.cluster.plugins.module_utils.logs._rows import StepBlock
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._rows import FoundSteps
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._world_size import RANKS, WorldSize
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Sequence
@@ -63,8 +66,9 @@ _CLOSING_LINES = (
 _CLOSING_VALUE = re.compile(rb"[ \t]*(" + _NUMBER + rb")[ \t]*(?:[\r\n]|\Z)")
 
 
-# arguments.py: "using world size: 16, data-parallel size: 2, ...", by rank 0 only.
-WORLD_SIZE = (b"using world size: ",)
+# arguments.py: "using world size: 16, data-parallel size: 2, ...", by rank 0 only. It is looked for without its first
+# word, as strstr goes by two bytes, and "us" is in many words.
+WORLD_SIZE = WorldSize((b" world size: ",), rb"(?<=using) world size: " + RANKS)
 
 
 def parse(piece: Piece, _memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]:
@@ -77,11 +81,11 @@ def parse(piece: Piece, _memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]
     ``loss`` is ``lm loss`` and no other loss. Megatron prints it only where it is greater than zero (since core 0.17:
     not less), which NaN never is, so a NaN loss shows as a field that is not there: see ``_lost_loss``.
     """
-    for block in blocks(piece):
-        yield from block.found()
+    for found in parse_many(piece):
+        yield from found.each()
 
 
-def blocks(piece: Piece) -> Iterator[StepBlock]:
+def parse_many(piece: Piece) -> Iterator[FoundSteps]:
     """Yield the same as ``parse``, many lines at once."""
     kind: _Kind | None = None
     lines: list[tuple[bytes, ...]] = []
@@ -107,12 +111,12 @@ def blocks(piece: Piece) -> Iterator[StepBlock]:
         has_microseconds = head > 8 and text[head - 9] == _POINT
         if line_kind is not kind or has_microseconds is not timer_kept_on:
             if kind:
-                yield from _blocks(kind, lines, timer_kept_on)
+                yield from _found(kind, lines, timer_kept_on)
             kind, lines, timer_kept_on = line_kind, [], has_microseconds
         lines.append(cells(line))
         start = find(_WORD, start + line_end)
     if kind:
-        yield from _blocks(kind, lines, timer_kept_on)
+        yield from _found(kind, lines, timer_kept_on)
 
 
 def left_out(found: dict[str, t.Any], position: int) -> str | None:
@@ -195,16 +199,20 @@ class _Value(t.NamedTuple):
     begin: int
 
 
-def _blocks(kind: _Kind, lines: Iterable[tuple[bytes, ...]], timer_kept_on: bool) -> Iterator[StepBlock]:
+def _found(kind: _Kind, lines: Sequence[tuple[bytes, ...]], timer_kept_on: bool) -> Iterator[FoundSteps]:
     steps, totals, *columns = zip(*lines)
+    if totals.count(totals[0]) < len(totals):
+        for _total, same in groupby(lines, itemgetter(1)):
+            yield from _found(kind, list(same), timer_kept_on)
+        return
     metrics = {metric: _numbers(float, column) for metric, column in zip(kind.metrics, columns)}
     if kind.in_percent:
         metrics["memory_fraction"] = [percent / 100.0 for percent in metrics["memory_fraction"]]
-    block = StepBlock(_numbers(int, steps), _numbers(int, totals), metrics, timer_kept_on)
+    found = FoundSteps(_numbers(int, steps), int(totals[0]), metrics, timer_kept_on)
     if kind.loss_may_be_lost:
-        yield from _with_lost_losses(block)
+        yield from _with_lost_losses(found)
     else:
-        yield block
+        yield found
 
 
 def _numbers(of: Callable[[bytes], t.Any], texts: Sequence[bytes]) -> list[t.Any]:
@@ -213,13 +221,13 @@ def _numbers(of: Callable[[bytes], t.Any], texts: Sequence[bytes]) -> list[t.Any
     return [of(first)] * count if texts.count(first) == count else list(map(of, texts))
 
 
-def _with_lost_losses(block: StepBlock) -> Iterator[StepBlock]:
-    for found in block.found():
-        metrics = found["metrics"]
+def _with_lost_losses(found: FoundSteps) -> Iterator[FoundSteps]:
+    for step in found.each():
+        metrics = step["metrics"]
         if _lost_loss(metrics):
             metrics["loss"] = math.nan
         columns = {metric: [value] for metric, value in metrics.items()}
-        yield StepBlock([found["step"]], [found["steps_total"]], columns, block.timer_kept_on)
+        yield FoundSteps([step["step"]], step["steps_total"], columns, found.timer_kept_on)
 
 
 @lru_cache(maxsize=256)

@@ -20,7 +20,7 @@ from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import
 if t.TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ansible_collections.trainops.cluster.plugins.module_utils.logs._rows import StepBlock
+    from ansible_collections.trainops.cluster.plugins.module_utils.logs._rows import FoundSteps
 
 # Without "model", as strstr goes by two bytes, and "mo" is in every "memory".
 _BEGIN = b"-and-optimizer-setup"
@@ -34,9 +34,9 @@ def parse(piece: Piece, memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]:
     return _megatron.parse(piece, memory)
 
 
-def blocks(piece: Piece, memory: dict[str, t.Any]) -> Iterator[StepBlock] | None:
-    """Return the blocks of ``_megatron.blocks``, or None where a process begins."""
-    return None if _begins(piece) or "new_process" in memory else _megatron.blocks(piece)
+def parse_many(piece: Piece, memory: dict[str, t.Any]) -> Iterator[FoundSteps] | None:
+    """Return the steps of ``_megatron.parse_many``, or None where a process begins."""
+    return None if _begins(piece) or "new_process" in memory else _megatron.parse_many(piece)
 
 
 def _begins(piece: Piece) -> list[int]:

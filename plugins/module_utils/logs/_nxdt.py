@@ -16,6 +16,7 @@ import re
 import typing as t
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._text import line_end
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._world_size import RANKS, WorldSize
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +28,10 @@ _BAR = re.compile(rb"Epoch (\d+):[ :]*\d+%\|[^|\r\n]*\|[ ]*(\d+)/(\d+) \[")
 _RATE = re.compile(rb"[^,\]]*, *(\d+(?:\.\d+)?)(s/it|it/s)(?=[,\]])")
 
 # Of NeuronX Distributed's parallel_state.py and PyTorch Lightning's distributed.py, by rank 0 only.
-WORLD_SIZE = (b"> initializing world size to ", b"All distributed processes registered. Starting with ")
+WORLD_SIZE = WorldSize(
+    (b"> initializing world size to ", b"All distributed processes registered. "),
+    rb"> initializing world size to " + RANKS + rb"|All distributed processes registered\. Starting with " + RANKS,
+)
 
 _NUMBER = rb"[-+]?(?:nan|inf|\d+\.?\d*(?:[eE][-+]?\d+)?)"
 # A number is whole when what follows it is there.

@@ -21,33 +21,30 @@ from __future__ import annotations
 import os
 import typing as t
 import zlib
+from collections import deque
 from operator import lt
 
-from ansible_collections.trainops.cluster.plugins.module_utils.logs._failures import (
-    few_of_each_class,
-    find_failures,
-    open_message,
-)
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._ending import STEPS_TO_SURVIVE, begin_of_few
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._failures import few_of_each_class, find_failures
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import Piece
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._grammar import grammar_of
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._parts import (
+    in_chunk,
+    new_parts,
+    parts_with_whole_messages,
+)
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._rows import StepRows
-from ansible_collections.trainops.cluster.plugins.module_utils.logs._text import line_start, plain
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._text import plain
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._transports import named_networks
-from ansible_collections.trainops.cluster.plugins.module_utils.logs._world_size import last_number_behind
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._world_size import last_world_size
 
 if t.TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from ansible_collections.trainops.cluster.plugins.module_utils.logs._grammar import Grammar
 
 Cursor = t.Dict[str, t.Any]
 
-# What is held of a log at one time: no more than what fits into a processor's cache, as it is searched dozens of times.
-_CHUNK_BYTES = 512 << 10
-# So much of a line is read behind a chunk. A line longer than a chunk is cut.
-_LINE_BYTES = 16 << 10
-# How much may follow a message of several lines before its end is no longer waited for.
-_OPEN_MESSAGE_BYTES = 16 << 10
 _FINGERPRINT_BYTES = 256
 _TAIL_BYTES = 64 << 10
 _TAIL_LINE_CHARACTERS = 400
@@ -64,10 +61,6 @@ _START: Cursor = {
     "memory": {},
 }
 
-# Once a block of this size was freed, glibc keeps that much for itself. Else it gives every chunk back to the system
-# and takes it again, page by page: measured, that takes as long as reading them.
-_KEPT_BYTES = 8 << 20
-
 
 def read_log(
     path: str,
@@ -77,13 +70,14 @@ def read_log(
     tokens_per_step_per_gpu: float | None = None,
     max_bytes: int | None = None,
     tokens_per_sequence_per_gpu: float | None = None,
-    look_for_failures: bool = True,
+    failures: str = "all",
 ) -> dict[str, t.Any]:
-    """Return what a log says beyond the cursor, in one pass over its bytes.
+    """Return what a log says beyond the cursor.
 
     The answer holds ``rows`` (`StepRows` in the order of their first appearance), ``failures`` (as from
     ``find_failures``), ``summary`` (canonical metric -> float, as from the grammar) and the new ``cursor``, and of that
-    ``transports`` and ``world_size``. Without ``look_for_failures`` there are none of them, and the log is read faster.
+    ``transports`` and ``world_size``. Which ``failures`` are looked for is ``all``, ``open``, which are those that
+    fewer than `STEPS_TO_SURVIVE` of the rows follow, or ``none``; the fewer, the faster the log is read.
 
     Only complete lines are read; the last one waits for its end unless the call is ``final``. An attempt begins where
     the step number goes back, where the log shows a new process (not NxDT) and where it was replaced. A step that is
@@ -111,7 +105,7 @@ def read_log(
     rows = StepRows(tokens_per_step_per_gpu)
     try:
         with open(path, "rb") as log:
-            return _read(log, grammar, cursor, rows, final, tokens_per_sequence_per_gpu, max_bytes, look_for_failures)
+            return _read(log, grammar, cursor, rows, final, tokens_per_sequence_per_gpu, max_bytes, failures)
     except FileNotFoundError:
         return _answer(cursor, rows)
 
@@ -146,26 +140,54 @@ def _read(
     final: bool,
     tokens_per_sequence_per_gpu: float | None,
     max_bytes: int | None,
-    look_for_failures: bool,
+    which_failures: str,
 ) -> dict[str, t.Any]:
     if _fingerprint(log, cursor["offset"]) != cursor["fingerprint"]:
         # A log that takes the place of another is another attempt, unless the other one had no step yet.
         cursor = _fresh(cursor["attempt"] + (cursor["step"] is not None))
-    failures: list[dict[str, t.Any]] = []
+    begin = cursor["offset"]
+    with_steps: deque[_WithSteps] = deque(maxlen=STEPS_TO_SURVIVE)
     summary: dict[str, float] = {}
-    bytes(_KEPT_BYTES)
-    for piece, size in _pieces(log, cursor["offset"], final, max_bytes, look_for_failures):
+    for piece, part_begin, part_end in new_parts(log, begin, final, max_bytes, whole_messages=which_failures != "none"):
+        steps_before = len(rows)
         if _add_steps(rows, grammar, piece, cursor, tokens_per_sequence_per_gpu):
             summary.clear()
-        if look_for_failures:
-            failures = few_of_each_class([*failures, *find_failures(piece)])
+        if len(rows) > steps_before:
+            with_steps.append(_WithSteps(part_begin, part_end, len(rows) - steps_before))
         summary.update(grammar.summary(piece))
         networks = cursor["transports"]
         cursor["transports"] = sorted({*networks, *named_networks(piece, known=bool(networks))})
-        cursor["world_size"] = last_number_behind(grammar.world_size, piece) or cursor["world_size"]
-        cursor["offset"] += size
+        cursor["world_size"] = last_world_size(grammar.world_size, piece) or cursor["world_size"]
+        cursor["offset"] = part_end
     cursor["fingerprint"] = _fingerprint(log, cursor["offset"])
+    failures: list[dict[str, t.Any]] = []
+    if which_failures == "open":
+        begin = _begin_of_few(log, grammar, with_steps) or begin
+    if which_failures != "none":
+        for part in parts_with_whole_messages(log, begin, cursor["offset"]):
+            failures = few_of_each_class([*failures, *find_failures(part.piece)])
     return _answer(cursor, rows, failures, summary)
+
+
+class _WithSteps(t.NamedTuple):
+    """Bytes of a log with step lines, and how many steps they added."""
+
+    begin: int
+    end: int
+    steps: int
+
+
+def _begin_of_few(log: t.BinaryIO, grammar: Grammar, with_steps: deque[_WithSteps]) -> int | None:
+    """Return the place in the log that fewer than `STEPS_TO_SURVIVE` steps follow, or None where there are no more."""
+    missing = STEPS_TO_SURVIVE
+    for begin, end, steps in reversed(with_steps):
+        if steps >= missing:
+            log.seek(begin)
+            chunk = log.read(end - begin)
+            piece = Piece(chunk)
+            return begin + in_chunk(chunk, piece, begin_of_few(piece.text, grammar, missing))
+        missing -= steps
+    return None
 
 
 def _answer(
@@ -188,20 +210,20 @@ def _add_steps(
     rows: StepRows, grammar: Grammar, piece: Piece, cursor: Cursor, tokens_per_sequence_per_gpu: float | None
 ) -> bool:
     """Add what the step lines of the piece say to the rows, and let the cursor follow; return whether there is one."""
-    blocks = grammar.blocks and grammar.blocks(piece, cursor["memory"])
-    if blocks is None:
-        found = grammar.parse(piece, cursor["memory"])
-        return _add_rows(rows, grammar, found, cursor, tokens_per_sequence_per_gpu)
-    block = None
-    for block in blocks:
-        steps = block.steps
+    many = grammar.parse_many and grammar.parse_many(piece, cursor["memory"])
+    if many is None:
+        each = grammar.parse(piece, cursor["memory"])
+        return _add_rows(rows, grammar, each, cursor, tokens_per_sequence_per_gpu)
+    found = None
+    for found in many:
+        steps = found.steps
         if cursor["steps_seen"] > 1 and cursor["step"] < steps[0] and all(map(lt, steps, steps[1:])):
-            rows.add_block(cursor["attempt"], block)
+            rows.add_found(cursor["attempt"], found)
             seen = cursor["steps_seen"] + len(steps)
-            cursor.update(step=steps[-1], steps_seen=seen, steps_total=block.totals[-1])
+            cursor.update(step=steps[-1], steps_seen=seen, steps_total=found.steps_total)
         else:
-            _add_rows(rows, grammar, block.found(), cursor, tokens_per_sequence_per_gpu)
-    return block is not None
+            _add_rows(rows, grammar, found.each(), cursor, tokens_per_sequence_per_gpu)
+    return found is not None
 
 
 def _add_rows(
@@ -268,48 +290,3 @@ def _fingerprint(log: t.BinaryIO, offset: int) -> int:
     start = max(0, offset - _FINGERPRINT_BYTES)
     log.seek(start)
     return zlib.crc32(log.read(offset - start))
-
-
-def _pieces(
-    log: t.BinaryIO, offset: int, final: bool, max_bytes: int | None, whole_messages: bool
-) -> Iterator[tuple[Piece, int]]:
-    """Yield what follows the offset in pieces that end with a line and do not tear ``whole_messages`` of several lines.
-
-    Each comes with the number of bytes that it takes up in the log.
-    """
-    end = None if max_bytes is None else offset + max_bytes
-    while end is None or offset < end:
-        # The end of the line is looked for first, as joining two reads would copy a whole chunk.
-        behind = os.pread(log.fileno(), _LINE_BYTES, offset + _CHUNK_BYTES)
-        size = _CHUNK_BYTES + (behind.find(b"\n") + 1 or len(behind))
-        log.seek(offset)
-        block = log.read(size)
-        at_end = len(block) <= _CHUNK_BYTES
-        piece, size = (Piece(block), len(block)) if at_end and final else _whole_lines(block, at_end, whole_messages)
-        if not size:
-            return
-        yield piece, size
-        offset += size
-
-
-def _whole_lines(block: bytes, at_end: bool, whole_messages: bool) -> tuple[Piece, int]:
-    end = line_start(block, len(block))
-    chunk = block if end == len(block) else block[:end]
-    piece = Piece(chunk)
-    opened = open_message(piece) if whole_messages else None
-    if opened is not None:
-        opened = _in_chunk(chunk, piece, opened)
-        if len(chunk) - opened < _OPEN_MESSAGE_BYTES if at_end else opened > 0:
-            chunk = chunk[:opened]
-            piece = Piece(chunk)
-    if not chunk and not at_end:
-        return Piece(block), len(block)
-    return piece, len(chunk)
-
-
-def _in_chunk(chunk: bytes, piece: Piece, position: int) -> int:
-    """Return where the line begins in the chunk that begins at the position in the piece of it."""
-    if piece.text is chunk:
-        return position
-    lines_before = piece.text.count(b"\n", 0, position)
-    return len(chunk) - len(chunk.split(b"\n", lines_before)[-1])

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a training log yields: step rows, and the records made of them.
 
-A *step row* is one training iteration as one node's log tells it. It is what travels from a node::
+A *step row* is one training iteration as one node's log tells it::
 
     {"attempt": 1, "step": 7, "steps_total": 30, "metrics": {"step_time_ms": 10235.8, "loss": 7.27}}
 
@@ -68,20 +68,6 @@ def in_words(metric: str, value: float) -> str:
     """Return a value of a metric with its unit, for a sentence."""
     unit = METRICS[metric].unit
     return f"{value:.6g}" if unit == "1" else f"{value:.6g} {unit}"
-
-
-def with_derived_metrics(row: StepRow, tokens_per_step_per_gpu: float | None) -> StepRow:
-    """Return the step row with tokens/s/GPU filled in from the step time, where the log has none.
-
-    ``tokens_per_step_per_gpu`` is global batch size × sequence length / GPUs of the job, in tokens; it is the
-    formula of the closing lines of ROCm Megatron-LM's train_llama3.sh. None leaves the row as it is.
-    """
-    metrics = row["metrics"]
-    step_time_ms = metrics.get("step_time_ms")
-    if not tokens_per_step_per_gpu or not step_time_ms or "tokens_per_sec_per_gpu" in metrics:
-        return row
-    derived = {"tokens_per_sec_per_gpu": tokens_per_step_per_gpu * 1000.0 / step_time_ms}
-    return dict(row, metrics=dict(metrics, **derived))
 
 
 def records_of(rows: Iterable[StepRow]) -> Iterator[dict[str, t.Any]]:

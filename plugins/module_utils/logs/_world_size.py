@@ -9,19 +9,26 @@ import re
 import typing as t
 
 if t.TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import Piece
 
 # What follows shows that the number is whole.
-_NUMBER = re.compile(rb"(\d{1,9})(?=\D)")
+RANKS = rb"(\d{1,9})(?=\D)"
 
 
-def last_number_behind(labels: Iterable[bytes], piece: Piece) -> int | None:
-    """Return the number that follows one of the labels for the last time in the piece, or None where none does."""
+class WorldSize(t.NamedTuple):
+    """How a trainer says how many ranks there are: texts to look for, and a pattern that matches where one stands.
+
+    The last group of the pattern that matches is the number, `RANKS`.
+    """
+
+    needles: tuple[bytes, ...]
+    pattern: bytes
+
+
+def last_world_size(told: WorldSize, piece: Piece) -> int | None:
+    """Return the number of ranks that is told last in the piece, or None where none is."""
     number = None
-    for label in labels:
-        for start in piece.positions((label,)):
-            found = _NUMBER.match(piece.text, start + len(label))
-            number = int(found.group(1)) if found else number
+    for start in piece.positions(told.needles):
+        found = re.compile(told.pattern).match(piece.text, start)
+        number = int(found.group(found.lastindex or 0)) if found else number
     return number

@@ -153,6 +153,7 @@ def follow(request: Request) -> Answer:
         final=ended,
         tokens_per_step_per_gpu=request["tokens_per_step_per_gpu"],
         tokens_per_sequence_per_gpu=request["tokens_per_sequence_per_gpu"],
+        failures="open",
     )
     answer = {
         "changed": False,
@@ -169,7 +170,8 @@ def follow(request: Request) -> Answer:
         answer["last_lines"] = tail(log_file)
         if news["cursor"]["step"] is not None:
             answer["failures_at_end"] = failures_behind(log_file, request["framework"], 1)
-    return dict(answer, **dict(news, rows=list(news["rows"])))
+    rows = news.pop("rows")
+    return dict(answer, blocks=rows.blocks(), **news)
 
 
 def _state_of(request: Request) -> dict[str, t.Any]:

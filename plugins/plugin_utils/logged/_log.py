@@ -12,7 +12,6 @@ import os
 import typing as t
 from collections import Counter
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._ending import end_of, failures_behind
@@ -24,6 +23,8 @@ from ansible_collections.trainops.cluster.plugins.module_utils.logs._reader impo
 if t.TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from ansible_collections.trainops.cluster.plugins.module_utils.logs._rows import StepBlock
+
 # The words by which a reader knows the step line of a framework.
 STEP_LINES = {
     "maxtext": "completed step: N, seconds: …",
@@ -31,20 +32,18 @@ STEP_LINES = {
     "nxdt": "Epoch 0: …%|…| N/LENGTH [… (a progress bar)",
 }
 _PROBE_BYTES = 4 << 20
-# As while a run is followed: ranks that still print when another has failed do not show that it was survived.
-_STEPS_TO_SURVIVE = 3
 
 
 @dataclass(frozen=True)
 class Log:
-    """What a log says: its step rows, the failures that no step follows, and the rest as `read_log` has it.
+    """What a log says: its steps, the failures that no step follows, and the rest as `read_log` has it.
 
     ``failures_at_end`` are those behind the last step, none where there is no step. ``began_anew`` tells that a process
     began there.
     """
 
     path: Path
-    rows: list[dict[str, t.Any]]
+    blocks: list[StepBlock]
     failures: list[dict[str, t.Any]]
     failures_at_end: list[dict[str, t.Any]]
     steps_total: int | None
@@ -56,7 +55,7 @@ class Log:
     @property
     def last_step(self) -> int | None:
         """Return the last step, or None where there is no step line."""
-        return self.rows[-1]["step"] if self.rows else None
+        return self.blocks[-1]["steps"][-1] if self.blocks else None
 
 
 class NoStepsError(ValueError):
@@ -103,17 +102,19 @@ def read(path: Path, framework: str, per_step: float | None, per_sequence: float
     ``per_step`` and ``per_sequence`` are the tokens per GPU of a step and of a sequence, from which `read_log` computes
     a token rate that the log lacks.
     """
-    read_all = partial(read_log, str(path), framework, final=True)
-    news = read_all(tokens_per_step_per_gpu=per_step, tokens_per_sequence_per_gpu=per_sequence, look_for_failures=False)
-    if news["rows"]:
-        failures, at_end = (failures_behind(str(path), framework, steps) for steps in (_STEPS_TO_SURVIVE, 1))
-    else:
-        failures, at_end = read_all()["failures"], []
+    news = read_log(
+        str(path),
+        framework,
+        final=True,
+        tokens_per_step_per_gpu=per_step,
+        tokens_per_sequence_per_gpu=per_sequence,
+        failures="open",
+    )
     return Log(
         path,
-        list(news["rows"]),
-        failures,
-        at_end,
+        news["rows"].blocks(),
+        news["failures"],
+        failures_behind(str(path), framework, 1) if news["rows"] else [],
         news["cursor"]["steps_total"],
         tail(str(path)),
         news["transports"],
@@ -144,7 +145,7 @@ def chosen(logs: list[Log]) -> tuple[Log, str | None]:
 def _has_steps(path: Path, framework: str) -> bool:
     cursor: dict[str, t.Any] | None = None
     while True:
-        news = read_log(str(path), framework, cursor, final=True, max_bytes=_PROBE_BYTES, look_for_failures=False)
+        news = read_log(str(path), framework, cursor, final=True, max_bytes=_PROBE_BYTES, failures="none")
         if news["rows"]:
             return True
         if cursor and news["cursor"]["offset"] == cursor["offset"]:

@@ -87,7 +87,7 @@ def write_run(run: ReadRun, exit_status: int | None) -> bool:
     board = Board(run.run_dir)
     finished = _finished(run.plan, run.logs)
     for node, log in run.logs.items():
-        board.append_steps(node, log.rows)
+        board.append_steps(node, log.blocks)
         board.update(
             node,
             status="log_only" if exit_status is None else "exited",
@@ -95,7 +95,7 @@ def write_run(run: ReadRun, exit_status: int | None) -> bool:
             first_step=run.plan["first_step"],
             last_step=log.last_step,
             steps_total=log.steps_total,
-            failures=[] if finished and not log.rows else log.failures,
+            failures=[] if finished and not log.blocks else log.failures,
             failures_at_end=log.failures_at_end,
             last_lines=log.last_lines,
             transports=log.transports,
@@ -121,7 +121,7 @@ def _content(run_dir: Path) -> dict[Path, bytes]:
 
 def _mode_in(framework: str, logs: dict[str, Log]) -> str:
     """Tell a job over all nodes from one on each: of the former, Megatron-LM prints the steps on the last rank only."""
-    with_steps = sum(bool(log.rows) for log in logs.values())
+    with_steps = sum(bool(log.blocks) for log in logs.values())
     each = len(logs) == 1 or (framework == "megatron" and with_steps > 1)
     return "single_node" if each else "multi_node"
 

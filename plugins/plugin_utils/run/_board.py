@@ -7,7 +7,7 @@
 
     <run>/plan.json                     the plan
     <run>/nodes/<node>/status.json      the last that was heard of the node
-    <run>/nodes/<node>/steps.jsonl      its step rows, one JSON object a line
+    <run>/nodes/<node>/steps.jsonl      its steps, one step block a line
     <run>/nodes/<node>/train.log        its log, once collected
 
 The nodes of a run are followed by separate processes; this folder is how one learns that another node has failed.
@@ -21,8 +21,13 @@ import os
 import typing as t
 from pathlib import Path
 
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._rows import rows_of
+
 if t.TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from ansible_collections.trainops.cluster.plugins.module_utils.logs._record import StepRow
+    from ansible_collections.trainops.cluster.plugins.module_utils.logs._rows import StepBlock
 
 PLAN_NAME = "plan.json"
 LOG_NAME = "train.log"
@@ -79,9 +84,9 @@ class Board:
         except FileNotFoundError:
             return {"node": node, "status": "not_started"}
 
-    def append_steps(self, node: str, rows: Iterable[dict[str, t.Any]]) -> None:
-        """Add step rows of a node. What a writer that was killed left of a line is ended first."""
-        lines = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    def append_steps(self, node: str, blocks: Iterable[StepBlock]) -> None:
+        """Add steps of a node. What a writer that was killed left of a line is ended first."""
+        lines = "".join(json.dumps(block) + "\n" for block in blocks).encode()
         if not lines:
             return
         with open(self.node_dir(node) / _STEPS_NAME, "ab+") as stream:
@@ -89,7 +94,7 @@ class Board:
             torn = stream.read() not in (b"", b"\n")
             stream.write(b"\n" + lines if torn else lines)
 
-    def steps(self, node: str) -> Iterator[dict[str, t.Any]]:
+    def steps(self, node: str) -> Iterator[StepRow]:
         """Yield the step rows of a node, but for lines that are not whole.
 
         The last one may be being written. One before it was torn when its writer was killed; whoever follows the node
@@ -99,7 +104,7 @@ class Board:
             with open(self.run_dir / "nodes" / node / _STEPS_NAME, encoding="utf-8") as stream:
                 for line in stream:
                     with contextlib.suppress(json.JSONDecodeError):
-                        yield json.loads(line)
+                        yield from rows_of([json.loads(line)])
         except FileNotFoundError:
             return
 

@@ -10,6 +10,7 @@ import typing as t
 from dataclasses import dataclass
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._grammar import began_anew
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._rows import rows_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run._open_failures import OpenFailures
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run._status import has_failed
 
@@ -103,8 +104,8 @@ def _note(
     interrupted: bool,
 ) -> Status:
     """Put an answer on the board, its times turned to the controller's clock."""
-    rows = answer["rows"]
-    board.append_steps(node, rows)
+    blocks = answer["blocks"]
+    board.append_steps(node, blocks)
     clock_offset = time.time() - answer["now"]
     times = {name: None if answer[name] is None else answer[name] + clock_offset for name in ("started_at", "ended_at")}
     # Kept once known: the offset is another one in every answer, and a run that has ended stays as it was.
@@ -112,12 +113,13 @@ def _note(
     changes = {"started_at": known.get("started_at") or times["started_at"], "ended_at": times["ended_at"]}
     if known["status"] == answer["status"]:
         changes["ended_at"] = known.get("ended_at") or times["ended_at"]
-    if rows:
+    if blocks:
+        *_, last = rows_of(blocks[-1:])
         changes |= {
             "first_step": first_step,
-            "last_step": rows[-1]["step"],
-            "steps_total": rows[-1]["steps_total"],
-            "metrics": rows[-1]["metrics"],
+            "last_step": last["step"],
+            "steps_total": last["steps_total"],
+            "metrics": last["metrics"],
         }
     changes |= {name: answer[name] for name in ("last_lines", "failures_at_end") if answer.get(name)}
     return board.update(

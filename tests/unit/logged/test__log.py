@@ -116,7 +116,7 @@ def test_a_log_tells_that_a_process_began_behind_its_last_step(tmp_path):
 
 def test_the_token_rate_is_computed_where_the_config_gives_the_sizes(tmp_path):
     path = laid_out(tmp_path, {"a.log": megatron((1,))}) / "a.log"
-    assert read(path, "megatron", 1010, None).rows[0]["metrics"]["tokens_per_sec_per_gpu"] == pytest.approx(10_000)
+    assert read(path, "megatron", 1010, None).blocks[0]["metrics"]["tokens_per_sec_per_gpu"][0] == pytest.approx(10_000)
 
 
 def test_of_several_files_the_one_that_gets_furthest_is_taken_and_told(tmp_path):

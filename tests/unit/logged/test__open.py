@@ -17,6 +17,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.logged._open impo
 from ansible_collections.trainops.cluster.plugins.plugin_utils.logged._plan import Known
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._threshold_files import ThresholdsFile
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report._write import write_report
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run._board import Board
 
 ROOT = Path(__file__).resolve().parents[3]
 DISTRIBUTED = ROOT / "examples/megatron/mi3xx_megatron_llama_distributed.json"
@@ -216,16 +217,16 @@ def test_a_config_of_another_framework_than_the_logs_is_refused(judged):
 
 
 def test_the_same_logs_change_nothing_and_others_replace_what_was(tmp_path):
-    def written(text: str) -> tuple[bool, list[str]]:
+    def written(text: str) -> tuple[bool, list[int]]:
         (run,) = find_runs([str(laid_out(tmp_path / "logs", {"node0.log": text}))])
         read = read_run(run, tmp_path / "out", None, None, NOTHING)
         changed = write_run(read, None)
-        return changed, (read.run_dir / "nodes/node0/steps.jsonl").read_text().splitlines()
+        return changed, [row["step"] for row in Board(read.run_dir).steps("node0")]
 
-    assert [(changed, len(rows)) for changed, rows in map(written, (WHOLE, WHOLE, megatron((1, 2))))] == [
-        (True, 10),
-        (False, 10),
-        (True, 2),
+    assert list(map(written, (WHOLE, WHOLE, megatron((1, 2))))) == [
+        (True, list(range(1, 11))),
+        (False, list(range(1, 11))),
+        (True, [1, 2]),
     ]
 
 

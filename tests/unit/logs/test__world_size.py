@@ -4,7 +4,11 @@ import pytest
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import Piece
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._grammar import GRAMMARS
-from ansible_collections.trainops.cluster.plugins.module_utils.logs._world_size import last_number_behind
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._world_size import (
+    RANKS,
+    WorldSize,
+    last_world_size,
+)
 
 
 @pytest.mark.parametrize(
@@ -21,14 +25,22 @@ from ansible_collections.trainops.cluster.plugins.module_utils.logs._world_size 
     ],
 )
 def test_the_world_size_that_a_trainer_prints_is_found(framework: str, line: str) -> None:
-    labels = GRAMMARS[framework].world_size
-    assert last_number_behind(labels, Piece(f"noise\n{line}\nnoise\n".encode())) == 16
+    told = GRAMMARS[framework].world_size
+    assert last_world_size(told, Piece(f"noise\n{line}\nnoise\n".encode())) == 16
+    assert last_world_size(told, Piece(f"noise\n{line[: line.index('16')]}\nnoise\n".encode())) is None
+
+
+def test_another_world_size_is_not_taken_for_that_of_the_job() -> None:
+    assert last_world_size(GRAMMARS["megatron"].world_size, Piece(b"data parallel world size: 2, x\n")) is None
+
+
+TOLD = WorldSize((b"size: ",), b"size: " + RANKS)
 
 
 def test_the_last_one_counts() -> None:
-    assert last_number_behind((b"size: ",), Piece(b"size: 8, x\nsize: 16, x\nsize: none\n")) == 16
+    assert last_world_size(TOLD, Piece(b"size: 8, x\nsize: 16, x\nsize: none\n")) == 16
 
 
 @pytest.mark.parametrize("text", [b"", b"noise\n", b"size: \n", b"size: 1"])
 def test_no_whole_number_is_none(text: bytes) -> None:
-    assert last_number_behind((b"size: ",), Piece(text)) is None
+    assert last_world_size(TOLD, Piece(text)) is None

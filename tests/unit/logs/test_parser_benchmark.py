@@ -17,8 +17,8 @@ def test_the_benchmark_counts_the_steps_that_grep_counts() -> None:
     assert header.split() == ["CPU", "s", "(min-max)", "MB/s", "x", "grep", "peak", "MiB"]
     assert [row.split("  ")[0] for row in rows] == [
         "grep -c 'lm loss'",
-        "read_log, one call",
-        "read_log, calls of 16 MiB",
-        "the same, steps alone",
+        "a followed node, one call",
+        "the same, calls of 16 MiB",
         "report.yml",
+        "training_metrics",
     ]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ansible_collections.trainops.cluster.plugins.module_utils.logs import _reader
+from ansible_collections.trainops.cluster.plugins.module_utils.logs import _parts
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._failures import few_of_each_class
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._reader import read_log
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._record import METRICS
@@ -204,7 +204,7 @@ def test_how_much_of_a_log_is_held_at_a_time_changes_nothing(
     text = random_log(random.Random(seed), pieces=300)
     log = tmp_path / "training.log"
     log.write_bytes(text)
-    monkeypatch.setattr(_reader, "_CHUNK_BYTES", chunk_bytes)
+    monkeypatch.setattr(_parts, "_CHUNK_BYTES", chunk_bytes)
     assert_plainly_read(text, read_log(str(log), "megatron", final=True))
 
 
@@ -213,10 +213,32 @@ def test_without_failures_the_rest_is_read_as_with_them(seed: int, tmp_path: Pat
     log = tmp_path / "training.log"
     log.write_bytes(random_log(random.Random(seed), pieces=8000))
     with_failures = read_log(str(log), "megatron", final=True)
-    without = read_log(str(log), "megatron", final=True, look_for_failures=False)
+    without = read_log(str(log), "megatron", final=True, failures="none")
     assert with_failures["failures"]
     assert repr(list(without["rows"])) == repr(list(with_failures["rows"]))
     assert repr(without | {"rows": ()}) == repr(with_failures | {"rows": (), "failures": []})
+
+
+@pytest.mark.parametrize("chunk_bytes", [700, 5000, 512 << 10])
+@pytest.mark.parametrize("steps_behind", [0, 1, 2, 3, 40])
+@pytest.mark.parametrize("seed", range(3))
+def test_open_failures_are_those_that_fewer_than_three_steps_follow(
+    seed: int, steps_behind: int, chunk_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = random.Random(seed)
+    steps = [iteration_line(chance, step, "rocm").encode() * 2 for step in range(1, 60)]
+    gap = b"".join(f"{line}\n".encode() for line in [*chance.choices(NOISE, k=9), *chance.sample(sorted(FAILURES), 3)])
+    text = b"\n".join([*steps, gap, *steps[:steps_behind], b""])
+    log = tmp_path / "training.log"
+    log.write_bytes(text)
+    monkeypatch.setattr(_parts, "_CHUNK_BYTES", chunk_bytes)
+    found = read_log(str(log), "megatron", final=True, failures="open")
+    lines = text.decode().splitlines()
+    places = [place for place, line in enumerate(lines) if HEAD.search(line)]
+    expected = plain_failures(lines[places[-3] + 1 :])
+    assert [(failure["class"], failure["rank"]) for failure in found["failures"]] == expected
+    assert bool(expected) is (steps_behind < 3)
+    assert len(found["rows"]) == 59 + steps_behind
 
 
 def assert_plainly_read(text: bytes, answer: dict[str, Any]) -> None:

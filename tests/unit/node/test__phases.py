@@ -17,6 +17,10 @@ WAIT_FOR = 'wait_for() { while [ ! -e "$1" ]; do sleep 0.02; done; }\n'
 FOR_EVER = "while :; do sleep 0.1; done\n"
 
 
+def steps(answer):
+    return [step for block in answer["blocks"] for step in block["steps"]]
+
+
 def test_stage_makes_a_run_ready_once_and_then_changes_nothing(training):
     run = training()
     assert run.stage()["changed"] is True
@@ -181,14 +185,14 @@ def test_follow_returns_what_is_new_since_the_cursor(training):
     run.begin()
     wait_until(run.in_workspace("first").exists)
     first = run.follow()
-    assert [row["step"] for row in first["rows"]] == [1, 2]
-    assert first["rows"][0]["metrics"]["tokens_per_sec_per_gpu"] == 1000.0 * 1000 / 50
+    assert steps(first) == [1, 2]
+    assert first["blocks"][0]["metrics"]["tokens_per_sec_per_gpu"][0] == 1000.0 * 1000 / 50
     assert first["log_bytes"] == len(run.log())
     again = run.follow(first["cursor"])
-    assert (again["rows"], again["log_bytes"]) == ([], first["log_bytes"])
+    assert (again["blocks"], again["log_bytes"]) == ([], first["log_bytes"])
     run.in_workspace("go").touch()
     last = run.follow(again["cursor"], wait_seconds=600)
-    assert [row["step"] for row in last["rows"]] == [3]
+    assert steps(last) == [3]
     assert [failure["class"] for failure in last["failures"]] == ["out_of_memory"]
     assert (last["status"], last["exit_status"]) == ("exited", 1)
 
@@ -202,13 +206,13 @@ def test_follow_tells_which_network_and_how_many_ranks_the_log_names_also_to_who
 def test_follow_turns_sequences_into_tokens_where_the_trainer_prints_those(training):
     run = training("echo 'Epoch 0:   3%|#| 3/91 [03:00<88:00, 60.00s/it, throughput=0.5]'")
     run.framework = "nxdt"
-    [row] = run.run_to_its_end()["rows"]
-    assert row["metrics"]["tokens_per_sec_per_gpu"] == 50.0
+    [block] = run.run_to_its_end()["blocks"]
+    assert block["metrics"]["tokens_per_sec_per_gpu"] == [50.0]
 
 
 def test_follow_reads_a_last_line_that_was_never_ended(training):
     answer = training(f'printf %s "{iteration(10)}"').run_to_its_end()
-    assert [row["step"] for row in answer["rows"]] == [10]
+    assert steps(answer) == [10]
 
 
 @pytest.mark.parametrize(("steps", "classes"), [(1, ["out_of_memory"]), (0, None)])
@@ -234,7 +238,7 @@ def test_whoever_follows_anew_is_told_everything_again(training):
     run = training(f'echo "{iteration(1)}"; exit 4')
     first = run.run_to_its_end()
     again = run.follow()
-    assert again["rows"] == first["rows"]
+    assert again["blocks"] == first["blocks"]
     assert (again["status"], again["exit_status"], again["ended_at"]) == ("exited", 4, first["ended_at"])
 
 

@@ -62,7 +62,7 @@ def test_the_program_does_all_phases_of_a_run_on_a_node_that_has_nothing_of_ours
     assert phase("start")["status"] == "running"
     followed = phase("follow", cursor={}, wait_seconds=600)
     assert (followed["status"], followed["exit_status"]) == ("exited", 3)
-    assert [row["step"] for row in followed["rows"]] == [1]
+    assert [block["steps"] for block in followed["blocks"]] == [[1]]
     assert followed["last_lines"][-1] == run.node["node"]
     stopped = phase("stop", grace_seconds=1)
     assert (stopped["changed"], stopped["status"]) == (False, "exited")

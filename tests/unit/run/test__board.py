@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import json
 import math
 import subprocess
 import sys
+import typing as t
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,10 @@ import pytest
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run._board import Board
 
 COLLECTIONS = Path(__file__).resolve().parents[3] / "collections"
+
+
+def block(*steps: int, **more: str) -> dict[str, t.Any]:
+    return {"attempt": 1, "steps": list(steps), "steps_total": 9, "metrics": {"loss": [1.0] * len(steps)}, **more}
 
 
 def test_a_plan_makes_the_folder_of_a_run_and_is_never_written_over(tmp_path):
@@ -58,31 +64,32 @@ def test_a_status_keeps_values_that_are_not_finite(tmp_path):
 def test_steps_are_added_in_order_and_those_of_other_nodes_are_their_own(tmp_path):
     board = Board(tmp_path)
     assert list(board.steps("gpu00")) == []
-    board.append_steps("gpu00", [{"step": 1}, {"step": 2}])
+    board.append_steps("gpu00", [block(1, 2)])
     board.append_steps("gpu00", [])
-    board.append_steps("gpu01", [{"step": 7}])
-    board.append_steps("gpu00", [{"step": 3}])
+    board.append_steps("gpu01", [block(7)])
+    board.append_steps("gpu00", [block(3)])
     assert [row["step"] for row in board.steps("gpu00")] == [1, 2, 3]
     assert [row["step"] for row in board.steps("gpu01")] == [7]
 
 
 def test_a_line_that_is_being_written_is_left_for_the_next_time(tmp_path):
     board = Board(tmp_path)
-    board.append_steps("gpu00", [{"step": 1}])
+    board.append_steps("gpu00", [block(1)])
     path = board.node_dir("gpu00") / "steps.jsonl"
     with open(path, "a", encoding="utf-8") as stream:
-        stream.write('{"step": 2')
+        line = json.dumps(block(2))
+        stream.write(line[:-1])
         stream.flush()
         assert [row["step"] for row in board.steps("gpu00")] == [1]
-        stream.write("}\n")
+        stream.write(f"{line[-1]}\n")
     assert [row["step"] for row in board.steps("gpu00")] == [1, 2]
 
 
-@pytest.mark.parametrize("torn", ["{", '{"step": 2, "metrics": {"loss": 1.0}', '{"step": 2}'])
+@pytest.mark.parametrize("torn", ["{", json.dumps(block(2))[:-1], json.dumps(block(2))])
 def test_a_line_that_a_killed_writer_left_spoils_no_other(torn, tmp_path):
     board = Board(tmp_path)
-    (board.node_dir("gpu00") / "steps.jsonl").write_text('{"step": 1}\n' + torn)
-    board.append_steps("gpu00", [{"step": 3}])
+    (board.node_dir("gpu00") / "steps.jsonl").write_text(json.dumps(block(1)) + "\n" + torn)
+    board.append_steps("gpu00", [block(3)])
     assert [row["step"] for row in board.steps("gpu00") if row["step"] != 2] == [1, 3]
 
 
@@ -112,7 +119,7 @@ def test_another_process_never_reads_half_of_what_is_written(tmp_path):
     )
     assert reader.stdout.readline() == "reading\n"
     for count in range(301):
-        board.append_steps("gpu00", [{"step": count, "filler": "x" * 100}])
+        board.append_steps("gpu00", [block(count, filler="x" * 100)])
         board.update("gpu00", count=count, filler="x" * (count + 1))
     _, errors = reader.communicate(timeout=60)
     assert reader.returncode == 0, errors

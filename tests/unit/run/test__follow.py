@@ -29,7 +29,7 @@ def answer(status: str = "running", **changes: t.Any) -> dict[str, t.Any]:
         "ended_at": None,
         "now": 1010.0,
         "log_bytes": 0,
-        "rows": [],
+        "blocks": [],
         "failures": [],
         "summary": {},
         "transports": [],
@@ -40,8 +40,8 @@ def answer(status: str = "running", **changes: t.Any) -> dict[str, t.Any]:
     }
 
 
-def step(number: int, **metrics: float) -> dict[str, t.Any]:
-    return {"attempt": 1, "step": number, "steps_total": 9, "metrics": metrics}
+def block(steps: list[int], **metrics: list[float]) -> dict[str, t.Any]:
+    return {"attempt": 1, "steps": steps, "steps_total": 9, "metrics": metrics}
 
 
 def failure(failure_class: str) -> dict[str, t.Any]:
@@ -77,9 +77,14 @@ ENDED = answer("exited", exit_status=0, ended_at=1010.0, last_lines=["the end"])
 
 def test_what_a_node_answers_stands_on_the_board(board):
     node = Node(
-        answer(rows=[step(1, loss=3.0), step(2, loss=2.0)], log_bytes=200),
+        answer(blocks=[block([1, 2], loss=[3.0, 2.0])], log_bytes=200),
         answer(
-            "exited", exit_status=3, oom_killed=True, rows=[step(3, loss=1.0)], log_bytes=300, last_lines=["the end"]
+            "exited",
+            exit_status=3,
+            oom_killed=True,
+            blocks=[block([3], loss=[1.0])],
+            log_bytes=300,
+            last_lines=["the end"],
         ),
     )
     status = follow(node, board)
@@ -244,7 +249,7 @@ def test_the_failure_of_another_node_ends_nothing_in_single_node_mode(board):
 
 
 def test_a_failure_text_is_forgotten_when_the_training_goes_on(board):
-    goes_on = [answer(rows=[step(number)], log_bytes=number) for number in range(1, 5)]
+    goes_on = [answer(blocks=[block([number])], log_bytes=number) for number in range(1, 5)]
     goes_on[0]["failures"] = [failure("import_error")]
     last = answer("exited", exit_status=1, failures=[failure("python_error")], log_bytes=9)
     status = follow(Node(*goes_on, last), board)
@@ -252,7 +257,11 @@ def test_a_failure_text_is_forgotten_when_the_training_goes_on(board):
 
 
 def test_a_failure_text_stays_while_the_steps_may_be_from_before_it(board):
-    answers = [answer(failures=[failure("gpu_hang")]), *(answer(rows=[step(n)], log_bytes=n) for n in (1, 2)), ENDED]
+    answers = [
+        answer(failures=[failure("gpu_hang")]),
+        *(answer(blocks=[block([n])], log_bytes=n) for n in (1, 2)),
+        ENDED,
+    ]
     assert [found["class"] for found in follow(Node(*answers), board)["failures"]] == ["gpu_hang"]
 
 

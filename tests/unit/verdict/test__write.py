@@ -24,7 +24,7 @@ def board_of(nodes: list[Node], folder: Path, **plan_changes) -> Board:
             status, rows = status_of(node, folder)
             del status["node_rank"]
             board.update(**status)
-            board.append_steps(node.name, rows)
+            board.append_steps(node.name, rows.blocks())
     return board
 
 
@@ -119,7 +119,7 @@ def test_a_report_is_written_anew(tmp_path):
     assert write_report(board.run_dir, 2)[0]["verdict"] == "ERROR"
     status, rows = status_of(Node("gpu01", ALL), tmp_path)
     board.update(**status)
-    board.append_steps("gpu01", rows)
+    board.append_steps("gpu01", rows.blocks())
     assert write_report(board.run_dir, 2)[0]["verdict"] == "PASS"
 
 

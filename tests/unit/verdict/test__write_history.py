@@ -25,7 +25,7 @@ def report(tmp_path):
             board.write_plan({**plan_of(["gpu00"], **plan_changes), "run_id": run_id})
             status, rows = status_of(Node("gpu00", log), tmp_path)
             board.update(**status)
-            board.append_steps("gpu00", rows)
+            board.append_steps("gpu00", rows.blocks())
         _, changed = write_report(board.run_dir, 2, tmp_path / "history")
         return board.run_dir, changed
 
