@@ -92,7 +92,8 @@ def parse_many(piece: Piece) -> Iterator[FoundSteps]:
     timer_kept_on = False
     text, find = piece.text, piece.find
     find_end, has_carriage_returns = text.find, b"\r" in text
-    shape, layout = b"", None
+    # The lines of a log mostly have one of two shapes, and to compare them is faster than to hash them.
+    shape, layout, other_shape, other_layout = b"", None, b"", None
     start = find(_WORD, 0)
     while start >= 0:
         end = find_end(b"\n", start, start + _LINE_BYTES)
@@ -101,7 +102,9 @@ def parse_many(piece: Piece) -> Iterator[FoundSteps]:
             line = line.partition(b"\r")[0]
         line_shape = line.translate(_DIGITS_TO_ZEROS)
         if line_shape != shape:
-            shape, layout = line_shape, _layout(line_shape)
+            if line_shape != other_shape:
+                other_shape, other_layout = line_shape, _layout(line_shape)
+            shape, layout, other_shape, other_layout = other_shape, other_layout, shape, layout
         if not layout:
             start = find(_WORD, start + len(line))
             continue
