@@ -22,22 +22,22 @@ if t.TYPE_CHECKING:
 STEPS_TO_SURVIVE = 3
 # A failure further in front of the end is not looked for.
 _LAST_BYTES = 64 << 20
-# Where the last steps are looked for first. A log of gigabytes would take long to be taken apart once more.
+# Where the last steps are looked for first, in a log and in lines of it: to take all of it apart would take long.
 _FIRST_LOOK_BYTES = 64 << 10
 _LAST_STEPS_BYTES = 8 << 10
 
 
-def failures_behind(path: str, framework: str, steps: int) -> list[dict[str, t.Any]]:
-    """Return the failures at the end of a log that fewer than ``steps`` steps follow, as from ``find_failures``.
+def failures_at_end(path: str, framework: str) -> list[dict[str, t.Any]]:
+    """Return the failures behind the last step of a log, as from ``find_failures``.
 
     A log that does not exist has none; raises OSError for one that cannot be read.
     """
     grammar = grammar_of(framework)
     size, text = _FIRST_LOOK_BYTES, end_of(path, _FIRST_LOOK_BYTES)
-    while size < _LAST_BYTES and len(text) == size and _few_behind(text, 0, grammar, steps):
+    while size < _LAST_BYTES and len(text) == size and _few_behind(text, 0, grammar, 1):
         size *= 4
         text = end_of(path, size)
-    return find_failures(Piece(text[begin_of_few(text, grammar, steps) :]))
+    return find_failures(Piece(text[begin_of_few(text, grammar, 1) :]))
 
 
 def end_of(path: str, size: int = _LAST_BYTES) -> bytes:

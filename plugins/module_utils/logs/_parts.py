@@ -83,7 +83,10 @@ def _whole(chunk: bytes, begin: int) -> LogPart:
 
 
 def _whole_lines(chunk: bytes, begin: int, at_end: bool, whole_messages: bool) -> LogPart:
-    """Return the part of the log in the chunk that ends where it can be cut; behind its end nothing may follow."""
+    """Return the part of the log that the chunk holds up to where it can be cut.
+
+    ``at_end`` tells that nothing follows the chunk in the log. Elsewhere the part is never empty.
+    """
     end = line_start(chunk, len(chunk))
     part = _whole(chunk if end == len(chunk) else chunk[:end], begin)
     opened = open_message(part.piece) if whole_messages else None

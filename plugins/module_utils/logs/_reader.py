@@ -70,7 +70,7 @@ def read_log(
     tokens_per_step_per_gpu: float | None = None,
     max_bytes: int | None = None,
     tokens_per_sequence_per_gpu: float | None = None,
-    failures: str = "all",
+    failures: t.Literal["all", "open", "none"] = "all",
 ) -> dict[str, t.Any]:
     """Return what a log says beyond the cursor.
 

@@ -16,7 +16,7 @@ import time
 import typing as t
 import zlib
 
-from ansible_collections.trainops.cluster.plugins.module_utils.logs._ending import failures_behind
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._ending import failures_at_end
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._reader import read_log, tail
 from ansible_collections.trainops.cluster.plugins.module_utils.node._dataset import dataset_function
 from ansible_collections.trainops.cluster.plugins.module_utils.node._engines import Engine, engine_of
@@ -169,7 +169,7 @@ def follow(request: Request) -> Answer:
     if ended:
         answer["last_lines"] = tail(log_file)
         if news["cursor"]["step"] is not None:
-            answer["failures_at_end"] = failures_behind(log_file, request["framework"], 1)
+            answer["failures_at_end"] = failures_at_end(log_file, request["framework"])
     rows = news.pop("rows")
     return dict(answer, blocks=rows.blocks(), **news)
 

@@ -14,7 +14,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from ansible_collections.trainops.cluster.plugins.module_utils.logs._ending import end_of, failures_behind
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._ending import end_of, failures_at_end
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._failures import find_failures
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import Piece
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._grammar import GRAMMARS, began_anew, grammar_of
@@ -114,7 +114,7 @@ def read(path: Path, framework: str, per_step: float | None, per_sequence: float
         path,
         news["rows"].blocks(),
         news["failures"],
-        failures_behind(str(path), framework, 1) if news["rows"] else [],
+        failures_at_end(str(path), framework) if news["rows"] else [],
         news["cursor"]["steps_total"],
         tail(str(path)),
         news["transports"],

@@ -72,6 +72,13 @@ def test_a_failure_that_three_steps_follow_was_survived(tmp_path, steps_behind, 
     assert (log.last_step, log.steps_total) == (3 + steps_behind, 10)
 
 
+def test_a_failure_is_found_however_far_in_front_of_the_end(tmp_path):
+    noise = ("noise that fills the log " * 45 + "\n") * (65 << 10)
+    text = OUT_OF_MEMORY + megatron(range(1, 5)) + "RuntimeError: HIP error: no\n" + noise
+    log = read(laid_out(tmp_path, {"a.log": text}) / "a.log", "megatron", None, None)
+    assert (len(text) > 64 << 20, [failure["class"] for failure in log.failures]) == (True, ["gpu_error"])
+
+
 @pytest.mark.parametrize(
     ("text", "classes"),
     [

@@ -19,7 +19,7 @@ from training_logs import (
     two,
 )
 
-from ansible_collections.trainops.cluster.plugins.module_utils.logs._ending import failures_behind
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._ending import failures_at_end
 
 
 def test_a_crash_that_a_script_hides_is_the_first_failure(tmp_path):
@@ -46,7 +46,7 @@ def at_end(text: str, tmp_path: Path) -> dict[str, t.Any]:
     """Return what the board holds of a node whose log ends with a text behind its last step."""
     log = tmp_path / "at_end.log"
     log.write_text(ALL + text, encoding="utf-8")
-    return {"failures_at_end": failures_behind(str(log), "megatron", 1)}
+    return {"failures_at_end": failures_at_end(str(log), "megatron")}
 
 
 def test_a_failure_behind_the_last_step_is_no_pass(tmp_path):

@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs._reader import read_log, tail
+from ansible_collections.trainops.cluster.plugins.module_utils.logs._rows import StepRows
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._frame import (
     last_attempts,
     records_frame,
@@ -130,11 +131,11 @@ class Node:
     """What the board holds besides."""
 
 
-def status_of(node: Node, folder: Path, node_rank: int = 0) -> tuple[dict[str, t.Any], list[dict[str, t.Any]]]:
+def status_of(node: Node, folder: Path, node_rank: int = 0) -> tuple[dict[str, t.Any], StepRows]:
     """Return what the board holds of a node whose log was read to its end, and its step rows."""
     log = folder / f"{node.name}.log"
     log.write_text(node.log, encoding="utf-8")
-    news = read_log(str(log), "megatron", final=True, tokens_per_step_per_gpu=4096)
+    news = read_log(str(log), "megatron", final=True, tokens_per_step_per_gpu=4096, failures="open")
     status = {
         "node": node.name,
         "node_rank": node_rank,
@@ -205,7 +206,7 @@ def codes(summary: dict[str, t.Any]) -> list[tuple[str, str | None]]:
 
 
 def row(step: int, attempt: int = 1, **metrics: float) -> dict[str, t.Any]:
-    """Return a step row as it travels from a node."""
+    """Return a step row."""
     return {"attempt": attempt, "step": step, "steps_total": 10, "metrics": metrics}
 
 
