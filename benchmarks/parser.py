@@ -6,9 +6,9 @@
 Writes a log of 200 MB to a temporary folder, with 20 lines of noise for each iteration line, and lets each way of
 reading it run in turn, in a process of its own. A followed node and report.yml take the steps as blocks, and look for
 failures that the last steps did not survive; the module training_metrics makes a dict of each step, and looks for
-failures in all of the log. What counts is the processor time of the process (user and system), as
-the machine may have other work; the start of Python is not taken off. The peak of memory is never less than that of
-this program. Everything runs on one core.
+failures in all of the log. What counts is the processor time of the process (user and system), as the machine may have
+other work; the start of Python is not taken off. The peak of memory is never less than that of this program. Everything
+runs on one core.
 """
 
 from __future__ import annotations
