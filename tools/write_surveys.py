@@ -52,6 +52,7 @@ SURVEYS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "plan": ("Plan a training", "Shows what every node would run, and touches none.", (*_PLANNED, "training_mode")),
     "preflight": ("Check the nodes", "Looks at the nodes and changes nothing.", (*_PLANNED, "training_mode")),
     "megatron": ("Train with Megatron-LM", "One job over all nodes.", _RUN),
+    "megatron_each": ("Train with Megatron-LM on each node", "A job of its own on each node.", _RUN),
     "maxtext": ("Train with MaxText", "One job over all nodes.", _RUN),
     "nxdt": (
         "Train with NxDT on Neuron",
@@ -88,7 +89,8 @@ _OF_PLAYBOOKS: dict[str, dict[str, t.Any]] = {
 }
 _REQUIRED = {
     **dict.fromkeys(
-        ("plan", "preflight", "megatron", "maxtext", "nxdt", "sweep", "qualification"), ("training_config",)
+        ("plan", "preflight", "megatron", "megatron_each", "maxtext", "nxdt", "sweep", "qualification"),
+        ("training_config",),
     ),
     **dict.fromkeys(("attach", "stop"), ("training_run_id",)),
     "compare": ("training_compare",),
@@ -98,6 +100,7 @@ _REQUIRED = {
 _MARKUP = re.compile(r"\b[A-Z]\(([^)]*)\)")
 # A config to begin with; a workflow can only hold a template whose questions all have an answer.
 _CONFIGS = {
+    "megatron_each": "examples/megatron/mi3xx_megatron_llama_single.json",
     "maxtext": "examples/maxtext/2_nodes_mi300x_llama_3_1_70b.json",
     "nxdt": "examples/nxdt/megatron_llama2_7b_pretraining.yaml",
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import typing as t
+from pathlib import Path
 
 import pytest
 import yaml
@@ -50,6 +51,13 @@ def test_objects_have_names_of_their_own_and_only_keys_that_are_known(kind: str)
     assert len(names(kind)) == len(found)
     for thing in found:
         assert set(thing) <= KEYS[kind], thing["name"]
+
+
+def test_every_playbook_has_a_template_but_those_that_need_more_than_awx_has() -> None:
+    playbooks = {path.name for path in (ROOT / "playbooks").glob("*.yml")}
+    templates = {Path(template["playbook"]).name for template in data()["controller_templates"]}
+    # The one needs xpk and a login to Google's cloud, the other is a part of those that take up a run.
+    assert playbooks - templates == {"maxtext_gke.yml", "find.yml"}
 
 
 def test_what_an_object_names_is_there() -> None:
