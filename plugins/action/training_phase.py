@@ -97,9 +97,7 @@ class ActionModule(ActionBase):
             )
         needs = {"secrets": self._secrets(), "given_secrets": self._given_secrets(), "files": self._files()}
         answer = self._towards("stage", needs)
-        for warning in answer["warnings"]:
-            self._display.warning(f"{self._node['node']}: {warning}")
-        return answer
+        return dict(answer, warnings=[f"{self._node['node']}: {warning}" for warning in answer["warnings"]])
 
     def _files(self) -> dict[str, str]:
         """Return the node's files by their paths in the run's folder there, and in a rehearsal the embedded trainer."""
