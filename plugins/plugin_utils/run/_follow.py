@@ -114,7 +114,7 @@ def _note(
     if known["status"] == answer["status"]:
         changes["ended_at"] = known.get("ended_at") or times["ended_at"]
     if blocks:
-        *_, last = rows_of(blocks[-1:])
+        *_earlier, last = rows_of(blocks[-1:])
         changes |= {
             "first_step": first_step,
             "last_step": last["step"],
