@@ -83,12 +83,9 @@ def write_run(run_dir: Path) -> None:
     for node in nodes:
         board.update(node.name, status="exited", exit_status=0, started_at=_BEGAN.timestamp(), ended_at=ended)
         board.update(node.name, last_step=_STEPS, steps_total=_STEPS)
-        metrics = [{"step_time_ms": 100.0 + step % 7, "loss": 9.0 - step / 50} for step in range(1, _STEPS + 1)]
-        rows = (
-            {"attempt": 1, "step": step, "steps_total": _STEPS, "metrics": found}
-            for step, found in enumerate(metrics, 1)
-        )
-        board.append_steps(node.name, rows)
+        steps = list(range(1, _STEPS + 1))
+        metrics = {"step_time_ms": [100.0 + step % 7 for step in steps], "loss": [9.0 - step / 50 for step in steps]}
+        board.append_steps(node.name, [{"attempt": 1, "steps": steps, "steps_total": _STEPS, "metrics": metrics}])
 
 
 def fill(history: Path, run_dir: Path, runs: int) -> None:
