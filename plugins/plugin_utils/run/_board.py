@@ -104,7 +104,9 @@ class Board:
             with open(self.run_dir / "nodes" / node / _STEPS_NAME, encoding="utf-8") as stream:
                 for line in stream:
                     with contextlib.suppress(json.JSONDecodeError):
-                        yield from rows_of([json.loads(line)])
+                        found = json.loads(line)
+                        # Folders of runs from before there were blocks have a row a line.
+                        yield from rows_of([found]) if "steps" in found else [found]
         except FileNotFoundError:
             return
 

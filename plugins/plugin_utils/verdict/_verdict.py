@@ -64,7 +64,7 @@ if t.TYPE_CHECKING:
     from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._statistics import Statistics
     from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._warm_up import WarmUp
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 
 def judge(

@@ -93,6 +93,14 @@ def test_a_line_that_a_killed_writer_left_spoils_no_other(torn, tmp_path):
     assert [row["step"] for row in board.steps("gpu00") if row["step"] != 2] == [1, 3]
 
 
+def test_the_folder_of_an_older_run_has_rows_for_lines(tmp_path):
+    board = Board(tmp_path)
+    row = {"attempt": 1, "step": 1, "steps_total": 9, "metrics": {"loss": 1.0}}
+    (board.node_dir("gpu00") / "steps.jsonl").write_text(json.dumps(row) + "\n")
+    board.append_steps("gpu00", [block(2)])
+    assert list(board.steps("gpu00")) == [row, {**row, "step": 2}]
+
+
 READER = """
 import sys
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run._board import Board
