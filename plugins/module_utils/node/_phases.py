@@ -43,8 +43,6 @@ Answer = t.Dict[str, t.Any]
 
 _POLL_SECONDS = 0.1
 _COLLECT_BYTES = 8 * 1024 * 1024
-# So much of a log is read for one answer. Else a log of gigabytes would take as much memory as it has steps.
-_ANSWER_BYTES = 256 * 1024 * 1024
 
 
 class PhaseError(Exception):
@@ -140,10 +138,7 @@ def start(request: Request) -> Answer:
 
 
 def follow(request: Request) -> Answer:
-    """Wait until the training ends, at most ``wait_seconds``, and return what the log told since ``cursor``.
-
-    Where much was written since, an answer holds what a part of it tells, and the end is told with the last part.
-    """
+    """Wait until the training ends, at most ``wait_seconds``, and return what the log told since ``cursor``."""
     deadline = time.monotonic() + request["wait_seconds"]
     state = _state_of(request)
     while state["status"] == "running" and time.monotonic() < deadline:
@@ -151,27 +146,24 @@ def follow(request: Request) -> Answer:
         state = _state_of(request)
     ended = state["status"] != "running"
     log_file = request["node"]["log_file"]
-    log_bytes = os.path.getsize(log_file) if os.path.exists(log_file) else 0
     news = read_log(
         log_file,
         request["framework"],
         request["cursor"],
         final=ended,
-        max_bytes=_ANSWER_BYTES,
         tokens_per_step_per_gpu=request["tokens_per_step_per_gpu"],
         tokens_per_sequence_per_gpu=request["tokens_per_sequence_per_gpu"],
         failures="open",
     )
-    ended = ended and news["cursor"]["offset"] >= log_bytes
     answer = {
         "changed": False,
-        "status": state["status"] if ended else "running",
-        "exit_status": state.get("exit_status") if ended else None,
+        "status": state["status"],
+        "exit_status": state.get("exit_status"),
         "oom_killed": state.get("oom_killed", False),
         "started_at": state.get("started_at"),
-        "ended_at": state.get("ended_at") if ended else None,
+        "ended_at": state.get("ended_at"),
         "now": time.time(),
-        "log_bytes": log_bytes,
+        "log_bytes": os.path.getsize(log_file) if os.path.exists(log_file) else 0,
         "log_run_id": run_of_log(log_file),
     }
     if ended:

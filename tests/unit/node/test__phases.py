@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from real_training import iteration, processes_with, wait_until
 
-from ansible_collections.trainops.cluster.plugins.module_utils.node import _phases
 from ansible_collections.trainops.cluster.plugins.module_utils.node._phases import PhaseError
 
 # A script that goes on when a test lets it.
@@ -196,21 +195,6 @@ def test_follow_returns_what_is_new_since_the_cursor(training):
     assert steps(last) == [3]
     assert [failure["class"] for failure in last["failures"]] == ["out_of_memory"]
     assert (last["status"], last["exit_status"]) == ("exited", 1)
-
-
-def test_follow_tells_a_long_log_in_parts_and_the_end_with_the_last_of_them(training, monkeypatch):
-    noise = f"for line in $(seq 60); do echo {'x' * 10_000}; done"
-    run = training("; ".join(f'{noise}; echo "{iteration(step)}"' for step in (1, 2, 3, 4)) + "; exit 3")
-    whole = run.run_to_its_end()
-    monkeypatch.setattr(_phases, "_ANSWER_BYTES", 1)
-    answers = [run.follow()]
-    while answers[-1]["status"] == "running":
-        answers.append(run.follow(answers[-1]["cursor"]))
-    assert len(answers) == 5
-    assert [(answer["exit_status"], answer["ended_at"]) for answer in answers[:-1]] == [(None, None)] * 4
-    assert [step for answer in answers for step in steps(answer)] == steps(whole) == [1, 2, 3, 4]
-    last = {name: answers[-1][name] for name in whole if name not in ("blocks", "now")}
-    assert last == {name: whole[name] for name in last}
 
 
 def test_follow_tells_which_network_and_how_many_ranks_the_log_names_also_to_whoever_follows_anew(training):
