@@ -36,7 +36,7 @@ _PROBE_BYTES = 4 << 20
 
 @dataclass(frozen=True)
 class Log:
-    """What a log says: its steps, the failures that no step follows, and the rest as `read_log` has it.
+    """What a log says: its steps, the failures that they did not survive, and the rest as `read_log` has it.
 
     ``failures_at_end`` are those behind the last step, none where there is no step. ``began_anew`` tells that a process
     began there.
