@@ -1,5 +1,3 @@
-# Copyright (c) 2026 The trainops.cluster maintainers
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a history of many runs costs the report of a new one.
 
@@ -33,7 +31,7 @@ _BEGAN = datetime(2026, 6, 1, tzinfo=UTC)
 
 _REPORT = """
 import sys
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report._write import write_report
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.write import write_report
 write_report(sys.argv[1], 2, sys.argv[2] or None)
 """
 
@@ -69,9 +67,9 @@ def main(arguments: Sequence[str]) -> int:
 
 def write_run(run_dir: Path) -> None:
     """Write the folder of a run on two nodes as following them leaves it."""
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._plan import make_plan  # noqa: PLC0415
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import Node  # noqa: PLC0415
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.run._board import Board  # noqa: PLC0415
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.ranks import Node
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan import make_plan
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
 
     text = (_ROOT / "inventories/local/tiny_llama.json").read_text(encoding="utf-8")
     options = {"training_gpus_per_node": 1, "container_engine": "none", "training_megatron_root": "/m"}
@@ -90,12 +88,9 @@ def write_run(run_dir: Path) -> None:
 
 def fill(history: Path, run_dir: Path, runs: int) -> None:
     """Write so many earlier runs of the same key."""
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.report._history_row import row_of  # noqa: PLC0415
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.report._history_store import (  # noqa: PLC0415
-        read_history,
-        write_row,
-    )
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.run._board import Board  # noqa: PLC0415
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.report.history_row import row_of
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.report.history_store import read_history, write_row
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
 
     measured(run_dir, str(history))
     board = Board(run_dir)

@@ -1,5 +1,3 @@
-# Copyright (c) 2026 The trainops.cluster maintainers
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How fast a Megatron-LM log is read, beside ``grep -c``.
 
@@ -32,7 +30,7 @@ _NOISE_LINES = 20
 # Each prints the number of steps that it read.
 _READ_LOG = """
 import sys
-from ansible_collections.trainops.cluster.plugins.module_utils.logs._reader import read_log
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.reader import read_log
 log, max_bytes = sys.argv[1], int(sys.argv[2]) or None
 cursor, steps = None, 0
 while True:
@@ -46,12 +44,12 @@ print(steps)
 _READ_FOR_REPORT = """
 import sys
 from pathlib import Path
-from ansible_collections.trainops.cluster.plugins.plugin_utils.logged._log import read
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run_from_logs.log import read
 print(sum(len(block["steps"]) for block in read(Path(sys.argv[1]), "megatron", None, None).blocks))
 """
 _READ_ALL = """
 import sys
-from ansible_collections.trainops.cluster.plugins.module_utils.logs._reader import read_log
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.reader import read_log
 print(len(list(read_log(sys.argv[1], "megatron", final=True)["rows"])))
 """
 

@@ -1,6 +1,4 @@
 #!/usr/bin/env python3
-# Copyright (c) 2026 The trainops.cluster maintainers
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Writes the documents that are made from the plan's models; with --check it only tells which ones are stale.
 
@@ -18,11 +16,11 @@ import jinja2
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "collections"))
 
-from docs._json import as_json  # noqa: E402
+from docs._json import as_json
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._schema import schema  # noqa: E402
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._known import FRAMEWORKS  # noqa: E402
-from docs import _maxtext, _megatron, _nxdt  # noqa: E402
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.known import FRAMEWORKS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.schema import schema
+from docs import _maxtext, _megatron, _nxdt
 
 PAGES = {
     "megatron_config": _megatron,

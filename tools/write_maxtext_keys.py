@@ -1,6 +1,4 @@
 #!/usr/bin/env python3
-# Copyright (c) 2026 The trainops.cluster maintainers
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Writes which keys MaxText has, each with its type, its default and the versions that know it.
 
@@ -24,7 +22,7 @@ from pathlib import Path
 
 import yaml
 
-TARGET = Path(__file__).resolve().parents[1] / "plugins/plugin_utils/plan/frameworks/maxtext_keys.json"
+TARGET = Path(__file__).resolve().parents[1] / "plugins/plugin_utils/plan/frameworks/maxtext/keys.json"
 
 # ROCm/maxtext of spring 2025, which the images up to rocm/jax-training:maxtext-v25.5 have, is in no package index.
 # It is MaxText 0.1.0 without these keys, and with two that came back in 0.2.0.

@@ -1,6 +1,4 @@
 #!/usr/bin/env python3
-# Copyright (c) 2026 The trainops.cluster maintainers
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Writes awx/surveys.yml: what AWX asks before it plays a playbook, made of the models and the roles' documentation.
 
@@ -21,13 +19,8 @@ import yaml
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "collections"))
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._kinds import (  # noqa: E402
-    OneOf,
-    OrNothing,
-    Switch,
-    Whole,
-)
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._options import PlanOptions  # noqa: E402
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.kinds import OneOf, OrNothing, Switch, Whole
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.options import PlanOptions
 
 FILE = ROOT / "awx/surveys.yml"
 _HEADER = """\

@@ -1,5 +1,3 @@
-# Copyright (c) 2026 The trainops.cluster maintainers
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Action plugin of trainops.cluster.training_logs: see the module of that name for its documentation."""
 
@@ -13,26 +11,22 @@ from pathlib import Path
 from ansible import constants as C  # noqa: N812
 from ansible.errors import AnsibleActionFail
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.controller_action import ControllerAction
+from ..plugin_utils.controller_action import ControllerAction
 
 try:
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.logged._files import find_runs, fit_name
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.logged._open import (
-        ConfigFaultsError,
-        read_run,
-        write_run,
-    )
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.logged._plan import Known
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._text import plan_text
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._threshold_files import ThresholdsFile
+    from ..plugin_utils.plan.plan_text import plan_text
+    from ..plugin_utils.plan.threshold_files import ThresholdsFile
+    from ..plugin_utils.run_from_logs.files import find_runs, fit_name
+    from ..plugin_utils.run_from_logs.open import ConfigFaultsError, read_run, write_run
+    from ..plugin_utils.run_from_logs.plan import Known
 except ImportError as error:
     MISSING: ImportError | None = error
 else:
     MISSING = None
 
 if t.TYPE_CHECKING:
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.logged._files import LoggedRun
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.logged._open import ReadRun
+    from ..plugin_utils.run_from_logs.files import LoggedRun
+    from ..plugin_utils.run_from_logs.open import ReadRun
 
 _OF_PLAN = (
     "framework",

@@ -1,5 +1,3 @@
-# Copyright (c) 2026 The trainops.cluster maintainers
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Action plugin of trainops.cluster.training_phase: see the module of that name for its documentation."""
 
@@ -17,26 +15,11 @@ from ansible import context
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._rehearsal import FOLDER_NAME
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run._board import Board
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run._follow import (
-    NodeLostError,
-    Patience,
-    follow_node,
-    interval_for,
-)
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run._program import (
-    STARTER,
-    NoAnswerError,
-    answer_in,
-    standard_input,
-)
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run._token import (
-    FILE,
-    VALUE,
-    given_token,
-    register_secret,
-)
+from ..plugin_utils.plan.job.rehearsal import FOLDER_NAME
+from ..plugin_utils.run.board import Board
+from ..plugin_utils.run.follow import NodeLostError, Patience, follow_node, interval_for
+from ..plugin_utils.run.program import STARTER, NoAnswerError, answer_in, standard_input
+from ..plugin_utils.run.token import FILE, VALUE, given_token, register_secret
 
 _TRAINER = Path(__file__).parents[2] / "roles" / "training" / "files" / "trainer"
 _AUTOMATIC_INTERPRETERS = ("auto", "auto_silent", "auto_legacy", "auto_legacy_silent")

@@ -1,5 +1,3 @@
-# Copyright (c) 2026 The trainops.cluster maintainers
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Action plugin of trainops.cluster.training_plan: see the module of that name for its documentation."""
 
@@ -14,18 +12,18 @@ import typing as t
 from ansible import constants as C  # noqa: N812
 from ansible.errors import AnsibleActionFail
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.controller_action import ControllerAction
+from ..plugin_utils.controller_action import ControllerAction
 
 try:
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._plan import make_plan
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import Node
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._sweep_plan import plan_sweep, sweep_text
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._text import plan_text
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._threshold_files import ThresholdsFile
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.run._board import Board
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.run._runs import differences
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.run._sweep import FINISHED, Sweep
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.run._token import FILE, VALUE, given_token
+    from ..plugin_utils.plan.job.ranks import Node
+    from ..plugin_utils.plan.plan import make_plan
+    from ..plugin_utils.plan.plan_text import plan_text
+    from ..plugin_utils.plan.sweep_plan import plan_sweep, sweep_text
+    from ..plugin_utils.plan.threshold_files import ThresholdsFile
+    from ..plugin_utils.run.board import Board
+    from ..plugin_utils.run.runs import differences
+    from ..plugin_utils.run.sweep import FINISHED, Sweep
+    from ..plugin_utils.run.token import FILE, VALUE, given_token
 except ImportError as error:
     MISSING: ImportError | None = error
 else:

@@ -1,5 +1,3 @@
-# Copyright (c) 2026 The trainops.cluster maintainers
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Action plugin of trainops.cluster.training_preflight: see the module of that name for its documentation."""
 
@@ -10,12 +8,12 @@ import typing as t
 from ansible.errors import AnsibleActionFail
 from ansible.utils.color import stringc
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.controller_action import ControllerAction
+from ..plugin_utils.controller_action import ControllerAction
 
 try:
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight._cells import RED
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight._checks import preflight
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight._table import preflight_text
+    from ..plugin_utils.preflight.cells import RED
+    from ..plugin_utils.preflight.checks import preflight
+    from ..plugin_utils.preflight.table import preflight_text
 except ImportError as error:
     MISSING: ImportError | None = error
 else:

@@ -1,5 +1,3 @@
-# Copyright (c) 2026 The trainops.cluster maintainers
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Action plugin of trainops.cluster.training_run: see the module of that name for its documentation."""
 
@@ -10,9 +8,9 @@ import typing as t
 
 from ansible.errors import AnsibleActionFail
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.controller_action import ControllerAction
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run._board import Board
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run._runs import known_runs
+from ..plugin_utils.controller_action import ControllerAction
+from ..plugin_utils.run.board import Board
+from ..plugin_utils.run.runs import known_runs
 
 
 class ActionModule(ControllerAction):

@@ -1,5 +1,3 @@
-# Copyright (c) 2026 The trainops.cluster maintainers
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Action plugin of trainops.cluster.training_summary: see the module of that name for its documentation."""
 
@@ -12,13 +10,13 @@ from pathlib import Path
 
 from ansible.errors import AnsibleActionFail
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.controller_action import ControllerAction
+from ..plugin_utils.controller_action import ControllerAction
 
 try:
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.report._files import SUMMARY
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.report._query import query, result_text
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.report._runs_page import RUNS_PAGE, write_runs_page
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.report._side_by_side import side_by_side
+    from ..plugin_utils.report.files import SUMMARY
+    from ..plugin_utils.report.query import query, result_text
+    from ..plugin_utils.report.runs_page import RUNS_PAGE, write_runs_page
+    from ..plugin_utils.report.side_by_side import side_by_side
 except ImportError as error:
     MISSING: ImportError | None = error
 else:

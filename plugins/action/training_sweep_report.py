@@ -1,5 +1,3 @@
-# Copyright (c) 2026 The trainops.cluster maintainers
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Action plugin of trainops.cluster.training_sweep_report: see the module of that name for its documentation."""
 
@@ -10,11 +8,11 @@ import typing as t
 
 from ansible.errors import AnsibleActionFail
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.controller_action import ControllerAction
+from ..plugin_utils.controller_action import ControllerAction
 
 try:
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.report._sweep import PAGE, write_sweep_report
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.report._sweep_text import NOT_RUN
+    from ..plugin_utils.report.sweep import PAGE, write_sweep_report
+    from ..plugin_utils.report.sweep_text import NOT_RUN
 except ImportError as error:
     MISSING: ImportError | None = error
 else:

@@ -1,5 +1,3 @@
-# Copyright (c) 2026 The trainops.cluster maintainers
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Callback plugin trainops.cluster.training_progress."""
 
@@ -35,9 +33,9 @@ import typing as t
 
 from ansible.plugins.callback import CallbackBase
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report._sweep_text import sweep_lines
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report._text import verdict_lines
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run._progress import ProgressReader
+from ..plugin_utils.report.sweep_text import sweep_lines
+from ..plugin_utils.report.text import verdict_lines
+from ..plugin_utils.run.progress import ProgressReader
 
 if t.TYPE_CHECKING:
     from ansible.executor.stats import AggregateStats

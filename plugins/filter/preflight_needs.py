@@ -1,5 +1,3 @@
-# Copyright (c) 2026 The trainops.cluster maintainers
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The filter preflight_needs."""
 
@@ -46,7 +44,7 @@ import typing as t
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight._needs import needs_of
+from ..plugin_utils.preflight.needs import needs_of
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable

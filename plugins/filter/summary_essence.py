@@ -1,5 +1,3 @@
-# Copyright (c) 2026 The trainops.cluster maintainers
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Filter plugin trainops.cluster.summary_essence."""
 
@@ -51,7 +49,7 @@ from collections.abc import Callable, Mapping
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report._essence import essence
+from ..plugin_utils.report.essence import essence
 
 
 def summary_essence(summary: t.Any, report: t.Any) -> dict[str, t.Any]:

@@ -1,5 +1,3 @@
-# Copyright (c) 2026 The trainops.cluster maintainers
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Inventory plugin trainops.cluster.cvs_cluster."""
 
@@ -61,10 +59,10 @@ from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin, Constructable
 
 try:
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.inventory._cluster_file import read_cluster_file
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.inventory._fill import fill
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._faults import Findings
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._text import findings_text
+    from ..plugin_utils.inventory.cluster_file import read_cluster_file
+    from ..plugin_utils.inventory.fill import fill
+    from ..plugin_utils.plan.config.findings import Findings
+    from ..plugin_utils.plan.plan_text import findings_text
 except ImportError as error:
     MISSING: ImportError | None = error
 else:

@@ -1,5 +1,3 @@
-# Copyright (c) 2026 The trainops.cluster maintainers
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Inventory plugin trainops.cluster.slurm_allocation."""
 
@@ -68,10 +66,10 @@ import typing as t
 from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructable
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.inventory._fill import fill
-from ansible_collections.trainops.cluster.plugins.plugin_utils.inventory._hostlist import expand_hostlist
-from ansible_collections.trainops.cluster.plugins.plugin_utils.inventory._hosts import Host
-from ansible_collections.trainops.cluster.plugins.plugin_utils.inventory._slurm import nodes_of, switches
+from ..plugin_utils.inventory.fill import fill
+from ..plugin_utils.inventory.hostlist import expand_hostlist
+from ..plugin_utils.inventory.hosts import Host
+from ..plugin_utils.inventory.slurm import nodes_of, switches
 
 if t.TYPE_CHECKING:
     from ansible.inventory.data import InventoryData

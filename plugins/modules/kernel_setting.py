@@ -81,7 +81,7 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.trainops.cluster.plugins.module_utils.node._inspect_files import below, names, text
+from ..module_utils.node.inspection.files import below, names, text
 
 FILE = "/etc/sysctl.d/99-trainops.conf"
 _HEADER = "# Written by the Ansible collection trainops.cluster.\n"

@@ -174,8 +174,8 @@ node:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.trainops.cluster.plugins.module_utils.node._environment import add_environment
-from ansible_collections.trainops.cluster.plugins.module_utils.node._inspect import inspect
+from ..module_utils.node.environment import add_environment
+from ..module_utils.node.inspection.facts import inspect
 
 
 def main() -> None:

@@ -274,9 +274,9 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.trainops.cluster.plugins.module_utils.logs._grammar import GRAMMARS
-from ansible_collections.trainops.cluster.plugins.module_utils.logs._reader import read_log
-from ansible_collections.trainops.cluster.plugins.module_utils.logs._record import records_of
+from ..module_utils.logs.grammar import GRAMMARS
+from ..module_utils.logs.reader import read_log
+from ..module_utils.logs.record import records_of
 
 
 def json_value(value: float) -> float | str:

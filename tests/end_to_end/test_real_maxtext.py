@@ -17,8 +17,8 @@ import pytest
 from playbook_bench import ROOT, free_port, wait_until
 
 sys.path.insert(0, str(ROOT / "collections"))
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_keys import ELSEWHERE, KEYS
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._xla_flag_sets import FLAG_SETS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.maxtext.keys import ELSEWHERE, KEYS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.maxtext.xla_flag_sets import FLAG_SETS
 
 PYTHON = os.environ.get("MAXTEXT_PYTHON")
 pytestmark = pytest.mark.skipif(

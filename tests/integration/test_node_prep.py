@@ -1,5 +1,3 @@
-# Copyright (c) 2026 The trainops.cluster maintainers
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The role node_prep and the preflight on real nodes, from a machine that nobody has prepared to one that is ready.
 
@@ -29,10 +27,7 @@ CACHE = "/srv/shared/cache"
 PREPARING = {"node_prep_kernel_minimums": {"fs.nr_open": 1048576, "net.core.somaxconn": 8192}}
 
 sys.path.insert(0, str(ROOT / "collections"))
-from ansible_collections.trainops.cluster.plugins.module_utils.node._rdma_library import (  # noqa: E402
-    FUNCTION,
-    library_lines,
-)
+from ansible_collections.trainops.cluster.plugins.module_utils.node.rdma_library import FUNCTION, library_lines
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterator

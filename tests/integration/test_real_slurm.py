@@ -16,9 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
 sys.path.insert(0, str(ROOT / "collections"))
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.inventory._hostlist import (  # noqa: E402
-    expand_hostlist,
-)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.inventory.hostlist import expand_hostlist
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,3 @@
-# Copyright (c) 2026 The trainops.cluster maintainers
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the pages on training configs for MaxText hold of the models."""
 
@@ -9,19 +7,19 @@ import typing as t
 
 from docs._tables import code, table, threshold, variable
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._fields import variable_of
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._container import ContainerConfig
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._expected import ExpectedResults
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_branch_config import (
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.fields import variable_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.maxtext.branch_config import (
     MaxTextModelParameters,
 )
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_config import (
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.maxtext.config import (
     GkeConfig,
     MaxTextConfig,
 )
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._maxtext_keys import KEYS
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._xla_flag_sets import FLAG_SETS
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._xla_flags import FLAGS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.maxtext.keys import KEYS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.maxtext.xla_flag_sets import FLAG_SETS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.maxtext.xla_flags import FLAGS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.container import ContainerConfig
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.thresholds import ExpectedResults
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterator

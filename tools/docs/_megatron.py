@@ -1,5 +1,3 @@
-# Copyright (c) 2026 The trainops.cluster maintainers
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the page on training configs for Megatron-LM holds of the models."""
 
@@ -9,28 +7,28 @@ import typing as t
 
 from docs._tables import code, table, threshold, variable
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._fields import variable_of
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._options import PlanOptions
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._container import ContainerConfig
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._expected import ExpectedResults
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_config import (
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.fields import variable_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.megatron.config import (
     MegatronConfig,
     MegatronModelParameters,
 )
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_dataset import DatasetSource
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_environment import (
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.megatron.dataset import DatasetSource
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.megatron.environment import (
     DEEPSEEK_NAMES,
 )
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_generations import (
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.megatron.generations import (
     DEEPSEEK,
     GENERATIONS,
     LLAMA2,
     LLAMA3,
     READ,
 )
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._megatron_script_options import (
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.megatron.script_options import (
     ScriptOptions,
 )
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.container import ContainerConfig
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.thresholds import ExpectedResults
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.options import PlanOptions
 
 if t.TYPE_CHECKING:
     from pydantic.fields import FieldInfo

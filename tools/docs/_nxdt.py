@@ -1,5 +1,3 @@
-# Copyright (c) 2026 The trainops.cluster maintainers
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the page on training configs for NxDT holds of the models."""
 
@@ -9,13 +7,13 @@ import typing as t
 
 from docs._tables import sections, table, variable
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._nxdt_config import NxdtConfig
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._nxdt_devices import INSTANCES
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._nxdt_precision import PRECISIONS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.nxdt.config import NxdtConfig
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.nxdt.devices import INSTANCES
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.nxdt.precision import PRECISIONS
 
 if t.TYPE_CHECKING:
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._nxdt_devices import Instance
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._nxdt_precision import Precision
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.nxdt.devices import Instance
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.nxdt.precision import Precision
 
 
 def values() -> dict[str, str]:

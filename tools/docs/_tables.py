@@ -1,5 +1,3 @@
-# Copyright (c) 2026 The trainops.cluster maintainers
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Markdown tables of the models that a plan is made with."""
 
@@ -7,8 +5,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.trainops.cluster.plugins.module_utils.logs._record import METRICS, canonical_metric
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._fields import (
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.record import METRICS, canonical_metric
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.fields import (
     default_of,
     key_of,
     nested_model,
@@ -17,7 +15,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._fields impo
     variable_of,
     words_of,
 )
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks._expected import ExpectedResults
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.thresholds import ExpectedResults
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -1,6 +1,4 @@
 #!/usr/bin/python3 -ISE
-# Copyright (c) 2026 The trainops.cluster maintainers
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """An OCI runtime in front of runc, for machines whose root lacks a capability.
 

@@ -11,9 +11,9 @@ import pytest
 import yaml
 from awx_data import ROOT, data, objections
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._config import typed
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._faults import Findings
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._options import PlanOptions
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.findings import Findings
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.model import typed
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.options import PlanOptions
 
 SURVEYS: dict[str, t.Any] = yaml.safe_load((ROOT / "awx/surveys.yml").read_text())["trainops_surveys"]
 QUESTIONS = [pytest.param(item, id=f"{name}-{item['variable']}") for name in SURVEYS for item in SURVEYS[name]["spec"]]

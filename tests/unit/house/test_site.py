@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tools"))
 
-import build_site  # noqa: E402
+import build_site
 
 PAGE = ROOT / "docs/getting_started.md"
 

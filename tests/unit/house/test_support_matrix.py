@@ -15,7 +15,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 sys.path.insert(0, str(ROOT))
 
 noxfile = pytest.importorskip("noxfile", reason="nox is not installed here; `make matrix` has it", exc_type=ImportError)
-from support_matrix import closing, table  # noqa: E402
+from support_matrix import closing, table
 
 
 def session(name: str, core: str, result: str = "success", **more: str) -> dict:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from inventory_runs import ROOT, in_play_order, listed, planned_nodes, run
-from test__cluster_file import CLUSTER
+from test_cluster_file import CLUSTER
 from training_configs import DISTRIBUTED, filled
 
 

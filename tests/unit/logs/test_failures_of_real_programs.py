@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.module_utils.logs._failures import find_failures
-from ansible_collections.trainops.cluster.plugins.module_utils.logs._find import Piece
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.failures import find_failures
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.find import Piece
 
 ROOT = Path(__file__).resolve().parents[3]
 SHARED_LOGS = ROOT.parent / "shared" / "logs"

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ansible_collections.trainops.cluster.plugins.module_utils.logs import _parts
-from ansible_collections.trainops.cluster.plugins.module_utils.logs._failures import few_of_each_class
-from ansible_collections.trainops.cluster.plugins.module_utils.logs._reader import read_log
-from ansible_collections.trainops.cluster.plugins.module_utils.logs._record import METRICS
-from ansible_collections.trainops.cluster.plugins.module_utils.logs._signatures import SIGNATURES
+from ansible_collections.trainops.cluster.plugins.module_utils.logs import parts
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.failures import few_of_each_class
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.reader import read_log
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.record import METRICS
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.signatures import SIGNATURES
 
 FIELDS = {
     "elapsed time per iteration (ms)": "step_time_ms",
@@ -204,7 +204,7 @@ def test_how_much_of_a_log_is_held_at_a_time_changes_nothing(
     text = random_log(random.Random(seed), pieces=300)
     log = tmp_path / "training.log"
     log.write_bytes(text)
-    monkeypatch.setattr(_parts, "_CHUNK_BYTES", chunk_bytes)
+    monkeypatch.setattr(parts, "_CHUNK_BYTES", chunk_bytes)
     assert_plainly_read(text, read_log(str(log), "megatron", final=True))
 
 
@@ -231,7 +231,7 @@ def test_open_failures_are_those_that_fewer_than_three_steps_follow(
     text = b"\n".join([*steps, gap, *steps[:steps_behind], b""])
     log = tmp_path / "training.log"
     log.write_bytes(text)
-    monkeypatch.setattr(_parts, "_CHUNK_BYTES", chunk_bytes)
+    monkeypatch.setattr(parts, "_CHUNK_BYTES", chunk_bytes)
     found = read_log(str(log), "megatron", final=True, failures="open")
     lines = text.decode().splitlines()
     places = [place for place, line in enumerate(lines) if HEAD.search(line)]

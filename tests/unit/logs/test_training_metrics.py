@@ -12,8 +12,8 @@ from typing import Any, NoReturn
 import pytest
 import yaml
 
-from ansible_collections.trainops.cluster.plugins.module_utils.logs._grammar import GRAMMARS
-from ansible_collections.trainops.cluster.plugins.module_utils.logs._record import METRICS
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.grammar import GRAMMARS
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.record import METRICS
 from ansible_collections.trainops.cluster.plugins.modules import training_metrics
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -13,7 +13,7 @@ import typing as t
 import zlib
 from pathlib import Path
 
-from ansible_collections.trainops.cluster.plugins.module_utils.node._phases import PHASES
+from ansible_collections.trainops.cluster.plugins.module_utils.node.phases import PHASES
 
 
 def wait_until(condition: t.Callable[[], t.Any], seconds: float = 60.0) -> t.Any:

@@ -13,7 +13,7 @@ import yaml
 from module_runs import ROOT, run_module
 from node_trees import mi300x_thor2
 
-from ansible_collections.trainops.cluster.plugins.module_utils.node._inspect import inspect
+from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.facts import inspect
 from ansible_collections.trainops.cluster.plugins.modules import node_inspect
 
 DATA = ROOT / "tests" / "data" / "nodes"
@@ -103,7 +103,7 @@ import json, sys
 sys.path.insert(0, sys.argv[2])
 from pathlib import Path
 from node_trees import mi300x_thor2
-from ansible_collections.trainops.cluster.plugins.module_utils.node._inspect import inspect
+from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.facts import inspect
 root = str(mi300x_thor2(Path(sys.argv[1])))
 node = inspect(["/usr/local/lib/libbnxt_re-rdmav34.so"], "127.0.0.1", 6000, "image", root)
 print(json.dumps([len(node["gpus"]["devices"]), len(node["rdma"]["devices"]), sorted(node["paths"])]))

@@ -1,5 +1,3 @@
-# Copyright (c) 2026 The trainops.cluster maintainers
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The training configs of examples/maxtext, in both shapes, changed, and the plans made of them."""
 
@@ -10,8 +8,8 @@ import typing as t
 
 from training_configs import REMOVED, ROOT, nodes
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._plan import make_plan
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import Node
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.ranks import Node
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan import make_plan
 
 TWO_NODES = "2_nodes_mi300x_llama_3_1_70b"
 FOUR_NODES = "4_nodes_mi300x_llama_3_1_405b"

@@ -1,5 +1,3 @@
-# Copyright (c) 2026 The trainops.cluster maintainers
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The training configs of examples/megatron, as they are, filled in and changed, and the plans made of them."""
 
@@ -9,8 +7,8 @@ import json
 import typing as t
 from pathlib import Path
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._plan import make_plan
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import Node
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.ranks import Node
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan import make_plan
 
 ROOT = Path(__file__).resolve().parents[3]
 TINY = ROOT / "inventories/local/tiny_llama.json"

@@ -11,19 +11,17 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tests" / "data" / "nodes"))
 
-from node_trees import mi300x_thor2  # noqa: E402
+from node_trees import mi300x_thor2
 
-from ansible_collections.trainops.cluster.plugins.module_utils.node._inspect_gpus import gpu_facts  # noqa: E402
-from ansible_collections.trainops.cluster.plugins.module_utils.node._inspect_providers import (  # noqa: E402
-    provider_libraries,
-)
-from ansible_collections.trainops.cluster.plugins.module_utils.node._inspect_rdma import rdma_devices  # noqa: E402
-from ansible_collections.trainops.cluster.plugins.module_utils.node._inspect_system import system_facts  # noqa: E402
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._plan import make_plan  # noqa: E402
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan._ranks import Node  # noqa: E402
-from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight._cells import RED  # noqa: E402
-from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight._checks import preflight  # noqa: E402
-from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight._needs import needs_of  # noqa: E402
+from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.gpus import gpu_facts
+from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.providers import provider_libraries
+from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.rdma import rdma_devices
+from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.system import system_facts
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.ranks import Node
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan import make_plan
+from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight.cells import RED
+from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight.checks import preflight
+from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight.needs import needs_of
 
 EXAMPLE = ROOT / "examples" / "megatron" / "mi3xx_megatron_llama_distributed.json"
 LIBRARY = "/usr/local/lib/libbnxt_re-rdmav34.so"

@@ -1,5 +1,3 @@
-# Copyright (c) 2026 The trainops.cluster maintainers
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Runs that were judged, as the history gets them."""
 
@@ -8,7 +6,7 @@ from __future__ import annotations
 import typing as t
 from datetime import UTC, datetime, timedelta
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report._history_row import row_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.history_row import row_of
 
 BEGAN = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

@@ -1,5 +1,3 @@
-# Copyright (c) 2026 The trainops.cluster maintainers
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A judged run, as the dialects get it."""
 
@@ -7,8 +5,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.trainops.cluster.plugins.module_utils.logs._record import METRICS
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.dialects._judged_run import JudgedRun
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.record import METRICS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.dialects.judged_run import JudgedRun
 
 EVIL = "a \"quoted\" \\ back\nslash \x1b[31mred\x1b[0m <tag> & 'more'"
 

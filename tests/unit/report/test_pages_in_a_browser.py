@@ -1,5 +1,3 @@
-# Copyright (c) 2026 The trainops.cluster maintainers
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The pages of several runs as a reader opens them."""
 
@@ -12,12 +10,12 @@ import pytest
 from browser import Browser
 from history_runs import plan_of, run_row, statuses_of, summary_of
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report._compare import compared
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report._compare_write import write_comparison
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report._files import SUMMARY
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report._history_store import write_row
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report._runs_page import write_runs_page
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run._board import Board
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.compare import compared
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.compare_write import write_comparison
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.files import SUMMARY
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.history_store import write_row
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.runs_page import write_runs_page
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
 
 
 @pytest.fixture

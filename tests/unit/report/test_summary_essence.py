@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 from ansible.errors import AnsibleFilterError
-from test__essence import SUMMARY
+from test_essence import SUMMARY
 
 from ansible_collections.trainops.cluster.plugins.filter.summary_essence import FilterModule
 

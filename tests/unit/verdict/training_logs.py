@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pandas as pd
 
-from ansible_collections.trainops.cluster.plugins.module_utils.logs._reader import read_log, tail
-from ansible_collections.trainops.cluster.plugins.module_utils.logs._rows import StepRows
-from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._frame import (
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.reader import read_log, tail
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.rows import StepRows
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.frame import (
     last_attempts,
     records_frame,
     steps_frame,
 )
-from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._verdict import judge
-from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict._warm_up import warm_up_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.verdict import judge
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.warm_up import warm_up_of
 
 STARTED_AT = 1_750_000_000.0
 

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Finds failures in a training log."""
+
+from __future__ import annotations
+
+import re
+import sys
+import typing as t
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import islice
+from operator import itemgetter
+
+from .find import Find, Piece, finder
+from .signatures import EXCEPTION, NEEDLES, PYTHON_ERROR, SIGNATURES, TRACEBACK, Signature
+from .text import line_end, line_start
+
+_FEW = 3
+_LINE_CHARACTERS = 400
+
+# torchrun's and Primus' prefixes: "[rank3]: ", "[rank-7/8]".
+_OWN_RANK = re.compile(rb"\[rank-?(\d+)[\]/]")
+_RANK_PREFIX = re.compile(rb"\[rank\d+\]: ?$")
+_LINE = re.compile(rb"[^\r\n]+")
+_FRAME = re.compile(rb'\s+File "([^"\r\n]*)", line')
+# The launch scripts of ROCm Megatron-LM ask for RDMA links and average at the end in Python; both fail without harm.
+_HELPER_FILE = re.compile(rb"<string>$|/json/|mean_log_value\.py$")
+_TRACEBACK_LINES = 300
+_CAUGHT = b"During handling of the above exception"
+_CAUGHT_IMPORT = re.compile(rb"(?:ModuleNotFoundError|ImportError): [^\r\n]*(?:\s|\[rank\d+\]:)+" + _CAUGHT)
+
+# How messages of several lines begin, and what must have followed for them to be understood.
+_MESSAGES = (
+    (
+        TRACEBACK,
+        re.compile(rb"^(?:\[[^\]\r\n]*\][: ]*)*" + EXCEPTION + rb"\b", re.MULTILINE),
+    ),
+    (b"Root Cause (first observed failure):", re.compile(rb"exitcode\s+: [^\r\n]*")),
+    # Whether the program goes on without the package, the line after next tells.
+    (b"ModuleNotFoundError: ", re.compile(rb"(?:\n[^\n]*){3}")),
+    (b"ImportError: ", re.compile(rb"(?:\n[^\n]*){3}")),
+    (b"(stopped sending heartbeats):", re.compile(rb"/task:\d+")),
+    (b"nothing was started:", re.compile(rb"\n[^\r\n]+[\r\n]")),
+    # Of these two, the other one may follow within a few lines.
+    (b"DEADLINE_EXCEEDED", re.compile(rb"RegisterTask|(?:[^\n]*\n){4}")),
+    (b"/RegisterTask:", re.compile(rb"Deadline Exceeded|(?:[^\n]*\n){4}")),
+)
+
+
+def find_failures(piece: Piece) -> list[dict[str, t.Any]]:
+    """Return the failures that some lines of a log tell of, in their order, at most three of a class.
+
+    Each is ``{"class", "blame", "echo", "remedy", "line", "rank", "exit_code"}``; the first four are those of its
+    ``Signature``. ``line`` is the evidence, one line of at most 400 characters. ``rank`` is the rank or, of JAX, the
+    task (process) that the text blames or, where it is no echo, that printed it; ``rank`` and ``exit_code`` are null
+    where the text has none. A line is one failure, of the first signature that matches. A package that is missing is
+    none where another exception follows from the code that went on without it.
+    """
+    text = piece.text
+    excerpt, begins = _excerpt(piece)
+    if not excerpt:
+        return []
+    # where a line begins in the text -> its failure, or None beyond the first few of a class
+    told: dict[int, dict[str, t.Any] | None] = dict.fromkeys(_caught_imports(text, piece.find))
+    for signature, matches in _matches(excerpt):
+        _tell(told, signature, ((_place(begins, line_start(excerpt, m.start())), excerpt, m) for m in matches))
+    if TRACEBACK in excerpt:
+        last_lines = _exceptions(text, piece.find)
+        _tell(told, PYTHON_ERROR, ((line_start(text, m.start()), text, m) for m in last_lines))
+    return [failure for _start, failure in sorted(told.items(), key=itemgetter(0)) if failure]
+
+
+def few_of_each_class(failures: Iterable[dict[str, t.Any]]) -> list[dict[str, t.Any]]:
+    """Return the first three failures of each class, in the order given."""
+    count: dict[str, int] = {}
+    kept = []
+    for failure in failures:
+        count[failure["class"]] = count.get(failure["class"], 0) + 1
+        if count[failure["class"]] <= _FEW:
+            kept.append(failure)
+    return kept
+
+
+def open_message(piece: Piece) -> int | None:
+    """Return where in its text the line begins with which a message of several lines began that has not ended yet."""
+    excerpt, _begins = _excerpt(piece)
+    starts = []
+    for opening, closing in _MESSAGES:
+        if opening in excerpt:
+            start = piece.text.rfind(opening)
+            if not closing.search(piece.text, start):
+                starts.append(line_start(piece.text, start))
+    return min(starts, default=None)
+
+
+# Both who look for failures and who look for open messages of a piece ask for this, one right after the other.
+@lru_cache(maxsize=1)
+def _excerpt(piece: Piece) -> tuple[bytes, list[tuple[int, int]]]:
+    """Return the lines of the piece that may tell of a failure, and where parts of it begin: in it, in the piece."""
+    text, find = piece.text, piece.find
+    spans = []
+    for needle, reach in NEEDLES.items():
+        position = find(needle, 0)
+        while position >= 0:
+            end = line_end(text, position)
+            spans.append((line_start(text, position), line_end(text, end + reach) if reach else end))
+            position = find(needle, end)
+    parts: list[bytes] = []
+    begins: list[tuple[int, int]] = []
+    size = behind = 0
+    for line, end in sorted(spans):
+        if end > behind:
+            start = max(line, behind)
+            begins.append((size, start))
+            parts.append(text[start : end + 1])
+            size, behind = size + end + 1 - start, end + 1
+    return b"".join(parts), begins
+
+
+def _place(begins: list[tuple[int, int]], position: int) -> int:
+    """Return where a position of the excerpt stands in the text."""
+    in_excerpt, in_text = begins[bisect_right(begins, (position, sys.maxsize)) - 1]
+    return in_text + position - in_excerpt
+
+
+def _matches(excerpt: bytes) -> Iterator[tuple[Signature, Iterator[re.Match[bytes]]]]:
+    find = finder(excerpt)
+    for signature in SIGNATURES:
+        if any(find(mark, 0) >= 0 for mark in signature.marks):
+            yield signature, re.finditer(signature.pattern, excerpt)
+
+
+def _tell(
+    told: dict[int, dict[str, t.Any] | None],
+    signature: Signature,
+    matches: Iterable[tuple[int, bytes, re.Match[bytes]]],
+) -> None:
+    """Add the failures of the lines that are none yet: where each begins, and what matched in which text."""
+    count = 0
+    for start, text, match in matches:
+        if start not in told:
+            count += 1
+            told[start] = _failure(signature, text, match) if count <= _FEW else None
+
+
+def _failure(signature: Signature, text: bytes, match: re.Match[bytes]) -> dict[str, t.Any]:
+    start, end = line_start(text, match.start()), line_end(text, match.end())
+    groups = match.groupdict()
+    rank = groups.get("rank")
+    if rank is None and not signature.echo:
+        own = _OWN_RANK.search(text, start, end)
+        rank = own.group(1) if own else None
+    if end - start > _LINE_CHARACTERS:
+        start = match.start()
+    exit_code = groups.get("exit_code")
+    return {
+        "class": signature.failure,
+        "blame": signature.blame,
+        "echo": signature.echo,
+        "remedy": signature.remedy,
+        "line": " ".join(text[start:end].decode("utf-8", "replace").split())[:_LINE_CHARACTERS],
+        "rank": None if rank is None else int(rank),
+        "exit_code": None if exit_code is None else int(exit_code),
+    }
+
+
+def _caught_imports(text: bytes, find: Find) -> Iterator[int]:
+    """Yield where the lines begin that tell of a missing package without which the program went on."""
+    if find(_CAUGHT, 0) >= 0:
+        for match in _CAUGHT_IMPORT.finditer(text):
+            yield line_start(text, match.start())
+
+
+def _exceptions(text: bytes, find: Find) -> Iterator[re.Match[bytes]]:
+    """Yield the last line of each traceback, but of those of the launch scripts' own helpers."""
+    begin = find(TRACEBACK, 0)
+    while begin >= 0:
+        last = _last_line(text, begin)
+        if last:
+            yield last
+        begin = find(TRACEBACK, begin + len(TRACEBACK))
+
+
+def _last_line(text: bytes, begin: int) -> re.Match[bytes] | None:
+    # Ranks that share a log print between each other's lines, so only lines with the same rank's prefix belong here.
+    prefix = _RANK_PREFIX.search(text, line_start(text, begin), begin)
+    files = []
+    for line in islice(_LINE.finditer(text, begin + len(TRACEBACK)), _TRACEBACK_LINES):
+        start = line.start()
+        if prefix:
+            if not line.group().startswith(prefix.group()):
+                continue
+            start += len(prefix.group())
+        frame = _FRAME.match(text, start, line.end())
+        if frame:
+            files.append(frame.group(1))
+        elif text.startswith(TRACEBACK, start):
+            return None
+        else:
+            last = re.compile(PYTHON_ERROR.pattern).match(text, start, line.end())
+            if last:
+                harmless = files and all(_HELPER_FILE.search(file) for file in files)
+                return None if harmless else last
+    return None

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The grammar of MaxText's training log and of its metrics file.
+
+The step line is printed by MaxText's metric_logger.py (max_utils.py before), by every process; since December 2025 on
+stderr behind absl's prefix. Its fields stand between commas and grew over the years, so they are taken by name. The
+metrics file (``metrics_file=``) holds one JSON object for each step and for each evaluation.
+
+Steps count from 0, so a training of N steps is complete at step N - 1. N is in the configuration that MaxText prints
+first, one ``Config param`` line for each key.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import typing as t
+from collections.abc import Callable, Iterator
+
+from ..find import Piece
+from ..text import line_end, line_start
+from ..world_size import RANKS, WorldSize
+
+# "completed step: 7", and for steps that the profiler disturbs "completed profiler activation/deactivation step: 7".
+# The evaluation's "Completed eval after train step 7" and "eval metrics after step: 7" are none.
+_HEAD = re.compile(rb"completed (profiler \S+ )?step: (\d+)(?=[,\r\n])")
+_CONFIG = re.compile(rb"Config param (steps|skip_first_n_steps_for_profiler|profiler_steps|profiler): ([^\r\n]*)")
+# max_utils.py prints this before a process meets the others, and pyconfig.py the number of steps: once a process.
+_MEETING = b"Attempting to initialize the jax distributed system"
+_JSON_KEY = b'"perf/step_time_seconds"'
+_NEEDLES = (b"completed ", b"Config param ", _MEETING, _JSON_KEY)
+
+# max_utils.py: "Num_devices: 16, shape (1, 16, 1)", by every process.
+WORLD_SIZE = WorldSize((b"Num_devices: ",), rb"Num_devices: " + RANKS)
+
+_FIELD = re.compile(rb"[ \t]*([^:]*?)[ \t:]+([-+]?(?:nan|inf|\d+\.?\d*(?:[eE][-+]?\d+)?))[ \t]*")
+
+
+def _unchanged(value: float) -> float:
+    return value
+
+
+def _milliseconds(seconds: float) -> float:
+    return seconds * 1000.0
+
+
+_Metric = t.Tuple[str, "Callable[[float], float]"]
+
+_METRIC_OF_FIELD: dict[bytes, _Metric] = {
+    b"seconds": ("step_time_ms", _milliseconds),
+    b"TFLOP/s/device": ("tflops_per_gpu", _unchanged),
+    # Before November 2023; it was per device then, too.
+    b"TFLOP/s": ("tflops_per_gpu", _unchanged),
+    b"Tokens/s/device": ("tokens_per_sec_per_gpu", _unchanged),
+    b"loss": ("loss", _unchanged),
+}
+_METRIC_OF_KEY: dict[str, _Metric] = {
+    "perf/step_time_seconds": ("step_time_ms", _milliseconds),
+    "perf/per_device_tflops_per_sec": ("tflops_per_gpu", _unchanged),
+    "perf/per_device_tokens_per_sec": ("tokens_per_sec_per_gpu", _unchanged),
+    "learning/loss": ("loss", _unchanged),
+    "learning/grad_norm": ("grad_norm", _unchanged),
+    "learning/current_learning_rate": ("learning_rate", _unchanged),
+}
+
+_STARTING = {
+    1: "MaxText compiles in the first step",
+    2: "MaxText times the second step without waiting for its end (asynchronous dispatch)",
+}
+_PROFILING = "MaxText's profiler starts, runs or ends in this step"
+
+
+def parse(piece: Piece, memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]:
+    """Yield what each step line and each step of a metrics file says, in their order; see ``Grammar``.
+
+    Units are those of ``METRICS``. ``steps_total`` is that of the last configuration before the step, else null. A
+    field counts only when what follows it shows that it is whole. Tokens per second count padding too.
+
+    ``new_process`` tells that a process began since the step before: one that goes on exactly where the last one ended
+    is another attempt, too, which its step number does not show.
+    """
+    text = piece.text
+    for start in piece.positions(_NEEDLES):
+        if text.startswith(_JSON_KEY, start):
+            found = _json_step(text, start)
+        elif text.startswith(_MEETING, start):
+            found = None
+            memory["new_process"] = True
+        elif text.startswith(b"Config", start):
+            found = None
+            _remember(text, start, memory)
+        else:
+            found = _step(text, start)
+        if found:
+            begins = memory.pop("new_process", False)
+            yield dict(found, steps_total=memory.get("steps"), profiled=_profiled(memory), new_process=begins)
+
+
+def left_out(found: dict[str, t.Any], position: int) -> str | None:
+    """Return why a step does not count, or None; see ``Grammar``.
+
+    The profiler disturbs the steps from the one before it starts to the one after it ends. MaxText itself knows that
+    (``hide_profiler_step_metric``), but mostly prints what was measured.
+    """
+    first, last = found["profiled"]
+    since_start = position - 1
+    if found["profiler"] or first <= since_start <= last:
+        return _PROFILING
+    return _STARTING.get(position)
+
+
+def _remember(text: bytes, start: int, memory: dict[str, t.Any]) -> None:
+    config = _CONFIG.match(text, start)
+    if config:
+        key, value = (group.decode("utf-8", "replace").strip() for group in config.groups())
+        if key == "profiler":
+            memory[key] = value
+        else:
+            memory[key] = int(value) if re.fullmatch("[0-9]{1,15}", value) else None
+        if key == "steps":
+            memory["new_process"] = True
+
+
+def _profiled(memory: dict[str, t.Any]) -> tuple[int, int]:
+    """Return the first and the last disturbed step, counted from the first step of the attempt; (0, -1) for none."""
+    skipped, steps = memory.get("skip_first_n_steps_for_profiler"), memory.get("profiler_steps")
+    if not memory.get("profiler") or skipped is None or steps is None:
+        return 0, -1
+    return skipped, skipped + steps + 1
+
+
+def _step(text: bytes, start: int) -> dict[str, t.Any] | None:
+    head = _HEAD.match(text, start)
+    if not head:
+        return None
+    end = line_end(text, head.end())
+    glued = _HEAD.search(text, head.end(), end)
+    *closed, rest = text[head.end() : glued.start() if glued else end].split(b",")
+    if end < len(text) and not glued:
+        closed.append(rest)
+    metrics = {}
+    for piece in closed:
+        field = _FIELD.fullmatch(piece)
+        known = field and _METRIC_OF_FIELD.get(field.group(1))
+        if field and known:
+            metric, convert = known
+            metrics[metric] = convert(float(field.group(2)))
+    return {"step": int(head.group(2)), "metrics": metrics, "profiler": bool(head.group(1))}
+
+
+def _json_step(text: bytes, start: int) -> dict[str, t.Any] | None:
+    line = text[line_start(text, start) : line_end(text, start)]
+    try:
+        entry = json.loads(line.decode("utf-8", "replace"))
+        step = int(entry["step"])
+        metrics = {
+            metric: convert(float(entry[key])) for key, (metric, convert) in _METRIC_OF_KEY.items() if key in entry
+        }
+    except (ValueError, TypeError, KeyError, OverflowError):
+        return None
+    return {"step": step, "metrics": metrics, "profiler": False}

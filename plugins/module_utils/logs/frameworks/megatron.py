@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The grammar of Megatron-LM's training log.
+
+The iteration line is printed by ``training_log()`` of megatron/training/training.py, by the last global rank only. Its
+fields stand between ``|`` and came and went from core 0.4 to 0.18; ROCm's fork adds ``mem usages``, and Primus adds
+running averages, token rates and memory. So a line is found by its head, ``iteration  N/  TOTAL |``, wherever in a line
+that stands, and its fields are taken by name, in any order. The closing lines are those that the ROCm fork's
+examples/*/train_*.sh append to the log.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import typing as t
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
+from struct import Struct
+
+from ..find import Piece
+from ..rows import FoundSteps
+from ..world_size import RANKS, WorldSize
+
+_WORD = b"iteration "
+_POINT = ord(".")
+_HEAD = re.compile(_WORD + rb"[ \t]*(\d+)[ \t]*/[ \t]*(\d+)[ \t]*\|")
+_DIGITS_TO_ZEROS = bytes.maketrans(b"123456789", b"000000000")
+# More than an iteration line has; a log may have no line ends.
+_LINE_BYTES = 16 << 10
+
+_NUMBER = rb"[-+]?(?:nan|inf|\d+\.?\d*(?:[eE][-+]?\d+)?)"
+# A value may be followed by its running average: "587.1/512.3", "496.3 (avg 496.1)".
+_VALUE = re.compile(rb"(" + _NUMBER + rb")(?:/" + _NUMBER + rb"|[ \t]+\(avg " + _NUMBER + rb"\))?")
+_USAGE_RATIO = re.compile(rb".*/(\d+\.?\d*)%")
+
+# Where two fields of a line give one metric, the first of them here counts.
+_METRIC_OF_FIELD = {
+    b"elapsed time per iteration (ms)": "step_time_ms",
+    b"mem usages": "memory_fraction",
+    b"throughput per GPU (TFLOP/s/GPU)": "tflops_per_gpu",
+    b"compute per GPU (TFLOP/s/GPU)": "tflops_per_gpu",
+    b"tokens per GPU (tokens/s/GPU)": "tokens_per_sec_per_gpu",
+    b"tokens/s/GPU inst/harmonic mean": "tokens_per_sec_per_gpu",
+    b"Tokens per second per GPU (Tok/s/GPU)": "tokens_per_sec_per_gpu",
+    b"learning rate": "learning_rate",
+    b"lm loss": "loss",
+    b"grad norm": "grad_norm",
+    b"number of skipped iterations": "skipped_iterations",
+    b"number of nan iterations": "nan_iterations",
+}
+_USAGE_RATIO_FIELDS = (b"hip mem usage/free/total/usage_ratio", b"rocm mem usage/free/total/usage_ratio")
+
+# The closing lines. They count at the start of a line only, as iteration lines have "mem usages:", too.
+_CLOSING_LINES = (
+    (b"throughput per GPU:", "tflops_per_gpu"),
+    (b"elapsed time per iteration:", "step_time_ms"),
+    (b"tokens/GPU/s:", "tokens_per_sec_per_gpu"),
+    (b"mem usages:", "memory_fraction"),
+)
+_CLOSING_VALUE = re.compile(rb"[ \t]*(" + _NUMBER + rb")[ \t]*(?:[\r\n]|\Z)")
+
+
+# arguments.py: "using world size: 16, data-parallel size: 2, ...", by rank 0 only. It is looked for without its first
+# word, as strstr goes by two bytes, and "us" is in many words.
+WORLD_SIZE = WorldSize((b" world size: ",), rb"(?<=using) world size: " + RANKS)
+
+
+def parse(piece: Piece, _memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]:
+    """Yield what each iteration line says, in their order; see ``Grammar``.
+
+    Units are those of ``METRICS``; of an instant value and its running average the instant one is taken. The bytes
+    need not be valid UTF-8. A field counts only when its closing ``|`` is there, so a line that was torn apart gives
+    what is whole of it. Lines that stand there twice are yielded twice.
+
+    ``loss`` is ``lm loss`` and no other loss. Megatron prints it only where it is greater than zero (since core 0.17:
+    not less), which NaN never is, so a NaN loss shows as a field that is not there: see ``_lost_loss``.
+    """
+    for found in parse_many(piece):
+        yield from found.each()
+
+
+def parse_many(piece: Piece) -> Iterator[FoundSteps]:
+    """Yield the same as ``parse``, many lines at once."""
+    kind: _Kind | None = None
+    lines: list[tuple[bytes, ...]] = []
+    timer_kept_on = False
+    text, find = piece.text, piece.find
+    find_end, has_carriage_returns = text.find, b"\r" in text
+    # The lines of a log mostly have one of two shapes, and to compare them is faster than to hash them.
+    shape, layout, other_shape, other_layout = b"", None, b"", None
+    start = find(_WORD, 0)
+    while start >= 0:
+        end = find_end(b"\n", start, start + _LINE_BYTES)
+        line = text[start : end if end >= 0 else start + _LINE_BYTES]
+        if has_carriage_returns:
+            line = line.partition(b"\r")[0]
+        line_shape = line.translate(_DIGITS_TO_ZEROS)
+        if line_shape != shape:
+            if line_shape != other_shape:
+                other_shape, other_layout = line_shape, _layout(line_shape)
+            shape, layout, other_shape, other_layout = other_shape, other_layout, shape, layout
+        if not layout:
+            start = find(_WORD, start + len(line))
+            continue
+        head, line_end, cells, line_kind = layout
+        head += start
+        # Core 0.16 and later have "[2026-01-02 03:04:05.123456] iteration"; see ``left_out``.
+        has_microseconds = head > 8 and text[head - 9] == _POINT
+        if line_kind is not kind or has_microseconds is not timer_kept_on:
+            if kind:
+                yield from _found(kind, lines, timer_kept_on)
+            kind, lines, timer_kept_on = line_kind, [], has_microseconds
+        lines.append(cells(line))
+        start = find(_WORD, start + line_end)
+    if kind:
+        yield from _found(kind, lines, timer_kept_on)
+
+
+def left_out(found: dict[str, t.Any], position: int) -> str | None:
+    """Return why a step does not count, or None; see ``Grammar``.
+
+    From core 0.16 on ``training_log()`` prints the first iteration without resetting its timer and its sums.
+    """
+    if position == 2 and found["timer_kept_on"]:
+        return "Megatron core 0.16 and later print the mean of the first two iterations here"
+    return None
+
+
+def summary(piece: Piece) -> dict[str, float]:
+    """Return the means of the closing lines: canonical metric -> value, which may be NaN.
+
+    The scripts leave out the first two iterations and the last one. Lines in front of a step are those of an earlier
+    training and do not count. Where a line stands there more than once the last one counts; a line without a number is
+    left out.
+    """
+    last = _last_head(piece)
+    if last:
+        piece = Piece(piece.text[last:])
+    text = piece.text
+    line_ends = (b"\n", b"\r") if b"\r" in text else (b"\n",)
+    found = {}
+    for label, metric in _CLOSING_LINES:
+        # A piece of a log begins where a line begins.
+        starts = [0] if text.startswith(label) else []
+        starts += [start + 1 for start in piece.positions(end + label for end in line_ends)]
+        for start in starts:
+            value = _CLOSING_VALUE.match(text, start + len(label))
+            if value:
+                found[metric] = float(value.group(1))
+    return found
+
+
+def _last_head(piece: Piece) -> int:
+    """Return where the head of the last iteration line stands, 0 where none is."""
+    text = piece.text
+    # Most logs of other ranks have no such line, and to search from the end is slow.
+    place = text.rfind(_WORD) if piece.find(_WORD, 0) >= 0 else -1
+    while place > 0 and not _HEAD.match(text, place):
+        place = text.rfind(_WORD, 0, place)
+    return max(place, 0)
+
+
+class _Kind(t.NamedTuple):
+    """What lines have in common that are read together.
+
+    ``in_percent`` tells that the memory is, and ``loss_may_be_lost`` that ``lm loss`` is missing where NaN would
+    explain it; see ``_lost_loss``.
+    """
+
+    metrics: tuple[str, ...]
+    in_percent: bool
+    loss_may_be_lost: bool
+
+
+# Always the same object for the same kind, as comparing them takes long.
+_kind = lru_cache(maxsize=256)(_Kind)
+
+
+class _Layout(t.NamedTuple):
+    """Where a line has what, by the place in it; it is the same in all lines that differ in nothing but their digits.
+
+    ``head`` is where the head begins and ``end`` where the line ends, be it with the head of another one. ``cells``
+    returns the texts of a line's step, total and metrics.
+    """
+
+    head: int
+    end: int
+    cells: Callable[[bytes], tuple[bytes, ...]]
+    kind: _Kind
+
+
+class _Value(t.NamedTuple):
+    """The value of a field: its text, and where that begins in the line."""
+
+    text: bytes
+    begin: int
+
+
+def _found(kind: _Kind, lines: Sequence[tuple[bytes, ...]], timer_kept_on: bool) -> Iterator[FoundSteps]:
+    steps, totals, *columns = zip(*lines)
+    if totals.count(totals[0]) < len(totals):
+        for _total, same in groupby(lines, itemgetter(1)):
+            yield from _found(kind, list(same), timer_kept_on)
+        return
+    metrics = {metric: _numbers(float, column) for metric, column in zip(kind.metrics, columns)}
+    if kind.in_percent:
+        metrics["memory_fraction"] = [percent / 100.0 for percent in metrics["memory_fraction"]]
+    found = FoundSteps(_numbers(int, steps), int(totals[0]), metrics, timer_kept_on)
+    if kind.loss_may_be_lost:
+        yield from _with_lost_losses(found)
+    else:
+        yield found
+
+
+def _numbers(of: Callable[[bytes], t.Any], texts: Sequence[bytes]) -> list[t.Any]:
+    """Return the numbers that the texts show; many columns hold the same one in every line."""
+    first, count = texts[0], len(texts)
+    return [of(first)] * count if texts.count(first) == count else list(map(of, texts))
+
+
+def _with_lost_losses(found: FoundSteps) -> Iterator[FoundSteps]:
+    for step in found.each():
+        metrics = step["metrics"]
+        if _lost_loss(metrics):
+            metrics["loss"] = math.nan
+        columns = {metric: [value] for metric, value in metrics.items()}
+        yield FoundSteps([step["step"]], step["steps_total"], columns, found.timer_kept_on)
+
+
+@lru_cache(maxsize=256)
+def _layout(line: bytes) -> _Layout | None:
+    """Return the layout of the first iteration line in a line with zeros for its digits, or None where is none.
+
+    A log has a few layouts only, as its values have more digits here and fewer there. So the work is done once for
+    each of them.
+    """
+    head = _HEAD.search(line)
+    if not head:
+        return None
+    glued = _HEAD.search(line, head.end())
+    end = glued.start() if glued else len(line)
+    fields, rest = _fields(line[:end], head.end())
+    spans: dict[str, tuple[int, int]] = {}
+    for name, metric in _METRIC_OF_FIELD.items():
+        _add_span(spans, metric, _VALUE, fields.get(name))
+    in_percent = "memory_fraction" not in spans
+    # Primus ends its lines with these and without a bar, but the percent sign shows that the number is whole.
+    for name in _USAGE_RATIO_FIELDS:
+        _add_span(spans, "memory_fraction", _USAGE_RATIO, {**fields, **rest}.get(name))
+    metrics = sorted(spans, key=spans.__getitem__)
+    return _Layout(
+        head.start(),
+        end,
+        _cutter([head.span(1), head.span(2), *(spans[metric] for metric in metrics)]),
+        _kind(tuple(metrics), in_percent and "memory_fraction" in spans, _may_be_lost(fields, spans)),
+    )
+
+
+def _cutter(spans: Iterable[tuple[int, int]]) -> Callable[[bytes], tuple[bytes, ...]]:
+    """Return a function that returns what a line has at these places, which ascend."""
+    parts, behind = "", 0
+    for begin, end in spans:
+        parts += f"{begin - behind}x{end - begin}s"
+        behind = end
+    return Struct(parts).unpack_from
+
+
+def _fields(line: bytes, begin: int) -> tuple[dict[bytes, _Value], dict[bytes, _Value]]:
+    """Return the fields of a line from the place on, by their names: the closed ones, and what follows the last bar."""
+    fields = []
+    for field in line[begin:].split(b"|"):
+        name, _colon, value = field.partition(b":")
+        text = value.lstrip()
+        fields.append((name.strip(), _Value(text.rstrip(), begin + len(field) - len(text))))
+        begin += len(field) + 1
+    return dict(fields[:-1]), dict(fields[-1:])
+
+
+def _add_span(spans: dict[str, tuple[int, int]], metric: str, pattern: re.Pattern[bytes], value: _Value | None) -> None:
+    number = value and pattern.fullmatch(value.text)
+    if value and number and metric not in spans:
+        spans[metric] = (value.begin + number.start(1), value.begin + number.end(1))
+
+
+def _may_be_lost(fields: dict[bytes, _Value], metrics: Container[str]) -> bool:
+    """Tell whether a line without ``lm loss`` is such that a loss that was NaN would explain it.
+
+    It is missing for other reasons too, and those are not taken for NaN: the line is torn (the skipped iterations at
+    its end are missing), the iterations were skipped, every token was masked and the loss was exactly zero, or the
+    model has another loss. A NaN loss makes the gradients NaN, so the gradient norm decides. Where none is printed (no
+    clipping), a loss is expected of a line that has a learning rate and names no other loss.
+    """
+    if b"lm loss" in fields or "skipped_iterations" not in metrics:
+        return False
+    return "grad_norm" in metrics or ("learning_rate" in metrics and not any(name.endswith(b"loss") for name in fields))
+
+
+def _lost_loss(metrics: dict[str, float]) -> bool:
+    """Tell it of a line whose layout says that it may be; see ``_may_be_lost``."""
+    return metrics["skipped_iterations"] == 0 and not math.isfinite(metrics.get("grad_norm", math.nan))

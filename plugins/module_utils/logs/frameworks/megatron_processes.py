@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where in Megatron-LM's training log a process begins, which its steps do not show where it goes on with the next.
+
+Once a process, before the first step, ``pretrain()`` of megatron/training/training.py logs the timers of its start, by
+the last rank, which prints the steps as well; most other lines of a start are those of rank 0::
+
+    (min, max) time across ranks (ms):
+        model-and-optimizer-setup ......................: (23.15, 32.02)
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Iterator
+
+from ..find import Piece
+from ..rows import FoundSteps
+from . import megatron
+
+# Without "model", as strstr goes by two bytes, and "mo" is in every "memory".
+_BEGIN = b"-and-optimizer-setup"
+
+
+def parse(piece: Piece, memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]:
+    """Yield the steps of ``megatron.parse``, the first one behind the begin of a process with ``new_process``."""
+    begins = _begins(piece)
+    if begins or "new_process" in memory:
+        return _by_process(piece, begins, memory)
+    return megatron.parse(piece, memory)
+
+
+def parse_many(piece: Piece, memory: dict[str, t.Any]) -> Iterator[FoundSteps] | None:
+    """Return the steps of ``megatron.parse_many``, or None where a process begins."""
+    return None if _begins(piece) or "new_process" in memory else megatron.parse_many(piece)
+
+
+def _begins(piece: Piece) -> list[int]:
+    return list(piece.positions((_BEGIN,)))
+
+
+def _by_process(piece: Piece, begins: list[int], memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]:
+    for begin, end in zip([0, *begins], [*begins, len(piece.text)]):
+        if begin in begins:
+            memory["new_process"] = True
+        for found in megatron.parse(Piece(piece.text[begin:end]), memory):
+            yield dict(found, new_process=memory.pop("new_process", False))

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The grammar of the training log of NxDT (neuronx-distributed-training).
+
+Its steps are told by the progress bar of PyTorch Lightning, which tqdm draws::
+
+    Epoch 0:   3%|▎         | 3/91 [16:05<7:52:06, 321.89s/it, v_num=2, reduced_train_loss=13.40, throughput=0.1]
+
+Bars are divided by carriage returns, or by nothing. Each step has two or more; the last one has its metrics.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from collections.abc import Iterator
+
+from ..find import Piece
+from ..text import line_end
+from ..world_size import RANKS, WorldSize
+
+_WORD = b"Epoch "
+_BAR = re.compile(rb"Epoch (\d+):[ :]*\d+%\|[^|\r\n]*\|[ ]*(\d+)/(\d+) \[")
+_RATE = re.compile(rb"[^,\]]*, *(\d+(?:\.\d+)?)(s/it|it/s)(?=[,\]])")
+
+# Of NeuronX Distributed's parallel_state.py and PyTorch Lightning's distributed.py, by rank 0 only.
+WORLD_SIZE = WorldSize(
+    (b"> initializing world size to ", b"All distributed processes registered. "),
+    rb"> initializing world size to " + RANKS + rb"|All distributed processes registered\. Starting with " + RANKS,
+)
+
+_NUMBER = rb"[-+]?(?:nan|inf|\d+\.?\d*(?:[eE][-+]?\d+)?)"
+# A number is whole when what follows it is there.
+_FIELDS = {
+    metric: re.compile(rb"[ ,]" + name + rb"=(" + _NUMBER + rb")(?=[,\]])")
+    for name, metric in (
+        (b"reduced_train_loss", "loss"),
+        (b"gradient_norm", "grad_norm"),
+        (b"lr", "learning_rate"),
+        (b"throughput", "sequences_per_sec"),
+    )
+}
+
+
+def parse(piece: Piece, _memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]:
+    """Yield what each progress bar says, in their order, but those of step 0; see ``Grammar``.
+
+    The step is that of the bar, ``3/91``, as ``global_step`` is rounded to three digits; in a later epoch the steps of
+    those before it are added. ``steps_total`` is None: the bar's other number is the length of the epoch, and
+    a training mostly ends before that, after trainer.max_steps.
+
+    ``step_time_ms`` is the bar's ``s/it`` or ``it/s``: a mean since the start of the epoch, with the digits that the
+    bar shows. ``sequences_per_sec`` is ``throughput``: sequences/s of the whole job, a mean over the last 10 steps.
+    ``loss`` is ``reduced_train_loss``; the bar's ``loss``, a mean by Lightning, is not.
+    """
+    text, find = piece.text, piece.find
+    start = find(_WORD, 0)
+    while start >= 0:
+        progress = _BAR.match(text, start)
+        behind = progress.end() if progress else start + len(_WORD)
+        following = find(_WORD, behind)
+        if progress and int(progress.group(2)):
+            end = line_end(text, behind)
+            yield _found(progress, text[behind : following if behind <= following < end else end])
+        start = following
+
+
+def _found(progress: re.Match[bytes], body: bytes) -> dict[str, t.Any]:
+    epoch, step, total = map(int, progress.groups())
+    metrics = {}
+    for metric, pattern in _FIELDS.items():
+        field = pattern.search(body)
+        if field:
+            metrics[metric] = float(field.group(1))
+    rate = _RATE.match(body)
+    value = float(rate.group(1)) if rate else 0.0
+    if rate and value:
+        metrics["step_time_ms"] = 1000.0 * value if rate.group(2) == b"s/it" else 1000.0 / value
+    sequences_per_sec = metrics.pop("sequences_per_sec", None)
+    return {
+        "step": epoch * total + step,
+        "steps_total": None,
+        "metrics": metrics,
+        "sequences_per_sec": sequences_per_sec,
+    }

@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reads a growing log step by step, from where the last call ended.
+
+What is read of a log stands in a *cursor*, a plain dict that survives JSON::
+
+    {"offset": 5120, "fingerprint": 2774340567, "memory": {},
+     "attempt": 1, "step": 7, "steps_seen": 7, "steps_total": 30,
+     "transports": ["NET/IB"], "world_size": 16}
+
+``offset`` is the number of bytes read, ``fingerprint`` a checksum of the last of them, by which a log that was replaced
+or cut off is noticed. ``step`` and ``steps_total`` are those of the last step line, null before the first;
+``steps_seen`` is how many steps the attempt has so far. ``transports`` is what ``named_networks`` found in the whole
+log, sorted, ``world_size`` the last number of ranks that a process said to see, null if none did. ``memory`` is the
+grammar's.
+"""
+
+from __future__ import annotations
+
+import os
+import typing as t
+import zlib
+from collections import deque
+from collections.abc import Iterable
+from operator import lt
+
+from .ending import STEPS_TO_SURVIVE, begin_of_few
+from .failures import few_of_each_class, find_failures
+from .find import Piece
+from .grammar import Grammar, grammar_of
+from .parts import in_chunk, new_parts, parts_with_whole_messages
+from .rows import StepRows
+from .text import plain
+from .transports import named_networks
+from .world_size import last_world_size
+
+Cursor = t.Dict[str, t.Any]
+
+_FINGERPRINT_BYTES = 256
+_TAIL_BYTES = 64 << 10
+_TAIL_LINE_CHARACTERS = 400
+
+_START: Cursor = {
+    "offset": 0,
+    "fingerprint": 0,
+    "attempt": 1,
+    "step": None,
+    "steps_seen": 0,
+    "steps_total": None,
+    "transports": [],
+    "world_size": None,
+    "memory": {},
+}
+
+
+def read_log(
+    path: str,
+    framework: str,
+    cursor: Cursor | None = None,
+    final: bool = False,
+    tokens_per_step_per_gpu: float | None = None,
+    max_bytes: int | None = None,
+    tokens_per_sequence_per_gpu: float | None = None,
+    failures: t.Literal["all", "open", "none"] = "all",
+) -> dict[str, t.Any]:
+    """Return what a log says beyond the cursor.
+
+    The answer holds ``rows`` (`StepRows` in the order of their first appearance), ``failures`` (as from
+    ``find_failures``), ``summary`` (canonical metric -> float, as from the grammar) and the new ``cursor``, and of that
+    ``transports`` and ``world_size``. Which ``failures`` are looked for is ``all``, ``open``, which are those that
+    fewer than `STEPS_TO_SURVIVE` of the rows follow, or ``none``; the fewer, the faster the log is read.
+
+    Only complete lines are read; the last one waits for its end unless the call is ``final``. An attempt begins where
+    the step number goes back, where the log shows a new process (not NxDT) and where it was replaced. A step that is
+    printed twice in a row is no new attempt: within a call it is one row, in which the later values count; in two calls
+    it is a row of each.
+
+    Where the log has no token rate, it is computed: from sequences/s of the whole job (NxDT's ``throughput``) and
+    ``tokens_per_sequence_per_gpu`` (tokens), which is sequence length / devices of the job, or else from the step time
+    and ``tokens_per_step_per_gpu`` (tokens).
+
+    What is held of the log at one time is constant, but the rows of a call add up. With ``max_bytes`` the call ends
+    after the chunk in which that many bytes were read: call again until the cursor stays the same.
+
+    A log that does not exist (yet) has nothing to say. Raises ValueError for a framework without grammar, a cursor that
+    is none and a token count that is not positive, and OSError for a log that cannot be read.
+    """
+    grammar = grammar_of(framework)
+    for name, tokens in (
+        ("tokens_per_step_per_gpu", tokens_per_step_per_gpu),
+        ("tokens_per_sequence_per_gpu", tokens_per_sequence_per_gpu),
+    ):
+        if tokens is not None and not tokens > 0:
+            raise ValueError(f"{name} is {tokens!r}, but must be greater than 0")
+    cursor = _checked(cursor)
+    rows = StepRows(tokens_per_step_per_gpu)
+    try:
+        with open(path, "rb") as log:
+            return _read(log, grammar, cursor, rows, final, tokens_per_sequence_per_gpu, max_bytes, failures)
+    except FileNotFoundError:
+        return _answer(cursor, rows)
+
+
+def tail(path: str, lines: int = 20) -> list[str]:
+    """Return the last lines of a log as a terminal would show them, each of at most 400 characters.
+
+    At most 64 KiB are read. A log that does not exist has no lines; raises OSError for one that cannot be read.
+    """
+    try:
+        with open(path, "rb") as log:
+            size = log.seek(0, os.SEEK_END)
+            log.seek(max(0, size - _TAIL_BYTES))
+            text = plain(log.read(_TAIL_BYTES)).decode("utf-8", "replace")
+    except FileNotFoundError:
+        return []
+    whole = text.replace("\r\n", "\n").split("\n")
+    if size > _TAIL_BYTES and len(whole) > 1:
+        del whole[0]
+    # Of a line that a progress bar wrote over, what was written last.
+    shown = [line.rstrip("\r").rpartition("\r")[2].rstrip() for line in whole]
+    while shown and not shown[-1]:
+        shown.pop()
+    return [line[:_TAIL_LINE_CHARACTERS] for line in shown[-lines:]]
+
+
+def _read(
+    log: t.BinaryIO,
+    grammar: Grammar,
+    cursor: Cursor,
+    rows: StepRows,
+    final: bool,
+    tokens_per_sequence_per_gpu: float | None,
+    max_bytes: int | None,
+    which_failures: str,
+) -> dict[str, t.Any]:
+    if _fingerprint(log, cursor["offset"]) != cursor["fingerprint"]:
+        # A log that takes the place of another is another attempt, unless the other one had no step yet.
+        cursor = _fresh(cursor["attempt"] + (cursor["step"] is not None))
+    begin = cursor["offset"]
+    with_steps: deque[_WithSteps] = deque(maxlen=STEPS_TO_SURVIVE)
+    summary: dict[str, float] = {}
+    for piece, part_begin, part_end in new_parts(log, begin, final, max_bytes, whole_messages=which_failures != "none"):
+        steps_before = len(rows)
+        if _add_steps(rows, grammar, piece, cursor, tokens_per_sequence_per_gpu):
+            summary.clear()
+        if len(rows) > steps_before:
+            with_steps.append(_WithSteps(part_begin, part_end, len(rows) - steps_before))
+        summary.update(grammar.summary(piece))
+        networks = cursor["transports"]
+        cursor["transports"] = sorted({*networks, *named_networks(piece, known=bool(networks))})
+        cursor["world_size"] = last_world_size(grammar.world_size, piece) or cursor["world_size"]
+        cursor["offset"] = part_end
+    cursor["fingerprint"] = _fingerprint(log, cursor["offset"])
+    failures: list[dict[str, t.Any]] = []
+    if which_failures == "open":
+        begin = _begin_of_few(log, grammar, with_steps) or begin
+    if which_failures != "none":
+        for part in parts_with_whole_messages(log, begin, cursor["offset"]):
+            failures = few_of_each_class([*failures, *find_failures(part.piece)])
+    return _answer(cursor, rows, failures, summary)
+
+
+class _WithSteps(t.NamedTuple):
+    """Bytes of a log with step lines, and how many steps they added."""
+
+    begin: int
+    end: int
+    steps: int
+
+
+def _begin_of_few(log: t.BinaryIO, grammar: Grammar, with_steps: deque[_WithSteps]) -> int | None:
+    """Return the place in the log that fewer than `STEPS_TO_SURVIVE` steps follow, or None where there are no more."""
+    missing = STEPS_TO_SURVIVE
+    for begin, end, steps in reversed(with_steps):
+        if steps >= missing:
+            log.seek(begin)
+            chunk = log.read(end - begin)
+            piece = Piece(chunk)
+            return begin + in_chunk(chunk, piece, begin_of_few(piece.text, grammar, missing))
+        missing -= steps
+    return None
+
+
+def _answer(
+    cursor: Cursor,
+    rows: StepRows,
+    failures: list[dict[str, t.Any]] | None = None,
+    summary: dict[str, float] | None = None,
+) -> dict[str, t.Any]:
+    return {
+        "rows": rows,
+        "failures": failures or [],
+        "summary": summary or {},
+        "transports": list(cursor["transports"]),
+        "world_size": cursor["world_size"],
+        "cursor": cursor,
+    }
+
+
+def _add_steps(
+    rows: StepRows, grammar: Grammar, piece: Piece, cursor: Cursor, tokens_per_sequence_per_gpu: float | None
+) -> bool:
+    """Add what the step lines of the piece say to the rows, and let the cursor follow; return whether there is one."""
+    many = grammar.parse_many and grammar.parse_many(piece, cursor["memory"])
+    if many is None:
+        each = grammar.parse(piece, cursor["memory"])
+        return _add_rows(rows, grammar, each, cursor, tokens_per_sequence_per_gpu)
+    found = None
+    for found in many:
+        steps = found.steps
+        if cursor["steps_seen"] > 1 and cursor["step"] < steps[0] and all(map(lt, steps, steps[1:])):
+            rows.add_found(cursor["attempt"], found)
+            seen = cursor["steps_seen"] + len(steps)
+            cursor.update(step=steps[-1], steps_seen=seen, steps_total=found.steps_total)
+        else:
+            _add_rows(rows, grammar, found.each(), cursor, tokens_per_sequence_per_gpu)
+    return found is not None
+
+
+def _add_rows(
+    rows: StepRows,
+    grammar: Grammar,
+    steps: Iterable[dict[str, t.Any]],
+    cursor: Cursor,
+    tokens_per_sequence_per_gpu: float | None,
+) -> bool:
+    attempt, last, seen, steps_total = (cursor[key] for key in ("attempt", "step", "steps_seen", "steps_total"))
+    found = None
+    for found in steps:
+        step, steps_total, metrics = found["step"], found["steps_total"], found["metrics"]
+        if last is not None and (step < last or found.get("new_process")):
+            attempt, seen = attempt + 1, 0
+        again = step == last and seen > 0
+        if not again:
+            seen += 1
+        last = step
+        if tokens_per_sequence_per_gpu:
+            sequences_per_sec = found.get("sequences_per_sec")
+            if sequences_per_sec is not None:
+                metrics["tokens_per_sec_per_gpu"] = sequences_per_sec * tokens_per_sequence_per_gpu
+        # Within an attempt the steps go up, so the same one can only be that of the last row.
+        if again and rows:
+            row = rows.take_last()
+            row["metrics"].update(metrics)
+            row["steps_total"] = steps_total
+        else:
+            row = {"attempt": attempt, "step": step, "steps_total": steps_total, "metrics": metrics}
+        reason = grammar.left_out(found, seen)
+        if reason:
+            row["left_out"] = reason
+        rows.add(row)
+    cursor.update(attempt=attempt, step=last, steps_seen=seen, steps_total=steps_total)
+    return found is not None
+
+
+def _checked(cursor: Cursor | None) -> Cursor:
+    if not cursor:
+        return _fresh(1)
+    if set(cursor) != set(_START):
+        raise ValueError(f"cursor has the keys {sorted(cursor)}, but must have {sorted(_START)}, as returned by a call")
+    if not isinstance(cursor["memory"], dict):
+        raise ValueError(f"cursor.memory is {cursor['memory']!r}, but must be a dict, as returned by a call")
+    networks = cursor["transports"]
+    if not isinstance(networks, list) or not all(isinstance(name, str) for name in networks):
+        raise ValueError(f"cursor.transports is {networks!r}, but must be a list of names, as returned by a call")
+    for key in sorted(set(_START) - {"memory", "transports"}):
+        value, least = cursor[key], 1 if key == "attempt" else 0
+        if value is None and _START[key] is None:
+            continue
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            raise ValueError(f"cursor.{key} is {value!r}, but must be a whole number of at least {least}")
+    return dict(cursor, memory=dict(cursor["memory"]))
+
+
+def _fresh(attempt: int) -> Cursor:
+    return dict(_START, attempt=attempt, memory={})
+
+
+def _fingerprint(log: t.BinaryIO, offset: int) -> int:
+    """Return a checksum of what stands before the offset; in another log, other bytes stand there."""
+    start = max(0, offset - _FINGERPRINT_BYTES)
+    log.seek(start)
+    return zlib.crc32(log.read(offset - start))

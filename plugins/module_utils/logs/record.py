@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a training log yields: step rows, and the records made of them.
+
+A *step row* is one training iteration as one node's log tells it::
+
+    {"attempt": 1, "step": 7, "steps_total": 30, "metrics": {"step_time_ms": 10235.8, "loss": 7.27}}
+
+``attempt`` starts at 1 and grows by one whenever the step number goes back (a restart). ``metrics`` maps canonical
+metric names to floats, which may be NaN or infinite: what the trainer printed is what is kept. A step that is known not
+to have been measured well has ``"left_out"``, the reason as a sentence; steps without it count.
+
+A *record* is one measurement of a step row: ``attempt, step, metric, value, unit``.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Iterable, Iterator
+
+StepRow = t.Dict[str, t.Any]
+
+
+class Metric(t.NamedTuple):
+    """A canonical metric.
+
+    ``unit`` is what the value is measured in. ``better`` is ``higher``, ``lower`` or ``none``: in which direction
+    a threshold bounds it. ``statistic`` is what of a node's counted steps is held against a threshold.
+    """
+
+    unit: str
+    better: str
+    statistic: str
+
+
+METRICS = {
+    "step_time_ms": Metric("ms", "lower", "median"),
+    "tflops_per_gpu": Metric("TFLOP/s", "higher", "median"),
+    "tokens_per_sec_per_gpu": Metric("tokens/s", "higher", "median"),
+    "memory_fraction": Metric("1", "lower", "max"),
+    "loss": Metric("1", "lower", "last"),
+    "grad_norm": Metric("1", "none", "median"),
+    "learning_rate": Metric("1", "none", "last"),
+    "skipped_iterations": Metric("iterations", "none", "max"),
+    "nan_iterations": Metric("iterations", "none", "max"),
+}
+
+# The names that CVS training configs use in result_dict.
+ALIASES = {
+    "throughput_per_gpu": "tflops_per_gpu",
+    "tflops_per_sec_per_gpu": "tflops_per_gpu",
+    "tokens_per_gpu": "tokens_per_sec_per_gpu",
+    "elapsed_time_per_iteration": "step_time_ms",
+    "mem_usage": "memory_fraction",
+}
+
+
+def canonical_metric(name: str) -> str | None:
+    """Return the canonical name of a metric or of its alias, or None where it is neither."""
+    name = ALIASES.get(name, name)
+    return name if name in METRICS else None
+
+
+def in_words(metric: str, value: float) -> str:
+    """Return a value of a metric with its unit, for a sentence."""
+    unit = METRICS[metric].unit
+    return f"{value:.6g}" if unit == "1" else f"{value:.6g} {unit}"
+
+
+def records_of(rows: Iterable[StepRow]) -> Iterator[dict[str, t.Any]]:
+    """Yield one record per measurement of the step rows, in their order."""
+    for row in rows:
+        for metric, value in row["metrics"].items():
+            yield {
+                "attempt": row["attempt"],
+                "step": row["step"],
+                "metric": metric,
+                "value": value,
+                "unit": METRICS[metric].unit,
+            }

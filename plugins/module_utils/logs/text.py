@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A log as bytes: without its colours, and where its lines begin and end."""
+
+from __future__ import annotations
+
+import re
+
+# ECMA-48 control sequences: colours, and the cursor movements of progress bars.
+_CONTROL_SEQUENCE = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]")
+
+
+def plain(chunk: bytes) -> bytes:
+    """Return the bytes without terminal control sequences."""
+    return _CONTROL_SEQUENCE.sub(b"", chunk) if b"\x1b" in chunk else chunk
+
+
+def line_start(text: bytes, position: int) -> int:
+    """Return where the line at the position begins; a carriage return ends a line, too."""
+    newline = text.rfind(b"\n", 0, position)
+    return max(newline, text.rfind(b"\r", newline + 1, position)) + 1
+
+
+def line_end(text: bytes, position: int) -> int:
+    """Return where the line at the position ends, its line end not included."""
+    newline = text.find(b"\n", position)
+    end = newline if newline >= 0 else len(text)
+    carriage_return = text.find(b"\r", position, end)
+    return carriage_return if carriage_return >= 0 else end

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which network NCCL or RCCL says that it uses, which takes NCCL_DEBUG=INFO.
+
+The texts are those of NCCL's init.cc, plugin/net.cc, transport/net.cc, net_ib and net_socket.cc, which RCCL shares, and
+of the plugin aws-ofi-nccl::
+
+    NCCL INFO NET/IB : Using [0]rdma0:1/RoCE [RO]; OOB eth0:10.0.0.1<0>
+    NCCL INFO NET/OFI Selected provider is efa, fabric is efa (found 4 nics)
+    NCCL INFO Using network IB
+    NCCL INFO Assigned NET plugin IB to comm
+    NCCL INFO Channel 00/0 : 8[0] -> 0[0] [receive] via NET/IB/0/GDRDMA
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from .find import Piece
+
+# In every line that tells of a network. Where none is, it is the only search.
+_ANY = b"NCCL INFO "
+_CONNECTION = b" via NET/"
+_CONNECTED = re.compile(_CONNECTION + rb"(\w[\w .-]*)/\d")
+_TCP = b"/Socket/"
+_CHOICES = (b"NCCL INFO NET/", b"Using network ", b"Assigned NET plugin ")
+_CHOSEN = re.compile(
+    rb"NCCL INFO NET/(?:(\w+) : Using |(OFI) Selected [Pp]rovider is )"
+    rb"|(?<=NCCL INFO )(?:Using network|Assigned NET plugin) ((?:AWS )?\w[\w.-]*)"
+)
+# What the plugin of aws-ofi-nccl calls its network; its own lines say NET/OFI.
+_OTHER_NAMES = {"AWS Libfabric": "OFI", "Libfabric": "OFI"}
+
+
+def named_networks(piece: Piece, known: bool) -> set[str]:
+    """Return the networks that a piece of a log says to be used, as ``{"NET/IB", "NET/Socket"}``.
+
+    A name is that of NCCL's network or plugin; ``NET/Socket`` is plain TCP, ``NET/OFI`` is libfabric. NCCL names what
+    it chose when it starts. Its connections, which may be many, are looked at where they go over TCP; of the others
+    there is but the first in a log that names no network before it, which ``known`` tells of what precedes the piece.
+    Connections within a node (P2P, SHM) are none.
+    """
+    if piece.find(_ANY, 0) < 0:
+        return set()
+    named = list(_chosen(piece))
+    if not known:
+        named += _first_connection(piece, named[0].start() if named else len(piece.text))
+    return {_name(match) for match in (*named, *_connections_over_tcp(piece))}
+
+
+def _chosen(piece: Piece) -> Iterator[re.Match[bytes]]:
+    for start in piece.positions(_CHOICES):
+        chosen = _CHOSEN.match(piece.text, start)
+        if chosen:
+            yield chosen
+
+
+def _first_connection(piece: Piece, end: int) -> list[re.Match[bytes]]:
+    start = piece.find(_CONNECTION, 0)
+    while 0 <= start < end:
+        connected = _CONNECTED.match(piece.text, start)
+        if connected:
+            return [connected]
+        start = piece.find(_CONNECTION, start + len(_CONNECTION))
+    return []
+
+
+def _connections_over_tcp(piece: Piece) -> Iterator[re.Match[bytes]]:
+    for start in piece.positions((_TCP,)):
+        connected = _CONNECTED.match(piece.text, max(0, start + 1 - len(_CONNECTION)))
+        if connected:
+            yield connected
+
+
+def _name(match: re.Match[bytes]) -> str:
+    name = match.group(match.lastindex or 0).decode("ascii", "replace")
+    return f"NET/{_OTHER_NAMES.get(name, name)}"

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Training in a container of docker or podman, through their command line with argument lists.
+
+The container is the training: its first process is the launch script, its exit status is the run's. Its labels carry
+run_id, node and node rank; a container without our labels is never stopped or removed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import typing as t
+
+from . import processes
+from .launch import LAUNCH_NAME
+from .rdma_library import FUNCTION, library_lines, mount_problems
+
+RDMA_CLASS = "/sys/class/infiniband"
+RUN_LABEL = "trainops.run_id"
+NODE_LABEL = "trainops.node"
+RANK_LABEL = "trainops.node_rank"
+
+_ANSWER_SECONDS = 60
+_PULL_SECONDS = 3600
+
+
+class EngineError(ValueError):
+    """A container engine refused a command; the message holds the command and what the engine said."""
+
+
+class ContainerEngine:
+    """docker or podman; ``name`` is the command."""
+
+    def __init__(self, name: str) -> None:
+        """Use the engine whose command has this name."""
+        self.name = name
+
+    def problems(self, node: dict[str, t.Any]) -> list[str]:
+        """Return an engine that does not answer, a taken name, and devices that are not there."""
+        problems = [f"the device {device} is not there" for device in node["devices"] if not os.path.exists(device)]
+        problems += mount_problems(node["mounts"])
+        try:
+            taken = self._inspect("container", node["container_options"]["name"])
+        except EngineError as error:
+            return [*problems, str(error)]
+        if taken and not self._is_ours(taken, node):
+            problems.append(
+                f"the container name {taken['Name'].lstrip('/')} is taken by somebody else: a container of "
+                f"{_image_name(taken)}, {taken['State']['Status']}, made {taken['Created'][:19]}; choose another "
+                "container_name, or have its owner remove it"
+            )
+        return problems
+
+    def prepare(self, node: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Have the image here, from its archive or its registry, and clear away our own ended container.
+
+        Returns ``image_id``, which names the image's content whatever its tag is.
+        """
+        image = self._inspect("image", node["image"])
+        if image is None:
+            archive = node.get("image_archive")
+            if archive and os.path.exists(archive):
+                self._call(["load", "--input", archive], _PULL_SECONDS)
+            else:
+                self._call(["pull", "--quiet", node["image"]], _PULL_SECONDS)
+            image = self._inspect("image", node["image"])
+        if image is None:
+            raise EngineError(f"{node.get('image_archive')} holds no image {node['image']}")
+        left_over = self._inspect("container", node["container_options"]["name"])
+        if left_over and self._is_ours(left_over, node) and not left_over["State"]["Running"]:
+            self._call(["rm", left_over["Id"]])
+        return {"image_id": image["Id"] if image["Id"].startswith("sha256:") else f"sha256:{image['Id']}"}
+
+    def preparation(self, node: dict[str, t.Any]) -> dict[str, list[str]]:
+        """Return what puts a mounted RDMA provider library of the node in place in the container."""
+        lines = library_lines(node["mounts"], len(os.listdir(RDMA_CLASS)) if os.path.isdir(RDMA_CLASS) else 0)
+        return {FUNCTION: lines} if lines else {}
+
+    def start(self, node: dict[str, t.Any], run_id: str) -> dict[str, t.Any]:
+        """Run the launch script in a container."""
+        identifier = self._call(self.run_arguments(node, run_id)).strip()
+        container = self._inspect("container", identifier)
+        pid = container["State"]["Pid"] if container else 0
+        return {"container": identifier, "pid": pid, "start_time": processes.start_time(pid)}
+
+    def run_arguments(self, node: dict[str, t.Any], run_id: str) -> list[str]:
+        """Return the arguments of the engine that start the container of a node's plan."""
+        options = node["container_options"]
+        arguments = ["run", "--detach", "--name", options["name"]]
+        for label, value in ((RUN_LABEL, run_id), (NODE_LABEL, node["node"]), (RANK_LABEL, node["node_rank"])):
+            arguments += ["--label", f"{label}={value}"]
+        arguments += ["--network", options["network"], "--ipc", options["ipc"]]
+        # podman refuses a size for a /dev/shm that is the host's; docker takes both and the host's holds.
+        if not (self.name == "podman" and options["ipc"] == "host"):
+            arguments += ["--shm-size", options["shm_size"]]
+        if options["privileged"]:
+            arguments.append("--privileged")
+        for option in ("group_add", "cap_add", "security_opt"):
+            for value in options[option]:
+                arguments += [f"--{option.replace('_', '-')}", value]
+        for limit, value in options["ulimits"].items():
+            arguments += ["--ulimit", f"{limit}={value}"]
+        for device in node["devices"]:
+            arguments += ["--device", device]
+        for mount in node["mounts"]:
+            arguments += ["--volume", f"{mount['source']}:{mount['target']}{':ro' if mount.get('read_only') else ''}"]
+        return [*arguments, "--entrypoint", "bash", node["image"], os.path.join(node["run_folder"], LAUNCH_NAME)]
+
+    def outcome(self, node: dict[str, t.Any], handle: dict[str, t.Any]) -> dict[str, t.Any]:  # noqa: ARG002
+        """Return the container's exit status and whether the kernel killed it for want of memory."""
+        # The process is gone before the engine has taken note of it, so the engine is waited for.
+        self._run(["wait", handle["container"]])
+        container = self._inspect("container", handle["container"])
+        if container is None:
+            return {"exit_status": None, "oom_killed": False}
+        state = container["State"]
+        return {"exit_status": state["ExitCode"], "oom_killed": bool(state.get("OOMKilled"))}
+
+    def stop(self, node: dict[str, t.Any], run_id: str, grace_seconds: float) -> bool:
+        """Stop and remove the containers that carry the labels of this run on this node."""
+        found = self._labelled([f"{RUN_LABEL}={run_id}", f"{NODE_LABEL}={node['node']}"])
+        running = [container for container in found if container["State"]["Running"]]
+        for container in running:
+            self._call(["stop", "--time", str(int(grace_seconds)), container["Id"]])
+        for container in found:
+            self._call(["rm", "--force", container["Id"]])
+        return bool(running)
+
+    def holder(self, node: dict[str, t.Any], run_id: str) -> str | None:
+        """Return another run that has a running container on this node."""
+        for container in self._labelled([f"{NODE_LABEL}={node['node']}"]):
+            other = container["Config"]["Labels"][RUN_LABEL]
+            if container["State"]["Running"] and other != run_id:
+                return str(other)
+        return None
+
+    def _is_ours(self, container: dict[str, t.Any], node: dict[str, t.Any]) -> bool:
+        return bool((container["Config"]["Labels"] or {}).get(NODE_LABEL) == node["node"])
+
+    def _labelled(self, labels: list[str]) -> list[dict[str, t.Any]]:
+        filters = [word for label in labels for word in ("--filter", f"label={label}")]
+        identifiers = self._call(["ps", "--all", "--quiet", "--no-trunc", *filters]).split()
+        found = [self._inspect("container", identifier) for identifier in identifiers]
+        return [container for container in found if container]
+
+    def _inspect(self, kind: str, name: str) -> dict[str, t.Any] | None:
+        done = self._run([kind, "inspect", name])
+        if done.returncode == 0:
+            return t.cast("dict[str, t.Any]", json.loads(done.stdout)[0])
+        if "no such" in done.stderr.lower() or "not known" in done.stderr.lower():
+            return None
+        raise self._refused([kind, "inspect", name], done)
+
+    def _call(self, arguments: list[str], seconds: float = _ANSWER_SECONDS) -> str:
+        done = self._run(arguments, seconds)
+        if done.returncode != 0:
+            raise self._refused(arguments, done)
+        return done.stdout
+
+    def _run(self, arguments: list[str], seconds: float = _ANSWER_SECONDS) -> subprocess.CompletedProcess[str]:
+        try:
+            # Runs on a node without AnsibleModule.
+            return subprocess.run(  # pylint: disable=ansible-bad-function
+                [self.name, *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                encoding="utf-8",
+                errors="replace",
+                timeout=seconds,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise EngineError(f"{self.name} {arguments[0]} did not end within {seconds:g} s") from None
+
+    def _refused(self, arguments: list[str], done: subprocess.CompletedProcess[str]) -> EngineError:
+        said = " / ".join(done.stderr.strip().splitlines()[-3:]) or f"exit status {done.returncode}"
+        return EngineError(f"{self.name} {' '.join(arguments[:2])} failed: {said}")
+
+
+def _image_name(container: dict[str, t.Any]) -> str:
+    return str(container.get("ImageName") or container["Config"].get("Image") or container["Image"])

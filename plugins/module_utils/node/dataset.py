@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A dataset that is fetched before the training, once for all nodes that share its folder.
+
+A node's plan says what: ``dataset`` holds ``name``, ``folder`` and ``prefix`` (the result's path without .bin and
+.idx), and either ``script`` (a program of the trainer that fetches and tokenizes) with ``tokenizer``, or ``urls``.
+
+In the folder ``trainops_dataset`` is there once the dataset is, and says which one; ``trainops_dataset.lock`` is held
+by the node that fetches; ``trainops_dataset.begun`` is what an attempt leaves that did not come to its end.
+"""
+
+from __future__ import annotations
+
+import shlex
+import typing as t
+
+FUNCTION = "fetch_dataset"
+MARKER_NAME = "trainops_dataset"
+
+_PROGRESS_SECONDS = 60
+
+_DOWNLOAD = """\
+  download() {
+    local url file
+    for url in "$@"; do
+      file="$folder/${url##*/}"
+      [[ -e $file ]] && continue
+      echo "Fetching $url"
+      if command -v wget >/dev/null; then
+        wget --continue --progress=dot:giga --output-document="$file.part" "$url" || return
+      elif command -v curl >/dev/null; then
+        curl --fail --location --continue-at - --silent --show-error --output "$file.part" "$url" || return
+      else
+        echo "ERROR: there is neither wget nor curl here to fetch $url with"
+        return 127
+      fi
+      mv -- "$file.part" "$file" || return
+    done
+  }"""
+
+
+def dataset_function(node: dict[str, t.Any], progress_seconds: float = _PROGRESS_SECONDS) -> dict[str, list[str]]:
+    """Return the lines of bash that define `FUNCTION`, by its name; nothing where the plan fetches no dataset.
+
+    The function is called in the trainer's folder. It returns 0 once the dataset is there, else the status of what
+    failed. While it runs it tells every ``progress_seconds`` how large the folder is, if that has changed: so a run
+    that gets on is not taken for one that hangs.
+    """
+    dataset = node.get("dataset")
+    if not dataset:
+        return {}
+    wanted = dataset["name"]
+    if dataset["script"]:
+        wanted += f" tokenized with {dataset['tokenizer']}"
+        # What a broken attempt left would be taken by the script's `wget -nc` for the whole.
+        clear = 'rm -f -- "$folder/data.jsonl" "$prefix.bin" "$prefix.idx"'
+        given = {"DATASET": dataset["name"], "DATA_DIR": dataset["folder"], "TOKENIZER_MODEL": dataset["tokenizer"]}
+        assignments = " ".join(f"{name}={shlex.quote(value)}" for name, value in given.items())
+        fetch, definitions = f"{assignments} bash {shlex.quote(dataset['script'])}", []
+        unfinished = f"{dataset['script']} of this image may be one that does not read DATA_DIR"
+    else:
+        clear = ":"
+        fetch = "download " + " ".join(shlex.quote(url) for url in dataset["urls"])
+        definitions = _DOWNLOAD.splitlines()
+        unfinished = "they are not among its files"
+    body = f"""\
+{FUNCTION}() (
+  folder={shlex.quote(dataset["folder"])} wanted={shlex.quote(wanted)} prefix={shlex.quote(dataset["prefix"])}
+  marker="$folder/{MARKER_NAME}" begun="$folder/{MARKER_NAME}.begun"
+  unfinished={shlex.quote(unfinished)}
+  mkdir -p -- "$folder" || exit
+  # Ends by itself when nobody holds its standard input any longer.
+  exec 8> >(
+    size=
+    while read -r -t {progress_seconds:g}; (($? > 128)); do
+      now=$(du -sk -- "$folder" 2>/dev/null | cut -f 1)
+      [[ $now == "$size" ]] || echo "Dataset $wanted: $((now / 1024)) MiB in $folder"
+      size=$now
+    done
+  )
+  exec 9>>"$marker.lock" || exit
+  if ! flock -n 9; then
+    echo "Dataset $wanted: waiting, as another node holds $marker.lock"
+    flock 9 || exit
+  fi
+  if [[ -e $marker ]]; then
+    there=$(<"$marker")
+    if [[ $there == "$wanted" ]]; then
+      echo "Dataset $wanted: it is there, $prefix"
+      exit 0
+    fi
+    echo "ERROR: $folder holds the dataset $there, and not $wanted; give another data_dir"
+    exit 1
+  fi
+  if [[ ! -e $begun && (-e $prefix.bin || -e $prefix.idx) ]]; then
+    echo "ERROR: $prefix is there, but no run has fetched it; to train on it give data_path, else another data_dir"
+    exit 1
+  fi
+  if [[ -e $begun ]]; then {clear}; fi
+  echo "$wanted" >"$begun" || exit
+  echo "Dataset $wanted: fetching it to $folder"
+  {fetch} 8>&- 9>&-
+  status=$?
+  if ((status != 0)); then
+    echo "ERROR: fetching the dataset $wanted to $folder failed with exit status $status"
+    exit "$status"
+  fi
+  if [[ ! -s $prefix.bin || ! -s $prefix.idx ]]; then
+    echo "ERROR: fetching the dataset $wanted has left no $prefix.bin and .idx: it failed all the same, or $unfinished"
+    exit 1
+  fi
+  mv -- "$begun" "$marker"
+)"""
+    name, *rest = body.splitlines()
+    return {FUNCTION: [name, *definitions, *rest]}

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What holds the training on a node: which engines there are, and the one without a container.
+
+The face of an engine, which is all that anything else knows of it:
+
+``problems(node)`` what would keep the training from starting here, as sentences;
+``prepare(node)`` what is fetched or cleared away before the start, returned as facts for the controller;
+``preparation(node)`` functions of bash that the launch script calls before the training, as lines by their names;
+``start(node, run_id)`` the handle of the started training, which is kept in the run's state;
+``outcome(node, handle)`` what became of a training that runs no longer: ``exit_status`` (None: killed), ``oom_killed``;
+``stop(node, run_id, grace_seconds)`` ends what is left of the run here, and tells whether there was anything;
+``holder(node, run_id)`` the run_id of another run that is running here, or None.
+
+Whether a training still runs is asked of its first process, which costs no call of an engine.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import typing as t
+
+from . import processes
+from .container import ContainerEngine
+from .files import read_text
+from .launch import EXIT_STATUS_NAME, LAUNCH_NAME
+
+Handle = t.Dict[str, t.Any]
+Node = t.Dict[str, t.Any]
+
+CONTAINER_COMMANDS = ("docker", "podman")
+
+
+class NoContainer:
+    """The launch script is a process of its own session on the node."""
+
+    name = "none"
+
+    def problems(self, node: Node) -> list[str]:
+        """Return whether the training script is missing here; what stands in the run's folder is staged with it."""
+        working_dir = node["working_dir"]
+        if working_dir.startswith(node["run_folder"]):
+            return []
+        if not os.path.isdir(working_dir):
+            return [f"the folder {working_dir} is not there (name the trainer's checkout by training_<framework>_root)"]
+        dataset = node.get("dataset") or {"script": ""}
+        scripts = {"training script": node["script"], "script of the dataset": dataset["script"]}
+        paths = {what: os.path.join(working_dir, script) for what, script in scripts.items() if script}
+        return [f"the {what} {path} is not there" for what, path in paths.items() if not os.path.isfile(path)]
+
+    def prepare(self, node: Node) -> dict[str, t.Any]:  # noqa: ARG002
+        """Return that nothing needs to be fetched."""
+        return {}
+
+    def preparation(self, node: Node) -> dict[str, list[str]]:  # noqa: ARG002
+        """Return that nothing of the node has to be put in place."""
+        return {}
+
+    def start(self, node: Node, run_id: str) -> Handle:
+        """Start the launch script, detached from whoever calls."""
+        # Runs on a node without AnsibleModule.
+        process = subprocess.Popen(  # pylint: disable=ansible-bad-function
+            ["bash", os.path.join(node["run_folder"], LAUNCH_NAME)],
+            env=dict(os.environ, **processes.labels(run_id, node["node"])),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        return {"pid": process.pid, "start_time": processes.start_time(process.pid)}
+
+    def outcome(self, node: Node, handle: Handle) -> dict[str, t.Any]:  # noqa: ARG002
+        """Return the exit status that the launch script recorded; none means that it was killed."""
+        recorded = read_text(os.path.join(node["run_folder"], EXIT_STATUS_NAME))
+        return {"exit_status": int(recorded) if recorded else None, "oom_killed": False}
+
+    def stop(self, node: Node, run_id: str, grace_seconds: float) -> bool:
+        """End every process that carries the run's labels."""
+        return processes.end_members(run_id, node["node"], grace_seconds)
+
+    def holder(self, node: Node, run_id: str) -> str | None:
+        """Return another run whose processes carry this node's label."""
+        return next((other for other in processes.runs_on(node["node"]) if other != run_id), None)
+
+
+Engine = t.Union[NoContainer, ContainerEngine]
+
+
+def engine_of(name: str) -> Engine:
+    """Return the engine of a name; ``auto`` is the first container engine that is installed here.
+
+    ValueError where there is none, or the name means none.
+    """
+    if name == "none":
+        return NoContainer()
+    if name == "auto":
+        name = next((command for command in CONTAINER_COMMANDS if shutil.which(command)), "")
+        if not name:
+            raise ValueError(f"no container engine is installed here (looked for {', '.join(CONTAINER_COMMANDS)})")
+    if name not in CONTAINER_COMMANDS:
+        raise ValueError(f"container_engine {name!r} is none of auto, none, {', '.join(CONTAINER_COMMANDS)}")
+    if not shutil.which(name):
+        raise ValueError(f"the container engine {name} is not installed here")
+    return ContainerEngine(name)

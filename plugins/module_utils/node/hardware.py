@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a node is made of, in short: read from files of the kernel in a millisecond, for the report."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .inspection.files import line
+from .inspection.gpus import VENDORS
+from .inspection.rdma import rdma_devices
+from .inspection.system import system_facts
+
+
+def hardware_facts(root: str = "/") -> dict[str, t.Any]:
+    """Return ``os``, ``kernel``, ``cpu``, ``accelerators`` and ``nics``; what is not known is None.
+
+    ``accelerators`` has ``name``, ``count``, ``driver``, ``driver_version`` and ``firmware`` (name -> version, of those
+    that all of them have in common), or is None where there are none. ``nics`` are the RDMA devices, each with
+    ``name``, ``driver``, ``driver_version``, ``firmware`` and ``rate``.
+    """
+    system = system_facts(root)
+    cpus = system["cpus"]
+    return {
+        "os": system["os"]["name"],
+        "kernel": system["kernel"],
+        "cpu": f"{cpus['count']} × {cpus['model']}" if cpus["model"] else None,
+        "accelerators": _accelerators(root),
+        "nics": [
+            {
+                "name": device["name"],
+                "driver": device["driver"],
+                "driver_version": device["driver_version"],
+                "firmware": device["firmware"],
+                "rate": device["ports"][0]["rate"] if device["ports"] else None,
+            }
+            for device in rdma_devices(root)
+        ],
+    }
+
+
+def _accelerators(root: str) -> dict[str, t.Any] | None:
+    for vendor in VENDORS.values():
+        devices = vendor.devices(root)
+        if devices:
+            firmware = {
+                name: version
+                for name, version in devices[0]["firmware"].items()
+                if version and all(device["firmware"].get(name) == version for device in devices)
+            }
+            return {
+                "name": devices[0]["name"] or devices[0]["architecture"],
+                "count": len(devices),
+                "driver": vendor.module,
+                "driver_version": line(root, f"/sys/module/{vendor.module}/version"),
+                "firmware": firmware,
+            }
+    return None

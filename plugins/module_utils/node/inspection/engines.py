@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Container engines that are there, and the image of the training in each of them."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+
+from .limits import path_facts
+from .tools import MissingToolError, ToolError, run_tool
+
+ENGINES = ("docker", "podman")
+_SECONDS = 8.0
+
+
+def engine_facts(name: str, image: str | None, root: str = "/") -> dict[str, t.Any] | None:
+    """Return ``version``, ``storage``, ``image`` and ``problem`` of a container engine; None where it is not installed.
+
+    ``storage`` is where its images lie, with the room there as `path_facts` has it. ``image`` is None where the engine
+    does not have it, else its ``id`` (sha256:…) and the ``digests`` under which registries know it. ``problem`` tells
+    why the engine does not answer.
+    """
+    try:
+        version, folder = version_in(name, run_tool([name, "info", "--format", "{{json .}}"], _SECONDS)[0])
+        found = _image(name, image) if image else None
+    except MissingToolError:
+        return None
+    except ToolError as error:
+        return silent_engine(str(error))
+    storage = dict(path_facts(root, folder), path=folder)
+    return {"version": version, "storage": storage, "image": found, "problem": None}
+
+
+def silent_engine(problem: str) -> dict[str, t.Any]:
+    """Return what is known of an engine that does not answer."""
+    return {"version": None, "storage": None, "image": None, "problem": problem}
+
+
+def version_in(name: str, output: str) -> tuple[str, str]:
+    """Return version and image folder from what ``docker info`` or ``podman info`` printed as JSON."""
+    told = json.loads(output)
+    if name == "podman":
+        return told["version"]["Version"], told["store"]["graphRoot"]
+    # Without its daemon the docker client prints an information that holds nothing but errors.
+    if not told.get("ServerVersion"):
+        errors = told.get("ServerErrors") or ["it told no version"]
+        raise ToolError(f"docker's daemon does not answer: {errors[0]}")
+    return told["ServerVersion"], told["DockerRootDir"]
+
+
+def _image(engine: str, image: str) -> dict[str, t.Any] | None:
+    try:
+        return image_in(run_tool([engine, "image", "inspect", image], _SECONDS)[0])
+    except ToolError as error:
+        if "no such image" in str(error).casefold() or "image not known" in str(error).casefold():
+            return None
+        raise
+
+
+def image_in(output: str) -> dict[str, t.Any]:
+    """Return ``id`` and ``digests`` from what ``image inspect`` printed."""
+    told = json.loads(output)[0]
+    digests = sorted({digest.rpartition("@")[2] for digest in told.get("RepoDigests") or []})
+    return {"id": f"sha256:{told['Id'].rpartition(':')[2]}", "digests": digests}

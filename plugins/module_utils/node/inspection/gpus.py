@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""GPUs and other accelerators of a node, whoever made them."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Callable
+
+from .accelerators import neuron_devices, neuron_processes, nvidia_devices, nvidia_processes, tpu_devices, tpu_processes
+from .amd import amd_devices, amd_processes
+from .files import line, names
+from .tools import ToolError
+
+
+class Vendor(t.NamedTuple):
+    """How the accelerators of a vendor are found; each function is given the root folder."""
+
+    devices: Callable[[str], list[dict[str, t.Any]]]
+    processes: Callable[[str], list[dict[str, t.Any]]]
+    module: str
+
+
+VENDORS = {
+    "amd": Vendor(amd_devices, amd_processes, "amdgpu"),
+    "nvidia": Vendor(nvidia_devices, nvidia_processes, "nvidia"),
+    "neuron": Vendor(neuron_devices, neuron_processes, "neuron"),
+    "tpu": Vendor(tpu_devices, tpu_processes, "gasket"),
+}
+_PCI = "/sys/bus/pci/devices"
+_PCI_VENDORS = {"0x1002": "amd", "0x10de": "nvidia"}
+# PCI classes 3D controller, other display controller, processing accelerator. VGA controllers are left out: many are
+# a server's own console.
+_PCI_CLASSES = ("0x0302", "0x0380", "0x1200")
+
+
+def gpu_facts(root: str) -> dict[str, t.Any]:
+    """Return the accelerators of the first vendor that has any: ``vendor``, ``devices``, ``driver``, ``processes``.
+
+    ``on_bus`` counts those that the PCI bus shows for AMD and NVIDIA, whether or not a driver has them.
+    ``processes`` is None where they could not be found out; ``problems`` tells why.
+    """
+    problems: list[str] = []
+    on_bus = _on_bus(root)
+    for name, vendor in VENDORS.items():
+        devices = vendor.devices(root)
+        if devices:
+            driver = {"name": vendor.module, "version": line(root, f"/sys/module/{vendor.module}/version")}
+            return {
+                "vendor": name,
+                "devices": devices,
+                "driver": driver,
+                "on_bus": on_bus.get(name),
+                "processes": _processes(vendor, root, problems),
+                "problems": problems,
+            }
+    vendor_on_bus = next(iter(on_bus), None)
+    return {
+        "vendor": vendor_on_bus,
+        "devices": [],
+        "driver": {"name": None, "version": None},
+        "on_bus": on_bus.get(vendor_on_bus or ""),
+        "processes": [],
+        "problems": problems,
+    }
+
+
+def with_tool(facts: dict[str, t.Any], told: dict[str, t.Any] | ToolError) -> dict[str, t.Any]:
+    """Return AMD's facts with what its tool told, or why it did not: names and a driver version that were not known.
+
+    ``tool`` is then the name of the tool that answered, or None.
+    """
+    if facts["vendor"] != "amd":
+        return facts
+    problems = list(facts["problems"])
+    if isinstance(told, ToolError):
+        return dict(facts, tool=None, problems=[*problems, str(told)])
+    seen, devices = told["names"], facts["devices"]
+    if len(seen) != len(devices):
+        problems.append(f"{told['tool']} sees {len(seen)} GPUs, the driver {len(devices)}")
+    else:
+        devices = [dict(device, name=device["name"] or seen[number]) for number, device in enumerate(devices)]
+    driver = dict(facts["driver"], version=facts["driver"]["version"] or told["driver_version"])
+    return dict(facts, devices=devices, driver=driver, tool=told["tool"], problems=problems)
+
+
+def _processes(vendor: Vendor, root: str, problems: list[str]) -> list[dict[str, t.Any]] | None:
+    try:
+        return vendor.processes(root)
+    except ToolError as error:
+        problems.append(f"processes on the GPUs: {error}")
+        return None
+
+
+def _on_bus(root: str) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for address in names(root, _PCI):
+        vendor = _PCI_VENDORS.get(line(root, f"{_PCI}/{address}/vendor") or "")
+        kind = line(root, f"{_PCI}/{address}/class") or ""
+        if vendor and kind.startswith(_PCI_CLASSES):
+            counts[vendor] = counts.get(vendor, 0) + 1
+    return counts

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Running other programs and slow look-ups side by side, none of them longer than it is given."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+import time
+import typing as t
+from collections.abc import Callable, Mapping, Sequence
+
+# A task over SSH finds less in PATH than a login does.
+_MORE_FOLDERS = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin", "/opt/rocm/bin")
+_LONGEST_WORDS = 300
+
+
+class ToolError(Exception):
+    """Why a tool or a look-up told nothing, in words for people."""
+
+
+class MissingToolError(ToolError):
+    """The tool is not installed."""
+
+
+def run_tool(argv: Sequence[str], seconds: float) -> tuple[str, str]:
+    """Return what a program wrote to its standard output and error; ToolError where it fails or takes too long."""
+    environment = dict(os.environ, LC_ALL="C", PATH=os.pathsep.join([os.environ.get("PATH", ""), *_MORE_FOLDERS]))
+    try:
+        # Runs on a node without AnsibleModule.
+        process = subprocess.Popen(  # pylint: disable=ansible-bad-function
+            argv,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+    except FileNotFoundError:
+        raise MissingToolError(f"{argv[0]} is not installed") from None
+    except OSError as error:
+        raise ToolError(f"{argv[0]} cannot be run: {error.strerror}") from None
+    try:
+        output, errors = (part.decode("utf-8", "replace") for part in process.communicate(timeout=seconds))
+    except subprocess.TimeoutExpired:
+        # The whole session: what the program started itself would hold the pipes open.
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        raise ToolError(f"{argv[0]} did not answer within {seconds:g} s") from None
+    if process.returncode != 0:
+        said = (errors.strip() or output.strip() or "no output").splitlines()[-1][:_LONGEST_WORDS]
+        raise ToolError(f"{' '.join(argv[:2])} failed (exit status {process.returncode}): {said}")
+    return output, errors
+
+
+def together(tasks: Mapping[str, Callable[[], t.Any]], seconds: float) -> dict[str, t.Any]:
+    """Return what the tasks return, run side by side; a ToolError stands for one that raised it or did not end in time.
+
+    A task that hangs, as a look at a dead network file system does, is left behind: its thread ends with the process.
+    """
+    results: dict[str, t.Any] = {name: ToolError(f"no answer within {seconds:g} s") for name in tasks}
+
+    def do(name: str, task: Callable[[], t.Any]) -> None:
+        try:
+            results[name] = task()
+        except ToolError as error:
+            results[name] = error
+        except (AttributeError, LookupError, OSError, TypeError, ValueError) as error:
+            # A tool or a file of another shape than is known here must not hide the rest of the node.
+            results[name] = ToolError(f"something unknown was met: {error!r}")
+
+    threads = [threading.Thread(target=do, args=item, daemon=True) for item in tasks.items()]
+    for thread in threads:
+        thread.start()
+    deadline = time.monotonic() + seconds
+    for thread in threads:
+        thread.join(max(0.0, deadline - time.monotonic()))
+    return dict(results)

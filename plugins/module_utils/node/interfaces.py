@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Network interfaces that a plan leaves to be found: the one over which a node reaches rank 0."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .inspection.network import interface_facts, master_facts
+from .inspection.tools import ToolError
+
+VARIABLES = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME")
+_AUTO = "auto"
+
+
+def with_interfaces(node: dict[str, t.Any]) -> dict[str, t.Any]:
+    """Return a node's plan with the interface that routes to rank 0 wherever it says ``auto``.
+
+    On rank 0 itself that is the interface which holds the address. ValueError where there is no such interface.
+    """
+    asked = [name for name in VARIABLES if node["env"].get(name) == _AUTO]
+    if not asked:
+        return node
+    master = node["master_address"]
+    try:
+        interface = _towards(master)
+    except ToolError as error:
+        raise ValueError(f"{', '.join(asked)} cannot be found: {error}") from error
+    if interface is None:
+        raise ValueError(f"no network interface of this node leads to {master}, so {', '.join(asked)} cannot be found")
+    found = dict.fromkeys(asked, interface)
+    words = {f"{name}={_AUTO}": f"{name}={value}" for name, value in found.items()}
+    return dict(node, env={**node["env"], **found}, argv=[words.get(word, word) for word in node["argv"]])
+
+
+def _towards(master: str) -> str | None:
+    route = master_facts(master)
+    if not route["own"]:
+        return str(route["interface"])
+    held = (
+        name
+        for name, interface in interface_facts().items()
+        if any(address.partition("/")[0] == route["address"] for address in interface["addresses"])
+    )
+    return next(held, None)

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The launch script: what a node runs, as a file that can be read, and started by hand."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import typing as t
+
+Preparation = t.Mapping[str, t.Sequence[str]]
+
+LAUNCH_NAME = "launch.sh"
+EXIT_STATUS_NAME = "exit_status"
+_MARKER = re.compile(r"trainops\.cluster: run (\S+), node \S+\n")
+
+
+def launch_script(node: dict[str, t.Any], run_id: str, preparation: Preparation | None = None) -> str:
+    """Return the launch script of a node's plan.
+
+    ``preparation`` are functions of bash by their names, each as the lines that define it. They are called in their
+    order in the trainer's folder, and the training begins only if all succeed; else the first failure is the end.
+
+    It is the one writer of the log, which begins with the name of the run, and it records the exit status of the
+    training itself: a status that is not there means that the script was killed.
+    """
+    exports = "\n".join(
+        [
+            *(f"export {name}={shlex.quote(value)}" for name, value in sorted(node["env"].items())),
+            *(_value_of(secret) for secret in node.get("secrets", []) if secret.get("value_variable")),
+        ]
+    )
+    functions = preparation or {}
+    definitions = "".join(f"{line}\n" for lines in functions.values() for line in lines)
+    begin = " && ".join(["cd " + shlex.quote(node["working_dir"]), *functions])
+    status_file = shlex.quote(f"{node['run_folder']}/{EXIT_STATUS_NAME}")
+    return f"""#!/usr/bin/env bash
+# Run {run_id}, node {node["node"]}, node rank {node["node_rank"]}. Written by trainops.cluster.
+set -o pipefail
+exec >>{shlex.quote(node["log_file"])} 2>&1 </dev/null
+echo {shlex.quote(f"trainops.cluster: run {run_id}, node {node['node']}")}
+
+{exports}
+
+{definitions}{begin} &&
+  {" ".join(shlex.quote(word) for word in node["argv"])}
+status=$?
+
+echo "$status" >{status_file}.new && mv {status_file}.new {status_file}
+exit "$status"
+"""
+
+
+def _value_of(secret: dict[str, str]) -> str:
+    """Return the line that fills a variable with a secret itself, which so stands in no file but its own."""
+    path, variable = shlex.quote(secret["target"]), secret["value_variable"]
+    return f'if [[ -r {path} ]]; then {variable}="$(<{path})"; export {variable}; fi'
+
+
+def run_of_log(log_file: str) -> str | None:
+    """Return the run_id that a log begins with; None where there is no log, or it was begun by something else."""
+    try:
+        with open(log_file, encoding="utf-8", errors="replace") as stream:
+            found = _MARKER.match(stream.readline(1024))
+    except FileNotFoundError:
+        return None
+    return found.group(1) if found else None

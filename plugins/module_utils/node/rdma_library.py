@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The node's own RDMA provider library in a container: what may be mounted, and how it gets into place.
+
+A training config mounts the provider of the node's vendor driver beside the image's, with ``.host`` at its end, as
+AMD CVS configs do: ``/usr/local/lib/libbnxt_re-rdmav34.so`` on the node becomes
+``/usr/lib/x86_64-linux-gnu/libibverbs/libbnxt_re-rdmav34.so.host`` in the container. There it has to take the place
+of the image's, whose provider often does not know the ABI of the node's kernel driver. libibverbs then drops the
+device with a warning, and the training goes over TCP, unnoticed but slow.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import stat
+import typing as t
+
+if t.TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    Mount = Mapping[str, t.Any]
+
+HOST_LIBRARY = ".so.host"
+FUNCTION = "use_rdma_library_of_node"
+
+# How many RDMA devices libibverbs offers, asked of the library that NCCL and RCCL load, with no tool of rdma-core.
+COUNT_PROGRAM = (
+    "import ctypes; verbs = ctypes.CDLL('libibverbs.so.1'); count = ctypes.c_int(); "
+    "verbs.ibv_get_device_list(ctypes.byref(count)); print(count.value)"
+)
+_ABI_WARNING = "does not support the kernel ABI"
+_DRIVERS = "modprobe -a ib_uverbs rdma_ucm"
+
+
+def abi_warnings(errors: str) -> list[str]:
+    """Return the lines in which libibverbs says that a provider does not know the kernel driver's ABI, each once."""
+    return list(dict.fromkeys(row.strip() for row in errors.splitlines() if _ABI_WARNING in row))
+
+
+def kind_of(path: str) -> str:
+    """Return what is at a path, symbolic links followed: ``file``, ``directory``, ``other`` or ``missing``."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return "missing"
+    if stat.S_ISREG(mode):
+        return "file"
+    return "directory" if stat.S_ISDIR(mode) else "other"
+
+
+class MountProblem(t.NamedTuple):
+    """Why a mount cannot be made as it is meant, and the command that mends it, where one does."""
+
+    reason: str
+    command: str
+
+
+def mount_problem(mount: Mount, kind: str) -> MountProblem | None:
+    """Return what is wrong with a mount whose source is of a kind as `kind_of` gives it, or None.
+
+    A container engine makes an empty folder, owned by root, of a source that is missing. For a library that is
+    worse than nothing, and it hides what is missing from then on.
+    """
+    source, target = mount["source"], mount["target"]
+    quoted = shlex.quote(source)
+    if not target.endswith((".so", HOST_LIBRARY)):
+        if kind != "missing":
+            return None
+        reason = f"{source} is not there, and a container engine would make an empty folder of it, owned by root"
+        return MountProblem(reason, _DRIVERS if source.startswith("/dev/infiniband") else f"mkdir -p {quoted}")
+    if kind == "missing":
+        name = shlex.quote(os.path.basename(source))
+        return MountProblem(f"the library {source} is not there", f"find / -xdev -name {name}")
+    if kind == "directory":
+        reason = f"{source} must be a library, but is a folder, as a container engine makes it of a missing source"
+        return MountProblem(reason, f"rmdir {quoted}")
+    if kind != "file":
+        return MountProblem(f"{source} must be a library, but is no regular file", f"ls -l {quoted}")
+    return None
+
+
+def mount_problems(mounts: Iterable[Mount]) -> list[str]:
+    """Return what is wrong with the mounts of a node's plan on this node, as sentences without a full stop.
+
+    Those that are ``staged`` are left out: staging the run makes them.
+    """
+    wanted = [mount for mount in mounts if not mount.get("staged")]
+    problems = [mount_problem(mount, kind_of(mount["source"])) for mount in wanted]
+    return [f"{problem.reason}; try: {problem.command}" for problem in problems if problem]
+
+
+def library_lines(mounts: Iterable[Mount], devices: int) -> list[str]:
+    """Return lines of bash that put mounted provider libraries in place in the container and prove them; or none.
+
+    ``devices`` is the number of RDMA devices of the node. The lines define the function `FUNCTION`. It returns 0 where
+    libibverbs offers as many devices and warns of no ABI; else it prints why, and returns 1. A launch script calls it
+    right before the training: ``use_rdma_library_of_node && bash train.sh``.
+    """
+    libraries = [mount["target"] for mount in mounts if mount["target"].endswith(HOST_LIBRARY)]
+    if not libraries:
+        return []
+    in_place = [
+        f"cp -f -- {shlex.quote(library)} {shlex.quote(library[: -len('.host')])} || return 1" for library in libraries
+    ]
+    body = [
+        "# The provider library of the node in place of the image's, as the node's kernel driver wants it.",
+        *in_place,
+        "local told count",
+        f"told=$(python3 -c {shlex.quote(COUNT_PROGRAM)} 2>&1)",
+        "count=${told##*$'\\n'}",
+        f'if [[ $told == *"{_ABI_WARNING}"* || $count != {devices} ]]; then',
+        '  printf "%s\\n" "$told"',
+        f'  printf "RDMA devices: {devices} on the node, %s in the container\\n" "$count"',
+        "  return 1",
+        "fi",
+    ]
+    return [f"{FUNCTION}() {{", *(f"  {row}" for row in body), "}"]

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reading a cluster file of AMD's Cluster Validation Suite (CVS) as hosts in rank order.
+
+Format: https://rocm.docs.amd.com/projects/cvs/en/latest/reference/cluster/cluster-file.html
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from collections.abc import Iterator
+
+from pydantic import BaseModel, Field
+
+from ..plan.config.field_types import Environment, FreeObject, Line, Name, with_user
+from ..plan.config.findings import Findings
+from ..plan.config.json_config import read_json
+from ..plan.config.model import section, typed
+from ..plan.config.texts import USER_FIELD
+from ..plan.config.words import key_path, listed
+from .hosts import Host
+
+_TO_FILL_IN = re.compile(r"\{[^{}]*\}|<changeme>", re.IGNORECASE)
+# The file's way to say that there is none.
+_NONE = ("", "na", "n/a", "none")
+
+
+class _HeadNode(BaseModel):
+    mgmt_ip: Name | None = Field(default=None, description="Address of the head node.", examples=["192.0.2.10"])
+
+
+class _ClusterFile(BaseModel):
+    """Keys of the file. What is read by tests of CVS that are no trainings is known, and not read."""
+
+    username: Name = Field(description="Who connects to the nodes.", examples=[USER_FIELD])
+    priv_key_file: Line | None = Field(
+        default=None, description="Private key for SSH.", examples=[f"/home/{USER_FIELD}/.ssh/id_rsa"]
+    )
+    head_node_dict: _HeadNode | None = Field(default=None, description="The head node, which becomes rank 0.")
+    head_node: Name | None = Field(default=None, description="The head node, as newer files give it.")
+    env_vars: Environment = Field(default={}, description="Variables of every command on a node.")
+    node_dict: FreeObject | None = Field(default=None, description="The nodes, in rank order.")
+    nodes: FreeObject | None = Field(default=None, description="The nodes, as newer files give them.")
+    racks: FreeObject = Field(default={}, description="The racks that nodes name in rack_id.")
+    orchestrator: Line = Field(default="baremetal", description="How CVS runs its tests.")
+    container: FreeObject = Field(default={}, description="Container of CVS's tests.")
+    password: Line | None = Field(default=None, description="Password for SSH.")
+
+
+class _ClusterNode(BaseModel):
+    vpc_ip: Name | None = Field(default=None, description="Address at which the other nodes reach it.")
+    bmc_ip: Name | None = Field(default=None, description="Address of its management controller.")
+    rack_id: Name | None = Field(default=None, description="Rack that it stands in.")
+
+
+def read_cluster_file(text: str, source: str, user: str, findings: Findings) -> list[Host]:
+    """Return the nodes of a cluster file, the head node first and the others in the file's order.
+
+    ``{user-id}`` becomes ``user``, who runs Ansible. What is wrong is noted, all at once; keys that are not known are
+    warnings, as CVS adds some with every release.
+    """
+    data = read_json(text, source, findings, "cluster_file", 'keys "username" and "node_dict"')
+    if data is None:
+        return []
+    data = with_user(data, user)
+    cluster = typed(_ClusterFile, data, "", findings, lower_unknown=True)
+    key = "nodes" if "nodes" in data and "node_dict" not in data else "node_dict"
+    nodes = section(data, key, key, findings)
+    if nodes is not None and not nodes:
+        findings.fault(key, None, "There is no node in it.", "Name each node by its address or host name.")
+    if cluster.password:
+        findings.warn(
+            "password",
+            None,
+            "A password is not taken from a cluster file.",
+            "Use a key, or give ansible_password from a vault.",
+        )
+    hosts = [_host(name, node, key, cluster, findings) for name, node in (nodes or {}).items()]
+    head = _head_node(cluster)
+    return sorted(hosts, key=lambda host: host.name != head)
+
+
+def _head_node(cluster: _ClusterFile) -> str | None:
+    of_dict = cluster.head_node_dict.mgmt_ip if cluster.head_node_dict else None
+    return of_dict or cluster.head_node
+
+
+def _host(name: str, node: t.Any, key: str, cluster: _ClusterFile, findings: Findings) -> Host:
+    path = key_path(key, name)
+    if _TO_FILL_IN.search(name):
+        findings.fault(path, None, f"{name} is still to be filled in.", "Give the node's address or host name.")
+    data = section({name: node}, name, path, findings) or {}
+    read = typed(_ClusterNode, data, path, findings, lower_unknown=True)
+    _check_rack(read.rack_id, path, cluster, findings)
+    variables: dict[str, t.Any] = {
+        "ansible_host": name,
+        "ansible_user": cluster.username,
+        "training_address": _given(read.vpc_ip) or name,
+        **({"ansible_ssh_private_key_file": cluster.priv_key_file} if cluster.priv_key_file else {}),
+        **({"training_node_environment": cluster.env_vars} if cluster.env_vars else {}),
+        **({"cvs_bmc_ip": read.bmc_ip} if _given(read.bmc_ip) else {}),
+    }
+    return Host(name, variables, (read.rack_id,) if read.rack_id else ())
+
+
+def _given(value: str | None) -> str | None:
+    return None if value is None or value.casefold() in _NONE else value
+
+
+def _check_rack(rack: str | None, path: str, cluster: _ClusterFile, findings: Findings) -> None:
+    known = list(_racks(cluster))
+    if rack and known and rack not in known:
+        findings.fault(
+            key_path(path, "rack_id"), rack, f"{rack} is not one of the racks.", f"Racks of the file: {listed(known)}."
+        )
+
+
+def _racks(cluster: _ClusterFile) -> Iterator[str]:
+    """Yield the names of racks; besides them stand the login and password of their switches."""
+    for name, rack in (cluster.racks or {}).items():
+        if isinstance(rack, dict):
+            yield name

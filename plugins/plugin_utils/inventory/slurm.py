@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reading what Slurm's scontrol prints: the nodes of a job or reservation, and the switches above them.
+
+Format: https://slurm.schedmd.com/scontrol.html and https://slurm.schedmd.com/topology.html
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+_PAIR = re.compile(r"([A-Za-z:/_]+)=(\S*)")
+_NO_NODES = ("", "(null)")
+
+
+def fields(line: str) -> dict[str, str]:
+    """Return the ``Name=value`` pairs of a line that ``scontrol --oneliner show`` prints."""
+    return dict(_PAIR.findall(line))
+
+
+def nodes_of(output: str, kind: str, name: str) -> str:
+    """Return the hostlist in what ``scontrol --oneliner show job`` or ``show reservation`` prints.
+
+    ValueError where there is no such thing, or it has no nodes (a job that still waits).
+    """
+    key = "NodeList" if kind == "job" else "Nodes"
+    found = fields(output)
+    if found.get(key, "") in _NO_NODES:
+        state = found.get("JobState") or found.get("State")
+        raise ValueError(f"the {kind} {name} has no nodes{f': its state is {state}' if state else ''}")
+    return found[key]
+
+
+def switches(output: str, expand: Callable[[str], list[str]]) -> dict[str, tuple[str, ...]]:
+    """Return for each node the switches above it, from the outermost to its own.
+
+    ``output`` is what ``scontrol --oneliner show topology`` prints, and ``expand`` expands a hostlist.
+    """
+    lines = [fields(line) for line in output.splitlines() if line.startswith("SwitchName=")]
+    parents = {
+        child: line["SwitchName"]
+        for line in lines
+        if line.get("Switches", "") not in _NO_NODES
+        for child in expand(line["Switches"])
+    }
+    leaves = [line for line in lines if line.get("Level") == "0" and line.get("Nodes", "") not in _NO_NODES]
+    return {node: _above(leaf["SwitchName"], parents) for leaf in leaves for node in expand(leaf["Nodes"])}
+
+
+def _above(switch: str, parents: dict[str, str]) -> tuple[str, ...]:
+    path = [switch]
+    while (parent := parents.get(path[0])) and parent not in path:
+        path.insert(0, parent)
+    return tuple(path)

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The types of a training config's values: what is a name, a path, a size, and what is no such thing."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .kinds import OrAuto, OrNothing, Real, Switch, Whole, Words
+from .texts import USER_FIELD, Several, Written
+
+_FIELD = r"\{user-id\}"
+_UNPRINTABLE = r"\x00-\x1f\x7f"
+
+NAME = Written(
+    rf"(?!-)([A-Za-z0-9_.:@%+=~^-]|{_FIELD})+", "a name", "a name of letters, digits and . _ : @ - (not in front)"
+)
+_PATH = Written(rf"/([A-Za-z0-9_./@%+=~^-]|{_FIELD})*", "an absolute path free of : and commas", "an absolute path")
+_VARIABLE = Written("[A-Za-z_][A-Za-z0-9_]*", "the name of a variable", "the name of a variable", free=True)
+LINE = Written(f"[^{_UNPRINTABLE}]*", "one line of text", "one line of text", free=True)
+
+PositiveInteger = t.Annotated[int, Whole(1)]
+NaturalInteger = t.Annotated[int, Whole(0)]
+IntegerOrAuto = t.Annotated[int | str, OrAuto(Whole(0))]
+Number = t.Annotated[float, Real()]
+PortOrNothing = t.Annotated[int | None, OrNothing(Whole(1, 65535))]
+Fraction = t.Annotated[float, Real(maximum=1)]
+Flag = t.Annotated[bool, Switch()]
+Text = t.Annotated[
+    str,
+    Written(
+        rf"(?!-)([A-Za-z0-9_./:@%+=,~^-]|{_FIELD})+",
+        "a text without - in front",
+        "a text without blanks",
+    ),
+]
+Name = t.Annotated[str, NAME]
+NameList = t.Annotated[list[str], Several(NAME, "names separated by commas")]
+Path = t.Annotated[str, _PATH]
+ContainerName = t.Annotated[
+    str,
+    Written(
+        rf"([A-Za-z0-9]|{_FIELD})([A-Za-z0-9_.-]|{_FIELD})*",
+        "a name that a container may have",
+        "a name of letters, digits and . _ - (not in front)",
+    ),
+]
+Size = t.Annotated[
+    str, Written("0*[1-9][0-9]*[bBkKmMgG]?", "a size in bytes", "a size in bytes, with K, M or G behind it if need be")
+]
+Line = t.Annotated[str, LINE]
+PathOrNothing = t.Annotated[
+    str, Written(f"(/[^{_UNPRINTABLE}]*)?", "an absolute path", "an absolute path, or nothing", free=True)
+]
+DeviceList = t.Annotated[list[Path], Words("a list of paths of devices")]
+Mounts = t.Annotated[dict[Path, Path], Words("an object of absolute paths")]
+Environment = t.Annotated[
+    dict[t.Annotated[str, _VARIABLE], Line],
+    Words("an object of variables"),
+]
+FreeObject = t.Annotated[dict[str, t.Any], Words("an object")]
+
+
+def with_user(value: t.Any, user: str) -> t.Any:
+    """Return a value with ``{user-id}`` in it, at any depth, resolved to the user who connects to the node."""
+    if isinstance(value, str):
+        return value.replace(USER_FIELD, user)
+    if isinstance(value, list):
+        return [with_user(inner, user) for inner in value]
+    if isinstance(value, dict):
+        return {with_user(key, user): with_user(inner, user) for key, inner in value.items()}
+    return value

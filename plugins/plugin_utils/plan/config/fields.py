@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a field of a model says about itself: its kind, unit, default, what it becomes, and the remedy made of them."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+
+from pydantic import BaseModel
+
+from .kinds import Kind, Words
+
+if t.TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
+
+def nested_model(field: FieldInfo) -> type[BaseModel] | None:
+    """Return the model of a field that is a section of its own, also one that may be left out, or None."""
+    alternatives = [field.annotation, *t.get_args(field.annotation)]
+    models = (part for part in alternatives if isinstance(part, type) and issubclass(part, BaseModel))
+    return next(models, None)
+
+
+def key_of(name: str, field: FieldInfo) -> str:
+    """Return the key of a field in the training config; it is the field's name but where that is not possible."""
+    return field.alias or name
+
+
+def may_be_null(field: FieldInfo) -> bool:
+    """Tell whether null is a right value of a field."""
+    return type(None) in t.get_args(field.annotation)
+
+
+def words_of(field: FieldInfo) -> str:
+    """Return the words of a field's kind, also where it may be left out (``SomeKind | None``)."""
+    inner = [part for alternative in t.get_args(field.annotation) for part in getattr(alternative, "__metadata__", ())]
+    return next((part.words for part in (*field.metadata, *inner) if isinstance(part, Kind | Words)), "an object")
+
+
+def unit_of(field: FieldInfo) -> str:
+    """Return the unit of a field, empty where it has none."""
+    return str(_extra(field).get("unit", ""))
+
+
+def variable_of(field: FieldInfo) -> str:
+    """Return the variable of the training script that a field becomes, empty where it becomes none."""
+    return str(_extra(field).get("variable", ""))
+
+
+def since_of(field: FieldInfo) -> str:
+    """Return since when the trainer or the format of the config has a field, empty where that is not told."""
+    return str(_extra(field).get("since", ""))
+
+
+def _extra(field: FieldInfo) -> dict[str, t.Any]:
+    return field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
+
+
+def default_of(field: FieldInfo) -> str:
+    """Return the default of a field as it would stand in a training config; empty where there is none to tell."""
+    default = None if field.is_required() or nested_model(field) else field.get_default(call_default_factory=True)
+    return "" if default in (None, "", [], {}) else as_written(default)
+
+
+def as_written(value: t.Any) -> str:
+    """Return a value as it would stand in a training config, only that texts go without quotes."""
+    return json.dumps(value) if isinstance(value, dict | list) else str(value)
+
+
+def remedy_for(field: FieldInfo) -> str:
+    """Return what would be right for a field, in words: its kind, its unit, an example and its meaning."""
+    unit = f" ({unit_of(field)})" if unit_of(field) else ""
+    example = f", for example {as_written(field.examples[0])}" if field.examples else ""
+    default = f" for {default_of(field)}" if default_of(field) else ""
+    otherwise = "" if field.is_required() else f", or leave it out{default}"
+    return f"Give {words_of(field)}{unit}{example}{otherwise}. Meaning: {field.description}"

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Faults and warnings: what is wrong with a training config, collected rather than raised.
+
+Everything that is wrong is said at once, so nothing here raises. A fault stops the run; a warning does not.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from dataclasses import asdict, dataclass, field
+
+from .secret_names import without_secrets
+
+_LONG_WORD = re.compile(r"\S{200,}")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong: where it stands, what stands there, why that is wrong, what would be right."""
+
+    key: str
+    value: t.Any
+    message: str
+    remedy: str
+
+
+@dataclass
+class Findings:
+    """The faults and warnings of one plan, in the order in which they were found, without the secrets they met.
+
+    ``notes`` are sentences about what the plan took for granted or worked out, and that need no remedy.
+    """
+
+    faults: list[Finding] = field(default_factory=list)
+    warnings: list[Finding] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def fault(self, key: str, value: t.Any, message: str, remedy: str) -> None:
+        """Note something that stops the run."""
+        self._add(self.faults, key, value, message, remedy)
+
+    def warn(self, key: str, value: t.Any, message: str, remedy: str) -> None:
+        """Note something that the user should know and that does not stop the run."""
+        self._add(self.warnings, key, value, message, remedy)
+
+    def note(self, sentence: str) -> None:
+        """Note something that the plan took for granted or worked out."""
+        self.notes.append(_readable(sentence))
+
+    def as_dict(self) -> dict[str, list[t.Any]]:
+        """Return the lists as plain data: ``key``, ``value``, ``message`` and ``remedy`` of each finding, and notes."""
+        return {
+            "faults": [asdict(finding) for finding in self.faults],
+            "warnings": [asdict(finding) for finding in self.warnings],
+            "notes": list(self.notes),
+        }
+
+    @staticmethod
+    def _add(findings: list[Finding], key: str, value: t.Any, message: str, remedy: str) -> None:
+        names = re.findall(r"\w+", key)
+        name = names[-1] if names else ""
+        finding = Finding(key, without_secrets(value, name), _readable(message), _readable(remedy))
+        if finding not in findings:
+            findings.append(finding)
+
+
+def _readable(sentence: str) -> str:
+    """Return a sentence without the secrets that it repeats, and without the middle of words that nobody reads."""
+    return _LONG_WORD.sub(lambda word: f"{word.group()[:50]}…{word.group()[-50:]}", str(without_secrets(sentence)))

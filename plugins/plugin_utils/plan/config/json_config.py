@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reading a training config's JSON: text to plain data, without the keys that only document it."""
+
+from __future__ import annotations
+
+import collections
+import json
+import math
+import typing as t
+
+from .findings import Findings
+from .secret_names import line_without_secrets
+from .words import key_path, shown
+
+# Far deeper than any config, and far from where Python gives up.
+_DEEPEST = 50
+_Repeated = list[tuple[dict[str, t.Any], str]]
+
+
+def read_json(
+    text: str,
+    source: str,
+    findings: Findings,
+    option: str = "training_config",
+    sections: str = 'sections "config" and "model_params"',
+) -> dict[str, t.Any] | None:
+    """Return the JSON object that the text holds, without its documentation keys; None, and a fault, without one.
+
+    Documentation keys begin with ``_`` (``_example_nnodes``, ``_comment``, ``__note``); ``$schema`` at the top is one
+    too, as it is for editors. ``source`` names the file, ``option`` what named the file, and ``sections`` what it
+    begins with. A key that stands twice in one object is a fault.
+    """
+    repeated: _Repeated = []
+
+    def unique(pairs: list[tuple[str, t.Any]]) -> dict[str, t.Any]:
+        values = dict(pairs)
+        if len(values) < len(pairs):
+            counts = collections.Counter(key for key, _value in pairs)
+            repeated.extend((values, key) for key in values if counts[key] > 1 and not key.startswith("_"))
+        return values
+
+    try:
+        # What no JSON number can stand for (NaN, Infinity, 1e999) stays text, and is refused where a number is due.
+        data = json.loads(
+            text.removeprefix("\ufeff"), object_pairs_hook=unique, parse_constant=str, parse_float=_finite
+        )
+    except json.JSONDecodeError as error:
+        _fault_syntax(text, source, error, findings, option)
+        return None
+    except RecursionError:
+        _fault_depth(source, findings, option)
+        return None
+    except ValueError as error:
+        findings.fault(option, source, f"{source} cannot be read: {error}.", "Shorten that number.")
+        return None
+    if not isinstance(data, dict):
+        findings.fault(
+            option,
+            source,
+            f"{source} holds {shown(data)} instead of an object.",
+            f"Begin it with {{ and give the {sections}.",
+        )
+        return None
+    if _is_too_deep(data):
+        _fault_depth(source, findings, option)
+        return None
+    data.pop("$schema", None)
+    return t.cast("dict[str, t.Any]", _without_documentation(data, "", repeated, findings))
+
+
+def _is_too_deep(data: t.Any) -> bool:
+    level = [data]
+    for _depth in range(_DEEPEST):
+        inner = [value.values() if isinstance(value, dict) else value for value in level]
+        level = [value for values in inner for value in values if isinstance(value, dict | list)]
+    return bool(level)
+
+
+def _fault_depth(source: str, findings: Findings, option: str) -> None:
+    findings.fault(
+        option,
+        source,
+        f"{source} cannot be read: lists and objects stand in each other more than {_DEEPEST} deep.",
+        "Look for brackets that are not closed where they should be.",
+    )
+
+
+def _finite(digits: str) -> float | str:
+    number = float(digits)
+    return number if math.isfinite(number) else digits
+
+
+def _fault_syntax(text: str, source: str, error: json.JSONDecodeError, findings: Findings, option: str) -> None:
+    lines = text.splitlines() or [""]
+    found = lines[min(error.lineno, len(lines)) - 1].strip()
+    findings.fault(
+        option,
+        line_without_secrets(found),
+        f"{source}, line {error.lineno}, column {error.colno}: this is not valid JSON ({error.msg}).",
+        "Mind missing or surplus commas, quotes and brackets there or on the line before.",
+    )
+
+
+def _without_documentation(value: t.Any, path: str, repeated: _Repeated, findings: Findings) -> t.Any:
+    if isinstance(value, dict):
+        for held, key in repeated:
+            if held is value:
+                where = key_path(path, key)
+                findings.fault(where, value[key], f"{key} stands there more than once.", "Keep one of them.")
+        return {
+            key: _without_documentation(inner, key_path(path, key), repeated, findings)
+            for key, inner in value.items()
+            if not key.startswith("_")
+        }
+    if isinstance(value, list):
+        return [_without_documentation(inner, key_path(path, i), repeated, findings) for i, inner in enumerate(value)]
+    return value

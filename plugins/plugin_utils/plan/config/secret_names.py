@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Keeping secrets out of plans: a token that stands in a training config is not repeated in its faults."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+HIDDEN = "(hidden)"
+_WORDS = re.compile(r"[a-z0-9]+")
+_SECRET_WORDS = {"apikey", "key", "passphrase", "passwd", "password", "pwd", "secret", "token"}
+# Tokens of Hugging Face: https://huggingface.co/docs/hub/security-tokens
+_TOKEN = re.compile(r"\bhf_[A-Za-z0-9]{8,}")
+
+
+def is_secret_name(name: str) -> bool:
+    """Tell whether a key or variable of this name holds a secret itself (``HF_TOKEN``, not ``hf_token_file``)."""
+    words = _WORDS.findall(name.casefold())
+    return bool(words) and words[-1] in _SECRET_WORDS
+
+
+def without_secrets(value: t.Any, name: str = "") -> t.Any:
+    """Return the value that stands under a name, with everything hidden that is a secret by its name or its look."""
+    if is_secret_name(name) and value is not None:
+        return HIDDEN
+    if isinstance(value, dict):
+        return {key: without_secrets(inner, key) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [without_secrets(inner) for inner in value]
+    return _TOKEN.sub(HIDDEN, value) if isinstance(value, str) else value
+
+
+def line_without_secrets(line: str) -> str:
+    """Return a line of a file that could not be read, or only a note where it may hold a secret."""
+    names = re.findall(r"\w+", line)
+    return HIDDEN if any(is_secret_name(name) for name in names) else _TOKEN.sub(HIDDEN, line)

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Kinds of texts: one of a certain form, or several of them."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from dataclasses import dataclass
+
+from .kinds import Kind, is_placeholder, plain, text_schema
+from .words import shown
+
+USER_FIELD = "{user-id}"
+
+# What a shell, a container engine's option or the training scripts' unquoted words could take for syntax.
+_UNSAFE = re.compile(r"[^A-Za-z0-9_./:@%+=,~^-]")
+
+
+@dataclass(frozen=True)
+class Written(Kind):
+    """A text of a certain form, as a regular expression.
+
+    ``what`` names it for the sentence 'is not …', ``expected`` for 'Give …'. Unless it is ``free``, it holds nothing
+    that a shell could take for syntax, and no field besides ``{user-id}``. A whole number is taken for its digits.
+    """
+
+    pattern: str
+    what: str
+    expected: str
+    free: bool = False
+
+    @property
+    def words(self) -> str:
+        """Return what would be right, for a remedy."""
+        return self.expected
+
+    def read(self, value: t.Any) -> str:
+        """Return the text without blanks around it."""
+        bare = plain(value)
+        if isinstance(bare, bool) or not isinstance(bare, str | int):
+            raise ValueError("is not text")
+        text = str(bare)
+        if not text and not re.fullmatch(self.pattern, text):
+            raise ValueError("is empty")
+        if not self.free:
+            _refuse_syntax(text)
+        if not re.fullmatch(self.pattern, text):
+            raise ValueError(f"is not {self.what}")
+        return text
+
+    def schemas(self) -> list[dict[str, t.Any]]:
+        """Return the text, and a whole number where its digits would do."""
+        bounds: dict[str, dict[str, int]] = {"-1": {}, "0": {"minimum": 0}, "1": {"minimum": 1}}
+        numbers = [
+            {"type": "integer", **bound} for digits, bound in bounds.items() if re.fullmatch(self.pattern, digits)
+        ]
+        return [text_schema(self.pattern), *numbers[:1]]
+
+
+def _refuse_syntax(value: str) -> None:
+    bare = value.replace(USER_FIELD, "")
+    field = re.search(r"\{[^{}]*\}", bare)
+    if field:
+        raise ValueError(f"holds the unknown field {field.group()}")
+    unsafe = _UNSAFE.search(bare)
+    if unsafe:
+        found = "a blank" if unsafe.group().isspace() else repr(unsafe.group())
+        raise ValueError(f"holds {found}, unsafe in a shell")
+
+
+@dataclass(frozen=True)
+class Several(Kind):
+    """Texts of one form, as a list or as one text with commas between them."""
+
+    part: Written
+    expected: str
+    at_least: int = 1
+
+    @property
+    def words(self) -> str:
+        """Return what would be right, for a remedy."""
+        return self.expected
+
+    def read(self, value: t.Any) -> list[str]:
+        """Return the texts."""
+        if isinstance(value, str):
+            value = value.split(",") if value.strip() else []
+        if not isinstance(value, list | tuple):
+            raise ValueError("is neither a list nor a text with commas")
+        if len(value) < self.at_least:
+            raise ValueError("is empty")
+        # A part that is still to be filled in is told by itself, and hides none of the others.
+        parts = [part for part in value if not is_placeholder(part)]
+        return [self.part.read(parts[0])] if len(value) == 1 and parts else [self._part(part) for part in parts]
+
+    def _part(self, value: t.Any) -> str:
+        if isinstance(value, str) and not value.strip():
+            raise ValueError("has an empty part")
+        try:
+            return self.part.read(value)
+        except ValueError as error:
+            raise ValueError(f"names {shown(value)}, and that {error}") from None
+
+    def schemas(self) -> list[dict[str, t.Any]]:
+        """Return the list, and the text."""
+        return [
+            {"type": "array", "items": {"anyOf": self.part.schemas()}, "minItems": self.at_least},
+            text_schema(rf"{self.part.pattern}(\s*,\s*{self.part.pattern})*"),
+        ]

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Words for faults: how keys, values, lists and counts are written."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+import reprlib
+import typing as t
+from collections.abc import Iterable
+
+_PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 60
+
+
+def key_path(path: str, *parts: str | int) -> str:
+    """Return the path of a key below another one: ``config.device_list[0]``, ``config.volume_dict["/home"]``."""
+    for part in parts:
+        if isinstance(part, int):
+            path += f"[{part}]"
+        elif _PLAIN_KEY.fullmatch(part):
+            path = f"{path}.{part}" if path else part
+        else:
+            path += f"[{json.dumps(part, ensure_ascii=False)}]"
+    return path
+
+
+def shown(value: t.Any) -> str:
+    """Return a value for a sentence: short, and in the words of JSON."""
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, list):
+        return "a list"
+    return _SHORT.repr(value) if value != "" else "an empty text"
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return the names as a list for a sentence: ``a, b, c``, or ``nothing``."""
+    return ", ".join(names) or "nothing"
+
+
+def counted(number: int, what: str) -> str:
+    """Return a number of things: ``1 node``, ``4 nodes``."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that is most like the given one, upper and lower case being the same, or None."""
+    by_folded = {candidate.casefold(): candidate for candidate in known}
+    matches = difflib.get_close_matches(name.casefold(), by_folded, n=1, cutoff=0.6)
+    return by_folded[matches[0]] if matches else None

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reading a training config that is YAML: with OmegaConf, as Hydra does, so that both see the same values.
+
+PyYAML alone takes ``3e-4`` for a text and leaves ``${trainer.max_steps}`` as it stands.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import typing as t
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import yaml
+from omegaconf import DictConfig, ListConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from .findings import Findings
+from .overrides import fault_no_place
+from .secret_names import line_without_secrets
+from .words import key_path
+
+_UNREADABLE = object()
+
+
+@dataclass(frozen=True)
+class YamlConfig:
+    """A YAML file: its ``text`` as it stands there, and what OmegaConf makes of it, with interpolations in it."""
+
+    text: str
+    config: DictConfig
+
+
+def read_yaml(text: str, source: str, findings: Findings) -> YamlConfig | None:
+    """Return what the text holds, or None, and a fault, where it is no YAML object. ``source`` names the file."""
+    try:
+        config = OmegaConf.load(io.StringIO(text.removeprefix("\ufeff")))
+    except yaml.MarkedYAMLError as error:
+        _fault_syntax(text, source, error, findings)
+        return None
+    except (yaml.YAMLError, OmegaConfBaseException, OSError, ValueError, RecursionError) as error:
+        reason = "it is nested too deeply" if isinstance(error, RecursionError) else _first_line(error)
+        findings.fault("training_config", source, f"{source} cannot be read: {reason}.", "Correct that.")
+        return None
+    if not isinstance(config, DictConfig):
+        findings.fault(
+            "training_config",
+            source,
+            f"{source} holds a list instead of keys.",
+            "Give the sections trainer, distributed_strategy, data, model and the others at its top.",
+        )
+        return None
+    return YamlConfig(text, config)
+
+
+def with_overrides(data: YamlConfig, overrides: Mapping[str, t.Any], findings: Findings) -> YamlConfig:
+    """Return a config with values by the paths of their keys, and a fault for each that has no place there."""
+    changed = data.config.copy()
+    for path, value in overrides.items():
+        try:
+            OmegaConf.update(changed, path, value, merge=False, force_add=True)
+        except (OmegaConfBaseException, ValueError, TypeError) as error:
+            fault_no_place(path, value, _first_line(error), findings)
+    # The file is staged as a text; written anew it has lost its comments, and kept its interpolations.
+    return YamlConfig(OmegaConf.to_yaml(changed), changed)
+
+
+def values_of(config: DictConfig, overrides: Mapping[str, t.Any], findings: Findings) -> dict[str, t.Any]:
+    """Return the config as plain data with every interpolation resolved.
+
+    ``overrides`` are values by the paths of their keys, which have to be there, and are put in place first. A value
+    that cannot be resolved is left out and noted as a fault under the path of its key, with what stands there.
+    """
+    changed = config.copy()
+    for path, value in overrides.items():
+        OmegaConf.update(changed, path, value)
+    try:
+        return t.cast("dict[str, t.Any]", _plain(changed, OmegaConf.to_container(changed), "", findings))
+    except RecursionError:
+        findings.fault("training_config", None, "Its interpolations lead in a circle.", "Look at those with ${…}.")
+        return {}
+
+
+def _plain(value: t.Any, raw: t.Any, path: str, findings: Findings) -> t.Any:
+    if isinstance(value, DictConfig):
+        return {str(key): inner for key, inner in _entries(value, value.keys(), raw, path, findings)}
+    if isinstance(value, ListConfig):
+        return [inner for _key, inner in _entries(value, range(len(value)), raw, path, findings)]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)  # no number of JSON; where a number is due, it is refused
+    return value if isinstance(value, str | int | float | None) else str(value)
+
+
+def _entries(
+    section: DictConfig | ListConfig, keys: t.Iterable[t.Any], raw: t.Any, path: str, findings: Findings
+) -> Iterator[tuple[t.Any, t.Any]]:
+    for key in keys:
+        where = key_path(path, key if isinstance(section, ListConfig) else str(key))
+        # Under a section that is itself an interpolation there is nothing raw but that.
+        held = raw[key] if isinstance(raw, dict | list) else raw
+        value = _resolved(section, key, held, where, findings)
+        if value is not _UNREADABLE:
+            yield key, _plain(value, held, where, findings)
+
+
+def _resolved(section: DictConfig | ListConfig, key: t.Any, held: t.Any, where: str, findings: Findings) -> t.Any:
+    if held == "???":
+        findings.fault(where, held, f"{where} is ???, which means that it has to be given.", "Give a value.")
+        return _UNREADABLE
+    try:
+        return section[key]
+    except (OmegaConfBaseException, ValueError) as error:
+        findings.fault(
+            where,
+            held if isinstance(held, str) else None,
+            f"It cannot be resolved: {_first_line(error)}.",
+            "Interpolate a key of this file, such as ${trainer.max_steps}, or ${multiply:2, 4}.",
+        )
+        return _UNREADABLE
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+
+
+def _fault_syntax(text: str, source: str, error: yaml.MarkedYAMLError, findings: Findings) -> None:
+    lines = text.splitlines() or [""]
+    mark = error.problem_mark or error.context_mark
+    line = min(mark.line, len(lines) - 1) if mark else 0
+    findings.fault(
+        "training_config",
+        line_without_secrets(lines[line].strip()),
+        f"{source}, line {line + 1}, column {mark.column + 1 if mark else 1}: this is not valid YAML "
+        f"({error.problem or error.context}).",
+        "Mind indentation, colons and quotes there or on the line before.",
+    )

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What can be wrong with the section ``config`` of any CVS training config, and is told in the same words."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+
+from ..config.kinds import AUTO, is_placeholder
+from ..config.model import flag_in
+from ..config.words import counted, listed
+from ..job.batch_scaling import check_scaling, scales_batch
+from ..job.branch import MODES
+from ..job.container import CONTAINER_KEYS
+from ..job.options import RunOptions
+from ..job.ranks import is_loopback
+from ..job.thresholds import ExpectedResults
+from .branch import offered_modes
+from .reading import CvsReading
+
+_SCALED = "With training_scale_batch=reference_nodes the batch is scaled to the hosts that there are."
+
+
+def warn_of_no_effect(reading: CvsReading[t.Any, t.Any], key: str, reason: str, remedy: str) -> None:
+    """Note a key that has no effect, unless it is still to be filled in: then nobody expects one."""
+    value = reading.given[key]
+    if not is_placeholder(value):
+        reading.findings.warn(f"config.{key}", value, f"{key} has no effect: {reason}.", remedy)
+
+
+def check_nodes(reading: CvsReading[t.Any, t.Any], asked: int | None) -> None:
+    """Note where the inventory has another number of nodes than the config asks for.
+
+    Where the batch is scaled, what the config says is for how many nodes it was tuned.
+    """
+    nodes = reading.nodes
+    check_scaling(reading.options, reading.mode, asked, "config.nnodes", reading.findings)
+    if asked and nodes and asked != len(nodes) and not scales_batch(reading.options, reading.mode):
+        reading.findings.fault(
+            "config.nnodes",
+            asked,
+            f"nnodes is {asked}, but the run has {counted(len(nodes), 'host')} of the inventory: "
+            f"{listed(node.name for node in nodes)}.",
+            f"Set nnodes to {len(nodes)}, or choose other hosts with training_hosts or training_exclude."
+            + (f" {_SCALED}" if reading.multi_node else ""),
+        )
+
+
+def check_mode(reading: CvsReading[t.Any, t.Any], parameters: t.Any) -> None:
+    """Note where the config asks for another mode than the one that runs. ``parameters`` are model_params."""
+    distributed, offered = flag_in(reading.given, "distributed_training"), offered_modes(parameters)
+    if distributed is not None and distributed != reading.multi_node and offered:
+        reason = f"the file offers only {offered[0]}" if len(offered) == 1 else f"training_mode is {reading.mode}"
+        warn_of_no_effect(reading, "distributed_training", reason, f"Set it to {reading.multi_node}, or leave it out.")
+
+
+def check_image(reading: CvsReading[t.Any, t.Any]) -> None:
+    """Note that no image is named."""
+    if reading.given.get("container_image") is None:
+        reading.findings.fault(
+            "config.container_image",
+            None,
+            "container_image is missing.",
+            "Give the image, or say -e container_engine=none to train without a container.",
+        )
+
+
+def unused_in_run(
+    data: Mapping[str, t.Any], mode: str, options: RunOptions, of_multi_node: tuple[str, ...]
+) -> set[str]:
+    """Return the keys of any framework that nothing reads in this run. ``data`` is the whole config, without types."""
+    unused = set(of_multi_node) if mode == "single_node" else set()
+    if options.training_mode in MODES or len(offered_modes(data.get("model_params"))) == 1:
+        unused.add("distributed_training")
+    if options.container_engine == "none":
+        unused.update(CONTAINER_KEYS)
+    if options.training_record_only or options.training_thresholds:
+        unused.update(ExpectedResults.model_fields)
+    return unused
+
+
+def warn_of_multi_node_keys(reading: CvsReading[t.Any, t.Any], keys: tuple[str, ...], address: str) -> None:
+    """Note the keys that a single-node run does not read, unless ``address`` says what holds there as well."""
+    for key in keys:
+        value = reading.given.get(key)
+        harmless = key == address and (value == AUTO or is_loopback(str(value)))
+        if value is not None and not harmless:
+            warn_of_no_effect(reading, key, "in single-node mode every node runs a job of its own", "Leave it out.")
+
+
+def check_rdma_devices(reading: CvsReading[t.Any, t.Any], first: str, second: str) -> None:
+    """Note RDMA devices that are named twice, and a second list that differs from the first one, which counts."""
+    for key in (first, second):
+        devices = getattr(reading.config, key) or []
+        for device in dict.fromkeys(device for device in devices if devices.count(device) > 1):
+            message = f"{device} stands there {devices.count(device)} times."
+            reading.findings.fault(f"config.{key}", reading.given[key], message, "Name each device once.")
+    if reading.is_given(second) and reading.given.get(first) not in (None, reading.given[second]):
+        warn_of_no_effect(reading, second, f"{first} goes first, and differs", "Keep one of the two.")

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Values in place of those of a config in the format of CVS, by the paths of their keys."""
+
+from __future__ import annotations
+
+import copy
+import typing as t
+from collections.abc import Collection
+
+from ..config.findings import Findings
+from ..config.overrides import fault_no_place
+from ..config.words import shown
+from ..job.options import RunOptions
+from .branch import choose_branch, mode_of
+
+
+def with_overrides(
+    data: dict[str, t.Any], options: RunOptions, node_count: int, known: Collection[str], findings: Findings
+) -> dict[str, t.Any]:
+    """Return a config with the values of ``training_overrides`` in it, and a fault for each that has no place there.
+
+    ``data`` stays as it is. A path begins with ``config`` or ``model_params``, or else with a key of the branch that
+    the run uses or of the section ``config``, whose keys are ``known``: ``batch_size`` means
+    ``model_params.<mode>.<model>.<gpu>.batch_size``. Objects on the way are made where they are missing; whether the
+    key is a right one is for the reading to say.
+    """
+    changed = copy.deepcopy(data)
+    # That no branch can be chosen, and why, is said when the job is planned.
+    branch = choose_branch(changed, mode_of(changed, options, node_count), options, Findings())
+    of_branch = {} if branch is None else branch.values
+    for path, value in options.training_overrides.items():
+        keys = path.split(".")
+        if keys[0] in ("config", "model_params"):
+            _put(changed, keys, path, value, findings)
+        elif keys[0] in known and keys[0] not in of_branch:
+            _put(changed, ["config", *keys], path, value, findings)
+        else:
+            _put(of_branch, keys, path, value, findings)
+    return changed
+
+
+def _put(section: dict[str, t.Any], keys: list[str], path: str, value: t.Any, findings: Findings) -> None:
+    for place, key in enumerate(keys[:-1]):
+        inner = section.setdefault(key, {})
+        if not isinstance(inner, dict):
+            fault_no_place(path, value, f"{'.'.join(keys[: place + 1])} is {shown(inner)}, not an object", findings)
+            return
+        section = inner
+    section[keys[-1]] = value

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What frameworks have in common whose training configs are in the format of CVS."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..config.findings import Findings
+from ..config.json_config import read_json
+from ..config.model import typed
+from ..cvs.branch import mode_of
+from ..cvs.form import CvsForm
+from ..cvs.overrides import with_overrides
+from ..cvs.sweep_blocks import cells_of, without_blocks
+from ..job.batch_scaling import scales_batch
+from ..job.sweep_cell import Cell
+from .face import Asked, Framework, OptionsT
+
+CvsConfig = dict[str, t.Any]
+
+
+class CvsFramework(Framework[CvsConfig, OptionsT]):
+    """A framework whose configs have the sections ``config`` and ``model_params``, without documentation keys."""
+
+    form: CvsForm[t.Any, t.Any, OptionsT]
+    master_key: t.ClassVar[str]
+    """The key of the section ``config`` with the address of rank 0."""
+
+    def read(self, text: str, source: str, findings: Findings) -> CvsConfig | None:
+        """Return the sections without their documentation keys, or None, and the faults of the file."""
+        return read_json(text, source, findings)
+
+    def overridden(self, config: CvsConfig, options: OptionsT, node_count: int, findings: Findings) -> CvsConfig:
+        """Return a config with the values of ``training_overrides``; a key of the branch needs no path."""
+        return with_overrides(config, options, node_count, self.model.model_fields, findings)
+
+    def sweep_cells(self, config: CvsConfig, findings: Findings) -> list[Cell] | None:
+        """Return the cells of the config's sweep blocks; None where it has none."""
+        return cells_of(config, self.cell_values, findings)
+
+    def cell_values(self, values: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Return the values of a cell of a sweep block by the keys of a training config."""
+        return values
+
+    def without_sweep(self, config: CvsConfig, findings: Findings) -> CvsConfig:
+        """Return a config without its sweep blocks, and a warning for each."""
+        return without_blocks(config, findings)
+
+    def asked(self, config: CvsConfig, options: OptionsT, node_count: int) -> Asked:
+        """Return ``config.nnodes``, but where the batch is scaled from it, and the address of rank 0 of one job."""
+        given = config.get("config")
+        if not isinstance(given, dict):
+            return Asked(None, None)
+        read, mode = typed(self.model, given, "config", Findings()), mode_of(config, options, node_count)
+        nodes = None if scales_batch(options, mode) else getattr(read, "nnodes", None)
+        return Asked(nodes, getattr(read, self.master_key, None) if mode == "multi_node" else None)

@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What can be wrong with the branch of a training config for MaxText, and the sizes of one job."""
+
+from __future__ import annotations
+
+import math
+import typing as t
+from dataclasses import dataclass
+
+from ...config.kinds import Switch, Whole, is_placeholder
+from ...config.words import counted, listed, nearest
+from .config_checks import OF_CVS_ONLY, check_data
+from .gke import PLATFORM, slices_of
+from .images import has_jax_0_4
+from .keys import AXES, MODELS, missing_in
+from .models import DIMENSIONS, PRESETS, WITHOUT_PRESET, model_with
+from .reading import BranchReading
+
+# What base.yml of MaxText leaves to be filled up; every other axis is 1 there.
+_FILLED_UP = ("dcn_data_parallelism", "ici_fsdp_parallelism")
+# Who tells the ranks on other hardware than GPUs and TPUs.
+_RANKED_BY = {"gpu_multiprocess": "Slurm or MPI", "cpu": "XPK"}
+_SKIPS = "skip_jax_distributed_system"
+_PRECISIONS = {"bfloat16": "bf16", "float32": "fp32", "float16": "fp16"}
+
+
+@dataclass(frozen=True)
+class MaxTextSizes:
+    """Sizes of one job. Batch sizes are in sequences, the sequence length in tokens; ``axes`` are of the whole job."""
+
+    nodes: int
+    gpus_per_node: int
+    per_device_batch_size: float
+    gradient_accumulation_steps: int
+    sequence_length: int
+    axes: dict[str, int]
+
+    @property
+    def global_batch_size(self) -> int | float:
+        """Return all sequences of one step."""
+        return _whole(self.per_device_batch_size * self.gradient_accumulation_steps * self.nodes * self.gpus_per_node)
+
+    @property
+    def tokens_per_step_per_gpu(self) -> float:
+        """Return the tokens that one GPU accounts for in one step."""
+        return self.per_device_batch_size * self.gradient_accumulation_steps * self.sequence_length
+
+
+def _whole(number: float) -> int | float:
+    return int(number) if float(number).is_integer() else number
+
+
+def check_branch(reading: BranchReading) -> MaxTextSizes | None:
+    """Note what is wrong in the branch, and return the sizes of one job as far as they are known."""
+    parameters, gpus_per_node = reading.parameters, reading.options.training_gpus_per_node
+    _check_model(reading)
+    _check_generation(reading)
+    _check_checkpoints(reading)
+    _check_packing(reading)
+    _check_hardware(reading)
+    check_data(reading, parameters.dataset_type, reading.key("dataset_type"))
+    nodes = len(reading.nodes) if reading.multi_node else 1
+    if not nodes or not gpus_per_node:
+        return None
+    if parameters.hardware == "tpu":
+        # The hosts of a slice are one network of chips (ICI); DCN lies between slices.
+        slices = slices_of(reading)
+        chips = nodes * gpus_per_node // slices
+        within = _axes(reading, "ici", chips, f"the {counted(chips, 'chip')} of a slice")
+        among = _axes(reading, "dcn", slices, f"the {counted(slices, 'slice')} of a job")
+    else:
+        within = _axes(reading, "ici", gpus_per_node, f"the {counted(gpus_per_node, 'GPU')} of a node")
+        among = _axes(reading, "dcn", nodes, f"the {counted(nodes, 'node')} of a job")
+    if within is None or among is None or not parameters.per_device_batch_size or not parameters.max_target_length:
+        return None
+    sizes = MaxTextSizes(
+        nodes=nodes,
+        gpus_per_node=gpus_per_node,
+        per_device_batch_size=parameters.per_device_batch_size,
+        gradient_accumulation_steps=parameters.gradient_accumulation_steps or 1,
+        sequence_length=parameters.max_target_length,
+        axes={axis: within[axis] * among[axis] for axis in AXES},
+    )
+    _check_batch(reading, sizes)
+    _warn_of_cvs_keys(reading, sizes)
+    return sizes
+
+
+def _axes(reading: BranchReading, group: str, devices: int, what: str) -> dict[str, int] | None:
+    """Return the sizes of a group's axes with the open one filled up, as fill_unspecified_mesh_axes of MaxText does."""
+    keys = {axis: f"{group}_{axis}_parallelism" for axis in AXES}
+    if any(
+        reading.branch.values.get(key) is not None and getattr(reading.parameters, key) is None for key in keys.values()
+    ):
+        return None
+    axes = {axis: getattr(reading.parameters, key) or (-1 if key in _FILLED_UP else 1) for axis, key in keys.items()}
+    open_axes = [keys[axis] for axis, size in axes.items() if size == -1]
+    product = math.prod(size for size in axes.values() if size != -1)
+    path = reading.key(open_axes[0] if open_axes else keys["fsdp"])
+    told = ", ".join(f"{keys[axis]} {size}" for axis, size in axes.items() if size != 1) or "all 1"
+    if len(open_axes) > 1:
+        reading.findings.fault(
+            path,
+            -1,
+            f"MaxText fills up one axis of {group} at most, and {listed(open_axes)} are -1, also where left out.",
+            f"Give {' or '.join(open_axes)} a size.",
+        )
+        return None
+    if devices % product or (not open_axes and product != devices):
+        reading.findings.fault(
+            path,
+            product,
+            f"The axes of {group} ({told}) do not make up {what}.",
+            f"Choose sizes whose product is {devices}, or set one of them to -1"
+            + ("." if group == "dcn" else ", or correct training_gpus_per_node."),
+        )
+        return None
+    return {axis: devices // product if size == -1 else size for axis, size in axes.items()}
+
+
+def _check_model(reading: BranchReading) -> None:
+    name, findings = reading.model_name, reading.findings
+    if name == WITHOUT_PRESET:
+        return
+    preset = PRESETS.get(name)
+    if preset is None and name in MODELS:
+        return
+    if preset is None:
+        near = nearest(name, MODELS)
+        findings.warn(
+            reading.key("model_name"),
+            name,
+            f"Nothing is known here about MaxText's model {name}, so its dimensions are not checked; MaxText ends at a "
+            "name that it does not know.",
+            f"Did you mean {near}? Give it as model_name." if near else "See that the image's MaxText has it.",
+        )
+        return
+    own = {key: value for key in DIMENSIONS if (value := getattr(reading.parameters, key)) is not None}
+    different = {key: value for key, value in own.items() if preset[key] != value}
+    if not different:
+        return
+    like = model_with(own)
+    told = ", ".join(f"{key} {value} instead of {preset[key]}" for key, value in different.items())
+    findings.warn(
+        reading.key(next(iter(different))),
+        next(iter(different.values())),
+        f"These are {f'the dimensions of {like}' if like else 'other dimensions'}, not of {name}: {told}. They have no "
+        f"effect: MaxText's preset of {name} goes first, and {name} is what trains.",
+        f"Leave them out, or name {like} as the model."
+        if like
+        else f"Leave them out, or set model_name to {WITHOUT_PRESET}.",
+    )
+
+
+def _check_generation(reading: BranchReading) -> None:
+    image = reading.config.container_image if reading.options.container_engine != "none" else None
+    for key, reason in missing_in(image, reading.branch.values).items():
+        if key not in OF_CVS_ONLY:
+            reading.findings.warn(
+                reading.key(key),
+                reading.branch.values[key],
+                f"The MaxText of {image} is not known to have {key}: {reason}. MaxText ends at a key that it does not "
+                "know.",
+                "Leave it out, or take another image.",
+            )
+
+
+def _check_checkpoints(reading: BranchReading) -> None:
+    shared = reading.multi_node and len(reading.nodes) > 1
+    if shared and reading.config.enable_checkpointing and not reading.parameters.base_output_directory:
+        reading.findings.fault(
+            reading.key("base_output_directory"),
+            None,
+            "Checkpoints of a multi-node run are written by all nodes into one folder, and none is named.",
+            "Give a folder that all nodes share, or set config.enable_checkpointing to False.",
+        )
+
+
+def _check_packing(reading: BranchReading) -> None:
+    """Note what MaxText 0.2.5 refuses (max_segments_per_seq in configs/types.py), and that of v25.5 lets pass."""
+    parameters = reading.parameters
+    packed = parameters.packing is not False and parameters.max_segments_per_seq is None
+    if parameters.attention == "cudnn_flash_te" and packed and has_jax_0_4(reading.config.container_image) is not True:
+        reading.findings.warn(
+            reading.key("max_segments_per_seq"),
+            None,
+            "Newer MaxText (0.2.5) ends at the start with attention cudnn_flash_te and packed sequences, unless "
+            "max_segments_per_seq is given.",
+            "Give it, or set packing to False.",
+        )
+
+
+def _check_hardware(reading: BranchReading) -> None:
+    """Note where the processes of a job would not find each other (initialize_… in MaxText's max_utils.py)."""
+    hardware, skips = reading.parameters.hardware, getattr(reading.parameters, _SKIPS)
+    several = reading.multi_node and len(reading.nodes) > 1
+    if reading.options.training_platform == PLATFORM:
+        return
+    if hardware in _RANKED_BY and (several or not skips):
+        reading.findings.fault(
+            reading.key("hardware"),
+            hardware,
+            f"With hardware {hardware} MaxText asks {_RANKED_BY[hardware]} for its rank, which does not start this "
+            "run, and ends.",
+            "Say gpu: its processes take rank and meeting place from the plan, on other devices too"
+            + ("." if several else f"; or set {_SKIPS} to True."),
+        )
+    elif skips and several:
+        reading.findings.fault(reading.key(_SKIPS), True, "Every node would train a model of its own.", "Leave it out.")
+
+
+def _check_batch(reading: BranchReading, sizes: MaxTextSizes) -> None:
+    batch = sizes.per_device_batch_size * sizes.nodes * sizes.gpus_per_node
+    if batch < 1 or not float(batch).is_integer():
+        reading.findings.fault(
+            reading.key("per_device_batch_size"),
+            sizes.per_device_batch_size,
+            f"On {counted(sizes.nodes * sizes.gpus_per_node, 'GPU')} that makes {batch:g} sequences at once, which is "
+            "no whole number.",
+            "Choose a size that does.",
+        )
+
+
+def precision_of(reading: BranchReading) -> str:
+    """Return the number format of the matrix products: that of the quantization, else of the activations."""
+    quantization = reading.parameters.quantization
+    dtype = reading.parameters.dtype or "bfloat16"
+    return quantization or _PRECISIONS.get(dtype, dtype)
+
+
+def _warn_of_cvs_keys(reading: BranchReading, sizes: MaxTextSizes) -> None:
+    """Note the keys of CVS that never reach MaxText: first each that says something else than what will run."""
+    axes = sizes.axes
+    remat = reading.parameters.remat_policy
+    facts: dict[str, tuple[t.Any, str]] = {
+        "batch_size": (
+            sizes.global_batch_size,
+            f"one step has {sizes.global_batch_size} sequences (per_device_batch_size × GPUs)",
+        ),
+        "micro_batch_size": (
+            _whole(sizes.per_device_batch_size),
+            f"per_device_batch_size is {sizes.per_device_batch_size:g}",
+        ),
+        "sequence_length": (sizes.sequence_length, f"max_target_length is {sizes.sequence_length}"),
+        "tensor_parallelism": (axes["tensor"], f"ici_tensor_parallelism × dcn_tensor_parallelism is {axes['tensor']}"),
+        "pipeline_parallelism": (
+            axes["pipeline"],
+            f"ici_pipeline_parallelism × dcn_pipeline_parallelism is {axes['pipeline']}",
+        ),
+        "recompute": (remat not in (None, "minimal"), f"remat_policy is {remat or 'what MaxText takes'}"),
+        "fsdp": (axes["fsdp"] > 1, f"ici_fsdp_parallelism × dcn_fsdp_parallelism is {axes['fsdp']}"),
+        "precision": (precision_of(reading), f"quantization and dtype say {precision_of(reading)}"),
+    }
+    agreeing = []
+    for key in OF_CVS_ONLY:
+        value = reading.branch.values.get(key)
+        if value is None or is_placeholder(value):
+            continue
+        if key in facts and not _says(key, value, facts[key][0]):
+            message = f"{key} has no effect, and says something else than what runs: {facts[key][1]}."
+            reading.findings.warn(reading.key(key), value, message, "Leave it out, or change what that is made of.")
+        else:
+            agreeing.append(key)
+    if agreeing:
+        reading.findings.warn(
+            reading.branch.path,
+            None,
+            f"These keys have no effect, as MaxText has others for them: {listed(agreeing)}.",
+            "Leave them out.",
+        )
+
+
+def _says(key: str, value: t.Any, fact: t.Any) -> bool:
+    """Tell whether a value of CVS says what will be so."""
+    if key == "precision":
+        return str(value).casefold().removeprefix("te_") == str(fact).removeprefix("nanoo_")
+    try:
+        return bool((Switch() if isinstance(fact, bool) else Whole(0)).read(value) == fact)
+    except ValueError:
+        return False

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What can be wrong with the section ``config`` for MaxText, once every value has its type.
+
+A value that was wrong in itself is None here and has been noted already.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+
+from ...config.kinds import AUTO
+from ...config.model import flag_in
+from ...cvs.checks import (
+    check_image,
+    check_mode,
+    check_nodes,
+    check_rdma_devices,
+    unused_in_run,
+    warn_of_multi_node_keys,
+    warn_of_no_effect,
+)
+from ...job.container import check_container, warn_without_container
+from .gke import PLATFORM, check_gke
+from .options import MaxTextOptions
+from .reading import Reading
+
+_MULTI_NODE_KEYS = (
+    "coordinator_ip",
+    "nccl_ib_hca",
+    "nccl_ib_hca_list",
+    "nccl_ib_gid_index",
+    "nccl_ib_tc",
+    "nccl_ib_sl",
+    "nccl_socket_ifname",
+    "gloo_socket_ifname",
+)
+_WITHOUT_EFFECT = {
+    "dataset_source": "No dataset is fetched; for one that is there see dataset_type of the branch.",
+    "rdma_lib": "Mount the node's library by container_config.volume_dict.",
+}
+# Of the branch: MaxText has keys of its own for these, and CVS never passes them on.
+OF_CVS_ONLY = (
+    "tokenizer_model",
+    "model_size",
+    "batch_size",
+    "micro_batch_size",
+    "precision",
+    "sequence_length",
+    "tensor_parallelism",
+    "pipeline_parallelism",
+    "recompute",
+    "fsdp",
+)
+
+
+def unused_keys(data: Mapping[str, t.Any], mode: str, options: MaxTextOptions) -> set[str]:
+    """Return the known keys that nothing reads in this run, so that nothing they hold can be wrong.
+
+    ``data`` is the whole config, without types.
+    """
+    given = data.get("config")
+    unused = {*_WITHOUT_EFFECT, *OF_CVS_ONLY, "mock_data", *unused_in_run(data, mode, options, _MULTI_NODE_KEYS)}
+    if isinstance(given, dict) and given.get("nccl_ib_hca") is not None:
+        unused.add("nccl_ib_hca_list")
+    if options.training_platform != PLATFORM:
+        unused.add("gke")
+    return unused
+
+
+def check_config(reading: Reading, parameters: t.Any) -> None:
+    """Note what is wrong in the section ``config``, and what of it has no effect. ``parameters`` are model_params."""
+    check_nodes(reading, reading.config.nnodes)
+    check_mode(reading, parameters)
+    for key, reason in _WITHOUT_EFFECT.items():
+        if reading.given.get(key):
+            warn_of_no_effect(reading, key, "nothing here reads it", reason)
+    if reading.multi_node:
+        _check_devices(reading)
+    else:
+        warn_of_multi_node_keys(reading, _MULTI_NODE_KEYS, "coordinator_ip")
+    if reading.options.training_platform == PLATFORM:
+        check_gke(reading)
+    elif reading.options.container_engine == "none":
+        warn_without_container(reading.given, reading.findings)
+    else:
+        check_image(reading)
+    check_container(
+        reading.config.container_config,
+        reading.findings,
+        "config.container_config",
+        "; for the Hugging Face token give the path of its file in config.hf_token_file",
+    )
+
+
+def check_data(reading: Reading, dataset_type: str | None, key: str) -> None:
+    """Note where mock_data says something else than dataset_type, which stands under ``key`` and counts."""
+    mock = flag_in(reading.given, "mock_data")
+    if mock is not None and mock is not (dataset_type in (None, "synthetic")):
+        warn_of_no_effect(
+            reading, "mock_data", f"dataset_type is {dataset_type or 'synthetic'}", f"Leave it out, or change {key}."
+        )
+
+
+def _check_devices(reading: Reading) -> None:
+    check_rdma_devices(reading, "nccl_ib_hca", "nccl_ib_hca_list")
+    if reading.config.nccl_ib_gid_index == AUTO:
+        reading.findings.warn(
+            "config.nccl_ib_gid_index",
+            AUTO,
+            "The GID index is left open: NCCL takes its own.",
+            "Run playbooks/preflight.yml, which proposes one that fits every node.",
+        )

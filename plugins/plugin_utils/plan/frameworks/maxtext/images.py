@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""ROCm's images of MaxText: where the trainer is in them, by the generation that the tag tells.
+
+Sources: the images' folders as CVS looks for them (cvs/lib/jax_training_lib.py) and names them in its later configs
+(``__maxtext_version<=26.3__train_script``).
+"""
+
+from __future__ import annotations
+
+import re
+
+ROOT = "/workspace/maxtext"
+# Up to which generation, as year and month of ROCm's release, which script trains.
+_ENTRY_POINTS = {
+    (25, 5): "MaxText/train.py",
+    (26, 3): "src/MaxText/train.py",
+}
+_NEWEST = "src/maxtext/trainers/pre_train/train.py"
+ENTRY_POINTS = (*_ENTRY_POINTS.values(), _NEWEST)
+_GENERATION = re.compile(r"maxtext-v([0-9]{2})\.([0-9]{1,2})(?![0-9])")
+# The newest generation that has JAX 0.4.35.
+_OF_JAX_0_4 = (25, 5)
+
+
+def generation_of(image: str | None) -> tuple[int, int] | None:
+    """Return the year and month of an image's release, or None where its tag does not tell."""
+    found = _GENERATION.search(image or "")
+    return (int(found.group(1)), int(found.group(2))) if found else None
+
+
+def entry_point_of(image: str | None) -> str | None:
+    """Return the training script of an image, relative to `ROOT`, or None where its tag does not tell."""
+    generation = generation_of(image)
+    if generation is None:
+        return None
+    return next((script for last, script in _ENTRY_POINTS.items() if generation <= last), _NEWEST)
+
+
+def has_jax_0_4(image: str | None) -> bool | None:
+    """Tell whether an image has JAX 0.4.35 rather than a newer one, or None where its tag does not tell."""
+    generation = generation_of(image)
+    return None if generation is None else generation <= _OF_JAX_0_4

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The keys that MaxText has, which a branch may set: their types and defaults, and which versions know them.
+
+They stand in ``maxtext_keys.json``, which tools/write_maxtext_keys.py makes of MaxText's own packages.
+"""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...config.field_types import LINE
+from ...config.kinds import Kind, OneOf, Switch
+from .images import generation_of
+from .kinds import Decimal, Integer, ListOf, MeshAxis, OrNone, Structure
+from .models import DIMENSIONS
+
+# These stand elsewhere in a training config, and there is what to say instead.
+ELSEWHERE = {
+    "steps": "config, as training_steps",
+    "enable_checkpointing": "config",
+    "hf_access_token": "config, as hf_token_file, the path of a file with the token",
+}
+_SET_BY_PLAN = {"base_config"}
+_OLDEST = "rocm-25.5"
+# The last generation of ROCm's images whose MaxText is the oldest one, and the first one whose layout is that of 0.2.0.
+_LAST_OLD, _FIRST_NEW = (25, 5), (26, 4)
+_MEANINGS = {
+    "data": "Replicas of the model",
+    "fsdp": "Shards of the parameters",
+    "sequence": "Shards of the sequence",
+    "context": "Shards of the context",
+    "tensor": "Shards of each layer",
+    "pipeline": "Pipeline stages",
+    "expert": "Shards of the experts",
+}
+
+
+@dataclass(frozen=True)
+class MaxTextKey:
+    """A key: its kind, the default that MaxText's base.yml gives it as text, and the versions that know it.
+
+    ``until`` is empty for a key that the newest version has.
+    """
+
+    kind: Kind
+    default: str
+    since: str
+    until: str
+
+
+def _read_keys() -> dict[str, MaxTextKey]:
+    data = json.loads(Path(__file__).with_name("keys.json").read_text("utf-8"))
+    return {
+        name: MaxTextKey(
+            kind=_kind(name, key),
+            default=json.dumps(key["default"], ensure_ascii=False) if "default" in key else "",
+            since=key["since"],
+            until=key.get("until", ""),
+        )
+        for name, key in data.items()
+        if name not in ELSEWHERE and name not in _SET_BY_PLAN
+    }
+
+
+def _kind(name: str, key: dict[str, t.Any]) -> Kind:
+    if name in DIMENSIONS:
+        return Integer(1)
+    if name.startswith(("ici_", "dcn_")) and name.endswith("_parallelism"):
+        return MeshAxis()
+    kind = OneOf(tuple(key["choices"])) if "choices" in key else _kind_of_type(key)
+    return OrNone(kind) if key.get("optional") else kind
+
+
+def _kind_of_type(key: dict[str, t.Any]) -> Kind:
+    kinds: dict[str, Kind] = {
+        "boolean": Switch(),
+        "integer": Integer(key.get("minimum")),
+        "number": Decimal(key.get("minimum", Decimal.minimum)),
+        "text": LINE,
+        "object": Structure((dict,)),
+        "any": Structure((list, str, int)),
+    }
+    if key["type"] != "list":
+        return kinds[key["type"]]
+    return ListOf(kinds[key["items"]]) if key.get("items") in ("text", "integer") else Structure((list,))
+
+
+KEYS = _read_keys()
+# Of the device mesh: each has a size among the GPUs of a node, ici_<axis>_parallelism, and among nodes, dcn_….
+AXES = tuple(
+    name.removeprefix("ici_").removesuffix("_parallelism")
+    for name in KEYS
+    if name.startswith("ici_") and isinstance(KEYS[name].kind, MeshAxis)
+)
+MODELS: tuple[str, ...] = t.cast("OneOf", KEYS["model_name"].kind).names
+
+
+def meaning_of(name: str) -> str:
+    """Return what is said about a key: what a mesh axis means, and the default and the versions of every key."""
+    key = KEYS[name]
+    group, _underscore, axis = name.removesuffix("_parallelism").partition("_")
+    said = ""
+    if axis in AXES and group in ("ici", "dcn"):
+        among = "nodes" if group == "dcn" else "GPUs of a node"
+        said = f"{_MEANINGS.get(axis, f'Size of the axis {axis}')} among the {among}. "
+    default = f"MaxText takes {key.default} without it. " if key.default else ""
+    since = "" if key.since == _OLDEST else f"Known since MaxText {key.since}. "
+    return f"{said}{default}{since}{f'Gone after MaxText {key.until}. ' if key.until else ''}".strip() or "Of MaxText."
+
+
+def missing_in(image: str | None, names: t.Iterable[str]) -> dict[str, str]:
+    """Return the keys that the MaxText of an image is not known to have, each with why.
+
+    Between the two ends of ROCm's images nothing is said: which MaxText those have, their tags do not tell.
+    """
+    generation = generation_of(image)
+    if generation is None or _LAST_OLD < generation < _FIRST_NEW:
+        return {}
+    known = {name: KEYS[name] for name in names if name in KEYS}
+    if generation <= _LAST_OLD:
+        return {name: f"it came with MaxText {key.since}" for name, key in known.items() if key.since != _OLDEST}
+    return {name: f"it is gone since MaxText {key.until}" for name, key in known.items() if key.until}

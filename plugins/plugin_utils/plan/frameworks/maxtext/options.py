@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The variables of a plan that MaxText alone has."""
+
+from __future__ import annotations
+
+import typing as t
+
+from pydantic import Field
+
+from ...config.field_types import PathOrNothing
+from ...config.texts import Written
+from ...job.options import RunOptions
+
+EntryPoint = t.Annotated[
+    str,
+    Written("([A-Za-z0-9_/][A-Za-z0-9_./-]*)?", "a script or module", "a script or module, or nothing", free=True),
+]
+
+
+class MaxTextOptions(RunOptions):
+    """Where MaxText lies, and which one it is."""
+
+    training_maxtext_root: PathOrNothing = Field(
+        default="", description="MaxText checkout, in place of that of the image (/workspace/maxtext)."
+    )
+    training_maxtext_entry_point: EntryPoint = Field(
+        default="",
+        description="What of MaxText trains: a script of the checkout, or a module. Else the image's tag tells.",
+    )
+    training_maxtext_python: PathOrNothing = Field(
+        default="", description="Python that runs MaxText, in place of python3."
+    )

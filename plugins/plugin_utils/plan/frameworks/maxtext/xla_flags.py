@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Flags of XLA: which variable each one belongs in, and which values it may have.
+
+Flags of TPUs stand in LIBTPU_INIT_ARGS, all others in XLA_FLAGS; at a flag that it does not know XLA ends the process.
+Types and variables are those of the table in src/maxtext/configs/README.md of MaxText; which values XLA takes, and
+which JAX knows a flag, was tried out with jaxlib 0.4.35 and 0.10.2.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+import shlex
+import typing as t
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from ...config.findings import Findings
+from ...config.words import key_path, nearest, shown
+
+XLA, LIBTPU = "XLA_FLAGS", "LIBTPU_INIT_ARGS"
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+class Kind(enum.Enum):
+    """What a flag's value is, in words."""
+
+    BOOLEAN = "true or false"
+    TRISTATE = "true, false or kAuto"
+    INTEGER = "a whole number of 0 or more"
+    PATH = "a path"
+    COMMANDS = "names of command buffer commands with commas between them, or an empty text for none"
+    PASSES = "names of passes with commas and no blanks between them"
+
+
+class Flag(t.NamedTuple):
+    """A flag: its kind, its variable, and its unit, if any."""
+
+    kind: Kind
+    variable: str = XLA
+    unit: str = ""
+
+
+_TPU_BOOLEAN, _TPU_TRISTATE = Flag(Kind.BOOLEAN, LIBTPU), Flag(Kind.TRISTATE, LIBTPU)
+_TPU_INTEGER = Flag(Kind.INTEGER, LIBTPU)
+_BOOLEAN, _BYTES, _SECONDS = Flag(Kind.BOOLEAN), Flag(Kind.INTEGER, unit="bytes"), Flag(Kind.INTEGER, unit="s")
+FLAGS = {
+    "xla_tpu_enable_data_parallel_all_reduce_opt": _TPU_BOOLEAN,
+    "xla_tpu_data_parallel_opt_different_sized_ops": _TPU_BOOLEAN,
+    "xla_tpu_enable_async_collective_fusion": _TPU_BOOLEAN,
+    "xla_tpu_enable_async_collective_fusion_fuse_all_gather": _TPU_TRISTATE,
+    "xla_tpu_enable_async_collective_fusion_multiple_steps": _TPU_BOOLEAN,
+    "xla_tpu_overlap_compute_collective_tc": _TPU_BOOLEAN,
+    "xla_enable_async_all_gather": _TPU_TRISTATE,
+    "xla_tpu_spmd_rng_bit_generator_unsafe": _TPU_BOOLEAN,
+    "xla_tpu_megacore_fusion_allow_ags": _TPU_BOOLEAN,
+    "xla_tpu_enable_ag_backward_pipelining": _TPU_BOOLEAN,
+    "xla_enable_async_collective_permute": _TPU_TRISTATE,
+    "xla_tpu_assign_all_reduce_scatter_layout": _TPU_BOOLEAN,
+    "xla_tpu_use_minor_sharding_for_major_trivial_input": _TPU_BOOLEAN,
+    "xla_tpu_use_tc_device_shape_on_sc": _TPU_BOOLEAN,
+    "xla_tpu_enable_sparse_core_collective_offload_all_gather": _TPU_BOOLEAN,
+    "xla_sc_disable_megacore_partitioning": _TPU_BOOLEAN,
+    "xla_tpu_relayout_group_size_threshold_for_reduce_scatter": _TPU_INTEGER,
+    "xla_tpu_enable_experimental_fusion_cost_model": _TPU_BOOLEAN,
+    "xla_tpu_dot_dot_fusion_duplicated": _TPU_BOOLEAN,
+    "xla_tpu_dot_dot_fusion": _TPU_BOOLEAN,
+    "xla_jf_conv_output_fusion": _TPU_BOOLEAN,
+    "xla_tpu_rwb_fusion": _TPU_BOOLEAN,
+    "xla_tpu_enable_aggressive_loop_fusion_layout_opt": _TPU_BOOLEAN,
+    "xla_tpu_enable_copy_fusion": _TPU_BOOLEAN,
+    "xla_tpu_reduce_loop_fusion_dup_with_unfusable_user": _TPU_BOOLEAN,
+    "xla_tpu_scavenge_vmem_for_fusions": _TPU_BOOLEAN,
+    "xla_jf_conv_input_fusion": _TPU_BOOLEAN,
+    "xla_tpu_decompose_all_gather_einsum": _TPU_BOOLEAN,
+    "xla_tpu_enable_megacore_fusion": _TPU_BOOLEAN,
+    "xla_always_enable_all_gather_2d_asymmetric": _TPU_BOOLEAN,
+    "xla_tpu_copy_fusion_pad_unpad_ratio": _TPU_INTEGER,
+    "xla_tpu_vector_load_fusion_window": _TPU_INTEGER,
+    "xla_tpu_vector_store_fusion_window": _TPU_INTEGER,
+    "xla_tpu_dcn_max_overlap_estimation": _TPU_INTEGER,
+    "xla_tpu_scoped_vmem_limit_kib": Flag(Kind.INTEGER, LIBTPU, unit="KiB"),
+    "xla_dump_to": Flag(Kind.PATH),
+    "xla_disable_hlo_passes": Flag(Kind.PASSES),
+    "xla_gpu_enable_latency_hiding_scheduler": _BOOLEAN,
+    "xla_gpu_enable_highest_priority_async_stream": _BOOLEAN,
+    "xla_gpu_enable_triton_gemm": _BOOLEAN,
+    "xla_gpu_enable_cublaslt": _BOOLEAN,
+    "xla_gpu_enable_command_buffer": Flag(Kind.COMMANDS),
+    "xla_gpu_all_reduce_combine_threshold_bytes": _BYTES,
+    "xla_gpu_all_gather_combine_threshold_bytes": _BYTES,
+    "xla_gpu_reduce_scatter_combine_threshold_bytes": _BYTES,
+    "xla_gpu_enable_pipelined_all_gather": _BOOLEAN,
+    "xla_gpu_enable_pipelined_reduce_scatter": _BOOLEAN,
+    "xla_gpu_enable_pipelined_all_reduce": _BOOLEAN,
+    "xla_gpu_enable_while_loop_double_buffering": _BOOLEAN,
+    "xla_gpu_enable_all_gather_combine_by_dim": _BOOLEAN,
+    "xla_gpu_enable_reduce_scatter_combine_by_dim": _BOOLEAN,
+    "xla_gpu_autotune_level": Flag(Kind.INTEGER),
+    "xla_gpu_graph_level": Flag(Kind.INTEGER),
+    "xla_gpu_executable_warn_stuck_timeout": _SECONDS,
+    "xla_gpu_executable_terminate_timeout": _SECONDS,
+    "xla_gpu_first_collective_call_warn_stuck_timeout_seconds": _SECONDS,
+    "xla_gpu_first_collective_call_terminate_timeout_seconds": _SECONDS,
+}
+# Flags that only one of the two JAX knows that were tried: True for 0.4.35, False for 0.10.2.
+_ONLY_IN_JAX_0_4 = {
+    "xla_gpu_graph_level": True,
+    "xla_gpu_first_collective_call_warn_stuck_timeout_seconds": False,
+    "xla_gpu_first_collective_call_terminate_timeout_seconds": False,
+}
+_COMMANDS = (
+    *("FUSION", "CUBLAS", "CUBLASLT", "CUDNN", "COLLECTIVES", "CONDITIONAL", "CONDITIONALS", "WHILE", "CUSTOM_CALL"),
+    *("DYNAMIC_SLICE", "DYNAMIC_SLICE_FUSION"),
+)
+_FORMS = {Kind.INTEGER: "[0-9]{1,19}", Kind.PASSES: "[A-Za-z0-9_-]+(,[A-Za-z0-9_-]+)*", Kind.PATH: ".+"}
+_TRISTATE_WORDS = {"true": "true", "false": "false", "kauto": "kAuto"}
+_WORDS = {"true": "true", "1": "true", "false": "false", "0": "false"}
+
+
+@dataclass(frozen=True)
+class Given:
+    """A flag as it stands in a training config: ``value`` is None for a flag without one, ``path`` is its key path."""
+
+    name: str
+    value: t.Any
+    path: str
+
+
+def given_in(flags: t.Any, path: str) -> list[Given]:
+    """Return the flags of an object, each a name with a value."""
+    if not isinstance(flags, dict):
+        return []
+    return [Given(name, value, key_path(path, name)) for name, value in flags.items()]
+
+
+def given_in_text(text: str, path: str, findings: Findings) -> list[Given]:
+    """Return the flags of a text such as XLA_FLAGS holds, with a fault for what is none.
+
+    The bare word TPU_MEGACORE=…, which scripts of MaxText put among the flags of TPUs, is taken for a flag.
+    """
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        findings.fault(path, text, "Its quotes are not closed.", "Close them.")
+        return []
+    given = []
+    for word in words:
+        name, assigned, value = word.removeprefix("--").partition("=")
+        if not word.startswith("--") and name != "TPU_MEGACORE":
+            findings.fault(
+                path,
+                text,
+                f"{shown(word)} is no flag: XLA would take it for a file, or drop it.",
+                "Begin each flag with --, and quote a value that holds blanks.",
+            )
+        else:
+            given.append(Given(name, value if assigned else None, path))
+    return given
+
+
+def checked(given: Iterable[Given], variable: str, findings: Findings) -> dict[str, str]:
+    """Return the flags of one variable by name, with a fault for each that is wrong or stands there twice."""
+    flags: dict[str, str] = {}
+    places: dict[str, str] = {}
+    for flag in given:
+        if flag.name in places:
+            findings.fault(
+                flag.path,
+                flag.value,
+                f"{flag.name} stands in {places[flag.name]} as well: XLA would take the last one.",
+                "Keep one of them.",
+            )
+            continue
+        places[flag.name] = flag.path
+        value = _checked_value(flag, variable, findings)
+        if value is not None:
+            flags[flag.name] = value
+    return flags
+
+
+def _checked_value(flag: Given, variable: str, findings: Findings) -> str | None:
+    if not _NAME.fullmatch(flag.name):
+        findings.fault(flag.path, flag.value, f"{shown(flag.name)} is no name of a flag.", "Give it without --.")
+        return None
+    known, belongs = FLAGS.get(flag.name), variable_of(flag.name)
+    if belongs and belongs != variable:
+        reason = "XLA ends the process at it there" if variable == XLA else "only flags of TPUs stand there"
+        findings.fault(
+            flag.path,
+            flag.value,
+            f"{flag.name} does not belong in {variable}: {reason}.",
+            f"Its place is {belongs}" + (", on TPUs only." if belongs == LIBTPU else ", or the object xla_flags."),
+        )
+        return None
+    if known is None:
+        if flag.name != "TPU_MEGACORE":
+            _warn_of_unknown(flag, findings)
+        return _text_of(flag.value)
+    value = _read(known.kind, flag.value)
+    if value is None:
+        unit = f" ({known.unit})" if known.unit else ""
+        message = f"{flag.name} is {shown(flag.value)}, which is not {known.kind.value}{unit}."
+        findings.fault(flag.path, flag.value, message, f"Give {known.kind.value}{unit}.")
+    return value
+
+
+def variable_of(name: str) -> str | None:
+    """Return the variable in which a flag belongs, or None where neither the flag nor its name tells."""
+    if name in FLAGS:
+        return FLAGS[name].variable
+    if name.startswith("xla_tpu_") or name == "TPU_MEGACORE":
+        return LIBTPU
+    return XLA if name.startswith("xla_gpu_") else None
+
+
+def _warn_of_unknown(flag: Given, findings: Findings) -> None:
+    near = nearest(flag.name, FLAGS)
+    hint = f"Did you mean {near}? " if near else ""
+    findings.warn(
+        flag.path,
+        flag.value,
+        f"Nothing is known here about the flag {flag.name}, and XLA ends the process at one that it does not know.",
+        f"{hint}See that the image's XLA knows it.",
+    )
+
+
+def _text_of(value: t.Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "" if value is None else str(value).strip()
+
+
+def _read(kind: Kind, value: t.Any) -> str | None:
+    """Return a value as XLA reads it, or None where it would refuse it. An int that is too small it would take."""
+    if isinstance(value, dict | list):
+        return None
+    text = _text_of(value)
+    if kind is Kind.BOOLEAN:
+        return "true" if value is None else _WORDS.get(text.casefold())
+    if kind is Kind.TRISTATE:
+        return _TRISTATE_WORDS.get(text.casefold())
+    if kind is Kind.COMMANDS:
+        text = text.strip("'\"")
+        return text if not text or set(text.split(",")) <= set(_COMMANDS) else None
+    return text if re.fullmatch(_FORMS[kind], text) else None
+
+
+def left_out(flags: Mapping[str, str], jax_0_4: bool | None) -> list[str]:
+    """Return the flags that the image's JAX does not know; ``jax_0_4`` tells whether that is 0.4.35, if it is known."""
+    if jax_0_4 is None:
+        return []
+    return [name for name in flags if name in _ONLY_IN_JAX_0_4 and _ONLY_IN_JAX_0_4[name] is not jax_0_4]
+
+
+def as_text(flags: Mapping[str, str]) -> str:
+    """Return flags as XLA_FLAGS and LIBTPU_INIT_ARGS hold them."""
+    return " ".join(_as_word(name, value) for name, value in flags.items())
+
+
+def _as_word(name: str, value: str) -> str:
+    dashes = "" if name == "TPU_MEGACORE" else "--"
+    return f"{dashes}{name}={shlex.quote(value) if not value or ' ' in value else value}"

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The shape of the model that Megatron-LM trains, as its scripts give it.
+
+Source: examples/llama/train_llama2.sh and train_llama3.sh, and examples/deepseek_v2/train_deepseekv2.sh, of
+ROCm/Megatron-LM; ``_vocab_size_with_padding`` in
+megatron/training/tokenizer/tokenizer.py for the vocabulary.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from ...job.architecture import Architecture
+from ...job.known_models import KNOWN_MODELS, known_model
+from .generations import DEEPSEEK, LLAMA2, LLAMA3, known_script
+from .reading import BranchReading
+
+_FAMILIES = {LLAMA3: "llama3", LLAMA2: "llama2", DEEPSEEK: "deepseek2"}
+# --make-vocab-size-divisible-by, which the scripts leave as it is.
+_VOCABULARY_DIVISIBLE_BY = 128
+
+
+def architecture_of(reading: BranchReading, script: str, tensor_parallelism: int) -> Architecture | str:
+    """Return the shape of the model, its vocabulary padded for the tensor parallelism, or why it is not known."""
+    family = _FAMILIES.get(known_script(script) or "")
+    size = reading.parameters.model_size
+    named = f"{family}-{size}b" if family else reading.branch.model
+    model = known_model(named)
+    if model is None:
+        what = f"a model of size {size} of {script}" if family else f"the model {named}"
+        return f"The dimensions of {what} are not known."
+    shape = KNOWN_MODELS[model]
+    unit = _VOCABULARY_DIVISIBLE_BY * tensor_parallelism
+    return dataclasses.replace(shape, vocabulary_size=-(-shape.vocabulary_size // unit) * unit)

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What can be wrong with the branch of a training config for Megatron-LM, once every value has its type."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+from ...job.batch_scaling import TunedBatch, scaled_batch, scales_batch
+from ...job.sizes import Sizes, check_sizes
+from .config import PRECISIONS
+from .generations import DEEPSEEK, LLAMA2, V25_3, known_script, reads
+from .reading import ScriptReading
+from .scripts import dimensions_of, is_hub_name
+
+# What a script takes that does not read TOKENIZER_MODEL: by whether it is of v25.3, and whether it is that of Llama 2.
+_FIXED_TOKENIZERS = {
+    (False, True): (
+        "the folder tokenizer_llama2 of its data folder",
+        "Put the tokenizer there (DATA_DIR, else /root/.cache/data in the container).",
+    ),
+    (True, True): ("experiment/tokenizer.model of its checkout", "It fetches that itself where it is missing."),
+    (True, False): ("meta-llama/Llama-3.1-8B", "Say that, and give hf_token_file, as access to it is restricted."),
+}
+
+
+def check_branch(reading: ScriptReading) -> Sizes:
+    """Note what is wrong in the branch, and return the sizes of one job."""
+    parameters = reading.parameters
+    if parameters.fsdp:
+        _check_fsdp(reading)
+    _check_precision(reading)
+    _check_tokenizer(reading)
+    _check_name(reading)
+    sizes = Sizes(
+        nodes=reading.nnodes or None,
+        gpus_per_node=reading.options.training_gpus_per_node,
+        tensor_parallelism=parameters.tensor_parallelism,
+        pipeline_parallelism=parameters.pipeline_parallelism,
+        context_parallelism=parameters.context_parallelism if reading.gives("context_parallelism") else 1,
+        global_batch_size=parameters.batch_size,
+        micro_batch_size=parameters.micro_batch_size,
+        sequence_length=parameters.sequence_length,
+    )
+    keys = {
+        "global_batch_size": reading.key("batch_size"),
+        "sequence_length": reading.key("sequence_length"),
+        "tensor_parallelism": reading.key("tensor_parallelism"),
+        "pipeline_parallelism": reading.key("pipeline_parallelism"),
+        "context_parallelism": reading.key("context_parallelism"),
+    }
+    if scales_batch(reading.options, reading.mode):
+        tuned = TunedBatch(parameters.batch_size, keys["global_batch_size"], reading.config.nnodes, "config.nnodes")
+        at_once = (parameters.micro_batch_size or 1) * (sizes.data_parallelism or 1)
+        scaled = scaled_batch(tuned, reading.nnodes, at_once, reading.findings)
+        sizes = dataclasses.replace(sizes, global_batch_size=scaled)
+    check_sizes(sizes, dimensions_of(reading, reading.script), keys, reading.findings)
+    return sizes
+
+
+def _check_fsdp(reading: ScriptReading) -> None:
+    reasons = {
+        "tensor_parallelism": "the training script would silently set it to 1",
+        "pipeline_parallelism": "PyTorch's FSDP2 has no pipeline stages",
+    }
+    for key, reason in reasons.items():
+        value = getattr(reading.parameters, key)
+        if value and value > 1:
+            reading.findings.fault(
+                reading.key(key),
+                value,
+                f"{key} {value} does not go with fsdp: {reason}.",
+                f"Set {key} to 1, or fsdp to 0.",
+            )
+
+
+def _check_precision(reading: ScriptReading) -> None:
+    asked, script = reading.parameters.precision, reading.script
+    if asked and PRECISIONS[asked] == "fp16" and known_script(script) != DEEPSEEK:
+        reading.findings.warn(
+            reading.key("precision"),
+            asked,
+            f"{script or 'The training script'} cannot train in FP16: it will train in BF16 (TE_FP8=0).",
+            "Say TE_BF16 if that is meant, or TE_FP8.",
+        )
+
+
+def _check_tokenizer(reading: ScriptReading) -> None:
+    tokenizer, key, script = reading.parameters.tokenizer_model, reading.key("tokenizer_model"), reading.script
+    # DeepSeek's has its tokenizer written in it, and what is said of that stands with its other checks.
+    if tokenizer is None or script is None or known_script(script) == DEEPSEEK:
+        return
+    if not reads(script, reading.generation, "TOKENIZER_MODEL"):
+        place, remedy = _FIXED_TOKENIZERS[reading.generation == V25_3, known_script(script) == LLAMA2]
+        if tokenizer != place:
+            reading.findings.warn(key, tokenizer, f"tokenizer_model has no effect: {script} takes {place}.", remedy)
+    elif is_hub_name(tokenizer) and not _has_token(reading):
+        reading.findings.warn(
+            key,
+            tokenizer,
+            f"{tokenizer} is a name on the Hugging Face hub, and no token is given to fetch it with.",
+            "Give hf_token_file, or the absolute path of a tokenizer that is there.",
+        )
+
+
+def _has_token(reading: ScriptReading) -> bool:
+    return bool(reading.is_given("hf_token_file") or reading.options.training_hf_token_file)
+
+
+def _check_name(reading: ScriptReading) -> None:
+    size = reading.parameters.model_size
+    named = re.search(r"(?:^|[^0-9a-z.])([0-9]+)b(?![0-9a-z])", reading.branch.model.casefold())
+    if size is not None and named and named.group(1) != size:
+        reading.findings.warn(
+            reading.key("model_size"),
+            size,
+            f"The model is called {reading.branch.model}, but its size is {size}.",
+            f"See whether {named.group(1)} is meant.",
+        )

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What can be wrong with the section ``config`` for Megatron-LM, once every value has its type.
+
+A value that was wrong in itself is None here and has been noted already; what depends on it is not checked, and
+nothing else is left out for it.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from collections.abc import Mapping
+
+from ...config.fields import words_of
+from ...config.kinds import AUTO
+from ...config.model import flag_in
+from ...cvs.checks import (
+    check_image,
+    check_mode,
+    check_nodes,
+    check_rdma_devices,
+    unused_in_run,
+    warn_of_multi_node_keys,
+    warn_of_no_effect,
+)
+from ...job.container import check_container, is_mounted, warn_without_container
+from ...job.ranks import on_one_machine
+from .dataset import DatasetSource
+from .generations import OWN_INTERFACE, OWN_RDMA_DEVICES
+from .options import MegatronOptions
+from .reading import Reading
+from .scripts import generation_for
+
+_MULTI_NODE_KEYS = (
+    "master_address",
+    "nccl_ib_hca_list",
+    "nccl_ib_hca",
+    "nccl_socket_ifname",
+    "gloo_socket_ifname",
+    "nccl_ib_gid_index",
+)
+_WITHOUT_EFFECT = {
+    "rocm_dir": "ROCm's path is that of the image.",
+    "scripts_dir": "The launch script stands in the run's folder below log_dir.",
+    "verify_network_errors": "Network counters are not compared.",
+    "hca_id_pattern": "RDMA devices are named by nccl_ib_hca_list.",
+}
+# CVS sets this index for these cards, whatever its config says.
+_BROADCOM, _BROADCOM_GID_INDEX = re.compile("broadcom|thor", re.IGNORECASE), 3
+
+
+def unused_keys(data: Mapping[str, t.Any], mode: str, options: MegatronOptions) -> set[str]:
+    """Return the known keys that nothing reads in this run, so that nothing they hold can be wrong.
+
+    ``data`` is the whole config, without types.
+    """
+    given = data.get("config")
+    unused = {*_WITHOUT_EFFECT, *unused_in_run(data, mode, options, _MULTI_NODE_KEYS)}
+    if options.training_megatron_root:
+        unused.add("megatron_root")
+    if isinstance(given, dict) and given.get("nccl_ib_hca_list") is not None:
+        unused.add("nccl_ib_hca")
+    if flag_in(given, "mock_data", default=True):
+        unused.update(("data_path", "dataset_source"))
+    elif isinstance(given, dict) and given.get("data_path") is not None:
+        unused.add("dataset_source")
+    return unused
+
+
+def check_config(reading: Reading, parameters: t.Any) -> None:
+    """Note what is wrong in the section ``config``, and what of it has no effect. ``parameters`` are model_params."""
+    check_nodes(reading, reading.config.nnodes)
+    check_mode(reading, parameters)
+    for key, reason in _WITHOUT_EFFECT.items():
+        if reading.given.get(key) and str(reading.given[key]).casefold() != "false":
+            warn_of_no_effect(reading, key, "nothing here reads it", reason)
+    if reading.multi_node:
+        _check_devices(reading)
+        _check_interfaces(reading)
+    else:
+        warn_of_multi_node_keys(reading, _MULTI_NODE_KEYS, "master_address")
+    _check_data(reading)
+    if reading.options.container_engine == "none":
+        warn_without_container(reading.given, reading.findings)
+    else:
+        check_image(reading)
+        _check_mounts(reading)
+    instead = "; for the Hugging Face token give the path of its file in config.hf_token_file"
+    check_container(reading.config.container_config, reading.findings, "config.container_config", instead)
+
+
+def _check_devices(reading: Reading) -> None:
+    config, findings = reading.config, reading.findings
+    check_rdma_devices(reading, "nccl_ib_hca_list", "nccl_ib_hca")
+    if not any(reading.is_given(key) for key in ("nccl_ib_hca_list", "nccl_ib_hca")) and _needs_network(reading):
+        findings.warn(
+            "config.nccl_ib_hca_list",
+            None,
+            f"No RDMA devices are named: the training script takes {OWN_RDMA_DEVICES[generation_for(reading)]}.",
+            "Name those that carry the training, for example bnxt_re0,bnxt_re1.",
+        )
+    index = config.nccl_ib_gid_index
+    if index == AUTO:
+        findings.warn(
+            "config.nccl_ib_gid_index",
+            index,
+            "The GID index is left open: the training script takes its own, 3.",
+            "Run playbooks/preflight.yml, which proposes one that fits every node.",
+        )
+    elif config.nic_type and _BROADCOM.search(config.nic_type) and index not in (None, _BROADCOM_GID_INDEX):
+        findings.warn(
+            "config.nccl_ib_gid_index",
+            index,
+            f"On Broadcom cards ({config.nic_type}) RoCE v2 usually has GID index {_BROADCOM_GID_INDEX}.",
+            "Compare with the output of show_gids on a node.",
+        )
+
+
+def _check_interfaces(reading: Reading) -> None:
+    for key in ("nccl_socket_ifname", "gloo_socket_ifname"):
+        if not reading.is_given(key) and _needs_network(reading):
+            reading.findings.warn(
+                f"config.{key}",
+                None,
+                f"{key} is missing: the training script takes {OWN_INTERFACE[generation_for(reading)]}.",
+                "Name the interface over which the nodes reach each other.",
+            )
+
+
+def _needs_network(reading: Reading) -> bool:
+    return len(reading.nodes) > 1 and not on_one_machine(reading.nodes)
+
+
+def _check_data(reading: Reading) -> None:
+    mock, source = reading.config.mock_data, reading.given.get("dataset_source")
+    if mock:
+        for key in ("data_path", "dataset_source"):
+            if reading.given.get(key):
+                warn_of_no_effect(reading, key, "mock_data is True", "Set mock_data to False, or leave it out.")
+    elif source and reading.is_given("data_path"):
+        reason = "data_path names a dataset that is there"
+        warn_of_no_effect(reading, "dataset_source", reason, "Leave one of the two out.")
+    elif isinstance(source, dict) and source:
+        _check_dataset_source(reading, source)
+    elif mock is False and not source and not reading.is_given("data_path"):
+        reading.findings.fault(
+            "config.data_path",
+            None,
+            "mock_data is False, but data_path names no dataset.",
+            "Give its prefix, for example /data/bookcorpus_text_sentence, or say in dataset_source what to fetch, or "
+            "set mock_data to True.",
+        )
+
+
+def _check_dataset_source(reading: Reading, given: Mapping[str, t.Any]) -> None:
+    for name, field in DatasetSource.model_fields.items():
+        if given.get(name) is None:
+            key, remedy = f"config.dataset_source.{name}", f"Give {words_of(field)}."
+            reading.findings.fault(key, None, f"{name} is missing.", remedy)
+
+
+def _check_mounts(reading: Reading) -> None:
+    """Note paths that the training reads and that no mount brings into the container."""
+    config, mounts = reading.config, reading.config.container_config.volume_dict
+    if mounts is None:
+        return
+    shared = reading.multi_node and len(reading.nodes) > 1
+    if shared and config.data_cache_dir and not is_mounted(config.data_cache_dir, mounts):
+        reading.findings.warn(
+            "config.data_cache_dir",
+            config.data_cache_dir,
+            "It is under no mount of volume_dict, so each container has its own; the nodes have to share it.",
+            "Mount a folder that all nodes share, and choose a path in it.",
+        )
+    if config.mock_data is False and config.data_path and not is_mounted(config.data_path, mounts):
+        reading.findings.warn(
+            "config.data_path",
+            config.data_path,
+            "It is under no mount of volume_dict, so it has to be in the image.",
+            "Mount the folder of the dataset.",
+        )
+    data_dir = config.dataset_source.data_dir
+    if data_dir and not is_mounted(data_dir, mounts):
+        reading.findings.warn(
+            "config.dataset_source.data_dir",
+            data_dir,
+            "It is under no mount of volume_dict, so each container fetches the dataset, and loses it with its end.",
+            "Mount a folder, best one that all nodes share, and choose a path in it.",
+        )

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What examples/deepseek_v2/train_deepseekv2.sh has written in it, so that no training config can say otherwise.
+
+Source: that script in ROCm/Megatron-LM at 02b8aa76 and 32d5d428, and in ROCmSoftwarePlatform/Megatron-LM at 0504d29e.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .dataset import DEEPSEEK_RESULT
+from .environment import deepseek_data_dir
+from .generations import DEEPSEEK, V25_3, V25_5, known_script
+from .reading import ScriptReading
+
+TOKENIZER = "deepseek-ai/DeepSeek-V2-Lite"
+_GPUS = EXPERT_PARALLELISM = 8
+_PARALLELISM = ("tensor_parallelism", "pipeline_parallelism", "context_parallelism")
+# --exit-interval; and a decay of two steps less has to be longer than a warm-up of two steps.
+_FEWEST_STEPS, _MOST_STEPS = 5, 50
+_FIXED_FOLDERS = {V25_3: "/root/deepseek-datasets", V25_5: "/workspace/dev/data/deepseek-datasets"}
+_FIXED_LENGTH = {V25_3: 4096}
+
+
+def check_deepseek(reading: ScriptReading, dataset: dict[str, t.Any] | None) -> None:
+    """Note what of a run train_deepseekv2.sh cannot do; nothing for another script."""
+    if known_script(reading.script) == DEEPSEEK:
+        _check_nodes(reading)
+        _check_parallelism(reading)
+        _check_steps(reading)
+        _check_lengths(reading)
+        _check_tokenizer(reading)
+        _check_recompute(reading)
+        if reading.config.mock_data is False:
+            _check_folder(reading, dataset)
+
+
+def _check_nodes(reading: ScriptReading) -> None:
+    findings, gpus = reading.findings, reading.options.training_gpus_per_node
+    if reading.multi_node:
+        findings.fault(
+            reading.branch.path,
+            None,
+            f"{reading.script} trains on a single node only: it sets MASTER_ADDR=localhost, NNODES=1 and NODE_RANK=0 "
+            "itself, so that every node would train on its own.",
+            f"Put the branch under model_params.single_node.{reading.branch.model}, which is an independent job on "
+            "each node.",
+        )
+    if gpus is not None and gpus != _GPUS:
+        findings.fault(
+            "training_gpus_per_node",
+            gpus,
+            f"{reading.script} uses GPUs 0 to 7 and shares the experts out to eight.",
+            f"It needs nodes of {_GPUS} GPUs.",
+        )
+    if reading.generation == V25_5:
+        findings.warn(
+            reading.branch.path,
+            None,
+            f"{reading.script} of generation {V25_5} ends at once, with a Python traceback, on a node that has fewer "
+            "than eight RDMA devices.",
+            "See with rdma link on a node, or take an image of v26.1 or later.",
+        )
+
+
+def _check_parallelism(reading: ScriptReading) -> None:
+    for key in _PARALLELISM:
+        value = getattr(reading.parameters, key)
+        if value and value > 1:
+            reading.findings.fault(
+                reading.key(key),
+                value,
+                f"{reading.script} trains without it: tensor, pipeline and context parallelism are 1 there, and expert "
+                f"parallelism is {EXPERT_PARALLELISM}.",
+                f"Set {key} to 1.",
+            )
+
+
+def _check_steps(reading: ScriptReading) -> None:
+    steps = reading.config.training_iterations
+    if steps and not _FEWEST_STEPS <= steps <= _MOST_STEPS:
+        reading.findings.fault(
+            "config.training_iterations",
+            steps,
+            f"{reading.script} ends after step {_MOST_STEPS} whatever it is told, and cannot plan its learning rate "
+            f"for fewer than {_FEWEST_STEPS} steps.",
+            f"Choose {_FEWEST_STEPS} to {_MOST_STEPS}.",
+        )
+
+
+def _check_lengths(reading: ScriptReading) -> None:
+    fixed = _FIXED_LENGTH.get(reading.generation)
+    for key in ("sequence_length", "padding_length"):
+        value = getattr(reading.parameters, key)
+        if fixed and value and value != fixed:
+            reading.findings.fault(
+                reading.key(key),
+                value,
+                f"{reading.script} of generation {reading.generation} trains with {fixed} tokens, whatever it is told.",
+                f"Set {key} to {fixed}, or take an image of v25.4 or later.",
+            )
+    sequence, padding = reading.parameters.sequence_length, reading.parameters.padding_length
+    if not fixed and sequence and padding and padding > sequence:
+        reading.findings.fault(
+            reading.key("padding_length"),
+            padding,
+            f"It is more than the sequence length, {sequence}.",
+            f"Leave it out for {sequence}.",
+        )
+
+
+def _check_tokenizer(reading: ScriptReading) -> None:
+    tokenizer = reading.parameters.tokenizer_model
+    if tokenizer and tokenizer != TOKENIZER:
+        reading.findings.warn(
+            reading.key("tokenizer_model"),
+            tokenizer,
+            f"tokenizer_model has no effect: {reading.script} takes {TOKENIZER}.",
+            f"Say {TOKENIZER}.",
+        )
+
+
+def _check_recompute(reading: ScriptReading) -> None:
+    asked, recompute = reading.parameters.activation_checkpointing, reading.parameters.recompute
+    if asked and recompute is not None and reading.gives("recompute") and recompute != (asked == "full"):
+        reading.findings.warn(
+            reading.key("recompute"),
+            reading.branch.values["recompute"],
+            f"recompute has no effect: activation_checkpointing is {asked}, and goes first.",
+            "Leave one of the two out.",
+        )
+
+
+def _check_folder(reading: ScriptReading, dataset: dict[str, t.Any] | None) -> None:
+    config, folder = reading.config, deepseek_data_dir(reading, dataset)
+    key = "config.dataset_source.data_dir" if dataset else "config.data_path"
+    if dataset and dataset["name"] != "deepseek":
+        reading.findings.fault(
+            "config.dataset_source.dataset",
+            dataset["name"],
+            f"{reading.script} trains on DeepSeek's dataset, and finds no other one.",
+            "Say deepseek.",
+        )
+    elif folder is None and config.data_path:
+        reading.findings.fault(
+            key,
+            config.data_path,
+            f"{reading.script} looks for {DEEPSEEK_RESULT} in a folder, and for nothing else.",
+            f"Give <folder>/{DEEPSEEK_RESULT}.",
+        )
+    fixed = _FIXED_FOLDERS.get(reading.generation)
+    if folder and fixed and folder.rstrip("/") != fixed:
+        reading.findings.warn(
+            key,
+            folder,
+            f"{reading.script} of generation {reading.generation} has its folder, {fixed}, written in it.",
+            f"Mount the dataset there, and name {fixed} here.",
+        )

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a training script of Megatron-LM gets as environment: a training config in the script's own words."""
+
+from __future__ import annotations
+
+import posixpath
+import typing as t
+from collections.abc import Callable
+
+from ...config.fields import variable_of
+from ...config.kinds import AUTO
+from ...job.sizes import Sizes
+from .config import PRECISIONS
+from .dataset import DEEPSEEK_RESULT
+from .generations import DEEPSEEK, LLAMA2, READ, known_script, reads
+from .reading import ScriptReading
+from .script_options import ScriptOptions
+
+MASTER_PORT = 6000
+# What train_deepseekv2.sh calls what the Llama scripts call otherwise.
+DEEPSEEK_NAMES = {"BS": "GBS", "SEQ_LENGTH": "SEQ_LEN", "TOTAL_ITERS": "TRAIN_ITERS", "TE_FP8": "PR", "RECOMPUTE": "AC"}
+# Which kind of image reads MOCK_DATA is not certain, and one that does must not train on synthetic data unasked.
+_IN_ANY_CASE = {"MOCK_DATA"}
+_OF_SCRIPTS = {name for by_generation in READ.values() for names in by_generation.values() for name in names}
+
+
+def environment_of(
+    reading: ScriptReading, sizes: Sizes, master: str, dataset: dict[str, t.Any] | None
+) -> dict[str, str]:
+    """Return what the script reads, as far as it is the same on every node.
+
+    Scripts of 2026 train on synthetic data exactly where there is no DATA_PATH, those of early 2025 always, and those
+    between where MOCK_DATA is 1.
+    """
+    of_script = _of_deepseek if known_script(reading.script) == DEEPSEEK else _of_llama
+    environment = of_script(reading, sizes, master, dataset)
+    environment["NCCL_DEBUG"] = reading.config.nccl_debug
+    return {name: str(value) for name, value in environment.items() if value is not None and _given(name, reading)}
+
+
+def _given(variable: str, reading: ScriptReading) -> bool:
+    return (
+        variable not in _OF_SCRIPTS or variable in _IN_ANY_CASE or reads(reading.script, reading.generation, variable)
+    )
+
+
+def _of_llama(reading: ScriptReading, sizes: Sizes, master: str, dataset: dict[str, t.Any] | None) -> dict[str, t.Any]:
+    config, parameters = reading.config, reading.parameters
+    precision = PRECISIONS[parameters.precision]
+    environment: dict[str, t.Any] = {
+        "MASTER_ADDR": master,
+        "MASTER_PORT": reading.options.training_master_port or MASTER_PORT,
+        "NNODES": reading.nnodes,
+        "MODEL_SIZE": parameters.model_size,
+        "TOTAL_ITERS": config.training_iterations,
+        "MBS": parameters.micro_batch_size,
+        "BS": sizes.global_batch_size,
+        "SEQ_LENGTH": parameters.sequence_length,
+        "TP": parameters.tensor_parallelism,
+        "PP": parameters.pipeline_parallelism,
+        "TE_FP8": int(precision == "fp8"),
+        "TE_FP4": 1 if precision == "fp4" else None,
+        "FSDP": int(parameters.fsdp),
+        "RECOMPUTE": int(parameters.recompute),
+        **_options(reading),
+        "ENABLE_HSDP": 1 if parameters.hsdp_replicas else None,
+        "MOCK_DATA": int(config.mock_data),
+        "DATA_PATH": dataset["prefix"] if dataset else None if config.mock_data else config.data_path,
+        "DATA_DIR": dataset["folder"] if dataset else None,
+        "DATA_CACHE_PATH": config.data_cache_dir,
+        # train_llama2.sh fetches that of Llama 2 itself then, and ends where it is given another one.
+        "TOKENIZER_MODEL": None if fetches_llama2_tokenizer(reading) else parameters.tokenizer_model,
+        "TEE_OUTPUT": 1,
+    }
+    if reading.multi_node:
+        environment |= {
+            "NCCL_IB_HCA": _comma_separated(config.nccl_ib_hca_list or config.nccl_ib_hca),
+            "NCCL_IB_GID_INDEX": None if config.nccl_ib_gid_index == AUTO else config.nccl_ib_gid_index,
+            "NCCL_SOCKET_IFNAME": _comma_separated(config.nccl_socket_ifname),
+            "GLOO_SOCKET_IFNAME": _comma_separated(config.gloo_socket_ifname),
+        }
+    return environment
+
+
+def _of_deepseek(
+    reading: ScriptReading, sizes: Sizes, _master: str, dataset: dict[str, t.Any] | None
+) -> dict[str, t.Any]:
+    """Return the same for train_deepseekv2.sh, which has its nodes, its GPUs and its parallelism written in it."""
+    config, parameters = reading.config, reading.parameters
+    return {
+        "TRAIN_ITERS": config.training_iterations,
+        "MBS": parameters.micro_batch_size,
+        "GBS": sizes.global_batch_size,
+        "SEQ_LEN": parameters.sequence_length,
+        **_options(reading),
+        "PAD_LEN": parameters.padding_length or parameters.sequence_length,
+        "PR": PRECISIONS[parameters.precision],
+        "AC": checkpointing_of(reading),
+        "MOCK_DATA": int(config.mock_data),
+        "DATA_DIR": None if config.mock_data else deepseek_data_dir(reading, dataset),
+        "DATA_CACHE_PATH": config.data_cache_dir,
+    }
+
+
+def _options(reading: ScriptReading) -> dict[str, t.Any]:
+    """Return the options that the config gives, by their variables."""
+    given: dict[str, t.Any] = {}
+    for name, field in ScriptOptions.model_fields.items():
+        value, variable = getattr(reading.parameters, name), variable_of(field)
+        if value is not None and variable:
+            as_text = _AS_TEXT.get(name, int) if isinstance(value, bool) else str
+            given[variable] = as_text(value)
+    return given
+
+
+# Flags are 0 and 1 but here.
+_AS_TEXT: dict[str, Callable[[bool], t.Any]] = {"moe_legacy_grouped_gemm": lambda flag: "true" if flag else "false"}
+
+
+def checkpointing_of(reading: ScriptReading) -> str:
+    """Return what of the activations DeepSeek's script recomputes: none, sel or full."""
+    parameters = reading.parameters
+    if parameters.activation_checkpointing:
+        return str(parameters.activation_checkpointing)
+    if not reading.gives("recompute"):
+        return "sel"
+    return "full" if parameters.recompute else "none"
+
+
+def deepseek_data_dir(reading: ScriptReading, dataset: dict[str, t.Any] | None) -> str | None:
+    """Return the folder of DeepSeek's dataset, or None where the config names none that its script could find."""
+    if dataset:
+        return str(dataset["folder"])
+    folder, name = posixpath.split(reading.config.data_path or "")
+    return folder if name == DEEPSEEK_RESULT else None
+
+
+def fetches_llama2_tokenizer(reading: ScriptReading) -> bool:
+    """Tell whether the script is train_llama2.sh and fetches the file of Llama2Tokenizer itself."""
+    return known_script(reading.script) == LLAMA2 and reading.parameters.tokenizer_type == "Llama2Tokenizer"
+
+
+def _comma_separated(names: list[str] | None) -> str | None:
+    return ",".join(names) if names else None

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Megatron-LM on ROCm: from a CVS training config to the environment and argv of a training script.
+
+`generations` says which script of which release reads what. Up to early 2025 the Llama scripts overwrite the
+environment that they are given; positional ``KEY=VALUE`` arguments win in every version. So both are given.
+train_deepseekv2.sh reads its environment only.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping, Sequence
+
+from ...config.findings import Findings
+from ...config.words import key_path
+from ...cvs.form import CvsForm, master_of, read_branch, read_config
+from ...job.container import container_options
+from ...job.job import Job
+from ...job.ranks import Node
+from ...job.sizes import Sizes
+from ...job.thresholds import expected_of
+from ..cvs_framework import CvsConfig, CvsFramework
+from .architecture import architecture_of
+from .branch_checks import check_branch
+from .config import PRECISIONS, MegatronConfig, MegatronModelParameters
+from .config_checks import check_config, unused_keys
+from .dataset import fetched_dataset
+from .deepseek_checks import EXPERT_PARALLELISM, check_deepseek
+from .environment import MASTER_PORT, environment_of
+from .generations import DEEPSEEK, LLAMA3, V25_5, known_script
+from .option_checks import check_options
+from .options import MegatronOptions
+from .reading import BranchReading, Reading, ScriptReading
+from .scripts import generation_for, note_generation, script_of
+
+_OF_NODE = {"NODE_RANK": "{node-rank}", "LOG_DIR": "{run-folder}"}
+_OF_EACH_NODE = {*_OF_NODE, "TRAINOPS_NODE", "TRAINOPS_RUN_ID"}
+_FORM = CvsForm(MegatronConfig, MegatronModelParameters, unused_keys)
+# What the combinations of a sweep call otherwise than model_params.
+_KEYS_OF_CELLS = {"global_batch_size": "batch_size"}
+_PRECISIONS_OF_CELLS = {"FP8": "TE_FP8", "BF16": "TE_BF16", "FP16": "TE_FP16"}
+
+
+class Megatron(CvsFramework[MegatronOptions]):
+    """Megatron-LM on ROCm."""
+
+    name = "megatron"
+    title = "Megatron-LM"
+    options = MegatronOptions
+    model = MegatronConfig
+    form = _FORM
+    master_key = "master_address"
+    launcher = "megatron-lm"
+
+    def recognizes(self, _text: str, _source: str) -> bool:
+        """Tell that no config is certainly for it: what no framework recognizes is taken for it."""
+        return False
+
+    def plan_job(
+        self, config: CvsConfig, options: MegatronOptions, nodes: Sequence[Node], findings: Findings
+    ) -> Job | None:
+        """Return what is to be run, or None where there is any fault.
+
+        ``config`` is the config without its documentation keys, ``nodes`` the nodes in rank order.
+        """
+        section, given, mode = read_config(_FORM, config, options, nodes, findings)
+        reading = Reading(section, given or {}, mode, nodes, options, findings)
+        if given is not None:
+            check_config(reading, config.get("model_params"))
+        master = master_of(reading, "master_address", section.master_address)
+        found = read_branch(_FORM, config, mode, options, findings)
+        if found is None:
+            return None
+        branch, parameters = found
+        branch_reading = BranchReading(**vars(reading), branch=branch, parameters=parameters)
+        script = script_of(branch_reading)
+        generation = generation_for(reading)
+        if script:
+            note_generation(branch_reading, script, generation)
+        script_reading = ScriptReading(**vars(branch_reading), script=script, generation=generation)
+        sizes = check_branch(script_reading)
+        check_options(script_reading, sizes)
+        dataset = fetched_dataset(reading.config.dataset_source, parameters.tokenizer_model)
+        check_deepseek(script_reading, dataset)
+        expected = expected_of(
+            parameters.result_dict,
+            branch.values.get("result_dict", {}),
+            branch_reading.key("result_dict"),
+            findings,
+            options,
+        )
+        if findings.faults or script is None:
+            return None
+        return _job(script_reading, script, master, sizes, expected, dataset)
+
+    def cell_values(self, values: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Return the values of a combination by the keys of a branch."""
+        precision = values.get("precision")
+        if isinstance(precision, str):
+            values = {**values, "precision": _PRECISIONS_OF_CELLS.get(precision.upper(), precision)}
+        return {_KEYS_OF_CELLS.get(key, key): value for key, value in values.items()}
+
+
+def _job(
+    reading: ScriptReading,
+    script: str,
+    master: str,
+    sizes: Sizes,
+    expected: list[dict[str, t.Any]],
+    dataset: dict[str, t.Any] | None,
+) -> Job:
+    config, parameters, options = reading.config, reading.parameters, reading.options
+    without_container = options.container_engine == "none"
+    deepseek = known_script(script) == DEEPSEEK
+    of_node = {} if deepseek else _OF_NODE
+    environment = environment_of(reading, sizes, master, dataset)
+    return Job(
+        branch=reading.branch,
+        parameters={
+            "nnodes": len(reading.nodes),
+            "gpus_per_node": sizes.gpus_per_node,
+            "model_size": parameters.model_size,
+            "precision": _trained_in(reading),
+            "global_batch_size": sizes.global_batch_size,
+            "micro_batch_size": sizes.micro_batch_size,
+            "sequence_length": sizes.sequence_length,
+            "tensor_parallelism": sizes.tensor_parallelism,
+            "pipeline_parallelism": sizes.pipeline_parallelism,
+            **({"context_parallelism": sizes.context_parallelism} if sizes.context_parallelism != 1 else {}),
+            **({"expert_parallelism": EXPERT_PARALLELISM} if deepseek else {}),
+            "data_parallelism": sizes.data_parallelism,
+            "recompute": parameters.recompute,
+            "fsdp": parameters.fsdp,
+            "iterations": config.training_iterations,
+            "mock_data": config.mock_data,
+            "script_generation": reading.generation,
+            "nic_type": config.nic_type,
+        },
+        tokens_per_step_per_gpu=sizes.tokens_per_step_per_gpu,
+        expected=expected,
+        nnodes=reading.nnodes,
+        master_address=master,
+        master_port=options.training_master_port or MASTER_PORT,
+        image=config.container_image,
+        image_archive=options.training_image_archive,
+        environment=environment | _variables_of_user(reading, environment) | of_node,
+        token_file=config.hf_token_file,
+        # It fetches a tokenizer with wget, and with this variable alone.
+        token_variable="HF_TOKEN" if known_script(script) == LLAMA3 and reading.generation == V25_5 else "",
+        command=["bash", script],
+        working_dir=options.training_megatron_root or config.megatron_root,
+        log_dir=config.log_dir,
+        mounts=config.container_config.volume_dict,
+        devices=config.container_config.device_list,
+        container_options={}
+        if without_container
+        else container_options(config.container_name, config.shm_size, options.container_profile),
+        environment_as_arguments=not deepseek,
+        script=script,
+        dataset=dataset,
+        architecture=architecture_of(reading, script, sizes.tensor_parallelism or 1),
+    )
+
+
+def _trained_in(reading: ScriptReading) -> str:
+    """Return the precision that the script trains in: the Llama scripts have no FP16, which a warning tells."""
+    precision = PRECISIONS[reading.parameters.precision]
+    return "bf16" if precision == "fp16" and known_script(reading.script) != DEEPSEEK else precision
+
+
+def _variables_of_user(reading: ScriptReading, environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables of env_dict that the plan does not set, with a warning for each that it does."""
+    variables = reading.config.container_config.env_dict
+    set_by_plan = {*environment, *_OF_EACH_NODE, *(["HF_TOKEN_PATH"] if reading.config.hf_token_file else [])}
+    for name in filter(set_by_plan.__contains__, variables):
+        reading.findings.warn(
+            key_path("config.container_config.env_dict", name),
+            variables[name],
+            f"{name} has no effect: the plan sets this variable.",
+            "Leave it out, and set the key that it is made of.",
+        )
+    return {name: value for name, value in variables.items() if name not in set_by_plan}

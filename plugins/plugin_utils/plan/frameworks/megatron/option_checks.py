@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the chosen script of Megatron-LM cannot do, or does not read, of what a training config asks for."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ...config.fields import variable_of
+from ...config.words import key_path
+from ...job.container import is_mounted
+from ...job.sizes import Sizes
+from .config import PRECISIONS, MegatronModelParameters
+from .environment import DEEPSEEK_NAMES, fetches_llama2_tokenizer
+from .generations import DEEPSEEK, FIXED_CACHES, LLAMA2, LLAMA3, known_script, reads
+from .reading import ScriptReading
+from .script_options import ScriptOptions
+
+# A run without these is another one than was asked for; the others are about speed.
+_DECIDING = {"fsdp", "megatron_fsdp", "hsdp_replicas", "context_parallelism", "save_checkpoint_path"}
+# What a script does that does not read them.
+_OFF_WITHOUT_A_WORD: dict[str, t.Any] = {
+    "fsdp": False,
+    "recompute": False,
+    "megatron_fsdp": False,
+    "context_parallelism": 1,
+}
+_NEEDS_PRECISION = {
+    "fp8": ("fp8_recipe", "fp8_param_gather", "fp8_transpose_cache"),
+    "fp4": ("fp4_recipe", "fp4_param_gather", "fp4_selective_bf16", "fp4_bf16_start", "fp4_bf16_end"),
+}
+_NEEDS_CHECKPOINT_PATH = ("save_interval", "checkpoint_format")
+
+
+def check_options(reading: ScriptReading, sizes: Sizes) -> None:
+    """Note the options that the script does not read, and those that do not go together."""
+    _check_unread(reading)
+    _check_output(reading)
+    _check_precision_options(reading)
+    _check_fsdp_options(reading)
+    _check_replicas(reading, sizes)
+    _check_data(reading)
+    _check_cache(reading)
+    _check_checkpoints(reading)
+
+
+def _check_unread(reading: ScriptReading) -> None:
+    names = DEEPSEEK_NAMES if known_script(reading.script) == DEEPSEEK else {}
+    for key in dict.fromkeys((*ScriptOptions.model_fields, *_OFF_WITHOUT_A_WORD)):
+        variable = variable_of(MegatronModelParameters.model_fields[key])
+        variable = names.get(variable, variable)
+        value = getattr(reading.parameters, key)
+        as_it_is = value is None or value == _OFF_WITHOUT_A_WORD.get(key)
+        if as_it_is or not variable or key == "tee_output" or reads(reading.script, reading.generation, variable):
+            continue
+        note = reading.findings.fault if key in _DECIDING else reading.findings.warn
+        note(
+            reading.key(key),
+            value,
+            f"{key} has no effect: {reading.script} of generation {reading.generation} does not read {variable}.",
+            "Leave it out, or say with training_megatron_release which release the scripts are of.",
+        )
+
+
+def _check_output(reading: ScriptReading) -> None:
+    if reading.parameters.tee_output is False:
+        reading.findings.fault(
+            reading.key("tee_output"),
+            False,
+            "Without tee_output the script prints no step, so that nothing could be followed or judged.",
+            "Leave it out. The script's own log stands in the run's folder as well.",
+        )
+    if reading.parameters.transformer_impl == "local":
+        reading.findings.fault(
+            reading.key("transformer_impl"),
+            "local",
+            "No training script passes --transformer-impl local on to Megatron-LM.",
+            "Leave it out, or name a script of your own in config.training_scripts that has it.",
+        )
+
+
+def _check_precision_options(reading: ScriptReading) -> None:
+    asked = reading.parameters.precision
+    if asked is None:
+        return
+    precision = PRECISIONS[asked]
+    if precision == "fp4" and not reads(reading.script, reading.generation, "TE_FP4"):
+        reading.findings.fault(
+            reading.key("precision"),
+            asked,
+            f"{reading.script} of generation {reading.generation} cannot train in FP4: it would train in BF16.",
+            "Say TE_FP8 or TE_BF16, or take an image of v26.1 or later and train Llama 3.",
+        )
+    for needed, names in _NEEDS_PRECISION.items():
+        for key in filter(reading.gives, names):
+            if precision != needed:
+                _warn_of_no_effect(reading, key, f"precision is {asked}", f"Say TE_{needed.upper()}, or leave it out.")
+
+
+def _check_fsdp_options(reading: ScriptReading) -> None:
+    parameters, findings = reading.parameters, reading.findings
+    if parameters.fsdp and parameters.megatron_fsdp:
+        findings.fault(
+            reading.key("megatron_fsdp"),
+            True,
+            "fsdp and megatron_fsdp are two ways to shard the parameters, and Megatron-LM refuses both at once.",
+            "Keep one of the two.",
+        )
+    if parameters.megatron_fsdp and (parameters.tensor_parallelism or 1) > 1:
+        findings.fault(
+            reading.key("tensor_parallelism"),
+            parameters.tensor_parallelism,
+            f"tensor_parallelism {parameters.tensor_parallelism} does not go with megatron_fsdp: the training script "
+            "would silently set it to 1.",
+            "Set tensor_parallelism to 1, or megatron_fsdp to 0.",
+        )
+    if parameters.fsdp and parameters.sequence_parallel:
+        _warn_of_no_effect(reading, "sequence_parallel", "the script switches it off with fsdp", "Leave it out.")
+    if (parameters.fsdp or parameters.megatron_fsdp) and parameters.gradient_accumulation_fusion:
+        _warn_of_no_effect(
+            reading, "gradient_accumulation_fusion", "the script switches it off with FSDP", "Leave it out."
+        )
+
+
+def _check_replicas(reading: ScriptReading, sizes: Sizes) -> None:
+    parameters, data = reading.parameters, sizes.data_parallelism
+    replicas, key = parameters.hsdp_replicas, reading.key("hsdp_replicas")
+    if replicas is not None and (not parameters.megatron_fsdp or replicas < 2):
+        reading.findings.fault(
+            key,
+            replicas,
+            "The training script takes two replicas or more, and only with megatron_fsdp.",
+            "Set megatron_fsdp to 1 and hsdp_replicas to 2 or more, or leave hsdp_replicas out.",
+        )
+    elif replicas and data and data % replicas:
+        reading.findings.fault(
+            key,
+            replicas,
+            f"The {data} data-parallel ranks cannot be divided into {replicas} groups.",
+            f"Choose a divisor of {data}.",
+        )
+
+
+def _check_checkpoints(reading: ScriptReading) -> None:
+    path, mounts = reading.parameters.save_checkpoint_path, reading.config.container_config.volume_dict
+    if not reading.gives("save_checkpoint_path"):
+        for key in filter(reading.gives, _NEEDS_CHECKPOINT_PATH):
+            _warn_of_no_effect(reading, key, "no save_checkpoint_path is given", "Give one, or leave it out.")
+    elif path and reading.options.container_engine != "none" and mounts is not None and not is_mounted(path, mounts):
+        reading.findings.warn(
+            reading.key("save_checkpoint_path"),
+            path,
+            "It is under no mount of volume_dict, so the checkpoints are lost with the container.",
+            "Mount a folder that all nodes share, and choose a path in it.",
+        )
+
+
+def _check_data(reading: ScriptReading) -> None:
+    config, findings = reading.config, reading.findings
+    deepseek = known_script(reading.script) == DEEPSEEK
+    if config.mock_data is False and not deepseek and not reads(reading.script, reading.generation, "DATA_PATH"):
+        findings.fault(
+            "config.mock_data",
+            False,
+            f"{reading.script} of generation {reading.generation} trains on synthetic data, whatever is given to it.",
+            "Set mock_data to True, or take an image of v25.4 or later.",
+        )
+    given = (config.container_config.env_dict or {}).get("DATA_PATH")
+    if config.mock_data and given is not None and not deepseek:
+        findings.fault(
+            key_path("config.container_config.env_dict", "DATA_PATH"),
+            given,
+            "mock_data is True, but with a DATA_PATH newer scripts train on that dataset.",
+            "Set mock_data to False and give data_path, or leave DATA_PATH out.",
+        )
+    if fetches_llama2_tokenizer(reading) and reading.gives("tokenizer_model"):
+        _warn_of_no_effect(
+            reading, "tokenizer_model", "with Llama2Tokenizer the script fetches that of Llama 2 itself", "Leave it."
+        )
+
+
+def _check_cache(reading: ScriptReading) -> None:
+    """Note where the nodes have to share a cache whose place the script does not let anybody choose."""
+    mounts = reading.config.container_config.volume_dict
+    without_container = reading.options.container_engine == "none"
+    fixed = FIXED_CACHES.get(reading.generation)
+    if fixed and reading.multi_node and len(reading.nodes) > 1 and known_script(reading.script) in (LLAMA2, LLAMA3):
+        if without_container or mounts is None or is_mounted(fixed, mounts):
+            return
+        reading.findings.warn(
+            "config.data_cache_dir",
+            reading.config.data_cache_dir,
+            f"data_cache_dir has no effect: {reading.script} of generation {reading.generation} has its cache, "
+            f"{fixed}, written in it, which no mount of volume_dict brings into the container; the nodes have to share "
+            "it.",
+            f"Mount a folder that all nodes share at {fixed}.",
+        )
+
+
+def _warn_of_no_effect(reading: ScriptReading, key: str, reason: str, remedy: str) -> None:
+    reading.findings.warn(reading.key(key), reading.branch.values[key], f"{key} has no effect: {reason}.", remedy)

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The variables of a plan that Megatron-LM alone has."""
+
+from __future__ import annotations
+
+import typing as t
+
+from pydantic import Field
+
+from ...config.field_types import PathOrNothing
+from ...config.texts import Written
+from ...job.options import RunOptions
+
+Release = t.Annotated[
+    str,
+    Written(r"(v?[0-9]{2}\.[0-9]{1,2})?", "a release", "a release such as v25.5, or nothing"),
+]
+
+
+class MegatronOptions(RunOptions):
+    """Where Megatron-LM lies, and which one it is."""
+
+    training_megatron_root: PathOrNothing = Field(
+        default="", description="Megatron-LM checkout, in place of the config's megatron_root."
+    )
+    training_megatron_release: Release = Field(
+        default="",
+        description="Release of ROCm's Megatron-LM images whose scripts train, such as v25.5. Else the image's tag "
+        "tells.",
+    )

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The training scripts of ROCm Megatron-LM: which one trains a model, and what it knows about it.
+
+Source: examples/llama/train_llama2.sh and train_llama3.sh and examples/deepseek_v2/train_deepseekv2.sh of
+ROCm/Megatron-LM. AMD's guide to v25.4 spells the last one train_deepseek_v2.sh, which is no file of it.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+
+from ...config.words import counted, key_path, listed, nearest, shown
+from ...job.sizes import ModelDimensions
+from .generations import (
+    DEEPSEEK,
+    LLAMA2,
+    LLAMA3,
+    V25_5,
+    V26_1,
+    generation_of,
+    generation_of_image,
+    known_script,
+    tells_exit_status,
+)
+from .reading import BranchReading, Reading
+
+# Sizes that each script knows ("Model size not supported." otherwise), with the dimensions it gives them.
+_DIMENSIONS = {
+    posixpath.basename(LLAMA3): {
+        "8": ModelDimensions(layers=32, attention_heads=32, query_groups=8),
+        "70": ModelDimensions(layers=80, attention_heads=64, query_groups=8),
+    },
+    posixpath.basename(LLAMA2): {
+        "7": ModelDimensions(layers=32, attention_heads=32, query_groups=32),
+        "13": ModelDimensions(layers=40, attention_heads=40, query_groups=40),
+        "70": ModelDimensions(layers=80, attention_heads=64, query_groups=8),
+    },
+    # DeepSeek-V2-Lite, whatever MODEL_SIZE says.
+    posixpath.basename(DEEPSEEK): {"16": ModelDimensions(layers=27, attention_heads=16, query_groups=16)},
+}
+_BY_MODEL = {r"llama[-_. ]?3": LLAMA3, r"llama[-_. ]?2": LLAMA2, r"deepseek[-_. ]?v?2": DEEPSEEK}
+# ROCm/Megatron-LM at 02b8aa76: it takes any TOKENIZER_MODEL for a folder, and fetches these files where it is missing.
+_FETCHED = "meta-llama/Llama-3.1-8B"
+_OWN_DIMENSIONS = ("num_layers", "num_attention_heads", "num_query_groups")
+
+
+def script_of(reading: BranchReading) -> str | None:
+    """Return the training script, relative to megatron_root, or None with a fault.
+
+    ``training_scripts`` goes first, as in CVS: the first pattern that is found in tokenizer_model. Without one the
+    model's name decides.
+    """
+    scripts, tokenizer = reading.config.training_scripts, reading.parameters.tokenizer_model
+    for pattern, named in (scripts or {}).items():
+        if tokenizer is not None and _found(pattern, tokenizer):
+            _check_script(named, key_path("config.training_scripts", pattern), reading)
+            return named
+    script = next((script for name, script in _BY_MODEL.items() if _found(name, reading.branch.model)), None)
+    if scripts is None or tokenizer is None:
+        return script
+    if script is None:
+        reading.findings.fault(
+            "config.training_scripts",
+            scripts or None,
+            f"No training script is known for the model {reading.branch.model}.",
+            f'Name one by a pattern of tokenizer_model ({tokenizer}), for example {{"llama-3": "{LLAMA3}"}}.',
+        )
+    elif scripts:
+        reading.findings.warn(
+            "config.training_scripts",
+            scripts,
+            f"It has no effect, as none of its patterns is found in tokenizer_model ({tokenizer}): {script} trains "
+            f"{reading.branch.model}.",
+            "Give a pattern that is found there, or leave it out.",
+        )
+    return script
+
+
+def _found(pattern: str, text: str) -> bool:
+    return re.search(pattern, text, re.IGNORECASE) is not None
+
+
+def _check_script(script: str, key: str, reading: BranchReading) -> None:
+    name = posixpath.basename(script)
+    if name not in _DIMENSIONS:
+        near = nearest(name, [posixpath.basename(DEEPSEEK)])
+        reading.findings.warn(
+            key,
+            script,
+            f"Nothing is known about {script}: it gets what {posixpath.basename(LLAMA3)} reads, and may read something "
+            "else.",
+            f"Did you mean {DEEPSEEK}?"
+            if near
+            else "See that it takes its settings from these variables, or from KEY=VALUE arguments.",
+        )
+
+
+def generation_for(reading: Reading) -> str:
+    """Return the generation of the run's scripts: that of the release that is named, or that of the image's tag.
+
+    Where neither tells, it is taken for the newest one.
+    """
+    asked = generation_of(reading.options.training_megatron_release or "")
+    return asked or generation_of_image(_image_of(reading)) or V26_1
+
+
+def note_generation(reading: BranchReading, script: str, generation: str) -> None:
+    """Say of which generation the script is taken to be, where that comes from, and what of it may surprise."""
+    release, image = reading.options.training_megatron_release, _image_of(reading)
+    if release:
+        source = f"as training_megatron_release says ({release})"
+    elif generation_of_image(image):
+        source = f"as the tag of {image} tells"
+    else:
+        reason = f"the tag of {image} does not tell" if image else "there is no image whose tag tells"
+        source = f"which is taken for granted, since {reason}; training_megatron_release says otherwise"
+    note = f"{script} is read as that of generation {generation}, {source}."
+    if tells_exit_status(script, generation) is False:
+        note += " It ends with exit status 0 also where the training failed, so that its log alone tells."
+    tokenizer = reading.parameters.tokenizer_model
+    if known_script(script) == LLAMA3 and generation == V25_5 and is_hub_name(tokenizer) and tokenizer != _FETCHED:
+        note += (
+            f" Where its checkout has no folder {tokenizer}, the one of mid 2025 fetches the tokenizer of {_FETCHED} "
+            "in place of it, to which the token needs access."
+        )
+    reading.findings.note(note)
+
+
+def is_hub_name(tokenizer: str | None) -> bool:
+    """Tell whether a tokenizer is given by its name on the Hugging Face hub, rather than by its path."""
+    return tokenizer is not None and "/" in tokenizer and not tokenizer.startswith("/")
+
+
+def _image_of(reading: Reading) -> str | None:
+    return None if reading.options.container_engine == "none" else reading.config.container_image
+
+
+def dimensions_of(reading: BranchReading, script: str | None) -> ModelDimensions | None:
+    """Return the model's dimensions: the script's, or the config's for a size that the script does not know."""
+    parameters = reading.parameters
+    known = _DIMENSIONS.get(posixpath.basename(script or ""))
+    if known and parameters.model_size in known:
+        dimensions = known[parameters.model_size]
+        _warn_of_own_dimensions(reading, dimensions)
+        return dimensions
+    if known and parameters.model_size is not None and not _gives_own_dimensions(reading):
+        reading.findings.fault(
+            reading.key("model_size"),
+            parameters.model_size,
+            f"{script} knows no model of size {shown(parameters.model_size)}.",
+            f"It knows {listed(known)}. For another size give num_layers and num_attention_heads as well.",
+        )
+    return _own_dimensions(reading)
+
+
+def _own_dimensions(reading: BranchReading) -> ModelDimensions | None:
+    parameters = reading.parameters
+    layers, heads, groups = parameters.num_layers, parameters.num_attention_heads, parameters.num_query_groups
+    if not layers or not heads or (groups is None and reading.gives("num_query_groups")):
+        return None
+    return ModelDimensions(layers, heads, groups or heads)
+
+
+def _gives_own_dimensions(reading: BranchReading) -> bool:
+    """Tell whether the config has dimensions of its own, be they right or wrong."""
+    return reading.gives("num_layers") and reading.gives("num_attention_heads")
+
+
+def _warn_of_own_dimensions(reading: BranchReading, dimensions: ModelDimensions) -> None:
+    for name in _OWN_DIMENSIONS:
+        if reading.gives(name):
+            reading.findings.warn(
+                reading.key(name),
+                reading.branch.values[name],
+                f"{name} has no effect: for size {reading.parameters.model_size} the training script has "
+                f"{counted(dimensions.layers, 'layer')}, {counted(dimensions.attention_heads, 'attention head')} and "
+                f"{counted(dimensions.query_groups, 'query group')}.",
+                "Leave it out.",
+            )

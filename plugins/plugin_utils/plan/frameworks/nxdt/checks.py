@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What has to be right about an NxDT training config before anything is launched.
+
+Source: the assertions of neuronx_distributed_training (lightning_modules/nlp_overrides.py, model/base.py, data/*.py)
+and the notes in its examples.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+
+from ...config.findings import Findings
+from ...config.secret_names import is_secret_name, without_secrets
+from ...config.words import counted, key_path, listed
+from ...job.batch_scaling import check_scaling, scales_batch
+from ...job.container import check_container, is_mounted
+from .devices import check_devices
+from .model_config import MEGATRON_KEYS
+from .precision import check_precision
+from .reading import NxdtReading
+
+_FILES_OF_RECORDS = (".jsonl", ".json", ".arrow")
+_NOT_TOLD = ("throughput_per_gpu", "tflops_per_gpu", "mem_usage", "memory_fraction")
+# Variables that training_orchestrator.py makes a number of steps of, and the key for what is meant.
+_OTHER_STEPS = {"COMPILE": "trainops.compile_first", "TRAIN_ITERS": "trainer.max_steps"}
+# Paths on the node that the training reads.
+_READ = ("model.config_file", "data.train_dir", "data.val_dir", "data.tokenizer.type")
+
+
+def check_config(reading: NxdtReading, given_nodes: int | None) -> None:
+    """Note what is wrong and what has no effect. ``given_nodes`` is what the file says of trainer.num_nodes."""
+    _check_options(reading)
+    _check_nodes(reading, given_nodes)
+    _check_trainer(reading)
+    _check_model_source(reading)
+    _check_context_parallelism(reading)
+    _check_experts(reading)
+    _check_alignment(reading)
+    _check_checkpoints(reading)
+    _check_results(reading)
+    check_precision(reading.config.precision, bool(reading.alignment and reading.alignment.peft), reading.findings)
+    check_devices(
+        reading.get("trainops.instance_type"),
+        reading.get("trainer.devices"),
+        reading.get("trainer.lnc"),
+        reading.get("compiler_flags"),
+        reading.findings,
+    )
+    if reading.config.trainops:
+        check_container(reading.config.trainops.container_config, reading.findings, "trainops.container_config")
+        _check_variables(reading)
+        if reading.options.container_engine != "none":
+            _check_image(reading)
+            _check_mounts(reading)
+
+
+def check_secrets(values: t.Any, path: str, findings: Findings) -> None:
+    """Note secrets of the file: it is staged as it is, and stands in the plan."""
+    if isinstance(values, dict | list):
+        for key, inner in values.items() if isinstance(values, dict) else enumerate(values):
+            check_secrets(inner, key_path(path, key), findings)
+    elif isinstance(values, str):
+        name = path.rpartition(".")[2]
+        if is_secret_name(name) or without_secrets(values) != values:
+            findings.fault(
+                path,
+                None,
+                "This looks like a secret, which would stand in the plan and on the nodes.",
+                "Leave it out, and log in on the nodes.",
+            )
+
+
+def _check_options(reading: NxdtReading) -> None:
+    for option in ("training_model", "training_gpu"):
+        value = getattr(reading.options, option)
+        if value:
+            reading.findings.warn(
+                option, value, f"{option} has no effect: an NxDT config is for one model.", "Leave it out."
+            )
+
+
+def _check_nodes(reading: NxdtReading, given: int | None) -> None:
+    check_scaling(reading.options, reading.mode, given, "trainer.num_nodes", reading.findings)
+    scaled = scales_batch(reading.options, reading.mode)
+    if reading.nodes and given and given != reading.nnodes and not scaled:
+        reading.findings.warn(
+            "trainer.num_nodes",
+            given,
+            f"num_nodes has no effect: the run has {counted(reading.nnodes, 'host')} of the inventory, and that "
+            "overrides it.",
+            f"Set it to {reading.nnodes}, or choose other hosts with training_hosts or training_exclude.",
+        )
+
+
+def _check_trainer(reading: NxdtReading) -> None:
+    refused = {
+        "enable_progress_bar": (False, "the run is judged by what the progress bar tells"),
+        "enable_model_summary": (True, "NxDT refuses it"),
+    }
+    for key, (value, reason) in refused.items():
+        if reading.get(f"trainer.{key}") is value:
+            reading.findings.fault(
+                f"trainer.{key}", value, f"{key} may not be {value}: {reason}.", f"Leave it out, or say {not value}."
+            )
+
+
+def _check_model_source(reading: NxdtReading) -> None:
+    source, findings = reading.get("model_source"), reading.findings
+    if source == "megatron":
+        for key in MEGATRON_KEYS:
+            if reading.config.model and reading.get(f"model.{key}") is None:
+                findings.fault(
+                    f"model.{key}", None, f"{key} is missing, which model_source megatron needs.", "Give it."
+                )
+        if reading.get("distributed_strategy.zero1") is False:
+            findings.fault(
+                "distributed_strategy.zero1", False, "model_source megatron works with zero1 only.", "Set it to True."
+            )
+    if source == "hf" and reading.config.model and reading.get("model.config_file") is None:
+        findings.fault(
+            "model.model_config",
+            None,
+            "model_config is missing, which model_source hf needs.",
+            "Give the path of the model's config.json on the nodes.",
+        )
+    by_prefix = source == "megatron" and not reading.get("data.use_sft_style_data_module") and not reading.alignment
+    key = "data_prefix" if by_prefix else "train_dir"
+    if source and reading.config.data and not reading.get(f"data.{key}"):
+        findings.fault(
+            f"data.{key}", None, f"{key} is missing, so there is nothing to train on.", "Give the path of the data."
+        )
+
+
+def _check_context_parallelism(reading: NxdtReading) -> None:
+    size = reading.get("distributed_strategy.context_parallel_size") or 1
+    if size == 1:
+        return
+    wanted = {"ring_attention": True, "flash_attention": False}
+    for key, value in wanted.items():
+        found = reading.get(f"model.fusions.{key}")
+        if found is not value and reading.get("model.fusions"):
+            reading.findings.fault(
+                f"model.fusions.{key}",
+                found,
+                f"Context parallelism {size} needs ring attention in place of flash attention.",
+                f"Set {key} to {value}.",
+            )
+    asked, length = reading.get("data.seq_length"), reading.get("model.encoder_seq_length")
+    if asked and length and asked != length:
+        reading.findings.fault(
+            "data.seq_length",
+            asked,
+            f"With context parallelism it has to be that of model.encoder_seq_length, {length}.",
+            "Say ${model.encoder_seq_length}.",
+        )
+
+
+def _check_experts(reading: NxdtReading) -> None:
+    experts, findings = reading.get("model.moe"), reading.findings
+    if not experts:
+        return
+    if experts.dropless:
+        activation = reading.get("model.activation")
+        if activation not in (None, "swiglu"):
+            findings.fault("model.activation", activation, "Dropless experts need swiglu.", "Say swiglu.")
+        if experts.glu_mlp is False:
+            findings.fault("model.moe.glu_mlp", False, "Dropless experts need gated units.", "Set it to True.")
+    elif isinstance(experts.capacity_factor, int | float) and experts.capacity_factor <= 0:
+        findings.fault(
+            "model.moe.capacity_factor",
+            experts.capacity_factor,
+            "An expert that takes no tokens learns nothing.",
+            "Give a number greater than 0, or null.",
+        )
+    if experts.routing_algorithm == "sinkhorn" and experts.top_k not in (None, 1):
+        findings.fault("model.moe.top_k", experts.top_k, "sinkhorn gives each token one expert.", "Set it to 1.")
+    parallel = reading.get("distributed_strategy.expert_model_parallel_size") or 1
+    if experts.num_experts and experts.num_experts % parallel:
+        findings.fault(
+            "model.moe.num_experts",
+            experts.num_experts,
+            f"The {counted(experts.num_experts, 'expert')} cannot be divided among {counted(parallel, 'device')}.",
+            f"Choose a multiple of {parallel}, or another expert_model_parallel_size.",
+        )
+
+
+def _check_alignment(reading: NxdtReading) -> None:
+    alignment, findings, path = reading.alignment, reading.findings, reading.alignment_key
+    if alignment is None:
+        return
+    chosen = [name for name in ("sft", "dpo", "orpo") if getattr(alignment, name)]
+    if len(chosen) > 1:
+        findings.fault(path, None, f"{listed(chosen)} exclude each other.", "Keep one of them.")
+    data = reading.get("data.train_dir")
+    if data and not data.lower().endswith(_FILES_OF_RECORDS):
+        findings.fault(
+            "data.train_dir",
+            data,
+            "Fine-tuning and alignment read a file of records.",
+            f"Give a file that ends with {' or '.join(_FILES_OF_RECORDS)}.",
+        )
+    for key in ("data.seq_length", "data.tokenizer"):
+        if reading.config.data and not reading.get(key):
+            findings.fault(key, None, f"{key} is missing, which fine-tuning and alignment need.", "Give it.")
+    if reading.config.exp_manager and not reading.get("exp_manager.resume_from_checkpoint"):
+        findings.warn(
+            "exp_manager.resume_from_checkpoint",
+            None,
+            "No checkpoint is named, so training begins with random weights.",
+            "Give the pretrained one.",
+        )
+    if alignment.dpo:
+        _check_dpo(reading, f"{path}.dpo")
+    if alignment.orpo:
+        _check_prompt(reading, f"{path}.orpo.max_prompt_length")
+    if alignment.peft and reading.get("distributed_strategy.zero1"):
+        findings.warn(
+            "distributed_strategy.zero1", True, "NxDT's example says that LoRA does not go with zero1.", "Say False."
+        )
+
+
+def _check_dpo(reading: NxdtReading, path: str) -> None:
+    lengths = [f"{path}.{key}" for key in ("max_prompt_length", "max_dpo_prompt_length")]
+    if not any(reading.get(key) for key in lengths):
+        reading.findings.fault(lengths[0], None, "The longest prompt is not given.", "Give its length in tokens.")
+    for key in lengths:
+        _check_prompt(reading, key)
+    if reading.get(f"{path}.precompute_ref_log_probs") is False:
+        reading.findings.fault(f"{path}.precompute_ref_log_probs", False, "NxDT cannot do without.", "Set it to True.")
+
+
+def _check_prompt(reading: NxdtReading, key: str) -> None:
+    prompt, length = reading.get(key), reading.get("data.seq_length")
+    if prompt and length and prompt >= length:
+        reading.findings.fault(
+            key,
+            prompt,
+            f"It leaves no token for the response: data.seq_length, both together, is {length}.",
+            f"Give less than {length}.",
+        )
+
+
+def _check_checkpoints(reading: NxdtReading) -> None:
+    writes = reading.get("exp_manager.create_checkpoint_callback")
+    if writes and reading.nnodes > 1 and not reading.get("exp_manager.explicit_log_dir"):
+        reading.findings.warn(
+            "exp_manager.explicit_log_dir",
+            None,
+            "Each node would keep its part of the checkpoints in its own run folder, where no other finds it.",
+            "Give a folder that all nodes share, or set create_checkpoint_callback to False.",
+        )
+    if writes and not reading.get("exp_manager.checkpoint_callback_params"):
+        reading.findings.fault(
+            "exp_manager.checkpoint_callback_params",
+            None,
+            "It is missing, which create_checkpoint_callback needs.",
+            "Give save_top_k and every_n_train_steps in it.",
+        )
+
+
+def _check_results(reading: NxdtReading) -> None:
+    for key in _NOT_TOLD:
+        value = reading.get(f"trainops.result_dict.{key}")
+        if value is not None:
+            reading.findings.fault(
+                f"trainops.result_dict.{key}",
+                value,
+                f"NxDT's log does not tell {key}, so the run could never be judged by it.",
+                "Give tokens_per_gpu or step_time_ms.",
+            )
+
+
+def _check_variables(reading: NxdtReading) -> None:
+    variables: Mapping[str, str] = reading.get("trainops.container_config.env_dict") or {}
+    for name in filter(_OTHER_STEPS.__contains__, variables):
+        reading.findings.fault(
+            key_path("trainops.container_config.env_dict", name),
+            variables[name],
+            "NxDT would do another number of steps than trainer.max_steps, which the run is judged by.",
+            f"Leave it out, and set {_OTHER_STEPS[name]}.",
+        )
+
+
+def _check_image(reading: NxdtReading) -> None:
+    if reading.get("trainops.container_image") is None:
+        reading.findings.fault(
+            "trainops.container_image",
+            None,
+            "container_image is missing.",
+            "Give the image, or say -e container_engine=none to train without a container.",
+        )
+
+
+def _check_mounts(reading: NxdtReading) -> None:
+    mounts: Mapping[str, str] | None = reading.get("trainops.container_config.volume_dict")
+    paths = {key.replace("config_file", "model_config"): reading.get(key) for key in _READ}
+    for key, path in paths.items():
+        if mounts is not None and path and path.startswith("/") and not is_mounted(path, mounts):
+            reading.findings.warn(
+                key,
+                path,
+                "It is under no mount of trainops.container_config.volume_dict, so it has to be in the image.",
+                "Mount its folder.",
+            )

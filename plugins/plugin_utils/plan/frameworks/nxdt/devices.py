@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""AWS instances with Trainium: how many devices a node offers, and how logical NeuronCores are made of physical ones.
+
+Sources: the architecture pages of Trn1 and Trn2 and the page on the Logical NeuronCore configuration in the Neuron
+documentation; ``get_lnc_size`` in neuronx_distributed_training/utils/utils.py for what NxDT makes of ``trainer.lnc``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ...config.findings import Findings
+from ...config.words import counted, shown
+
+_LNC_FLAG = re.compile(r"(?:--logical-nc-config|--lnc|-lnc)[= ]+(\d+)")
+
+
+@dataclass(frozen=True)
+class Instance:
+    """An instance type: its Trainium ``chips``, physical NeuronCores of each, and logical-core sizes, usual one first.
+
+    ``efa`` tells whether it has EFA, over which nodes of a job talk.
+    """
+
+    chips: int
+    cores_per_chip: int
+    lnc_sizes: tuple[int, ...]
+    efa: bool
+
+    def logical_devices(self, lnc: int) -> int:
+        """Return how many logical NeuronCores a node offers where each is made of ``lnc`` physical ones."""
+        return self.chips * self.cores_per_chip // lnc
+
+    @property
+    def device_files(self) -> list[str]:
+        """Return the paths of the devices that a container needs."""
+        return [f"/dev/neuron{number}" for number in range(self.chips)]
+
+
+INSTANCES = {
+    "trn1.2xlarge": Instance(1, 2, (1,), efa=False),
+    "trn1.32xlarge": Instance(16, 2, (1,), efa=True),
+    "trn1n.32xlarge": Instance(16, 2, (1,), efa=True),
+    "trn2.3xlarge": Instance(1, 8, (2, 1), efa=False),
+    "trn2.48xlarge": Instance(16, 8, (2, 1), efa=True),
+    "trn2u.48xlarge": Instance(16, 8, (2, 1), efa=True),
+}
+
+
+def lnc_of(instance: Instance, asked: int | None) -> int:
+    """Return of how many physical NeuronCores NxDT makes a logical one; all but Trn2 have 1, whatever is asked."""
+    return asked if asked in instance.lnc_sizes else instance.lnc_sizes[0]
+
+
+def check_devices(
+    name: str | None, devices: int | None, lnc: int | None, compiler_flags: str | None, findings: Findings
+) -> None:
+    """Note where the devices of a node and the logical-core size do not fit each other or the instance type."""
+    flag = _LNC_FLAG.search(compiler_flags or "")
+    if flag and lnc and int(flag.group(1)) != lnc:
+        findings.fault(
+            "compiler_flags",
+            compiler_flags,
+            f"The compiler would make logical NeuronCores of {flag.group(1)}, and trainer.lnc says {lnc}.",
+            "Give both the same size.",
+        )
+    if name is None:
+        findings.warn(
+            "trainops.instance_type",
+            None,
+            "The instance type is not given, so whether the nodes have that many devices cannot be checked.",
+            f"Give one of {', '.join(INSTANCES)}.",
+        )
+        return
+    instance = INSTANCES[name]
+    if lnc and lnc not in instance.lnc_sizes:
+        findings.warn(
+            "trainer.lnc",
+            lnc,
+            f"lnc has no effect: on {name} a logical NeuronCore is always one physical core.",
+            "Leave it out.",
+        )
+    size = lnc_of(instance, lnc)
+    offered = instance.logical_devices(size)
+    if devices and devices > offered:
+        findings.fault(
+            "trainer.devices",
+            devices,
+            f"{name} offers {counted(offered, 'device')} at lnc {size}, and {shown(devices)} are asked for.",
+            f"Give {offered} or fewer; trainer.devices counts the devices of one node.",
+        )
+    elif devices and devices < offered:
+        findings.warn(
+            "trainer.devices",
+            devices,
+            f"{name} offers {counted(offered, 'device')} at lnc {size}; {offered - devices} of them stay idle.",
+            f"Give {offered} to use them all.",
+        )

@@ -1,0 +1,332 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The framework NxDT (NeuronX Distributed Training on AWS Trainium): from its YAML file to what each node runs.
+
+NxDT's own train.sh runs several nodes under Slurm or Open MPI only. So a plan holds the torchrun line that train.sh
+would come to, with the same arguments, and what its train_setup.sh exports. The YAML file is staged as it is.
+Source: examples/train.sh, train_setup.sh and training_orchestrator.py of aws-neuron/neuronx-distributed-training.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import typing as t
+from collections.abc import Mapping, Sequence
+
+from omegaconf import DictConfig, OmegaConf
+
+from ...config.findings import Findings
+from ...config.model import typed
+from ...config.words import key_path, shown
+from ...config.yaml_config import YamlConfig, read_yaml, values_of, with_overrides
+from ...job.batch_scaling import TunedBatch, scaled_batch, scales_batch
+from ...job.branch import Branch
+from ...job.container import CONTAINER_KEYS, container_options
+from ...job.job import Job
+from ...job.ranks import Node, master_address
+from ...job.thresholds import ExpectedResults, expected_of
+from ..face import Asked, Framework
+from .architecture import architecture_of, chips_per_device
+from .checks import check_config, check_secrets
+from .config import NxdtConfig
+from .devices import INSTANCES, lnc_of
+from .options import NxdtOptions
+from .precision import precision_compiler_flags, precision_environment
+from .reading import NxdtReading
+from .run_config import RunConfig
+from .sizes import NxdtSizes, check_sizes, sizes_of
+
+# That of train_setup.sh.
+_MASTER_PORT = 41000
+_SECTIONS = re.compile(
+    r"^(trainer|exp_manager|distributed_strategy|model_source|precision|model_alignment_strategy)\s*:", re.MULTILINE
+)
+_SCRIPT = "training_orchestrator.py"
+_CONFIG_NAME = "nxdt_config"
+_COMPILE_NAME = "compile_first.sh"
+# What train_setup.sh exports on every kind of cluster.
+_ALWAYS = {"XLA_DISABLE_FUNCTIONALIZATION": "0", "HYDRA_FULL_ERROR": "1", "MALLOC_ARENA_MAX": "128"}
+# What it exports for nodes that talk over EFA.
+_EFA = {"FI_PROVIDER": "efa", "FI_EFA_USE_DEVICE_RDMA": "1", "FI_EFA_FORK_SAFE": "1"}
+_AFTER_ENVIRONMENT = "/opt/aws/neuron/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+# Bars of the ten steps that are traced would be taken for steps of the training.
+_COMPILE_FIRST = """\
+#!/usr/bin/env bash
+# Compiles the graphs of a training, and then trains: bash compile_first.sh torchrun ARGUMENT…
+set -o pipefail
+COMPILE=1 neuron_parallel_compile "$@" 2>&1 | sed -uE 's/\\r?Epoch [0-9]+:[^\\r]*//g'
+status=$?
+if [[ $status != 0 ]]; then
+  echo "compile_first.sh: the compile pass failed with exit status $status; the training has not been started" >&2
+  exit "$status"
+fi
+COMPILE=0 exec "$@"
+"""
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+_PLAIN_WORD = re.compile(r"[A-Za-z0-9_./@%+:-]+")
+
+# NeMo registers it before NxDT reads its config.
+OmegaConf.register_new_resolver("multiply", lambda one, other: one * other, replace=True)
+
+
+class Nxdt(Framework[YamlConfig, NxdtOptions]):
+    """NeuronX Distributed Training."""
+
+    name = "nxdt"
+    title = "NxDT"
+    options = NxdtOptions
+    model = NxdtConfig
+    launcher = "torchrun"
+    uses_nccl = False
+
+    def recognizes(self, text: str, source: str) -> bool:
+        """Tell whether a training config is NxDT's: a YAML file with two of its sections or more."""
+        is_yaml = source.casefold().endswith((".yaml", ".yml"))
+        return is_yaml and len(set(_SECTIONS.findall(text))) > 1
+
+    def read(self, text: str, source: str, findings: Findings) -> YamlConfig | None:
+        """Return what a YAML file holds, with interpolations in it, or None, and its faults."""
+        return read_yaml(text, source, findings)
+
+    def overridden(self, config: YamlConfig, options: NxdtOptions, node_count: int, findings: Findings) -> YamlConfig:
+        """Return a config with the values of ``training_overrides``, whose paths begin at the top."""
+        return with_overrides(config, options.training_overrides, findings)
+
+    def asked(self, config: YamlConfig, options: NxdtOptions, node_count: int) -> Asked:
+        """Return ``trainer.num_nodes``, but where the batch is scaled from it, and ``trainops.master_address``."""
+        mode = _mode(options)
+        values = values_of(config.config, {}, Findings())
+        run = typed(RunConfig, given, "", Findings()) if isinstance(given := values.get("trainops"), dict) else None
+        nodes = None if scales_batch(options, mode) else _given_nodes(config.config)
+        return Asked(nodes, run.master_address if run and mode == "multi_node" else None)
+
+    def plan_job(
+        self, config: YamlConfig, options: NxdtOptions, nodes: Sequence[Node], findings: Findings
+    ) -> Job | None:
+        """Return what is to be run, or None where there is any fault. ``nodes`` are in rank order."""
+        mode = _mode(options)
+        nnodes = len(nodes) if mode == "multi_node" else 1
+        given_nodes = _given_nodes(config.config)
+        values = values_of(config.config, {"trainer.num_nodes": nnodes} if given_nodes and nodes else {}, findings)
+        # What could not be resolved has been told, and is not told again as missing.
+        told = {finding.key for finding in findings.faults}
+        own = Findings()
+        reading = NxdtReading(_typed(values, options, own), mode, nodes, options, own)
+        job = _checked_job(reading, values, config.text, given_nodes)
+        findings.faults += [fault for fault in own.faults if fault.key not in told]
+        findings.warnings += own.warnings
+        findings.notes += own.notes
+        return None if findings.faults else job
+
+
+def _mode(options: NxdtOptions) -> str:
+    return "multi_node" if options.training_mode == "auto" else options.training_mode
+
+
+def _checked_job(reading: NxdtReading, values: Mapping[str, t.Any], text: str, given_nodes: int | None) -> Job | None:
+    sizes = _scaled(sizes_of(reading), reading, given_nodes)
+    check_secrets(values, "", reading.findings)
+    check_config(reading, given_nodes)
+    check_sizes(sizes, reading)
+    _check_name(reading)
+    master = _master_address(reading)
+    if reading.config.trainops is None:
+        return None
+    run = values.get("trainops", {})
+    expected = expected_of(
+        reading.config.trainops.result_dict,
+        run.get("result_dict", {}) if isinstance(run, dict) else None,
+        "trainops.result_dict",
+        reading.findings,
+        reading.options,
+    )
+    return None if reading.findings.faults else _job(reading, text, master, sizes, expected)
+
+
+def _scaled(sizes: NxdtSizes, reading: NxdtReading, given_nodes: int | None) -> NxdtSizes:
+    """Return the sizes with a batch for the nodes at hand, where it is to be scaled."""
+    if not scales_batch(reading.options, reading.mode):
+        return sizes
+    tuned = TunedBatch(sizes.global_batch, "data.global_batch_size", given_nodes, "trainer.num_nodes")
+    at_once = (sizes.micro_batch or 1) * (sizes.data or 1)
+    return dataclasses.replace(sizes, global_batch=scaled_batch(tuned, sizes.nodes, at_once, reading.findings))
+
+
+def _given_nodes(config: DictConfig) -> int | None:
+    """Return trainer.num_nodes as it stands in the file, or None where that is no number that could be overridden."""
+    trainer = t.cast("dict[t.Any, t.Any]", OmegaConf.to_container(config)).get("trainer")
+    given = trainer.get("num_nodes") if isinstance(trainer, dict) else None
+    return given if isinstance(given, int) and not isinstance(given, bool) and given > 0 else None
+
+
+def _typed(values: dict[str, t.Any], options: NxdtOptions, findings: Findings) -> NxdtConfig:
+    unused = {*(CONTAINER_KEYS if options.container_engine == "none" else ())}
+    unjudged = options.training_record_only or options.training_thresholds
+    unused |= {*(ExpectedResults.model_fields if unjudged else ())}
+    lower_unknown = options.training_unknown_keys == "warn"
+    return typed(NxdtConfig, values, "", findings, unused=unused, lower_unknown=lower_unknown)
+
+
+def _check_name(reading: NxdtReading) -> None:
+    name = reading.get("name")
+    if name and not _NAME.fullmatch(name):
+        reading.findings.fault(
+            "name",
+            name,
+            f"{shown(name)} becomes a part of folder names, and not all of its characters may stand there.",
+            "Use letters, digits and . _ -, with a letter or digit in front.",
+        )
+
+
+def _master_address(reading: NxdtReading) -> str:
+    """Return where the nodes of a job meet; localhost as well where that is not known, for a fault or for no nodes."""
+    if reading.mode != "multi_node" or not reading.nodes:
+        return "localhost"
+    return master_address(
+        reading.get("trainops.master_address"), reading.nodes, "trainops.master_address", reading.findings
+    )
+
+
+def _job(reading: NxdtReading, text: str, master: str, sizes: NxdtSizes, expected: list[dict[str, t.Any]]) -> Job:
+    config, options, run = reading.config, reading.options, reading.config.trainops
+    without_container = options.container_engine == "none"
+    environment = _environment(reading, master)
+    files = {f"{_CONFIG_NAME}.yaml": text}
+    if run.compile_first:
+        files[_COMPILE_NAME] = _COMPILE_FIRST
+    device_files = INSTANCES[run.instance_type].device_files if run.instance_type else []
+    return Job(
+        branch=Branch(reading.mode, config.name, run.instance_type or "neuron", "", {}),
+        parameters=_parameters(reading, sizes),
+        tokens_per_step_per_gpu=sizes.tokens_per_step_per_device,
+        expected=expected,
+        nnodes=reading.nnodes,
+        master_address=master,
+        master_port=int(environment["MASTER_PORT"]),
+        image=run.container_image,
+        image_archive=options.training_image_archive,
+        environment=environment | _variables_of_user(reading, set(environment)),
+        token_file=None,
+        command=_command(reading, environment, sizes),
+        working_dir=options.training_nxdt_root or run.nxdt_root,
+        log_dir=run.log_dir,
+        mounts=run.container_config.volume_dict,
+        devices=run.container_config.device_list or device_files,
+        container_options={}
+        if without_container
+        # What AMD's GPUs need besides is of no use here.
+        else container_options(run.container_name, run.shm_size, options.container_profile)
+        | {"group_add": [], "cap_add": ["IPC_LOCK"], "security_opt": []},
+        files=files,
+        script=_SCRIPT,
+        tokens_per_sequence_per_gpu=sizes.tokens_per_sequence_per_device,
+        architecture=architecture_of(reading),
+        chips_per_gpu=chips_per_device(reading),
+    )
+
+
+def _parameters(reading: NxdtReading, sizes: NxdtSizes) -> dict[str, t.Any]:
+    config = reading.config
+    flags = (config.compiler_flags, precision_compiler_flags(config.precision))
+    instance = INSTANCES.get(config.trainops.instance_type or "")
+    return {
+        "nnodes": len(reading.nodes),
+        "gpus_per_node": sizes.devices,
+        "device": "Neuron device",
+        "lnc": lnc_of(instance, config.trainer.lnc) if instance else config.trainer.lnc,
+        "model_source": config.model_source,
+        "task": _task(reading),
+        "precision": config.precision.type,
+        "compiler_flags": " ".join(filter(None, flags)),
+        "global_batch_size": sizes.global_batch,
+        "micro_batch_size": sizes.micro_batch,
+        "sequence_length": sizes.sequence_length,
+        "tensor_parallelism": sizes.tensor,
+        "pipeline_parallelism": sizes.pipeline,
+        "context_parallelism": sizes.context,
+        "expert_parallelism": sizes.expert,
+        "data_parallelism": sizes.data,
+        "fsdp": False,
+        "iterations": config.trainer.max_steps,
+    }
+
+
+def _task(reading: NxdtReading) -> str:
+    """Return what is done to the model: ``pretraining``, ``sft``, ``dpo`` or ``orpo``, and ``lora`` with it."""
+    alignment = reading.alignment
+    if alignment is None:
+        return "pretraining"
+    return "+".join(
+        name for name, part in (("sft", alignment.sft), ("dpo", alignment.dpo), ("orpo", alignment.orpo)) if part
+    ) + ("+lora" if alignment.peft else "")
+
+
+def _environment(reading: NxdtReading, master: str) -> dict[str, str]:
+    """Return what NxDT and the Neuron runtime read.
+
+    NxDT sets those of its config itself where they are not set; here they are, so that the plan shows them. Only
+    NEURON_CC_FLAGS it appends to in any case.
+    """
+    config, run = reading.config, reading.config.trainops
+    environment: dict[str, t.Any] = {
+        "MASTER_ADDR": master,
+        "MASTER_PORT": reading.options.training_master_port or _MASTER_PORT,
+        "NNODES": reading.nnodes,
+        "NODE_RANK": "{node-rank}",
+        **_ALWAYS,
+        "NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS": config.aync_exec_max_inflight_requests,
+        "NEURON_RT_EXEC_TIMEOUT": config.neuron_rt_exec_timeout,
+        "NEURON_EXPERIMENTAL_COMPRESS_RG": int(config.neuron_experimental_compress_rg),
+        "NEURON_COMPILE_CACHE_URL": config.compiler_cache_url,
+        "BUCKET_CAP_MB": config.bucket_size_collectives,
+        "NEURON_FUSE_SOFTMAX": "1" if config.model.fusions.softmax else None,
+        **precision_environment(config.precision),
+        "PATH": f"{run.virtual_environment}/bin:{_AFTER_ENVIRONMENT}" if run.virtual_environment else None,
+    }
+    instance = INSTANCES.get(run.instance_type or "")
+    if instance and len(instance.lnc_sizes) > 1:
+        environment["NEURON_LOGICAL_NC_CONFIG"] = lnc_of(instance, config.trainer.lnc)
+    if reading.nnodes > 1 and (instance is None or instance.efa):
+        environment |= _EFA
+    return {name: str(value) for name, value in environment.items() if value is not None}
+
+
+def _command(reading: NxdtReading, environment: dict[str, str], sizes: NxdtSizes) -> list[str]:
+    devices, nnodes, batch = reading.config.trainer.devices, reading.nnodes, sizes.global_batch
+    log_dir = reading.config.exp_manager.explicit_log_dir or "{run-folder}/experiment"
+    compile_first = ["bash", f"{{run-folder}}/{_COMPILE_NAME}"] if reading.config.trainops.compile_first else []
+    return [
+        *compile_first,
+        "torchrun",
+        *("--nproc_per_node", str(devices), "--nnodes", str(nnodes), "--node_rank", "{node-rank}"),
+        *("--master_addr", environment["MASTER_ADDR"], "--master_port", environment["MASTER_PORT"]),
+        *(_SCRIPT, "--config-path={run-folder}", f"--config-name={_CONFIG_NAME}"),
+        f"trainer.devices={devices}",
+        f"trainer.num_nodes={nnodes}",
+        *([f"data.global_batch_size={batch}"] if batch != reading.get("data.global_batch_size") else []),
+        f"exp_manager.explicit_log_dir={_hydra_value(log_dir)}",
+        # Else Hydra makes its folders in the checkout.
+        "hydra.run.dir={run-folder}/hydra",
+    ]
+
+
+def _hydra_value(text: str) -> str:
+    """Return a text as Hydra's grammar of overrides takes it for one, whatever characters it has."""
+    if _PLAIN_WORD.fullmatch(re.sub(r"\{[a-z-]+\}", "", text)):
+        return text
+    escaped = text.replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+def _variables_of_user(reading: NxdtReading, set_by_plan: set[str]) -> dict[str, str]:
+    """Return the variables of env_dict that the plan does not set, with a warning for each that it does."""
+    variables = reading.config.trainops.container_config.env_dict
+    set_by_plan |= {"TRAINOPS_NODE", "TRAINOPS_RUN_ID"}
+    for name in filter(set_by_plan.__contains__, variables):
+        reading.findings.warn(
+            key_path("trainops.container_config.env_dict", name),
+            variables[name],
+            f"{name} has no effect: the plan sets this variable.",
+            "Leave it out, and set the key that it is made of.",
+        )
+    return {name: value for name, value in variables.items() if name not in set_by_plan}

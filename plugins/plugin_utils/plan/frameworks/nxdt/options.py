@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The variables of a plan that NxDT alone has."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from ...config.field_types import PathOrNothing
+from ...job.options import RunOptions
+
+
+class NxdtOptions(RunOptions):
+    """Where NxDT lies, and which one it is."""
+
+    training_nxdt_root: PathOrNothing = Field(
+        default="",
+        description="Folder with NxDT's training_orchestrator.py, in place of the config's trainops.nxdt_root.",
+    )

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a type of precision of NxDT means.
+
+Source: ``process_config`` in examples/training_orchestrator.py of NxDT. It leaves alone what the environment has
+already, and appends to NEURON_CC_FLAGS; so a plan sets the variables, and leaves the compiler's flags to NxDT.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from pydantic import BaseModel, Field
+
+from ...config.field_types import Flag
+from ...config.findings import Findings
+from ...config.yaml_kinds import Choice
+
+_ACCUMULATE = "--enable-mixed-precision-accumulation"
+MANUAL_KEYS = {
+    "xla_use_bf16": "XLA_USE_BF16",
+    "xla_downcast_bf16": "XLA_DOWNCAST_BF16",
+    "neuron_rt_stochastic_rounding_en": "NEURON_RT_STOCHASTIC_ROUNDING_EN",
+}
+
+
+@dataclass(frozen=True)
+class Precision:
+    """Values of the variables, None where one stays unset, and the flags that NxDT adds to NEURON_CC_FLAGS."""
+
+    use_bf16: str
+    downcast_bf16: str
+    stochastic_rounding: str | None
+    compiler_flags: str
+
+
+PRECISIONS = {
+    "bf16SR": Precision("1", "0", "1", _ACCUMULATE),
+    "mixed_precision": Precision("0", "1", "0", _ACCUMULATE),
+    "mixed_precision_SR": Precision("0", "1", "1", _ACCUMULATE),
+    "fp32": Precision("0", "0", None, "--auto-cast none"),
+    "autocast": Precision("0", "0", "0", f"{_ACCUMULATE} --auto-cast none"),
+}
+TYPES = (*PRECISIONS, "manual")
+_MISSPELT = "mixed_precisionSR"
+
+
+class PrecisionType(Choice):
+    """A type of precision, in the spelling that NxDT's code knows."""
+
+    def read(self, value: t.Any) -> str:
+        """Return the type."""
+        if value == _MISSPELT:
+            raise ValueError("is the spelling of NxDT's documentation, and refused by its code")
+        return super().read(value)
+
+
+class PrecisionConfig(BaseModel):
+    """The section ``precision``: number formats of weights, gradients and sums."""
+
+    type: t.Annotated[str, PrecisionType(TYPES)] = Field(
+        description="Number formats of the model and the optimizer.",
+        examples=["mixed_precision"],
+        json_schema_extra={
+            "variable": "XLA_USE_BF16, XLA_DOWNCAST_BF16, NEURON_RT_STOCHASTIC_ROUNDING_EN, NEURON_CC_FLAGS"
+        },
+    )
+    master_weights: Flag | None = Field(default=None, description="Keep FP32 master weights; only with manual.")
+    fp32_grad_acc: Flag | None = Field(default=None, description="Accumulate gradients in FP32; only with manual.")
+    fp32_grads_cc: Flag | None = Field(default=None, description="Reduce gradients in FP32; only with manual.")
+    xla_use_bf16: Flag | None = Field(
+        default=None,
+        description="Take FP32 for BF16; only with manual.",
+        examples=["0"],
+        json_schema_extra={"variable": "XLA_USE_BF16"},
+    )
+    xla_downcast_bf16: Flag | None = Field(
+        default=None,
+        description="Take FP32 for BF16 and FP64 for FP32; only with manual.",
+        examples=["1"],
+        json_schema_extra={"variable": "XLA_DOWNCAST_BF16"},
+    )
+    neuron_rt_stochastic_rounding_en: Flag | None = Field(
+        default=None,
+        description="Round stochastically; only with manual.",
+        examples=["0"],
+        json_schema_extra={"variable": "NEURON_RT_STOCHASTIC_ROUNDING_EN"},
+    )
+    parallel_layers_reduce_dtype: t.Annotated[str, Choice(("bf16", "fp32", "fp16"))] | None = Field(
+        default=None,
+        description="Number format in which parallel layers are summed; bf16, or fp32 with type fp32.",
+        json_schema_extra={"since": "1.1.1"},
+    )
+
+
+def precision_environment(precision: PrecisionConfig) -> dict[str, str]:
+    """Return the variables that a right precision section becomes."""
+    if precision.type == "manual":
+        return {name: str(int(getattr(precision, key))) for key, name in MANUAL_KEYS.items()}
+    known = PRECISIONS[precision.type]
+    values = (known.use_bf16, known.downcast_bf16, known.stochastic_rounding)
+    return {name: value for name, value in zip(MANUAL_KEYS.values(), values, strict=True) if value is not None}
+
+
+def precision_compiler_flags(precision: PrecisionConfig) -> str:
+    """Return what NxDT adds to the compiler's flags for a right precision section."""
+    return "" if precision.type == "manual" else PRECISIONS[precision.type].compiler_flags
+
+
+def check_precision(precision: PrecisionConfig | None, uses_lora: bool, findings: Findings) -> None:
+    """Note what NxDT would refuse, or take for something else than its documentation says."""
+    if precision is None:
+        return
+    kind = precision.type
+    if kind == "mixed_precision_SR":
+        findings.warn(
+            "precision.type",
+            kind,
+            "NxDT takes this spelling, but gives it no FP32 master weights and no FP32 accumulation of gradients.",
+            "Say mixed_precision where these are meant.",
+        )
+    if kind == "autocast" and not uses_lora:
+        findings.warn(
+            "precision.type",
+            kind,
+            "NxDT's documentation says that autocast is not supported; its examples use it with LoRA only.",
+            "Say mixed_precision.",
+        )
+    if kind == "manual":
+        for key in MANUAL_KEYS:
+            if getattr(precision, key) is None:
+                findings.fault(
+                    f"precision.{key}", None, f"{key} is missing, which type manual needs.", "Give '0' or '1'."
+                )
+    elif kind is not None:
+        for key in (*MANUAL_KEYS, "master_weights", "fp32_grad_acc", "fp32_grads_cc"):
+            if getattr(precision, key):
+                findings.warn(
+                    f"precision.{key}",
+                    True,
+                    f"{key} has no effect: it counts only where precision.type is manual.",
+                    "Leave it out, or say manual.",
+                )

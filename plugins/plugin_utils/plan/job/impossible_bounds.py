@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Bounds that nothing can meet, as the accelerators cannot compute that much."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Iterable, Mapping
+
+from ....module_utils.logs.record import in_words
+from ..config.findings import Findings
+from ..config.words import key_path
+from .bounds import bound_in_words, limits
+
+
+def tflops_behind(metric: str, value: float, workload: Mapping[str, t.Any]) -> float | None:
+    """Return the TFLOP/s that a GPU computes at a value of a metric, or None where that cannot be told.
+
+    Tokens/s and step times tell it by the model FLOPs of a token.
+    """
+    flops, tokens, gpus = (workload[name] for name in ("model_flops_per_token", "tokens_per_step", "gpus"))
+    if metric == "tflops_per_gpu":
+        return value
+    if metric == "tokens_per_sec_per_gpu" and flops:
+        return float(flops * value / 1e12)
+    if metric == "step_time_ms" and flops and tokens and value > 0:
+        return float(flops * tokens / gpus / (value / 1e3) / 1e12)
+    return None
+
+
+def warn_of_impossible(
+    expected: Iterable[Mapping[str, t.Any]], key: str, workload: Mapping[str, t.Any], gpu: str, findings: Findings
+) -> None:
+    """Note each bound that asks for more than the peak of the accelerators in the precision of the run.
+
+    ``key`` is where the bounds stand.
+    """
+    peak = workload["peak_tflops_per_gpu"]
+    for bound in expected:
+        least, greatest = limits(bound)
+        asked = greatest if bound["metric"] == "step_time_ms" else least
+        needed = tflops_behind(bound["metric"], asked, workload) if asked is not None else None
+        if peak and needed is not None and needed > peak:
+            behind = ":" if bound["metric"] == "tflops_per_gpu" else f". It takes {needed:.4g} TFLOP/s, and"
+            findings.warn(
+                key_path(key, bound["metric"]),
+                bound["value"],
+                f"{bound['metric']} {bound_in_words(bound)} is impossible{behind} the peak of {gpu} in "
+                f"{workload['precision']} is {in_words('tflops_per_gpu', peak)}.",
+                "Correct the threshold, or the precision.",
+            )

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What every framework hands to the plan: one job, and what differs from node to node."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ..config.field_types import with_user
+from .architecture import Architecture
+from .branch import Branch
+from .gke import GkeWorkload
+from .ranks import Node
+
+LOG_NAME = "train.log"
+# In memory, so that a secret never reaches a disk.
+SECRETS_FOLDER = "/dev/shm"
+
+
+@dataclass(frozen=True)
+class Job:
+    """A resolved training job, before it is spelled out node by node.
+
+    ``{user-id}`` may stand in any of its texts; in those of ``environment`` and ``command`` stand ``{node-rank}`` and
+    ``{run-folder}`` as well. ``environment`` is what the training reads; with ``environment_as_arguments`` it is given
+    as KEY=VALUE arguments too. ``files`` are texts by the names under which they lie in the run's folder. ``script`` is
+    the file of ``command`` that has to be in ``working_dir``, if any. ``mounts`` maps paths on the node to paths in the
+    container. ``token_file`` is the path of the user's Hugging Face token, empty where the token comes along with the
+    run; ``token_variable`` a variable that the launch script fills with the token itself, for a trainer that reads
+    nothing else. The ``nnodes`` nodes of the job meet at ``master_address`` and ``master_port``. ``first_step`` is the
+    number that the trainer gives its first step.
+    ``tokens_per_sequence_per_gpu`` (sequence length / devices of a job) is for trainers that print sequences/s.
+    ``dataset`` is what the launch script fetches before the training, if anything. ``architecture`` is the model's
+    shape, or in words why it is not known; ``chips_per_gpu`` the part of an accelerator's chip that counts as a GPU;
+    ``counts_routers`` tells whether the framework's own count of operations has the routers of experts in it.
+    ``gke`` is the workload that XPK starts where no node of the inventory trains.
+    """
+
+    branch: Branch
+    parameters: dict[str, t.Any]
+    tokens_per_step_per_gpu: float | None
+    expected: list[dict[str, t.Any]]
+    nnodes: int
+    master_address: str
+    master_port: int
+    image: str | None
+    image_archive: str
+    environment: dict[str, str]
+    token_file: str | None
+    command: list[str]
+    working_dir: str
+    log_dir: str
+    mounts: dict[str, str]
+    devices: list[str]
+    container_options: dict[str, t.Any]
+    environment_as_arguments: bool = False
+    files: dict[str, str] = field(default_factory=dict)
+    script: str = ""
+    token_variable: str = ""
+    first_step: int = 1
+    tokens_per_sequence_per_gpu: float | None = None
+    dataset: dict[str, t.Any] | None = None
+    gke: GkeWorkload | None = None
+    architecture: Architecture | str = "The dimensions of the model are not known."
+    chips_per_gpu: float = 1.0
+    counts_routers: bool = False
+
+    def for_node(self, node: Node, place: int, run_id: str, container_engine: str) -> dict[str, t.Any]:
+        """Return what one node will run, to the last byte. ``place`` is the node's place in rank order.
+
+        In single-node mode every node is rank 0 of a job of its own.
+        """
+        node_rank = place if self.branch.mode == "multi_node" else 0
+        run_folder = f"{self.log_dir.rstrip('/')}/{run_id}/{node.name}"
+        of_node = {"{node-rank}": str(node_rank), "{run-folder}": run_folder}
+        environment = {name: _resolved(value, of_node) for name, value in self.environment.items()}
+        arguments = [f"{name}={value}" for name, value in environment.items()] if self.environment_as_arguments else []
+        labels = {"TRAINOPS_RUN_ID": run_id, "TRAINOPS_NODE": node.name}
+        secrets = self._secrets(f"{SECRETS_FOLDER}/trainops-{run_id}-{node.name}")
+        token_path = {secret["variable"]: secret["target"] for secret in secrets}
+        mounts: list[dict[str, t.Any]] = [
+            {"source": source, "target": target} for source, target in self.mounts.items()
+        ]
+        if container_engine != "none":
+            mounts.append({"source": run_folder, "target": run_folder, "staged": True})
+            read_only = (secret["target"] for secret in secrets)
+            mounts += [{"source": path, "target": path, "read_only": True, "staged": True} for path in read_only]
+        plan = {
+            "node": node.name,
+            "node_rank": node_rank,
+            "address": node.address,
+            "nnodes": self.nnodes,
+            "master_address": self.master_address,
+            "master_port": self.master_port,
+            "image": self.image,
+            "image_archive": self.image_archive,
+            "env": environment | token_path | labels,
+            "argv": [*(_resolved(word, of_node) for word in self.command), *arguments],
+            "script": self.script,
+            "working_dir": self.working_dir,
+            "files": self.files,
+            "mounts": mounts,
+            "secrets": secrets,
+            "devices": self.devices,
+            "container_options": self.container_options,
+            "run_folder": run_folder,
+            "log_file": f"{run_folder}/{LOG_NAME}",
+            **({"dataset": self.dataset} if self.dataset else {}),
+        }
+        return t.cast("dict[str, t.Any]", with_user(plan, node.user))
+
+    def _secrets(self, folder: str) -> list[dict[str, str]]:
+        """Return what is secret by the paths of its files; the plan never holds a secret itself."""
+        if self.token_file is None:
+            return []
+        target = f"{folder}/hf_token"
+        secret = {"name": "hf_token", "source": self.token_file, "target": target, "variable": "HF_TOKEN_PATH"}
+        return [{**secret, "value_variable": self.token_variable} if self.token_variable else secret]
+
+
+def _resolved(text: str, of_node: Mapping[str, str]) -> str:
+    for name, value in of_node.items():
+        text = text.replace(name, value)
+    return text

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the user may say about a run besides the training config: the variables that make a plan."""
+
+from __future__ import annotations
+
+import typing as t
+
+from pydantic import BaseModel, Field
+
+from ..config.field_types import NAME, Flag, FreeObject, Line, PathOrNothing, PortOrNothing, PositiveInteger
+from ..config.kinds import OneOf
+from ..config.texts import Several, Written
+
+# The platform whose nodes are hosts of the inventory.
+ON_HOSTS = "gce"
+
+HostNames = t.Annotated[list[str], Several(NAME, "names of inventory hosts, as a list or with commas", at_least=0)]
+RunId = t.Annotated[
+    str,
+    Written(
+        "([A-Za-z0-9][A-Za-z0-9_.-]*)?",
+        "a name for folders and containers",
+        "a name of letters, digits and . _ - (not in front)",
+        free=True,
+    ),
+]
+
+
+class RunOptions(BaseModel):
+    """The variables of a plan that every framework has.
+
+    Values may be strings, as extra variables and surveys give them.
+    """
+
+    training_framework: str = Field(
+        default="auto", description="Framework of the training config; auto finds it out from the file."
+    )
+    training_mode: t.Annotated[str, OneOf(("auto", "single_node", "multi_node"))] = Field(
+        default="auto",
+        description="One job over all nodes (multi_node), one on each (single_node), or what the config offers (auto).",
+    )
+    training_model: Line = Field(
+        default="", description="Model of the config's model_params; where it has just one, none need be named."
+    )
+    training_gpu: Line = Field(
+        default="",
+        description="GPU of the model's branch; MI300X, mi300x and mi300 mean the same. "
+        "Where it has just one, none need be named.",
+    )
+    training_gpus_per_node: PositiveInteger = Field(
+        default=8, description="GPUs of each node that take part.", json_schema_extra={"unit": "GPUs"}
+    )
+    training_unknown_keys: t.Annotated[str, OneOf(("fault", "warn"))] = Field(
+        default="fault", description="Whether an unknown key of the config stops the run or is only told."
+    )
+    training_record_only: Flag = Field(
+        default=False, description="Judge no thresholds; those of the config need not be filled in then."
+    )
+    training_scale_batch: t.Annotated[str, OneOf(("none", "reference_nodes"))] = Field(
+        default="none",
+        description="Take the global batch size as it is (none), or as tuned for the config's number of nodes and "
+        "scale it to those at hand (reference_nodes).",
+    )
+    training_thresholds: Line = Field(
+        default="",
+        description="File with thresholds, such as a *_threshold.json of AMD CVS, in place of those of the config.",
+    )
+    training_rehearsal: Flag = Field(
+        default=False, description="Run the plan with the embedded trainer in place of the real one, for a minute."
+    )
+    training_overrides: FreeObject = Field(
+        default={},
+        description="Values in place of the config's, by the paths of their keys: "
+        '{"batch_size": 256, "config.training_iterations": 50}.',
+    )
+    training_rank_order: HostNames = Field(
+        default=[], description="All hosts of the run in rank order, where the inventory's order is not wanted."
+    )
+    training_exclude: HostNames = Field(default=[], description="Hosts that are left out.")
+    training_master_port: PortOrNothing = Field(
+        default=None, description="Port on rank 0 where the nodes meet, in place of the framework's own."
+    )
+    training_platform: str = Field(
+        default=ON_HOSTS,
+        description="Train on hosts of the inventory, in any cloud or none (gce), or let Google's XPK start a workload "
+        "on GKE (gke), as config.gke says.",
+    )
+    training_hf_token_file: Line = Field(
+        default="",
+        description="File on the controller with the Hugging Face token, in place of the config's hf_token_file. "
+        "A vaulted variable training_hf_token goes before it.",
+    )
+    training_run_id: RunId = Field(default="", description="Name of the run. Without it, time, model and GPU make one.")
+    container_engine: t.Annotated[str, OneOf(("auto", "docker", "podman", "none"))] = Field(
+        default="auto", description="What holds the training on a node; auto takes the one that is there."
+    )
+    container_profile: t.Annotated[str, OneOf(("privileged", "hardened"))] = Field(
+        default="privileged",
+        description="Start containers with all privileges, as AMD's guide does, or with the named devices only.",
+    )
+    training_image_archive: PathOrNothing = Field(
+        default="", description="Image as a file on the nodes, loaded where the image is missing instead of pulled."
+    )

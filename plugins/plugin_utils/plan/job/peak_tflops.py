@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The most that an accelerator can compute: TFLOP/s of its matrix units by number format, dense (no sparsity).
+
+The sources are the makers' own: the data sheets of AMD Instinct MI300X, MI325X, MI350X and MI355X (peak theoretical
+performance), of NVIDIA A100 80GB SXM, H100 SXM, H200 SXM and B200 (of HGX, a half of what is told with sparsity), the
+pages on Cloud TPU v4, v5e, v5p and v6e, and the architecture pages of Trainium and Trainium2 in the Neuron
+documentation. All are for one chip; a NeuronCore is a part of one.
+"""
+
+from __future__ import annotations
+
+import re
+
+_MI300X = {"fp16": 1307.4, "bf16": 1307.4, "fp8": 2614.9}
+_HOPPER = {"fp16": 989.4, "bf16": 989.4, "fp8": 1978.9}
+
+PEAK_TFLOPS: dict[str, dict[str, float]] = {
+    "mi300x": _MI300X,
+    "mi325x": _MI300X,
+    "mi350x": {"fp16": 2306.9, "bf16": 2306.9, "fp8": 4613.7, "fp4": 9227.5},
+    "mi355x": {"fp16": 2516.6, "bf16": 2516.6, "fp8": 5033.2, "fp4": 10066.3},
+    "a100": {"fp16": 312.0, "bf16": 312.0},
+    "h100": _HOPPER,
+    "h200": _HOPPER,
+    "b200": {"fp16": 2250.0, "bf16": 2250.0, "fp8": 4500.0, "fp4": 9000.0},
+    "v4": {"bf16": 275.0},
+    "v5e": {"bf16": 197.0},
+    "v5p": {"bf16": 459.0},
+    "v6e": {"bf16": 918.0},
+    "trn1": {"fp16": 190.0, "bf16": 190.0, "fp32": 47.5},
+    "trn2": {"fp16": 667.0, "bf16": 667.0, "fp8": 1299.0, "fp32": 181.0},
+}
+
+
+def accelerator_of(name: str) -> str | None:
+    """Return the accelerator of the table that a name means, or None: MI300, tpu_v5p and trn2.48xlarge are known."""
+    letters = re.sub(r"^(amd|nvidia|google|aws|tpu|instinct)+", "", re.sub(r"[^a-z0-9.]", "", name.casefold()))
+    letters = re.sub(r"^(trn[0-9]+)[a-z]*\..*", r"\1", letters)
+    return next((known for known in PEAK_TFLOPS if letters in (known, known.removesuffix("x"))), None)
+
+
+def peak_tflops(accelerator: str, precision: str) -> float | None:
+    """Return the peak of one chip in TFLOP/s, dense, or None where the table has none."""
+    known = accelerator_of(accelerator)
+    return PEAK_TFLOPS[known].get(precision) if known else None

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which nodes take part, in which order, and how the others reach the first of them."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ..config.findings import Findings
+from ..config.words import counted, listed, nearest
+
+_UNSAFE = re.compile(r"^[.-]|[^A-Za-z0-9._:-]|^$")
+_UNSAFE_USER = re.compile(r"^[.-]|[^A-Za-z0-9._@+-]|^$")
+_LOOPBACK_NAMES = ("localhost", "ip6-localhost", "ip6-loopback")
+
+
+@dataclass(frozen=True)
+class Node:
+    """An inventory host of the run.
+
+    ``address`` is how the other nodes reach it (``training_address``, else ``ansible_host``, else the name), ``user``
+    who connects to it, ``local`` whether it is the controller itself. ``topology`` is where it stands in the network,
+    from the outermost to the nearest, with / between (``training_topology``: ``spine1/rack3``); empty if not known.
+    """
+
+    name: str
+    address: str
+    user: str
+    local: bool = False
+    topology: str = ""
+
+    def names(self) -> set[str]:
+        """Return every name under which a master address may mean this node."""
+        return {self.name.casefold(), self.address.casefold()}
+
+
+def in_rank_order(
+    nodes: Sequence[Node], rank_order: Sequence[str], exclude: Sequence[str], findings: Findings
+) -> list[Node]:
+    """Return the nodes of the run; their place is their node rank.
+
+    Without ``rank_order`` the given order holds, only that nodes of one place of the network become neighbours. Where
+    ``rank_order`` is wrong, all nodes that take part are there nevertheless, for the checks that follow.
+    """
+    by_name = {node.name: node for node in nodes}
+    for name in dict.fromkeys(exclude):
+        if name not in by_name:
+            _fault_no_host("training_exclude", name, by_name, findings)
+    taking_part = {name: node for name, node in by_name.items() if name not in exclude}
+    for node in taking_part.values():
+        _check_syntax(node, findings)
+    if not taking_part:
+        findings.fault(
+            "training_hosts",
+            list(by_name),
+            "No host is left to train on.",
+            "Look at --limit, training_hosts and training_exclude.",
+        )
+    if not rank_order:
+        _warn_of_no_place(taking_part, findings)
+        return by_place(list(taking_part.values()))
+    _check_rank_order(rank_order, taking_part, findings)
+    names = [name for name in dict.fromkeys(rank_order) if name in taking_part]
+    return [taking_part[name] for name in dict.fromkeys([*names, *taking_part])]
+
+
+def by_place(nodes: Sequence[Node]) -> list[Node]:
+    """Return the nodes with those of one place of the network side by side, at every level of the network.
+
+    Places come in the order of their first node, and the nodes of a place keep their order, so that the first node
+    stays the first. Neighbouring ranks exchange most: pipeline stages, and the rings of the collectives.
+    """
+
+    def places(node: Node) -> tuple[str, ...]:
+        # A node whose place is not known is a place of its own.
+        levels = tuple(level for level in node.topology.split("/") if level) or (f"/{node.name}",)
+        return tuple("/".join(levels[: depth + 1]) for depth in range(len(levels)))
+
+    first_seen: dict[str, int] = {}
+    for node in nodes:
+        for place in places(node):
+            first_seen.setdefault(place, len(first_seen))
+    return sorted(nodes, key=lambda node: [first_seen[place] for place in places(node)])
+
+
+def _warn_of_no_place(taking_part: dict[str, Node], findings: Findings) -> None:
+    without = [node.name for node in taking_part.values() if not node.topology]
+    if 0 < len(without) < len(taking_part):
+        findings.warn(
+            "training_topology",
+            None,
+            f"These hosts do not say where they stand in the network, while others do: {listed(without)}.",
+            "Give each host training_topology, for example through the group of its rack.",
+        )
+
+
+def _check_rank_order(rank_order: Sequence[str], taking_part: dict[str, Node], findings: Findings) -> None:
+    for name in dict.fromkeys(rank_order):
+        if name not in taking_part:
+            _fault_no_host("training_rank_order", name, taking_part, findings)
+        if list(rank_order).count(name) > 1:
+            findings.fault("training_rank_order", name, f"{name} stands there more than once.", "Name each host once.")
+    left_out = [name for name in taking_part if name not in rank_order]
+    if left_out:
+        findings.fault(
+            "training_rank_order",
+            list(rank_order),
+            f"These hosts of the run are missing there: {listed(left_out)}.",
+            "Name every host, or leave hosts out with training_exclude.",
+        )
+
+
+def _check_syntax(node: Node, findings: Findings) -> None:
+    """Note what of a node would be taken for something else in a path, an argument or a shell."""
+    if _UNSAFE.search(node.name):
+        findings.fault(
+            "training_hosts",
+            node.name,
+            "This host's name becomes a folder and an argument, and not all of its characters may stand there.",
+            "Rename it in the inventory to letters, digits and . _ : -, and give its address in ansible_host.",
+        )
+    elif _UNSAFE.search(node.address):
+        findings.fault(
+            f"training_address of {node.name}",
+            node.address,
+            f"The address of {node.name} is no host name or IP address.",
+            "Give one in the inventory: training_address, or else ansible_host.",
+        )
+    if _UNSAFE_USER.search(node.user):
+        findings.fault(
+            f"ansible_user of {node.name}",
+            node.user,
+            "{user-id} in paths becomes this name, and not all of its characters may stand there.",
+            "Connect as a user whose name has only letters, digits and . _ @ + -.",
+        )
+
+
+def _fault_no_host(option: str, name: str, known: Iterable[str], findings: Findings) -> None:
+    known = list(known)
+    near = nearest(name, known)
+    remedy = f"Did you mean {near}?" if near else f"Hosts of the run: {listed(known)}."
+    findings.fault(option, name, f"{name} is not a host of the run.", remedy)
+
+
+def on_one_machine(nodes: Sequence[Node]) -> bool:
+    """Tell whether every node is the same machine, so that a loopback address reaches all of them."""
+    return all(node.local for node in nodes) or all(is_loopback(node.address) for node in nodes)
+
+
+def master_address(asked: str | None, nodes: Sequence[Node], key: str, findings: Findings) -> str:
+    """Return the address at which the nodes of a multi-node run meet: that of rank 0.
+
+    ``asked`` is the config's, under ``key``; ``auto`` or nothing takes the address of rank 0. ``nodes`` are at least
+    one, in rank order.
+    """
+    first = nodes[0]
+    if asked in (None, "auto"):
+        address = "localhost" if all(node.local for node in nodes) else first.address
+    else:
+        address = str(asked)
+    if is_loopback(address):
+        if len(nodes) > 1 and not on_one_machine(nodes):
+            findings.fault(
+                key,
+                asked,
+                f"{address} is a loopback address: each of the {len(nodes)} nodes would look for rank 0 on itself.",
+                f"Give the address at which the others reach rank 0 ({first.name}), here or in the inventory "
+                "(training_address).",
+            )
+        return address
+    if address.casefold() not in first.names():
+        _fault_not_first(address, asked, nodes, key, findings)
+    return address
+
+
+def _fault_not_first(address: str, asked: str | None, nodes: Sequence[Node], key: str, findings: Findings) -> None:
+    first = nodes[0]
+    rank = next((rank for rank, node in enumerate(nodes) if address.casefold() in node.names()), None)
+    if rank is not None:
+        findings.fault(
+            key,
+            asked,
+            f"{address} is {nodes[rank].name}, which has rank {rank}; rank 0 is {first.name}.",
+            f"Put {nodes[rank].name} first with training_rank_order, or give {first.address}, or auto.",
+        )
+        return
+    findings.fault(
+        key,
+        asked,
+        f"{address} is not one of the {counted(len(nodes), 'node')} of the run: "
+        f"{listed(_with_address(node) for node in nodes)}.",
+        f"Give {first.address}, or auto; where {address} is another interface of {first.name}, say so in the "
+        "inventory (training_address).",
+    )
+
+
+def _with_address(node: Node) -> str:
+    return node.name if node.name == node.address else f"{node.name} ({node.address})"
+
+
+def is_loopback(address: str) -> bool:
+    """Tell whether an address or name means the machine that reads it."""
+    try:
+        parsed = ipaddress.ip_address(address.strip("[]"))
+    except ValueError:
+        name = address.casefold()
+        return name in _LOOPBACK_NAMES or name.endswith(".localhost") or name.startswith("localhost.")
+    return parsed.is_loopback or parsed.is_unspecified

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether a plan means its nodes to talk over RDMA, and whether NCCL is to say if they do."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping, Sequence
+
+from ..config.findings import Findings
+
+# A plan that sets one of these means to talk over RDMA, unless it switches it off.
+_RDMA_VARIABLES = ("NCCL_IB_HCA", "NCCL_IB_GID_INDEX")
+_RDMA_NETWORKS = {"ib", "ibext", "ofi", "aws libfabric"}
+_SWITCHED_OFF = "NCCL_IB_DISABLE"
+_LEVEL = "NCCL_DEBUG"
+# NCCL tells its network at these levels only.
+_TELLING_LEVELS = ("INFO", "TRACE")
+
+
+def asks_for_rdma(mode: str, nodes: Sequence[Mapping[str, t.Any]]) -> bool:
+    """Tell whether a plan in this mode, with these nodes, means them to talk over RDMA."""
+    if mode != "multi_node" or len(nodes) < 2:
+        return False
+    environment = nodes[0].get("env", {})
+    if environment.get(_SWITCHED_OFF) not in (None, "", "0"):
+        return False
+    named = str(environment.get("NCCL_NET", "")).casefold() in _RDMA_NETWORKS
+    return named or any(environment.get(name) for name in _RDMA_VARIABLES)
+
+
+def level_that_hides_the_network(nodes: Sequence[Mapping[str, t.Any]]) -> str | None:
+    """Return the level at which NCCL logs, empty where none is set, if it is one at which its network is not told."""
+    level = str(nodes[0].get("env", {}).get(_LEVEL, ""))
+    return None if level.upper() in _TELLING_LEVELS else level
+
+
+def warn_of_silence(mode: str, nodes: Sequence[Mapping[str, t.Any]], findings: Findings) -> None:
+    """Warn where the nodes are to talk over RDMA, and no log would tell whether they do."""
+    level = level_that_hides_the_network(nodes) if asks_for_rdma(mode, nodes) else None
+    if level is not None:
+        findings.warn(
+            _LEVEL,
+            level or None,
+            "The nodes are to talk over RDMA, and NCCL tells with NCCL_DEBUG=INFO only whether they do. Otherwise a "
+            "run is INCONCLUSIVE at best.",
+            f"Set nccl_debug, or {_LEVEL} where the config names variables, to INFO.",
+        )

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rehearsal: the plan of a real run, with the embedded trainer in place of the real one.
+
+Image, mounts, devices, environment, ranks, ports and limits stay as they are. What stands in the way of the nodes
+meeting over the configured interface shows in a minute and without a GPU.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from .architecture import FORMULA
+
+STEPS = 10
+_SEQUENCE_LENGTH = 32
+_SEQUENCES_PER_NODE = 2
+FOLDER_NAME = "rehearsal"
+_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+_SCRIPT = "examples/llama/train_llama3.sh"
+
+
+def rehearsed(plan: dict[str, t.Any]) -> dict[str, t.Any]:
+    """Return the plan of the rehearsal of a plan. It expects nothing of the throughput."""
+    nodes = [_rehearsed_node(node) for node in plan["nodes"]]
+    if not nodes:
+        return {**plan, "rehearsal": True, "expected": []}
+    return {
+        **plan,
+        "rehearsal": True,
+        # The embedded trainer's log is that of Megatron-LM, whatever the real trainer is.
+        "log_framework": "megatron",
+        "expected": [],
+        "first_step": 1,
+        "parameters": {**plan["parameters"], "iterations": STEPS},
+        "tokens_per_sequence_per_gpu": None,
+        "tokens_per_step_per_gpu": float(_SEQUENCES_PER_NODE * _SEQUENCE_LENGTH),
+        "workload": _workload(plan["nodes"][0]["nnodes"]),
+        "nodes": nodes,
+    }
+
+
+def _workload(nnodes: int) -> dict[str, t.Any]:
+    """Return what the embedded trainer computes, one "GPU" a node."""
+    reason = "A rehearsal trains a toy on the CPU."
+    return {
+        "precision": "fp64",
+        "global_batch_size": _SEQUENCES_PER_NODE * nnodes,
+        "micro_batch_size": 1,
+        "sequence_length": _SEQUENCE_LENGTH,
+        "tokens_per_step": _SEQUENCES_PER_NODE * nnodes * _SEQUENCE_LENGTH,
+        "gpus": nnodes,
+        "parameters": None,
+        "model_flops_per_token": None,
+        "model_flops_reason": reason,
+        "peak_tflops_per_gpu": None,
+        "peak_reason": reason,
+        "formula": FORMULA,
+    }
+
+
+def _rehearsed_node(node: dict[str, t.Any]) -> dict[str, t.Any]:
+    """Return a node of the rehearsal: one process of the embedded trainer, whatever the real one does with its GPUs."""
+    trainer = {
+        "MASTER_ADDR": node["master_address"],
+        "MASTER_PORT": str(node["master_port"]),
+        "NNODES": str(node["nnodes"]),
+        "NODE_RANK": str(node["node_rank"]),
+        "MODEL_SIZE": "tiny",
+        "TOTAL_ITERS": str(STEPS),
+        "MBS": "1",
+        "BS": str(_SEQUENCES_PER_NODE * node["nnodes"]),
+        "SEQ_LENGTH": str(_SEQUENCE_LENGTH),
+        "TP": "1",
+        "PP": "1",
+        "CP": "1",
+        "TE_FP8": "0",
+        "FSDP": "0",
+        "RECOMPUTE": "0",
+        "MOCK_DATA": "1",
+        "TOKENIZER_MODEL": "bytes",
+    }
+    given = dict(word.split("=", 1) for word in node["argv"] if _ASSIGNMENT.match(word))
+    # The embedded trainer trains on synthetic data, so that no dataset is fetched for it.
+    kept = {name: value for name, value in node.items() if name != "dataset"}
+    return {
+        **kept,
+        "argv": ["bash", _SCRIPT, *(f"{name}={value}" for name, value in {**given, **trainer}.items())],
+        "env": {**node["env"], **trainer},
+        "script": _SCRIPT,
+        "working_dir": f"{node['run_folder']}/{FOLDER_NAME}",
+    }

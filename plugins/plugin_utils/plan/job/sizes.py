@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether the sizes of a run divide: GPUs, parallelism, batch, and the model's own dimensions.
+
+Each rule is checked on its own, as far as the sizes that it needs are known.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..config.findings import Findings
+from ..config.words import counted, listed
+
+
+@dataclass(frozen=True)
+class ModelDimensions:
+    """What of a transformer has to divide: layers, attention heads, key/value heads (query groups)."""
+
+    layers: int
+    attention_heads: int
+    query_groups: int
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Sizes of one job, None where one is not known. Batch sizes are in sequences, the sequence length in tokens."""
+
+    nodes: int | None
+    gpus_per_node: int | None
+    tensor_parallelism: int | None
+    pipeline_parallelism: int | None
+    global_batch_size: int | None
+    micro_batch_size: int | None
+    sequence_length: int | None
+    context_parallelism: int | None = 1
+
+    @property
+    def gpus(self) -> int | None:
+        """Return the GPUs of all nodes."""
+        return self.nodes * self.gpus_per_node if self.nodes and self.gpus_per_node else None
+
+    @property
+    def model_parallelism(self) -> int | None:
+        """Return how many GPUs hold one replica of the model."""
+        if not self.tensor_parallelism or not self.pipeline_parallelism or not self.context_parallelism:
+            return None
+        return self.tensor_parallelism * self.pipeline_parallelism * self.context_parallelism
+
+    @property
+    def data_parallelism(self) -> int | None:
+        """Return how many replicas of the model there are; None where the GPUs cannot be shared out to replicas."""
+        if not self.gpus or not self.model_parallelism or self.gpus % self.model_parallelism:
+            return None
+        return self.gpus // self.model_parallelism
+
+    @property
+    def tokens_per_step_per_gpu(self) -> float | None:
+        """Return the tokens that one GPU accounts for in one step."""
+        if not self.gpus or not self.global_batch_size or not self.sequence_length:
+            return None
+        return self.global_batch_size * self.sequence_length / self.gpus
+
+
+def check_sizes(sizes: Sizes, dimensions: ModelDimensions | None, keys: Mapping[str, str], findings: Findings) -> None:
+    """Note every size that does not divide as Megatron-LM demands.
+
+    ``keys`` maps the field names of `Sizes` to the key paths of the training config.
+    Sources: megatron/training/arguments.py and megatron/core/num_microbatches_calculator.py of Megatron-LM.
+    """
+    _check_gpus(sizes, keys, findings)
+    _check_batch(sizes, keys, findings)
+    _check_sequence(sizes, keys, findings)
+    if dimensions:
+        _check_model(sizes, dimensions, keys, findings)
+
+
+def _check_gpus(sizes: Sizes, keys: Mapping[str, str], findings: Findings) -> None:
+    gpus, tensor, pipeline = sizes.gpus, sizes.tensor_parallelism, sizes.pipeline_parallelism
+    context = f" × context parallelism {sizes.context_parallelism}" if sizes.context_parallelism != 1 else ""
+    if gpus and sizes.model_parallelism and not sizes.data_parallelism:
+        findings.fault(
+            keys["tensor_parallelism"],
+            tensor,
+            f"The {counted(gpus, 'GPU')} ({counted(sizes.nodes or 0, 'node')} × {sizes.gpus_per_node}) cannot be "
+            f"divided into groups of tensor parallelism {tensor} × pipeline parallelism {pipeline}{context} = "
+            f"{sizes.model_parallelism}.",
+            f"Choose a product that divides {gpus}, or other nodes, or correct training_gpus_per_node.",
+        )
+    if tensor and sizes.gpus_per_node and tensor > sizes.gpus_per_node:
+        findings.warn(
+            keys["tensor_parallelism"],
+            tensor,
+            f"Tensor parallelism {tensor} reaches beyond one node of {counted(sizes.gpus_per_node, 'GPU')}: every "
+            "layer waits for the network.",
+            "Raise the pipeline parallelism instead.",
+        )
+
+
+def _check_batch(sizes: Sizes, keys: Mapping[str, str], findings: Findings) -> None:
+    batch, micro_batch, data = sizes.global_batch_size, sizes.micro_batch_size, sizes.data_parallelism
+    # Whatever the data parallelism will be, the batch has to be a multiple of the micro batch.
+    at_once = (micro_batch or 1) * (data or 1)
+    if batch is None or batch % at_once == 0:
+        return
+    factors = [f"micro batch size {micro_batch}"] if micro_batch else []
+    factors += [f"data parallelism {data}"] if data else []
+    product = f"{' × '.join(factors)} = {at_once}" if len(factors) > 1 else factors[0]
+    below = batch // at_once * at_once
+    nearby = [str(size) for size in (below, below + at_once) if size]
+    findings.fault(
+        keys["global_batch_size"],
+        batch,
+        f"The global batch size {batch} is not a multiple of {product}.",
+        f"Choose {' or '.join(nearby)}, or another micro batch size.",
+    )
+
+
+def _check_sequence(sizes: Sizes, keys: Mapping[str, str], findings: Findings) -> None:
+    sequence, tensor, context = sizes.sequence_length, sizes.tensor_parallelism, sizes.context_parallelism
+    if sequence and context and context > 1 and sequence % (2 * context):
+        # Each rank takes a piece from the front and one from the back, so that causal attention costs all the same.
+        findings.fault(
+            keys["sequence_length"],
+            sequence,
+            f"Context parallelism cannot divide {sequence} tokens into 2 × {context} pieces.",
+            f"Choose a multiple of {2 * context}, or another context parallelism.",
+        )
+    elif sequence and tensor and sequence % (tensor * (context or 1)):
+        findings.fault(
+            keys["sequence_length"],
+            sequence,
+            f"Sequence parallelism cannot divide {sequence // (context or 1)} tokens among {tensor} tensor-parallel "
+            "ranks.",
+            f"Choose a multiple of {tensor * (context or 1)}, or another tensor parallelism.",
+        )
+
+
+def _check_model(sizes: Sizes, dimensions: ModelDimensions, keys: Mapping[str, str], findings: Findings) -> None:
+    tensor, pipeline = sizes.tensor_parallelism, sizes.pipeline_parallelism
+    heads, groups, layers = dimensions.attention_heads, dimensions.query_groups, dimensions.layers
+    if tensor and math.gcd(heads, groups) % tensor:
+        findings.fault(
+            keys["tensor_parallelism"],
+            tensor,
+            f"The model's {counted(heads, 'attention head')} and {counted(groups, 'query group')} cannot be divided "
+            f"among {counted(tensor, 'tensor-parallel rank')}.",
+            f"Choose one of {_divisors(math.gcd(heads, groups))}.",
+        )
+    if pipeline and layers % pipeline:
+        findings.fault(
+            keys["pipeline_parallelism"],
+            pipeline,
+            f"The model's {counted(layers, 'layer')} cannot be divided among {counted(pipeline, 'pipeline stage')}.",
+            f"Choose one of {_divisors(layers)}.",
+        )
+
+
+def _divisors(number: int) -> str:
+    return listed(str(divisor) for divisor in range(1, min(number, 1024) + 1) if number % divisor == 0)

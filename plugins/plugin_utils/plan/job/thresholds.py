@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The thresholds of a run: ``result_dict`` of a CVS training config."""
+
+from __future__ import annotations
+
+import typing as t
+
+from pydantic import BaseModel, Field
+
+from ....module_utils.logs.record import METRICS, canonical_metric
+from ..config.field_types import Fraction, Number
+from ..config.findings import Findings
+from ..config.words import key_path
+from .options import RunOptions
+
+
+class ExpectedResults(BaseModel):
+    """Thresholds of the verdict. For each metric there is the name that CVS gives it, and the collection's own."""
+
+    throughput_per_gpu: Number | None = Field(
+        default=None, description="At least this throughput.", json_schema_extra={"unit": "TFLOP/s per GPU"}
+    )
+    tflops_per_gpu: Number | None = Field(
+        default=None, description="The same as throughput_per_gpu.", json_schema_extra={"unit": "TFLOP/s per GPU"}
+    )
+    tflops_per_sec_per_gpu: Number | None = Field(
+        default=None, description="The same as throughput_per_gpu.", json_schema_extra={"unit": "TFLOP/s per GPU"}
+    )
+    tokens_per_gpu: Number | None = Field(
+        default=None, description="At least this many tokens.", json_schema_extra={"unit": "tokens/s per GPU"}
+    )
+    tokens_per_sec_per_gpu: Number | None = Field(
+        default=None, description="The same as tokens_per_gpu.", json_schema_extra={"unit": "tokens/s per GPU"}
+    )
+    elapsed_time_per_iteration: Number | None = Field(
+        default=None, description="At most this long a step.", json_schema_extra={"unit": "ms"}
+    )
+    step_time_ms: Number | None = Field(
+        default=None, description="The same as elapsed_time_per_iteration.", json_schema_extra={"unit": "ms"}
+    )
+    mem_usage: Fraction | None = Field(
+        default=None,
+        description="At most this part of the GPU's memory.",
+        json_schema_extra={"unit": "fraction of the whole, 0 to 1"},
+    )
+    memory_fraction: Fraction | None = Field(
+        default=None,
+        description="The same as mem_usage.",
+        json_schema_extra={"unit": "fraction of the whole, 0 to 1"},
+    )
+    loss: Number | None = Field(default=None, description="At most this loss at the last step.")
+
+
+def expected_of(
+    results: ExpectedResults, given: t.Any, path: str, findings: Findings, options: RunOptions
+) -> list[dict[str, t.Any]]:
+    """Return the thresholds as ``metric`` (canonical), ``kind`` (min or max) and ``value``.
+
+    There are none to record only, or where a file of thresholds stands in their place. ``given`` is what stands in the
+    config under ``path``. Naming no threshold at all is a fault.
+    """
+    if options.training_record_only or options.training_thresholds:
+        return []
+    if isinstance(given, dict) and all(given.get(key) is None for key in ExpectedResults.model_fields):
+        _fault_nothing_expected(path, findings)
+    expected: dict[str, dict[str, t.Any]] = {}
+    for key, value in results.model_dump(exclude_none=True).items():
+        metric = str(canonical_metric(key))
+        if metric in expected and expected[metric]["value"] != value:
+            findings.fault(
+                key_path(path, key),
+                value,
+                f"{key} is {value:g}, but another name of the same metric says {expected[metric]['value']:g}.",
+                "Keep one of the two.",
+            )
+        kind = "min" if METRICS[metric].better == "higher" else "max"
+        expected[metric] = {"metric": metric, "kind": kind, "value": value}
+    return list(expected.values())
+
+
+def _fault_nothing_expected(path: str, findings: Findings) -> None:
+    findings.fault(
+        path,
+        None,
+        "There is no threshold to judge the run by.",
+        "Give one, for example tokens_per_gpu, or say -e training_record_only=true to run without.",
+    )

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a step of the training computes, and what the accelerators could: the base of a utilization."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .architecture import FORMULA, Architecture, model_flops_per_token, parameters_of
+from .job import Job
+from .peak_tflops import accelerator_of, peak_tflops
+
+# The number format of the matrix products behind the names that trainers have for a precision.
+_FORMATS = {
+    "nanoo_fp8": "fp8",
+    "fp8_full": "fp8",
+    "fp8_gpu": "fp8",
+    "te_fp8_delayedscaling": "fp8",
+    "te_fp8_currentscaling": "fp8",
+    "te_mxfp8": "fp8",
+    "mxfp8": "fp8",
+    "mxfp4": "fp4",
+    "nvfp4": "fp4",
+    "bf16SR": "bf16",
+    "mixed_precision": "bf16",
+    "mixed_precisionSR": "bf16",
+    "mixed_precision_SR": "bf16",
+    "autocast": "bf16",
+}
+
+
+def workload_of(job: Job) -> dict[str, t.Any]:
+    """Return what one job computes; JSON.
+
+    ``precision`` (fp4, fp8, bf16, fp16, fp32, or the trainer's own name for another one), ``global_batch_size`` and
+    ``micro_batch_size`` (sequences), ``sequence_length`` (tokens), ``tokens_per_step``, ``gpus`` (of one job),
+    ``parameters`` (of the model) and ``model_flops_per_token`` (of a training step), both None with
+    ``model_flops_reason`` where the model's shape is not known, ``peak_tflops_per_gpu`` (TFLOP/s in this precision,
+    dense), None with ``peak_reason``, and ``formula``, how the FLOPs are counted.
+    """
+    parameters = job.parameters
+    precision = _FORMATS.get(parameters["precision"], parameters["precision"])
+    gpus = job.nnodes * parameters["gpus_per_node"]
+    shape = job.architecture
+    known = isinstance(shape, Architecture)
+    peak = peak_tflops(job.branch.gpu, precision)
+    return {
+        "precision": precision,
+        "global_batch_size": parameters["global_batch_size"],
+        "micro_batch_size": parameters["micro_batch_size"],
+        "sequence_length": parameters["sequence_length"],
+        "tokens_per_step": None if job.tokens_per_step_per_gpu is None else round(job.tokens_per_step_per_gpu * gpus),
+        "gpus": gpus,
+        "parameters": parameters_of(shape) if isinstance(shape, Architecture) else None,
+        "model_flops_per_token": model_flops_per_token(
+            shape, parameters["sequence_length"], counts_routers=job.counts_routers
+        )
+        if isinstance(shape, Architecture)
+        else None,
+        "model_flops_reason": None if known else shape,
+        "peak_tflops_per_gpu": peak and peak * job.chips_per_gpu,
+        "peak_reason": None if peak else _why_no_peak(job.branch.gpu, precision),
+        "formula": FORMULA,
+    }
+
+
+def _why_no_peak(gpu: str, precision: str) -> str:
+    if accelerator_of(gpu) is None:
+        return f"The peak of {gpu} is not known."
+    return f"The peak of {gpu} in {precision} is not known."

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""All variables of a plan: those that every framework has, and each framework's own."""
+
+from __future__ import annotations
+
+import typing as t
+
+from pydantic import create_model
+
+from .config.kinds import OneOf
+from .frameworks.known import FRAMEWORKS
+from .job.options import ON_HOSTS, RunOptions
+
+FRAMEWORK_NAMES = ("auto", *FRAMEWORKS)
+PLATFORMS = (ON_HOSTS, *(platform for framework in FRAMEWORKS.values() for platform in framework.platforms))
+
+
+def _with_own_options() -> type[RunOptions]:
+    common = RunOptions.model_fields
+    return create_model(
+        "PlanOptions",
+        __base__=tuple(framework.options for framework in FRAMEWORKS.values()),
+        training_framework=(t.Annotated[str, OneOf(FRAMEWORK_NAMES)], common["training_framework"]),
+        training_platform=(t.Annotated[str, OneOf(PLATFORMS)], common["training_platform"]),
+    )
+
+
+PlanOptions = _with_own_options()

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The plan: a training config, the variables of a run and its hosts become what every node will run."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from .config.findings import Findings
+from .config.model import typed
+from .config.words import key_path, listed
+from .frameworks.face import Asked, ConfigT, Framework, OptionsT
+from .frameworks.known import FRAMEWORKS, framework_of
+from .job.impossible_bounds import warn_of_impossible
+from .job.job import Job
+from .job.options import ON_HOSTS, RunOptions
+from .job.ranks import Node, in_rank_order
+from .job.rdma import warn_of_silence
+from .job.rehearsal import rehearsed
+from .job.workload import workload_of
+from .options import PlanOptions
+from .threshold_files import OPTION, ThresholdsFile, thresholds_of
+
+SCHEMA_VERSION = 1
+
+
+def make_plan(
+    text: str,
+    source: str,
+    options: Mapping[str, t.Any],
+    nodes: Sequence[Node],
+    now: str = "",
+    unreadable: str | None = None,
+    thresholds: ThresholdsFile | None = None,
+) -> dict[str, t.Any]:
+    """Return the plan of a run as plain data; its ``nodes`` are empty exactly where it has a fault, or ``gke``.
+
+    ``text`` is the training config, ``source`` its file name, ``unreadable`` why it could not be read. ``options``
+    are the fields of `PlanOptions`, ``nodes`` the hosts in inventory order. ``now`` begins the run_id of a run that
+    has none. ``thresholds`` is the file that the option training_thresholds names.
+
+    The plan holds ``schema_version``, ``framework``, ``mode``, ``model``, ``gpu``, ``run_id``, ``config_file``,
+    ``container_engine``, ``rehearsal``, ``record_only``, ``overrides`` (where there are any), ``parameters``,
+    ``first_step``, ``tokens_per_step_per_gpu`` and ``tokens_per_sequence_per_gpu`` (tokens), ``workload`` (see
+    `job/workload`), ``gke`` (on GKE: see `job/gke`), ``expected``, ``faults``, ``warnings``, ``notes`` (sentences)
+    and ``nodes``. Where the log is written by another framework's trainer, as in a rehearsal, ``log_framework`` names
+    that. It never holds a secret.
+    """
+    findings = Findings()
+    settings = typed(PlanOptions, options, "", findings)
+    if settings.training_rehearsal:
+        settings.training_record_only = True
+    ordered: list[Node] = []
+    # Another platform has hosts of its own, so that none of the inventory takes part.
+    if settings.training_platform == ON_HOSTS:
+        ordered = in_rank_order(nodes, settings.training_rank_order or (), settings.training_exclude or (), findings)
+    if settings.training_framework == "auto":
+        settings.training_framework = framework_of(text, source)
+    framework = FRAMEWORKS.get(settings.training_framework)
+    _check_platform(framework, settings, findings)
+    data = None
+    if unreadable:
+        _fault_unreadable(source, unreadable, findings)
+    elif framework:
+        data = framework.read(text, source, findings)
+    if framework and data is not None:
+        data = framework.without_sweep(data, findings)
+        data = _overridden(framework, data, settings, len(ordered), findings)
+    job = framework.plan_job(data, settings, ordered, findings) if framework and data is not None else None
+    if job and settings.training_hf_token_file:
+        # It comes along with the run: where it lies on the controller may differ each time, and is no part of a plan.
+        job = replace(job, token_file="")
+    workload = workload_of(job) if job else None
+    if job and workload:
+        expected = _expected(job, workload, thresholds, settings, findings)
+        job = None if findings.faults else replace(job, expected=expected)
+    plan = _assembled(job, workload if job else None, settings, source, ordered, findings, now)
+    return rehearsed(plan) if settings.training_rehearsal else plan
+
+
+def _expected(
+    job: Job, workload: dict[str, t.Any], thresholds: ThresholdsFile | None, settings: RunOptions, findings: Findings
+) -> list[dict[str, t.Any]]:
+    """Return the bounds of a run: those of the config, or of the file of thresholds in their place."""
+    expected, key = (
+        job.expected,
+        key_path(job.branch.path, "result_dict") if job.branch.path else "trainops.result_dict",
+    )
+    if thresholds and not settings.training_record_only:
+        expected, key = (
+            thresholds_of(thresholds, {**job.parameters, **workload, "nnodes": job.nnodes}, findings),
+            OPTION,
+        )
+    warn_of_impossible(expected, key, workload, job.branch.gpu, findings)
+    return expected
+
+
+def asked_by(text: str, source: str, options: Mapping[str, t.Any], node_count: int) -> Asked:
+    """Return which nodes a training config asks for, with the overrides of a run on so many nodes."""
+    settings = typed(PlanOptions, options, "", Findings())
+    framework = FRAMEWORKS.get(settings.training_framework) or FRAMEWORKS[framework_of(text, source)]
+    config = framework.read(text, source, Findings())
+    if config is None:
+        return Asked(None, None)
+    return framework.asked(_overridden(framework, config, settings, node_count, Findings()), settings, node_count)
+
+
+def _overridden(
+    framework: Framework[ConfigT, OptionsT], config: ConfigT, settings: OptionsT, node_count: int, findings: Findings
+) -> ConfigT:
+    return framework.overridden(config, settings, node_count, findings) if settings.training_overrides else config
+
+
+def _check_platform(framework: Framework[t.Any, t.Any] | None, settings: RunOptions, findings: Findings) -> None:
+    """Note a platform that the framework does not train on, and a rehearsal where there are no hosts for it."""
+    platform = settings.training_platform
+    if platform in (None, ON_HOSTS):
+        return
+    if framework is None or platform not in framework.platforms:
+        able = listed(known.title for known in FRAMEWORKS.values() if platform in known.platforms)
+        message = f"Only {able} trains on {platform}, and this config is for {settings.training_framework}."
+        findings.fault("training_platform", platform, message, f"Leave it out, or choose a config for {able}.")
+    if settings.training_rehearsal:
+        message = f"The embedded trainer rehearses on hosts of the inventory, and {platform} has none."
+        findings.fault("training_rehearsal", True, message, "Leave it out.")
+
+
+def _fault_unreadable(source: str, reason: str, findings: Findings) -> None:
+    if source:
+        findings.fault(
+            "training_config",
+            source,
+            f"{source} cannot be read: {reason}.",
+            "Give the path of a training config; examples/megatron holds files to start from.",
+        )
+    else:
+        findings.fault(
+            "training_config",
+            None,
+            "No training config is named.",
+            "Say -e training_config=FILE; examples/megatron holds files to start from.",
+        )
+
+
+def _assembled(
+    job: Job | None,
+    workload: dict[str, t.Any] | None,
+    settings: RunOptions,
+    source: str,
+    nodes: Sequence[Node],
+    findings: Findings,
+    now: str,
+) -> dict[str, t.Any]:
+    run_id = settings.training_run_id or ""
+    if job and not run_id:
+        run_id = "-".join(part for part in (now, job.branch.model, job.branch.gpu) if part)
+    planned = []
+    if job:
+        planned = [job.for_node(node, place, run_id, settings.container_engine) for place, node in enumerate(nodes)]
+        if not settings.training_rehearsal:
+            warn_of_silence(job.branch.mode, planned, findings)
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "framework": settings.training_framework,
+        "mode": job.branch.mode if job else settings.training_mode,
+        "model": job.branch.model if job else settings.training_model,
+        "gpu": job.branch.gpu if job else settings.training_gpu,
+        "run_id": run_id,
+        "config_file": source,
+        "container_engine": settings.container_engine,
+        "rehearsal": False,
+        "record_only": settings.training_record_only,
+        **({"overrides": settings.training_overrides} if settings.training_overrides else {}),
+        "parameters": job.parameters if job else {},
+        "first_step": job.first_step if job else 1,
+        "tokens_per_step_per_gpu": job.tokens_per_step_per_gpu if job else None,
+        "tokens_per_sequence_per_gpu": job.tokens_per_sequence_per_gpu if job else None,
+        "workload": workload,
+        **({"gke": job.gke.for_run(run_id)} if job and job.gke else {}),
+        "expected": job.expected if job else [],
+        **findings.as_dict(),
+        "nodes": planned,
+    }

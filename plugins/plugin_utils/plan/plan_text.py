@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A plan for people: what will run, in one look."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import textwrap
+import typing as t
+
+from .job.bounds import bound_in_words
+
+_WIDTH = 118
+# Of a file that is staged: longer ones would push all else off the screen.
+_MOST_LINES = 80
+
+
+def plan_text(plan: dict[str, t.Any]) -> str:
+    """Return a plan as lines of text; with faults, the faults."""
+    blocks = [_faults(plan)] if plan["faults"] else [_summary(plan), *_where(plan)]
+    if plan["notes"] and not plan["faults"]:
+        blocks.append(_notes(plan["notes"]))
+    if plan["warnings"]:
+        blocks.append(findings_text(f"{_count(plan['warnings'], 'warning')}:", plan["warnings"]))
+    return "\n\n".join(blocks)
+
+
+def _where(plan: dict[str, t.Any]) -> list[str]:
+    return [_workload(plan)] if "gke" in plan else [_nodes(plan), _environment(plan)]
+
+
+def _faults(plan: dict[str, t.Any]) -> str:
+    return findings_text(f"{_count(plan['faults'], 'fault')} in {plan['config_file'] or 'the plan'}:", plan["faults"])
+
+
+def _count(findings: list[t.Any], what: str) -> str:
+    return f"{len(findings)} {what}{'' if len(findings) == 1 else 's'}"
+
+
+def findings_text(title: str, findings: list[dict[str, t.Any]]) -> str:
+    """Return faults or warnings below a title: of each where it stands, what stands there, and what would be right."""
+    lines = [title]
+    for finding in findings:
+        held = "" if finding["value"] is None else f" = {_held(finding['value'])}"
+        lines.append(f"  {finding['key']}{held}")
+        sentence = f"{finding['message']} {finding['remedy']}"
+        lines += textwrap.wrap(sentence, _WIDTH, initial_indent="      ", subsequent_indent="      ")
+    return "\n".join(lines)
+
+
+def _notes(notes: list[str]) -> str:
+    lines = ["note:" if len(notes) == 1 else "notes:"]
+    for note in notes:
+        lines += textwrap.wrap(note, _WIDTH, initial_indent="  ", subsequent_indent="      ", break_on_hyphens=False)
+    return "\n".join(lines)
+
+
+def _held(value: t.Any) -> str:
+    """Return a value on one short line, as it stands in the file, only that texts go without quotes."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return textwrap.shorten(text, _WIDTH // 2, placeholder=" …") if text.strip() else '""'
+
+
+def _summary(plan: dict[str, t.Any]) -> str:
+    parameters = plan["parameters"]
+    kind = "one job over all nodes" if plan["mode"] == "multi_node" else "one job on each node"
+    gpus = f"{parameters.get('device', 'GPU')}{'' if parameters['gpus_per_node'] == 1 else 's'}"
+    context = f" × context {parameters['context_parallelism']}" if parameters.get("context_parallelism", 1) > 1 else ""
+    bounds = [f"{bound['metric']} {bound_in_words(bound)}" for bound in plan["expected"] if bound["kind"] != "info"]
+    rows = {
+        "run": plan["run_id"],
+        "config": plan["config_file"],
+        "model": f"{plan['model']} on {plan['gpu']}, {plan['framework']}",
+        "nodes": f"{parameters['nnodes']} × {parameters['gpus_per_node']} {gpus}, {kind}",
+        "batch": f"global batch size {parameters['global_batch_size']}, micro batch size "
+        f"{parameters['micro_batch_size']}, sequence length {parameters['sequence_length']}",
+        "parallel": f"tensor {parameters['tensor_parallelism']} × pipeline {parameters['pipeline_parallelism']}"
+        f"{context} × data {parameters['data_parallelism']}{', FSDP' if parameters['fsdp'] else ''}",
+        "precision": parameters["precision"],
+        "steps": parameters["iterations"],
+        "container": _container(plan),
+        "judged by": ", ".join(bounds) or "all evidence but thresholds",
+    }
+    if plan["rehearsal"]:
+        rows = {"REHEARSAL": "the embedded trainer runs in place of the real one", **rows}
+    return "\n".join(f"{name:<10} {value}" for name, value in rows.items())
+
+
+def _container(plan: dict[str, t.Any]) -> str:
+    if "gke" in plan:
+        return "on GKE"
+    return f"{plan['container_engine']}, {plan['nodes'][0]['image']}" if plan["container_engine"] != "none" else "none"
+
+
+def _workload(plan: dict[str, t.Any]) -> str:
+    """Return what the controller runs, each option with its value on a line of its own."""
+    command, options = plan["gke"]["argv"][:3], plan["gke"]["argv"][3:]
+    pairs = (f"{name} {shlex.quote(value)}" for name, value in zip(options[::2], options[1::2], strict=True))
+    return "The controller runs this, and GKE starts the training:\n" + " \\\n    ".join([" ".join(command), *pairs])
+
+
+def _nodes(plan: dict[str, t.Any]) -> str:
+    width = max(len(node["node"]) for node in plan["nodes"])
+    lines = [f"{'rank':>4}  {'node':<{width}}  log file"]
+    lines += [f"{node['node_rank']:>4}  {node['node']:<{width}}  {node['log_file']}" for node in plan["nodes"]]
+    return "\n".join(lines)
+
+
+def _environment(plan: dict[str, t.Any]) -> str:
+    first = plan["nodes"][0]
+    values: dict[str, set[str]] = {}
+    for node in plan["nodes"]:
+        for name, value in node["env"].items():
+            values.setdefault(name, set()).add(value)
+    given_twice = {f"{name}={value}" for name, value in first["env"].items()}
+    command = [word for word in first["argv"] if word not in given_twice]
+    twice = " and as KEY=VALUE" if len(command) < len(first["argv"]) else ""
+    sentence = f"{' '.join(command)} in {first['working_dir']}, with these as environment{twice}:"
+    lines = textwrap.wrap(sentence, _WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+    for name, value in first["env"].items():
+        lines.append(f"  {name}={value}{'   (by node)' if len(values[name]) > 1 else ''}")
+    for name, text in first["files"].items():
+        lines += _file(name, text.splitlines())
+    return "\n".join(lines)
+
+
+def _file(name: str, text: list[str]) -> list[str]:
+    """Return a file that is staged; of a long one, such as a config that is taken as it is, only that it is there."""
+    if len(text) > _MOST_LINES:
+        return [f"and the file {name} in the run's folder, of {len(text)} lines, which the plan holds"]
+    return [f"and the file {name} in the run's folder:", *(f"  {line}".rstrip() for line in text)]

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The plans of all cells of a sweep, and what is wrong with any of them, told once."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from collections.abc import Callable, Mapping, Sequence
+
+from .config.findings import Findings
+from .cvs.sweep_blocks import BLOCKS
+from .frameworks.known import FRAMEWORKS, framework_of
+from .job.ranks import Node
+from .plan import make_plan
+from .plan_text import findings_text
+from .sweep import cells_of
+from .threshold_files import ThresholdsFile
+
+_SHOWN_CELLS = 5
+
+
+def plan_sweep(
+    text: str,
+    source: str,
+    options: Mapping[str, t.Any],
+    matrix: t.Any,
+    nodes: Sequence[Node],
+    run_id_of: Callable[[str], str],
+    unreadable: str | None = None,
+    thresholds: ThresholdsFile | None = None,
+) -> dict[str, t.Any]:
+    """Return the cells of a sweep with their plans, and everything that is wrong with any of them.
+
+    The first arguments are those of `make_plan`; ``matrix`` is that of `_sweep.cells_of`, ``run_id_of`` names the run
+    of a cell by the cell's name. The answer has ``cells``, each with ``name``, ``values`` and ``plan``, and ``faults``
+    and ``warnings``: findings with ``cells``, the names of the cells that have them.
+    """
+    findings = Findings()
+    framework = FRAMEWORKS.get(str(options.get("training_framework", "auto"))) or FRAMEWORKS[framework_of(text, source)]
+    data = None if unreadable else framework.read(text, source, Findings())
+    cells = [] if data is None else cells_of(matrix, framework, data, findings)
+    given = options.get("training_overrides") or {}
+    planned = []
+    for cell in cells:
+        overrides = {**given, **cell.values} if isinstance(given, dict) else given
+        own = {**options, "training_overrides": overrides, "training_run_id": run_id_of(cell.name)}
+        plan = make_plan(text, source, own, nodes, unreadable=unreadable, thresholds=thresholds)
+        planned.append({"name": cell.name, "values": cell.values, "plan": plan})
+    if data is None:
+        # Without cells there is no plan to say why the file cannot be read.
+        faults = make_plan(text, source, options, nodes, unreadable=unreadable)["faults"]
+    else:
+        faults = findings.as_dict()["faults"]
+    return {
+        "cells": planned,
+        "faults": [{**fault, "cells": []} for fault in faults] + _together(planned, "faults"),
+        "warnings": [warning for warning in _together(planned, "warnings") if warning["key"] not in BLOCKS],
+    }
+
+
+def _together(cells: Sequence[Mapping[str, t.Any]], kind: str) -> list[dict[str, t.Any]]:
+    """Return the findings of all cells, each once with the names of its cells."""
+    found: dict[str, dict[str, t.Any]] = {}
+    for cell in cells:
+        for finding in cell["plan"][kind]:
+            known = found.setdefault(json.dumps(finding, sort_keys=True), {**finding, "cells": []})
+            known["cells"].append(cell["name"])
+    return list(found.values())
+
+
+def sweep_text(sweep_id: str, sweep: Mapping[str, t.Any], told: Mapping[str, str]) -> str:
+    """Return a planned sweep as lines of text; with faults, the faults. ``told`` says by cell what is to be done."""
+    blocks = []
+    if sweep["faults"]:
+        blocks.append(_findings("fault", sweep["faults"], len(sweep["cells"])))
+    else:
+        width = max(len(cell["name"]) for cell in sweep["cells"])
+        lines = [f"sweep {sweep_id}: {len(sweep['cells'])} cells of {sweep['cells'][0]['plan']['config_file']}"]
+        lines += [f"  {cell['name']:<{width}}  {told[cell['name']]}" for cell in sweep["cells"]]
+        blocks.append("\n".join(lines))
+    if sweep["warnings"]:
+        blocks.append(_findings("warning", sweep["warnings"], len(sweep["cells"])))
+    return "\n\n".join(blocks)
+
+
+def _findings(what: str, findings: Sequence[Mapping[str, t.Any]], count: int) -> str:
+    title = f"{len(findings)} {what}{'' if len(findings) == 1 else 's'} in the sweep:"
+    told = [{**finding, "message": _where(finding["cells"], count) + finding["message"]} for finding in findings]
+    return findings_text(title, told)
+
+
+def _where(cells: Sequence[str], count: int) -> str:
+    if not cells:
+        return ""
+    if len(cells) == count > 1:
+        return "In every cell: "
+    more = f" and {len(cells) - _SHOWN_CELLS} more" if len(cells) > _SHOWN_CELLS else ""
+    return f"In {', '.join(cells[:_SHOWN_CELLS])}{more}: "

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Thresholds of a file of their own: the ``*_threshold.json`` files of AMD CVS, as they are.
+
+Such a file has cells, each for one variant of a training, and in each the bounds by metric::
+
+    {"MBS=1,GBS=64,PRECISION=FP8": {"training.tokens_per_gpu": {"kind": "min", "value": 1000}}}
+
+The name of a cell is of one of two shapes, ``MBS=1,GBS=64,PRECISION=FP8`` or ``NN2_ST30_BF16_B2_SL8192`` (nodes, steps,
+precision, sequences per GPU, sequence length). Source: cvs/lib/utils/verdict.py and the files in
+cvs/input/config_file/training of ROCm/cvs.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import typing as t
+from collections.abc import Mapping
+
+from ...module_utils.logs.record import canonical_metric
+from .config.findings import Findings
+from .config.words import key_path, listed, nearest, shown
+from .job.bounds import KINDS, Bound
+
+OPTION = "training_thresholds"
+
+_PREFIX = "training."
+_KINDS = {kind: kind for kind in KINDS} | {"max_ms": "max", "min_tok_s": "min", "min_ratio": "ratio"}
+# Metrics of CVS that are a canonical one in another unit, or another statistic of it: metric, factor, statistic.
+_OTHERS: dict[str, tuple[str, float, str | None]] = {
+    "step_time_seconds": ("step_time_ms", 1000.0, "mean"),
+    "step_time_mean_ms": ("step_time_ms", 1.0, "mean"),
+    "step_time_p50_ms": ("step_time_ms", 1.0, None),
+    "step_time_p95_ms": ("step_time_ms", 1.0, "p95"),
+    "final_loss": ("loss", 1.0, None),
+}
+_OF_ALL_GPUS = "tokens_per_sec_total"
+# Every run is judged by this, threshold or not.
+_JUDGED_ANYWAY = "loss_decreased"
+_PAIRS = re.compile(r"(MBS|GBS|PRECISION)=([^,]+)")
+_PARTS = {"NN": "nnodes", "ST": "iterations", "B": "micro_batch_size", "SL": "sequence_length"}
+_PART = re.compile(r"(NN|ST|SL|B)(\d+)")
+_PRECISION = re.compile(r"(?i)(bf|fp|mxfp)\d+")
+_OF_PAIRS = {"MBS": "micro_batch_size", "GBS": "global_batch_size", "PRECISION": "precision"}
+
+
+class ThresholdsFile(t.NamedTuple):
+    """A file of thresholds: its name and its text, or why it could not be read."""
+
+    source: str
+    text: str = ""
+    unreadable: str | None = None
+
+
+def thresholds_of(file: ThresholdsFile, facts: Mapping[str, t.Any], findings: Findings) -> list[Bound]:
+    """Return the bounds of the cell that is for the run; every fault is noted with the file's name.
+
+    ``facts`` are the sizes of the run that cells are named by: ``micro_batch_size``, ``global_batch_size``,
+    ``precision`` (lower case), ``nnodes``, ``iterations``, ``sequence_length``, and ``gpus``. Where no cell is for the
+    run, that is a fault; but the only cell of a file is taken, with a warning.
+    """
+    source = file.source
+    if file.unreadable:
+        findings.fault(OPTION, source, f"{source} cannot be read: {file.unreadable}.", "Give the path of a JSON file.")
+        return []
+    try:
+        data = json.loads(file.text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        findings.fault(OPTION, source, f"{source} is not JSON: {error}.", "Correct the file.")
+        return []
+    cells = _cells(data)
+    if not cells:
+        example = '{"MBS=1,GBS=64,PRECISION=FP8": {"training.tokens_per_gpu": {"kind": "min", "value": 1000}}}'
+        findings.fault(OPTION, source, f"{source} holds no thresholds.", f"Such a file looks like {example}.")
+        return []
+    name = _cell_for(cells, source, facts, findings)
+    if name is None:
+        return []
+    bounds = []
+    for metric, spec in cells[name].items():
+        if not metric.startswith("_"):
+            key = f"{source}: {key_path(*filter(None, (name, metric)))}"
+            bounds += _bounds_of(metric, spec, key, facts, findings)
+    return bounds
+
+
+def _refuse_constant(name: str) -> t.Never:
+    raise ValueError(f"{name} is no number")
+
+
+def _cells(data: t.Any) -> dict[str, dict[str, t.Any]]:
+    """Return the cells of a file by name; bounds that stand in no cell are one without a name."""
+    if not isinstance(data, dict):
+        return {}
+    named = {str(key): value for key, value in data.items() if not str(key).startswith("_") and isinstance(value, dict)}
+    if named and all("kind" in value for value in named.values()):
+        return {"": named}
+    return named
+
+
+def _cell_for(cells: Mapping[str, t.Any], source: str, facts: Mapping[str, t.Any], findings: Findings) -> str | None:
+    differing = {name: _differences(name, facts) for name in cells}
+    fitting = [name for name, differences in differing.items() if not differences]
+    if fitting:
+        return fitting[0]
+    only = next(iter(cells)) if len(cells) == 1 else None
+    if only is not None:
+        findings.warn(
+            OPTION,
+            source,
+            f"The only cell of {source}, {only}, is used, although {' and '.join(differing[only])}.",
+            "Correct its name, so that it is certain that it is meant for this run.",
+        )
+        return only
+    near = min(differing, key=lambda name: len(differing[name]))
+    findings.fault(
+        OPTION,
+        source,
+        f"No cell of {source} is for this run; in the nearest one, {near}, {' and '.join(differing[near])}.",
+        f"It has {listed(cells)}. Name a cell by what the run has.",
+    )
+    return None
+
+
+def _differences(name: str, facts: Mapping[str, t.Any]) -> list[str]:
+    """Return what of a cell's name is not so in the run, in words; what the name does not say is no difference."""
+    if not name:
+        return []
+    said = {_OF_PAIRS[key]: value.strip().casefold() for key, value in _PAIRS.findall(name)}
+    if not said:
+        parts = name.split("_")
+        said = {_PARTS[found[1]]: found[2] for part in parts if (found := _PART.fullmatch(part))}
+        precision = next((part.casefold() for part in parts if _PRECISION.fullmatch(part)), None)
+        said |= {"precision": precision} if precision else {}
+    if not said:
+        return ["its name says nothing about sizes"]
+    return [
+        f"{fact} is {said[fact]} and not {shown(facts.get(fact))}"
+        for fact in said
+        if str(facts.get(fact)).casefold() != said[fact]
+    ]
+
+
+def _bounds_of(name: str, spec: t.Any, key: str, facts: Mapping[str, t.Any], findings: Findings) -> list[Bound]:
+    """Return the bound of a metric as a list, empty where there is nothing to judge or something is wrong."""
+    if not isinstance(spec, dict):
+        findings.fault(key, spec, "A threshold is an object.", 'Give {"kind": "min", "value": 1000}.')
+        return []
+    kind = _KINDS.get(str(spec.get("kind")))
+    if kind is None:
+        known = nearest(str(spec.get("kind")), _KINDS)
+        hint = f" Did you mean {known}?" if known else ""
+        findings.fault(key, spec.get("kind"), "The kind of the threshold is not known.", f"Use {listed(KINDS)}.{hint}")
+        return []
+    short = name.removeprefix(_PREFIX)
+    metric, factor, statistic = _metric(short, facts)
+    if metric is None:
+        if kind != "info" and short != _JUDGED_ANYWAY:
+            findings.fault(
+                key,
+                None,
+                f"{short} is not measured, so that it cannot be judged.",
+                'Give it "kind": "info", or leave it out.',
+            )
+        return []
+    value = _number(spec.get("value"))
+    if value is None:
+        if kind != "info":
+            findings.fault(key, spec.get("value"), "The value is no number.", "Give one.")
+        return []
+    bound: Bound = {"metric": metric, "kind": kind, "value": value if kind == "ratio" else value * factor}
+    if statistic:
+        bound["statistic"] = statistic
+    if spec.get("optional") is True:
+        bound["optional"] = True
+    return [bound] if _completed(bound, spec, key, facts, findings) else []
+
+
+def _completed(
+    bound: Bound, spec: Mapping[str, t.Any], key: str, facts: Mapping[str, t.Any], findings: Findings
+) -> bool:
+    """Add what a kind needs besides the value, and tell whether all of it was there."""
+    if bound["kind"] == "within":
+        tolerance = _number(spec.get("tolerance_pct"))
+        if tolerance is None or tolerance < 0:
+            findings.fault(key, spec.get("tolerance_pct"), "within takes a tolerance_pct, 0 or more.", "Give one.")
+            return False
+        bound["tolerance_pct"] = tolerance
+    if bound["kind"] == "ratio":
+        given = spec.get("reference")
+        reference = _metric(given.removeprefix(_PREFIX), facts)[0] if isinstance(given, str) else _number(given)
+        if not reference:
+            findings.fault(key, given, "ratio takes a reference, a number or a metric.", "Give one.")
+            return False
+        bound["reference"] = reference
+    return True
+
+
+def _metric(name: str, facts: Mapping[str, t.Any]) -> tuple[str | None, float, str | None]:
+    """Return the canonical metric behind a name, the factor to its unit, and the statistic if it is not its own."""
+    if name == _OF_ALL_GPUS:
+        return "tokens_per_sec_per_gpu", 1.0 / facts["gpus"], None
+    return _OTHERS.get(name, (canonical_metric(name), 1.0, None))
+
+
+def _number(value: t.Any) -> float | None:
+    """Return a number as float; None for anything else, for true and false, and for what is not finite."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The cells of the preflight table.
+
+A *row* is one check of one node: ``node``, ``check``, ``status``, ``found`` (what the node has), and where the status
+is red ``reason`` (why it would keep the training from going well) and ``command`` (what mends it). A grey row could not
+be judged, or need not be; ``found`` says why.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+GREEN, RED, GREY = "green", "red", "grey"
+
+Row = dict[str, str]
+
+
+class Cell(t.NamedTuple):
+    """What a check found out about a node."""
+
+    status: str
+    found: str
+    reason: str = ""
+    command: str = ""
+
+    def row(self, node: str, check: str) -> Row:
+        """Return the row of the table that this is."""
+        return {"node": node, "check": check, **self._asdict()}
+
+
+def green(found: str) -> Cell:
+    """Return a cell of what is as it should be."""
+    return Cell(GREEN, found)
+
+
+def red(found: str, reason: str, command: str) -> Cell:
+    """Return a cell of what has to be mended."""
+    return Cell(RED, found, reason, command)
+
+
+def grey(why: str) -> Cell:
+    """Return a cell of what could not be judged, or need not be."""
+    return Cell(GREY, why)

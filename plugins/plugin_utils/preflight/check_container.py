@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Checks of what holds the training: the container engine, or the checkout where there is none."""
+
+from __future__ import annotations
+
+from .cells import Cell, green, grey, red
+from .look import Look
+from .needs import script_of
+
+
+def check_engine(look: Look) -> Cell:
+    """The container engine answers; without one, the training script is there."""
+    if look.engine is None:
+        return _checkout(look)
+    engine = look.facts["engines"].get(look.engine)
+    if engine is None:
+        instead = "or set container_engine to the one that is"
+        return red("missing", f"{look.engine} is not installed", f"install {look.engine}, {instead}")
+    if engine["problem"]:
+        return red("no answer", engine["problem"], f"{look.engine} info")
+    return green(f"{look.engine} {engine['version']}")
+
+
+def _checkout(look: Look) -> Cell:
+    script = script_of(look.node)
+    if script is None:
+        return green("no container")
+    facts = look.path(script)
+    if facts and facts["kind"] == "file":
+        return green("no container")
+    reason = f"the training script {script} is not there"
+    return red("no script", reason, "name the trainer's checkout by training_<framework>_root")
+
+
+def check_image(look: Look) -> Cell:
+    """The image is there, or can be fetched when the run is staged."""
+    if look.engine is None:
+        return grey("no container")
+    engine = look.facts["engines"].get(look.engine)
+    if engine is None or engine["problem"]:
+        return grey("not known")
+    image = look.node["image"]
+    if engine["image"]:
+        return green(engine["image"]["id"][:19])
+    archive = look.node.get("image_archive")
+    if archive and (look.path(archive) or {}).get("kind") == "file":
+        return grey("not here yet; its archive is")
+    if image.startswith("localhost/"):
+        reason = f"the image {image} is not there, and no registry has it"
+        return red("missing", reason, f"{look.engine} load --input IMAGE.tar")
+    return grey("not here yet; staging the run fetches it")

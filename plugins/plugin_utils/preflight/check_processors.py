@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Checks of a node's processors: GPUs, what runs on them, NUMA."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .cells import Cell, green, grey, red
+from .look import Look
+
+_MODULES = {"amd": "amdgpu", "nvidia": "nvidia"}
+_SHOWN = 3
+
+
+def check_gpus(look: Look) -> Cell:
+    """As many GPUs as the plan uses, of the model that it is for."""
+    if look.plan["gpu"] == "cpu":
+        return grey("the plan trains on processors")
+    device = look.plan["parameters"].get("device", "GPU")
+    if device != "GPU":
+        return grey(f"the inspection does not know {device}s")
+    gpus, wanted = look.facts["gpus"], look.plan["parameters"]["gpus_per_node"]
+    if gpus is None:
+        return grey(look.facts["problems"].get("gpus", "not known"))
+    names = {device["name"] for device in gpus["devices"]} - {None}
+    found = f"{len(gpus['devices'])} × {' and '.join(sorted(names)) or 'GPU'}" if gpus["devices"] else "no GPU"
+    if len(gpus["devices"]) < wanted:
+        on_bus = f"; the PCI bus shows {gpus['on_bus']}" if gpus["on_bus"] else ""
+        reason = f"the plan uses {wanted} GPUs of each node, and the driver offers {len(gpus['devices'])}{on_bus}"
+        return red(found, reason, _command_for_missing(gpus))
+    model = look.plan["gpu"].casefold().removesuffix("x")
+    strangers = sorted(name for name in names if model not in name.casefold())
+    if strangers and gpus["vendor"] in _MODULES:
+        return red(
+            found,
+            f"the plan is for {look.plan['gpu']}, and the node has {strangers[0]}",
+            "choose the branch of the config for this GPU: -e training_gpu=…",
+        )
+    return green(found)
+
+
+def _command_for_missing(gpus: t.Mapping[str, t.Any]) -> str:
+    module = _MODULES.get(gpus["vendor"] or "")
+    if module and not gpus["devices"]:
+        return f"modprobe {module}"
+    return f"dmesg | grep -i {module}" if module else "lspci | grep -Ei 'display|3d|accelerator'"
+
+
+def check_idle(look: Look) -> Cell:
+    """Nobody else computes on the GPUs."""
+    gpus = look.facts["gpus"]
+    if not gpus or not gpus["devices"]:
+        return grey("no GPU")
+    processes = gpus["processes"]
+    if processes is None:
+        return grey("; ".join(gpus["problems"]))
+    if not processes:
+        return green("idle")
+    told = ", ".join(_process_in_words(process) for process in processes[:_SHOWN])
+    more = f" and {len(processes) - _SHOWN} more" if len(processes) > _SHOWN else ""
+    return red(f"{len(processes)} busy", f"the GPUs are in use by {told}{more}", _command_for(processes[0]))
+
+
+def _process_in_words(process: t.Mapping[str, t.Any]) -> str:
+    owner = f"run {process['run_id']}" if process["run_id"] else process["user"]
+    return f"{process['command']} (pid {process['pid']}, {owner})"
+
+
+def _command_for(process: t.Mapping[str, t.Any]) -> str:
+    if process["run_id"]:
+        return f"ansible-playbook playbooks/stop.yml -e training_run_id={process['run_id']}"
+    return f"ps -fp {process['pid']}   # and ask its owner"
+
+
+def check_numa(look: Look) -> Cell:
+    """The kernel does not move memory between NUMA nodes while GPUs work on it."""
+    auto_balancing = look.facts["numa"]["auto_balancing"]
+    if auto_balancing is None:
+        return grey("this kernel has no NUMA auto-balancing")
+    if auto_balancing == 0:
+        return green("auto-balancing off")
+    return red(
+        "auto-balancing on",
+        "NUMA auto-balancing is on, and its page migration stalls GPUs",
+        "sysctl -w kernel.numa_balancing=0   # playbooks/node_prep.yml keeps it so",
+    )

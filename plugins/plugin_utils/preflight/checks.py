@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""All checks of a preflight: a plan and what its nodes told become the rows of one table."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Callable, Mapping, Sequence
+
+from .cells import RED, Cell, red
+from .check_container import check_engine, check_image
+from .check_network import SOCKET_VARIABLES, check_hostname, check_port, check_socket, clock_cells, proposed_interface
+from .check_processors import check_gpus, check_idle, check_numa
+from .check_rdma import check_gid, check_provider, check_rdma, proposed_gid_index
+from .check_storage import cache_cells, check_disk, check_limits, check_mounts, check_shm
+from .drift import drift_cells
+from .look import Look
+
+REACHED = "reached"
+
+# In the order of the table's columns.
+_OF_A_NODE: dict[str, Callable[[Look], Cell]] = {
+    "gpus": check_gpus,
+    "idle": check_idle,
+    "numa": check_numa,
+    "rdma": check_rdma,
+    "provider": check_provider,
+    "socket": check_socket,
+    "hostname": check_hostname,
+    "port": check_port,
+    "limits": check_limits,
+    "shm": check_shm,
+    "disk": check_disk,
+    "mounts": check_mounts,
+    "engine": check_engine,
+}
+CHECKS = (
+    REACHED,
+    *("gpus", "driver", "idle", "numa", "rdma", "gid", "provider", "firmware"),
+    *("socket", "mtu", "hostname", "port", "clock"),
+    *("limits", "shm", "disk", "mounts", "cache", "engine", "image", "kernel"),
+)
+
+
+def preflight(
+    plan: Mapping[str, t.Any], facts: Mapping[str, Mapping[str, t.Any]], probe: str | None = None
+) -> dict[str, t.Any]:
+    """Return ``rows`` (one for each node of the plan and check) and ``proposals``.
+
+    ``facts`` maps names of nodes to what the module ``node_inspect`` returned; a node without any was not reached.
+    ``probe`` is a file that rank 0 left in the data cache. ``proposals`` maps keys of the training config that it
+    leaves open, or at ``auto``, to values that fit all nodes.
+    """
+    looks = [Look(plan, node, facts[node["node"]]) for node in plan["nodes"] if node["node"] in facts]
+    cells = _cells(looks, probe) if looks else {}
+    rows = []
+    for node in plan["nodes"]:
+        name = node["node"]
+        if name not in facts:
+            rows.append(_not_reached(name).row(name, REACHED))
+        rows += [cells[check][name].row(name, check) for check in CHECKS if check in cells and name in facts]
+    return {"rows": rows, "proposals": _proposals(looks)}
+
+
+def _not_reached(name: str) -> Cell:
+    reason = "the node could not be inspected; Ansible says above why"
+    return red("no", reason, f"ansible {name} -m ansible.builtin.ping")
+
+
+def _cells(looks: Sequence[Look], probe: str | None) -> dict[str, dict[str, Cell]]:
+    proposed = proposed_gid_index([look for look in looks if look.uses_rdma])
+    cells = {check: {look.name: judge(look) for look in looks} for check, judge in _OF_A_NODE.items()}
+    for check in ("driver", "firmware", "mtu", "kernel"):
+        cells[check] = drift_cells(check, looks)
+    images = drift_cells("image", looks)
+    return {
+        **cells,
+        "gid": {look.name: check_gid(look, proposed) for look in looks},
+        "clock": clock_cells(looks),
+        "cache": cache_cells(looks, probe),
+        "image": {look.name: _worse(images[look.name], check_image(look)) for look in looks},
+    }
+
+
+def _worse(drift: Cell, there: Cell) -> Cell:
+    """Return the cell of an image: whether it is there at all, unless it is another one than elsewhere."""
+    return drift if drift.status == RED else there
+
+
+def _proposals(looks: Sequence[Look]) -> dict[str, t.Any]:
+    multi_node = [look for look in looks if look.multi_node]
+    if not multi_node or not multi_node[0].uses_nccl:
+        return {}
+    proposals: dict[str, t.Any] = {}
+    interfaces = {proposed_interface(look) for look in multi_node}
+    for variable, key in SOCKET_VARIABLES.items():
+        if any(look.variable(variable) is None for look in multi_node) and len(interfaces) == 1:
+            proposals[key] = next(iter(interfaces))
+    with_rdma = [look for look in multi_node if look.uses_rdma]
+    if any(look.variable("NCCL_IB_GID_INDEX") is None for look in with_rdma):
+        proposals["nccl_ib_gid_index"] = proposed_gid_index(with_rdma)
+    return {key: value for key, value in proposals.items() if value is not None}

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Drift: what has to be the same on all nodes and is not.
+
+The nodes that differ from most are red. Where no value is that of most nodes, all are: somebody has to decide.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from .cells import Cell, green, grey, red
+from .check_network import SOCKET_VARIABLES, proposed_interface
+from .look import Look
+
+
+@dataclass(frozen=True)
+class Property:
+    """Something that nodes have in common: ``value`` returns it in words, None where it is not known.
+
+    ``command`` is given a node that differs, and the value that it should have.
+    """
+
+    what: str
+    value: Callable[[Look], str | None]
+    command: Callable[[Look, str], str]
+
+
+def _kernel(look: Look) -> str | None:
+    return t.cast("str | None", look.facts["kernel"])
+
+
+def _kernel_command(look: Look, wanted: str) -> str:
+    packages = {"debian": f"apt-get install linux-image-{wanted}", "rhel": f"dnf install kernel-{wanted}"}
+    return f"{packages.get(look.facts['os']['family'] or '', f'install kernel {wanted}')} && reboot"
+
+
+def _drivers(look: Look) -> str | None:
+    gpus = look.facts["gpus"]
+    if gpus is None:
+        return None
+    found = {gpus["driver"]["name"]: gpus["driver"]["version"]} if gpus["devices"] else {}
+    for device in look.facts["rdma"]["devices"]:
+        if device["driver"]:
+            found[device["driver"]] = device["driver_version"]
+    return ", ".join(f"{name} {version or '(inbox)'}" for name, version in sorted(found.items())) or None
+
+
+def _firmware(look: Look) -> str | None:
+    gpus = look.facts["gpus"]
+    if gpus is None:
+        return None
+    adapters = [device for device in look.facts["rdma"]["devices"] if device["firmware"]]
+    found = {f"{device['provider'] or device['name']} {device['firmware']}" for device in adapters}
+    for gpu in gpus["devices"]:
+        found |= {f"GPU {name} {version}" for name, version in gpu["firmware"].items() if version}
+    return ", ".join(sorted(found)) or None
+
+
+def _mtu(look: Look) -> str | None:
+    interfaces = look.facts["network"]["interfaces"] or {}
+    named = look.variable(next(iter(SOCKET_VARIABLES))) or proposed_interface(look) or ""
+    name = named.lstrip("=").split(",")[0]
+    parts = [f"socket {interfaces[name]['mtu']}"] if name in interfaces else []
+    ports = [port for device in look.rdma_selection.devices for port in device["ports"]]
+    rdma = sorted({port["mtu"] for port in ports if port["mtu"]})
+    return ", ".join([*parts, *(f"RDMA {mtu}" for mtu in rdma)]) or None
+
+
+def _mtu_command(look: Look, wanted: str) -> str:
+    netdevs = [port["netdev"] for device in look.rdma_selection.devices for port in device["ports"] if port["netdev"]]
+    name = (netdevs if "RDMA" in wanted else None) or [proposed_interface(look) or "INTERFACE"]
+    return f"ip link set {name[0]} mtu {wanted.rpartition(' ')[2]}"
+
+
+def _image(look: Look) -> str | None:
+    engine = look.facts["engines"].get(look.engine or "")
+    return engine["image"]["id"] if engine and engine["image"] else None
+
+
+def _image_command(look: Look, wanted: str) -> str:
+    return f"{look.engine} pull {look.node['image']}   # the others have {wanted[:19]}"
+
+
+PROPERTIES = {
+    "driver": Property("driver", _drivers, lambda _, wanted: f"install {wanted}"),
+    "firmware": Property("firmware", _firmware, lambda _, wanted: f"update to {wanted}"),
+    "mtu": Property("MTU", _mtu, _mtu_command),
+    "image": Property("image", _image, _image_command),
+    "kernel": Property("kernel", _kernel, _kernel_command),
+}
+
+
+def drift_cells(name: str, looks: Sequence[Look]) -> dict[str, Cell]:
+    """Return the cells of the nodes for one of the properties."""
+    wanted = PROPERTIES[name]
+    values = {look.name: wanted.value(look) for look in looks}
+    counts = Counter(value for value in values.values() if value is not None)
+    return {look.name: _cell(wanted, look, values[look.name], counts) for look in looks}
+
+
+def _cell(wanted: Property, look: Look, value: str | None, counts: Counter[str]) -> Cell:
+    if value is None:
+        return grey("not known")
+    most, count = counts.most_common(1)[0]
+    total = sum(counts.values())
+    if count * 2 > total and value == most:
+        return green(value)
+    differing = _difference(value, most)
+    if count * 2 > total:
+        reason = f"{wanted.what} {differing[0]} here, {differing[1]} on {count} of {total} nodes"
+        return red(differing[0], reason, wanted.command(look, differing[1]))
+    others = f"{len(counts)} different ones on {total} nodes, none on most"
+    return red(differing[0], f"{wanted.what} {value} here; {others}", "settle on one, then bring all nodes to it")
+
+
+def _difference(value: str, other: str) -> tuple[str, str]:
+    """Return two lists of names with values, without the names of which both have the same."""
+    lists = [value.split(", "), other.split(", ")]
+    differing = {_name(part) for part in set(lists[0]) ^ set(lists[1])}
+    first, second = (", ".join(part for part in parts if _name(part) in differing) for parts in lists)
+    return first or "nothing", second or "nothing"
+
+
+def _name(part: str) -> str:
+    return part.rpartition(" ")[0]

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One node of a run as a check sees it: the plan, the node's part of it, and what the node told."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from .nics import NicRule, Selection, rule_of, selected_devices
+
+AUTO = "auto"
+_ENGINES = ("docker", "podman")
+
+
+@dataclass(frozen=True)
+class Look:
+    """``facts`` are those of the module ``node_inspect``, ``node`` is the node's part of the plan."""
+
+    plan: Mapping[str, t.Any]
+    node: Mapping[str, t.Any]
+    facts: Mapping[str, t.Any]
+
+    @property
+    def name(self) -> str:
+        """Return the node's name."""
+        return str(self.node["node"])
+
+    @property
+    def multi_node(self) -> bool:
+        """Tell whether the node has to work together with others."""
+        return bool(self.plan["mode"] == "multi_node" and len(self.plan["nodes"]) > 1)
+
+    @property
+    def is_first(self) -> bool:
+        """Tell whether the node is rank 0 of its job."""
+        return bool(self.node["node_rank"] == 0)
+
+    def variable(self, name: str) -> str | None:
+        """Return a variable of the training's environment; None where it is left to be found, too."""
+        value = self.node["env"].get(name)
+        return None if value in (None, "", AUTO) else str(value)
+
+    @property
+    def uses_nccl(self) -> bool:
+        """Tell whether training configs of the framework have keys for NCCL and Gloo; NxDT's have none."""
+        return bool(self.plan["framework"] != "nxdt")
+
+    @property
+    def engine(self) -> str | None:
+        """Return the container engine that will be used: with ``auto`` the first that is installed. None for none."""
+        engine = self.plan["container_engine"]
+        if engine != AUTO:
+            return None if engine == "none" else str(engine)
+        return next((name for name in _ENGINES if self.facts["engines"].get(name)), _ENGINES[0])
+
+    @property
+    def uses_rdma(self) -> bool:
+        """Tell whether the plan means the nodes to talk over RDMA."""
+        named = self.variable("NCCL_IB_HCA") or self.nic_type not in (None, "none")
+        return bool(self.multi_node and named and self.variable("NCCL_IB_DISABLE") != "1")
+
+    @property
+    def nic_type(self) -> str | None:
+        """Return what the training config says of its adapters."""
+        value = self.plan["parameters"].get("nic_type")
+        return str(value).casefold() if value else None
+
+    @property
+    def nic_rule(self) -> NicRule | None:
+        """Return the rule of the node's adapters."""
+        return rule_of(None if self.nic_type == "none" else self.nic_type, self.facts["rdma"]["devices"])
+
+    @property
+    def rdma_selection(self) -> Selection:
+        """Return the RDMA devices that the plan selects on this node."""
+        devices, names = self.facts["rdma"]["devices"], self.variable("NCCL_IB_HCA")
+        rule = self.nic_rule
+        if not names and rule:
+            devices = [device for device in devices if device["provider"] == rule.provider]
+        return selected_devices(devices, names)
+
+    def path(self, path: str) -> Mapping[str, t.Any] | None:
+        """Return what the node told of a path, or None where it told nothing."""
+        return t.cast("Mapping[str, t.Any] | None", self.facts["paths"].get(path))

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the inspection of a node has to look at for a plan."""
+
+from __future__ import annotations
+
+import posixpath
+import typing as t
+from collections.abc import Mapping, Sequence
+
+
+def node_of(plan: Mapping[str, t.Any], name: str) -> Mapping[str, t.Any]:
+    """Return a node's part of a plan; ValueError where the plan has no such node."""
+    for node in plan["nodes"]:
+        if node["node"] == name:
+            return t.cast("Mapping[str, t.Any]", node)
+    raise ValueError(f"the plan has no node {name}")
+
+
+def needs_of(plan: Mapping[str, t.Any], name: str) -> dict[str, t.Any]:
+    """Return the options of the module ``node_inspect`` for a node of a plan, and ``cache_folder``.
+
+    ``cache_folder`` is where the dataset's index cache lies on the node, or None where it lies inside the container.
+    """
+    node = node_of(plan, name)
+    without_container = plan["container_engine"] == "none"
+    cache = cache_folder(plan, node)
+    paths = [node["run_folder"], cache]
+    if without_container:
+        paths += [node["working_dir"], script_of(node)]
+    else:
+        paths += [mount["source"] for mount in node["mounts"]]
+        paths += [*node["devices"], node.get("image_archive")]
+    return {
+        "paths": list(dict.fromkeys(path for path in paths if path)),
+        "master_address": node["master_address"],
+        "master_port": node["master_port"],
+        "image": None if without_container else node["image"],
+        "cache_folder": cache,
+    }
+
+
+def cache_folder(plan: Mapping[str, t.Any], node: Mapping[str, t.Any]) -> str | None:
+    """Return the folder on the node that the training sees as DATA_CACHE_PATH, or None."""
+    path: str | None = node["env"].get("DATA_CACHE_PATH")
+    if path is None or plan["container_engine"] == "none":
+        return path
+    return path_on_node(node["mounts"], path)
+
+
+def path_on_node(mounts: Sequence[Mapping[str, str]], path: str) -> str | None:
+    """Return where a path in the container lies on the node; None where it is on no mount, so only in the container."""
+    over = [mount for mount in mounts if path == mount["target"] or path.startswith(mount["target"].rstrip("/") + "/")]
+    if not over:
+        return None
+    mount = max(over, key=lambda mount: len(mount["target"]))
+    return posixpath.normpath(mount["source"] + "/" + path[len(mount["target"]) :])
+
+
+def script_of(node: Mapping[str, t.Any]) -> str | None:
+    """Return the training script of a run without a container, or None where the trainer is an installed module."""
+    return posixpath.join(node["working_dir"], node["script"]) if node["script"] else None

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What each kind of RDMA adapter that a training config may name (``nic_type``) needs. All of it stands here."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class NicRule:
+    """The rule of one kind of adapter.
+
+    ``device_prefix`` is how its RDMA devices are called unless udev renames them, ``provider`` the rdma-core provider
+    that drives them, ``kernel_module`` the driver to load. ``image_kernel_abi`` is the kernel ABI that the provider of
+    an ordinary image knows; None where images differ. ``usual_gid_index`` is taken among several that would do.
+    """
+
+    device_prefix: str
+    provider: str
+    kernel_module: str
+    image_kernel_abi: int | None
+    usual_gid_index: int
+
+
+# ABI: rdma-core, providers/*: match_min_abi_version to match_max_abi_version. Broadcom's own driver packages have
+# raised bnxt_re's to 6 and more. ionic's is 1 upstream and 4 in older packages, and images know the one or the other.
+# GID index: RoCE v1 and v2 of the link-local address come first, then those of IPv4; ionic has no RoCE v1.
+RULES = {
+    "thor2": NicRule("bnxt_re", "bnxt_re", "bnxt_re", image_kernel_abi=1, usual_gid_index=3),
+    "ainic": NicRule("ionic_", "ionic", "ionic_rdma", image_kernel_abi=None, usual_gid_index=1),
+    "cx7": NicRule("mlx5_", "mlx5", "mlx5_ib", image_kernel_abi=1, usual_gid_index=3),
+}
+ALIASES = {"thor": "thor2", "broadcom": "thor2", "pollara": "ainic", "connectx7": "cx7"}
+
+
+def rule_of(nic_type: str | None, devices: list[Mapping[str, t.Any]]) -> NicRule | None:
+    """Return the rule of a ``nic_type``; where the config names none, that of the RDMA devices which are there."""
+    if nic_type:
+        name = nic_type.casefold()
+        return RULES.get(ALIASES.get(name, name))
+    providers = {device["provider"] for device in devices}
+    return next((rule for rule in RULES.values() if rule.provider in providers), None)
+
+
+def gid_fits(gid: Mapping[str, t.Any]) -> bool:
+    """Tell whether a training can use an entry of a GID table: RoCE v2, and an address that others have a route to."""
+    return gid["type"] == "RoCE v2" and not is_link_local(gid["address"])
+
+
+def is_link_local(address: str) -> bool:
+    """Tell whether an address is good on its own link only."""
+    return address.startswith(("fe80:", "169.254."))
+
+
+def fitting_gids(port: Mapping[str, t.Any]) -> set[int]:
+    """Return the indexes of a port that fit: those of IPv4, where it has none those of IPv6."""
+    fitting = [gid for gid in port["gids"] if gid_fits(gid)]
+    ipv4 = {gid["index"] for gid in fitting if ":" not in gid["address"]}
+    return ipv4 or {gid["index"] for gid in fitting}
+
+
+def best_gid(indexes: set[int], rule: NicRule | None) -> int | None:
+    """Return the index to use among those that fit everywhere, or None where there is none."""
+    if rule and rule.usual_gid_index in indexes:
+        return rule.usual_gid_index
+    return min(indexes, default=None)
+
+
+class Selection(t.NamedTuple):
+    """RDMA devices that a list of names selects, and the names that select none."""
+
+    devices: list[Mapping[str, t.Any]]
+    unknown: list[str]
+
+
+def selected_devices(devices: list[Mapping[str, t.Any]], names: str | None) -> Selection:
+    """Return what ``NCCL_IB_HCA`` selects.
+
+    Names are beginnings of names, after ``=`` whole names, and after ``^`` those that are left out; ``:port`` may
+    follow each (NCCL, environment variables). Without names all devices are selected.
+    """
+    if not names:
+        return Selection(list(devices), [])
+    leave_out, exact = "^" in names[:2], "=" in names[:2]
+    wanted = [name.partition(":")[0] for name in names.lstrip("^=").split(",") if name]
+
+    def matches(device: Mapping[str, t.Any], name: str) -> bool:
+        return bool(device["name"] == name if exact else device["name"].startswith(name))
+
+    named = [device for device in devices if any(matches(device, name) for name in wanted)]
+    if leave_out:
+        return Selection([device for device in devices if device not in named], [])
+    return Selection(named, [name for name in wanted if not any(matches(device, name) for device in devices)])

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A preflight for people: one table, node × check, and below it what is red, why, and what mends it."""
+
+from __future__ import annotations
+
+import textwrap
+import typing as t
+
+from .cells import GREEN, GREY, RED
+from .checks import CHECKS
+from .names import folded
+
+if t.TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from .cells import Row
+
+    Paint = Callable[[str, str], str]
+
+_WIDTH = 118
+_LABEL_WIDTH = 32
+_VALUE_WIDTH = 56
+_SHOWN_OF_A_CHECK = 8
+_MARKS = {GREEN: "ok", RED: "RED", GREY: "–"}
+
+
+def preflight_text(run_id: str, result: dict[str, t.Any], paint: Paint = lambda text, _: text) -> str:
+    """Return rows and proposals of a preflight as lines of text.
+
+    Nodes that are alike stand in one line. ``paint`` is given a word and the status that it tells of, and returns
+    it with a colour.
+    """
+    rows = result["rows"]
+    blocks = [
+        f"Preflight of {run_id}",
+        _table(rows, paint),
+        _reds(rows, paint),
+        _in_common(rows),
+        _greys(rows),
+        _proposals(result["proposals"]),
+        _sentence(rows, paint),
+    ]
+    return "\n\n".join(block for block in blocks if block)
+
+
+def _checks(rows: Sequence[Row]) -> list[str]:
+    found = {row["check"] for row in rows}
+    return [check for check in CHECKS if check in found]
+
+
+def _nodes(rows: Sequence[Row]) -> list[str]:
+    return list(dict.fromkeys(row["node"] for row in rows))
+
+
+def _table(rows: Sequence[Row], paint: Paint) -> str:
+    # What is grey everywhere is told below; a column of it would only widen the table.
+    checks = [check for check in _checks(rows) if any(row["status"] != GREY for row in rows if row["check"] == check)]
+    status = {(row["node"], row["check"]): row["status"] for row in rows}
+    alike: dict[tuple[str | None, ...], list[str]] = {}
+    for node in _nodes(rows):
+        alike.setdefault(tuple(status.get((node, check)) for check in checks), []).append(node)
+    labels = {marks: _shortened(folded(nodes), _LABEL_WIDTH) for marks, nodes in alike.items()}
+    label_width = max(map(len, labels.values()))
+    lines: list[str] = []
+    for block in _blocks(checks, _WIDTH - label_width):
+        header = "  ".join(checks[column] for column in block)
+        lines += ["", f"{'':<{label_width}}  {header}"] if lines else [f"{'':<{label_width}}  {header}"]
+        for marks, label in labels.items():
+            cells = (_mark(marks[column], len(checks[column]), paint) for column in block)
+            lines.append(f"{label:<{label_width}}  {'  '.join(cells)}".rstrip())
+    return "\n".join(lines)
+
+
+def _blocks(checks: Sequence[str], width: int) -> list[list[int]]:
+    """Return the columns in as many parts as it takes for each to fit the width."""
+    blocks: list[list[int]] = [[]]
+    used = 0
+    for column, check in enumerate(checks):
+        if used + 2 + len(check) > width and blocks[-1]:
+            blocks.append([])
+            used = 0
+        blocks[-1].append(column)
+        used += 2 + len(check)
+    return blocks
+
+
+def _mark(status: str | None, width: int, paint: Paint) -> str:
+    if status is None:
+        return " " * width
+    mark = _MARKS[status]
+    return paint(mark, status) + " " * (width - len(mark))
+
+
+def _reds(rows: Sequence[Row], paint: Paint) -> str:
+    checks = _checks(rows)
+    groups = _grouped(rows, RED, "check", "reason", "command")
+    lines: list[str] = []
+    shown: dict[str, int] = {}
+    for (check, reason, command), nodes in sorted(groups.items(), key=lambda group: checks.index(group[0][0])):
+        shown[check] = shown.get(check, 0) + 1
+        if shown[check] > _SHOWN_OF_A_CHECK:
+            continue
+        lines += [f"{paint(check, RED)} on {folded(nodes)}", *_wrapped(f"{reason}."), *_wrapped(f"→ {command}")]
+    for check, count in shown.items():
+        if count > _SHOWN_OF_A_CHECK:
+            lines.append(f"{paint(check, RED)} on others: {count - _SHOWN_OF_A_CHECK} more reasons of this kind")
+    return "\n".join(lines)
+
+
+def _grouped(rows: Sequence[Row], status: str, *keys: str) -> dict[tuple[str, ...], list[str]]:
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for row in rows:
+        if row["status"] == status:
+            groups.setdefault(tuple(row[key] for key in keys), []).append(row["node"])
+    return groups
+
+
+def _in_common(rows: Sequence[Row]) -> str:
+    """Return what all nodes have, of the checks that are green everywhere."""
+    count = len(_nodes(rows))
+    groups = _grouped(rows, GREEN, "check", "found")
+    parts = [f"{check}: {_shortened(found, _VALUE_WIDTH)}" for (check, found), on in groups.items() if len(on) == count]
+    return _paragraph("The same on all nodes", parts) if count > 1 else ""
+
+
+def _greys(rows: Sequence[Row]) -> str:
+    nodes = _nodes(rows)
+    by_reason: dict[tuple[str, str], list[str]] = {}
+    for (check, found), on in _grouped(rows, GREY, "check", "found").items():
+        where = "" if on == nodes else f" on {_shortened(folded(on), _LABEL_WIDTH)}"
+        by_reason.setdefault((found, where), []).append(check)
+    parts = [f"{', '.join(checks)}{where}: {found}" for (found, where), checks in by_reason.items()]
+    return _paragraph("Not judged (–)", parts)
+
+
+def _proposals(proposals: dict[str, t.Any]) -> str:
+    return _paragraph("Proposed for the config", [f"{key}: {value}" for key, value in proposals.items()])
+
+
+def _paragraph(title: str, parts: Sequence[str]) -> str:
+    return "\n".join([title, *(line for part in parts for line in _wrapped(part))]) if parts else ""
+
+
+def _sentence(rows: Sequence[Row], paint: Paint) -> str:
+    nodes = _nodes(rows)
+    reds = [row for row in rows if row["status"] == RED]
+    if not reds:
+        return paint(f"Ready: nothing is red on {_count(len(nodes), 'node')}.", GREEN)
+    on = len(_nodes(reds))
+    return paint(f"Not ready: {_count(len(reds), 'red cell')} on {on} of {_count(len(nodes), 'node')}.", RED)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(
+        text, _WIDTH, initial_indent="    ", subsequent_indent="      ", break_long_words=False, break_on_hyphens=False
+    )
+
+
+def _shortened(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 1]}…"

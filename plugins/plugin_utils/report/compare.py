@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Two runs, or the runs of two periods, side by side: what they measured, and what else is different."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import typing as t
+from dataclasses import asdict
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import pandas as pd
+
+from ..run.board import Board
+from ..run.runs import known_runs
+from ..run.sweep import summary_of
+from .history import COMPARED, JUDGED
+from .history_change import MIN_RUNS, Change, against_earlier, between_groups
+from .history_environment import changes
+from .history_row import row_of
+from .history_store import read_history
+from .scaling import scaling_of
+
+if t.TYPE_CHECKING:
+    from .history_row import Row
+
+_MONTH = re.compile(r"\d{4}-\d{2}")
+_DAYS = re.compile(r"(\d{4}-\d{2}-\d{2})\.\.(\d{4}-\d{2}-\d{2})")
+# What is looked at of a run in the history; all columns of many runs would take twice the time.
+_COLUMNS = (
+    *("run_id", "started_at", "verdict", "key", "scaling_key", "framework", "model", "gpu", "precision"),
+    *("nnodes", "gpus_per_node", "global_batch_size"),
+    *JUDGED,
+)
+_SHOWN = ("run_id", "started_at", "verdict", "failure", "framework", "model", "gpu", "nnodes")
+
+
+def compared(names: list[str], output_dir: str | Path, history_dir: str | Path) -> dict[str, t.Any]:
+    """Return two runs (folders, or names below ``output_dir``) or two periods of the history, side by side; JSON.
+
+    A period is a month, ``2026-10``, or days, ``2026-10-01..2026-10-15``, in UTC. The answer has ``kind`` (``runs``
+    or ``periods``) and ``names``. Of runs it has ``before`` and ``after``, ``identity`` and ``environment`` (what
+    differs), ``comparison`` by metric, and ``scaling`` (`_scaling.scaling_of` of the second run). Of periods it has
+    ``keys``, a ``comparison`` for each key with runs in both. Raises ValueError, with what is there, for names that are
+    neither.
+    """
+    if len(names) != 2:
+        given = ", ".join(names) or "nothing"
+        raise ValueError(
+            f"training_compare is {given}; give two runs or two periods, with a comma between them, as 2026-09,2026-10"
+        )
+    periods = [_period(name) for name in names]
+    history = read_history(history_dir, list(_COLUMNS))
+    if periods[0] and periods[1]:
+        return _periods(names, periods[0], periods[1], history)
+    if periods[0] or periods[1]:
+        raise ValueError(f"{names[0]} and {names[1]} are a run and a period; give two runs or two periods")
+    return _runs(names, [_row(name, Path(output_dir)) for name in names], history)
+
+
+def _period(name: str) -> tuple[datetime, datetime] | None:
+    """Return the begin and the end of a period, the end not in it; None where the name is none."""
+    days = _DAYS.fullmatch(name)
+    try:
+        if days:
+            first, last = (date.fromisoformat(day) for day in days.groups())
+            if last < first:
+                raise ValueError("it ends before it begins")
+            return _midnight(first), _midnight(last + timedelta(days=1))
+        if _MONTH.fullmatch(name):
+            first = date.fromisoformat(f"{name}-01")
+            return _midnight(first), _midnight((first + timedelta(days=31)).replace(day=1))
+    except ValueError as error:
+        raise ValueError(f"{name} is no period: {error}") from None
+    return None
+
+
+def _midnight(day: date) -> datetime:
+    return datetime(day.year, day.month, day.day, tzinfo=UTC)
+
+
+def _row(name: str, output_dir: Path) -> Row:
+    """Return the row that the history has, or would have, of a run that was judged."""
+    run_dir = next((path for path in (output_dir / name, Path(name)) if (path / "plan.json").exists()), None)
+    if run_dir is None:
+        latest = ", ".join(known_runs(output_dir)[-5:]) or "none"
+        raise ValueError(
+            f"{name} is neither a run below {output_dir} nor the folder of one, nor a period such as 2026-10; the "
+            f"latest runs there: {latest}"
+        )
+    board = Board(run_dir)
+    plan, summary = board.plan(), summary_of(run_dir)
+    if summary is None:
+        raise ValueError(f"{name} was not judged yet: {run_dir} has no summary.json")
+    return row_of(summary, plan, [board.status(node["node"]) for node in plan["nodes"]])
+
+
+def _runs(names: list[str], rows: list[Row], history: pd.DataFrame) -> dict[str, t.Any]:
+    before, after = rows
+    others = _like(before, history[history["run_id"] != after["run_id"]])
+    comparison = {}
+    for metric in JUDGED:
+        if before[metric] is None or after[metric] is None:
+            continue
+        change = against_earlier(metric, after[metric], others[metric].dropna().to_list())
+        comparison[metric] = _as_before(change, before[metric], after[metric])
+    identities = [json.loads(row["identity"]) for row in rows]
+    return {
+        "kind": "runs",
+        "names": names,
+        "before": {name: before[name] for name in _SHOWN},
+        "after": {name: after[name] for name in _SHOWN},
+        "identity": [
+            {"name": name, "before": identities[0].get(name), "after": identities[1].get(name)}
+            for name in dict.fromkeys([*identities[0], *identities[1]])
+            if identities[0].get(name) != identities[1].get(name)
+        ],
+        "environment": changes(json.loads(before["environment"]), json.loads(after["environment"])),
+        "comparison": comparison,
+        "scaling": scaling_of(history, after),
+    }
+
+
+def _like(row: Row, history: pd.DataFrame) -> pd.DataFrame:
+    """Return the runs that tell how much runs like this one differ anyway.
+
+    They are those of its key that passed, up to itself, as a later change would widen the noise; but where these are
+    too few, later ones too.
+    """
+    same = history[(history["key"] == row["key"]) & (history["verdict"] == "PASS")]
+    up_to = (same["started_at"] <= pd.Timestamp(row["started_at"])).sum() if row["started_at"] else 0
+    like: pd.DataFrame = same.head(max(up_to, MIN_RUNS)).tail(COMPARED)
+    return like
+
+
+def _as_before(change: Change, before: float, after: float) -> dict[str, t.Any]:
+    """Return a change with the first run's own value in the place of the mean of its key."""
+    percent = (after - before) / abs(before) * 100 if before else None
+    return _finite({**asdict(change), "before": before, "percent": percent})
+
+
+def _periods(
+    names: list[str],
+    before: tuple[datetime, datetime],
+    after: tuple[datetime, datetime],
+    history: pd.DataFrame,
+) -> dict[str, t.Any]:
+    passed = history[history["verdict"] == "PASS"]
+    sides = [passed[(passed["started_at"] >= first) & (passed["started_at"] < end)] for first, end in (before, after)]
+    keys = [key for key in dict.fromkeys(sides[0]["key"]) if key in set(sides[1]["key"])]
+    if not keys:
+        counts = " and ".join(f"{len(side)} in {name}" for side, name in zip(sides, names, strict=True))
+        raise ValueError(f"no key has runs that passed in both periods ({counts})")
+    return {"kind": "periods", "names": names, "keys": [_key(key, *sides) for key in keys]}
+
+
+def _key(key: str, before: pd.DataFrame, after: pd.DataFrame) -> dict[str, t.Any]:
+    one, other = before[before["key"] == key], after[after["key"] == key]
+    values = {metric: [side[metric].dropna().to_list() for side in (one, other)] for metric in JUDGED}
+    comparison = {
+        metric: _finite(asdict(between_groups(metric, *sides))) for metric, sides in values.items() if all(sides)
+    }
+    first = other.iloc[0]
+    nodes = f"{first['nnodes']} node{'' if first['nnodes'] == 1 else 's'}"
+    title = f"{first['model']} on {first['gpu']}, {first['framework']}, {nodes}, {first['precision']}"
+    if pd.notna(first["global_batch_size"]):
+        title += f", batch {first['global_batch_size']:.0f}"
+    return {"key": key, "title": title, "before_runs": len(one), "after_runs": len(other), "comparison": comparison}
+
+
+def _finite(values: dict[str, t.Any]) -> dict[str, t.Any]:
+    return {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in values.items()
+    }

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A comparison as a page, as JSON, and as lines for a terminal."""
+
+from __future__ import annotations
+
+import json
+import re
+import typing as t
+from collections.abc import Mapping
+from pathlib import Path
+
+from .charts import scaling_chart
+from .history_environment import told
+from .page import page_of
+
+PAGE, JSON = "compare.html", "compare.json"
+
+
+def folder_of(output_dir: str | Path, names: list[str]) -> Path:
+    """Return the folder of a comparison below the folder of runs."""
+    parts = (re.sub(r"[^A-Za-z0-9_.-]+", "_", Path(name).name) for name in names)
+    return Path(output_dir) / "comparisons" / "--".join(parts)
+
+
+def write_comparison(folder: Path, comparison: Mapping[str, t.Any]) -> bool:
+    """Write ``compare.html`` and ``compare.json`` into a folder, and return whether they are new."""
+    text = json.dumps(comparison, indent=2, allow_nan=False) + "\n"
+    written = folder / JSON
+    if written.exists() and written.read_text(encoding="utf-8") == text:
+        return False
+    folder.mkdir(parents=True, exist_ok=True)
+    scaling = comparison.get("scaling") or {}
+    marked = comparison["after"]["nnodes"] if scaling else None
+    charts = {kind: scaling_chart(points, marked) for kind, points in scaling.items()}
+    (folder / PAGE).write_text(page_of("compare.html.j2", charts, compared=comparison), encoding="utf-8")
+    written.write_text(text, encoding="utf-8")
+    return True
+
+
+def comparison_lines(comparison: Mapping[str, t.Any]) -> list[str]:
+    """Return a comparison as lines for a terminal."""
+    lines = [" → ".join(comparison["names"])]
+    if comparison["kind"] == "periods":
+        for key in comparison["keys"]:
+            lines += [f"{key['title']}: {key['before_runs']} → {key['after_runs']} runs"]
+            lines += _metrics(key["comparison"])
+        return lines
+    for side in ("before", "after"):
+        run = comparison[side]
+        lines.append(f"  {side:<7} {run['run_id']}: {run['verdict']}{': ' + run['failure'] if run['failure'] else ''}")
+    lines += _metrics(comparison["comparison"]) or ["  No metric was measured in both."]
+    identity = [f"{row['name']}: {row['before']} → {row['after']}" for row in comparison["identity"]]
+    environment = [told(change) for change in comparison["environment"]]
+    lines += ["What was measured is not the same:", *(f"  {line}" for line in identity)] if identity else []
+    lines += ["The nodes were given otherwise:", *(f"  {line}" for line in environment)] if environment else []
+    for kind, points in comparison["scaling"].items():
+        efficiencies = ", ".join(f"{_nodes(point['nnodes'])} {point['efficiency'] * 100:.1f} %" for point in points)
+        lines.append(f"{kind.capitalize()} scaling, efficiency: {efficiencies}")
+    return lines
+
+
+def _nodes(count: int) -> str:
+    return f"{count} node{'' if count == 1 else 's'}"
+
+
+def _metrics(comparison: Mapping[str, Mapping[str, t.Any]]) -> list[str]:
+    """Return a line for each metric, and below them what was tested, once where it is the same for all."""
+    width = max(map(len, comparison), default=0)
+    tests = {change["told"] for change in comparison.values()}
+    lines = []
+    for metric, change in comparison.items():
+        percent = "" if change["percent"] is None else f"{change['percent']:+.2f} %"
+        told = f" ({change['told']})" if len(tests) > 1 else ""
+        judged = {True: ", better", False: ", worse", None: ""}[change["better"]]
+        lines.append(
+            f"  {metric:<{width}}  {change['before']:>12,.6g} → {change['after']:>12,.6g}  {percent:>9}  "
+            f"{change['outcome']}{judged}{_noise(change)}{told}"
+        )
+    return [*lines, f"  Test: {tests.pop()}."] if len(tests) == 1 else lines
+
+
+def _noise(change: Mapping[str, t.Any]) -> str:
+    return "" if change["low"] is None else f" (noise {change['low']:,.4g} to {change['high']:,.4g})"

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What every dialect is made from: one judged run."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+
+@dataclass(frozen=True)
+class JudgedRun:
+    """A judged run: its summary and plan, as in their files, and what is known of each node, in rank order.
+
+    ``previous`` maps metrics to their values in the run before it of the same key; empty where there is none.
+    """
+
+    summary: dict[str, t.Any]
+    plan: dict[str, t.Any]
+    statuses: list[dict[str, t.Any]] = field(default_factory=list)
+    previous: Mapping[str, float | None] = field(default_factory=dict)
+
+    @property
+    def measured(self) -> dict[str, dict[str, t.Any]]:
+        """Return the metrics of the summary that have a value."""
+        metrics: dict[str, dict[str, t.Any]] = self.summary["metrics"]
+        return {metric: found for metric, found in metrics.items() if found["value"] is not None}
+
+    @property
+    def parameters(self) -> dict[str, t.Any]:
+        """Return the sizes of the run; of logs without a training config there are few."""
+        return self.plan.get("parameters") or {}
+
+    @property
+    def image(self) -> str | None:
+        """Return the image as the plan names it."""
+        return next((node["image"] for node in self.plan["nodes"] if node.get("image")), None)
+
+    @property
+    def image_digest(self) -> str | None:
+        """Return the digest of the image that the nodes started."""
+        return next((status["image_id"] for status in self.statuses if status.get("image_id")), None)
+
+    @property
+    def seconds(self) -> float | None:
+        """Return how long the run took, in seconds, or None where that is not known."""
+        started, ended = (self.instant(name) for name in ("started_at", "ended_at"))
+        return None if started is None or ended is None else ended - started
+
+    def instant(self, name: str) -> float | None:
+        """Return ``started_at`` or ``ended_at`` in seconds since the epoch, or None where it is not known."""
+        text = self.summary.get(name)
+        return datetime.fromisoformat(text).timestamp() if text else None

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The verdict as JUnit XML, which CI servers read: a test case for the verdict, for each node and for each threshold.
+
+Whatever keeps the run from PASS is a failure (FAIL) or an error (INCONCLUSIVE, ERROR), so that a server which looks at
+nothing but the counts is red exactly where the run did not pass.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from xml.etree import ElementTree as ET
+
+from ..thresholds import bound_in_words
+
+if t.TYPE_CHECKING:
+    from .judged_run import JudgedRun
+
+# What XML 1.0 cannot hold, as logs do: colours of terminals and the like.
+_NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_PROBLEM = {"FAIL": "failure", "ERROR": "error", "INCONCLUSIVE": "error"}
+
+
+def junit(run: JudgedRun) -> str:
+    """Return the XML of one test suite. ``time`` is in seconds, that of the run as a whole."""
+    summary = run.summary
+    suite = ET.Element("testsuite", name=_clean(f"trainops.cluster {summary['run_id']}"))
+    if summary["started_at"]:
+        suite.set("timestamp", summary["started_at"])
+    _add_properties(suite, run)
+    verdict = _case(suite, summary["run_id"], "verdict")
+    if run.seconds is not None:
+        verdict.set("time", f"{run.seconds:.3f}")
+    if summary["verdict"] in _PROBLEM:
+        messages = [reason["message"] for reason in summary["reasons"]]
+        _problem(verdict, summary["verdict"], messages[0] if messages else summary["verdict"], _details(summary))
+    for node in summary["nodes"]:
+        _add_node(suite, summary, node)
+    for bound in summary["thresholds"]:
+        _add_threshold(suite, summary, bound)
+    for count, tag in (("tests", "testcase"), ("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        suite.set(count, str(sum(1 for _case in suite.iter(tag))))
+    suite.set("time", "0" if run.seconds is None else f"{run.seconds:.3f}")
+    suites = ET.Element("testsuites")
+    suites.append(suite)
+    ET.indent(suites)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(suites, encoding="unicode")}\n'
+
+
+def _add_properties(suite: ET.Element, run: JudgedRun) -> None:
+    told = {name: run.summary[name] for name in ("framework", "model", "gpu", "mode", "rehearsal", "verdict")}
+    properties = ET.SubElement(suite, "properties")
+    for name, value in {**told, "image": run.image, "image_digest": run.image_digest}.items():
+        if value not in (None, ""):
+            ET.SubElement(properties, "property", name=name, value=_clean(value))
+
+
+def _add_node(suite: ET.Element, summary: dict[str, t.Any], node: dict[str, t.Any]) -> None:
+    case = _case(suite, f"{summary['run_id']}.nodes", node["node"])
+    against = [
+        reason for reason in summary["reasons"] if reason.get("node") == node["node"] and reason["verdict"] in _PROBLEM
+    ]
+    if against:
+        messages = [reason["message"] for reason in against]
+        _problem(case, against[0]["verdict"], messages[0], "\n".join(messages))
+
+
+def _add_threshold(suite: ET.Element, summary: dict[str, t.Any], bound: dict[str, t.Any]) -> None:
+    case = _case(suite, f"{summary['run_id']}.thresholds", f"{bound['metric']} {bound['kind']}")
+    wanted = f"it has to be {bound_in_words(bound)}"
+    if bound["measured"] is None and bound["met"] is False:
+        _problem(case, "INCONCLUSIVE", f"{bound['metric']} was not measured; {wanted}", "")
+        return
+    told = f"{bound['metric']} is {bound['measured']} {bound['unit']} on {bound['node']}; {wanted}"
+    if bound["met"] is False:
+        _problem(case, "FAIL", told, "")
+    elif bound["met"] is None:
+        ET.SubElement(case, "skipped", message=_clean(f"{told}; not judged"))
+
+
+def _case(suite: ET.Element, classname: str, name: str) -> ET.Element:
+    return ET.SubElement(suite, "testcase", classname=_clean(classname), name=_clean(name))
+
+
+def _problem(case: ET.Element, verdict: str, message: str, details: str) -> None:
+    ET.SubElement(case, _PROBLEM[verdict], type=verdict, message=_clean(message)).text = _clean(details)
+
+
+def _details(summary: dict[str, t.Any]) -> str:
+    lines = [reason["message"] for reason in summary["reasons"]]
+    failure = summary["first_failure"]
+    if failure:
+        lines += [f"First failure: {failure['node']}, {failure['class']}: {failure['message']}", *failure["evidence"]]
+        lines.append(f"What to do: {failure['remedy']}")
+    return "\n".join(lines)
+
+
+def _clean(value: t.Any) -> str:
+    return _NO_XML.sub("\N{REPLACEMENT CHARACTER}", str(value))

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The summary of a run as one row, always the same columns, so that the rows of many runs stand below each other."""
+
+from __future__ import annotations
+
+import csv
+import io
+import typing as t
+
+from ....module_utils.logs.record import METRICS
+
+if t.TYPE_CHECKING:
+    from .judged_run import JudgedRun
+
+_OF_RUN = ("run_id", "framework", "mode", "model", "gpu", "rehearsal", "verdict")
+_OF_PARAMETERS = (
+    "gpus_per_node",
+    "precision",
+    "global_batch_size",
+    "micro_batch_size",
+    "sequence_length",
+    "tensor_parallelism",
+    "pipeline_parallelism",
+    "iterations",
+)
+# Of a metric, behind its name: the value of the worst node, the spread over all, and what it was held against.
+_OF_METRIC = ("value", "value_node", "median", "p05", "p95", "samples", "threshold", "met")
+
+
+def columns() -> list[str]:
+    """Return the columns of the row; a metric's are ``<metric>_<column>``, in the metric's unit."""
+    return [
+        *_OF_RUN,
+        "reasons",
+        "first_failure_node",
+        "first_failure_class",
+        "started_at",
+        "ended_at",
+        "seconds",
+        "nodes",
+        *_OF_PARAMETERS,
+        "image",
+        "image_digest",
+        "config_file",
+        "warmup_steps",
+        "mfu",
+        *(f"{metric}_{column}" for metric in METRICS for column in _OF_METRIC),
+    ]
+
+
+def summary_csv(run: JudgedRun) -> str:
+    """Return a CSV file of a header and one row. ``reasons`` are the codes; what is not known is empty."""
+    summary, parameters = run.summary, run.parameters
+    failure = summary["first_failure"] or {}
+    row: dict[str, t.Any] = {
+        **{name: summary[name] for name in _OF_RUN},
+        "reasons": " ".join(reason["code"] for reason in summary["reasons"]),
+        "first_failure_node": failure.get("node"),
+        "first_failure_class": failure.get("class"),
+        "started_at": summary["started_at"],
+        "ended_at": summary["ended_at"],
+        "seconds": run.seconds,
+        "nodes": len(summary["nodes"]),
+        **{name: parameters.get(name) for name in _OF_PARAMETERS},
+        "image": run.image,
+        "image_digest": run.image_digest,
+        "config_file": run.plan.get("config_file"),
+        "warmup_steps": summary["warmup_steps"],
+        "mfu": summary.get("mfu"),
+    }
+    for metric, found in summary["metrics"].items():
+        row |= {f"{metric}_{column}": found.get(column) for column in _OF_METRIC}
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, columns(), lineterminator="\n")
+    writer.writeheader()
+    writer.writerow(row)
+    return stream.getvalue()

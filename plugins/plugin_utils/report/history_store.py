@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The history: a Parquet dataset with one file per run, which pandas and others read as one table.
+
+::
+
+    <history>/framework=megatron/month=2026-11/20261121T081757Z_<key>_<run_id>.parquet
+
+A file is written aside and put in place in one step, so that several controllers may write at once and a reader never
+sees half of one. Its name says when the run began and what it measured, so that the last runs of a key are found by
+listing folders, without opening the other files. Layout: https://arrow.apache.org/docs/python/dataset.html
+"""
+
+from __future__ import annotations
+
+import os
+import typing as t
+import uuid
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+
+from .history_row import MEASURED, NUMBERS, TEXTS
+
+if t.TYPE_CHECKING:
+    import pandas as pd
+
+    from .history_row import Row
+
+TIMES = ("started_at", "ended_at")
+SCHEMA = pa.schema(
+    [
+        *((name, pa.timestamp("ms", tz="UTC")) for name in TIMES),
+        *((name, pa.string()) for name in TEXTS),
+        *((name, pa.int64()) for name in NUMBERS),
+        *((f"{name}{bound}", pa.float64()) for name in MEASURED for bound in ("", "_low", "_high")),
+    ]
+)
+_PARTITIONS = pa.schema([("framework", pa.string()), ("month", pa.string())])
+_STAMP = "%Y%m%dT%H%M%SZ"
+# A run that never started has no place in time.
+_NEVER = "00000000T000000Z"
+
+
+def write_row(folder: str | Path, row: Row) -> bool:
+    """Put the row of a run into the history, in place of an earlier one of the same run; return whether it is new.
+
+    Times are ISO 8601 texts with a zone, or None. Raises OSError where the folder cannot be written.
+    """
+    began = _instant(row["started_at"])
+    month = f"{began:%Y-%m}" if began else "none"
+    target = Path(folder) / f"framework={row['framework']}" / f"month={month}"
+    path = target / f"{began.strftime(_STAMP) if began else _NEVER}_{row['key']}_{row['run_id']}.parquet"
+    values = {name: _instant(row[name]) if name in TIMES else row[name] for name in SCHEMA.names}
+    table = pa.Table.from_pylist([values], schema=SCHEMA)
+    earlier = [found for found in _files_of_run(Path(folder), row["run_id"]) if found != path]
+    if not earlier and path.exists() and _same(path, table):
+        return False
+    target.mkdir(parents=True, exist_ok=True)
+    # Files that begin with a dot are no part of the dataset.
+    draft = target / f".{uuid.uuid4().hex}.new"
+    try:
+        pq.write_table(table, draft, compression="zstd", use_dictionary=False, write_statistics=False)
+        os.replace(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)
+    for found in earlier:
+        found.unlink(missing_ok=True)
+    return True
+
+
+def latest_rows(folder: str | Path, framework: str, key: str, began_before: str | None, but: str) -> Iterator[Row]:
+    """Yield the rows of a key, the last first: of runs that began before an instant, without the run ``but``.
+
+    A file that cannot be read is left out.
+    """
+    limit = _instant(began_before)
+    stamp = limit.strftime(_STAMP) if limit else "9"
+    months = sorted(Path(folder).glob(f"framework={framework}/month=*"), reverse=True)
+    for month in months:
+        names = (entry.name for entry in os.scandir(month))
+        wanted = (name for name in names if name[17:].startswith(f"{key}_") and _NEVER < name[:16] < stamp)
+        for name in sorted(wanted, reverse=True):
+            if name != f"{name[:16]}_{key}_{but}.parquet" and (row := _read(month / name)):
+                yield row
+
+
+def read_history(folder: str | Path, columns: list[str] | None = None) -> pd.DataFrame:
+    """Return the whole history, a row per run in the order of their start, with the columns of `SCHEMA` and framework.
+
+    A folder that is not there, or holds no run, gives a frame without rows. Raises ValueError for a damaged file.
+    """
+    names = columns or [*SCHEMA.names, "framework"]
+    files = [str(path) for path in sorted(Path(folder).glob("framework=*/month=*/*.parquet"))]
+    whole = pa.schema([*SCHEMA, *_PARTITIONS])
+    partitioning = ds.partitioning(_PARTITIONS, flavor="hive")
+    dataset = ds.dataset(
+        files, schema=whole, format="parquet", partitioning=partitioning, partition_base_dir=str(folder)
+    )
+    try:
+        frame: pd.DataFrame = dataset.to_table(columns=names).to_pandas()
+    except pa.ArrowException as error:
+        raise ValueError(f"the history {folder} cannot be read: {error}") from error
+    return frame.sort_values("started_at", ignore_index=True) if "started_at" in names else frame
+
+
+def _instant(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text).astimezone(UTC) if text else None
+
+
+def _files_of_run(folder: Path, run_id: str) -> Iterator[Path]:
+    for month in folder.glob("framework=*/month=*"):
+        for entry in os.scandir(month):
+            if entry.name[30:] == f"{run_id}.parquet":
+                yield month / entry.name
+
+
+def _same(path: Path, table: pa.Table) -> bool:
+    try:
+        return bool(pq.read_table(path, partitioning=None).equals(table))
+    except (pa.ArrowException, OSError):
+        return False
+
+
+def _read(path: Path) -> Row | None:
+    try:
+        row: Row = pq.read_table(path, partitioning=None).to_pylist()[0]
+    except (pa.ArrowException, OSError, IndexError):
+        return None
+    instants = {name: row[name].isoformat(timespec="seconds") for name in TIMES if row[name]}
+    return row | instants

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How metrics, numbers and times read on the page of a report."""
+
+from __future__ import annotations
+
+import math
+import typing as t
+from datetime import datetime
+
+import jinja2
+
+from ...module_utils.logs.record import METRICS
+
+LABELS = {
+    "step_time_ms": "Step time",
+    "tflops_per_gpu": "Compute per GPU",
+    "tokens_per_sec_per_gpu": "Throughput per GPU",
+    "memory_fraction": "GPU memory in use",
+    "loss": "Loss",
+    "grad_norm": "Gradient norm",
+    "learning_rate": "Learning rate",
+    "skipped_iterations": "Skipped iterations",
+    "nan_iterations": "NaN iterations",
+}
+NOTHING = "–"
+THIN_SPACE = "\N{NARROW NO-BREAK SPACE}"
+MINUS = "\N{MINUS SIGN}"
+
+
+def number(value: t.Any, digits: int = 4) -> str:
+    """Return a value for reading: a number with so many significant digits and thin thousands separators.
+
+    Digits before the decimal point all stay. None and NaN are a dash; what is no number is returned as text.
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
+        return str(shown(value))
+    if math.isinf(value):
+        return "∞" if value > 0 else MINUS + "∞"
+    if value == 0:
+        return "0"
+    if isinstance(value, int):
+        return exact(value)
+    magnitude = math.floor(math.log10(abs(value)))
+    style = f",.{max(0, digits - 1 - magnitude)}f" if -4 <= magnitude < 15 else f".{digits}g"
+    return format(value, style).replace(",", THIN_SPACE).replace("-", MINUS)
+
+
+def exact(value: float) -> str:
+    """Return a number with all the digits its author gave, and thin thousands separators."""
+    return format(value, "," if isinstance(value, int) else ",.10g").replace(",", THIN_SPACE).replace("-", MINUS)
+
+
+def unit_of(metric: str) -> str:
+    """Return the unit of a canonical metric, for reading; nothing where its label says it or there is none."""
+    if metric == "memory_fraction":
+        return "fraction"
+    unit = METRICS[metric].unit
+    return "" if unit in {"1", "iterations"} else unit
+
+
+def titled(metric: str) -> str:
+    """Return the human label of a metric with its unit in brackets; an unknown metric keeps its name."""
+    if metric not in LABELS:
+        return metric
+    unit = unit_of(metric)
+    return f"{LABELS[metric]} ({unit})" if unit else LABELS[metric]
+
+
+def plural(count: int) -> str:
+    """Return the ending of a noun that is counted."""
+    return "" if count == 1 else "s"
+
+
+def shown(value: t.Any) -> t.Any:
+    """Return what stands on the page for a value: a dash for nothing and NaN, a word for a boolean."""
+    if value is None or isinstance(value, jinja2.Undefined) or (isinstance(value, float) and math.isnan(value)):
+        return NOTHING
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return value
+
+
+def instant(text: str) -> str:
+    """Return an ISO 8601 instant for reading, to the second and with its zone; what is none stays as it is."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return text
+    return f"{moment:%Y-%m-%d %H:%M:%S} {moment.tzname() or ''}".rstrip()
+
+
+def duration(started_at: str | None, ended_at: str | None) -> str | None:
+    """Return the time between two ISO 8601 instants in words, or None where it cannot be told."""
+    try:
+        elapsed = datetime.fromisoformat(ended_at or "") - datetime.fromisoformat(started_at or "")
+    except (TypeError, ValueError):
+        return None
+    hours, seconds = divmod(round(elapsed.total_seconds()), 3600)
+    minutes, seconds = divmod(seconds, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {seconds} s" if minutes else f"{seconds} s"

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Several runs on one page: their verdicts, what they measured, and why some did not pass."""
+
+from __future__ import annotations
+
+import collections
+import json
+import os
+import typing as t
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from .files import PAGE
+from .page import page_of
+from .side_by_side import SHOWN, last_step, value_of
+from .sweep import reason_of
+from .sweep_charts import cells_chart
+
+RUNS_PAGE, RUNS_JSON = "comparison.html", "comparison.json"
+# The runs are drawn by the first of these that one of them tells.
+_DRAWN = ("tokens_per_sec_per_gpu", "tflops_per_gpu", "step_time_ms")
+
+
+def write_runs_page(folder: Path, run_dirs: Sequence[str], summaries: Sequence[Mapping[str, t.Any]]) -> bool:
+    """Write ``comparison.html`` and ``comparison.json`` into a folder, and return whether they are new.
+
+    The runs are in folders of their own, and their changes are told against the first one. Each in the JSON has
+    ``name``, ``report`` (relative to the folder), ``verdict``, ``reason`` (None for a PASS), ``framework``, ``model``,
+    ``gpu``, ``nodes`` (their number), ``last_step``, ``metrics``, ``changes`` (percent) and ``mfu``. Raises OSError.
+    """
+    runs = [
+        _run(summary, summaries[0], os.path.relpath(Path(run_dir).absolute() / PAGE, folder.absolute()))
+        for run_dir, summary in zip(run_dirs, summaries, strict=True)
+    ]
+    text = json.dumps(runs, indent=2, allow_nan=False) + "\n"
+    written, page = folder / RUNS_JSON, folder / RUNS_PAGE
+    if page.exists() and written.exists() and written.read_text(encoding="utf-8") == text:
+        return False
+    metrics = [metric for metric in SHOWN if any(run["metrics"][metric] is not None for run in runs)]
+    drawn = next((metric for metric in _DRAWN if metric in metrics), None)
+    folder.mkdir(parents=True, exist_ok=True)
+    rendered = page_of(
+        "runs.html.j2",
+        {"runs": cells_chart(runs, drawn)} if drawn else {},
+        runs=runs,
+        metrics=metrics,
+        drawn=drawn,
+        counts=collections.Counter(run["verdict"] for run in runs),
+    )
+    page.write_text(rendered, encoding="utf-8")
+    written.write_text(text, encoding="utf-8")
+    return True
+
+
+def _run(summary: Mapping[str, t.Any], first: Mapping[str, t.Any], report: str) -> dict[str, t.Any]:
+    metrics = {metric: value_of(summary, metric) for metric in SHOWN}
+    return {
+        "name": summary["run_id"],
+        "report": report,
+        "verdict": summary["verdict"],
+        "reason": reason_of(summary),
+        **{name: summary[name] for name in ("framework", "model", "gpu")},
+        "nodes": len(summary["nodes"]),
+        "last_step": last_step(summary),
+        "metrics": metrics,
+        "changes": {
+            metric: (value / reference - 1) * 100
+            for metric, value in metrics.items()
+            if value is not None and (reference := value_of(first, metric)) and summary is not first
+        },
+        "mfu": summary.get("mfu"),
+    }

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Runs side by side: a table for a terminal."""
+
+from __future__ import annotations
+
+import math
+import typing as t
+from collections.abc import Mapping, Sequence
+
+from ...module_utils.logs.record import METRICS
+
+SHOWN = ("step_time_ms", "tflops_per_gpu", "tokens_per_sec_per_gpu", "loss")
+_NOTHING = "–"
+
+
+def side_by_side(summaries: Sequence[dict[str, t.Any]]) -> list[str]:
+    """Return a table of runs, a line each: verdict, nodes, last step, and the worst node's value of each metric.
+
+    Behind a value stands by how much it differs from that of the first run.
+    """
+    metrics = [metric for metric in SHOWN if any(value_of(summary, metric) is not None for summary in summaries)]
+    rows = [["run", "verdict", "nodes", "last step", *(_heading(metric) for metric in metrics)]]
+    for summary in summaries:
+        last = last_step(summary)
+        cells = [
+            summary["run_id"],
+            summary["verdict"],
+            str(len(summary["nodes"])),
+            str(_NOTHING if last is None else last),
+        ]
+        rows.append(cells + [_cell(summary, summaries[0], metric) for metric in metrics])
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return [_line(row, widths) for row in rows]
+
+
+def _line(row: Sequence[str], widths: Sequence[int]) -> str:
+    # Words stand left, numbers right.
+    return "  ".join(
+        f"{cell:<{width}}" if column < 2 else f"{cell:>{width}}"
+        for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+    ).rstrip()
+
+
+def _heading(metric: str) -> str:
+    unit = METRICS[metric].unit
+    return metric if unit in ("1", "ms") else f"{metric.removesuffix('_per_gpu')}/GPU"
+
+
+def last_step(summary: Mapping[str, t.Any]) -> int | None:
+    """Return the last step that a node of a run has seen, None without any."""
+    return max((node["last_step"] for node in summary["nodes"] if node["last_step"] is not None), default=None)
+
+
+def value_of(summary: Mapping[str, t.Any], metric: str) -> float | None:
+    """Return a run's value of a metric, None without one."""
+    return t.cast("float | None", (summary["metrics"].get(metric) or {}).get("value"))
+
+
+def _cell(summary: dict[str, t.Any], first: dict[str, t.Any], metric: str) -> str:
+    value, reference = value_of(summary, metric), value_of(first, metric)
+    if value is None:
+        return _NOTHING
+    text = f"{value:,.2f}" if abs(value) >= 10 else f"{value:.4g}"
+    if summary is first or not reference or not math.isfinite(value / reference):
+        return text
+    return f"{text} ({(value / reference - 1) * 100:+.1f} %)"

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The report of a sweep: one page, one table and one JSON file of all its cells."""
+
+from __future__ import annotations
+
+import collections
+import typing as t
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from ..run.sweep import read_sweep, summary_of, write_sweep
+from .page import page_of
+from .sweep_charts import cells_chart, heat_map
+from .sweep_text import NOT_RUN, RANKED_BY
+
+PAGE, TABLE = "sweep.html", "sweep.csv"
+METRICS = (RANKED_BY, "step_time_ms", "tflops_per_gpu", "loss")
+
+
+def write_sweep_report(sweep_dir: str | Path) -> tuple[dict[str, t.Any], bool]:
+    """Write the report of a sweep from what its cells have come to; return it and whether it is new.
+
+    Writes ``sweep.json`` (what this returns), ``sweep.csv`` (one row per cell) and ``sweep.html``. Each cell has
+    ``name``, ``values``, ``run_id``, ``verdict`` (NOT RUN where it was not judged), ``reason`` (None for a PASS),
+    ``metrics`` and ``mfu``; ``best`` is the name of the cell that passed with the most tokens/s/GPU, ``counts`` the
+    number of cells by verdict. Raises ValueError where the folder holds no sweep.
+    """
+    sweep = read_sweep(sweep_dir)
+    cells = [_told(cell, Path(sweep_dir).parent / cell["run_id"]) for cell in sweep["cells"]]
+    passed = [cell for cell in cells if cell["verdict"] == "PASS" and cell["metrics"][RANKED_BY] is not None]
+    best = max(passed, key=lambda cell: cell["metrics"][RANKED_BY], default=None)
+    told = {
+        "sweep_id": sweep["sweep_id"],
+        "config_file": sweep["config_file"],
+        "cells": cells,
+        "best": best["name"] if best else None,
+        "counts": dict(collections.Counter(cell["verdict"] for cell in cells)),
+    }
+    page = Path(sweep_dir) / PAGE
+    if sweep == told and page.exists():
+        return told, False
+    _table(told).to_csv(Path(sweep_dir) / TABLE, index=False)
+    page.write_text(_rendered(told), encoding="utf-8")
+    write_sweep(sweep_dir, told)
+    return told, True
+
+
+def _told(cell: Mapping[str, t.Any], run_dir: Path) -> dict[str, t.Any]:
+    summary = summary_of(run_dir)
+    known = {name: cell[name] for name in ("name", "values", "run_id")}
+    if summary is None:
+        return {**known, "verdict": NOT_RUN, "reason": None, "metrics": dict.fromkeys(METRICS), "mfu": None}
+    metrics = {metric: (summary["metrics"].get(metric) or {}).get("value") for metric in METRICS}
+    told = {"verdict": summary["verdict"], "reason": reason_of(summary), "metrics": metrics, "mfu": summary.get("mfu")}
+    return {**known, **told}
+
+
+def reason_of(summary: Mapping[str, t.Any]) -> str | None:
+    """Return why a run did not pass in words, None where it did."""
+    if summary["verdict"] == "PASS":
+        return None
+    first = summary["first_failure"]
+    if first:
+        return f"{first['node']}: {first['class']}: {first['message']}"
+    return " ".join(reason["message"] for reason in summary["reasons"])
+
+
+def keys_of(cells: Sequence[Mapping[str, t.Any]]) -> list[str]:
+    """Return the keys whose values the cells have, in their order."""
+    return list(dict.fromkeys(key for cell in cells for key in cell["values"]))
+
+
+def _table(sweep: Mapping[str, t.Any]) -> pd.DataFrame:
+    keys = keys_of(sweep["cells"])
+    rows = [
+        {
+            "sweep_id": sweep["sweep_id"],
+            "cell": cell["name"],
+            **{key: cell["values"].get(key) for key in keys},
+            "run_id": cell["run_id"],
+            "verdict": cell["verdict"],
+            **cell["metrics"],
+            "mfu": cell["mfu"],
+            "reason": cell["reason"],
+        }
+        for cell in sweep["cells"]
+    ]
+    return pd.DataFrame(rows, dtype=object)
+
+
+def _rendered(sweep: Mapping[str, t.Any]) -> str:
+    cells, keys = sweep["cells"], keys_of(sweep["cells"])
+    varied = [key for key in keys if len({str(cell["values"].get(key)) for cell in cells}) > 1]
+    chart = None
+    if any(cell["metrics"][RANKED_BY] is not None for cell in cells):
+        chart = heat_map(cells, varied, RANKED_BY) if len(varied) == 2 else cells_chart(cells, RANKED_BY)
+    best = next((cell for cell in cells if cell["name"] == sweep["best"]), None)
+    return page_of(
+        "sweep.html.j2",
+        {"cells": chart} if chart else {},
+        sweep=sweep,
+        keys=keys,
+        best=best,
+        ranked_by=RANKED_BY,
+        metrics=[metric for metric in METRICS if any(cell["metrics"][metric] is not None for cell in cells)],
+        with_mfu=any(cell["mfu"] is not None for cell in cells),
+        all_passed=sweep["counts"].get("PASS") == len(cells),
+    )

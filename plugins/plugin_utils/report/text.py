@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A verdict for people: what a terminal shows at the end of a run."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+import typing as t
+from pathlib import Path
+
+from .files import SUMMARY
+
+_WIDTH = 118
+_EVIDENCE_LINES = 5
+
+
+def verdict_lines(page: str) -> list[str]:
+    """Return the verdict of the report whose page is given, its reasons, the first failure, and the page."""
+    summary = json.loads((Path(page).parent / SUMMARY).read_text(encoding="utf-8"))
+    rehearsal = "REHEARSAL " if summary["rehearsal"] else ""
+    lines = [f"{rehearsal}{summary['verdict']}  {summary['run_id']}"]
+    lines += [f"  {reason['message']}" for reason in summary["reasons"]]
+    lines += [f"  · {note['message']}" for note in summary["notes"]]
+    if summary["first_failure"]:
+        lines += _failure(summary["first_failure"])
+    return [*lines, f"Report: {page}"]
+
+
+def _failure(failure: dict[str, t.Any]) -> list[str]:
+    rank = "" if failure["node_rank"] is None else f" (node rank {failure['node_rank']})"
+    lines = [f"First failure: {failure['node']}{rank}, {failure['class']}", f"  {failure['message']}"]
+    if failure["evidence"]:
+        lines += ["  The last lines of its log:"]
+        lines += [f"  | {textwrap.shorten(line, _WIDTH)}" for line in failure["evidence"][-_EVIDENCE_LINES:]]
+    lines += [f"  What to do: {failure['remedy']}"]
+    return lines + [f"  Followed by: {echo['node']}, {echo['class']}" for echo in failure["echoes"]]

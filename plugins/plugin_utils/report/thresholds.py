@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The thresholds of a run as rows of the page."""
+
+from __future__ import annotations
+
+import math
+import typing as t
+from collections.abc import Mapping
+
+from .readable import exact
+
+Row = dict[str, t.Any]
+
+
+def threshold_rows(summary: Mapping[str, t.Any]) -> list[Row]:
+    """Return a row per threshold of a summary: the bound as judged, with ``bound`` in words and ``margin`` in percent.
+
+    A positive margin is on the good side, of the limit that is nearer; None is one that cannot be told.
+    """
+    bounds = summary.get("thresholds") or []
+    return [{**bound, "bound": bound_in_words(bound), "margin": _margin(bound)} for bound in bounds]
+
+
+def bound_in_words(bound: Mapping[str, t.Any]) -> str:
+    """Return the limits of a bound, such as ``≥ 380``; of one without limits its value."""
+    least, greatest = bound["least"], bound["greatest"]
+    if least is not None and greatest is not None:
+        return f"{exact(least)} – {exact(greatest)}"
+    if least is not None:
+        return f"≥ {exact(least)}"
+    if greatest is not None:
+        return f"≤ {exact(greatest)}"
+    return exact(bound["value"]) if isinstance(bound.get("value"), (int, float)) else ""
+
+
+def _margin(bound: Mapping[str, t.Any]) -> float | None:
+    measured = bound["measured"]
+    if measured is None or not math.isfinite(measured):
+        return None
+    margins = [
+        (measured - limit) / abs(limit) * sign
+        for limit, sign in ((bound["least"], 100), (bound["greatest"], -100))
+        if limit
+    ]
+    return min(margins, default=None)

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The files of a report: records, summary and page, in the run's folder."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from collections.abc import Sequence
+
+import pandas as pd
+
+from ..run.board import Board
+from ..verdict.frame import last_attempts, records_frame, steps_frame
+from ..verdict.stragglers import DEFAULT_DEVIATIONS
+from ..verdict.verdict import judge
+from ..verdict.warm_up import AUTO, parse_warm_up, warm_up_of
+from .dialects.judged_run import JudgedRun
+from .dialects.known import write_dialects
+from .dialects.summary_csv import summary_csv
+from .files import HISTORY, METRICS_TABLE, PAGE, RECORDS, SUMMARY, SUMMARY_ROW
+from .history import history_of
+from .history_row import row_of
+from .history_store import write_row
+from .html import render
+
+if t.TYPE_CHECKING:
+    from pathlib import Path
+
+_RUN_COLUMNS = ["run_id", "framework", "mode", "model", "gpu", "verdict"]
+_METRIC_COLUMNS = [
+    "unit",
+    "value",
+    "value_node",
+    "statistic",
+    "median",
+    "mean",
+    "p05",
+    "p95",
+    "stdev",
+    "samples",
+    "first_step",
+    "last_step",
+    "threshold",
+    "direction",
+    "met",
+]
+
+
+def write_report(
+    run_dir: str | Path,
+    warmup_steps: int | str = AUTO,
+    history_dir: str | Path | None = None,
+    dialects: Sequence[str] = (),
+    straggler_deviations: float = DEFAULT_DEVIATIONS,
+) -> tuple[dict[str, t.Any], bool]:
+    """Judge the run in a folder, write its report there, and return the summary and whether it is new.
+
+    Writes ``records.csv`` (one row per measurement; what was printed as NaN says NaN), ``summary.json``,
+    ``summary.csv`` (one row for the run), ``metrics.csv`` (one row per metric) and ``report.html``, and the files of
+    the ``dialects``; with ``history_dir`` also ``history.json``, how the run stands to earlier ones, and the run's row
+    in the history there. A rehearsal measures nothing and has none. A report that says the same already is left as it
+    is. ``warmup_steps`` is ``auto`` or how many first steps do not count. Raises ValueError where it is neither, where
+    the folder holds no run, and for a dialect that is none.
+    """
+    board = Board(run_dir)
+    plan = board.plan()
+    steps_by_node = {node["node"]: list(board.steps(node["node"])) for node in plan["nodes"]}
+    statuses = [{"node_rank": node["node_rank"], **board.status(node["node"])} for node in plan["nodes"]]
+    warm_up = warm_up_of(parse_warm_up(warmup_steps), last_attempts(plan["nodes"], steps_by_node))
+    steps = steps_frame(plan["nodes"], steps_by_node, warm_up.steps)
+    records = records_frame(plan["run_id"], plan["nodes"], steps_by_node)
+    summary = judge(plan, statuses, steps, records, warm_up, straggler_deviations)
+    row = row_of(summary, plan, statuses) if history_dir and not plan.get("rehearsal") else None
+    history = history_of(row, history_dir) if row and history_dir else None
+    run = JudgedRun(summary, plan, statuses, last_passed(history))
+    changed = _write_files(board, run, steps, records, history)
+    changed = write_dialects(dialects, run, board.run_dir) or changed
+    if not row or not history_dir:
+        return summary, changed
+    try:
+        return summary, write_row(history_dir, row) or changed
+    except OSError as error:
+        told = f"it is in {board.run_dir}, but the history {history_dir} cannot take the run ({error.strerror})"
+        raise OSError(told) from error
+
+
+def last_passed(history: dict[str, t.Any] | None) -> dict[str, t.Any]:
+    """Return the last run of the same key that passed before this one, its metrics among it; empty without any."""
+    earlier = history["runs"][:-1] if history else []
+    return next((run for run in reversed(earlier) if run["verdict"] == "PASS"), {})
+
+
+def _write_files(
+    board: Board,
+    run: JudgedRun,
+    steps: pd.DataFrame,
+    records: pd.DataFrame,
+    history: dict[str, t.Any] | None,
+) -> bool:
+    """Write the files of the report, unless they say the same already, and return whether they are new."""
+    summary = run.summary
+    texts = {SUMMARY: _json(summary)} | ({HISTORY: _json(history)} if history else {})
+    if all(_says(board.run_dir / name, text) for name, text in texts.items()):
+        return False
+    records.to_csv(board.run_dir / RECORDS, index=False, na_rep="NaN")
+    (board.run_dir / SUMMARY_ROW).write_text(summary_csv(run), encoding="utf-8")
+    _metrics_table(summary).to_csv(board.run_dir / METRICS_TABLE, index=False)
+    (board.run_dir / PAGE).write_text(render(summary, run.plan, steps, history, run.statuses), encoding="utf-8")
+    # They come last: where they say the same, all the others do.
+    for name, text in texts.items():
+        (board.run_dir / name).write_text(text, encoding="utf-8")
+    return True
+
+
+def _json(value: dict[str, t.Any]) -> str:
+    return json.dumps(value, indent=2, allow_nan=False) + "\n"
+
+
+def _says(path: Path, text: str) -> bool:
+    return path.exists() and path.read_text(encoding="utf-8") == text
+
+
+def _metrics_table(summary: dict[str, t.Any]) -> pd.DataFrame:
+    run = {name: summary[name] for name in _RUN_COLUMNS}
+    rows = [{**run, "metric": metric, **found} for metric, found in summary["metrics"].items()]
+    # As objects, so that a metric that was not measured does not turn the others' counts of steps into floats.
+    return pd.DataFrame(rows, columns=[*_RUN_COLUMNS, "metric", *_METRIC_COLUMNS], dtype=object)

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The run's folder on the controller: what is known of each node, written by whoever follows it, read by all.
+
+::
+
+    <run>/plan.json                     the plan
+    <run>/nodes/<node>/status.json      the last that was heard of the node
+    <run>/nodes/<node>/steps.jsonl      its steps, one step block a line
+    <run>/nodes/<node>/train.log        its log, once collected
+
+The nodes of a run are followed by separate processes; this folder is how one learns that another node has failed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import typing as t
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from ...module_utils.logs.rows import rows_of
+
+if t.TYPE_CHECKING:
+    from ...module_utils.logs.record import StepRow
+    from ...module_utils.logs.rows import StepBlock
+
+PLAN_NAME = "plan.json"
+LOG_NAME = "train.log"
+_STATUS_NAME = "status.json"
+_STEPS_NAME = "steps.jsonl"
+
+Status = dict[str, t.Any]
+
+
+class Board:
+    """What is known of a run's nodes. A status is replaced in one step, and steps are added by whole lines."""
+
+    def __init__(self, run_dir: str | Path) -> None:
+        """Look at the run in a folder, which need not exist yet."""
+        self.run_dir = Path(run_dir)
+
+    def plan(self) -> dict[str, t.Any]:
+        """Return the plan of the run; ValueError where the folder holds none."""
+        path = self.run_dir / PLAN_NAME
+        try:
+            return t.cast("dict[str, t.Any]", json.loads(path.read_text(encoding="utf-8")))
+        except (FileNotFoundError, NotADirectoryError):
+            raise ValueError(f"{self.run_dir} holds no run: there is no {PLAN_NAME} in it") from None
+        except ValueError as error:
+            raise ValueError(f"{path} is no plan: it is not whole JSON ({error})") from None
+
+    def write_plan(self, plan: dict[str, t.Any]) -> None:
+        """Write the plan, which makes the run's folder; FileExistsError where there is a run in it already."""
+        text = json.dumps(plan, indent=2) + "\n"
+        self.run_dir.mkdir(parents=True, exist_ok=True)
+        with open(self.run_dir / PLAN_NAME, "x", encoding="utf-8") as stream:
+            stream.write(text)
+
+    def node_dir(self, node: str) -> Path:
+        """Return the folder of a node, making it where needed."""
+        folder = self.run_dir / "nodes" / node
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    def update(self, node: str, **changes: t.Any) -> Status:
+        """Merge changes into what is known of a node, and return all of it."""
+        status = {**self.status(node), **changes}
+        path = self.node_dir(node) / _STATUS_NAME
+        draft = path.with_suffix(".new")
+        draft.write_text(json.dumps(status, indent=1) + "\n", encoding="utf-8")
+        os.replace(draft, path)
+        return status
+
+    def status(self, node: str) -> Status:
+        """Return what is known of a node: at least ``node`` and ``status`` (``not_started`` if nothing is)."""
+        path = self.run_dir / "nodes" / node / _STATUS_NAME
+        try:
+            return t.cast("Status", json.loads(path.read_text(encoding="utf-8")))
+        except FileNotFoundError:
+            return {"node": node, "status": "not_started"}
+
+    def append_steps(self, node: str, blocks: Iterable[StepBlock]) -> None:
+        """Add steps of a node. What a writer that was killed left of a line is ended first."""
+        lines = "".join(json.dumps(block) + "\n" for block in blocks).encode()
+        if not lines:
+            return
+        with open(self.node_dir(node) / _STEPS_NAME, "ab+") as stream:
+            stream.seek(max(0, stream.tell() - 1))
+            torn = stream.read() not in (b"", b"\n")
+            stream.write(b"\n" + lines if torn else lines)
+
+    def steps(self, node: str) -> Iterator[StepRow]:
+        """Yield the step rows of a node, but for lines that are not whole.
+
+        The last one may be being written. One before it was torn when its writer was killed; whoever follows the node
+        anew reads all of its steps again.
+        """
+        try:
+            with open(self.run_dir / "nodes" / node / _STEPS_NAME, encoding="utf-8") as stream:
+                for line in stream:
+                    with contextlib.suppress(json.JSONDecodeError):
+                        found = json.loads(line)
+                        # Folders of runs from before there were blocks have a row a line.
+                        yield from rows_of([found]) if "steps" in found else [found]
+        except FileNotFoundError:
+            return
+
+    def log_path(self, node: str) -> Path:
+        """Return where a node's collected log stands."""
+        return self.node_dir(node) / LOG_NAME

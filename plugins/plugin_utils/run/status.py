@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a node's status on the board means.
+
+``not_started``, ``staged`` and ``running`` lead to one of ``exited`` (with ``exit_status``), ``killed`` (gone without
+one), ``stopped`` (by us; ``interrupted`` where that was another command than the one that follows the run), ``stalled``
+(its log stopped growing) and ``unreachable`` (it does not answer). ``log_only`` is a node that nobody followed: there
+is a log of it, which does not tell how the training ended.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+
+def has_failed(status: dict[str, t.Any]) -> bool:
+    """Tell whether a node is known to have failed by itself, as opposed to being stopped.
+
+    Exit status 0 is no success where the node's own log ends before the last step: the training scripts of ROCm
+    Megatron-LM up to mid 2025 exit 0 when training has crashed.
+    """
+    if status["status"] == "exited":
+        return status.get("exit_status") != 0 or stops_short(status)
+    if status["status"] == "log_only":
+        # A log that just ends may be half a copy; one that ends with a failure is not.
+        return bool(status.get("failures")) and (status.get("last_step") is None or stops_short(status))
+    return status["status"] in ("killed", "stalled", "unreachable")
+
+
+def stops_short(status: dict[str, t.Any]) -> bool:
+    """Tell whether a node's log has steps, but not the last of those that it announces.
+
+    ``first_step`` is the number of the first one, 1 where it is not said.
+    """
+    last_step, steps_total = status.get("last_step"), status.get("steps_total")
+    if last_step is None or steps_total is None:
+        return False
+    return bool(last_step - status.get("first_step", 1) + 1 < steps_total)

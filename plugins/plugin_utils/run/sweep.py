@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A sweep in the controller's folder of runs: its list of cells, and where each of them stands.
+
+Each cell is a usual run, ``<sweep_id>-<cell>``, and a further attempt at it ``<sweep_id>-<cell>-2``. The sweep itself
+is a folder beside them with ``sweep.json`` in it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import typing as t
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from .board import PLAN_NAME, Board
+from .runs import differences
+
+SWEEP_NAME = "sweep.json"
+SUMMARY_NAME = "summary.json"
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+
+NEW, RESUMED, ANEW, FINISHED = "new", "resumed", "anew", "finished"
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a cell stands: the run that it is, or is to become, and what is to be done with it.
+
+    ``new`` is to be run, ``resumed`` has begun and was not judged, ``anew`` ended in an ERROR (the run ``before``),
+    which says nothing of the training, and ``finished`` needs nothing.
+    """
+
+    run_id: str
+    state: str
+    before: str = ""
+
+
+def standing_of(output_dir: str | Path, base: str) -> Standing:
+    """Return where the cell whose first run has the name ``base`` stands in a folder of runs."""
+    attempt, run_id, before = 1, base, ""
+    while (Path(output_dir) / run_id / PLAN_NAME).exists():
+        verdict = verdict_of(Path(output_dir) / run_id)
+        if verdict is None:
+            begun = any((Path(output_dir) / run_id).glob("nodes/*/status.json"))
+            return Standing(run_id, RESUMED if begun else ANEW if before else NEW, before)
+        if verdict != "ERROR":
+            return Standing(run_id, FINISHED)
+        attempt, before = attempt + 1, run_id
+        run_id = f"{base}-{attempt}"
+    return Standing(run_id, ANEW if before else NEW, before)
+
+
+def told_of(standing: Standing) -> str:
+    """Return what is to be done with a cell in words."""
+    return {
+        NEW: "will run",
+        RESUMED: f"is picked up where it stands, as {standing.run_id}",
+        ANEW: f"will run anew, as {standing.run_id}: {standing.before} ended in an ERROR",
+        FINISHED: f"has run already, as {standing.run_id}",
+    }[standing.state]
+
+
+def verdict_of(run_dir: Path) -> str | None:
+    """Return the verdict of a run, or None where it was not judged."""
+    summary = summary_of(run_dir)
+    return None if summary is None else str(summary["verdict"])
+
+
+def summary_of(run_dir: str | Path) -> dict[str, t.Any] | None:
+    """Return the summary of a run, or None where it was not judged."""
+    try:
+        return t.cast("dict[str, t.Any]", json.loads((Path(run_dir) / SUMMARY_NAME).read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        return None
+
+
+class Sweep:
+    """A sweep of a name, and where its cells stand."""
+
+    def __init__(self, output_dir: str | Path, sweep_id: str) -> None:
+        """Look at the sweep of this name in a folder of runs; it need not be there yet."""
+        self._output_dir = Path(output_dir)
+        self._standings: dict[str, Standing] = {}
+        self.sweep_id = sweep_id
+        self.folder = self._output_dir / sweep_id
+
+    def run_id_of(self, cell: str) -> str:
+        """Return the run that a cell is, or is to become; ValueError where the sweep cannot have its name."""
+        if not _NAME.fullmatch(self.sweep_id):
+            raise ValueError(
+                f"The sweep cannot be called {self.sweep_id!r}, as folders have its name: use letters, digits and "
+                ". _ - (not in front)"
+            )
+        if (self.folder / PLAN_NAME).exists():
+            raise ValueError(f"{self.folder} is a run, not a sweep: choose another training_sweep_id")
+        self._standings[cell] = standing_of(self._output_dir, f"{self.sweep_id}-{cell}")
+        return self._standings[cell].run_id
+
+    def told(self) -> dict[str, str]:
+        """Return by cell, in words, what is to be done with it."""
+        return {cell: told_of(standing) for cell, standing in self._standings.items()}
+
+    def cells(self, planned: Sequence[Mapping[str, t.Any]]) -> list[dict[str, t.Any]]:
+        """Return of each planned cell its ``name``, ``values``, ``run_id`` and ``state``."""
+        return [
+            {
+                "name": cell["name"],
+                "values": cell["values"],
+                "run_id": cell["plan"]["run_id"],
+                "state": self._standings[cell["name"]].state,
+            }
+            for cell in planned
+        ]
+
+    def open(self, planned: Sequence[Mapping[str, t.Any]], config_file: str) -> None:
+        """Write the list of the cells, and the plan of each that is new; ValueError where one was planned otherwise."""
+        boards = {cell["name"]: Board(self._output_dir / cell["plan"]["run_id"]) for cell in planned}
+        known = [cell for cell in planned if (boards[cell["name"]].run_dir / PLAN_NAME).exists()]
+        others = {cell["name"]: differences(boards[cell["name"]].plan(), cell["plan"]) for cell in known}
+        problems = [f"{cell} differs in {', '.join(different[:3])}" for cell, different in others.items() if different]
+        if problems:
+            raise ValueError(
+                f"A sweep of this name was planned otherwise: {'; '.join(problems)}. Choose another training_sweep_id"
+            )
+        for cell in planned:
+            if cell not in known:
+                boards[cell["name"]].write_plan(cell["plan"])
+        kept = [{name: cell[name] for name in ("name", "values", "run_id")} for cell in self.cells(planned)]
+        write_sweep(self.folder, {"sweep_id": self.sweep_id, "config_file": config_file, "cells": kept})
+
+
+def write_sweep(sweep_dir: str | Path, sweep: dict[str, t.Any]) -> None:
+    """Write a sweep's list of cells, in one step."""
+    folder = Path(sweep_dir)
+    folder.mkdir(parents=True, exist_ok=True)
+    draft = folder / f"{SWEEP_NAME}.new"
+    draft.write_text(json.dumps(sweep, indent=2) + "\n", encoding="utf-8")
+    os.replace(draft, folder / SWEEP_NAME)
+
+
+def read_sweep(sweep_dir: str | Path) -> dict[str, t.Any]:
+    """Return a sweep's list of cells; ValueError where the folder holds none."""
+    try:
+        text = (Path(sweep_dir) / SWEEP_NAME).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise ValueError(f"{sweep_dir} holds no sweep: there is no {SWEEP_NAME} in it") from None
+    return t.cast("dict[str, t.Any]", json.loads(text))

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The Hugging Face token that the user gives for a run, besides the file that a training config names.
+
+It is a variable, as from a vault, or a file on the controller, as a credential of AWX makes one. It goes to the nodes
+with the request of the phase *stage* and nowhere else.
+"""
+
+from __future__ import annotations
+
+import os
+
+try:
+    # ansible-core 2.22 masks what is registered in all that it shows.
+    from ansible.module_utils.secrets import register_secret
+except ImportError:
+
+    def register_secret(value: str) -> str:
+        """Return the value: earlier versions have nothing to register it with."""
+        return value
+
+
+VALUE, FILE = "training_hf_token", "training_hf_token_file"
+
+
+def given_token(value: str, path: str) -> str | None:
+    """Return the token of the variable, or else that of the file; None where neither is given.
+
+    ValueError, with what would be right, where the file is not there or empty.
+    """
+    token = value.strip()
+    if not token and path:
+        token = _in_file(os.path.expanduser(path))
+    return register_secret(token) if token else None
+
+
+def _in_file(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8") as stream:
+            token = stream.read().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise ValueError(f"{path} cannot be read: {reason}") from None
+    if not token:
+        raise ValueError(f"{path} is empty")
+    return token

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Finds the logs of runs in folders: which folder is a run, and which files may be the log of which node."""
+
+from __future__ import annotations
+
+import glob
+import re
+import typing as t
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..run.board import PLAN_NAME
+
+# The first of these that any file of a folder has tells which of its files are logs.
+_LOG_SUFFIXES = ((".log",), (".out", ".err", ".txt", ""))
+_PACKED = (".bz2", ".gz", ".xz", ".zip", ".zst")
+_GLOB = re.compile(r"[*?\[]")
+_UNFIT = re.compile(r"[^A-Za-z0-9_.:-]+")
+
+
+@dataclass(frozen=True)
+class LoggedRun:
+    """A folder with the logs of one run: the files that may be the log of each node, nodes in the order of their names.
+
+    ``notes`` are sentences on what was left aside. Where the folder is one that a run of this collection left,
+    ``files`` is empty and ``known`` true.
+    """
+
+    name: str
+    folder: Path
+    files: dict[str, list[Path]]
+    notes: list[str]
+    known: bool = False
+
+
+def find_runs(named: Sequence[str]) -> list[LoggedRun]:
+    """Return the runs whose logs are in the named folders, each with a name of its own.
+
+    A folder is one run: each log in it is of the node that its name names, or each of its sub-folders is a node. Where
+    the sub-folders have sub-folders themselves, or are the folders of runs of this collection, each is a run; so is
+    each of several folders, and each match of a pattern (``*``, ``?``, ``[…]``). A file is a run of one node. Raises
+    ValueError with all that is wrong, a line each.
+    """
+    problems: list[str] = []
+    paths = [path for text in named for path in _expanded(text, problems)]
+    if not named:
+        problems.append("no folder with logs is named; say -e training_logs=DIR")
+    runs: list[LoggedRun] = []
+    for path in paths:
+        try:
+            runs += _runs_at(path)
+        except OSError as error:
+            problems.append(f"{path} cannot be read: {error.strerror or error}")
+        except ValueError as error:
+            problems.append(str(error))
+    if problems:
+        raise ValueError("\n".join(problems))
+    return _named_apart(runs)
+
+
+def fit_name(text: str) -> str:
+    """Return a text as a name for a folder: letters, digits and . _ : -, the last three not in front."""
+    return _UNFIT.sub("-", text).lstrip("._:-") or "logs"
+
+
+def natural_order(name: str) -> tuple[tuple[int, int, str], ...]:
+    """Return what sorts names as people do: node2 before node10."""
+    parts = re.findall(r"\d+|\D+", name)
+    return tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts)
+
+
+def _expanded(text: str, problems: list[str]) -> list[Path]:
+    path = Path(text).expanduser()
+    if path.exists() or not _GLOB.search(text):
+        if not path.exists():
+            problems.append(f"{path.absolute()} does not exist; training_logs has to name a folder with logs")
+            return []
+        return [path.absolute()]
+    found = sorted((Path(match).absolute() for match in glob.glob(str(path))), key=str)
+    if not found:
+        problems.append(f"nothing is named {path.absolute()}; training_logs has to name folders with logs")
+    return found
+
+
+def _runs_at(path: Path) -> list[LoggedRun]:
+    if path.is_file():
+        return [_run(path, {_node_of(path): [_unpacked(path)]}, [])]
+    if (path / PLAN_NAME).is_file():
+        return [LoggedRun(path.name, path, {}, [], known=True)]
+    folders = _inside(path, Path.is_dir)
+    logs, aside = _logs_among(_inside(path, Path.is_file))
+    if logs:
+        notes = [f"Not read, as there are logs beside: {_few(aside + folders)}."] if aside or folders else []
+        return [_run(path, logs, notes)]
+    if any((folder / PLAN_NAME).is_file() or _inside(folder, Path.is_dir) for folder in folders):
+        runs = [run for folder in folders for run in _runs_in(folder)]
+        if runs:
+            return runs
+    return [_run(path, *_nodes_in(path, folders))]
+
+
+def _runs_in(folder: Path) -> list[LoggedRun]:
+    try:
+        return _runs_at(folder)
+    except ValueError:
+        # Beside the runs there may be anything.
+        return []
+
+
+def _nodes_in(path: Path, folders: Sequence[Path]) -> tuple[dict[str, list[Path]], list[str]]:
+    nodes: dict[str, list[Path]] = {}
+    empty = []
+    for folder in folders:
+        logs, _others = _logs_among(_inside(folder, Path.is_file))
+        files = [file for candidates in logs.values() for file in candidates]
+        if files:
+            nodes.setdefault(fit_name(folder.name), []).extend(files)
+        else:
+            empty.append(folder)
+    if not nodes:
+        raise ValueError(f"{path} holds no log: neither a file (NODE.log), nor a sub-folder with one (NODE/train.log)")
+    return nodes, [f"Without a log: {_few(empty)}."] if empty else []
+
+
+def _run(path: Path, files: dict[str, list[Path]], notes: list[str]) -> LoggedRun:
+    name = path.stem if path.is_file() else path.name
+    ordered = {node: files[node] for node in sorted(files, key=natural_order)}
+    return LoggedRun(fit_name(name), path, ordered, notes)
+
+
+def _inside(folder: Path, kind: t.Callable[[Path], bool]) -> list[Path]:
+    return sorted(entry for entry in folder.iterdir() if not entry.name.startswith(".") and kind(entry))
+
+
+def _logs_among(files: Iterable[Path]) -> tuple[dict[str, list[Path]], list[Path]]:
+    """Return the files that may be logs by the node that each name names, and the others."""
+    files = list(files)
+    for suffixes in _LOG_SUFFIXES:
+        chosen = [file for file in files if file.suffix in suffixes]
+        if chosen:
+            logs: dict[str, list[Path]] = {}
+            for file in chosen:
+                logs.setdefault(_node_of(file), []).append(file)
+            return logs, [file for file in files if file not in chosen]
+    for file in files:
+        _unpacked(file)
+    return {}, files
+
+
+def _unpacked(file: Path) -> Path:
+    if file.suffix in _PACKED:
+        raise ValueError(f"{file} is compressed; unpack it first")
+    return file
+
+
+def _node_of(file: Path) -> str:
+    return fit_name(file.stem if file.suffix in (suffix for some in _LOG_SUFFIXES for suffix in some) else file.name)
+
+
+def _few(paths: Sequence[Path]) -> str:
+    names = [path.name for path in paths]
+    return ", ".join(names) if len(names) <= 5 else f"{', '.join(names[:5])} and {len(names) - 5} more"
+
+
+def _named_apart(runs: Sequence[LoggedRun]) -> list[LoggedRun]:
+    """Return the runs under names that differ: with as many of the folders above in front as that takes."""
+    depth = 1
+    names = [run.name for run in runs]
+    while len(set(names)) < len(names) and depth < max(len(run.folder.parts) for run in runs):
+        depth += 1
+        names = [
+            run.name
+            if run.known or [other.name for other in runs].count(run.name) == 1
+            else fit_name("-".join([*run.folder.parts[-depth:-1], run.name]))
+            for run in runs
+        ]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"named more than once: {', '.join(twice)}")
+    return [LoggedRun(name, run.folder, run.files, run.notes, run.known) for run, name in zip(runs, names, strict=True)]

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a log that nobody followed tells: its framework, its steps, and the failures that its training did not survive.
+
+A log does not tell how the training ended, which is why a node of which there is only a log is ``log_only``.
+"""
+
+from __future__ import annotations
+
+import os
+import typing as t
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...module_utils.logs.ending import end_of, failures_at_end
+from ...module_utils.logs.failures import find_failures
+from ...module_utils.logs.find import Piece
+from ...module_utils.logs.grammar import GRAMMARS, began_anew, grammar_of
+from ...module_utils.logs.reader import read_log, tail
+
+if t.TYPE_CHECKING:
+    from ...module_utils.logs.rows import StepBlock
+
+# The words by which a reader knows the step line of a framework.
+STEP_LINES = {
+    "maxtext": "completed step: N, seconds: …",
+    "megatron": "iteration N/ TOTAL | … | elapsed time per iteration (ms): …",
+    "nxdt": "Epoch 0: …%|…| N/LENGTH [… (a progress bar)",
+}
+_PROBE_BYTES = 4 << 20
+
+
+@dataclass(frozen=True)
+class Log:
+    """What a log says: its steps, the failures that they did not survive, and the rest as `read_log` has it.
+
+    ``failures_at_end`` are those behind the last step, none where there is no step. ``began_anew`` tells that a process
+    began there.
+    """
+
+    path: Path
+    blocks: list[StepBlock]
+    failures: list[dict[str, t.Any]]
+    failures_at_end: list[dict[str, t.Any]]
+    steps_total: int | None
+    last_lines: list[str]
+    transports: list[str]
+    world_size: int | None
+    began_anew: bool
+
+    @property
+    def last_step(self) -> int | None:
+        """Return the last step, or None where there is no step line."""
+        return self.blocks[-1]["steps"][-1] if self.blocks else None
+
+
+class NoStepsError(ValueError):
+    """No log has a step line; ``looked_for`` tells in words what was looked for."""
+
+    def __init__(self, message: str, asked: str | None) -> None:
+        """Keep what was looked for: the step line of the framework that was asked for, or else all of them."""
+        super().__init__(message)
+        lines = "; ".join(f"{name}: {line}" for name, line in STEP_LINES.items() if asked in (None, name))
+        self.looked_for = f"a step line begins so: {lines}"
+
+
+def framework_in(logs: Iterable[Path], asked: str | None = None) -> str:
+    """Return the framework whose step lines stand in the logs.
+
+    ``asked`` is the one that they ought to be of. Raises ValueError where no log has a step line or several have those
+    of different frameworks, and where ``asked`` is another one. Logs without a step line that hold a failure are taken
+    for those of ``asked``.
+    """
+    logs = list(logs)
+    if asked is not None:
+        grammar_of(asked)
+        if any(_has_steps(path, asked) for path in logs):
+            return asked
+    found = {name: path for name in GRAMMARS if name != asked for path in logs if _has_steps(path, name)}
+    if asked is not None and found:
+        (other, path), *_more = found.items()
+        raise ValueError(f"training_framework is {asked}, but the steps in {path} are those of {other}")
+    if len(found) > 1:
+        told = "; ".join(f"those of {name} in {path}" for name, path in found.items())
+        raise ValueError(f"the logs have steps of several frameworks ({told}); say which with -e training_framework")
+    if found:
+        return next(iter(found))
+    failed = next((path for path in logs if find_failures(Piece(end_of(str(path))))), None)
+    if failed and asked:
+        return asked
+    where = os.path.commonpath([path.parent for path in logs])
+    raise NoStepsError(f"no log in {where} has a step line{f'; {failed} tells of a failure' if failed else ''}", asked)
+
+
+def read(path: Path, framework: str, per_step: float | None, per_sequence: float | None) -> Log:
+    """Return what a log says; raises OSError for one that cannot be read.
+
+    ``per_step`` and ``per_sequence`` are the tokens per GPU of a step and of a sequence, from which `read_log` computes
+    a token rate that the log lacks.
+    """
+    news = read_log(
+        str(path),
+        framework,
+        final=True,
+        tokens_per_step_per_gpu=per_step,
+        tokens_per_sequence_per_gpu=per_sequence,
+        failures="open",
+    )
+    return Log(
+        path,
+        news["rows"].blocks(),
+        news["failures"],
+        failures_at_end(str(path), framework) if news["rows"] else [],
+        news["cursor"]["steps_total"],
+        tail(str(path)),
+        news["transports"],
+        news["world_size"],
+        began_anew(news["cursor"]),
+    )
+
+
+def chosen(logs: list[Log]) -> tuple[Log, str | None]:
+    """Return the log of a node among several files, and in words which it is and why; None where there is just one.
+
+    It is the one that gets furthest in steps, then the one written last.
+    """
+    best = max(logs, key=lambda log: (-1 if log.last_step is None else log.last_step, log.path.stat().st_mtime))
+    if len(logs) == 1:
+        return best, None
+    others = ", ".join(sorted(log.path.name for log in logs if log is not best))
+    ranked = Counter(log.last_step for log in logs)
+    if best.last_step is None:
+        why = "no file has a step, and it was written last"
+    elif ranked[best.last_step] > 1:
+        why = f"it was written last of those that get to step {best.last_step}"
+    else:
+        why = f"it gets furthest, to step {best.last_step}"
+    return best, f"{best.path.parent.name}: {best.path.name} is taken, as {why}. Not read: {others}."
+
+
+def _has_steps(path: Path, framework: str) -> bool:
+    cursor: dict[str, t.Any] | None = None
+    while True:
+        news = read_log(str(path), framework, cursor, final=True, max_bytes=_PROBE_BYTES, failures="none")
+        if news["rows"]:
+            return True
+        if cursor and news["cursor"]["offset"] == cursor["offset"]:
+            return False
+        cursor = news["cursor"]

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Turns logs that already exist into the folder of a run, from which it is judged and reported as any other."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import typing as t
+from dataclasses import dataclass, field
+
+from ...module_utils.logs.grammar import grammar_of
+from ..run.board import PLAN_NAME, Board
+from .log import Log, chosen, framework_in, read
+from .plan import config_plan, plan_of_logs
+
+if t.TYPE_CHECKING:
+    from pathlib import Path
+
+    from .files import LoggedRun
+    from .plan import Known
+
+
+class ConfigFaultsError(ValueError):
+    """The training config has faults; ``plan`` holds them."""
+
+    def __init__(self, plan: dict[str, t.Any]) -> None:
+        """Keep the plan that has the faults."""
+        super().__init__(f"the training config has {len(plan['faults'])} fault(s)")
+        self.plan = plan
+
+
+@dataclass(frozen=True)
+class ReadRun:
+    """A run as its logs tell it, and the folder that it gets; ``plan`` is None where the folder is the run's own."""
+
+    run_id: str
+    run_dir: Path
+    plan: dict[str, t.Any] | None = None
+    logs: dict[str, Log] = field(default_factory=dict)
+
+
+def read_run(run: LoggedRun, output_dir: Path, framework: str | None, mode: str | None, known: Known) -> ReadRun:
+    """Return a run whose logs were found, as they tell it; it gets a folder under ``output_dir``.
+
+    A run of this collection stays where it is. ``framework`` and ``mode`` are None where the logs or the config are to
+    tell. Raises ValueError where they cannot be read as the logs of one run, where the config has faults, and where the
+    folder belongs to another run.
+    """
+    if run.known:
+        return ReadRun(run.name, run.folder)
+    files = [file for candidates in run.files.values() for file in candidates]
+    planned = config_plan(known, list(run.files)) if known.source else None
+    if planned and planned["faults"]:
+        raise ConfigFaultsError(planned)
+    framework = framework_in(files, planned["framework"] if planned else framework)
+    per_step = planned["tokens_per_step_per_gpu"] if planned else None
+    per_sequence = planned["tokens_per_sequence_per_gpu"] if planned else None
+    picked = {
+        node: chosen([read(file, framework, per_step, per_sequence) for file in candidates])
+        for node, candidates in run.files.items()
+    }
+    logs = {node: log for node, (log, _why) in picked.items()}
+    mode = planned["mode"] if planned else mode or _mode_in(framework, logs)
+    plan = plan_of_logs(run, framework, mode, list(logs), known, planned)
+    notes = [*run.notes, *(why for _log, why in picked.values() if why)]
+    plan["warnings"] = [*plan["warnings"], *({"key": "training_logs", "value": "", "message": note} for note in notes)]
+    run_dir = output_dir / run.name
+    if (run_dir / PLAN_NAME).exists():
+        _refuse_another_run(run_dir, plan)
+    return ReadRun(run.name, run_dir, plan, logs)
+
+
+def write_run(run: ReadRun, exit_status: int | None) -> bool:
+    """Write the folder of a run from its logs, and return whether that changed it.
+
+    ``exit_status`` is that with which the training ended on every node, None where it is not known. Nodes whose logs
+    have no step have survived what these tell where the run came to its end.
+    """
+    if run.plan is None:
+        return False
+    before = _content(run.run_dir)
+    shutil.rmtree(run.run_dir / "nodes", ignore_errors=True)
+    run.run_dir.mkdir(parents=True, exist_ok=True)
+    (run.run_dir / PLAN_NAME).write_text(json.dumps(run.plan, indent=2) + "\n", encoding="utf-8")
+    board = Board(run.run_dir)
+    finished = _finished(run.plan, run.logs)
+    for node, log in run.logs.items():
+        board.append_steps(node, log.blocks)
+        board.update(
+            node,
+            status="log_only" if exit_status is None else "exited",
+            exit_status=exit_status,
+            first_step=run.plan["first_step"],
+            last_step=log.last_step,
+            steps_total=log.steps_total,
+            failures=[] if finished and not log.blocks else log.failures,
+            failures_at_end=log.failures_at_end,
+            last_lines=log.last_lines,
+            transports=log.transports,
+            world_size=log.world_size,
+            began_anew=log.began_anew,
+            log_file=str(log.path),
+        )
+    return _content(run.run_dir) != before
+
+
+def _refuse_another_run(run_dir: Path, plan: dict[str, t.Any]) -> None:
+    there = Board(run_dir).plan().get("logs", {}).get("folder")
+    if there != plan["logs"]["folder"]:
+        held = f"of the logs in {there}" if there else "that was started here"
+        remedy = "choose another name with -e training_run_id, or another folder with -e training_output_dir"
+        raise ValueError(f"{run_dir} holds a run {held}; {remedy}")
+
+
+def _content(run_dir: Path) -> dict[Path, bytes]:
+    files = (run_dir / PLAN_NAME, *run_dir.glob("nodes/*/*"))
+    return {path: path.read_bytes() for path in files if path.is_file()}
+
+
+def _mode_in(framework: str, logs: dict[str, Log]) -> str:
+    """Tell a job over all nodes from one on each: of the former, Megatron-LM prints the steps on the last rank only."""
+    with_steps = sum(bool(log.blocks) for log in logs.values())
+    each = len(logs) == 1 or (framework == "megatron" and with_steps > 1)
+    return "single_node" if each else "multi_node"
+
+
+def _finished(plan: dict[str, t.Any], logs: dict[str, Log]) -> bool:
+    totals = [plan["parameters"]["iterations"], *(log.steps_total for log in logs.values())]
+    goal = grammar_of(plan["framework"]).first_step + max(total or 0 for total in totals) - 1
+    reached = [log.last_step for log in logs.values() if log.last_step is not None]
+    return plan["mode"] == "multi_node" and any(totals) and bool(reached) and min(reached) >= goal

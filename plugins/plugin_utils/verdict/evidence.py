@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What speaks for a pass of a run, and what against it. Each function looks at one kind of evidence."""
+
+from __future__ import annotations
+
+import typing as t
+
+import numpy as np
+
+from ...module_utils.logs.record import METRICS, in_words
+from ..plan.config.words import counted
+from ..plan.job.bounds import bound_in_words
+from ..run.status import has_failed
+from .reasons import ERROR, FAIL, INCONCLUSIVE, PASS, Reasons
+from .thresholds import is_met
+
+if t.TYPE_CHECKING:
+    import pandas as pd
+
+    from .last_step import Reached
+    from .statistics import Statistics
+    from .thresholds import Judged
+    from .warm_up import WarmUp
+
+MIN_SAMPLES = 3
+
+_CANONICAL = list(METRICS)
+
+
+def judge_nodes(statuses: list[dict[str, t.Any]], interrupted: bool, reasons: Reasons) -> None:
+    """Note which nodes did not take part to the end, and how.
+
+    Where somebody ``interrupted`` a run over all nodes, what the others did then is no failure of the training.
+    """
+    failure = ERROR if interrupted else FAIL
+    none_failed = interrupted or not any(has_failed(status) for status in statuses)
+    ended_well = 0
+    for status in _followed(statuses):
+        node, found, told = status["node"], status["status"], _told(status)
+        if found in ("not_started", "staged"):
+            reasons.add(ERROR, "node_not_started", f"{node} did not start to train{told}.", node)
+        elif found == "exited" and status.get("exit_status") == 0:
+            ended_well += 1
+        elif found == "exited":
+            exit_status = status.get("exit_status")
+            message = f"{node} ended with exit status {exit_status}."
+            reasons.add(failure, "node_failed", message, node, exit_status=exit_status)
+        elif found == "killed":
+            reasons.add(FAIL, "node_killed", f"The training on {node} was killed.", node)
+        elif found == "unreachable":
+            reasons.add(ERROR, "node_unreachable", f"{node} could not be reached{told}.", node)
+        elif found == "stalled":
+            reasons.add(failure, "node_stalled", f"The training on {node} hung{told}.", node)
+        elif found == "running":
+            if none_failed:
+                reasons.add(ERROR, "node_running", f"{node} was still training when it was last heard of.", node)
+        elif none_failed:
+            reasons.add(ERROR, "node_stopped", f"{node} was stopped before it had finished.", node)
+    if ended_well == len(statuses):
+        reasons.add(PASS, "nodes", f"All {len(statuses)} nodes took part and ended with exit status 0.")
+
+
+def judge_log_only(statuses: list[dict[str, t.Any]], reasons: Reasons) -> None:
+    """Note what the logs of nodes that nobody followed say of their end: that it was a failure, or nothing."""
+    unknown = []
+    for node, failed in ((status["node"], has_failed(status)) for status in statuses if status["status"] == "log_only"):
+        if failed:
+            reasons.add(FAIL, "failure_in_log", f"The log of {node} ends with a failure.", node)
+        else:
+            unknown.append(node)
+    if unknown:
+        where, told = (unknown[0], "its log does") if len(unknown) == 1 else (f"{len(unknown)} nodes", "their logs do")
+        message = f"How the training on {where} ended is not known: {told} not tell the exit status."
+        reasons.add(INCONCLUSIVE, "exit_status_unknown", f"{message} Say training_exit_status where it is known.")
+
+
+def _followed(statuses: list[dict[str, t.Any]]) -> list[dict[str, t.Any]]:
+    return [status for status in statuses if status["status"] != "log_only"]
+
+
+def _told(status: dict[str, t.Any]) -> str:
+    message = str(status.get("message") or "").strip().rstrip(".")
+    return f": {message}" if message else ""
+
+
+def judge_last_step(statuses: list[dict[str, t.Any]], reached: Reached, interrupted: bool, reasons: Reasons) -> None:
+    """Note where the last step was not seen: a failure of a training that ended by itself, else an open question."""
+    ended = {status["node"] for status in statuses if status["status"] == "exited" and not interrupted}
+    if not reached.by_node:
+        reasons.add(INCONCLUSIVE, "no_steps", "No node's log has a single training step.")
+    if reached.goal is None:
+        what = "How many steps the training was to take is not known: neither a log nor a training config tells."
+        reasons.add(INCONCLUSIVE, "last_step_unknown", what)
+    for node, step in reached.by_node.items():
+        if step is None:
+            reasons.add(INCONCLUSIVE, "no_steps", f"The log of {node} has no training step.", node)
+        elif reached.goal is not None and step < reached.goal:
+            verdict = FAIL if node in ended else INCONCLUSIVE
+            message = f"{node} got to step {step} of {reached.goal}."
+            reasons.add(verdict, "last_step_missing", message, node, last_step=step, goal=reached.goal)
+    for status in statuses:
+        node, step = status["node"], reached.by_node.get(status["node"])
+        if status.get("began_anew") and step is not None:
+            message = f"A process began on {node} behind step {step}, and its log has no step of it."
+            reasons.add(INCONCLUSIVE, "began_anew", message, node, last_step=step)
+    if reached.finished:
+        reasons.add(PASS, "last_step", f"The last step, {reached.goal}, was seen.")
+
+
+def judge_finite(steps: pd.DataFrame, records: pd.DataFrame, reasons: Reasons) -> None:
+    """Note what is NaN or infinite in the last attempt, but for skipped iterations, and what Megatron counts as NaN."""
+    last_attempts = steps.groupby("node", sort=False)["attempt"].max()
+    last = records[records["attempt"] == records["node"].map(last_attempts)]
+    skipped = last[(last["metric"] == "skipped_iterations") & (last["value"] > 0)]
+    taken = last[~last.set_index(["node", "step"]).index.isin(skipped.set_index(["node", "step"]).index)]
+    wrong = taken[~np.isfinite(taken["value"])]
+    found = wrong.groupby(["node", "metric"], sort=False)
+    for (node, metric), rows in sorted(found, key=lambda group: _CANONICAL.index(group[0][1])):
+        first = int(rows["step"].min())
+        where = f"step {first}" if len(rows) == 1 else f"{len(rows)} steps, the first of them {first}"
+        message = f"{metric} is NaN or infinite on {node} in {where}."
+        reasons.add(FAIL, "not_finite", message, str(node), metric=metric, first_step=first, steps=len(rows))
+    nan_iterations = last[(last["metric"] == "nan_iterations") & (last["value"] > 0)]
+    for node, step in nan_iterations.groupby("node", sort=False)["step"].min().items():
+        message = f"{node} counts NaN iterations at step {step}."
+        reasons.add(FAIL, "nan_iterations", message, str(node), first_step=int(step))
+    losses = taken[taken["metric"] == "loss"]
+    with_loss = set(losses["node"])
+    without = [str(node) for node in last_attempts.index if node not in with_loss]
+    for node in without:
+        reasons.add(INCONCLUSIVE, "no_loss", f"The log of {node} has steps, but not a single loss.", node)
+    if not losses.empty and wrong.empty and nan_iterations.empty and not without:
+        reasons.add(PASS, "finite", f"All {len(losses)} losses are finite, and so is every other value.")
+
+
+def judge_samples(
+    plan: dict[str, t.Any], by_node: dict[str, dict[str, Statistics]], warm_up: WarmUp, reasons: Reasons
+) -> None:
+    """Note where too few values are left after the warm-up, of a node as a whole or of an expected metric."""
+    counts = {node: samples_of(found) for node, found in by_node.items()}
+    for node, found in by_node.items():
+        needed = f"after {warm_up.steps} of warm-up; {MIN_SAMPLES} are needed to judge."
+        if counts[node] < MIN_SAMPLES:
+            reasons.add(
+                INCONCLUSIVE,
+                "too_few_samples",
+                f"{node} has {counted(counts[node], 'step')} {needed}",
+                node,
+                samples=counts[node],
+            )
+            continue
+        for metric in dict.fromkeys(bound["metric"] for bound in _judged_bounds(plan) if bound["metric"] in found):
+            count = found[metric]["samples"]
+            if count < MIN_SAMPLES:
+                told = f"{node} has {count} values of {metric} {needed}"
+                reasons.add(INCONCLUSIVE, "too_few_samples", told, node, samples=count)
+    if counts and min(counts.values()) >= MIN_SAMPLES:
+        message = f"At least {min(counts.values())} steps a node count, after {warm_up.steps} of warm-up."
+        reasons.add(PASS, "samples", message, samples=counts)
+    if counts:
+        reasons.note("warm_up" if warm_up.steady else "not_steady", warm_up.reason)
+
+
+def _judged_bounds(plan: dict[str, t.Any]) -> list[dict[str, t.Any]]:
+    return [bound for bound in plan["expected"] if bound["kind"] != "info" and not bound.get("optional")]
+
+
+def judge_lacks(plan: dict[str, t.Any], reasons: Reasons) -> None:
+    """Note what the plan of logs that nobody followed says is not known of their run; other plans know all."""
+    for lack in plan.get("not_known", []):
+        reasons.add(INCONCLUSIVE, lack["code"], lack["message"])
+
+
+def samples_of(found: dict[str, Statistics]) -> int:
+    """Return how many steps of a node count."""
+    return max((statistics["samples"] for statistics in found.values()), default=0)
+
+
+def judge_thresholds(plan: dict[str, t.Any], judged: list[Judged], reached: Reached, reasons: Reasons) -> None:
+    """Note which thresholds were met by the worst node, which were missed, and what was not measured."""
+    for bound in judged:
+        metric, wanted = bound["metric"], f"to be {bound_in_words(bound)}"
+        if bound["kind"] == "info":
+            continue
+        for node in () if bound["optional"] else bound["missing"]:
+            reasons.add(INCONCLUSIVE, "metric_missing", f"{metric} was not measured on {node}; it had {wanted}.", node)
+        if bound["measured"] is None:
+            if bound["optional"]:
+                reasons.note("metric_missing", f"{metric} was not measured, and is optional.")
+            continue
+        what = f"{metric} is {in_words(metric, bound['measured'])} ({bound['statistic']} of {bound['node']})"
+        if is_met(bound["measured"], bound["least"], bound["greatest"]):
+            reasons.add(PASS, "threshold_met", f"{what}; it has {wanted}.", bound=bound)
+        elif bound["statistic"] == "last" and not reached.finished:
+            message = f"{what}, but the training did not get to its end; it had {wanted}."
+            reasons.add(INCONCLUSIVE, "threshold_open", message, bound=bound)
+        else:
+            reasons.add(FAIL, "threshold_missed", f"{what}; it had {wanted}.", bound=bound)
+    if plan["record_only"]:
+        why = "this was a rehearsal" if plan.get("rehearsal") else "training_record_only"
+        reasons.add(PASS, "thresholds_not_judged", f"Thresholds were not judged ({why}).")
+
+
+def judge_logs(plan: dict[str, t.Any], statuses: list[dict[str, t.Any]], reasons: Reasons) -> None:
+    """Note whether each node's log is one of this run: the launch script writes the run's name on its first line.
+
+    Logs that somebody names to be judged are taken as they are named.
+    """
+    if plan.get("logs"):
+        reasons.note(
+            "logs_as_named", "The logs are judged as they were named: nothing in them tells of which run they are."
+        )
+        return
+    read = [status for status in statuses if status.get("last_step") is not None or status["status"] == "exited"]
+    for status in read:
+        found = status.get("log_run_id")
+        if found != plan["run_id"]:
+            whose = f"that of run {found}" if found else "of a run that is not known"
+            message = f"The log of {status['node']} is {whose}."
+            reasons.add(INCONCLUSIVE, "other_log", message, status["node"], log_run_id=found)
+    if read and all(status.get("log_run_id") == plan["run_id"] for status in read):
+        reasons.add(PASS, "logs", f"The logs of {counted(len(read), 'node')} are of this run.")

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The first cause of a failed run: which node failed first, and how, among all that failed after it.
+
+What the logs tell is on the scale of blame of the log signatures: below 50 a cause of the node's own (fault of the GPU
+or the host, out of memory, NaN, the program), from 50 on the network, which fails on healthy nodes too when a peer goes
+away, then echoes. The nodes are put in this order:
+
+1. those with a cause of their own, by its kind; between equal kinds those that failed go before those that we stopped,
+   then the blame decides and then the clock,
+2. those that failed otherwise, by the clock: here a bare exit status may be the cause of a network error elsewhere,
+3. those whose log says that they waited for a peer, by the clock.
+
+A node that we stopped is no culprit, but its log may hold the cause: torchrun takes its time to end after a rank has
+failed, and the other nodes may be gone before. Where somebody interrupted the run, the nodes of 2. and 3. followed from
+that.
+"""
+
+from __future__ import annotations
+
+import math
+import signal
+import typing as t
+from collections.abc import Collection, Iterable
+
+from ..run.status import has_failed, stops_short
+
+# Where a node's log has no failure text, its end is what is known. On the scale of the log signatures: a process
+# that was killed from outside or a node that is gone is nearer to a cause than the program; a bare exit status says
+# less than any text.
+_KILLED = 25
+_LOST = 26
+_STALLED = 59
+_EXIT_STATUS = 99
+
+_FIRST_OF_NETWORK = 50
+# Echoes that come from another node. The others, of torchrun and the launch script, come from a process of this one.
+_OF_A_PEER = frozenset({"watchdog", "peer_died", "coordinator_died"})
+_EXIT_STATUS_OF_SIGKILL = 128 + signal.SIGKILL
+
+Failure = dict[str, t.Any]
+
+
+def first_failure(
+    statuses: Iterable[dict[str, t.Any]], unfinished: Collection[str] = (), together: bool = True
+) -> Failure | None:
+    """Return the first failure of a run, or None where no node failed.
+
+    ``node``, ``node_rank``, ``class``, ``message``, ``evidence`` (lines), ``rank`` (that the message blames or that
+    printed it, or None), ``remedy``, ``exit_code`` (the node's exit status, or None), and ``echoes``: the failures of
+    other nodes that only follow from it, which nodes of jobs of their own (not ``together``) do not have. The
+    ``unfinished`` are the nodes that ended with exit status 0 without reaching the last step.
+    """
+    statuses = list(statuses)
+    causes = [cause for status in statuses if (cause := _cause(status, status["node"] in unfinished))]
+    if together and was_interrupted(statuses):
+        causes = [cause for cause in causes if cause["own"]]
+    if not any(cause["failed"] for cause in causes):
+        return None
+    first, *others = sorted(causes, key=lambda cause: cause["order"])
+    told = ("node", "node_rank", "class", "message", "evidence", "rank", "remedy", "exit_code")
+    return {
+        **{name: first[name] for name in told},
+        "echoes": [{name: other[name] for name in ("node", "class", "message")} for other in others if together],
+    }
+
+
+def was_interrupted(statuses: Iterable[dict[str, t.Any]]) -> bool:
+    """Tell whether somebody stopped the run, or a node of it, while it was followed."""
+    return any(status.get("interrupted") for status in statuses)
+
+
+def _cause(status: dict[str, t.Any], unfinished: bool) -> dict[str, t.Any] | None:
+    """Return what is nearest to a cause in a node's log and end, and the node's place in the order."""
+    failed = has_failed(status) or unfinished
+    texts = status.get("failures", [])
+    if not failed:
+        # What ended well has no failure, whatever its log says; of what we stopped, only its own causes count.
+        texts = [text for text in texts if status["status"] != "exited" and is_own(text)]
+    found = min([*texts, *([_end_of(status)] if failed else [])], key=_nearness, default=None)
+    if found is None:
+        return None
+    ended_at = status.get("ended_at") or math.inf
+    order: tuple[float, ...]
+    if is_own(found):
+        order = (1, found["blame"] // 10, not failed, found["blame"], ended_at)
+    else:
+        order = (3 if any(text["class"] in _OF_A_PEER for text in texts) else 2, ended_at, found["blame"])
+    return {
+        "node": status["node"],
+        "node_rank": status.get("node_rank"),
+        "class": found["class"],
+        "message": found["line"],
+        "evidence": found["evidence"] if "evidence" in found else _around(found["line"], status.get("last_lines", [])),
+        "rank": found.get("rank"),
+        "remedy": found["remedy"],
+        "exit_code": status.get("exit_status"),
+        "failed": failed,
+        "own": is_own(found),
+        "order": order,
+    }
+
+
+def is_own(failure: Failure) -> bool:
+    """Tell whether a failure is of the node that printed it, and not of the network or a peer."""
+    return not failure["echo"] and failure["blame"] < _FIRST_OF_NETWORK
+
+
+def _nearness(failure: Failure) -> tuple[bool, bool, int]:
+    """Order what one node tells: its own causes, then what it says of a peer, then that a process of it failed."""
+    return failure["echo"], failure["class"] not in _OF_A_PEER, failure["blame"]
+
+
+def _end_of(status: dict[str, t.Any]) -> Failure:
+    """Return what the end of a node that failed says, shaped like a failure in its log."""
+    if status.get("oom_killed"):
+        failure_class, blame = "killed", _KILLED
+        message = "The kernel killed the training for want of host memory."
+        remedy = "Give the container more memory, or let the training use less: fewer data workers, a smaller cache."
+    elif status["status"] == "killed" or status.get("exit_status") == _EXIT_STATUS_OF_SIGKILL:
+        failure_class, blame = "killed", _KILLED
+        message = "The training was killed (SIGKILL)."
+        remedy = "Look for the out-of-memory killer (dmesg), another user or a scheduler on that node."
+    elif status["status"] == "unreachable":
+        failure_class, blame = "unreachable", _LOST
+        message = f"The node did not answer: {_sentence(status.get('message'))}"
+        remedy = "Look whether the node is up and its management network works."
+    elif status["status"] == "stalled":
+        failure_class, blame = "stalled", _STALLED
+        message = f"The training hung: {_sentence(status.get('message'))}"
+        remedy = "Look at the last lines of every node: the one that is a step behind holds the others up."
+    else:
+        failure_class, blame = "exit_status", _EXIT_STATUS
+        message = f"The training ended with {_exit_in_words(status)}."
+        remedy = "Read the last lines of its log."
+    return {
+        "class": failure_class,
+        "blame": blame,
+        "echo": blame == _EXIT_STATUS,
+        "line": message,
+        "evidence": status.get("last_lines", []),
+        "remedy": remedy,
+    }
+
+
+def _exit_in_words(status: dict[str, t.Any]) -> str:
+    exit_status = status.get("exit_status")
+    if exit_status is None:
+        return "an unknown exit status"
+    if stops_short(status):
+        return f"exit status {exit_status} at step {status['last_step']} of {status['steps_total']}"
+    if exit_status == 0:
+        return "exit status 0 before the last step was seen"
+    # A shell reports a process that a signal ended as 128 + its number.
+    names = {128 + number: f" ({number.name})" for number in signal.Signals}
+    return f"exit status {exit_status}{names.get(exit_status, '')}"
+
+
+def _sentence(message: str | None) -> str:
+    return f"{message.strip().rstrip('.')}." if message else "nothing more is known."
+
+
+def _around(line: str, last_lines: list[str]) -> list[str]:
+    """Return the last lines of a log where they hold the evidence, or else the evidence alone."""
+    return last_lines if any(line in " ".join(candidate.split()) for candidate in last_lines) else [line]

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether the nodes of one job trained together, and over which network, as NCCL and the trainers tell it."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+
+from ..plan.config.words import counted
+from ..plan.job.rdma import asks_for_rdma, level_that_hides_the_network
+from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons
+
+if t.TYPE_CHECKING:
+    from .statistics import Statistics
+
+_TCP = "NET/Socket"
+# Trainers print TFLOP/s for the ranks that they see, so that a node alone shows as many times more as there are nodes.
+# They count FLOPs in ways that differ by less than this.
+_SURELY_MORE = 1.6
+
+
+def judge_transport(plan: Mapping[str, t.Any], statuses: list[dict[str, t.Any]], reasons: Reasons) -> None:
+    """Note whether RDMA carried the job where the plan means that; what no log tells is not taken for granted."""
+    if plan.get("rehearsal") or not asks_for_rdma(plan["mode"], plan["nodes"]):
+        return
+    told = {status["node"]: status["transports"] for status in statuses if status.get("transports")}
+    over_tcp = [node for node, networks in told.items() if _TCP in networks]
+    for node in over_tcp:
+        message = f"NCCL talks TCP on {node}, where RDMA is meant: its log names {_TCP}."
+        reasons.add(FAIL, "tcp_transport", message, node, transports=told[node])
+    if over_tcp:
+        return
+    for node in [status["node"] for status in statuses if told and status["node"] not in told]:
+        message = f"Whether {node} uses RDMA is not known: NCCL names its network in the logs of other nodes only."
+        reasons.add(INCONCLUSIVE, "transport_unknown", message, node, transports=told)
+    if told:
+        names = sorted({name for networks in told.values() for name in networks})
+        message = f"NCCL says that it uses {' and '.join(names)} on {counted(len(told), 'node')}."
+        reasons.add(PASS, "transport", message, transports=told)
+    else:
+        level = level_that_hides_the_network(plan["nodes"])
+        message = "Whether RDMA was used is not known: "
+        if level is None:
+            message += "NCCL was to tell its network (NCCL_DEBUG), and no log says which it is."
+        else:
+            message += f"NCCL tells its network with NCCL_DEBUG=INFO only, and here it is {level or 'not set'}."
+        reasons.add(INCONCLUSIVE, "transport_unknown", message)
+
+
+def judge_world(
+    plan: Mapping[str, t.Any],
+    statuses: list[dict[str, t.Any]],
+    by_node: Mapping[str, Mapping[str, Statistics]],
+    reasons: Reasons,
+) -> None:
+    """Note where nodes of one job trained alone: each sees fewer ranks than the job has.
+
+    Where no trainer says how many ranks it sees, Megatron-LM gives it away: only the last rank of a job prints steps.
+    """
+    nodes, workload = len(plan["nodes"]), plan.get("workload")
+    if plan["mode"] != "multi_node" or nodes < 2 or not workload:
+        return
+    ranks = workload["gpus"]
+    told = {status["node"]: status["world_size"] for status in statuses if status.get("world_size")}
+    wrong = {node: size for node, size in told.items() if size != ranks}
+    for node, size in wrong.items():
+        alone = size * nodes == ranks
+        what = "trained alone" if alone else "trained in another world than the plan's"
+        reasons.add(
+            FAIL,
+            "trained_alone" if alone else "world_size",
+            f"{node} {what}: it sees {counted(size, 'rank')}, and the job has {ranks}.",
+            node,
+            world_size=size,
+            ranks=ranks,
+        )
+    if told and not wrong:
+        reasons.add(PASS, "world", f"The trainer sees all {ranks} ranks of the job.", world_size=told)
+    elif not told and plan["framework"] == "megatron" and len(by_node) > 1:
+        _judge_several_that_print(ranks, workload, by_node, reasons)
+    elif not told and by_node:
+        reasons.note("world_not_told", "No log says how many ranks the trainer sees.")
+
+
+def _judge_several_that_print(
+    ranks: int, workload: Mapping[str, t.Any], by_node: Mapping[str, Mapping[str, Statistics]], reasons: Reasons
+) -> None:
+    message = f"{counted(len(by_node), 'node')} print steps, where only the last rank of one job does"
+    flops = workload["model_flops_per_token"]
+    counted_by_trainer = [
+        found["tflops_per_gpu"]["median"] * 1e12 / (flops * found["tokens_per_sec_per_gpu"]["median"])
+        for found in by_node.values()
+        if flops and {"tflops_per_gpu", "tokens_per_sec_per_gpu"} <= found.keys()
+    ]
+    nodes = sorted(by_node)
+    if counted_by_trainer and min(counted_by_trainer) > _SURELY_MORE:
+        seen = ranks / min(counted_by_trainer)
+        told = f"{message}, and their TFLOP/s are those of about {seen:.0f} of the {ranks} ranks: they trained alone."
+        reasons.add(FAIL, "trained_alone", told, nodes=nodes, ratio=min(counted_by_trainer))
+    else:
+        reasons.add(INCONCLUSIVE, "alone_suspected", f"{message}: they may have trained alone.", nodes=nodes)

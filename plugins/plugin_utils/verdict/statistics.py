@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Statistics of a run's metrics: per node, and for the run as a whole."""
+
+from __future__ import annotations
+
+import typing as t
+
+import numpy as np
+
+from ...module_utils.logs.record import METRICS
+from .intervals import median_interval
+
+if t.TYPE_CHECKING:
+    import pandas as pd
+
+Statistics = dict[str, t.Any]
+
+
+def metric_columns(steps: pd.DataFrame) -> list[str]:
+    """Return the metrics that a frame of steps has, in canonical order."""
+    return [metric for metric in METRICS if metric in steps.columns]
+
+
+def describe(steps: pd.DataFrame, metric: str) -> Statistics | None:
+    """Return the statistics of a metric over the counted steps, or None where none of them has it.
+
+    All in the metric's unit: ``median``, ``mean``, ``p05`` and ``p95`` (percentiles, linear between the two nearest
+    values), ``stdev`` (of the sample, ddof 1; None for one value), and ``value``, which is the metric's own
+    ``statistic``: median, max or last. ``interval`` is that of the median, for metrics that a threshold bounds by it
+    (see `intervals`), else None. Besides ``samples``, ``first_step`` and ``last_step``: how many values these
+    rest on, and of which steps. Values that are not finite are left out here; that they were printed is a finding of
+    the verdict's own.
+    """
+    counted = steps.loc[steps["counted"] & np.isfinite(steps[metric]), ["step", metric]].sort_values("step")
+    if counted.empty:
+        return None
+    values = counted[metric]
+    statistic = METRICS[metric].statistic
+    compared = METRICS[metric].better != "none" and statistic == "median"
+    return {
+        "value": float({"median": values.median(), "max": values.max(), "last": values.iloc[-1]}[statistic]),
+        "statistic": statistic,
+        "median": float(values.median()),
+        "mean": float(values.mean()),
+        "p05": float(values.quantile(0.05)),
+        "p95": float(values.quantile(0.95)),
+        "stdev": float(values.std()) if len(values) > 1 else None,
+        "interval": median_interval(values.to_numpy()) if compared else None,
+        "samples": len(values),
+        "first_step": int(counted["step"].iloc[0]),
+        "last_step": int(counted["step"].iloc[-1]),
+    }
+
+
+def of_nodes(steps: pd.DataFrame) -> dict[str, dict[str, Statistics]]:
+    """Return the statistics by node and metric, of every node whose log has steps."""
+    metrics = metric_columns(steps)
+    return {
+        str(node): {metric: found for metric in metrics if (found := describe(own, metric)) is not None}
+        for node, own in steps.groupby("node", sort=False)
+    }
+
+
+def of_run(steps: pd.DataFrame, by_node: dict[str, dict[str, Statistics]]) -> dict[str, Statistics]:
+    """Return the statistics of the run by metric: over the counted steps of all nodes together.
+
+    Only ``value`` and ``interval`` are those of the worst node (``value_node``), so that no slow node hides behind the
+    others.
+    """
+    run = {}
+    for metric in metric_columns(steps):
+        together = describe(steps, metric)
+        if together is None:
+            continue
+        values = {node: found[metric]["value"] for node, found in by_node.items() if metric in found}
+        worst = min if METRICS[metric].better == "higher" else max
+        node = worst(values, key=values.__getitem__)
+        interval = by_node[node][metric]["interval"]
+        run[metric] = {**together, "value": values[node], "value_node": node, "interval": interval}
+    return run

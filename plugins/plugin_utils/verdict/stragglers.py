@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Stragglers: nodes that are slower than the others, and what a job over all nodes pays for the slowest."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+
+import numpy as np
+
+if t.TYPE_CHECKING:
+    from .statistics import Statistics
+
+DEFAULT_DEVIATIONS = 5.0
+
+_METRIC = "step_time_ms"
+_MIN_NODES = 3
+_MAD_OF_NORMAL = 1.4826
+# Nodes that agree to the last digit have no deviation: less than this part of the median is never a straggler.
+_NEGLIGIBLE = 0.01
+
+
+def stragglers_of(
+    by_node: Mapping[str, Mapping[str, Statistics]], deviations: float, *, together: bool
+) -> dict[str, t.Any]:
+    """Return which nodes are slower than the others by more than so many median absolute deviations.
+
+    ``by_node`` are the statistics of each node, ``together`` tells that all nodes run one job. Returned are the
+    ``metric`` that was compared, the ``deviations`` asked for, the ``nodes_compared``, their ``median`` (ms), and
+    ``nodes``, slowest first: ``node``, ``value`` (ms), ``deviations`` and ``slower`` (a fraction of the median).
+    ``step_time_cost`` and ``throughput_cost`` are what the slowest node costs a job whose nodes wait for each other, as
+    fractions, of its step time and of its throughput; None where fewer than 2 nodes can be compared. ``message`` says
+    all this in words.
+
+    The deviations are scaled by 1.4826 to standard deviations of a normal distribution; a node less than 1 % slower
+    than the median is no straggler. In one job the nodes wait for each other in every step, so that all of them show
+    the pace of the slowest: what differs there is only where the time is taken.
+    """
+    times = {
+        node: found[_METRIC]["median"]
+        for node, found in by_node.items()
+        if _METRIC in found and found[_METRIC]["median"] > 0
+    }
+    found: dict[str, t.Any] = {
+        "metric": _METRIC,
+        "deviations": deviations,
+        "nodes_compared": len(times),
+        "median": None,
+        "nodes": [],
+        "step_time_cost": None,
+        "throughput_cost": None,
+    }
+    if len(times) < 2:
+        where = (
+            "none of the nodes tells its step time" if not times else f"only {next(iter(times))} tells its step time"
+        )
+        return {**found, "message": f"Nodes cannot be compared: {where}."}
+    median = float(np.median(list(times.values())))
+    deviation = _MAD_OF_NORMAL * float(np.median([abs(value - median) for value in times.values()]))
+    band = max(deviations * deviation, _NEGLIGIBLE * median)
+    slow = [
+        {
+            "node": node,
+            "value": value,
+            "deviations": (value - median) / deviation if deviation else None,
+            "slower": value / median - 1,
+        }
+        for node, value in sorted(times.items(), key=lambda item: -item[1])
+        if len(times) >= _MIN_NODES and value - median > band
+    ]
+    slowest = max(times.values())
+    found |= {
+        "median": median,
+        "nodes": slow,
+        "step_time_cost": slowest / median - 1,
+        "throughput_cost": 1 - median / slowest,
+    }
+    return {**found, "message": _message(found, times, together=together)}
+
+
+def _message(found: dict[str, t.Any], times: dict[str, float], *, together: bool) -> str:
+    median, slow = found["median"], found["nodes"]
+    if slow:
+        named = ", ".join(f"{one['node']} ({one['slower']:.1%} slower)" for one in slow)
+        cost = (
+            f"{found['step_time_cost']:.1%} of step time and {found['throughput_cost']:.1%} of throughput"
+            f"{'' if together else ', in a job over all of these nodes'}"
+        )
+        return f"Stragglers: {named} than the median of {len(times)} nodes, {median:.6g} ms; that costs {cost}."
+    spread = max(times.values()) / min(times.values()) - 1
+    if together and spread <= _NEGLIGIBLE:
+        return (
+            f"All {len(times)} nodes show the same step time, within {spread:.2%}, as nodes that wait for each other "
+            "do: which of them is slow cannot be told from it."
+        )
+    if len(times) < _MIN_NODES:
+        return f"Two nodes differ by {spread:.1%} in step time; which of them is unusual takes three to tell."
+    return f"No node of {len(times)} is slower than the others by more than {found['deviations']:g} deviations."

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Bounds against what was measured: each on the worst of the nodes, so that no slow node hides behind the others."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping, Sequence
+
+from ..plan.job.bounds import limits
+
+if t.TYPE_CHECKING:
+    from .statistics import Statistics
+
+Judged = dict[str, t.Any]
+
+
+def is_met(value: float, least: float | None, greatest: float | None) -> bool:
+    """Tell whether a value is within its limits, None being an open side."""
+    return (least is None or value >= least) and (greatest is None or value <= greatest)
+
+
+def judge_bounds(
+    expected: Sequence[Mapping[str, t.Any]], by_node: Mapping[str, Mapping[str, Statistics]]
+) -> list[Judged]:
+    """Return the bounds of a plan as judged, in their order.
+
+    To the bound itself come ``least`` and ``greatest`` (its limits, None for an open side), ``measured`` and ``node``
+    (the worst value, and where), ``statistic``, ``interval``, ``samples``, ``first_step`` and ``last_step`` of that
+    node, ``missing`` (the nodes with steps that did not measure it), and ``met``: None for an info, and for an optional
+    metric that nobody measured.
+    """
+    return [_judged(bound, by_node) for bound in expected]
+
+
+def _judged(bound: Mapping[str, t.Any], by_node: Mapping[str, Mapping[str, Statistics]]) -> Judged:
+    metric = bound["metric"]
+    cells = {node: _cell(bound, found) for node, found in by_node.items() if metric in found}
+    measured = {node: cell for node, cell in cells.items() if cell["measured"] is not None and cell["known"]}
+    missing = [node for node in by_node if node not in measured]
+    optional = bool(bound.get("optional"))
+    judged: Judged = {**bound, "optional": optional, "missing": missing}
+    if not measured:
+        least, greatest = limits(bound)
+        nothing = dict.fromkeys(("measured", "node", "statistic", "interval", "first_step", "last_step"))
+        met = None if optional or bound["kind"] == "info" else False
+        return {**judged, **nothing, "samples": 0, "least": least, "greatest": greatest, "met": met}
+    node = min(measured, key=lambda name: measured[name]["margin"])
+    worst = measured[node]
+    met = is_met(worst["measured"], worst["least"], worst["greatest"]) and (not missing or optional)
+    told = {name: value for name, value in worst.items() if name not in ("margin", "known")}
+    return {**judged, **told, "node": node, "met": None if bound["kind"] == "info" else met}
+
+
+def _cell(bound: Mapping[str, t.Any], found: Mapping[str, Statistics]) -> Judged:
+    """Return what a node measured of a bound's metric, its limits there, and how far within them it is."""
+    own = found[bound["metric"]]
+    statistic = bound.get("statistic", own["statistic"])
+    value = own["value"] if statistic == own["statistic"] else own[statistic]
+    reference = bound.get("reference")
+    of = found.get(reference, {}).get("value") if isinstance(reference, str) else None
+    least, greatest = limits(bound, of)
+    sides = [value - least] if least is not None else []
+    sides += [greatest - value] if greatest is not None else []
+    return {
+        "measured": value,
+        "statistic": statistic,
+        "interval": own["interval"] if statistic == "median" else None,
+        "samples": own["samples"],
+        "first_step": own["first_step"],
+        "last_step": own["last_step"],
+        "least": least,
+        "greatest": greatest,
+        "margin": min(sides, default=0.0),
+        "known": not isinstance(reference, str) or of is not None,
+    }
+
+
+def with_thresholds(metrics: Mapping[str, Statistics], judged: Sequence[Judged]) -> dict[str, dict[str, t.Any]]:
+    """Return the metrics of a run with ``threshold``, ``direction`` and ``met`` of the first bound, None without one.
+
+    A metric that is expected and was not measured is there as well, with ``value`` None.
+    """
+    first: dict[str, Judged] = {}
+    for bound in judged:
+        if bound["kind"] != "info":
+            first.setdefault(bound["metric"], bound)
+    shown = {}
+    for metric in [*metrics, *(metric for metric in first if metric not in metrics)]:
+        bound = first.get(metric, {})
+        shown[metric] = {
+            **metrics.get(metric, {"value": None, "samples": 0}),
+            "threshold": bound.get("value"),
+            "direction": bound.get("kind"),
+            "met": bound.get("met"),
+        }
+    return shown

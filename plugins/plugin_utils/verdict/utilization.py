@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Model FLOPs utilization (MFU): how much of the accelerators' peak the training of the model made use of."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+
+TOKENS, TFLOPS = "model FLOPs and tokens/s", "TFLOP/s as the trainer counts them"
+
+
+def utilization_of(
+    workload: Mapping[str, t.Any] | None, measured: Mapping[str, Mapping[str, t.Any]]
+) -> dict[str, t.Any]:
+    """Return ``mfu`` (a fraction of the peak, or None), ``mfu_basis`` and ``mfu_reason``, why there is none.
+
+    ``workload`` is that of the plan, ``measured`` are statistics by metric, each with its ``value``. MFU is model FLOPs
+    per token × tokens/s of a GPU / its peak (appendix B of arXiv 2204.02311). Where the FLOPs of the model are not
+    known it is what the trainer prints as TFLOP/s, over the peak; trainers count in different ways.
+    """
+    tokens, tflops = (_value(measured, metric) for metric in ("tokens_per_sec_per_gpu", "tflops_per_gpu"))
+    if not workload:
+        return _none("The plan does not tell the workload.")
+    peak, flops = workload["peak_tflops_per_gpu"], workload["model_flops_per_token"]
+    if not peak:
+        return _none(workload["peak_reason"])
+    if flops and tokens is not None:
+        return {"mfu": flops * tokens / (peak * 1e12), "mfu_basis": TOKENS, "mfu_reason": None}
+    if tflops is not None:
+        return {"mfu": tflops / peak, "mfu_basis": TFLOPS, "mfu_reason": None}
+    if tokens is None:
+        return _none("No counted step has tokens/s or TFLOP/s.")
+    return _none(workload["model_flops_reason"])
+
+
+def told_utilization(found: Mapping[str, t.Any], gpu: str, precision: str) -> str:
+    """Return a utilization, or why there is none, as a sentence."""
+    if found["mfu"] is None:
+        return f"MFU is not known. {found['mfu_reason']}"
+    return f"MFU is {found['mfu']:.1%} of the peak of {gpu} in {precision}, by {found['mfu_basis']}."
+
+
+def _none(reason: str) -> dict[str, t.Any]:
+    return {"mfu": None, "mfu_basis": None, "mfu_reason": reason}
+
+
+def _value(measured: Mapping[str, Mapping[str, t.Any]], metric: str) -> float | None:
+    return measured.get(metric, {}).get("value")

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The verdict on a run: PASS, FAIL, INCONCLUSIVE or ERROR, each with its reasons.
+
+PASS needs positive evidence of everything; whatever is missing makes the verdict another one.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import asdict
+from datetime import UTC, datetime
+
+from ...module_utils.logs.record import METRICS
+from .evidence import (
+    judge_finite,
+    judge_lacks,
+    judge_last_step,
+    judge_log_only,
+    judge_logs,
+    judge_nodes,
+    judge_samples,
+    judge_thresholds,
+    samples_of,
+)
+from .first_cause import first_failure, was_interrupted
+from .frame import left_out_of
+from .hidden_failure import judge_failures_at_end, judge_hidden_failure
+from .intervals import METHOD
+from .judge_measured import judge_loss, judge_physics, loss_trends
+from .judge_network import judge_transport, judge_world
+from .last_step import last_step_of, reached_by
+from .missing_loss import judge_missing_loss
+from .reasons import Reasons
+from .statistics import of_nodes, of_run
+from .stragglers import DEFAULT_DEVIATIONS, stragglers_of
+from .thresholds import judge_bounds, with_thresholds
+from .utilization import told_utilization, utilization_of
+
+if t.TYPE_CHECKING:
+    import pandas as pd
+
+    from .loss_trend import Trend
+    from .statistics import Statistics
+    from .warm_up import WarmUp
+
+SCHEMA_VERSION = 3
+
+
+def judge(
+    plan: dict[str, t.Any],
+    statuses: list[dict[str, t.Any]],
+    steps: pd.DataFrame,
+    records: pd.DataFrame,
+    warm_up: WarmUp,
+    straggler_deviations: float = DEFAULT_DEVIATIONS,
+) -> dict[str, t.Any]:
+    """Return the summary of a run: verdict, reasons and what they rest on, all of it JSON without NaN.
+
+    ``statuses`` are what is known of each node, in rank order; ``steps`` and ``records`` the frames of `frame`. More
+    than ``straggler_deviations`` median absolute deviations make a node a straggler. docs/summary.md tells each field.
+    """
+    reasons = Reasons()
+    reached = reached_by(plan, statuses, steps)
+    by_node = of_nodes(steps)
+    bounds = judge_bounds(plan["expected"], by_node)
+    metrics = with_thresholds(of_run(steps, by_node), bounds)
+    trends = loss_trends(steps)
+    together = plan["mode"] == "multi_node"
+    first = first_failure(statuses, reached.unfinished, together=together)
+    interrupted = first is None and was_interrupted(statuses)
+    judge_nodes(statuses, interrupted, reasons)
+    judge_log_only(statuses, reasons)
+    judge_last_step(statuses, reached, interrupted, reasons)
+    judge_hidden_failure(statuses, first, interrupted, reasons)
+    judge_failures_at_end(statuses, first, reasons)
+    judge_finite(steps, records, reasons)
+    judge_missing_loss(steps, records, reached, reasons)
+    judge_loss(plan, steps, trends, reasons)
+    judge_samples(plan, by_node, warm_up, reasons)
+    judge_logs(plan, statuses, reasons)
+    judge_world(plan, statuses, by_node, reasons)
+    judge_transport(plan, statuses, reasons)
+    judge_physics(plan, by_node, reasons)
+    judge_thresholds(plan, bounds, reached, reasons)
+    judge_lacks(plan, reasons)
+    stragglers = stragglers_of(by_node, straggler_deviations, together=together)
+    utilization = utilization_of(plan.get("workload"), metrics)
+    precision = (plan.get("workload") or {}).get("precision", "")
+    if by_node:
+        reasons.note("stragglers", stragglers["message"])
+        reasons.note("mfu", told_utilization(utilization, plan["gpu"], precision))
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "run_id": plan["run_id"],
+        "framework": plan["framework"],
+        "mode": plan["mode"],
+        "model": plan["model"],
+        "gpu": plan["gpu"],
+        "rehearsal": plan.get("rehearsal", False),
+        "verdict": reasons.verdict(),
+        "reasons": reasons.told(),
+        "notes": reasons.notes(),
+        "thresholds_judged": not plan["record_only"],
+        "started_at": _iso(min(_times(statuses, "started_at"), default=None)),
+        "ended_at": _iso(max(_times(statuses, "ended_at"), default=None)),
+        "warmup_steps": warm_up.steps,
+        "warm_up": asdict(warm_up),
+        "left_out": left_out_of(steps),
+        "first_failure": first,
+        "workload": plan.get("workload"),
+        **utilization,
+        "thresholds": [{"unit": METRICS[bound["metric"]].unit, **bound} for bound in bounds],
+        "interval_method": METHOD,
+        "stragglers": stragglers,
+        "metrics": {metric: {"unit": METRICS[metric].unit, **found} for metric, found in metrics.items()},
+        "nodes": [_node_summary(plan, status, steps, by_node.get(status["node"], {}), trends) for status in statuses],
+    }
+
+
+def _times(statuses: list[dict[str, t.Any]], name: str) -> list[float]:
+    return [status[name] for status in statuses if status.get(name)]
+
+
+def _iso(epoch: float | None) -> str | None:
+    return None if epoch is None else datetime.fromtimestamp(epoch, tz=UTC).isoformat(timespec="seconds")
+
+
+def _node_summary(
+    plan: dict[str, t.Any],
+    status: dict[str, t.Any],
+    steps: pd.DataFrame,
+    own: dict[str, Statistics],
+    trends: dict[str, Trend],
+) -> dict[str, t.Any]:
+    rows = steps[steps["node"] == status["node"]]
+    return {
+        "node": status["node"],
+        "node_rank": status.get("node_rank"),
+        "state": status["status"],
+        "exit_code": status.get("exit_status"),
+        "attempts": None if rows.empty else int(rows["attempt"].max()),
+        "last_step": last_step_of(steps, status["node"]),
+        "steps_total": status.get("steps_total"),
+        "samples": samples_of(own),
+        "world_size": status.get("world_size"),
+        "transports": status.get("transports") or [],
+        "loss_trend": trends.get(status["node"]),
+        **utilization_of(plan.get("workload"), own),
+        "metrics": own,
+    }

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How many first steps are warm-up: compilation, tuning of kernels, the filling of caches."""
+
+from __future__ import annotations
+
+import math
+import typing as t
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...module_utils.logs.record import in_words
+from ..plan.config.words import counted
+
+AUTO = "auto"
+
+# With fewer steps than this there is no telling a steady state from a warm-up.
+_MIN_STEPS = 12
+_ASSUMED = 2
+# A step is steady within so many median absolute deviations, scaled to standard deviations, or this part of the median.
+_DEVIATIONS = 4.0
+_MAD_OF_NORMAL = 1.4826
+_SMALLEST_BAND = 0.05
+# The warm-up ends where so many steps in a row are steady.
+_IN_A_ROW = 3
+# Either is inverse to the other; the first that a log has is looked at.
+_PACE = ("step_time_ms", "tokens_per_sec_per_gpu", "tflops_per_gpu")
+
+
+@dataclass(frozen=True)
+class WarmUp:
+    """The first ``steps`` of the last attempt of each node that do not count, and why (a sentence).
+
+    ``detected`` tells that they were found, not given. ``steady`` is False where no steady state was found.
+    """
+
+    steps: int
+    reason: str
+    detected: bool
+    steady: bool = True
+
+
+def parse_warm_up(asked: t.Any) -> int | None:
+    """Return the number of steps that was asked for, None for ``auto``; ValueError for anything else.
+
+    An empty text is what a survey gives that nobody answered, and means ``auto`` as well.
+    """
+    text = str(asked).strip()
+    if text in (AUTO, ""):
+        return None
+    if not text.isdecimal():
+        raise ValueError(f"warmup_steps is {asked!r}, but must be {AUTO} or a whole number, 0 or more")
+    return int(text)
+
+
+def warm_up_of(asked: int | None, rows_by_node: Mapping[str, Sequence[dict[str, t.Any]]]) -> WarmUp:
+    """Return the warm-up of a run: what was asked for, or else the longest of its nodes.
+
+    ``rows_by_node`` are the steps of each node's last attempt in their order; those that a trainer's grammar leaves out
+    are not looked at. The steady pace of a node is the median of the second half of its steps. Its warm-up ends where
+    three steps in a row are near it: within 4 median absolute deviations of the second half (scaled by 1.4826), at
+    least within 5 %. Where that is nowhere in the first half, half of the steps are left out and the run is told not to
+    be steady.
+    """
+    if asked is not None:
+        return WarmUp(asked, f"The first {counted(asked, 'step')} of each node are left out as asked.", detected=False)
+    paces = {node: _pace(rows) for node, rows in rows_by_node.items()}
+    most = max((pace.values.size for pace in paces.values()), default=0)
+    if most < _MIN_STEPS:
+        reason = f"There are too few steps ({most}) to find a steady state in; the first {_ASSUMED} are left out."
+        return WarmUp(_ASSUMED, reason, detected=False)
+    paces = {node: pace for node, pace in paces.items() if pace.values.size >= _MIN_STEPS}
+    lengths = {node: _length(pace.values) for node, pace in paces.items()}
+    unsteady = [node for node, length in lengths.items() if length is None]
+    if unsteady:
+        steps = max(int(pace.places[pace.values.size // 2]) for node, pace in paces.items() if node in unsteady)
+        reason = f"No steady state was found on {', '.join(unsteady)}; the first half of the steps is left out."
+        return WarmUp(steps, reason, detected=True, steady=False)
+    before = {node: int(paces[node].places[length]) for node, length in lengths.items() if length}
+    if not before:
+        return WarmUp(0, "The first steps are as fast as the later ones; none is warm-up.", detected=True)
+    node = max(before, key=before.__getitem__)
+    values = paces[node].values
+    first, steady = (
+        in_words(paces[node].metric, value) for value in (values[0], np.median(values[values.size // 2 :]))
+    )
+    reason = f"On {node} the pace is steady behind the first {counted(before[node], 'step')}: {first}, then {steady}."
+    return WarmUp(before[node], reason, detected=True)
+
+
+class _Pace(t.NamedTuple):
+    """The pace of a node: values of a metric, and which rows of the attempt they stand in."""
+
+    metric: str
+    values: np.ndarray
+    places: np.ndarray
+
+
+def _pace(rows: Sequence[dict[str, t.Any]]) -> _Pace:
+    """Return what tells the pace of the steps that a grammar does not leave out."""
+    looked_at = [(place, row["metrics"]) for place, row in enumerate(rows) if not row.get("left_out")]
+    metric = next((name for name in _PACE if any(name in metrics for _place, metrics in looked_at)), _PACE[0])
+    told = [(place, metrics[metric]) for place, metrics in looked_at if math.isfinite(metrics.get(metric, math.nan))]
+    return _Pace(
+        metric, np.array([value for _place, value in told]), np.array([place for place, _value in told], dtype=int)
+    )
+
+
+def _length(pace: np.ndarray) -> int | None:
+    """Return behind how many steps the pace is steady, None if not within the first half."""
+    half = pace.size // 2
+    later = pace[half:]
+    steady = np.median(later)
+    deviation = _MAD_OF_NORMAL * np.median(np.abs(later - steady))
+    band = max(_DEVIATIONS * deviation, _SMALLEST_BAND * abs(steady))
+    inside = np.abs(pace - steady) <= band
+    in_a_row = np.convolve(inside, np.ones(_IN_A_ROW, dtype=int), mode="valid") == _IN_A_ROW
+    found = np.flatnonzero(in_a_row[: half + 1])
+    return int(found[0]) if found.size else None

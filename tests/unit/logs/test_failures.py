@@ -1,0 +1,204 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.failures import find_failures as failures_of_piece
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.failures import open_message
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.find import Piece
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.signatures import SIGNATURES
+
+
+def find_failures(text: bytes) -> list[dict[str, Any]]:
+    return failures_of_piece(Piece(text))
+
+
+def test_a_failure_carries_what_its_signature_says() -> None:
+    [found] = find_failures(b"[rank1]: torch.OutOfMemoryError: HIP out of memory.\n")
+    [signature] = [signature for signature in SIGNATURES if signature.failure == "out_of_memory"]
+    assert found == {
+        "class": "out_of_memory",
+        "blame": signature.blame,
+        "echo": False,
+        "remedy": signature.remedy,
+        "line": "[rank1]: torch.OutOfMemoryError: HIP out of memory.",
+        "rank": 1,
+        "exit_code": None,
+    }
+
+
+def test_failures_stand_in_the_order_of_the_log_and_at_most_three_of_a_class() -> None:
+    text = b"got signal: 15\n" + b"".join(b"HW Exception by GPU node-%d\n" % number for number in range(9))
+    assert [(found["class"], found["line"]) for found in find_failures(text)] == [
+        ("sigterm", "got signal: 15"),
+        *(("gpu_hang", f"HW Exception by GPU node-{number}") for number in range(3)),
+    ]
+
+
+def test_no_line_changes_its_class_because_there_are_many_of_it() -> None:
+    line = b"RuntimeError: HIP error: out of memory\n"
+    text = (b'Traceback (most recent call last):\n  File "/x/a.py", line 8, in f\n' + line) * 8
+    assert [found["class"] for found in find_failures(text)] == ["out_of_memory"] * 3
+
+
+def test_an_exception_among_many_with_a_class_of_their_own_is_told() -> None:
+    opening = 'Traceback (most recent call last):\n  File "/x/a.py", line 8, in f\n'
+    text = f"{opening}torch.distributed.DistBackendError: NCCL error in: /x.hpp:268, remote\n" * 8
+    text += f"{opening}KeyError: 'layers'\n"
+    assert [name for name, _, _ in lines_of(text)] == ["nccl", "nccl", "nccl", "python_error"]
+
+
+def test_evidence_of_a_long_line_is_cut_around_the_text_and_never_breaks_on_invalid_utf_8() -> None:
+    [found] = find_failures(b"\xff" * 5000 + b"\tSegmentation fault\xff" + b"x" * 5000)
+    assert found["line"].startswith("Segmentation fault\N{REPLACEMENT CHARACTER}xxx")
+    assert len(found["line"]) == 400
+
+
+ROOT_CAUSE = """\
+{prefix}Traceback (most recent call last):
+{prefix}  File "/x/torchrun", line 8, in <module>
+{prefix}torch.distributed.elastic.multiprocessing.errors.ChildFailedError:{blank}
+============================================================
+pretrain_gpt.py FAILED
+Failures:
+[1]:
+  rank      : 0 (local_rank: 0)
+  exitcode  : -15 (pid: 92115)
+  error_file: <N/A>
+  traceback : Signal 15 (SIGTERM) received by PID 92115
+------------------------------------------------------------
+Root Cause (first observed failure):
+[0]:
+  time      : 2026-01-02_03:04:05
+  host      : n1
+  rank      : 6 (local_rank: 6)
+  exitcode  : 1 (pid: 92121)
+  error_file: <N/A>
+============================================================
+"""
+
+
+def test_the_root_cause_of_torchrun_is_the_rank_to_blame() -> None:
+    found = find_failures(ROOT_CAUSE.format(prefix="", blank=" ").encode())
+    assert [failure["class"] for failure in found] == ["child_failed", "sigterm", "elastic"]
+    assert (found[-1]["rank"], found[-1]["exit_code"]) == (6, 1)
+    assert found[-1]["line"].startswith("Root Cause (first observed failure): [0]:")
+    assert "rank : 6 (local_rank: 6) exitcode : 1 (pid: 92121)" in found[-1]["line"]
+
+
+def lines_of(text: str) -> list[tuple[str, str, int | None]]:
+    return [(found["class"], found["line"], found["rank"]) for found in find_failures(text.encode())]
+
+
+def test_a_traceback_is_told_by_its_last_line() -> None:
+    text = (
+        "10%|# | 1/10Traceback (most recent call last):\n"
+        '  File "/x/pretrain_gpt.py", line 8, in <module>\n'
+        "    raise my.own.ConfigError(\n"
+        "          ^^^^^^^^^^^^^^^^^^^\n"
+        "WARNING: another process prints between\n"
+        "my.own.ConfigError: no such model\n"
+        "ValueError: not of the traceback\n"
+    )
+    assert lines_of(text) == [("python_error", "my.own.ConfigError: no such model", None)]
+
+
+def test_each_exception_of_a_chain_is_told() -> None:
+    text = (
+        'Traceback (most recent call last):\n  File "/x/a.py", line 8, in f\nKeyError: 1\n\n'
+        "During handling of the above exception, another exception occurred:\n\n"
+        'Traceback (most recent call last):\n  File "/x/a.py", line 9, in f\nAssertionError\n'
+    )
+    assert [line for _, line, _ in lines_of(text)] == ["KeyError: 1", "AssertionError"]
+
+
+@pytest.mark.parametrize("rank", ["", "[rank3]: "])
+def test_a_package_that_the_program_goes_on_without_is_no_failure(rank: str) -> None:
+    """MaxText tries to import transformer_engine, and trains without it; what ends it later names it as well."""
+    lines = (
+        "Traceback (most recent call last):",
+        '  File "/x/max_utils.py", line 7, in context',
+        "ModuleNotFoundError: No module named 'transformer_engine'",
+        "",
+        "During handling of the above exception, another exception occurred:",
+        "",
+        "Traceback (most recent call last):",
+        '  File "/x/train.py", line 8, in <module>',
+        "jax.errors.JaxRuntimeError: UNKNOWN: [external/gloo/transport/tcp/pair.cc:538] Read error [127.0.0.1]:10156: "
+        "Connection reset by peer",
+    )
+    text = "".join(f"{rank}{line}\n" for line in lines)
+    assert [failure for failure, _line, _rank in lines_of(text)] == ["peer_died"]
+    alone = "".join(f"{rank}{line}\n" for line in lines[:3])
+    assert [failure for failure, _line, _rank in lines_of(alone)] == ["import_error"]
+    assert open_message(Piece(alone.encode())) is not None
+    assert open_message(Piece(text.encode())) is None
+
+
+def test_tracebacks_of_ranks_that_print_between_each_other_are_kept_apart() -> None:
+    text = (
+        "[rank3]: Traceback (most recent call last):\n"
+        "[rank1]: Traceback (most recent call last):\n"
+        '[rank3]:   File "/x/a.py", line 8, in f\n'
+        '[rank1]:   File "/x/a.py", line 9, in f\n'
+        "[rank1]: KeyError: 1\n"
+        "[rank3]: ValueError: 3\n"
+    )
+    assert lines_of(text) == [
+        ("python_error", "[rank1]: KeyError: 1", 1),
+        ("python_error", "[rank3]: ValueError: 3", 3),
+    ]
+
+
+def test_a_traceback_whose_end_has_a_class_of_its_own_is_not_told_twice() -> None:
+    text = (
+        'Traceback (most recent call last):\n  File "/x/a.py", line 8, in f\n'
+        "ConnectionError: rank 0 lost the connection to rank 1: another node has failed\n"
+    )
+    assert [name for name, _, _ in lines_of(text)] == ["peer_died"]
+
+
+@pytest.mark.parametrize(
+    ("files", "end"),
+    [
+        (["<string>"], "IndexError: list index out of range"),
+        (
+            ["<string>", "/usr/lib/python3.10/json/__init__.py", "/usr/lib/python3.10/json/decoder.py"],
+            "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)",
+        ),
+        (["/workspace/Megatron-LM/mean_log_value.py"], "ValueError: could not convert string to float: ''"),
+    ],
+)
+def test_the_launch_scripts_helpers_fail_without_harm(files: list[str], end: str) -> None:
+    frames = "".join(f'  File "{file}", line 1, in <module>\n' for file in files)
+    assert lines_of(f"Traceback (most recent call last):\n{frames}{end}\n") == []
+
+
+def test_an_unfinished_traceback_is_no_failure_yet() -> None:
+    assert find_failures(b'Traceback (most recent call last):\n  File "/x/a.py", line 8, in f\n') == []
+
+
+TEST_OPEN = [
+    (b"noise\nTraceback (most recent call last):\n  File x\n", 6),
+    (b"noise\n[rank0]: Traceback (most recent call last):\n[rank0]:   File x\n", 6),
+    (b"noise\nTraceback (most recent call last):\n  File x\nKeyError: 1\n", None),
+    (b"noise\n[rank0]: Traceback (most recent call last):\n[rank0]: a.b.KeyError\n", None),
+    (b"noise\nRoot Cause (first observed failure):\n[0]:\n  rank      : 6\n", 6),
+    (b"noise\nRoot Cause (first observed failure):\n[0]:\n  rank      : 6\n  exitcode  : 1 (pid: 2)\n", None),
+    (b"noise\nUNAVAILABLE: unhealthy (stopped sending heartbeats):\n", 6),
+    (b"noise\nUNAVAILABLE: unhealthy (stopped sending heartbeats):\n/job:jax_worker/replica:0/task:3\n", None),
+    (b"noise\r\nTraceback (most recent call last):\r\n  File x\r\nKeyError: 1\r\n", None),
+    (b"noise\nTraceback (most recent call last):\n  File x\nsubprocess.TimeoutExpired: x\n", None),
+    (b"noise\nDEADLINE_EXCEEDED: Deadline Exceeded\n\n", 6),
+    (b"noise\nDEADLINE_EXCEEDED: Deadline Exceeded\n\nRPC: /tensorflow.CoordinationService/RegisterTask\n", None),
+    (b"noise\nDEADLINE_EXCEEDED: Barrier timed out\na\nb\nc\n", None),
+    (b"noise\nx.py: the settings are refused, nothing was started:\n", 6),
+    (b"noise\nx.py: the settings are refused, nothing was started:\n  BS: found '3'\n", None),
+    (b"noise\n", None),
+]
+
+
+@pytest.mark.parametrize(("text", "start"), TEST_OPEN)
+def test_messages_that_have_not_ended_are_seen(text: bytes, start: int | None) -> None:
+    assert open_message(Piece(text)) == start

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.find import Piece
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.grammar import GRAMMARS, grammar_of
+
+
+def test_a_grammar_is_found_by_its_framework() -> None:
+    grammar = grammar_of("megatron")
+    assert [found["step"] for found in grammar.parse(Piece(b" iteration 2/50 |\n"), {})] == [2]
+    assert grammar.summary(Piece(b"mem usages: 0.5\n")) == {"memory_fraction": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("framework", "text", "step", "metrics"),
+    [
+        ("maxtext", b"completed step: 2, loss: 3.5\n", 2, {"loss": 3.5}),
+        (
+            "nxdt",
+            b"Epoch 0:   3%|#| 2/91 [03:00<88:00, 2.00s/it, lr=0.5]\n",
+            2,
+            {"step_time_ms": 2000.0, "learning_rate": 0.5},
+        ),
+    ],
+)
+def test_all_grammars_have_one_face(framework: str, text: bytes, step: int, metrics: dict[str, float]) -> None:
+    grammar = grammar_of(framework)
+    [found] = grammar.parse(Piece(text), {})
+    assert (found["step"], found["metrics"]) == (step, metrics)
+    assert grammar.left_out(found, 3) is None
+    assert grammar.summary(Piece(text)) == {}
+
+
+def test_a_grammar_tells_how_the_world_size_is_announced() -> None:
+    assert all(grammar.world_size for grammar in GRAMMARS.values())
+
+
+def test_a_grammar_tells_where_steps_begin() -> None:
+    assert {name: grammar.first_step for name, grammar in GRAMMARS.items()} == {"maxtext": 0, "megatron": 1, "nxdt": 1}
+
+
+def test_an_unknown_framework_is_refused_with_those_that_are_known() -> None:
+    with pytest.raises(ValueError, match=r"framework is 'megatrom', but must be one of: .*megatron"):
+        grammar_of("megatrom")

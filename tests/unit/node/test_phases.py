@@ -1,0 +1,363 @@
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from real_training import iteration, processes_with, wait_until
+
+from ansible_collections.trainops.cluster.plugins.module_utils.node.phases import PhaseError
+
+# A script that goes on when a test lets it.
+WAIT_FOR = 'wait_for() { while [ ! -e "$1" ]; do sleep 0.02; done; }\n'
+FOR_EVER = "while :; do sleep 0.1; done\n"
+
+
+def steps(answer):
+    return [step for block in answer["blocks"] for step in block["steps"]]
+
+
+def test_stage_makes_a_run_ready_once_and_then_changes_nothing(training):
+    run = training()
+    assert run.stage()["changed"] is True
+    assert run.stage()["changed"] is False
+    assert run.stage()["status"] == "staged"
+    assert {path.name for path in Path(run.node["run_folder"]).iterdir()} == {"launch.sh", "state.json"}
+
+
+def test_stage_takes_a_changed_plan_over(training):
+    run = training()
+    run.stage()
+    run.node["env"]["SEQ_LENGTH"] = "4096"
+    assert run.stage()["changed"] is True
+    assert "SEQ_LENGTH=4096" in Path(run.node["run_folder"], "launch.sh").read_text()
+
+
+def test_stage_in_check_mode_tells_what_would_change_and_writes_nothing(training):
+    run = training()
+    assert run.stage(check_mode=True)["changed"] is True
+    assert not Path(run.node["run_folder"]).exists()
+    run.stage()
+    assert run.stage(check_mode=True)["changed"] is False
+
+
+def test_stage_tells_all_that_is_missing_at_once(training):
+    run = training()
+    run.node["working_dir"] = "/nowhere/Megatron-LM"
+    with socket.socket() as taken:
+        taken.bind(("", run.node["master_port"]))
+        taken.listen()
+        with pytest.raises(PhaseError) as refused:
+            run.stage()
+    assert "the folder /nowhere/Megatron-LM is not there" in str(refused.value)
+    assert f"port {run.node['master_port']}, where the nodes are to meet, is not free here" in str(refused.value)
+    assert not Path(run.node["run_folder"]).exists()
+
+
+def test_stage_tells_a_training_script_that_is_missing(training):
+    run = training()
+    run.in_workspace("train.sh").unlink()
+    with pytest.raises(PhaseError, match=r"the training script \S+/workspace/train\.sh is not there"):
+        run.stage()
+
+
+def test_stage_tells_a_script_of_the_dataset_that_is_missing(training):
+    run = training()
+    run.node["dataset"] = {"script": "prepare.sh"}
+    with pytest.raises(PhaseError, match=r"^the script of the dataset \S+/workspace/prepare\.sh is not there$"):
+        run.stage()
+
+
+@pytest.mark.parametrize("place", [{"nnodes": 1}, {"node_rank": 1}], ids=["the only node", "not the first node"])
+def test_the_port_is_only_asked_of_the_node_where_the_others_meet(place, training):
+    run = training()
+    run.node |= place
+    with socket.socket() as taken:
+        taken.bind(("", run.node["master_port"]))
+        taken.listen()
+        assert run.stage()["status"] == "staged"
+
+
+def test_stage_tells_a_folder_that_cannot_be_written(training):
+    run = training()
+    (run.folder / "logs").write_text("a file, where a folder has to be")
+    with pytest.raises(PhaseError, match=r"the run's folder \S+ cannot be \w+: Not a directory"):
+        run.stage()
+
+
+def test_stage_writes_what_comes_along_into_the_folder_of_the_run(training):
+    run = training()
+    run.stage(files={"trainer/pretrain.py": "print()\n"})
+    assert Path(run.node["run_folder"], "trainer/pretrain.py").read_text() == "print()\n"
+
+
+def test_a_node_is_held_for_one_run_until_that_is_stopped(training):
+    first, second = training(), training(run_id="run-2")
+    first.stage()
+    with pytest.raises(PhaseError, match=r"the node is held by run run-1\b"):
+        second.stage()
+    assert not Path(second.node["run_folder"]).exists()
+    first.stop()
+    assert second.stage()["status"] == "staged"
+
+
+def test_a_node_is_free_again_when_its_run_has_ended_even_where_nobody_stopped_it(training):
+    training().run_to_its_end()
+    assert training(run_id="run-2").run_to_its_end()["exit_status"] == 0
+
+
+def test_a_node_is_held_by_what_really_runs_there(training):
+    first = training("touch begun\n" + FOR_EVER)
+    first.begin()
+    wait_until(first.in_workspace("begun").exists)
+    # The state is lost, the processes are not.
+    Path(first.node["run_folder"], "state.json").unlink()
+    with pytest.raises(PhaseError, match=r"the node is held by run run-1\b"):
+        training(run_id="run-2").stage()
+
+
+def test_an_engine_that_is_not_known_is_refused(training):
+    with pytest.raises(ValueError, match="container_engine 'lxc'"):
+        training().stage(container_engine="lxc")
+
+
+def test_a_run_that_was_not_staged_cannot_be_started(training):
+    with pytest.raises(PhaseError, match="run run-1 is not staged here and cannot be started"):
+        training().start()
+
+
+def test_a_second_start_starts_nothing(training):
+    run = training('echo "$$" >>started\n' + FOR_EVER)
+    run.begin()
+    wait_until(lambda: run.in_workspace("started").exists() and run.in_workspace("started").read_text())
+    launched = run.launch_pid()
+    assert run.start() == {"changed": False, "status": "running"}
+    assert run.launch_pid() == launched
+    of_launch_scripts = [b"launch.sh" in Path(f"/proc/{pid}/cmdline").read_bytes() for pid in processes_with(run.mark)]
+    assert sum(of_launch_scripts) == 1
+
+
+@pytest.mark.parametrize("exit_status", [0, 1, 77])
+def test_the_exit_status_of_the_training_is_that_of_the_run(exit_status, training):
+    run = training(f"echo last words\nexit {exit_status}")
+    answer = run.run_to_its_end()
+    assert (answer["status"], answer["exit_status"]) == ("exited", exit_status)
+    assert answer["last_lines"][1:] == ["last words"]
+    assert answer["log_run_id"] == "run-1"
+    assert answer["started_at"] <= answer["ended_at"] <= answer["now"]
+
+
+def test_a_training_script_that_was_killed_ends_with_the_status_of_its_signal(training):
+    answer = training("kill -KILL $$").run_to_its_end()
+    assert (answer["status"], answer["exit_status"]) == ("exited", 137)
+
+
+def test_a_launch_script_that_was_killed_leaves_no_exit_status(training):
+    run = training("touch begun\n" + FOR_EVER)
+    run.begin()
+    wait_until(run.in_workspace("begun").exists)
+    os.kill(run.launch_pid(), signal.SIGKILL)
+    answer = run.follow(wait_seconds=600)
+    assert (answer["status"], answer["exit_status"]) == ("killed", None)
+    assert run.stop()["changed"] is True
+    assert processes_with(run.mark) == set()
+    assert run.follow()["status"] == "killed"
+
+
+def test_follow_tells_a_running_training_without_waiting_longer_than_asked(training):
+    run = training("touch begun\n" + FOR_EVER)
+    run.begin()
+    wait_until(run.in_workspace("begun").exists)
+    answer = run.follow()
+    assert (answer["status"], answer["exit_status"], answer["ended_at"]) == ("running", None, None)
+    assert "last_lines" not in answer
+
+
+def test_follow_returns_what_is_new_since_the_cursor(training):
+    run = training(
+        WAIT_FOR + f'echo "{iteration(1)}"; echo "{iteration(2)}"\ntouch first; wait_for go\n'
+        f'echo "{iteration(3)}"; echo "RuntimeError: HIP out of memory. Tried to allocate"; exit 1\n'
+    )
+    run.begin()
+    wait_until(run.in_workspace("first").exists)
+    first = run.follow()
+    assert steps(first) == [1, 2]
+    assert first["blocks"][0]["metrics"]["tokens_per_sec_per_gpu"][0] == 1000.0 * 1000 / 50
+    assert first["log_bytes"] == len(run.log())
+    again = run.follow(first["cursor"])
+    assert (again["blocks"], again["log_bytes"]) == ([], first["log_bytes"])
+    run.in_workspace("go").touch()
+    last = run.follow(again["cursor"], wait_seconds=600)
+    assert steps(last) == [3]
+    assert [failure["class"] for failure in last["failures"]] == ["out_of_memory"]
+    assert (last["status"], last["exit_status"]) == ("exited", 1)
+
+
+def test_follow_tells_which_network_and_how_many_ranks_the_log_names_also_to_whoever_follows_anew(training):
+    run = training("echo 'using world size: 16, x'; echo 'n1:1:2 [0] NCCL INFO Using network Socket'")
+    for answer in (run.run_to_its_end(), run.follow()):
+        assert (answer["transports"], answer["world_size"]) == (["NET/Socket"], 16)
+
+
+def test_follow_turns_sequences_into_tokens_where_the_trainer_prints_those(training):
+    run = training("echo 'Epoch 0:   3%|#| 3/91 [03:00<88:00, 60.00s/it, throughput=0.5]'")
+    run.framework = "nxdt"
+    [block] = run.run_to_its_end()["blocks"]
+    assert block["metrics"]["tokens_per_sec_per_gpu"] == [50.0]
+
+
+def test_follow_reads_a_last_line_that_was_never_ended(training):
+    answer = training(f'printf %s "{iteration(10)}"').run_to_its_end()
+    assert steps(answer) == [10]
+
+
+@pytest.mark.parametrize(("steps", "classes"), [(1, ["out_of_memory"]), (0, None)])
+def test_follow_tells_at_the_end_what_failed_behind_the_last_step(steps, classes, training):
+    run = training(
+        f'echo "RuntimeError: HIP error: no"; {f"echo {iteration(1)!r}" if steps else ":"}\n'
+        'echo "RuntimeError: HIP out of memory. Tried to allocate"'
+    )
+    for answer in (run.run_to_its_end(), run.follow()):
+        at_end = answer.get("failures_at_end")
+        assert (at_end and [failure["class"] for failure in at_end]) == classes
+
+
+def test_follow_survives_that_somebody_removed_the_log(training):
+    run = training(f'echo "{iteration(1)}"')
+    cursor = run.run_to_its_end()["cursor"]
+    Path(run.node["log_file"]).unlink()
+    answer = run.follow(cursor)
+    assert (answer["status"], answer["last_lines"], answer["failures_at_end"]) == ("exited", [], [])
+
+
+def test_whoever_follows_anew_is_told_everything_again(training):
+    run = training(f'echo "{iteration(1)}"; exit 4')
+    first = run.run_to_its_end()
+    again = run.follow()
+    assert again["blocks"] == first["blocks"]
+    assert (again["status"], again["exit_status"], again["ended_at"]) == ("exited", 4, first["ended_at"])
+
+
+def test_follow_tells_where_the_state_of_a_run_is_gone(training):
+    run = training()
+    with pytest.raises(PhaseError, match=r"the state of run run-1 is gone: there is no \S+/state\.json"):
+        run.follow()
+
+
+def test_stop_lets_a_training_clean_up(training):
+    run = training('trap "echo cleaned; touch cleaned; exit 0" TERM\ntouch begun\n' + FOR_EVER)
+    run.begin()
+    wait_until(run.in_workspace("begun").exists)
+    answer = run.stop()
+    assert (answer["changed"], answer["status"]) == (True, "stopped")
+    assert processes_with(run.mark) == set()
+    assert run.in_workspace("cleaned").exists()
+    assert run.follow()["status"] == "stopped"
+
+
+def test_stop_ends_what_ignores_sigterm_and_what_left_for_a_session_of_its_own(training):
+    run = training(
+        "trap '' TERM\n"
+        "setsid bash -c 'trap \"\" TERM; touch detached; while :; do sleep 0.1; done' &\n"
+        "touch begun\n" + FOR_EVER
+    )
+    run.begin()
+    wait_until(lambda: run.in_workspace("begun").exists() and run.in_workspace("detached").exists())
+    assert len(processes_with(run.mark)) >= 3
+    assert run.stop(grace_seconds=0.2)["status"] == "stopped"
+    assert processes_with(run.mark) == set()
+
+
+def test_stop_ends_what_a_training_left_behind_and_keeps_its_exit_status(training):
+    run = training("setsid bash -c 'while :; do sleep 0.1; done' </dev/null >/dev/null 2>&1 &\nexit 5")
+    run.run_to_its_end()
+    answer = run.stop()
+    assert (answer["changed"], answer["status"]) == (True, "exited")
+    assert processes_with(run.mark) == set()
+    assert run.follow()["exit_status"] == 5
+
+
+def test_stop_changes_nothing_where_everything_has_ended(training):
+    run = training("exit 5")
+    run.run_to_its_end()
+    assert run.stop() == {"changed": False, "status": "exited"}
+    assert run.stop() == {"changed": False, "status": "exited"}
+    assert run.follow()["exit_status"] == 5
+
+
+def test_stop_of_a_run_that_is_not_here_changes_nothing(training):
+    assert training().stop() == {"changed": False, "status": "not_started"}
+
+
+def test_a_run_that_was_stopped_stays_stopped(training):
+    run = training("touch begun\n" + FOR_EVER)
+    run.begin()
+    wait_until(run.in_workspace("begun").exists)
+    run.stop()
+    assert run.stop() == {"changed": False, "status": "stopped"}
+    assert run.follow()["exit_status"] is None
+
+
+@pytest.mark.parametrize(
+    ("run_id", "node"),
+    [("run-10", "{node}"), ("run-1", "{node}0"), ("run-2", "{node}"), ("run-1", "other")],
+    ids=["a longer run_id", "a longer name of the node", "another run", "another node"],
+)
+def test_stop_never_touches_the_processes_of_another_run_or_node(run_id, node, training):
+    run = training("touch begun\n" + FOR_EVER)
+    # It carries the same labels with other values; as plain text, the values are part of each other.
+    environment = {
+        "TRAINOPS_RUN_ID": run_id,
+        "TRAINOPS_NODE": node.format(node=run.node_name),
+        "HINT": f"TRAINOPS_RUN_ID={run.run_id} TRAINOPS_NODE={run.node_name}",
+    }
+    run.begin()
+    wait_until(run.in_workspace("begun").exists)
+    stranger = subprocess.Popen(["/bin/sleep", "1000"], env=environment)
+    try:
+        wait_until(lambda: processes_with(f"HINT={environment['HINT']}"))
+        run.stop(grace_seconds=0)
+        assert processes_with(run.mark) - {stranger.pid} == set()
+        assert stranger.poll() is None
+    finally:
+        stranger.kill()
+        stranger.wait()
+
+
+def test_a_training_outlives_whoever_started_it(training):
+    run = training('echo "session $(ps -o sid= -p $$)"; exit 0')
+    run.run_to_its_end()
+    assert run.log().split()[-2:] == ["session", str(run.launch_pid())]
+    assert run.launch_pid() != os.getsid(0)
+
+
+def test_collect_returns_the_log_in_parts(training):
+    run = training()
+    run.stage()
+    log = os.urandom(1000) * (9 * 1024) + b"the end"
+    Path(run.node["log_file"]).write_bytes(log)
+    first, answer = run.collect()
+    assert 0 < len(first) < len(log)
+    assert (answer["changed"], answer["offset"], answer["size"]) == (False, len(first), len(log))
+    second, answer = run.collect(answer["offset"])
+    assert first + second == log
+    assert answer["offset"] == answer["size"]
+    nothing, answer = run.collect(answer["offset"])
+    assert (nothing, answer["offset"]) == (b"", len(log))
+
+
+def test_collect_of_a_log_that_is_not_there_is_nothing(training):
+    assert training().collect() == (b"", {"changed": False, "data": "", "offset": 0, "size": 0})
+
+
+def test_whoever_follows_a_training_that_is_being_stopped_sees_a_stop_and_no_kill(training):
+    run = training("trap '' TERM\nwhile :; do sleep 0.1; done")
+    run.begin()
+    with ThreadPoolExecutor() as pool:
+        follower = pool.submit(run.follow, wait_seconds=30)
+        run.stop(grace_seconds=0.3)
+    assert follower.result()["status"] == "stopped"

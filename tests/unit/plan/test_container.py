@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import pytest
+from training_configs import DISTRIBUTED, REMOVED, filled, keys, only, planned
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.container import container_options, is_mounted
+
+CONTAINER = "config/container_config"
+
+
+def test_two_mounts_at_one_place_are_a_fault() -> None:
+    changes = {f"{CONTAINER}/volume_dict": {"/home/{user-id}": "/a", "/b": "/c", "/d": "/c"}}
+    fault = only(planned(filled(DISTRIBUTED, changes))["faults"])
+    assert fault["key"] == 'config.container_config.volume_dict["/d"]'
+    assert fault["message"] == "/c is also where /b is mounted."
+
+
+def test_a_secret_in_env_dict_is_a_fault_that_another_one_does_not_hide() -> None:
+    changes = {f"{CONTAINER}/env_dict": {"HF_TOKEN": "x", "A-B": "y", "NCCL_PROTO": "Simple"}}
+    faults = planned(filled(DISTRIBUTED, changes))["faults"]
+    assert keys(faults) == ["config.container_config.env_dict.A-B", "config.container_config.env_dict.HF_TOKEN"]
+    assert "hf_token_file" in faults[1]["remedy"]
+
+
+def test_without_a_container_its_keys_are_not_read_and_told_in_one_warning() -> None:
+    changes = {"config/container_image": "<changeme>", "config/shm_size": "lots", f"{CONTAINER}/device_list": "x"}
+    plan = planned(filled(DISTRIBUTED, changes), container_engine="none")
+    assert plan["faults"] == []
+    warning = only(plan["warnings"])
+    assert warning["key"] == "container_engine"
+    assert warning["message"] == (
+        "Without a container these keys of config have no effect: container_image, container_name, shm_size, "
+        "container_config.device_list, container_config.volume_dict."
+    )
+    node = plan["nodes"][0]
+    assert (node["image"], node["mounts"], node["devices"], node["container_options"]) == (None, [], [], {})
+
+
+def test_without_a_container_a_config_needs_nothing_of_it() -> None:
+    removed = dict.fromkeys(("config/container_image", "config/container_config", "config/shm_size"), REMOVED)
+    plan = planned(filled(DISTRIBUTED, {**removed, "config/container_name": REMOVED}), container_engine="none")
+    assert (plan["faults"], plan["warnings"]) == ([], [])
+
+
+def test_with_a_container_there_has_to_be_an_image() -> None:
+    fault = only(planned(filled(DISTRIBUTED, {"config/container_image": REMOVED}))["faults"])
+    assert (fault["key"], fault["message"]) == ("config.container_image", "container_image is missing.")
+
+
+def test_without_container_config_nothing_of_the_node_is_seen_but_the_runs_folder() -> None:
+    plan = planned(filled(DISTRIBUTED, {CONTAINER: REMOVED}))
+    assert plan["faults"] == []
+    assert keys(plan["warnings"]) == ["config.data_cache_dir"]
+    assert plan["nodes"][0]["devices"] == []
+    folder = plan["nodes"][0]["run_folder"]
+    assert plan["nodes"][0]["mounts"][0] == {"source": folder, "target": folder, "staged": True}
+
+
+@pytest.mark.parametrize(
+    ("path", "inside"),
+    [("/home/amd", True), ("/home/amd/cache", True), ("/home/amd2", False), ("/home", False), ("/root/x", True)],
+)
+def test_a_path_lies_in_a_mount_by_its_folders(path: str, inside: bool) -> None:
+    assert is_mounted(path, {"/a": "/home/amd", "/b": "/root/"}) is inside
+
+
+@pytest.mark.parametrize(("profile", "privileged"), [("privileged", True), ("hardened", False)])
+def test_container_options_are_those_of_the_guide(profile: str, privileged: bool) -> None:
+    options = container_options("training", "64G", profile)
+    assert options["privileged"] is privileged
+    assert (options["name"], options["shm_size"], options["network"], options["ipc"]) == (
+        "training",
+        "64G",
+        "host",
+        "host",
+    )
+    assert options["ulimits"]["memlock"] == "-1:-1"

@@ -1,0 +1,406 @@
+"""What MaxText gets from a plan: its YAML, its environment, its command."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+import yaml
+from maxtext_configs import (
+    BRANCH,
+    FOUR_NODES,
+    ON_TPU,
+    PATH,
+    TPU_BRANCH,
+    TWO_NODES,
+    filled,
+    later_shape,
+    planned,
+    tpu,
+)
+from training_configs import DISTRIBUTED, keys, only
+from training_configs import filled as megatron_config
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan import make_plan
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan_text import plan_text
+
+SKIPS = "skip_jax_distributed_system"
+
+
+def environment(plan: dict[str, t.Any]) -> dict[str, str]:
+    assert plan["faults"] == []
+    return t.cast("dict[str, str]", plan["nodes"][0]["env"])
+
+
+def maxtext_yaml(plan: dict[str, t.Any]) -> dict[str, t.Any]:
+    assert plan["faults"] == []
+    return t.cast("dict[str, t.Any]", yaml.safe_load(plan["nodes"][0]["files"]["maxtext.yml"]))
+
+
+def warning(plan: dict[str, t.Any], key: str) -> dict[str, t.Any]:
+    return only([finding for finding in plan["warnings"] if finding["key"] == key])
+
+
+def test_a_training_config_tells_its_framework() -> None:
+    assert planned(filled())["framework"] == "maxtext"
+    assert planned(later_shape())["framework"] == "maxtext"
+    assert planned(megatron_config(DISTRIBUTED), 4, training_model="llama3_1_8b", training_gpu="mi300x")[
+        "framework"
+    ] == ("megatron")
+    assert make_plan("no json", "x.json", {}, [], "now")["framework"] == "megatron"
+
+
+def test_every_node_runs_one_process_that_knows_its_rank_and_where_to_meet() -> None:
+    plan = planned(filled())
+    assert [node["env"]["NODE_RANK"] for node in plan["nodes"]] == ["0", "1"]
+    for place, node in enumerate(plan["nodes"]):
+        folder = f"/home/amd/LOGS/now-llama3.1-70b-mi300x/gpu{place}"
+        assert node["argv"] == [
+            "python3",
+            "MaxText/train.py",
+            f"{folder}/maxtext.yml",
+            f"base_output_directory={folder}/output",
+        ]
+        assert (node["working_dir"], node["script"]) == ("/workspace/maxtext", "MaxText/train.py")
+        assert (node["nnodes"], node["master_address"], node["master_port"]) == (2, "10.0.0.10", 1234)
+        assert list(node["files"]) == ["maxtext.yml"]
+
+
+def test_the_environment_is_that_of_cvs() -> None:
+    found = environment(planned(filled()))
+    flags = found.pop("XLA_FLAGS").split()
+    assert "--xla_gpu_all_gather_combine_threshold_bytes=137438953472" in flags
+    assert "--xla_gpu_enable_all_gather_combine_by_dim=false" in flags
+    assert found | {"HF_TOKEN_PATH": ""} == {
+        "JAX_COORDINATOR_IP": "10.0.0.10",
+        "JAX_COORDINATOR_ADDRESS": "10.0.0.10",
+        "JAX_COORDINATOR_PORT": "1234",
+        "NNODES": "2",
+        "NODE_RANK": "0",
+        "HF_HOME": "/home/amd/cache",
+        "HF_TOKEN_PATH": "",
+        "HSA_FORCE_FINE_GRAIN_PCIE": "1",
+        "HIP_FORCE_DEV_KERNARG": "1",
+        "NVTE_FUSED_ATTN": "1",
+        "NVTE_ALLOW_NONDETERMINISTIC_ALGO": "1",
+        "NVTE_CK_BWD_V3": "1",
+        "NVTE_CK_V3_BF16_CVT": "2",
+        "GPU_MAX_HW_QUEUES": "2",
+        "XLA_PYTHON_CLIENT_MEM_FRACTION": "0.975",
+        "XLA_GPU_EXECUTABLE_WARN_STUCK_TIMEOUT": "90",
+        "NCCL_CROSS_NIC": "0",
+        "NCCL_DEBUG": "INFO",
+        "NCCL_PROTO": "Simple",
+        "NCCL_CHECKS_DISABLE": "1",
+        "NCCL_IB_HCA": "bnxt_re0,bnxt_re1,bnxt_re2,bnxt_re3,bnxt_re4,bnxt_re5,bnxt_re7,bnxt_re8",
+        "NCCL_IB_GID_INDEX": "3",
+        "NCCL_IB_TC": "41",
+        "NCCL_IB_SL": "0",
+        "NCCL_SOCKET_IFNAME": "ens51f1np1",
+        "GLOO_SOCKET_IFNAME": "ens51f1np1",
+        "TRAINOPS_RUN_ID": "now-llama3.1-70b-mi300x",
+        "TRAINOPS_NODE": "gpu0",
+    }
+
+
+def test_the_later_shape_makes_the_same_run() -> None:
+    earlier, later = environment(planned(filled())), environment(planned(later_shape()))
+    assert later.pop("XLA_FLAGS") == f"{earlier.pop('XLA_FLAGS')} --xla_gpu_enable_command_buffer=''"
+    assert later == earlier
+    assert maxtext_yaml(planned(later_shape())) == maxtext_yaml(planned(filled()))
+    assert "nothing here reads it" in warning(planned(later_shape()), "config.rdma_lib")["message"]
+
+
+def test_both_shapes_may_be_mixed() -> None:
+    plan = planned(
+        filled(changes={"config/env_vars": {"NCCL_ALGO": "Ring"}, "config/xla_flags": {"xla_dump_to": "/a b"}})
+    )
+    assert environment(plan)["NCCL_ALGO"] == "Ring"
+    assert environment(plan)["XLA_FLAGS"].startswith("--xla_dump_to='/a b' --xla_gpu_enable_cublaslt=true ")
+
+
+def test_the_yaml_has_the_types_that_maxtext_reads() -> None:
+    found = maxtext_yaml(planned(filled()))
+    expected = {
+        "base_config": "base.yml",
+        "model_name": "llama3.1-70b",
+        "run_name": "llama3.1-70b-job",
+        "steps": 20,
+        "hardware": "gpu",
+        "enable_checkpointing": False,
+        "scan_layers": True,
+        "quantization": "",
+        "per_device_batch_size": 3,
+        "dcn_fsdp_parallelism": -1,
+        "ici_fsdp_parallelism": 8,
+        "mlp_activations": ["silu", "linear"],
+        "rope_max_timescale": 500000,
+        "normalization_layer_epsilon": 1e-05,
+        "hf_train_files": "/home/amd/cache/maxtext/data/c4/000*.parquet",
+        "shardy": False,
+    }
+    assert {key: found[key] for key in expected} == expected
+    assert {key: type(found[key]) for key in expected} == {key: type(value) for key, value in expected.items()}
+    assert not set(found) & {"tokenizer_model", "precision", "batch_size", "result_dict", "xla_flags"}
+
+
+def test_the_timeouts_that_nothing_reads_are_told_and_translated() -> None:
+    plan = planned(filled())
+    path = "config.container_config.env_dict.JAX_DISTRIBUTED"
+    assert maxtext_yaml(plan)["jax_distributed_initialization_timeout"] == 1800
+    assert "translated" in warning(plan, f"{path}_INITIALIZATION_TIMEOUT_SECONDS")["message"]
+    assert "has no effect" in warning(plan, f"{path}_HEARTBEAT_TIMEOUT_SECONDS")["message"]
+    assert not [name for name in environment(plan) if name.startswith("JAX_DISTRIBUTED")]
+    own = planned(filled(changes={f"{BRANCH}/jax_distributed_initialization_timeout": "60"}))
+    assert maxtext_yaml(own)["jax_distributed_initialization_timeout"] == 60
+    wrong = filled(changes={"config/env_vars": {"JAX_DISTRIBUTED_INITIALIZATION_TIMEOUT_SECONDS": "long"}})
+    assert keys(planned(wrong)["faults"]) == ["config.env_vars.JAX_DISTRIBUTED_INITIALIZATION_TIMEOUT_SECONDS"]
+
+
+def test_dimensions_of_another_model_are_told() -> None:
+    told = warning(planned(filled()), f"{PATH}.base_emb_dim")
+    assert "the dimensions of llama3.1-405b, not of llama3.1-70b" in told["message"]
+    assert "base_num_decoder_layers 126 instead of 80" in told["message"]
+    assert "llama3.1-70b is what trains" in told["message"]
+    four = planned(filled(FOUR_NODES), 4)
+    assert four["faults"] == []
+    assert not [finding for finding in four["warnings"] if "dimensions" in finding["message"]]
+
+
+def test_keys_of_cvs_that_never_reach_maxtext_are_told() -> None:
+    plan = planned(filled())
+    assert "one step has 48 sequences" in warning(plan, f"{PATH}.batch_size")["message"]
+    assert "quantization and dtype say bf16" in warning(plan, f"{PATH}.precision")["message"]
+    assert "remat_policy is full" in warning(plan, f"{PATH}.recompute")["message"]
+    assert "fsdp_parallelism is 16" in warning(plan, f"{PATH}.fsdp")["message"]
+    rest = warning(plan, PATH)["message"]
+    assert rest.endswith("tokenizer_model, model_size, sequence_length, tensor_parallelism, pipeline_parallelism.")
+    agreeing = {f"{BRANCH}/batch_size": "48", f"{BRANCH}/precision": "TE_FP8", f"{BRANCH}/quantization": "nanoo_fp8"}
+    told = keys(planned(filled(changes=agreeing))["warnings"])
+    assert not {f"{PATH}.batch_size", f"{PATH}.precision"} & set(told)
+
+
+def test_the_parameters_that_the_report_tells() -> None:
+    plan = planned(filled())
+    assert plan["first_step"] == 0
+    assert plan["tokens_per_step_per_gpu"] == 3 * 8192
+    assert plan["parameters"] == {
+        "nnodes": 2,
+        "gpus_per_node": 8,
+        "model_name": "llama3.1-70b",
+        "precision": "bf16",
+        "global_batch_size": 48,
+        "micro_batch_size": 3,
+        "sequence_length": 8192,
+        "tensor_parallelism": 1,
+        "pipeline_parallelism": 1,
+        "data_parallelism": 16,
+        "fsdp": True,
+        "iterations": 20,
+        "dataset_type": "synthetic",
+        "nic_type": "thor2",
+    }
+    assert [bound["metric"] for bound in plan["expected"]] == ["tflops_per_gpu", "tokens_per_sec_per_gpu"]
+
+
+def test_the_plan_in_one_look_shows_the_yaml() -> None:
+    lines = plan_text(planned(filled())).splitlines()
+    assert any(line.startswith("python3 MaxText/train.py /home/amd/LOGS/") for line in lines)
+    assert not any("KEY=VALUE" in line for line in lines)
+    start = lines.index("and the file maxtext.yml in the run's folder:")
+    assert lines[start + 1 : start + 3] == ["  base_config: base.yml", "  run_name: llama3.1-70b-job"]
+
+
+@pytest.mark.parametrize(
+    ("tag", "script"),
+    [
+        ("maxtext-v25.5", "MaxText/train.py"),
+        ("maxtext-v25.11", "src/MaxText/train.py"),
+        ("maxtext-v26.3", "src/MaxText/train.py"),
+        ("maxtext-v26.4", "src/maxtext/trainers/pre_train/train.py"),
+    ],
+)
+def test_the_tag_of_an_image_tells_the_entry_point(tag: str, script: str) -> None:
+    plan = planned(filled(changes={"config/container_image": f"rocm/jax-training:{tag}"}))
+    assert plan["nodes"][0]["argv"][1] == script
+
+
+def test_an_entry_point_that_nothing_tells_has_to_be_said() -> None:
+    config = filled(changes={"config/container_image": "my/image:latest"})
+    fault = only(planned(config)["faults"])
+    assert fault["key"] == "training_maxtext_entry_point"
+    assert "the tag of my/image:latest does not tell" in fault["message"]
+    assert "src/MaxText/train.py" in fault["remedy"]
+    module = planned(config, training_maxtext_entry_point="maxtext.trainers.pre_train.train")
+    assert module["nodes"][0]["argv"][:3] == ["python3", "-m", "maxtext.trainers.pre_train.train"]
+    assert module["nodes"][0]["script"] == ""
+    none = planned(filled(), container_engine="none")
+    assert keys(none["faults"]) == ["training_maxtext_entry_point"]
+
+
+def test_checkout_and_python_can_be_said() -> None:
+    node = planned(filled(), training_maxtext_root="/opt/maxtext", training_maxtext_python="/opt/venv/bin/python")
+    assert node["nodes"][0]["working_dir"] == "/opt/maxtext"
+    assert node["nodes"][0]["argv"][0] == "/opt/venv/bin/python"
+
+
+@pytest.mark.parametrize(
+    ("changes", "port", "options"),
+    [
+        ({}, 1234, {}),
+        ({"config/container_config/env_dict": {"JAX_COORDINATOR_PORT": "12345"}}, 12345, {}),
+        ({"config/container_config/env_dict": {}}, 1234, {}),
+        ({}, 7000, {"training_master_port": "7000"}),
+    ],
+)
+def test_the_port_where_the_nodes_meet(changes: dict[str, t.Any], port: int, options: dict[str, str]) -> None:
+    plan = planned(filled(changes=changes), **options)
+    assert environment(plan)["JAX_COORDINATOR_PORT"] == str(port)
+    assert plan["nodes"][0]["master_port"] == port
+
+
+def test_a_port_that_is_none_is_a_fault() -> None:
+    fault = only(planned(filled(changes={"config/env_vars": {"JAX_COORDINATOR_PORT": "http"}}))["faults"])
+    assert fault["key"] == "config.env_vars.JAX_COORDINATOR_PORT"
+
+
+def test_variables_of_the_user_and_who_wins() -> None:
+    variables = {
+        "NCCL_CROSS_NIC": "2",
+        "NCCL_PROTO": "LL",
+        "NODE_RANK": "5",
+        "NNODES": "<changeme>",
+        "NCCL_ALGO": "Tree",
+    }
+    changes = {"config/env_vars": variables, "config/container_config/env_dict": {"NCCL_ALGO": "Ring"}}
+    plan = planned(filled(changes=changes))
+    found = environment(plan)
+    assert (found["NCCL_CROSS_NIC"], found["NCCL_PROTO"], found["NODE_RANK"]) == ("2", "Simple", "0")
+    assert (found["NCCL_ALGO"], found["NNODES"]) == ("Tree", "2")
+    assert (
+        warning(plan, "config.env_vars.NCCL_PROTO")["message"]
+        == "NCCL_PROTO has no effect: the plan sets this variable."
+    )
+    assert warning(plan, "config.env_vars.NODE_RANK")
+    assert "env_vars goes first" in warning(plan, "config.container_config.env_dict.NCCL_ALGO")["message"]
+
+
+@pytest.mark.parametrize("place", ["env_vars", "container_config/env_dict"])
+def test_a_variable_that_maxtext_takes_for_a_key_is_a_fault(place: str) -> None:
+    fault = only(planned(filled(changes={f"config/{place}": {"M_STEPS": "5", "M_STEPZ": "5"}}))["faults"])
+    assert fault["key"] == f"config.{place.replace('/', '.')}.M_STEPS"
+    assert "for its key steps" in fault["message"]
+    assert "as training_steps" in fault["remedy"]
+
+
+def test_the_hosts_of_a_tpu_slice_are_one_network_of_chips() -> None:
+    assert planned(tpu(), 4, **ON_TPU)["parameters"]["data_parallelism"] == 16
+    changes = {f"{TPU_BRANCH}/ici_fsdp_parallelism": "4", f"{TPU_BRANCH}/dcn_fsdp_parallelism": "4"}
+    told = [fault["message"] for fault in planned(tpu(changes), 4, **ON_TPU)["faults"]]
+    assert "do not make up the 16 chips of a slice" in told[0]
+    assert "do not make up the 1 slice of a job" in told[1]
+
+
+def test_hosts_of_tpus_get_nothing_that_is_for_amds_gpus() -> None:
+    """JAX would take JAX_COORDINATOR_ADDRESS for an address and a port, and end where the port is missing."""
+    assert {*environment(planned(tpu(), 4, **ON_TPU))} == {
+        *("JAX_COORDINATOR_IP", "JAX_COORDINATOR_PORT", "NNODES", "NODE_RANK", "HF_HOME", "LIBTPU_INIT_ARGS"),
+        *("TRAINOPS_RUN_ID", "TRAINOPS_NODE"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "mode", "key", "message"),
+    [
+        ({"hardware": "gpu_multiprocess"}, "multi_node", "hardware", "asks Slurm or MPI for its rank"),
+        ({"hardware": "cpu", SKIPS: "True"}, "multi_node", "hardware", "asks XPK for its rank"),
+        ({SKIPS: "True"}, "multi_node", SKIPS, "a model of its own"),
+        ({"hardware": "cpu"}, "single_node", "hardware", "asks XPK for its rank"),
+        ({"hardware": "cpu", SKIPS: "True"}, "single_node", "", ""),
+        ({SKIPS: "True"}, "single_node", "", ""),
+    ],
+)
+def test_processes_that_would_not_find_each_other(changes: dict[str, str], mode: str, key: str, message: str) -> None:
+    branch = BRANCH.replace("multi_node", mode)
+    plan = planned(filled(changes={f"{branch}/{name}": value for name, value in changes.items()}), training_mode=mode)
+    assert keys(plan["faults"]) == ([f"{PATH.replace('multi_node', mode)}.{key}"] if key else [])
+    assert all(message in fault["message"] for fault in plan["faults"])
+
+
+def test_a_secret_is_refused_and_never_shown() -> None:
+    plan = planned(filled(changes={"config/env_vars": {"HF_TOKEN": "hf_abcdefghijkl"}}))
+    assert keys(plan["faults"]) == ["config.env_vars.HF_TOKEN"]
+    assert "hf_abcdefghijkl" not in str(plan)
+
+
+@pytest.mark.parametrize(
+    ("changes", "key", "message"),
+    [
+        ({"ici_fsdp_parallelism": "4"}, "ici_fsdp_parallelism", "do not make up the 8 GPUs of a node"),
+        ({"ici_fsdp_parallelism": "-1", "ici_tensor_parallelism": "3"}, "ici_fsdp_parallelism", "do not make up"),
+        ({"dcn_fsdp_parallelism": "3"}, "dcn_fsdp_parallelism", "do not make up the 2 nodes of a job"),
+        ({"dcn_data_parallelism": "-1"}, "dcn_data_parallelism", "one axis of dcn at most"),
+        ({"dcn_data_parallelism": None}, "dcn_data_parallelism", "also where left out"),
+        ({"per_device_batch_size": "0.03"}, "per_device_batch_size", "0.48 sequences at once"),
+        ({"ici_fsdp_parallelism": "0"}, "ici_fsdp_parallelism", "is too small"),
+        ({"quantisation": "fp8"}, "quantisation", "is not a known key here"),
+    ],
+)
+def test_sizes_that_do_not_fit(changes: dict[str, t.Any], key: str, message: str) -> None:
+    plan = planned(filled(changes={f"{BRANCH}/{name}": value for name, value in changes.items()}))
+    fault = only(plan["faults"])
+    assert fault["key"] == f"{PATH}.{key}"
+    assert message in fault["message"]
+
+
+def test_checkpoints_of_several_nodes_need_a_shared_folder() -> None:
+    fault = only(planned(filled(changes={"config/enable_checkpointing": "True"}))["faults"])
+    assert fault["key"] == f"{PATH}.base_output_directory"
+    shared = {"config/enable_checkpointing": "True", f"{BRANCH}/base_output_directory": "/shared/out"}
+    plan = planned(filled(changes=shared))
+    assert maxtext_yaml(plan)["base_output_directory"] == "/shared/out"
+    assert not [word for word in plan["nodes"][0]["argv"] if word.startswith("base_output_directory")]
+
+
+def test_packed_sequences_that_newer_maxtext_refuses_are_told() -> None:
+    key, newer = f"{PATH}.max_segments_per_seq", {"config/container_image": "rocm/jax-training:maxtext-v26.4"}
+    assert key not in keys(planned(filled())["warnings"])
+    assert "unless max_segments_per_seq is given" in warning(planned(filled(changes=newer)), key)["message"]
+    for remedy in ({f"{BRANCH}/packing": "False"}, {f"{BRANCH}/max_segments_per_seq": "32"}):
+        assert key not in keys(planned(filled(changes=newer | remedy))["warnings"])
+
+
+def test_a_model_that_is_not_known_here_is_told_with_the_nearest() -> None:
+    config = filled()
+    models = config["model_params"]["multi_node"]
+    models["llama3_1_70b"] = models.pop("llama3.1-70b")
+    told = [finding for finding in planned(config)["warnings"] if "Nothing is known here" in finding["message"]]
+    assert "llama3.1-70b" in only(told)["remedy"]
+    named = {"model_params/multi_node/llama3.1-70b/mi300x/model_name": "default"}
+    assert maxtext_yaml(planned(filled(changes=named)))["model_name"] == "default"
+
+
+def test_in_single_node_mode_every_node_meets_only_itself() -> None:
+    plan = planned(filled(), 2, training_mode="single_node")
+    for node in plan["nodes"]:
+        assert (node["nnodes"], node["master_address"], node["env"]["NNODES"]) == (1, "localhost", "1")
+        assert node["env"]["NCCL_IB_DISABLE"] == "1"
+        assert "NCCL_SOCKET_IFNAME" not in node["env"]
+    assert "config.nccl_ib_hca" in keys(plan["warnings"])
+
+
+def test_a_rehearsal_takes_place_on_the_same_nodes_with_the_embedded_trainer() -> None:
+    plan = planned(filled(), training_rehearsal=True)
+    assert (plan["first_step"], plan["expected"]) == (1, [])
+    assert (plan["framework"], plan["log_framework"]) == ("maxtext", "megatron")
+    node = plan["nodes"][1]
+    assert {"MASTER_ADDR=10.0.0.10", "MASTER_PORT=1234", "NNODES=2", "NODE_RANK=1"} <= set(node["argv"])
+    assert node["script"] == "examples/llama/train_llama3.sh"
+    assert node["env"]["NCCL_IB_HCA"].startswith("bnxt_re0")
+
+
+def test_a_threshold_by_the_name_that_cvs_gives_it() -> None:
+    changes = {f"{BRANCH}/result_dict": {"tflops_per_sec_per_gpu": "381"}}
+    assert planned(filled(TWO_NODES, changes))["expected"] == [
+        {"metric": "tflops_per_gpu", "kind": "min", "value": 381.0}
+    ]

@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Every rule of an NxDT training config, broken by itself."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from nxdt_configs import DPO, HF, MEGATRON, REMOVED, SFT, planned_nxdt
+from training_configs import keys, only
+
+STRATEGY = "distributed_strategy."
+LORA = {"sft": {"packing": True}, "peft": {"lora_rank": 16, "lora_alpha": 32, "target_modules": ["qkv_proj"]}}
+ORPO = {"orpo": {"beta": 0.1, "max_prompt_length": 5000}}
+MOE = {"num_experts": 8, "capacity_factor": 2.0, "top_k": 2}
+
+FAULTS: list[tuple[str, dict[str, t.Any], str, str]] = [
+    # Types are strict, and keys are known.
+    (HF, {"model.optim.lr": "3e-4"}, "model.optim.lr", "is text, not a number"),
+    (HF, {"trainer.max_steps": "200", "model.optim.sched.max_steps": 200}, "trainer.max_steps", "is text, not a whole"),
+    (HF, {"trainer.max_steps": -1, "model.optim.sched.max_steps": 200}, "trainer.max_steps", "is too small"),
+    (HF, {"model.fusions.softmax": 1}, "model.fusions.softmax", "is neither true nor false"),
+    (HF, {"seed": 0}, "seed", "is too small"),
+    (HF, {"model_source": "Megatron"}, "model_source", "is not known here"),
+    (HF, {"async_exec_max_inflight_requests": 5}, "async_exec_max_inflight_requests", "is not a known key"),
+    (HF, {"aync_exec_max_inflight_requests": REMOVED}, "aync_exec_max_inflight_requests", "is missing"),
+    (HF, {"exp_manager.explicit_log_dir": REMOVED}, "exp_manager.explicit_log_dir", "is missing"),
+    (HF, {"trainer.num_nodes": REMOVED}, "trainer.num_nodes", "is missing"),
+    (HF, {"trainer.accumulate_grad_batches": 2}, "trainer.accumulate_grad_batches", "is too large"),
+    (HF, {"trainer.enable_progress_bar": False}, "trainer.enable_progress_bar", "judged by what the progress bar"),
+    (HF, {"trainer.enable_model_summary": True}, "trainer.enable_model_summary", "NxDT refuses it"),
+    (HF, {"name": "a/b"}, "name", "a part of folder names"),
+    (HF, {"defaults": ["base"]}, "defaults", "is not a known key"),
+    # Interpolations.
+    (HF, {"model.optim.sched.max_steps": "${trainer.steps}"}, "model.optim.sched.max_steps", "cannot be resolved"),
+    (HF, {"data.train_dir": "???"}, "data.train_dir", "has to be given"),
+    # Sizes.
+    (HF, {STRATEGY + "tensor_model_parallel_size": 12}, STRATEGY + "tensor_model_parallel_size", "128 devices"),
+    (HF, {STRATEGY + "expert_model_parallel_size": 3}, STRATEGY + "expert_model_parallel_size", "expert 3 = 48"),
+    (HF, {"data.global_batch_size": 500}, "data.global_batch_size", "without a word"),
+    (HF, {"data.global_batch_size": 4}, "data.global_batch_size", "data parallelism 8 = 8"),
+    (HF, {"model.encoder_seq_length": 8200}, "model.encoder_seq_length", "cannot divide 8200 tokens"),
+    (HF, {STRATEGY + "kv_replicator": 3}, STRATEGY + "kv_replicator", "not a multiple of kv_replicator 3"),
+    (HF, {STRATEGY + "pipeline_model_parallel_size": 64}, STRATEGY + "tensor_model_parallel_size", "= 1024"),
+    (
+        HF,
+        {"model.num_layers": 31, STRATEGY + "pipeline_model_parallel_size": 2},
+        STRATEGY + "pipeline_model_parallel_size",
+        "31 layers",
+    ),
+    (
+        HF,
+        {STRATEGY + "virtual_pipeline_model_parallel_size": 2},
+        STRATEGY + "virtual_pipeline_model_parallel_size",
+        "nothing to interleave",
+    ),
+    (HF, {"model.pipeline_cuts": ["a", "b"]}, "model.pipeline_cuts", "2 cuts for 1 pipeline stage"),
+    (MEGATRON, {"model.num_attention_heads": 36}, "model.num_attention_heads", "36 attention heads"),
+    (MEGATRON, {"model.num_kv_heads": 4}, "model.num_kv_heads", "4 key/value heads"),
+    # Devices.
+    (SFT, {"trainer.devices": 64}, "trainer.devices", "trn1.32xlarge offers 32 devices at lnc 1"),
+    (HF, {"trainer.devices": 256, "trainer.lnc": 1}, "trainer.devices", "trn2.48xlarge offers 128 devices at lnc 1"),
+    (HF, {"compiler_flags": "--model-type transformer --lnc=1"}, "compiler_flags", "trainer.lnc says 2"),
+    (HF, {"trainops.instance_type": "p5.48xlarge"}, "trainops.instance_type", "is not known here"),
+    # Precision.
+    (HF, {"precision.type": "mixed_precisionSR"}, "precision.type", "spelling of NxDT's documentation"),
+    (HF, {"precision.type": "bf16"}, "precision.type", "is not known here"),
+    (
+        HF,
+        {"precision": {"type": "manual", "xla_use_bf16": "0", "xla_downcast_bf16": "1"}},
+        "precision.neuron_rt_stochastic_rounding_en",
+        "type manual needs",
+    ),
+    # What a model source needs.
+    (HF, {"model.model_config": None}, "model.model_config", "model_source hf needs"),
+    (HF, {"data.train_dir": None}, "data.train_dir", "nothing to train on"),
+    (MEGATRON, {"data.data_prefix": None}, "data.data_prefix", "nothing to train on"),
+    (MEGATRON, {"model.ffn_hidden_size": REMOVED}, "model.ffn_hidden_size", "model_source megatron needs"),
+    (MEGATRON, {STRATEGY + "zero1": False}, STRATEGY + "zero1", "zero1 only"),
+    # Context parallelism, experts.
+    (
+        HF,
+        {STRATEGY + "context_parallel_size": 2, "model.fusions.flash_attention": False},
+        "model.fusions.ring_attention",
+        "needs ring attention",
+    ),
+    (
+        HF,
+        {STRATEGY + "context_parallel_size": 2, "model.fusions.ring_attention": True},
+        "model.fusions.flash_attention",
+        "in place of flash",
+    ),
+    (MEGATRON, {"model.moe": {**MOE, "dropless": True}, "model.activation": "gelu"}, "model.activation", "need swiglu"),
+    (MEGATRON, {"model.moe": {**MOE, "dropless": True, "glu_mlp": False}}, "model.moe.glu_mlp", "need gated units"),
+    (MEGATRON, {"model.moe": {**MOE, "capacity_factor": 0}}, "model.moe.capacity_factor", "no tokens"),
+    (MEGATRON, {"model.moe": {**MOE, "routing_algorithm": "sinkhorn"}}, "model.moe.top_k", "one expert"),
+    (
+        MEGATRON,
+        {"model.moe": {**MOE, "num_experts": 7}, STRATEGY + "expert_model_parallel_size": 2},
+        "model.moe.num_experts",
+        "7 experts",
+    ),
+    # Fine-tuning and alignment.
+    (SFT, {"data.train_dir": "/shared/data/folder"}, "data.train_dir", "a file of records"),
+    (SFT, {"data.seq_length": None}, "data.seq_length", "alignment need"),
+    (SFT, {"data.tokenizer": None}, "data.tokenizer", "alignment need"),
+    (
+        SFT,
+        {"model_alignment_strategy": {**LORA, "orpo": {"beta": 0.1}}, STRATEGY + "zero1": False},
+        "model_alignment_strategy",
+        "exclude each other",
+    ),
+    (
+        DPO,
+        {"model_alignment_strategy.dpo.max_prompt_length": REMOVED},
+        "model_alignment_strategy.dpo.max_prompt_length",
+        "not given",
+    ),
+    (
+        DPO,
+        {"model_alignment_strategy.dpo.max_prompt_length": 4096},
+        "model_alignment_strategy.dpo.max_prompt_length",
+        "no token for the response",
+    ),
+    (
+        DPO,
+        {"model_alignment_strategy.dpo.precompute_ref_log_probs": False},
+        "model_alignment_strategy.dpo.precompute_ref_log_probs",
+        "cannot do without",
+    ),
+    (
+        DPO,
+        {"model_alignment_strategy.dpo.loss_type": "hinge"},
+        "model_alignment_strategy.dpo.loss_type",
+        "is not known here",
+    ),
+    (
+        DPO,
+        {"model_alignment_strategy.dpo.truncation_mode": "keep"},
+        "model_alignment_strategy.dpo.truncation_mode",
+        "is not known here",
+    ),
+    (
+        DPO,
+        {"model_alignment_strategy": ORPO},
+        "model_alignment_strategy.orpo.max_prompt_length",
+        "no token for the response",
+    ),
+    # How to run.
+    (
+        HF,
+        {"exp_manager.checkpoint_callback_params": None},
+        "exp_manager.checkpoint_callback_params",
+        "create_checkpoint_callback needs",
+    ),
+    (HF, {"trainops.result_dict": {"tflops_per_gpu": 100}}, "trainops.result_dict.tflops_per_gpu", "does not tell"),
+    (HF, {"trainops.result_dict": {}}, "trainops.result_dict", "no threshold"),
+    (HF, {"trainops.master_address": "10.0.0.11"}, "trainops.master_address", "which has rank 1"),
+    (
+        HF,
+        {"trainops.container_config": {"env_dict": {"WANDB_API_KEY": "x"}}},
+        "trainops.container_config.env_dict.WANDB_API_KEY",
+        "looks like a secret",
+    ),
+    *(
+        (
+            HF,
+            {"trainops.container_config": {"env_dict": {name: "1"}}},
+            f"trainops.container_config.env_dict.{name}",
+            "another number of steps",
+        )
+        for name in ("COMPILE", "TRAIN_ITERS")
+    ),
+    (HF, {"compiler_cache_url": "hf_abcdefghijkl"}, "compiler_cache_url", "looks like a secret"),
+]
+
+WARNINGS: list[tuple[str, dict[str, t.Any], str, str]] = [
+    (HF, {"trainer.num_nodes": 16}, "trainer.num_nodes", "the run has 2 hosts"),
+    (HF, {"trainer.devices": 32}, "trainer.devices", "32 of them stay idle"),
+    (SFT, {"trainer.lnc": 2}, "trainer.lnc", "always one physical core"),
+    (HF, {"trainops.instance_type": None}, "trainops.instance_type", "cannot be checked"),
+    (HF, {"precision.type": "mixed_precision_SR"}, "precision.type", "no FP32 master weights"),
+    (HF, {"precision.type": "autocast"}, "precision.type", "not supported"),
+    (HF, {"precision.xla_use_bf16": "1"}, "precision.xla_use_bf16", "only where precision.type is manual"),
+    (HF, {"model.qkv_linear": False}, STRATEGY + "kv_replicator", "no effect without model.qkv_linear"),
+    (
+        HF,
+        {STRATEGY + "tensor_model_parallel_size": 1, STRATEGY + "kv_replicator": 1},
+        STRATEGY + "sequence_parallel",
+        "switches it off",
+    ),
+    (SFT, {"model_alignment_strategy": LORA}, STRATEGY + "zero1", "LoRA does not go with zero1"),
+    (SFT, {"exp_manager.resume_from_checkpoint": None}, "exp_manager.resume_from_checkpoint", "random weights"),
+    (HF, {"exp_manager.explicit_log_dir": None}, "exp_manager.explicit_log_dir", "its own run folder"),
+]
+
+
+@pytest.mark.parametrize(("name", "changes", "key", "words"), FAULTS)
+def test_faults(name: str, changes: dict[str, t.Any], key: str, words: str) -> None:
+    plan = planned_nxdt(name, changes)
+    found = {fault["key"]: fault["message"] for fault in plan["faults"]}
+    assert words in found.get(key, ""), found
+
+
+@pytest.mark.parametrize(("name", "changes", "key", "words"), WARNINGS)
+def test_warnings(name: str, changes: dict[str, t.Any], key: str, words: str) -> None:
+    plan = planned_nxdt(name, changes)
+    assert plan["faults"] == []
+    warning = only(plan["warnings"])
+    assert (warning["key"], words in warning["message"]) == (key, True), warning
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("bf16SR", {"XLA_USE_BF16": "1", "XLA_DOWNCAST_BF16": "0", "NEURON_RT_STOCHASTIC_ROUNDING_EN": "1"}),
+        ("mixed_precision", {"XLA_USE_BF16": "0", "XLA_DOWNCAST_BF16": "1", "NEURON_RT_STOCHASTIC_ROUNDING_EN": "0"}),
+        (
+            "mixed_precision_SR",
+            {"XLA_USE_BF16": "0", "XLA_DOWNCAST_BF16": "1", "NEURON_RT_STOCHASTIC_ROUNDING_EN": "1"},
+        ),
+        ("fp32", {"XLA_USE_BF16": "0", "XLA_DOWNCAST_BF16": "0"}),
+        ("autocast", {"XLA_USE_BF16": "0", "XLA_DOWNCAST_BF16": "0", "NEURON_RT_STOCHASTIC_ROUNDING_EN": "0"}),
+    ],
+)
+def test_every_precision_becomes_its_variables(kind: str, expected: dict[str, str]) -> None:
+    environment = planned_nxdt(HF, {"precision.type": kind})["nodes"][0]["env"]
+    names = ("XLA_USE_BF16", "XLA_DOWNCAST_BF16", "NEURON_RT_STOCHASTIC_ROUNDING_EN")
+    assert {name: environment[name] for name in names if name in environment} == expected
+
+
+@pytest.mark.parametrize("on", ["1", 1, True])
+def test_manual_precision_takes_what_the_config_says(on: t.Any) -> None:
+    manual = {"type": "manual", "xla_use_bf16": "0", "xla_downcast_bf16": on, "neuron_rt_stochastic_rounding_en": on}
+    plan = planned_nxdt(HF, {"precision": {**manual, "master_weights": True}})
+    assert (plan["faults"], plan["warnings"]) == ([], [])
+    environment = plan["nodes"][0]["env"]
+    assert (environment["XLA_USE_BF16"], environment["XLA_DOWNCAST_BF16"]) == ("0", "1")
+    assert environment["NEURON_RT_STOCHASTIC_ROUNDING_EN"] == "1"
+
+
+def test_lora_trains_with_autocast() -> None:
+    changes = {"model_alignment_strategy": LORA, STRATEGY + "zero1": False, "precision.type": "autocast"}
+    plan = planned_nxdt(SFT, changes)
+    assert (plan["faults"], plan["warnings"], plan["parameters"]["task"]) == ([], [], "sft+lora")
+
+
+def test_the_alignment_of_older_versions_stands_in_data() -> None:
+    older = {"dpo": {"kl_beta": 0.01, "max_dpo_prompt_length": 2048, "precompute_ref_log_probs": True}}
+    plan = planned_nxdt(DPO, {"model_alignment_strategy": REMOVED, "data.alignment_strategy": older})
+    assert (plan["faults"], plan["warnings"], plan["parameters"]["task"]) == ([], [], "dpo")
+
+
+def test_context_parallelism_divides_the_devices() -> None:
+    fusions = {"softmax": True, "flash_attention": False, "ring_attention": True}
+    changes = {STRATEGY + "context_parallel_size": 2, "model.fusions": fusions}
+    assert planned_nxdt(HF, changes)["parameters"]["data_parallelism"] == 4
+    fault = only(planned_nxdt(HF, {**changes, "data.seq_length": 4096})["faults"])
+    assert fault["key"] == "data.seq_length"
+
+
+def test_an_option_that_is_for_other_configs_has_no_effect() -> None:
+    assert keys(planned_nxdt(HF, training_gpu="mi300x")["warnings"]) == ["training_gpu"]
+
+
+def test_keys_of_ones_own_need_an_option() -> None:
+    changes = {"data.my_key": 1}
+    assert keys(planned_nxdt(HF, changes)["faults"]) == ["data.my_key"]
+    plan = planned_nxdt(HF, changes, training_unknown_keys="warn")
+    assert (plan["faults"], keys(plan["warnings"])) == ([], ["data.my_key"])
+
+
+def test_in_a_container_an_image_is_needed_and_paths_have_to_be_mounted() -> None:
+    plan = planned_nxdt(SFT, container_engine="docker")
+    assert keys(plan["faults"]) == ["trainops.container_image"]
+    assert keys(plan["warnings"]) == ["model.model_config", "data.train_dir", "data.tokenizer.type"]
+
+
+def test_one_wrong_value_hides_no_other() -> None:
+    changes = {"trainer.max_steps": "x", "precision.type": "fp8", "data.global_batch_size": 500, "seed": "${none}"}
+    found = keys(planned_nxdt(HF, changes)["faults"])
+    assert {"trainer.max_steps", "precision.type", "data.global_batch_size", "seed"} <= set(found)
+    assert found.count("seed") == 1

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""NxDT plans as a whole: compared with golden ones, and never broken by whatever stands in a config.
+
+``UPDATE_GOLDEN_PLANS=1 pytest tests/unit/plan/test_nxdt_golden.py`` writes tests/data/plans/nxdt anew; look at the
+diff.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import typing as t
+
+import pytest
+from nxdt_configs import DPO, EXAMPLES, MEGATRON, SFT, planned_nxdt, text_of, trn
+from omegaconf import OmegaConf
+from test_make_plan import ANYTHING, check_promises, paths_of, with_value, without
+from training_configs import ROOT
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan import make_plan
+
+GOLDEN = ROOT / "tests/data/plans/nxdt"
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_golden_plans(name: str) -> None:
+    plan = planned_nxdt(name)
+    path = GOLDEN / f"{name}.json"
+    if os.environ.get("UPDATE_GOLDEN_PLANS"):
+        path.write_text(json.dumps(plan, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    assert plan == json.loads(path.read_text("utf-8"))
+
+
+def test_every_example_has_its_golden_plan() -> None:
+    examples = {path.stem for path in (ROOT / "examples/nxdt").glob("*.yaml")}
+    assert {path.stem for path in GOLDEN.iterdir()} == set(EXAMPLES) == examples
+
+
+def of_yaml(config: t.Any) -> dict[str, t.Any]:
+    """Return the plan of a config that is given as plain data; JSON is YAML as well."""
+    return make_plan(json.dumps(config), "c.yaml", {"training_framework": "nxdt", "container_engine": "none"}, trn(1))
+
+
+@pytest.mark.parametrize("name", [MEGATRON, DPO])
+def test_no_value_whatever_breaks_a_plan(name: str) -> None:
+    """Every key is left out once, and holds one of the values; the next key holds the next one."""
+    config = OmegaConf.to_container(OmegaConf.create(text_of(name)), resolve=False)
+    values = itertools.cycle([*ANYTHING, "${a", "${none}", "${.}", "???", 3.5e-4])
+    for path in list(paths_of(config)):
+        check_promises(of_yaml(without(config, path)))
+        check_promises(of_yaml(with_value(config, path, next(values))))
+
+
+@pytest.mark.parametrize("section", ["trainer", "model", "data", "precision", "trainops", "exp_manager"])
+@pytest.mark.parametrize("value", [None, [], {}, "x", 1, "${none}", {"a": 1}])
+def test_no_section_whatever_breaks_a_plan(section: str, value: t.Any) -> None:
+    config = OmegaConf.to_container(OmegaConf.create(text_of(DPO)), resolve=False)
+    check_promises(of_yaml(with_value(config, (section,), value)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{}", "[]", "null", "5", "x", "{", "\x00", "[" * 2000, "a: b: c", "a: 1\na: 2", "? [a]\n: b", "\ufeff{}"],
+)
+@pytest.mark.parametrize("hosts", [0, 1, 4])
+def test_no_text_whatever_breaks_a_plan(text: str, hosts: int) -> None:
+    check_promises(make_plan(text, "c.yaml", {"training_framework": "nxdt"}, trn(hosts)))
+
+
+@pytest.mark.parametrize("name", [SFT])
+@pytest.mark.parametrize("hosts", [0, 1, 2, 3])
+def test_no_number_of_hosts_breaks_a_plan(name: str, hosts: int) -> None:
+    check_promises(planned_nxdt(name, hosts=hosts))

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import typing as t
+
+from training_configs import DISTRIBUTED, SINGLE, filled, planned
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan_text import plan_text
+
+
+def test_the_plan_in_one_look() -> None:
+    lines = plan_text(planned(filled(DISTRIBUTED), container_engine="docker")).splitlines()
+    assert lines[:10] == [
+        "run        now-llama3_1_8b-mi300x",
+        "config     config.json",
+        "model      llama3_1_8b on mi300x, megatron",
+        "nodes      4 × 8 GPUs, one job over all nodes",
+        "batch      global batch size 128, micro batch size 2, sequence length 8192",
+        "parallel   tensor 1 × pipeline 1 × data 32",
+        "precision  fp8",
+        "steps      30",
+        "container  docker, rocm/megatron-lm:v25.5_py310",
+        "judged by  tflops_per_gpu ≥ 610 TFLOP/s, tokens_per_sec_per_gpu ≥ 12000 tokens/s",
+    ]
+    assert "   3  gpu3  /home/amd/LOG_DIR/now-llama3_1_8b-mi300x/gpu3/train.log" in lines
+    script = "bash examples/llama/train_llama3.sh in /workspace/Megatron-LM"
+    assert f"{script}, with these as environment and as KEY=VALUE:" in lines
+    assert "  BS=128" in lines
+    assert "  NODE_RANK=0   (by node)" in lines
+
+
+def test_what_is_different_without_container_and_thresholds_and_on_single_nodes() -> None:
+    options: dict[str, t.Any] = {"container_engine": "none", "training_record_only": True, "training_gpus_per_node": 1}
+    text = plan_text(planned(filled(SINGLE), **options))
+    assert "nodes      4 × 1 GPU, one job on each node" in text
+    assert "container  none" in text
+    assert "judged by  all evidence but thresholds" in text
+    assert "1 warning:\n  container_engine = none\n" in text
+
+
+def test_all_faults_with_key_value_message_and_remedy_and_nothing_too_long() -> None:
+    changes = {
+        "config/nnodes": "3",
+        "config/shm_size": "x" * 5000,
+        "config/nccl_socket_ifname": "",
+        "config/container_config/device_list": {"a": 1},
+    }
+    lines = plan_text(planned(filled(DISTRIBUTED, changes))).splitlines()
+    assert lines[0] == "4 faults in config.json:"
+    assert "  config.nnodes = 3" in lines
+    assert any(line.startswith("      nnodes is 3, but the run has 4 hosts") for line in lines)
+    assert '  config.nccl_socket_ifname = ""' in lines
+    assert '  config.container_config.device_list = {"a": 1}' in lines
+    assert max(map(len, lines)) <= 120
+
+
+def test_what_differs_between_two_nodes_is_marked() -> None:
+    lines = plan_text(planned(filled(DISTRIBUTED, {"config/nnodes": "2"}), 2)).splitlines()
+    marked = {line.split("=")[0].strip() for line in lines if line.endswith("   (by node)")}
+    assert {"NODE_RANK", "LOG_DIR", "TRAINOPS_NODE"} <= marked
+    assert "BS" not in marked
+
+
+def test_a_missing_value_shows_none() -> None:
+    text = plan_text(planned("{}"))
+    assert "  config\n      config is missing." in text
+
+
+def test_what_a_plan_took_for_granted_is_told_with_it_and_not_with_its_faults() -> None:
+    text = plan_text(planned(filled(DISTRIBUTED)))
+    assert "\nnote:\n  examples/llama/train_llama3.sh is read as that of generation v25.5" in text
+    assert "note:" not in plan_text(planned(filled(DISTRIBUTED, {"config/nnodes": "3"})))

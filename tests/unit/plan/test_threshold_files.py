@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Files of thresholds as AMD CVS writes them, and what becomes of them in a plan."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+
+import maxtext_configs
+import pytest
+from training_configs import BRANCH, DISTRIBUTED, filled, nodes, only
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.findings import Findings
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.bounds import bound_in_words, limits
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan import make_plan
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan_text import plan_text
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.threshold_files import ThresholdsFile, thresholds_of
+
+FACTS = {
+    "micro_batch_size": 1,
+    "global_batch_size": 64,
+    "precision": "fp8",
+    "nnodes": 2,
+    "iterations": 30,
+    "sequence_length": 8192,
+    "gpus": 16,
+}
+# The shape of the files of CVS for Megatron-LM, and of those for MaxText; the numbers are made up.
+MEGATRON = {
+    "_comment": "Thresholds.",
+    "MBS=1,GBS=64,PRECISION=BF16": {"training.tokens_per_gpu": {"kind": "min", "value": 1}},
+    "MBS=1,GBS=64,PRECISION=FP8": {
+        "training.throughput_per_gpu": {"kind": "min", "value": 100},
+        "training.elapsed_time_per_iteration": {"kind": "max_ms", "value": 500},
+        "training.tokens_per_gpu": {"kind": "min_tok_s", "value": 1000},
+        "training.mem_usage": {"kind": "max", "value": 0.85, "optional": True},
+        "training.scaling_efficiency_pct": {"kind": "info", "value": 85.0, "optional": True},
+    },
+}
+MAXTEXT = {
+    "NN2_ST30_FP8_B1_SL8192": {
+        "training.tflops_per_sec_per_gpu": {"kind": "within", "value": 400.0, "tolerance_pct": 5},
+        "training.tokens_per_sec_total": {"kind": "min", "value": 160000.0},
+        "training.tokens_per_sec_per_gpu": {
+            "kind": "min_ratio",
+            "value": 0.5,
+            "reference": "training.tflops_per_sec_per_gpu",
+        },
+        "training.step_time_seconds": {"kind": "info", "value": 3600.0},
+        "training.step_time_p95_ms": {"kind": "max", "value": 900.0},
+        "training.final_loss": {"kind": "max", "value": 15.0},
+        "training.loss_decreased": {"kind": "min", "value": 1},
+        "training.eval_loss": {"kind": "info", "value": 100.0},
+    },
+}
+
+
+def read(data: t.Any, **facts: t.Any) -> tuple[list[dict[str, t.Any]], Findings]:
+    findings = Findings()
+    text = data if isinstance(data, str) else json.dumps(data)
+    return thresholds_of(ThresholdsFile("t.json", text), FACTS | facts, findings), findings
+
+
+def test_the_cell_of_the_run_is_taken_from_a_file_for_megatron() -> None:
+    bounds, findings = read(MEGATRON)
+    assert findings.faults == findings.warnings == []
+    assert bounds == [
+        {"metric": "tflops_per_gpu", "kind": "min", "value": 100.0},
+        {"metric": "step_time_ms", "kind": "max", "value": 500.0},
+        {"metric": "tokens_per_sec_per_gpu", "kind": "min", "value": 1000.0},
+        {"metric": "memory_fraction", "kind": "max", "value": 0.85, "optional": True},
+    ]
+
+
+def test_the_cell_of_the_run_is_taken_from_a_file_for_maxtext() -> None:
+    bounds, findings = read(MAXTEXT)
+    assert findings.faults == findings.warnings == []
+    assert bounds == [
+        {"metric": "tflops_per_gpu", "kind": "within", "value": 400.0, "tolerance_pct": 5.0},
+        {"metric": "tokens_per_sec_per_gpu", "kind": "min", "value": 10000.0},
+        {"metric": "tokens_per_sec_per_gpu", "kind": "ratio", "value": 0.5, "reference": "tflops_per_gpu"},
+        {"metric": "step_time_ms", "kind": "info", "value": 3600000.0, "statistic": "mean"},
+        {"metric": "step_time_ms", "kind": "max", "value": 900.0, "statistic": "p95"},
+        {"metric": "loss", "kind": "max", "value": 15.0},
+    ]
+
+
+def test_bounds_that_stand_in_no_cell_are_for_every_run() -> None:
+    bounds, findings = read({"tokens_per_sec_per_gpu": {"kind": "ratio", "value": 0.95, "reference": 12000}})
+    assert (len(bounds), findings.faults) == (1, [])
+    assert limits(bounds[0]) == (11400.0, None)
+
+
+def test_a_run_that_no_cell_is_for_is_told_what_differs() -> None:
+    bounds, findings = read(MEGATRON, global_batch_size=128)
+    assert bounds == []
+    message = only(findings.as_dict()["faults"])["message"]
+    assert message == (
+        "No cell of t.json is for this run; in the nearest one, MBS=1,GBS=64,PRECISION=FP8, global_batch_size is 64 "
+        "and not 128."
+    )
+
+
+def test_the_only_cell_of_a_file_is_taken_with_a_warning() -> None:
+    bounds, findings = read(MAXTEXT, nnodes=4, precision="bf16")
+    assert len(bounds) == 6
+    warning = only(findings.as_dict()["warnings"])["message"]
+    assert "nnodes is 2 and not 4 and precision is fp8 and not" in warning
+
+
+FAULTS: list[tuple[str, t.Any, str]] = [
+    ("no json", "{", "t.json is not JSON"),
+    ("not a number", '{"MBS=1": {"training.tokens_per_gpu": {"kind": "min", "value": NaN}}}', "NaN is no number"),
+    ("a list", [], "t.json holds no thresholds"),
+    ("no cell", {"_comment": "x"}, "t.json holds no thresholds"),
+    ("no kind", {"MBS=1": {"tokens_per_gpu": {"value": 5}}}, "The kind of the threshold is not known"),
+    ("a number", {"MBS=1": {"tokens_per_gpu": 5}}, "A threshold is an object"),
+    ("no value", {"MBS=1": {"tokens_per_gpu": {"kind": "min", "value": "5"}}}, "The value is no number"),
+    ("too great", '{"MBS=1": {"tokens_per_gpu": {"kind": "min", "value": 1e999}}}', "The value is no number"),
+    ("not measured", {"MBS=1": {"eval_loss": {"kind": "max", "value": 5}}}, "eval_loss is not measured"),
+    ("no tolerance", {"MBS=1": {"tokens_per_gpu": {"kind": "within", "value": 5}}}, "within takes a tolerance_pct"),
+    ("no reference", {"MBS=1": {"tokens_per_gpu": {"kind": "ratio", "value": 1}}}, "ratio takes a reference"),
+]
+
+
+@pytest.mark.parametrize(("data", "message"), [case[1:] for case in FAULTS], ids=[case[0] for case in FAULTS])
+def test_what_is_wrong_with_a_file_is_told(data: t.Any, message: str) -> None:
+    bounds, findings = read(data)
+    assert bounds == []
+    assert message in only(findings.as_dict()["faults"])["message"]
+
+
+def test_all_faults_of_a_cell_are_told_at_once_with_their_place() -> None:
+    _, findings = read({"MBS=1": {"tokens_per_gpu": 5, "training.mem_usage": {"kind": "most", "value": 1}}})
+    assert [fault["key"] for fault in findings.as_dict()["faults"]] == [
+        "t.json: MBS=1.tokens_per_gpu",
+        't.json: MBS=1["training.mem_usage"]',
+    ]
+
+
+def planned(thresholds: ThresholdsFile, changes: t.Any = None, **options: t.Any) -> dict[str, t.Any]:
+    named = {"training_model": "llama3_1_8b", "training_gpu": "mi300x", "training_thresholds": thresholds.source}
+    config = json.dumps(filled(DISTRIBUTED, changes))
+    return make_plan(config, "config.json", named | options, nodes(4), "now", thresholds=thresholds)
+
+
+def file_for_the_plan(**bounds: t.Any) -> ThresholdsFile:
+    return ThresholdsFile("t.json", json.dumps({"PRECISION=FP8": bounds}))
+
+
+def test_a_file_stands_in_place_of_the_thresholds_of_the_config() -> None:
+    file = file_for_the_plan(tokens_per_gpu={"kind": "within", "value": 12000, "tolerance_pct": 5})
+    plan = planned(file, {f"{BRANCH}/result_dict/tokens_per_gpu": "<changeme>"})
+    assert plan["faults"] == []
+    assert plan["expected"] == [
+        {"metric": "tokens_per_sec_per_gpu", "kind": "within", "value": 12000.0, "tolerance_pct": 5.0}
+    ]
+    assert "judged by  tokens_per_sec_per_gpu within 5 % of 12000 tokens/s" in plan_text(plan)
+
+
+def test_a_faulty_file_stops_the_plan() -> None:
+    for file in (ThresholdsFile("t.json", "{"), ThresholdsFile("gone.json", "", "No such file or directory")):
+        plan = planned(file)
+        assert (only(plan["faults"])["key"], plan["nodes"], plan["workload"]) == ("training_thresholds", [], None)
+
+
+def test_a_run_that_is_only_recorded_or_rehearsed_needs_no_thresholds() -> None:
+    broken = ThresholdsFile("t.json", "{")
+    assert planned(broken, training_record_only=True)["expected"] == []
+    assert planned(broken, training_rehearsal=True)["expected"] == []
+
+
+def test_a_threshold_beyond_the_peak_is_told_as_impossible() -> None:
+    """CVS ships a config for MaxText that asks 1,800 TFLOP/s of an MI300X in BF16."""
+    config = maxtext_configs.filled(
+        changes={f"{maxtext_configs.BRANCH}/result_dict": {"tflops_per_sec_per_gpu": "1800"}}
+    )
+    plan = maxtext_configs.planned(config)
+    warning = only([one for one in plan["warnings"] if "impossible" in one["message"]])
+    assert warning["message"] == (
+        "tflops_per_gpu ≥ 1800 TFLOP/s is impossible: the peak of mi300x in bf16 is 1307.4 TFLOP/s."
+    )
+    assert plan["faults"] == []
+
+
+@pytest.mark.parametrize(
+    ("bound", "impossible"),
+    [
+        ({"tokens_per_gpu": {"kind": "min", "value": 60_000}}, True),
+        ({"tokens_per_gpu": {"kind": "min", "value": 40_000}}, False),
+        ({"tokens_per_gpu": {"kind": "max", "value": 60_000}}, False),
+        ({"elapsed_time_per_iteration": {"kind": "max", "value": 100}}, True),
+        ({"elapsed_time_per_iteration": {"kind": "max", "value": 20_000}}, False),
+        ({"tflops_per_gpu": {"kind": "within", "value": 2700, "tolerance_pct": 1}}, True),
+        ({"tflops_per_gpu": {"kind": "info", "value": 9000}}, False),
+        ({"loss": {"kind": "max", "value": 9000}}, False),
+    ],
+)
+def test_tokens_and_step_times_are_impossible_by_the_model_flops(bound: t.Any, impossible: bool) -> None:
+    warnings = planned(file_for_the_plan(**bound))["warnings"]
+    assert any("impossible" in warning["message"] for warning in warnings) is impossible
+
+
+def test_bounds_are_told_in_words() -> None:
+    told = [
+        bound_in_words({"metric": "tflops_per_gpu", **bound})
+        for bound in (
+            {"kind": "min", "value": 300.0},
+            {"kind": "max", "value": 300.0},
+            {"kind": "within", "value": 300.0, "tolerance_pct": 2.5},
+            {"kind": "ratio", "value": 0.95, "reference": 320.0},
+            {"kind": "ratio", "value": 0.95, "reference": "tokens_per_sec_per_gpu"},
+            {"kind": "info", "value": 300.0},
+        )
+    ]
+    assert told == [
+        *("≥ 300 TFLOP/s", "≤ 300 TFLOP/s", "within 2.5 % of 300 TFLOP/s", "≥ 0.95 × 320 TFLOP/s"),
+        *("≥ 0.95 × tokens_per_sec_per_gpu", "300 TFLOP/s"),
+    ]

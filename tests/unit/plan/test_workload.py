@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The workload of a plan: what a step computes, and the peak that it is held against."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+
+import maxtext_configs
+import pytest
+from nxdt_configs import DPO, HF, MEGATRON, planned_nxdt
+from training_configs import BRANCH, DISTRIBUTED, TINY, example, filled, planned
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.peak_tflops import PEAK_TFLOPS, peak_tflops
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.ranks import Node
+
+
+def test_the_workload_of_megatron_is_that_of_one_job_over_all_nodes() -> None:
+    workload = planned(filled(DISTRIBUTED))["workload"]
+    assert workload["gpus"] == 32
+    assert workload["tokens_per_step"] == workload["global_batch_size"] * workload["sequence_length"]
+    assert (workload["precision"], workload["peak_tflops_per_gpu"], workload["peak_reason"]) == ("fp8", 2614.9, None)
+    assert workload["parameters"] == pytest.approx(8.03e9, rel=0.001)
+    assert (workload["model_flops_per_token"], workload["model_flops_reason"]) == (
+        pytest.approx(51.9e9, rel=0.01),
+        None,
+    )
+    assert "causal attention" in workload["formula"]
+
+
+def test_megatron_pads_the_vocabulary_for_the_tensor_parallelism() -> None:
+    one, eight = (
+        planned(filled(DISTRIBUTED, {f"{BRANCH}/tensor_parallelism": size}))["workload"]["parameters"]
+        for size in ("1", "8")
+    )
+    assert eight - one == 2 * 4096 * (129024 - 128256)
+
+
+def test_a_model_of_unknown_dimensions_is_told_in_words() -> None:
+    options = {
+        "training_model": "",
+        "training_gpu": "",
+        "training_gpus_per_node": 1,
+        "container_engine": "none",
+        "training_megatron_root": "/collection/trainer",
+    }
+    nodes = [Node(name, name, "me", local=True) for name in ("node0", "node1")]
+    workload = planned(json.loads(TINY.read_text("utf-8")), nodes, **options)["workload"]
+    assert (workload["model_flops_per_token"], workload["parameters"]) == (None, None)
+    assert workload["model_flops_reason"] == (
+        "The dimensions of a model of size tiny of examples/llama/train_llama3.sh are not known."
+    )
+    assert (workload["peak_tflops_per_gpu"], workload["peak_reason"]) == (None, "The peak of cpu is not known.")
+
+
+def test_the_workload_of_maxtext_goes_by_its_preset() -> None:
+    workload = maxtext_configs.planned(maxtext_configs.filled())["workload"]
+    assert workload["parameters"] == pytest.approx(70.6e9, rel=0.001)
+    assert workload["gpus"] == 16
+    assert workload["peak_tflops_per_gpu"] == PEAK_TFLOPS["mi300x"][workload["precision"]]
+
+
+def test_a_device_of_nxdt_is_a_part_of_a_chip() -> None:
+    workload = planned_nxdt(MEGATRON)["workload"]
+    assert (workload["precision"], workload["peak_tflops_per_gpu"]) == ("bf16", 95.0)
+    assert workload["parameters"] == pytest.approx(6.74e9, rel=0.001)
+    assert planned_nxdt(HF)["workload"]["peak_tflops_per_gpu"] == pytest.approx(667 / 4)
+
+
+def test_hugging_face_models_are_known_by_their_folder_if_the_size_agrees() -> None:
+    assert planned_nxdt(HF)["workload"]["parameters"] == pytest.approx(8.03e9, rel=0.001)
+    unknown = planned_nxdt(HF, {"model.num_layers": 16})["workload"]
+    assert unknown["model_flops_reason"] == "The dimensions of the model stand in its config.json, on the nodes."
+
+
+def test_what_alignment_computes_is_not_guessed() -> None:
+    workload = planned_nxdt(DPO)["workload"]
+    assert workload["model_flops_per_token"] is None
+    assert workload["model_flops_reason"].startswith("Alignment runs a second model")
+
+
+def test_a_rehearsal_has_the_workload_of_the_embedded_trainer() -> None:
+    workload = planned(filled(DISTRIBUTED), training_rehearsal=True)["workload"]
+    assert (workload["gpus"], workload["tokens_per_step"]) == (4, 4 * 2 * 32)
+    assert workload["model_flops_reason"] == "A rehearsal trains a toy on the CPU."
+
+
+def test_a_plan_with_faults_has_no_workload() -> None:
+    assert planned(example(DISTRIBUTED))["workload"] is None
+
+
+@pytest.mark.parametrize(
+    ("accelerator", "precision", "peak"),
+    [
+        ("mi300", "bf16", 1307.4),
+        ("MI325X", "fp8", 2614.9),
+        ("mi355", "fp4", 10066.3),
+        ("H100", "bf16", 989.4),
+        ("tpu_v5p", "bf16", 459.0),
+        ("tpu-v6e", "bf16", 918.0),
+        ("trn1n.32xlarge", "bf16", 190.0),
+        ("a100", "fp8", None),
+        ("mi30", "bf16", None),
+        ("", "bf16", None),
+    ],
+)
+def test_peaks_are_found_however_the_accelerator_is_written(accelerator: str, precision: str, peak: t.Any) -> None:
+    assert peak_tflops(accelerator, precision) == peak
+
+
+def test_eight_bits_are_twice_as_fast_as_sixteen_wherever_both_are_known() -> None:
+    for name, peaks in PEAK_TFLOPS.items():
+        if "fp8" in peaks:
+            assert peaks["fp8"] == pytest.approx(2 * peaks["bf16"], rel=0.03), name

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import json
+
+from preflight_cases import GIB
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight.checks import CHECKS
+
+
+def test_nodes_that_are_ready_have_no_red_cell(bench) -> None:
+    nodes = bench(count=4)
+    result = nodes.result()
+    assert nodes.reds() == []
+    assert result["proposals"] == {}
+    assert json.loads(json.dumps(result)) == result
+    of_first = [row for row in result["rows"] if row["node"] == "gpu01"]
+    assert [row["check"] for row in of_first] == [check for check in CHECKS if check != "reached"]
+    assert {row["check"] for row in of_first if row["status"] == "grey"} == set()
+    assert all(row["found"] and not row["reason"] and not row["command"] for row in result["rows"])
+
+
+def test_every_red_cell_has_a_reason_and_a_command(bench) -> None:
+    nodes = bench()
+    nodes[2]["numa"]["auto_balancing"] = 1
+    nodes[2]["limits"]["shm"]["total_bytes"] = GIB
+    assert nodes.reds() == [("gpu02", "numa"), ("gpu02", "shm")]
+    assert all(nodes.cell(check, 2)[key] for check in ("numa", "shm") for key in ("reason", "command", "found"))
+
+
+def test_a_node_that_was_not_inspected_is_red_and_spoils_no_other(bench) -> None:
+    nodes = bench(count=3)
+    del nodes.facts["gpu02"]
+    assert nodes.reds() == [("gpu02", "reached")]
+    assert nodes.cell("reached", 2)["command"] == "ansible gpu02 -m ansible.builtin.ping"
+
+
+def test_without_any_answer_all_nodes_are_red(bench) -> None:
+    nodes = bench()
+    nodes.facts.clear()
+    assert nodes.reds() == [("gpu01", "reached"), ("gpu02", "reached")]
+
+
+def test_a_node_by_itself_needs_no_network(bench) -> None:
+    nodes = bench(count=2, mode="single_node", nnodes="2", master_address=None, nic_type=None, nccl_ib_hca_list=None)
+    for number in (1, 2):
+        nodes[number]["network"]["interfaces"] = {}
+        nodes[number]["rdma"]["devices"] = []
+    assert nodes.reds() == []
+    grey = {row["check"] for row in nodes.result(None)["rows"] if row["status"] == "grey"}
+    assert {"rdma", "gid", "provider", "socket", "hostname", "cache"} <= grey
+    assert nodes.result(None)["proposals"] == {}
+
+
+def test_what_the_config_leaves_open_is_proposed(bench) -> None:
+    nodes = bench(nccl_socket_ifname=None, gloo_socket_ifname="auto", nccl_ib_gid_index=None)
+    assert nodes.result()["proposals"] == {
+        "nccl_socket_ifname": "ens1np0",
+        "gloo_socket_ifname": "ens1np0",
+        "nccl_ib_gid_index": 3,
+    }
+    assert (nodes.cell("socket", 2)["status"], nodes.cell("socket", 2)["found"]) == ("green", "ens1np0 (proposed)")
+    assert nodes.cell("gid")["found"] == "3 fits (proposed)"
+
+
+def test_nothing_is_proposed_that_the_framework_has_no_key_for(bench) -> None:
+    nodes = bench(nccl_socket_ifname=None, gloo_socket_ifname=None, nccl_ib_gid_index=None)
+    nodes.plan["framework"] = "nxdt"
+    assert nodes.result()["proposals"] == {}
+    assert (nodes.cell("socket", 2)["status"], nodes.cell("socket", 2)["found"]) == ("green", "ens1np0")
+
+
+def test_no_interface_is_proposed_that_is_called_differently_elsewhere(bench) -> None:
+    nodes = bench(nccl_socket_ifname=None)
+    nodes[2]["network"]["master"]["interface"] = "eno1"
+    assert nodes.result()["proposals"] == {}
+    assert nodes.cell("socket", 2)["status"] == "green"

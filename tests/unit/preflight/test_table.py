@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight.table import preflight_text
+
+
+def text_of(nodes, **options) -> str:
+    return preflight_text("run7", nodes.result(), **options)
+
+
+def test_nodes_that_are_alike_stand_in_one_line(bench) -> None:
+    nodes = bench(count=4)
+    nodes[3]["numa"]["auto_balancing"] = 1
+    lines = text_of(nodes).splitlines()
+    assert lines[0] == "Preflight of run7"
+    assert lines[2].split() == [
+        *("gpus", "driver", "idle", "numa", "rdma", "gid", "provider", "firmware", "socket", "mtu", "hostname"),
+        *("port", "clock", "limits", "shm"),
+    ]
+    # The port is judged on rank 0 only.
+    assert [line.split()[0] for line in lines[3:6]] == ["gpu01", "gpu[02,04]", "gpu03"]
+    assert lines[5].split()[1:6] == ["ok", "ok", "ok", "RED", "ok"]
+
+
+def test_marks_stand_below_the_names_of_their_checks(bench) -> None:
+    nodes = bench()
+    nodes[2]["numa"]["auto_balancing"] = 1
+    header, _, second = text_of(nodes).splitlines()[2:5]
+    assert second[header.index("numa") :].startswith("RED ")
+    assert second[header.index("port") :].startswith("– ")
+
+
+def test_the_table_of_128_nodes_is_read_in_one_look(bench) -> None:
+    nodes = bench(count=128)
+    nodes[77]["gpus"]["devices"].pop()
+    text = text_of(nodes)
+    assert len(text.splitlines()) < 45
+    assert max(map(len, text.splitlines())) <= 118
+    assert "gpu[02-76,78-128]" in text
+
+
+def test_many_different_nodes_are_still_readable(bench) -> None:
+    nodes = bench(count=30)
+    for number in range(1, 31):
+        nodes[number]["paths"]["/home/ops/cache"]["free_inodes"] = number
+    text = text_of(nodes)
+    assert text.count("disk on gpu") == 8
+    assert "disk on others: 22 more reasons of this kind" in text
+
+
+def test_a_red_cell_is_told_with_reason_and_command(bench) -> None:
+    nodes = bench(count=3)
+    nodes[2]["numa"]["auto_balancing"] = nodes[3]["numa"]["auto_balancing"] = 1
+    assert (
+        "numa on gpu[02-03]\n"
+        "    NUMA auto-balancing is on, and its page migration stalls GPUs.\n"
+        "    → sysctl -w kernel.numa_balancing=0   # playbooks/node_prep.yml keeps it so\n"
+    ) in text_of(nodes)
+    assert text_of(nodes).endswith("Not ready: 2 red cells on 2 of 3 nodes.")
+
+
+def test_what_all_have_in_common_and_what_was_not_judged(bench) -> None:
+    nodes = bench(nccl_ib_gid_index=None, nic_type=None, nccl_ib_hca_list=None)
+    lines = text_of(nodes).splitlines()
+    assert "    gpus: 8 × AMD Instinct MI300X" in lines
+    assert "    kernel: 5.15.0-116-generic" in lines
+    assert "    rdma, gid, provider: the config uses no RDMA" in lines
+    assert "    port on gpu02: rank 0 listens, not this node" in lines
+    # A column of what is grey everywhere is left out.
+    assert "provider" not in lines[2]
+    assert lines[-1] == "Ready: nothing is red on 2 nodes."
+
+
+def test_proposals_are_told(bench) -> None:
+    nodes = bench(nccl_socket_ifname=None)
+    assert "Proposed for the config\n    nccl_socket_ifname: ens1np0\n" in text_of(nodes)
+
+
+def test_words_are_painted_by_their_status(bench) -> None:
+    nodes = bench()
+    nodes[2]["numa"]["auto_balancing"] = 1
+    painted = text_of(nodes, paint=lambda word, status: f"<{status}>{word}</>")
+    assert "<red>RED</>" in painted
+    assert "<green>ok</>" in painted
+    assert "<red>Not ready: 1 red cell on 1 of 2 nodes.</>" in painted
+
+
+def test_a_node_that_was_not_reached_has_no_other_marks(bench) -> None:
+    nodes = bench(count=3)
+    del nodes.facts["gpu03"]
+    lines = text_of(nodes).splitlines()
+    assert lines[2].split()[0] == "reached"
+    assert next(line for line in lines if line.startswith("gpu03")).split() == ["gpu03", "RED"]
+    assert "reached on gpu03" in lines

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Two runs, or two periods, side by side."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from history_runs import plan_of, run_row, statuses_of, summary_of
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.compare import compared
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.compare_write import (
+    comparison_lines,
+    folder_of,
+    write_comparison,
+)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.history_store import write_row
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
+
+TOKENS = "tokens_per_sec_per_gpu"
+
+
+@pytest.fixture
+def runs(tmp_path):
+    """Return a function that leaves a judged run, in its folder and in the history, and one that compares."""
+
+    def leave(run_id, tokens=100.0, hour=0.0, verdict="PASS", judged=True, **changes):
+        plan = plan_of(run_id, **changes)
+        board = Board(tmp_path / run_id)
+        board.write_plan(plan)
+        for status in statuses_of(plan):
+            board.update(status.pop("node"), **status)
+        if judged:
+            summary = summary_of(plan, tokens, verdict, hour)
+            (board.run_dir / "summary.json").write_text(json.dumps(summary))
+            write_row(tmp_path / "history", run_row(run_id, tokens, hour, verdict, **changes))
+
+    def compare(*names):
+        return compared(list(names), tmp_path, tmp_path / "history")
+
+    return leave, compare
+
+
+def test_two_runs_are_held_against_the_noise_of_runs_like_the_first(runs):
+    leave, compare = runs
+    for hour, tokens in enumerate([100.0, 101.0, 99.0, 100.5, 99.5]):
+        leave(f"old{hour}", tokens, hour)
+    leave("new", 90.0, 9)
+    change = compare("old1", "new")["comparison"][TOKENS]
+    assert (change["before"], change["after"], change["outcome"], change["better"]) == (
+        101.0,
+        90.0,
+        "real change",
+        False,
+    )
+    assert change["percent"] == pytest.approx(-10.891, abs=1e-3)
+    lines = comparison_lines(compare("old1", "new"))
+    (measured,) = (line for line in lines if TOKENS in line)
+    assert measured.endswith("-10.89 %  real change, worse (noise 97.6 to 102.4)")
+    told = "95 % prediction interval (Student's t) of one more run, from 5 runs of the same key"
+    assert lines[lines.index(measured) + 1] == f"  Test: {told}."
+
+
+def test_runs_behind_the_first_one_make_no_noise_where_there_are_enough_up_to_it(runs):
+    leave, compare = runs
+    for hour, tokens in enumerate([100.0, 101.0, 99.0, 100.5, 99.5]):
+        leave(f"old{hour}", tokens, hour)
+    for hour in range(5, 10):
+        leave(f"shifted{hour}", 90.0 + hour / 10, hour)
+    assert compare("old4", "shifted9")["comparison"][TOKENS]["outcome"] == "real change"
+
+
+def test_what_differs_in_config_and_environment_is_told(runs):
+    leave, compare = runs
+    leave("one", env={"NCCL_DEBUG": "WARN"})
+    leave("other", precision="fp8", env={"NCCL_DEBUG": "INFO"}, hour=1)
+    comparison = compare("one", "other")
+    assert comparison["identity"] == [{"name": "precision", "before": "bf16", "after": "fp8"}]
+    assert [change["name"] for change in comparison["environment"]] == ["NCCL_DEBUG"]
+    lines = comparison_lines(comparison)
+    assert "  precision: bf16 → fp8" in lines
+    assert "  NCCL_DEBUG: WARN → INFO" in lines
+
+
+def test_a_run_may_be_named_by_its_folder(runs, tmp_path):
+    leave, compare = runs
+    leave("one")
+    leave("other", hour=1)
+    assert compare(str(tmp_path / "one"), "other")["before"]["run_id"] == "one"
+
+
+def test_two_periods_are_compared_key_by_key(runs):
+    leave, compare = runs
+    for number in range(4):
+        leave(f"march{number}", 100.0 + number, 24 * number)
+        leave(f"april{number}", 90.0 + number, 24 * (40 + number))
+        leave(f"alone{number}", 1.0, 24 * number, precision="fp8")
+    leave("broken", 1.0, 24 * 45, verdict="FAIL")
+    comparison = compare("2026-03", "2026-04")
+    (key,) = comparison["keys"]
+    assert (key["before_runs"], key["after_runs"]) == (4, 4)
+    change = key["comparison"][TOKENS]
+    assert (change["before"], change["after"], change["outcome"], change["better"]) == (
+        101.5,
+        91.5,
+        "real change",
+        False,
+    )
+    days = compare("2026-03-01..2026-03-04", "2026-04-10..2026-04-11")
+    assert (days["keys"][0]["before_runs"], days["keys"][0]["after_runs"]) == (4, 2)
+    assert any(
+        "llama3_1_8b on mi300x" in line and "batch 128: 4 → 4 runs" in line for line in comparison_lines(comparison)
+    )
+
+
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        (["one"], "training_compare is one; give two runs or two periods"),
+        ([], "training_compare is nothing; give two"),
+        (["2026-03-02..2026-03-01", "2026-04"], "2026-03-02..2026-03-01 is no period: it ends before it begins"),
+        (["one", "2026-03"], "are a run and a period"),
+        (["one", "gone"], "gone is neither a run below"),
+        (["one", "open"], "open was not judged yet"),
+        (["2026-13", "2026-03"], "2026-13 is no period"),
+        (["2026-01", "2026-03"], r"no key has runs .* \(0 in 2026-01 and 1 in 2026-03\)"),
+    ],
+)
+def test_names_that_cannot_be_compared_are_refused_in_words(runs, names, told):
+    leave, compare = runs
+    leave("one")
+    leave("open", judged=False)
+    with pytest.raises(ValueError, match=told):
+        compare(*names)
+
+
+def test_the_page_tells_all_of_it_and_is_written_once(runs, tmp_path):
+    leave, compare = runs
+    leave("one", 100.0, nodes=1, global_batch_size=64)
+    leave("two", 95.0, 1, nodes=2, global_batch_size=128)
+    comparison = compare("one", "two")
+    folder = folder_of(tmp_path, ["one", "two"])
+    assert write_comparison(folder, comparison) is True
+    assert write_comparison(folder, comparison) is False
+    page = (folder / "compare.html").read_text()
+    assert "Weak scaling" in page
+    # What was tested is the same for all metrics, and so stands below the table and in no column.
+    assert '<p class="soft">Test: 1 earlier run of the same key; 5 are needed' in page
+    assert '<th scope="col">Test</th>' not in page
+    assert "bokeh" in page
+    assert json.loads((folder / "compare.json").read_text())["scaling"]["weak"][1]["efficiency"] == 0.95
+    assert "Weak scaling, efficiency: 1 node 100.0 %, 2 nodes 95.0 %" in comparison_lines(comparison)

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Real change, within noise, or not to be told."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.history_change import (
+    NOISE,
+    REAL,
+    UNKNOWN,
+    against_earlier,
+    between_groups,
+)
+
+TOKENS = "tokens_per_sec_per_gpu"
+EARLIER = [100.0, 101.0, 99.0, 100.5, 99.5]
+
+
+def test_the_noise_is_the_prediction_interval_of_one_more_run():
+    change = against_earlier(TOKENS, 101.0, EARLIER)
+    # s = 0.790569, t(0.975; 4) = 2.776, times √(1 + 1/5)
+    assert change.high == pytest.approx(100 + 2.776 * 0.790569 * math.sqrt(1.2), rel=1e-5)
+    assert change.low == pytest.approx(200 - change.high)
+    assert (change.before, change.percent, change.outcome, change.better) == (100.0, 1.0, NOISE, None)
+
+
+@pytest.mark.parametrize(
+    ("metric", "value", "better"),
+    [(TOKENS, 97.0, False), (TOKENS, 103.0, True), ("step_time_ms", 97.0, True), ("loss", 103.0, False)],
+)
+def test_beyond_the_noise_a_change_is_real_and_has_a_direction(metric, value, better):
+    change = against_earlier(metric, value, EARLIER)
+    assert (change.outcome, change.better) == (REAL, better)
+
+
+@pytest.mark.parametrize("count", range(5))
+def test_few_runs_tell_nothing_and_say_so(count):
+    change = against_earlier(TOKENS, 1.0, EARLIER[:count])
+    assert (change.outcome, change.better, change.low) == (UNKNOWN, None, None)
+    assert "5 are needed" in change.told
+
+
+def test_runs_that_never_differ_make_any_difference_real_but_for_rounding():
+    assert against_earlier("loss", 3.0 + 1e-12, [3.0] * 5).outcome == NOISE
+    assert against_earlier("loss", 3.001, [3.0] * 5).outcome == REAL
+
+
+def test_of_a_hundred_runs_of_the_same_noise_about_five_stand_out():
+    chance = np.random.default_rng(1)
+    draws = chance.normal(100, 2, size=(2000, 9))
+    outcomes = [against_earlier(TOKENS, draw[8], list(draw[:8])).outcome for draw in draws]
+    assert 0.035 < outcomes.count(REAL) / len(outcomes) < 0.065
+
+
+def test_groups_that_do_not_overlap_differ_for_real():
+    change = between_groups(TOKENS, [100, 101, 99, 100], [90, 91, 92, 89])
+    assert (change.outcome, change.better, change.before, change.after) == (REAL, False, 100.0, 90.5)
+    # 2 of the 70 splits of 8 runs into 4 and 4.
+    assert "p = 0.029" in change.told
+
+
+def test_groups_that_overlap_are_within_noise():
+    assert between_groups(TOKENS, [100, 101, 99, 98, 102], [100, 99, 101, 97, 103]).outcome == NOISE
+
+
+@pytest.mark.parametrize("sizes", [(1, 1), (3, 3), (1, 15), (0, 4)])
+def test_groups_too_small_for_any_difference_to_stand_out_are_not_told(sizes):
+    change = between_groups(TOKENS, [100.0] * sizes[0], [1.0] * sizes[1])
+    assert (change.outcome, change.better) == (UNKNOWN, None)
+
+
+def test_large_groups_are_split_at_random_the_same_way_each_time():
+    chance = np.random.default_rng(2)
+    before, after = list(chance.normal(100, 1, 200)), list(chance.normal(101, 1, 300))
+    one, other = (between_groups(TOKENS, before, after) for _ in range(2))
+    assert one == other
+    assert one.outcome == REAL
+    assert "splits drawn" in one.told

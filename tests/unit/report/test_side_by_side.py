@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Several runs in one table."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.side_by_side import side_by_side
+
+
+def summary(run_id: str, verdict: str, last_step: int | None, **values: float) -> dict[str, t.Any]:
+    return {
+        "run_id": run_id,
+        "verdict": verdict,
+        "nodes": [{"last_step": None}, {"last_step": last_step}],
+        "metrics": {metric: {"value": value} for metric, value in values.items()},
+    }
+
+
+def test_each_run_is_a_line_with_its_difference_from_the_first() -> None:
+    runs = [
+        summary("before", "PASS", 30, step_time_ms=10_000.0, tflops_per_gpu=400.0, loss=2.5),
+        summary("after", "FAIL", 30, step_time_ms=11_000.0, tflops_per_gpu=380.0, loss=2.5),
+        summary("none", "ERROR", None),
+    ]
+    assert side_by_side(runs) == [
+        "run     verdict  nodes  last step         step_time_ms       tflops/GPU          loss",
+        "before  PASS         2         30            10,000.00           400.00           2.5",
+        "after   FAIL         2         30  11,000.00 (+10.0 %)  380.00 (-5.0 %)  2.5 (+0.0 %)",
+        "none    ERROR        2          –                    –                –             –",
+    ]
+
+
+def test_a_metric_that_no_run_has_is_no_column() -> None:
+    assert side_by_side([summary("a", "ERROR", None)])[0] == "run  verdict  nodes  last step"

@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
+
+COLLECTIONS = Path(__file__).resolve().parents[3] / "collections"
+
+
+def block(*steps: int, **more: str) -> dict[str, t.Any]:
+    return {"attempt": 1, "steps": list(steps), "steps_total": 9, "metrics": {"loss": [1.0] * len(steps)}, **more}
+
+
+def test_a_plan_makes_the_folder_of_a_run_and_is_never_written_over(tmp_path):
+    board = Board(tmp_path / "runs" / "one")
+    board.write_plan({"run_id": "one", "nodes": []})
+    with pytest.raises(FileExistsError):
+        board.write_plan({"run_id": "two", "nodes": []})
+    assert Board(tmp_path / "runs" / "one").plan() == {"run_id": "one", "nodes": []}
+
+
+def test_a_plan_that_cannot_be_written_leaves_no_run_behind(tmp_path):
+    board = Board(tmp_path / "one")
+    with pytest.raises(TypeError):
+        board.write_plan({"nodes": {1, 2}})
+    board.write_plan({"nodes": []})
+
+
+def test_a_folder_without_a_plan_holds_no_run(tmp_path):
+    (tmp_path / "file").touch()
+    for folder in (tmp_path, tmp_path / "nowhere", tmp_path / "file"):
+        with pytest.raises(ValueError, match=r"holds no run: there is no plan\.json in it"):
+            Board(folder).plan()
+
+
+def test_a_plan_that_is_not_whole_is_told_with_its_path(tmp_path):
+    (tmp_path / "plan.json").write_text('{"run_id": "o')
+    with pytest.raises(ValueError, match=r"plan\.json is no plan: it is not whole JSON \(Unterminated string"):
+        Board(tmp_path).plan()
+
+
+def test_what_is_known_of_a_node_grows_by_changes(tmp_path):
+    board = Board(tmp_path)
+    assert board.status("gpu00") == {"node": "gpu00", "status": "not_started"}
+    board.update("gpu00", status="staged")
+    assert board.update("gpu00", metrics={"loss": 2.0})["status"] == "staged"
+    assert Board(tmp_path).status("gpu00") == {"node": "gpu00", "status": "staged", "metrics": {"loss": 2.0}}
+
+
+def test_a_status_keeps_values_that_are_not_finite(tmp_path):
+    Board(tmp_path).update("gpu00", metrics={"loss": math.nan, "grad_norm": math.inf})
+    metrics = Board(tmp_path).status("gpu00")["metrics"]
+    assert math.isnan(metrics["loss"])
+    assert metrics["grad_norm"] == math.inf
+
+
+def test_steps_are_added_in_order_and_those_of_other_nodes_are_their_own(tmp_path):
+    board = Board(tmp_path)
+    assert list(board.steps("gpu00")) == []
+    board.append_steps("gpu00", [block(1, 2)])
+    board.append_steps("gpu00", [])
+    board.append_steps("gpu01", [block(7)])
+    board.append_steps("gpu00", [block(3)])
+    assert [row["step"] for row in board.steps("gpu00")] == [1, 2, 3]
+    assert [row["step"] for row in board.steps("gpu01")] == [7]
+
+
+def test_a_line_that_is_being_written_is_left_for_the_next_time(tmp_path):
+    board = Board(tmp_path)
+    board.append_steps("gpu00", [block(1)])
+    path = board.node_dir("gpu00") / "steps.jsonl"
+    with open(path, "a", encoding="utf-8") as stream:
+        line = json.dumps(block(2))
+        stream.write(line[:-1])
+        stream.flush()
+        assert [row["step"] for row in board.steps("gpu00")] == [1]
+        stream.write(f"{line[-1]}\n")
+    assert [row["step"] for row in board.steps("gpu00")] == [1, 2]
+
+
+@pytest.mark.parametrize("torn", ["{", json.dumps(block(2))[:-1], json.dumps(block(2))])
+def test_a_line_that_a_killed_writer_left_spoils_no_other(torn, tmp_path):
+    board = Board(tmp_path)
+    (board.node_dir("gpu00") / "steps.jsonl").write_text(json.dumps(block(1)) + "\n" + torn)
+    board.append_steps("gpu00", [block(3)])
+    assert [row["step"] for row in board.steps("gpu00") if row["step"] != 2] == [1, 3]
+
+
+def test_the_folder_of_an_older_run_has_rows_for_lines(tmp_path):
+    board = Board(tmp_path)
+    row = {"attempt": 1, "step": 1, "steps_total": 9, "metrics": {"loss": 1.0}}
+    (board.node_dir("gpu00") / "steps.jsonl").write_text(json.dumps(row) + "\n")
+    board.append_steps("gpu00", [block(2)])
+    assert list(board.steps("gpu00")) == [row, {**row, "step": 2}]
+
+
+READER = """
+import sys
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
+board = Board(sys.argv[1])
+print("reading", flush=True)
+seen = -1
+while seen < 300:
+    status = board.status("gpu00")
+    assert status.get("count", -1) == len(status.get("filler", "")) - 1, status
+    seen = max(seen, status.get("count", -1))
+    rows = [row["step"] for row in board.steps("gpu00")]
+    assert rows == list(range(len(rows)))
+"""
+
+
+def test_another_process_never_reads_half_of_what_is_written(tmp_path):
+    board = Board(tmp_path)
+    reader = subprocess.Popen(
+        [sys.executable, "-c", READER, str(tmp_path)],
+        env={"PYTHONPATH": str(COLLECTIONS)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert reader.stdout.readline() == "reading\n"
+    for count in range(301):
+        board.append_steps("gpu00", [block(count, filler="x" * 100)])
+        board.update("gpu00", count=count, filler="x" * (count + 1))
+    _, errors = reader.communicate(timeout=60)
+    assert reader.returncode == 0, errors

@@ -1,0 +1,287 @@
+from __future__ import annotations
+
+import time
+import typing as t
+
+import pytest
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.follow import (
+    NodeLostError,
+    Patience,
+    follow_node,
+    interval_for,
+)
+
+PATIENCE = Patience(interval=1.5, lost=3600, stall=3600)
+NODES = ["gpu00", "gpu01"]
+
+
+def plan(mode: str = "multi_node") -> dict[str, t.Any]:
+    return {"mode": mode, "first_step": 1, "nodes": [{"node": node} for node in NODES]}
+
+
+def answer(status: str = "running", **changes: t.Any) -> dict[str, t.Any]:
+    return {
+        "status": status,
+        "exit_status": None,
+        "started_at": 1000.0,
+        "ended_at": None,
+        "now": 1010.0,
+        "log_bytes": 0,
+        "blocks": [],
+        "failures": [],
+        "summary": {},
+        "transports": [],
+        "log_run_id": "run-1",
+        "world_size": None,
+        "cursor": {"offset": 0, "step": None, "memory": {}},
+        **changes,
+    }
+
+
+def block(steps: list[int], **metrics: list[float]) -> dict[str, t.Any]:
+    return {"attempt": 1, "steps": steps, "steps_total": 9, "metrics": metrics}
+
+
+def failure(failure_class: str) -> dict[str, t.Any]:
+    return {"class": failure_class, "blame": 40, "echo": False, "line": "", "remedy": ""}
+
+
+class Node:
+    """The far end of following: it gives one prepared answer after the other, and keeps what it was asked."""
+
+    def __init__(self, *answers: dict[str, t.Any] | Exception | t.Callable[[], dict[str, t.Any]]) -> None:
+        self.answers = list(answers)
+        self.asked: list[dict[str, t.Any]] = []
+
+    def ask(self, request: dict[str, t.Any]) -> dict[str, t.Any]:
+        self.asked.append(request)
+        given = self.answers.pop(0)
+        if isinstance(given, Exception):
+            raise given
+        return given() if callable(given) else given
+
+
+@pytest.fixture
+def board(tmp_path):
+    return Board(tmp_path)
+
+
+def follow(node: Node, board: Board, mode: str = "multi_node", patience: Patience = PATIENCE) -> dict[str, t.Any]:
+    return follow_node(node.ask, board, plan(mode), "gpu00", patience)
+
+
+ENDED = answer("exited", exit_status=0, ended_at=1010.0, last_lines=["the end"])
+
+
+def test_what_a_node_answers_stands_on_the_board(board):
+    node = Node(
+        answer(blocks=[block([1, 2], loss=[3.0, 2.0])], log_bytes=200),
+        answer(
+            "exited",
+            exit_status=3,
+            oom_killed=True,
+            blocks=[block([3], loss=[1.0])],
+            log_bytes=300,
+            last_lines=["the end"],
+        ),
+    )
+    status = follow(node, board)
+    assert status == board.status("gpu00")
+    assert status["oom_killed"] is True
+    assert (status["status"], status["exit_status"], status["last_lines"]) == ("exited", 3, ["the end"])
+    assert (status["last_step"], status["steps_total"], status["metrics"]) == (3, 9, {"loss": 1.0})
+    assert [row["step"] for row in board.steps("gpu00")] == [1, 2, 3]
+
+
+def test_networks_and_world_size_stand_on_the_board_as_last_told(board):
+    told = [
+        answer(transports=["NET/IB"], world_size=16),
+        {**ENDED, "transports": ["NET/IB", "NET/OFI"], "world_size": 16},
+    ]
+    for _ in range(2):
+        status = follow(Node(*told), board)
+        assert (status["transports"], status["world_size"]) == (["NET/IB", "NET/OFI"], 16)
+
+
+@pytest.mark.parametrize("memory", [{}, {"new_process": True}])
+def test_it_stands_on_the_board_that_a_process_began_behind_the_last_step(memory, board):
+    status = follow(Node({**ENDED, "cursor": {"offset": 9, "step": 4, "memory": memory}}), board)
+    assert status["began_anew"] is bool(memory)
+
+
+def test_it_stands_on_the_board_what_failed_behind_the_last_step(board):
+    assert "failures_at_end" not in follow(Node(ENDED), board)
+    assert follow(Node({**ENDED, "failures_at_end": [failure("gpu_hang")]}), board)["failures_at_end"] == [
+        failure("gpu_hang")
+    ]
+
+
+def test_each_question_begins_where_the_last_answer_ended(board):
+    cursors = [{"offset": 7, "step": 3, "memory": {}}, {"offset": 9, "step": 4, "memory": {}}]
+    node = Node(*(answer(cursor=cursor, log_bytes=cursor["offset"]) for cursor in cursors), ENDED)
+    follow(node, board)
+    assert [request["cursor"] for request in node.asked] == [{}, *cursors]
+    assert {request["wait_seconds"] for request in node.asked} == {1.5}
+
+
+@pytest.mark.parametrize("ahead", [-3600.0, 0.0, 120.0])
+def test_times_are_those_of_the_controllers_clock(board, ahead):
+    now = time.time()
+    on_the_node = now + ahead
+    ended = answer("exited", exit_status=0, started_at=on_the_node - 50, ended_at=on_the_node - 1, now=on_the_node)
+    status = follow(Node(ended), board)
+    assert status["started_at"] == pytest.approx(now - 50, abs=20)
+    assert status["ended_at"] == pytest.approx(now - 1, abs=20)
+    assert status["ended_at"] - status["started_at"] == pytest.approx(49)
+
+
+def test_times_that_are_known_stay_as_they_are_however_often_a_run_is_followed(board):
+    first = follow(Node(answer("exited", exit_status=0, ended_at=1005.0)), board)
+    again = follow(Node(answer("exited", exit_status=0, ended_at=1005.0, now=1010.5)), board)
+    assert (again["started_at"], again["ended_at"]) == (first["started_at"], first["ended_at"])
+
+
+def test_a_node_that_was_given_up_and_answers_again_has_not_ended(board):
+    lost = follow(Node(answer(), NodeLostError("")), board, patience=Patience(interval=1, lost=0, stall=3600))
+    statuses = []
+    again = [answer(log_bytes=5), lambda: statuses.append(board.status("gpu00")) or ENDED]
+    status = follow(Node(*again), board)
+    assert (statuses[0]["status"], statuses[0]["ended_at"]) == ("running", None)
+    assert (status["started_at"], status["status"]) == (lost["started_at"], "exited")
+    assert status["ended_at"] >= lost["ended_at"]
+
+
+@pytest.mark.parametrize("end", ["exited", "killed", "stopped"])
+def test_following_ends_with_the_training(board, end):
+    assert follow(Node(answer(end)), board)["status"] == end
+
+
+@pytest.mark.parametrize(
+    ("statuses", "interrupted"),
+    [(["running", "stopped"], True), (["running", "exited"], False), (["stopped"], False)],
+    ids=["another command stopped it", "it ended", "it was stopped before it was followed"],
+)
+def test_a_stop_while_a_node_is_followed_interrupts_the_run(statuses, interrupted, board):
+    assert follow(Node(*map(answer, statuses)), board)["interrupted"] is interrupted
+    assert follow(Node(answer(statuses[-1])), board)["interrupted"] is interrupted
+
+
+def test_a_node_that_is_lost_for_too_long_is_unreachable_since_it_was_heard_last(board):
+    before = time.time()
+    node = Node(answer(), NodeLostError("Connection timed out"))
+    status = follow(node, board, patience=Patience(interval=1, lost=0, stall=3600))
+    assert (status["status"], status["message"]) == ("unreachable", "Connection timed out")
+    assert before <= status["ended_at"] <= time.time()
+
+
+def test_a_node_that_answers_again_in_time_is_followed_on(board):
+    status = follow(Node(NodeLostError("Connection timed out"), ENDED), board)
+    assert (status["status"], status["exit_status"]) == ("exited", 0)
+
+
+def test_a_log_that_no_longer_grows_is_a_stall(board):
+    node = Node(answer(log_bytes=10), answer(log_bytes=11), answer(log_bytes=11))
+    status = follow(node, board, "single_node", Patience(interval=1, lost=3600, stall=0))
+    assert (status["status"], status["message"]) == ("stalled", "its log has not grown for 0 s")
+    assert node.answers == []
+
+
+def test_a_silent_node_is_no_stall_while_the_log_of_another_grows(board):
+    def while_the_other_prints(log_bytes: int) -> t.Callable[[], dict[str, t.Any]]:
+        return lambda: board.update("gpu01", status="running", log_bytes=log_bytes) and answer(log_bytes=10)
+
+    node = Node(*(while_the_other_prints(log_bytes) for log_bytes in (20, 30, 40, 40)))
+    status = follow(node, board, patience=Patience(interval=1, lost=3600, stall=0))
+    assert (status["status"], status["message"]) == ("stalled", "no log of the run has grown for 0 s")
+    assert node.answers == []
+
+
+def test_a_silent_node_stalls_in_single_node_mode_whatever_the_others_print(board):
+    node = Node(answer(log_bytes=10), lambda: board.update("gpu01", log_bytes=20) and answer(log_bytes=10))
+    status = follow(node, board, "single_node", Patience(interval=1, lost=3600, stall=0))
+    assert status["status"] == "stalled"
+
+
+@pytest.mark.parametrize(
+    "failed",
+    [
+        {"status": "exited", "exit_status": 1},
+        {"status": "exited", "exit_status": 0, "last_step": 3, "steps_total": 9},
+        {"status": "killed"},
+        {"status": "unreachable"},
+        {"status": "stopped"},
+    ],
+)
+def test_the_failure_or_stop_of_another_node_ends_a_multi_node_run_with_one_more_look_at_the_log(board, failed):
+    board.update("gpu01", **failed)
+    node = Node(answer(log_bytes=10), answer(log_bytes=90, failures=[failure("out_of_memory")]))
+    status = follow(node, board)
+    assert status["status"] == "running"
+    assert [found["class"] for found in status["failures"]] == ["out_of_memory"]
+    assert node.answers == []
+
+
+def test_the_last_look_tells_a_node_that_failed_as_well(board):
+    board.update("gpu01", status="killed")
+    status = follow(Node(answer(), answer("exited", exit_status=1)), board)
+    assert (status["status"], status["exit_status"]) == ("exited", 1)
+
+
+def test_a_lost_node_is_waited_for_even_where_another_failed_as_it_may_be_the_cause(board):
+    board.update("gpu01", status="exited", exit_status=1)
+    node = Node(answer(), NodeLostError("Connection timed out"))
+    status = follow(node, board, patience=Patience(interval=1, lost=0, stall=3600))
+    assert status["status"] == "unreachable"
+
+
+@pytest.mark.parametrize("well", [{"status": "exited", "exit_status": 0}, {"status": "staged"}])
+def test_a_node_that_has_not_failed_ends_no_other(board, well):
+    board.update("gpu01", **well)
+    assert follow(Node(answer(log_bytes=1), answer(log_bytes=2), ENDED), board)["status"] == "exited"
+
+
+def test_the_failure_of_another_node_ends_nothing_in_single_node_mode(board):
+    board.update("gpu01", status="killed")
+    status = follow(Node(answer(log_bytes=1), answer(log_bytes=2), ENDED), board, "single_node")
+    assert (status["status"], status["exit_status"]) == ("exited", 0)
+
+
+def test_a_failure_text_is_forgotten_when_the_training_goes_on(board):
+    goes_on = [answer(blocks=[block([number])], log_bytes=number) for number in range(1, 5)]
+    goes_on[0]["failures"] = [failure("import_error")]
+    last = answer("exited", exit_status=1, failures=[failure("python_error")], log_bytes=9)
+    status = follow(Node(*goes_on, last), board)
+    assert [found["class"] for found in status["failures"]] == ["python_error"]
+
+
+def test_a_failure_text_stays_while_the_steps_may_be_from_before_it(board):
+    answers = [
+        answer(failures=[failure("gpu_hang")]),
+        *(answer(blocks=[block([n])], log_bytes=n) for n in (1, 2)),
+        ENDED,
+    ]
+    assert [found["class"] for found in follow(Node(*answers), board)["failures"]] == ["gpu_hang"]
+
+
+def test_a_failure_text_on_a_silent_node_is_forgotten_when_the_steps_of_another_go_on(board):
+    def while_the_other_trains(number: int, *failures: str) -> t.Callable[[], dict[str, t.Any]]:
+        def give() -> dict[str, t.Any]:
+            board.update("gpu01", status="running", last_step=number, log_bytes=number)
+            return answer(failures=[failure(name) for name in failures])
+
+        return give
+
+    node = Node(while_the_other_trains(1, "import_error"), *map(while_the_other_trains, (2, 3)), ENDED)
+    assert follow(node, board)["failures"] == []
+
+
+def test_a_failure_text_stays_while_the_training_does_not_go_on(board):
+    silent = [answer(log_bytes=number) for number in range(1, 9)]
+    silent[0]["failures"] = [failure("gpu_hang")]
+    assert [found["class"] for found in follow(Node(*silent, ENDED), board)["failures"]] == ["gpu_hang"]
+
+
+def test_more_nodes_are_asked_less_often():
+    assert [interval_for(count) for count in (1, 32, 64, 128)] == [1.0, 1.0, 2.0, 4.0]

@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.token import given_token
+
+
+def test_the_variable_goes_before_the_file_and_neither_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "token"
+    path.write_text(" of-the-file\n")
+    assert given_token("of-the-variable\n", str(path)) == "of-the-variable"
+    assert given_token("", str(path)) == "of-the-file"
+    assert given_token("", "") is None
+
+
+def test_a_file_of_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".hf_token").write_text("of-the-file")
+    assert given_token("", "~/.hf_token") == "of-the-file"
+
+
+def test_a_file_that_holds_none_is_told_by_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "token"
+    with pytest.raises(ValueError, match="token cannot be read: No such file"):
+        given_token("", str(path))
+    path.write_text(" \n")
+    with pytest.raises(ValueError, match="token is empty"):
+        given_token("", str(path))
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(ValueError, match="is not UTF-8 text"):
+        given_token("", str(path))

@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import os
+import tracemalloc
+
+import pytest
+from logged_runs import OUT_OF_MEMORY, laid_out, maxtext, megatron, nxdt
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run_from_logs.log import (
+    NoStepsError,
+    chosen,
+    framework_in,
+    read,
+)
+
+TEXTS = {"megatron": megatron(range(1, 4)), "maxtext": maxtext(range(3)), "nxdt": nxdt(range(1, 4))}
+
+
+@pytest.mark.parametrize("framework", sorted(TEXTS))
+def test_the_framework_is_told_from_the_step_lines(tmp_path, framework):
+    folder = laid_out(tmp_path, {"node0.log": "silent\n", "node1.log": TEXTS[framework]})
+    logs = sorted(folder.iterdir())
+    assert framework_in(logs) == framework
+    assert framework_in(logs, framework) == framework
+
+
+def test_another_framework_than_asked_for_is_refused(tmp_path):
+    path = laid_out(tmp_path, {"node0.log": TEXTS["maxtext"]}) / "node0.log"
+    with pytest.raises(
+        ValueError, match=f"training_framework is megatron, but the steps in {path} are those of maxtext"
+    ):
+        framework_in([path], "megatron")
+
+
+def test_a_framework_that_nobody_knows_is_refused(tmp_path):
+    path = laid_out(tmp_path, {"node0.log": TEXTS["maxtext"]}) / "node0.log"
+    with pytest.raises(ValueError, match="must be one of: maxtext, megatron, nxdt"):
+        framework_in([path], "jax")
+
+
+def test_logs_of_different_frameworks_are_no_run(tmp_path):
+    folder = laid_out(tmp_path, {"node0.log": TEXTS["maxtext"], "node1.log": TEXTS["megatron"]})
+    with pytest.raises(ValueError, match=r"steps of several frameworks .*node0.log.*node1.log"):
+        framework_in(sorted(folder.iterdir()))
+
+
+def test_without_a_step_it_is_told_what_was_looked_for(tmp_path):
+    path = laid_out(tmp_path, {"node0.log": "no step\n"}) / "node0.log"
+    with pytest.raises(NoStepsError, match=f"no log in {tmp_path} has a step line$") as refused:
+        framework_in([path])
+    assert "completed step: N" in refused.value.looked_for
+    assert "iteration N/ TOTAL" in refused.value.looked_for
+    assert "Epoch 0" in refused.value.looked_for
+    with pytest.raises(NoStepsError) as refused:
+        framework_in([path], "maxtext")
+    assert "iteration N/" not in refused.value.looked_for
+
+
+def test_a_log_with_a_failure_and_no_step_is_judged_where_its_framework_is_said(tmp_path):
+    path = laid_out(tmp_path, {"node0.log": OUT_OF_MEMORY}) / "node0.log"
+    with pytest.raises(NoStepsError, match=r"node0\.log tells of a failure"):
+        framework_in([path])
+    assert framework_in([path], "megatron") == "megatron"
+    assert [failure["class"] for failure in read(path, "megatron", None, None).failures] == ["out_of_memory"]
+
+
+@pytest.mark.parametrize(("steps_behind", "classes"), [(0, ["out_of_memory"]), (2, ["out_of_memory"]), (3, [])])
+def test_a_failure_that_three_steps_follow_was_survived(tmp_path, steps_behind, classes):
+    text = megatron(range(1, 4)) + OUT_OF_MEMORY + megatron(range(4, 4 + steps_behind))
+    log = read(laid_out(tmp_path, {"a.log": text}) / "a.log", "megatron", None, None)
+    assert [failure["class"] for failure in log.failures] == classes
+    assert (log.last_step, log.steps_total) == (3 + steps_behind, 10)
+
+
+def test_a_failure_is_found_however_far_in_front_of_the_end(tmp_path):
+    noise = ("noise that fills the log " * 45 + "\n") * (65 << 10)
+    text = OUT_OF_MEMORY + megatron(range(1, 5)) + "RuntimeError: HIP error: no\n" + noise
+    log = read(laid_out(tmp_path, {"a.log": text}) / "a.log", "megatron", None, None)
+    assert (len(text) > 64 << 20, [failure["class"] for failure in log.failures]) == (True, ["gpu_error"])
+
+
+@pytest.mark.parametrize(
+    ("text", "classes"),
+    [
+        (megatron(range(1, 11)) + OUT_OF_MEMORY, ["out_of_memory"]),
+        (megatron(range(1, 10)) + OUT_OF_MEMORY + megatron((10,)), []),
+        (OUT_OF_MEMORY, []),
+    ],
+    ids=["behind the last step", "in front of it", "no step"],
+)
+def test_what_failed_behind_the_last_step_is_told_apart(tmp_path, text, classes):
+    log = read(laid_out(tmp_path, {"a.log": text}) / "a.log", "megatron", None, None)
+    assert [failure["class"] for failure in log.failures_at_end] == classes
+
+
+def test_steps_that_are_printed_twice_survive_nothing_more(tmp_path):
+    twice = "".join(megatron([step]) * 2 for step in (4, 5))
+    log = read(
+        laid_out(tmp_path, {"a.log": megatron((1, 2, 3)) + OUT_OF_MEMORY + twice}) / "a.log", "megatron", None, None
+    )
+    assert [failure["class"] for failure in log.failures] == ["out_of_memory"]
+
+
+def test_what_was_survived_is_found_in_constant_memory_also_in_a_log_of_line_ends(tmp_path):
+    size = 4 << 20
+    path = laid_out(tmp_path, {"a.log": megatron(range(1, 4)) + OUT_OF_MEMORY + "\n" * size}) / "a.log"
+    tracemalloc.start()
+    try:
+        log = read(path, "megatron", None, None)
+        _now, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert [failure["class"] for failure in log.failures] == ["out_of_memory"]
+    assert peak < 6 * size
+
+
+def test_a_log_tells_that_a_process_began_behind_its_last_step(tmp_path):
+    begin = "    model-and-optimizer-setup ...: (1.0, 2.0)\n"
+    texts = {"a.log": begin + megatron(range(1, 4)), "b.log": begin + megatron(range(1, 4)) + begin}
+    folder = laid_out(tmp_path, texts)
+    assert [read(folder / name, "megatron", None, None).began_anew for name in texts] == [False, True]
+
+
+def test_the_token_rate_is_computed_where_the_config_gives_the_sizes(tmp_path):
+    path = laid_out(tmp_path, {"a.log": megatron((1,))}) / "a.log"
+    assert read(path, "megatron", 1010, None).blocks[0]["metrics"]["tokens_per_sec_per_gpu"][0] == pytest.approx(10_000)
+
+
+def test_of_several_files_the_one_that_gets_furthest_is_taken_and_told(tmp_path):
+    laid_out(tmp_path / "node0", {"first.log": megatron((1, 2)), "second.log": megatron((1, 2, 3)), "dmesg.log": "x\n"})
+    logs = [read(path, "megatron", None, None) for path in sorted((tmp_path / "node0").iterdir())]
+    best, why = chosen(logs)
+    assert best.path.name == "second.log"
+    assert why == ("node0: second.log is taken, as it gets furthest, to step 3. Not read: dmesg.log, first.log.")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [(megatron((1,)), "it was written last of those that get to step 1"), ("x\n", "no file has a step, and it was")],
+)
+def test_between_files_that_get_as_far_the_last_one_written_is_taken(tmp_path, text, why):
+    laid_out(tmp_path / "node0", {"new.log": text, "old.log": text})
+    os.utime(tmp_path / "node0/old.log", (1, 1))
+    best, told = chosen([read(path, "megatron", None, None) for path in (tmp_path / "node0").iterdir()])
+    assert best.path.name == "new.log"
+    assert why in told
+
+
+def test_one_file_needs_no_word(tmp_path):
+    log = read(laid_out(tmp_path, {"a.log": megatron((1,))}) / "a.log", "megatron", None, None)
+    assert chosen([log]) == (log, None)

@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from logged_runs import laid_out
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run_from_logs.files import find_runs, fit_name
+
+
+def files_of(run) -> dict[str, list[str]]:
+    return {node: [str(path.relative_to(run.folder)) for path in paths] for node, paths in run.files.items()}
+
+
+def test_each_log_of_a_folder_is_of_the_node_that_it_names_in_the_order_of_people(tmp_path):
+    folder = laid_out(tmp_path / "monday", {f"node{n}.log": "" for n in (0, 1, 2, 10)})
+    (run,) = find_runs([str(folder)])
+    assert run.name == "monday"
+    assert files_of(run) == {f"node{n}": [f"node{n}.log"] for n in (0, 1, 2, 10)}
+
+
+def test_host_names_with_dots_stay_whole(tmp_path):
+    folder = laid_out(tmp_path, {"gpu01.example.com.log": "", "gpu02.example.com.log": ""})
+    (run,) = find_runs([str(folder)])
+    assert list(run.files) == ["gpu01.example.com", "gpu02.example.com"]
+
+
+def test_each_sub_folder_is_a_node_with_all_files_that_may_be_its_log(tmp_path):
+    folder = laid_out(
+        tmp_path / "run",
+        {"out-node0/training.log": "", "out-node1/a.log": "", "out-node1/b.log": "", "empty/x.json": ""},
+    )
+    (run,) = find_runs([str(folder)])
+    assert files_of(run) == {
+        "out-node0": ["out-node0/training.log"],
+        "out-node1": ["out-node1/a.log", "out-node1/b.log"],
+    }
+    assert run.notes == ["Without a log: empty."]
+
+
+def test_what_is_left_aside_beside_logs_is_told(tmp_path):
+    folder = laid_out(tmp_path / "run", {"node0.log": "", "notes.txt": "", "old/node0.log": ""})
+    (run,) = find_runs([str(folder)])
+    assert files_of(run) == {"node0": ["node0.log"]}
+    assert run.notes == ["Not read, as there are logs beside: notes.txt, old."]
+
+
+def test_without_a_log_by_name_other_text_files_are_taken(tmp_path):
+    folder = laid_out(tmp_path / "run", {"node0.out": "", "node0.err": "", "node1": "", "config.json": ""})
+    (run,) = find_runs([str(folder)])
+    assert files_of(run) == {"node0": ["node0.err", "node0.out"], "node1": ["node1"]}
+
+
+def test_sub_folders_that_have_sub_folders_are_runs(tmp_path):
+    laid_out(tmp_path, {"a/node0/train.log": "", "b/node0.log": "", "b/more/x.log": "", "c/README.md": ""})
+    assert [run.name for run in find_runs([str(tmp_path)])] == ["a", "b"]
+
+
+def test_each_of_several_folders_and_each_match_of_a_pattern_is_a_run(tmp_path):
+    laid_out(tmp_path, {"x1/node0.log": "", "x2/node0.log": "", "y/node0.log": ""})
+    assert [run.name for run in find_runs([str(tmp_path / "x*"), str(tmp_path / "y")])] == ["x1", "x2", "y"]
+
+
+def test_runs_of_the_same_name_are_told_apart_by_the_folders_above(tmp_path):
+    laid_out(tmp_path, {"before/logs/node0.log": "", "after/logs/node0.log": ""})
+    runs = find_runs([str(tmp_path / "before/logs"), str(tmp_path / "after/logs")])
+    assert [run.name for run in runs] == ["before-logs", "after-logs"]
+
+
+def test_the_same_folder_twice_is_refused(tmp_path):
+    laid_out(tmp_path, {"a/node0.log": ""})
+    with pytest.raises(ValueError, match="named more than once"):
+        find_runs([str(tmp_path / "a"), str(tmp_path / "a")])
+
+
+def test_a_file_is_a_run_of_one_node(tmp_path):
+    (run,) = find_runs([str(laid_out(tmp_path, {"train.log": ""}) / "train.log")])
+    assert (run.name, list(run.files)) == ("train", ["train"])
+
+
+def test_the_folder_of_a_run_of_this_collection_is_known(tmp_path):
+    laid_out(tmp_path, {"a/plan.json": "{}", "a/nodes/node0/train.log": "", "b/plan.json": "{}"})
+    assert [(run.name, run.known) for run in find_runs([str(tmp_path / "a")])] == [("a", True)]
+    assert [(run.name, run.known) for run in find_runs([str(tmp_path)])] == [("a", True), ("b", True)]
+
+
+def test_all_that_is_wrong_is_told_at_once(tmp_path):
+    laid_out(tmp_path, {"empty/x.json": "", "packed/node0.log.gz": ""})
+    named = [str(tmp_path / name) for name in ("none", "no*ne", "empty", "packed")]
+    with pytest.raises(ValueError, match="none does not exist") as refused:
+        find_runs(named)
+    assert [line.split(" ")[-1] for line in str(refused.value).splitlines()] == [
+        "logs",
+        "logs",
+        "(NODE/train.log)",
+        "first",
+    ]
+    assert f"{tmp_path / 'packed' / 'node0.log.gz'} is compressed; unpack it first" in str(refused.value)
+
+
+def test_no_folder_at_all_is_told():
+    with pytest.raises(ValueError, match="no folder with logs is named; say -e training_logs=DIR"):
+        find_runs([])
+
+
+@pytest.mark.parametrize(("text", "name"), [("a b/c", "a-b-c"), ("..x", "x"), ("", "logs"), ("gpu:1_2.3", "gpu:1_2.3")])
+def test_a_name_is_made_fit_for_a_folder(text, name):
+    assert fit_name(text) == name
+
+
+def test_relative_paths_are_of_the_current_folder(tmp_path, monkeypatch):
+    laid_out(tmp_path, {"a/node0.log": ""})
+    monkeypatch.chdir(tmp_path)
+    (run,) = find_runs(["a"])
+    assert run.folder == Path(tmp_path / "a")

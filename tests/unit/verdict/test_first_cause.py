@@ -1,0 +1,307 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from training_logs import (
+    GLOO_PEER_CLOSED,
+    GPU_HANG,
+    HEARTBEAT,
+    IMPORT_WARNING,
+    LOST_PEER,
+    NCCL_ERROR,
+    OUT_OF_MEMORY,
+    PYTHON_ERROR,
+    RENDEZVOUS,
+    WATCHDOG,
+    Node,
+    elastic,
+    lines,
+    status_of,
+)
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.first_cause import first_failure
+
+SHARED_LOGS = Path(__file__).resolve().parents[4] / "shared" / "logs"
+
+
+def first_of(nodes: list[Node], folder: Path, **arguments) -> dict:
+    statuses = [status_of(node, folder, rank)[0] for rank, node in enumerate(nodes)]
+    first = first_failure(statuses, **arguments)
+    assert first is not None
+    return first
+
+
+def failed(name: str, log: str, seconds: float, exit_status: int = 1) -> Node:
+    return Node(name, log, exit_status=exit_status, seconds=seconds)
+
+
+def killed(name: str, log: str, seconds: float) -> Node:
+    return Node(name, log, status="killed", seconds=seconds)
+
+
+def stopped(name: str, log: str) -> Node:
+    return Node(name, log, status="stopped", seconds=None)
+
+
+def traceback(exception: str) -> str:
+    """Return what Python prints of an exception that nobody catches."""
+    return (
+        "[rank0]: Traceback (most recent call last):\n"
+        '[rank0]:   File "/workspace/Megatron-LM/megatron/training/training.py", line 900, in train\n'
+        f"[rank0]: {exception}\n"
+    )
+
+
+# What happened; the nodes, of which the last one is the culprit; its class.
+TEST_CULPRITS = [
+    *(
+        (
+            f"a node had an error of its own, and the sockets of its peers broke a second before it ended: {exception}",
+            [failed("a", traceback(exception), 10), failed("b", traceback(exception), 10.5), failed("c", own, 11.5)],
+            failure_class,
+        )
+        for exception in (
+            "ConnectionResetError: [Errno 104] Connection reset by peer",
+            "BrokenPipeError: [Errno 32] Broken pipe",
+            "torch.distributed.DistNetworkError: failed to recv, got 0 bytes",
+            "EOFError",
+            "RuntimeError: [1] is setting up NCCL communicator and retrieving ncclUniqueId: Connection reset by peer",
+        )
+        for own, failure_class in ((PYTHON_ERROR, "python_error"), (OUT_OF_MEMORY, "out_of_memory"))
+    ),
+    (
+        "a node was killed with SIGKILL, and its peers lost the connection before that was noticed",
+        [failed("a", LOST_PEER + elastic(1), 10), failed("b", LOST_PEER, 10.5), killed("c", "", 12)],
+        "killed",
+    ),
+    (
+        "a process was killed with SIGKILL, which a shell reports as 137, and a peer has a NCCL error",
+        [failed("a", NCCL_ERROR, 10), failed("b", "", 12, exit_status=137)],
+        "killed",
+    ),
+    (
+        "the kernel killed one rank: torchrun says so",
+        [failed("a", GLOO_PEER_CLOSED + elastic(1), 10), failed("b", elastic(-9), 11)],
+        "killed",
+    ),
+    (
+        "one node ran out of memory, a peer's NCCL error was written earlier",
+        [failed("a", NCCL_ERROR + elastic(1), 10), failed("b", OUT_OF_MEMORY + elastic(1), 40)],
+        "out_of_memory",
+    ),
+    (
+        "one node ran out of memory, and torchrun was still ending when we stopped it",
+        [failed("a", NCCL_ERROR + elastic(1), 10), stopped("b", OUT_OF_MEMORY)],
+        "out_of_memory",
+    ),
+    (
+        "one node ran out of memory, and a peer failed in Python over it",
+        [failed("a", PYTHON_ERROR, 10), stopped("b", OUT_OF_MEMORY)],
+        "out_of_memory",
+    ),
+    (
+        "one node raised, and torchrun was still ending when we stopped it; the peer's watchdog ended the peer",
+        [failed("a", WATCHDOG + elastic(-6), 10, exit_status=134), stopped("b", PYTHON_ERROR)],
+        "python_error",
+    ),
+    (
+        "a GPU hung, a peer ran out of memory",
+        [failed("a", OUT_OF_MEMORY, 10), failed("b", GPU_HANG + elastic(-6), 20)],
+        "gpu_hang",
+    ),
+    (
+        "a traceback goes before nodes that only have an exit status, though these were noticed first",
+        [failed("a", "", 10), failed("b", elastic(1), 11), failed("c", PYTHON_ERROR + elastic(1), 12)],
+        "python_error",
+    ),
+    (
+        "two raised: the first one",
+        [failed("a", PYTHON_ERROR, 12), failed("b", PYTHON_ERROR, 11)],
+        "python_error",
+    ),
+    (
+        "a script ended with a bare exit status, and the peers' network errors followed",
+        [failed("a", NCCL_ERROR, 11), failed("b", "", 10, exit_status=3)],
+        "exit_status",
+    ),
+    (
+        "a rank ended with a bare exit code, which only torchrun tells; the peer lost it and was noticed first",
+        [failed("a", LOST_PEER, 10), failed("b", elastic(3), 11)],
+        "elastic",
+    ),
+    (
+        "a rank hung: every other node's watchdog says so, that node ended after them without a word",
+        [failed("a", WATCHDOG + elastic(-6), 10), failed("b", WATCHDOG + elastic(-6), 10), failed("c", "", 13)],
+        "exit_status",
+    ),
+    (
+        "one script ended at once for reasons of its own, the others waited for the node to meet them",
+        [failed("a", RENDEZVOUS, 600), failed("b", "train_llama3.sh: not today\n", 1, 2)],
+        "exit_status",
+    ),
+    (
+        "all have a network error: the first one",
+        [failed("a", NCCL_ERROR, 12), failed("b", NCCL_ERROR, 11)],
+        "nccl",
+    ),
+    (
+        "all lost a peer: the first one to end",
+        [failed("a", HEARTBEAT, 12), failed("b", HEARTBEAT, 11)],
+        "peer_died",
+    ),
+    (
+        "a node went away, and the network errors of its peers were read before it was given up",
+        [
+            failed("a", NCCL_ERROR, 10),
+            Node("b", "", status="unreachable", seconds=70, told={"message": "Connection timed out"}),
+        ],
+        "unreachable",
+    ),
+    (
+        "the run hung, and the log of one node that we stopped says why",
+        [
+            Node("a", "", status="stalled", told={"message": "no log of the run has grown for 60 s"}),
+            stopped("b", GPU_HANG),
+        ],
+        "gpu_hang",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "failure_class"), [case[1:] for case in TEST_CULPRITS], ids=[case[0] for case in TEST_CULPRITS]
+)
+@pytest.mark.parametrize("order", [1, -1], ids=["told last", "told first"])
+def test_the_culprit_is_named_whatever_the_order_of_the_nodes(nodes, failure_class, order, tmp_path):
+    first = first_of(nodes[::order], tmp_path)
+    assert (first["node"], first["class"]) == (nodes[-1].name, failure_class)
+
+
+def test_the_failures_that_follow_are_echoes_and_stopped_nodes_are_not(tmp_path):
+    nodes = [
+        failed("a", NCCL_ERROR, 10),
+        failed("b", OUT_OF_MEMORY, 11),
+        stopped("c", NCCL_ERROR + elastic(-15)),
+        failed("d", "", 12),
+        Node("e", IMPORT_WARNING, seconds=9),
+    ]
+    first = first_of(nodes, tmp_path)
+    assert [(echo["node"], echo["class"]) for echo in first["echoes"]] == [("a", "nccl"), ("d", "exit_status")]
+    assert "DistBackendError" in first["echoes"][0]["message"]
+
+
+def test_an_echo_says_what_happened_to_the_peer_rather_than_that_a_process_failed(tmp_path):
+    log = LOST_PEER + elastic(1) + "ERROR: training (torchrun pretrain_gpt.py) failed with exit code 1\n"
+    first = first_of([failed("a", log, 10), killed("b", "", 11)], tmp_path)
+    assert [(echo["class"], echo["message"]) for echo in first["echoes"]] == [("peer_died", LOST_PEER.strip())]
+
+
+def test_a_node_that_we_stopped_is_no_culprit_for_texts_that_follow_from_the_stop(tmp_path):
+    nodes = [stopped("a", NCCL_ERROR + WATCHDOG + LOST_PEER + elastic(-15)), failed("b", LOST_PEER, 10)]
+    assert first_of(nodes, tmp_path)["node"] == "b"
+
+
+def test_a_node_that_we_stopped_goes_behind_one_that_failed_in_the_same_way(tmp_path):
+    nodes = [stopped("a", IMPORT_WARNING), failed("b", PYTHON_ERROR, 10)]
+    assert (first_of(nodes, tmp_path)["node"], first_of(nodes, tmp_path)["class"]) == ("b", "python_error")
+
+
+def test_a_node_that_ended_well_is_no_culprit_whatever_its_log_says(tmp_path):
+    nodes = [Node("a", GPU_HANG + lines(range(1, 11)), seconds=5), failed("b", "", 10)]
+    first = first_of(nodes, tmp_path, together=False)
+    assert (first["node"], first["class"]) == ("b", "exit_status")
+
+
+def test_jobs_of_their_own_have_no_echoes(tmp_path):
+    nodes = [failed("a", PYTHON_ERROR, 10), failed("b", PYTHON_ERROR, 11)]
+    assert first_of(nodes, tmp_path, together=False)["echoes"] == []
+
+
+def test_without_a_failed_node_there_is_no_failure(tmp_path):
+    nodes = [Node("a", OUT_OF_MEMORY), stopped("b", GPU_HANG), Node("c", status="running", log=GPU_HANG)]
+    assert first_failure([status_of(node, tmp_path)[0] for node in nodes]) is None
+    assert first_failure([]) is None
+
+
+def test_the_failure_names_node_rank_class_evidence_and_what_to_do(tmp_path):
+    first = first_of([Node("a"), failed("b", lines(range(1, 4)) + OUT_OF_MEMORY, 10)], tmp_path)
+    assert first["node_rank"] == 1
+    assert first["rank"] == 5
+    assert first["exit_code"] == 1
+    assert first["message"].startswith("[rank5]: torch.OutOfMemoryError: HIP out of memory.")
+    assert first["evidence"][-1] == first["message"]
+    assert "iteration        3" in first["evidence"][2]
+    assert "lower the micro batch size" in first["remedy"]
+
+
+def test_evidence_that_is_long_past_stands_alone(tmp_path):
+    log = OUT_OF_MEMORY + "".join(f"teardown {number}\n" for number in range(50))
+    first = first_of([failed("a", log, 10)], tmp_path)
+    assert first["evidence"] == [first["message"]]
+
+
+def test_evidence_is_found_in_the_last_lines_whatever_its_blanks(tmp_path):
+    first = first_of([failed("a", "before\nKeyError:   'tokens'  HIP error:   unknown error\n", 10)], tmp_path)
+    assert first["evidence"] == ["before", "KeyError:   'tokens'  HIP error:   unknown error"]
+
+
+TEST_ENDS = [
+    (Node("a", "x\n", exit_status=3), "exit_status", "The training ended with exit status 3.", ["x"]),
+    (Node("a", exit_status=139), "exit_status", "The training ended with exit status 139 (SIGSEGV).", []),
+    (Node("a", exit_status=None), "exit_status", "The training ended with an unknown exit status.", []),
+    (
+        Node("a", "x\n", exit_status=1, told={"oom_killed": True}),
+        "killed",
+        "The kernel killed the training for want of host memory.",
+        ["x"],
+    ),
+    (Node("a", "x\n", status="killed"), "killed", "The training was killed (SIGKILL).", ["x"]),
+    (
+        Node("a", lines((1, 2))),
+        "exit_status",
+        "The training ended with exit status 0 at step 2 of 10.",
+        lines((1, 2)).splitlines(),
+    ),
+    (
+        Node("a", status="unreachable", told={"message": "Connection timed out.\n"}),
+        "unreachable",
+        "The node did not answer: Connection timed out.",
+        [],
+    ),
+    (Node("a", status="unreachable"), "unreachable", "The node did not answer: nothing more is known.", []),
+    (
+        Node("a", status="stalled", told={"message": "its log has not grown for 60 s"}),
+        "stalled",
+        "The training hung: its log has not grown for 60 s.",
+        [],
+    ),
+]
+
+
+@pytest.mark.parametrize(("node", "failure_class", "message", "evidence"), TEST_ENDS, ids=[e[2] for e in TEST_ENDS])
+def test_where_the_log_says_nothing_the_end_of_the_training_is_told(node, failure_class, message, evidence, tmp_path):
+    first = first_of([node], tmp_path)
+    assert (first["class"], first["message"], first["evidence"]) == (failure_class, message, evidence)
+
+
+def test_a_training_that_ended_before_its_first_step_with_exit_status_0_is_told_as_such(tmp_path):
+    first = first_of([Node("a")], tmp_path, unfinished={"a"})
+    assert first["message"] == "The training ended with exit status 0 before the last step was seen."
+
+
+@pytest.mark.parametrize(
+    ("log", "failure_class", "rank"),
+    [
+        ("13_megatron_primus_child_failed.log", "elastic", 6),
+        ("43_fail_amd_gpu_hang_elastic.log", "gpu_hang", None),
+        ("49_fail_hip_out_of_memory_mi350.log", "out_of_memory", None),
+        ("51_fail_jax_heartbeat_peer_died.log", "peer_died", 3),
+    ],
+)
+def test_real_logs_of_failed_runs(log, failure_class, rank, tmp_path):
+    path = SHARED_LOGS / log
+    if not path.exists():
+        pytest.skip(f"the shared log {log} is not here")
+    first = first_of([failed("a", path.read_text(encoding="utf-8", errors="replace"), 10)], tmp_path)
+    assert (first["class"], first["rank"]) == (failure_class, rank)

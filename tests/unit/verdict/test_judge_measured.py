@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether a training learns, whether its values can be, and whether its logs are its own."""
+
+from __future__ import annotations
+
+import typing as t
+from pathlib import Path
+
+import pytest
+from training_logs import ALL, WORKLOAD, Node, codes, judged, line, lines
+
+SILENT = "Number of parameters in transformer layers in billions:  6.98\n"
+
+
+def learning(losses: t.Iterable[float], first: int = 1) -> str:
+    values = list(losses)
+    total = first + len(values) - 1
+    return "".join(line(step, total, loss=loss) for step, loss in enumerate(values, start=first))
+
+
+def of(log: str, folder: Path, **changes: t.Any) -> dict[str, t.Any]:
+    iterations = changes.pop("iterations", 30)
+    return judged([Node("gpu00", SILENT), Node("gpu01", log)], folder, parameters={"iterations": iterations}, **changes)
+
+
+FLAT = [4.0 + (step * 7 % 5) / 100 for step in range(30)]
+
+
+@pytest.mark.parametrize(
+    ("losses", "verdict", "code"),
+    [
+        ([10 - step / 5 for step in range(30)], "PASS", "loss_falls"),
+        ([4 + step / 5 for step in range(30)], "FAIL", "loss_rises"),
+        (FLAT, "INCONCLUSIVE", "loss_flat"),
+        ([4.0] * 30, "INCONCLUSIVE", "loss_flat"),
+    ],
+)
+def test_a_training_that_begins_anew_has_to_learn(losses: t.Any, verdict: str, code: str, tmp_path: Path) -> None:
+    summary = of(learning(losses), tmp_path)
+    assert summary["verdict"] == verdict
+    (reason,) = [one for one in summary["reasons"] if one["code"] == code]
+    assert reason["evidence"]["trend"] == summary["nodes"][1]["loss_trend"]
+    assert "95 % interval" in reason["message"]
+
+
+def test_a_smoke_test_is_too_short_to_tell_and_passes(tmp_path: Path) -> None:
+    summary = of(learning(FLAT[:10]), tmp_path, iterations=10)
+    assert summary["verdict"] == "PASS"
+    (note,) = [one for one in summary["notes"] if one["code"] == "loss_not_judged"]
+    assert note["message"].startswith("Whether the loss falls cannot be told over 10 losses of gpu01")
+
+
+def test_a_training_that_goes_on_from_a_checkpoint_may_be_flat_and_says_so(tmp_path: Path) -> None:
+    summary = of(learning(FLAT, first=1001), tmp_path, iterations=1030)
+    assert summary["verdict"] == "PASS"
+    (note,) = [one for one in summary["notes"] if one["code"] == "loss_flat"]
+    assert note["message"].endswith("in a training that went on from step 1001.")
+
+
+def test_after_a_restart_a_flat_loss_is_no_reason_either(tmp_path: Path) -> None:
+    log = lines(range(1, 6), total=30) + learning(FLAT[:2]) + learning(FLAT)
+    assert of(log, tmp_path)["verdict"] == "PASS"
+
+
+def test_even_a_training_that_was_resumed_must_not_get_worse(tmp_path: Path) -> None:
+    summary = of(learning([4 + step / 5 for step in range(30)], first=1001), tmp_path, iterations=1030)
+    assert (summary["verdict"], codes(summary)) == ("FAIL", [("loss_rises", "gpu01")])
+
+
+def test_each_of_several_jobs_has_to_learn(tmp_path: Path) -> None:
+    nodes = [Node("gpu00", learning([10 - step / 5 for step in range(30)])), Node("gpu01", learning(FLAT))]
+    summary = judged(nodes, tmp_path, mode="single_node", parameters={"iterations": 30})
+    assert codes(summary) == [("loss_flat", "gpu01")]
+
+
+@pytest.mark.parametrize(
+    ("tflops", "ms", "metric"), [(1000.1, 100.0, "tflops_per_gpu"), (400.0, 40.9, "tokens_per_sec_per_gpu")]
+)
+def test_more_than_the_peak_cannot_be(tflops: float, ms: float, metric: str, tmp_path: Path) -> None:
+    world = "using world size: 2, data-parallel size: 2\n"
+    summary = of(world + lines(range(1, 11), tflops=tflops, ms=ms), tmp_path, iterations=10, workload=WORKLOAD)
+    assert (summary["verdict"], codes(summary)) == ("INCONCLUSIVE", [("impossible", "gpu01")])
+    (reason,) = summary["reasons"]
+    assert reason["message"].endswith("the peak of mi300x in bf16 is 1000 TFLOP/s: that cannot be.")
+    assert (reason["evidence"]["metric"], reason["evidence"]["peak_tflops"]) == (metric, 1000.0)
+
+
+def test_a_single_step_beyond_the_peak_is_not_the_median(tmp_path: Path) -> None:
+    log = lines(range(1, 6)) + line(6, tflops=9999.0) + lines(range(7, 11))
+    summary = of("using world size: 2, x\n" + log, tmp_path, iterations=10, workload=WORKLOAD)
+    assert summary["verdict"] == "PASS"
+
+
+@pytest.mark.parametrize(
+    ("log_run_id", "words"),
+    [("an-older-run", "that of run an-older-run"), (None, "of a run that is not known")],
+)
+def test_a_log_of_another_run_is_no_pass(log_run_id: str | None, words: str, tmp_path: Path) -> None:
+    nodes = [Node("gpu00", SILENT), Node("gpu01", ALL, told={"log_run_id": log_run_id})]
+    summary = judged(nodes, tmp_path)
+    assert (summary["verdict"], codes(summary)) == ("INCONCLUSIVE", [("other_log", "gpu01")])
+    assert summary["reasons"][0]["message"] == f"The log of gpu01 is {words}."
+
+
+def test_steps_that_do_not_count_are_told_with_their_reason(tmp_path: Path) -> None:
+    summary = judged([Node("gpu00", SILENT), Node("gpu01", ALL)], tmp_path, 1)
+    assert summary["left_out"] == [{"reason": "Warm-up.", "steps": 1, "nodes": 1}]
+    assert summary["warm_up"] == {
+        "steps": 1,
+        "reason": "The first 1 step of each node are left out as asked.",
+        "detected": False,
+        "steady": True,
+    }
+
+
+def test_the_warm_up_is_found_where_it_is_not_given(tmp_path: Path) -> None:
+    log = lines(range(1, 4), total=30, ms=5000.0) + learning([10 - step / 5 for step in range(27)], first=4)
+    summary = of(log, tmp_path, warmup_steps=None)
+    assert (summary["warmup_steps"], summary["warm_up"]["detected"]) == (3, True)
+    assert summary["metrics"]["step_time_ms"]["first_step"] == 4
+    assert ("warm_up", summary["warm_up"]["reason"]) in [(one["code"], one["message"]) for one in summary["notes"]]
+
+
+def test_the_thresholds_stand_in_the_summary_with_what_they_rest_on(tmp_path: Path) -> None:
+    bounds = [
+        {"metric": "tflops_per_gpu", "kind": "within", "value": 380.0, "tolerance_pct": 10.0},
+        {"metric": "memory_fraction", "kind": "info", "value": 0.9},
+        {"metric": "step_time_ms", "kind": "max", "value": 99.0, "statistic": "p95"},
+    ]
+    summary = of(ALL, tmp_path, iterations=10, expected=bounds)
+    assert codes(summary) == [("threshold_missed", None)]
+    assert summary["reasons"][0]["message"] == "step_time_ms is 100 ms (p95 of gpu01); it had to be ≤ 99 ms."
+    within, info, late = summary["thresholds"]
+    assert (within["least"], within["greatest"], within["met"]) == (342.0, 418.0, True)
+    assert (within["interval"], within["samples"], within["unit"]) == ({"low": 400.0, "high": 400.0}, 8, "TFLOP/s")
+    assert (info["measured"], info["met"], late["met"]) == (0.5, None, False)
+    assert summary["reasons"][0]["evidence"]["bound"]["measured"] == late["measured"]

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A report that has a history."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from training_logs import ALL, Node, lines, plan_of, status_of
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.history_store import read_history
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.write import write_report
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
+
+
+@pytest.fixture
+def report(tmp_path):
+    """Return a function that judges a run of one node, which it makes where there is none, and tells what changed."""
+
+    def write(run_id: str, log: str = ALL, **plan_changes):
+        board = Board(tmp_path / run_id)
+        if not board.run_dir.exists():
+            board.write_plan({**plan_of(["gpu00"], **plan_changes), "run_id": run_id})
+            status, rows = status_of(Node("gpu00", log), tmp_path)
+            board.update(**status)
+            board.append_steps("gpu00", rows.blocks())
+        _, changed = write_report(board.run_dir, 2, tmp_path / "history")
+        return board.run_dir, changed
+
+    return write
+
+
+def test_a_judged_run_is_in_the_history_once_however_often_it_is_judged(report, tmp_path):
+    _, changed = report("one")
+    _, again = report("one")
+    assert (changed, again) == (True, False)
+    assert read_history(tmp_path / "history")["run_id"].tolist() == ["one"]
+
+
+def test_a_run_that_the_history_lost_is_added_again(report, tmp_path):
+    report("one")
+    (only,) = (tmp_path / "history").rglob("*.parquet")
+    only.unlink()
+    _, changed = report("one")
+    assert changed is True
+    assert read_history(tmp_path / "history")["run_id"].tolist() == ["one"]
+
+
+def test_the_page_shows_the_earlier_runs_and_the_outcome(report):
+    # All begin at the same instant, so that none is an earlier one.
+    folder, _ = report("one")
+    page = (folder / "report.html").read_text()
+    assert "This is the first run of its key" in page
+    assert json.loads((folder / "history.json").read_text())["runs"][-1]["run_id"] == "one"
+
+
+def test_a_rehearsal_is_no_measurement(report, tmp_path):
+    folder, _ = report("one", rehearsal=True)
+    assert not (tmp_path / "history").exists()
+    assert not (folder / "history.json").exists()
+    assert "Beside earlier runs" not in (folder / "report.html").read_text()
+
+
+def test_a_history_that_cannot_be_written_is_named_and_the_report_is_there(report, tmp_path):
+    (tmp_path / "history").write_text("a file")
+    with pytest.raises(OSError, match=r"the history .*history cannot take the run \(Not a directory\)"):
+        report("one")
+    assert (tmp_path / "one/report.html").exists()
+
+
+def test_a_run_without_steps_is_a_row_without_values(report, tmp_path):
+    report("one", lines([]))
+    (value,) = read_history(tmp_path / "history")["tokens_per_sec_per_gpu"].isna()
+    assert value
