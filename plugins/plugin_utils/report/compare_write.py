@@ -11,7 +11,7 @@ from pathlib import Path
 
 from .charts import scaling_chart
 from .history_environment import told
-from .page import page_of
+from .pages import page_of
 
 PAGE, JSON = "compare.html", "compare.json"
 

@@ -18,7 +18,7 @@ from markupsafe import Markup
 
 from .hardware import hardware_rows
 from .history import charts_of
-from .page import bokeh_script, page_environment
+from .pages import bokeh_script, page_environment
 from .plots import Bound, draw
 from .readable import LABELS, duration, exact, number, shown, unit_of
 from .thresholds import threshold_rows

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from .files import PAGE
-from .page import page_of
+from .pages import page_of
 from .side_by_side import SHOWN, last_step, value_of
 from .sweep import reason_of
 from .sweep_charts import cells_chart

@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from ..run.sweep import read_sweep, summary_of, write_sweep
-from .page import page_of
+from .pages import page_of
 from .sweep_charts import cells_chart, heat_map
 from .sweep_text import NOT_RUN, RANKED_BY
 
