@@ -133,14 +133,14 @@ def _fault_unreadable(source: str, reason: str, findings: Findings) -> None:
             "training_config",
             source,
             f"{source} cannot be read: {reason}.",
-            "Give the path of a training config; examples/megatron holds files to start from.",
+            "Give the path of a training config; examples/ has training configs to start from.",
         )
     else:
         findings.fault(
             "training_config",
             None,
             "No training config is named.",
-            "Say -e training_config=FILE; examples/megatron holds files to start from.",
+            "Say -e training_config=FILE; examples/ has training configs to start from.",
         )
 
 
