@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.find import Piece
-from ansible_collections.trainops.cluster.plugins.module_utils.logs.grammar import GRAMMARS, grammar_of
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.frameworks.known import GRAMMARS, grammar_of
 
 
 def test_a_grammar_is_found_by_its_framework() -> None:

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import pytest
 import yaml
 
-from ansible_collections.trainops.cluster.plugins.module_utils.logs.grammar import GRAMMARS
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.frameworks.known import GRAMMARS
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.record import METRICS
 from ansible_collections.trainops.cluster.plugins.modules import training_metrics
 
