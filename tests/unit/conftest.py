@@ -24,11 +24,14 @@ USES_ANSIBLE = re.compile(r'^\s*(?:from|import) ansible[. ]|"ansible(?:-\w+)?"',
 
 @cache
 def uses_ansible(folder: Path, name: str) -> bool:
-    """Whether a test file imports Ansible or calls one of its commands, itself or through a helper beside it."""
+    """Whether a test file imports Ansible or calls one of its commands, itself or through a helper of tests/unit."""
     text = (folder / name).read_text(encoding="utf-8")
     helpers = [f"{helper}.py" for helper in re.findall(r"^from (\w+) import", text, re.MULTILINE)]
     return bool(USES_ANSIBLE.search(text)) or any(
-        uses_ansible(folder, helper) for helper in helpers if (folder / helper).is_file()
+        uses_ansible(place, helper)
+        for helper in helpers
+        for place in (folder, Path(__file__).parent)
+        if (place / helper).is_file()
     )
 
 
