@@ -60,7 +60,7 @@ from ansible.plugins.inventory import BaseInventoryPlugin, Constructable
 
 try:
     from ..plugin_utils.inventory.cluster_file import read_cluster_file
-    from ..plugin_utils.inventory.fill import fill
+    from ..plugin_utils.inventory_plugin import fill
     from ..plugin_utils.plan.config.findings import Findings
     from ..plugin_utils.plan.plan_text import findings_text
 except ImportError as error:

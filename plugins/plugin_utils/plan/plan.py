@@ -7,6 +7,7 @@ import typing as t
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from ...module_utils.logs.frameworks.known import grammar_of
 from .config.findings import Findings
 from .config.model import typed
 from .config.words import key_path, listed
@@ -132,14 +133,14 @@ def _fault_unreadable(source: str, reason: str, findings: Findings) -> None:
             "training_config",
             source,
             f"{source} cannot be read: {reason}.",
-            "Give the path of a training config; examples/megatron holds files to start from.",
+            "Give the path of a training config; examples/ has training configs to start from.",
         )
     else:
         findings.fault(
             "training_config",
             None,
             "No training config is named.",
-            "Say -e training_config=FILE; examples/megatron holds files to start from.",
+            "Say -e training_config=FILE; examples/ has training configs to start from.",
         )
 
 
@@ -173,7 +174,7 @@ def _assembled(
         "record_only": settings.training_record_only,
         **({"overrides": settings.training_overrides} if settings.training_overrides else {}),
         "parameters": job.parameters if job else {},
-        "first_step": job.first_step if job else 1,
+        "first_step": grammar_of(settings.training_framework).first_step if job else 1,
         "tokens_per_step_per_gpu": job.tokens_per_step_per_gpu if job else None,
         "tokens_per_sequence_per_gpu": job.tokens_per_sequence_per_gpu if job else None,
         "workload": workload,

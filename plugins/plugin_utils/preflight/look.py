@@ -7,6 +7,7 @@ import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ..plan.frameworks.known import FRAMEWORKS
 from .nics import NicRule, Selection, rule_of, selected_devices
 
 AUTO = "auto"
@@ -43,8 +44,8 @@ class Look:
 
     @property
     def uses_nccl(self) -> bool:
-        """Tell whether training configs of the framework have keys for NCCL and Gloo; NxDT's have none."""
-        return bool(self.plan["framework"] != "nxdt")
+        """Tell whether training configs of the framework have keys for NCCL and Gloo."""
+        return FRAMEWORKS[self.plan["framework"]].uses_nccl
 
     @property
     def engine(self) -> str | None:

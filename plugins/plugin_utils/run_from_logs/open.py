@@ -8,7 +8,8 @@ import shutil
 import typing as t
 from dataclasses import dataclass, field
 
-from ...module_utils.logs.grammar import grammar_of
+from ...module_utils.logs.frameworks.known import grammar_of
+from ...module_utils.logs.grammar import LAST_RANK
 from ..run.board import PLAN_NAME, Board
 from .log import Log, chosen, framework_in, read
 from .plan import config_plan, plan_of_logs
@@ -118,9 +119,9 @@ def _content(run_dir: Path) -> dict[Path, bytes]:
 
 
 def _mode_in(framework: str, logs: dict[str, Log]) -> str:
-    """Tell a job over all nodes from one on each: of the former, Megatron-LM prints the steps on the last rank only."""
+    """Tell a job over all nodes from one on each, where only the last rank of a job prints steps."""
     with_steps = sum(bool(log.blocks) for log in logs.values())
-    each = len(logs) == 1 or (framework == "megatron" and with_steps > 1)
+    each = len(logs) == 1 or (grammar_of(framework).printed_by == LAST_RANK and with_steps > 1)
     return "single_node" if each else "multi_node"
 
 

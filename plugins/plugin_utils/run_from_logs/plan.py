@@ -11,17 +11,15 @@ import typing as t
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ...module_utils.logs.grammar import grammar_of
+from ...module_utils.logs.frameworks.known import grammar_of
 from ..plan.job.ranks import Node
-from ..plan.plan import SCHEMA_VERSION, make_plan
+from ..plan.plan import SCHEMA_VERSION, asked_by, make_plan
 
 if t.TYPE_CHECKING:
     from ..plan.threshold_files import ThresholdsFile
     from .files import LoggedRun
 
 _LOOPBACK = "127.0.0.1"
-_KEYS_OF_NODES = ("config.nnodes", "trainer.num_nodes")
-_KEYS_OF_MASTER = ("config.master_address", "config.coordinator_ip", "trainops.master_address")
 
 
 @dataclass(frozen=True)
@@ -41,10 +39,6 @@ class Known:
     exit_status: int | None
     thresholds: ThresholdsFile | None = None
 
-    def plan_for(self, nodes: Sequence[Node]) -> dict[str, t.Any]:
-        """Return the plan of the training config for nodes."""
-        return make_plan(self.config, self.source, self.options, nodes, thresholds=self.thresholds)
-
 
 def config_plan(known: Known, names: Sequence[str]) -> dict[str, t.Any]:
     """Return the plan of the training config for nodes of these names, or of as many as the config asks for.
@@ -53,27 +47,15 @@ def config_plan(known: Known, names: Sequence[str]) -> dict[str, t.Any]:
     a fault of it here. ``meant`` in the plan is the number of nodes that were to take part, or None. Raises ValueError
     where the user says another number than the config.
     """
-    asked = _asked_nodes(known, names)
-    if asked and known.nodes and asked != known.nodes:
-        raise ValueError(f"training_nodes is {known.nodes}, but the training config asks for {asked} nodes")
-    meant = known.nodes or asked
+    asked = asked_by(known.config, known.source, known.options, len(names))
+    if asked.nodes and known.nodes and asked.nodes != known.nodes:
+        raise ValueError(f"training_nodes is {known.nodes}, but the training config asks for {asked.nodes} nodes")
+    meant = known.nodes or asked.nodes
     nodes = _nodes(meant or len(names), names)
-    plan = known.plan_for(nodes)
-    master = next(filter(None, _said(plan, _KEYS_OF_MASTER)), None)
-    if master:
-        nodes = [replace(nodes[0], address=master, local=False), *nodes[1:]]
-        plan = known.plan_for(nodes)
+    if asked.master:
+        nodes = [replace(nodes[0], address=asked.master, local=False), *nodes[1:]]
+    plan = make_plan(known.config, known.source, known.options, nodes, thresholds=known.thresholds)
     return {**plan, "meant": meant}
-
-
-def _asked_nodes(known: Known, names: Sequence[str]) -> int | None:
-    """Return the number of nodes that the config asks for: a plan for another number says so, whichever that is."""
-    for count in (len(names), len(names) + 1):
-        plan = known.plan_for(_nodes(count, names))
-        asked = next(filter(str.isdecimal, _said(plan, _KEYS_OF_NODES)), None)
-        if asked:
-            return int(asked)
-    return None
 
 
 def plan_of_logs(
@@ -119,11 +101,6 @@ def plan_of_logs(
 def _nodes(count: int, names: Sequence[str]) -> list[Node]:
     names = [*names[:count], *(f"unseen{place}" for place in range(count - len(names)))]
     return [Node(name=name, address=_LOOPBACK, user="user", local=True) for name in names]
-
-
-def _said(plan: dict[str, t.Any], keys: Sequence[str]) -> list[str]:
-    """Return what the config says under keys that a plan finds fault with, as these hosts are not the config's."""
-    return [str(found["value"] or "") for found in (*plan["faults"], *plan["warnings"]) if found["key"] in keys]
 
 
 def _lack_of_nodes(logs: int, meant: int | None) -> list[dict[str, str]]:

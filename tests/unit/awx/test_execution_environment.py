@@ -46,10 +46,10 @@ def test_an_image_that_lists_the_collection_gets_what_it_needs(tmp_path: Path) -
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     needed = yaml.safe_load(done.stdout)
-    assert "openssh-clients [platform:rpm]" in needed["system"]
+    assert "openssh-clients [platform:rpm]" in {line.partition("  #")[0] for line in needed["system"]}
     builders_own = {"ansible-core", "ansible-runner"}
     wanted = {Requirement(line) for line in (ROOT / "requirements.txt").read_text().splitlines()[1:]}
-    found = {Requirement(line) for line in needed["python"]}
+    found = {Requirement(line.partition("#")[0]) for line in needed["python"]}
     assert {requirement for requirement in wanted if requirement.name not in builders_own} <= found
 
 

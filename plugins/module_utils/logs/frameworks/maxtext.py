@@ -17,6 +17,7 @@ import typing as t
 from collections.abc import Callable, Iterator
 
 from ..find import Piece
+from ..grammar import EVERY_RANK, Grammar
 from ..text import line_end, line_start
 from ..world_size import RANKS, WorldSize
 
@@ -158,3 +159,13 @@ def _json_step(text: bytes, start: int) -> dict[str, t.Any] | None:
     except (ValueError, TypeError, KeyError, OverflowError):
         return None
     return {"step": step, "metrics": metrics, "profiler": False}
+
+
+GRAMMAR = Grammar(
+    parse,
+    WORLD_SIZE,
+    first_step=0,
+    step_line="completed step: N, seconds: …",
+    printed_by=EVERY_RANK,
+    left_out=left_out,
+)

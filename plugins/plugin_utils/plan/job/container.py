@@ -36,7 +36,7 @@ class ContainerConfig(BaseModel):
 
 
 def container_options(name: str, shm_size: str, profile: str) -> dict[str, t.Any]:
-    """Return how a training container is started on AMD GPUs, as AMD's guide to Megatron-LM for ROCm gives it.
+    """Return how a training container is started on AMD GPUs, as AMD's guides to training on ROCm give it.
 
     The profile ``hardened`` leaves the privileges out: the devices that are named and these capabilities have to do.
     """

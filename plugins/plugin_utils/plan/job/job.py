@@ -28,8 +28,7 @@ class Job:
     the file of ``command`` that has to be in ``working_dir``, if any. ``mounts`` maps paths on the node to paths in the
     container. ``token_file`` is the path of the user's Hugging Face token, empty where the token comes along with the
     run; ``token_variable`` a variable that the launch script fills with the token itself, for a trainer that reads
-    nothing else. The ``nnodes`` nodes of the job meet at ``master_address`` and ``master_port``. ``first_step`` is the
-    number that the trainer gives its first step.
+    nothing else. The ``nnodes`` nodes of the job meet at ``master_address`` and ``master_port``.
     ``tokens_per_sequence_per_gpu`` (sequence length / devices of a job) is for trainers that print sequences/s.
     ``dataset`` is what the launch script fetches before the training, if anything. ``architecture`` is the model's
     shape, or in words why it is not known; ``chips_per_gpu`` the part of an accelerator's chip that counts as a GPU;
@@ -58,7 +57,6 @@ class Job:
     files: dict[str, str] = field(default_factory=dict)
     script: str = ""
     token_variable: str = ""
-    first_step: int = 1
     tokens_per_sequence_per_gpu: float | None = None
     dataset: dict[str, t.Any] | None = None
     gke: GkeWorkload | None = None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ....module_utils.logs.frameworks.known import OF_EMBEDDED_TRAINER, grammar_of
 from .architecture import FORMULA
 
 STEPS = 10
@@ -28,10 +29,9 @@ def rehearsed(plan: dict[str, t.Any]) -> dict[str, t.Any]:
     return {
         **plan,
         "rehearsal": True,
-        # The embedded trainer's log is that of Megatron-LM, whatever the real trainer is.
-        "log_framework": "megatron",
+        "log_framework": OF_EMBEDDED_TRAINER,
         "expected": [],
-        "first_step": 1,
+        "first_step": grammar_of(OF_EMBEDDED_TRAINER).first_step,
         "parameters": {**plan["parameters"], "iterations": STEPS},
         "tokens_per_sequence_per_gpu": None,
         "tokens_per_step_per_gpu": float(_SEQUENCES_PER_NODE * _SEQUENCE_LENGTH),

@@ -210,7 +210,6 @@ def _job(
             "dataset_type": parameters.dataset_type or "synthetic",
             "nic_type": config.nic_type,
         },
-        first_step=0,
         tokens_per_step_per_gpu=sizes.tokens_per_step_per_gpu,
         expected=expected,
         nnodes=int(environment["NNODES"]),

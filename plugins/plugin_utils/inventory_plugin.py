@@ -6,7 +6,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Iterable
 
-from .hosts import Host
+from .inventory.hosts import Host
 
 if t.TYPE_CHECKING:
     from ansible.plugins.inventory import Constructable
