@@ -17,13 +17,6 @@ COMMAND = [sys.executable, str(ROOT / "tests/integration/cluster/cluster.py")]
 CANNOT = 77
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let one process run all tests that share the cluster."""
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("cluster"))
-
-
 @dataclass
 class Cluster:
     """Three nodes, reached by SSH, with docker and podman, and the project's own trainer in an image."""
