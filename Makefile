@@ -36,7 +36,6 @@ lint-yaml: $(VENV)/dev
 
 lint-generated: $(VENV)/dev
 	$(BIN)/python tools/write_docs.py --check
-	$(BIN)/python tools/write_surveys.py --check
 
 lint-ansible: $(VENV)/dev
 	PATH=$(abspath $(BIN)):$$PATH $(BIN)/ansible-lint --offline --strict
@@ -54,9 +53,8 @@ release: $(VENV)/dev ## make a release of the changelog's fragments: make releas
 hooks: $(VENV)/dev ## check every commit with the linters (pre-commit)
 	$(BIN)/pre-commit install
 
-generated: $(VENV)/dev ## write what is generated: schemas, pages of training configs and surveys of AWX
+generated: $(VENV)/dev ## write what is generated: schemas, pages of training configs, options and surveys of AWX
 	$(BIN)/python tools/write_docs.py
-	$(BIN)/python tools/write_surveys.py
 
 docs: generated $(VENV)/docs ## build the site, docs/_build/html/index.html
 	PATH=$(abspath $(BIN)):$$PATH $(BIN)/python tools/build_site.py

@@ -14,13 +14,7 @@ from training_configs import ROOT, keys
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.fields import key_of, nested_model
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.findings import Findings
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.model import typed
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.yaml_kinds import (
-    Choice,
-    Decimal,
-    Integer,
-    OneLine,
-    Truth,
-)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.texts import OneLine
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.nxdt.config import NxdtConfig
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.schema import schema
 
@@ -87,8 +81,8 @@ def test_an_editor_accepts_exactly_what_the_plan_accepts() -> None:
     for model, part in sections(NxdtConfig, SCHEMA):
         for name, field in model.model_fields.items():
             key = key_of(name, field)
-            kind = getattr((field.metadata or [None])[0], "__class__", None)
-            if kind not in (Integer, Decimal, Truth, Choice, OneLine):
+            kind = (field.metadata or [None])[0]
+            if not (isinstance(kind, OneLine) or getattr(kind, "strict", False)):
                 continue
             validator = jsonschema.Draft202012Validator({**part["properties"][key], "$defs": SCHEMA["$defs"]})
             for value in VALUES:

@@ -10,7 +10,8 @@ import typing as t
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ...config.yaml_kinds import AnyInteger, Boolean, Choice, Count, Integer, Natural, NotNegative, YamlText
+from ...config.field_types import AnyInteger, Boolean, Count, Natural, NotNegative, YamlText
+from ...config.kinds import OneOf, Whole
 from .data_config import AlignmentConfig, DataConfig
 from .model_config import ModelConfig
 from .precision import PrecisionConfig
@@ -32,7 +33,7 @@ class TrainerConfig(BaseModel):
         examples=[4],
         json_schema_extra={"unit": "nodes", "variable": "--nnodes, trainer.num_nodes"},
     )
-    lnc: t.Annotated[int, Integer(1, 2)] | None = Field(
+    lnc: t.Annotated[int, Whole(1, 2, strict=True)] | None = Field(
         default=None,
         description="Physical NeuronCores of each logical one; without it 2 on Trn2, and 1 elsewhere in any case.",
         json_schema_extra={"variable": "NEURON_LOGICAL_NC_CONFIG (Trn2)", "since": "1.1.0"},
@@ -66,10 +67,10 @@ class TrainerConfig(BaseModel):
     sequential_move_factor: Count | None = Field(
         default=None, description="How many processes of a node move the model to their device at a time."
     )
-    accumulate_grad_batches: t.Annotated[int, Integer(1, 1)] | None = Field(
+    accumulate_grad_batches: t.Annotated[int, Whole(1, 1, strict=True)] | None = Field(
         default=None, description="Only 1: the batch sizes decide how gradients are accumulated."
     )
-    precision: t.Annotated[int, Integer(32, 32)] | None = Field(
+    precision: t.Annotated[int, Whole(32, 32, strict=True)] | None = Field(
         default=None, description="Only 32; the section precision decides."
     )
     enable_progress_bar: Boolean | None = Field(
@@ -85,7 +86,7 @@ class CheckpointConfig(BaseModel):
 
     monitor: YamlText | None = Field(default=None, description="Metric by which checkpoints are compared.")
     save_top_k: AnyInteger = Field(description="Checkpoints that are kept; -1 keeps all.", examples=[1])
-    mode: t.Annotated[str, Choice(("max", "min"))] | None = Field(
+    mode: t.Annotated[str, OneOf(("max", "min"), strict=True)] | None = Field(
         default=None, description="Whether a larger or a smaller value is better."
     )
     save_last: Boolean | None = Field(default=None, description="Keep one at the end of training as well.")
@@ -188,7 +189,7 @@ class NxdtConfig(BaseModel):
         description="Name of the experiment. With mixtral in it and model_source hf, Mixtral is trained, else Llama.",
         examples=["hf_llama"],
     )
-    model_source: t.Annotated[str, Choice(("megatron", "hf"))] = Field(
+    model_source: t.Annotated[str, OneOf(("megatron", "hf"), strict=True)] = Field(
         description="Where the model's code comes from.", examples=["hf"]
     )
     seed: Count = Field(description="Seed of all random numbers.", examples=[1234])

@@ -11,12 +11,12 @@ import typing as t
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ...config.kinds import Words
-from ...config.yaml_kinds import Boolean, Choice, Count, Natural, NotNegative, Positive, Probability, YamlText
+from ...config.field_types import Boolean, Count, Natural, NotNegative, Positive, Probability, YamlText
+from ...config.kinds import OneOf, Words
 
 Prefixes = t.Annotated[t.Any, Words("a list of weights and paths, a path, or an object of them")]
 Names = t.Annotated[list[YamlText], Words("a list of names")]
-Truncation = t.Annotated[str, Choice(("keep_start", "keep_end"))]
+Truncation = t.Annotated[str, OneOf(("keep_start", "keep_end"), strict=True)]
 _TOKENS: dict[str, t.Any] = {"unit": "tokens"}
 _TRUNCATION = "Which end is kept of a prompt and response that are longer than data.seq_length together."
 
@@ -27,7 +27,9 @@ class DpoConfig(BaseModel):
     kl_beta: NotNegative = Field(
         default=0.01, description="How strongly the model is held near the reference model (KL divergence)."
     )
-    loss_type: t.Annotated[str, Choice(("sigmoid",))] = Field(default="sigmoid", description="Form of the loss.")
+    loss_type: t.Annotated[str, OneOf(("sigmoid",), strict=True)] = Field(
+        default="sigmoid", description="Form of the loss."
+    )
     max_prompt_length: Count | None = Field(
         default=None, description="Longest prompt.", examples=[2048], json_schema_extra=_TOKENS
     )
@@ -69,7 +71,7 @@ class PeftConfig(BaseModel):
     lora_rank: Count = Field(description="Rank of the addition.", examples=[16])
     lora_alpha: Positive = Field(description="Factor of the addition.", examples=[32])
     lora_dropout: Probability = Field(default=0.0, description="Dropout in the addition.")
-    lora_bias: t.Annotated[str, Choice(("none", "all", "lora_only"))] = Field(
+    lora_bias: t.Annotated[str, OneOf(("none", "all", "lora_only"), strict=True)] = Field(
         default="none", description="Which biases are trained."
     )
     lora_verbose: Boolean = Field(default=False, description="Log more about LoRA.")
@@ -155,7 +157,7 @@ class DataConfig(BaseModel):
     num_workers: Natural | None = Field(
         default=None, description="Processes that load data, for each device.", json_schema_extra={"unit": "processes"}
     )
-    dataloader_type: t.Annotated[str, Choice(("single", "cyclic"))] | None = Field(
+    dataloader_type: t.Annotated[str, OneOf(("single", "cyclic"), strict=True)] | None = Field(
         default=None, description="Go through the data once, or again and again."
     )
     reset_position_ids: Boolean | None = Field(default=None, description="Count positions anew after a document.")

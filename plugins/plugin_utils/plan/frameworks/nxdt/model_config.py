@@ -10,8 +10,8 @@ import typing as t
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ...config.kinds import Words
-from ...config.yaml_kinds import Boolean, Choice, Count, Natural, NotNegative, Positive, Probability, YamlText
+from ...config.field_types import Boolean, Count, Natural, NotNegative, Positive, Probability, YamlText
+from ...config.kinds import OneOf, Words
 from .data_config import Names
 
 OPTIMIZERS = (
@@ -52,7 +52,9 @@ class FusionsConfig(BaseModel):
 class SchedulerConfig(BaseModel):
     """The section ``model.optim.sched``: how the learning rate changes."""
 
-    name: t.Annotated[str, Choice(SCHEDULERS)] = Field(description="Scheduler.", examples=["CosineAnnealing"])
+    name: t.Annotated[str, OneOf(SCHEDULERS, strict=True)] = Field(
+        description="Scheduler.", examples=["CosineAnnealing"]
+    )
     warmup_steps: Natural | None = Field(
         default=None, description="Steps in which the learning rate grows.", json_schema_extra=_STEPS
     )
@@ -71,7 +73,7 @@ class SchedulerConfig(BaseModel):
 class OptimizerConfig(BaseModel):
     """The section ``model.optim``: optimizer and learning rate."""
 
-    name: t.Annotated[str, Choice(OPTIMIZERS)] = Field(
+    name: t.Annotated[str, OneOf(OPTIMIZERS, strict=True)] = Field(
         description="Optimizer, as NeMo knows it.", examples=["adamw_fp32OptState"]
     )
     lr: Positive = Field(description="Learning rate. OmegaConf reads 3e-4 as a number.", examples=[3e-4])
@@ -92,10 +94,10 @@ class MoeConfig(BaseModel):
     )
     dropless: Boolean | None = Field(default=None, description="Drop no token, with the blockwise kernel.")
     glu_mlp: Boolean | None = Field(default=None, description="Experts with gated linear units, which dropless needs.")
-    routing_algorithm: t.Annotated[str, Choice(("top_k", "sinkhorn"))] | None = Field(
+    routing_algorithm: t.Annotated[str, OneOf(("top_k", "sinkhorn"), strict=True)] | None = Field(
         default=None, description="How tokens find their experts."
     )
-    router_activation: t.Annotated[str, Choice(("sigmoid", "softmax"))] | None = Field(
+    router_activation: t.Annotated[str, OneOf(("sigmoid", "softmax"), strict=True)] | None = Field(
         default=None, description="Activation of the router."
     )
     top_k: Count | None = Field(default=None, description="Experts of each token; with sinkhorn 1.")
@@ -152,7 +154,7 @@ class ModelConfig(BaseModel):
         description="Layers after which a pipeline stage ends; one fewer than stages.",
         json_schema_extra={"since": "1.1.0"},
     )
-    activations_checkpoint_granularity: t.Annotated[str, Choice(("selective", "full"))] | None = Field(
+    activations_checkpoint_granularity: t.Annotated[str, OneOf(("selective", "full"), strict=True)] | None = Field(
         description="What is computed again in the backward pass: parts of layers, whole layers, or nothing (null).",
         examples=["selective"],
     )
@@ -169,7 +171,7 @@ class ModelConfig(BaseModel):
     apply_query_key_layer_scaling: Boolean | None = Field(
         default=None, description="Scale Q·Kᵀ by 1 / number of the layer."
     )
-    normalization: t.Annotated[str, Choice(("rmsnorm", "layernorm"))] | None = Field(
+    normalization: t.Annotated[str, OneOf(("rmsnorm", "layernorm"), strict=True)] | None = Field(
         default=None, description="Normalization."
     )
     layernorm_epsilon: Positive | None = Field(
@@ -182,11 +184,11 @@ class ModelConfig(BaseModel):
     share_embeddings_and_output_weights: Boolean | None = Field(
         default=None, description="Use the weights of the embedding for the output as well."
     )
-    position_embedding_type: t.Annotated[str, Choice(("learned_absolute", "rope"))] | None = Field(
+    position_embedding_type: t.Annotated[str, OneOf(("learned_absolute", "rope"), strict=True)] | None = Field(
         default=None, description="Position embedding."
     )
     rotary_percentage: Probability | None = Field(default=None, description="Part of a head that rope turns.")
-    activation: t.Annotated[str, Choice(("swiglu", "gelu"))] | None = Field(
+    activation: t.Annotated[str, OneOf(("swiglu", "gelu"), strict=True)] | None = Field(
         default=None, description="Activation function."
     )
     transformer_block_type: YamlText | None = Field(

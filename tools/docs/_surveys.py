@@ -1,31 +1,18 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writes awx/surveys.yml: what AWX asks before it plays a playbook, made of the models and the roles' documentation.
+"""What AWX asks before it plays a playbook, made of the roles' documentation.
 
-With --check it only tells whether the file is stale. A question is typed and bounded as its variable is, so what AWX
-accepts is what a plan accepts. Rules of AWX: https://docs.ansible.com/automation-controller, "Surveys".
+A question is typed as its variable is, so what AWX accepts is what a plan accepts. Rules of AWX:
+https://docs.ansible.com/automation-controller, "Surveys".
 """
 
 from __future__ import annotations
 
-import argparse
 import re
-import sys
 import typing as t
-from pathlib import Path
 
-import yaml
+from docs._options import as_yaml
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "collections"))
-
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.kinds import OneOf, OrNothing, Switch, Whole
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.options import PlanOptions
-
-FILE = ROOT / "awx/surveys.yml"
-_HEADER = """\
-# Written by tools/write_surveys.py from the plan's models and the roles' argument_specs. Change those, then run it.
-"""
+_HEADER = "# Written by tools/write_docs.py from the argument_specs of the roles. Change those, then run it.\n"
 # AWX keeps answers in a text column; this is what its own form offers.
 _LONGEST = 1024
 _LARGEST = 2**31 - 1
@@ -70,16 +57,6 @@ SURVEYS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         ),
     ),
 }
-# What a playbook takes besides the variables of roles.
-_OF_PLAYBOOKS: dict[str, dict[str, t.Any]] = {
-    "training_logs": {"type": "str", "default": "", "description": "Folder with a log for each node."},
-    "training_nodes": {"type": "str", "default": "", "description": "How many nodes the run was meant to have."},
-    "training_exit_status": {
-        "type": "str",
-        "default": "",
-        "description": "How the training ended, 0 if well. Where nobody says, no run of such logs passes.",
-    },
-}
 _REQUIRED = {
     **dict.fromkeys(
         ("plan", "preflight", "megatron", "megatron_each", "maxtext", "nxdt", "sweep", "qualification"),
@@ -115,23 +92,20 @@ def question_name(variable: str) -> str:
     return " ".join(_IN_CAPITALS.get(word.casefold(), word) for word in words)
 
 
-def question(variable: str, required: bool, specs: dict[str, dict[str, t.Any]]) -> dict[str, t.Any]:
-    """Return the question for a variable, with the type, the bounds and the default that its kind has."""
-    field = PlanOptions.model_fields.get(variable)
-    spec = specs.get(variable) or _OF_PLAYBOOKS[variable]
-    told = field.description if field else spec["description"]
-    kind = next(iter(field.metadata), None) if field else None
+def question(variable: str, required: bool, option: dict[str, t.Any]) -> dict[str, t.Any]:
+    """Return the question for a variable, with the type and the default that its documentation says."""
+    told = option["description"]
     return {
         "question_name": question_name(variable),
         "question_description": _MARKUP.sub(r"\1", " ".join(told) if isinstance(told, list) else str(told)),
         "variable": variable,
-        **_answer(kind, spec, required),
+        **_answer(option, required),
     }
 
 
 def _of_template(template: str, variable: str, specs: dict[str, dict[str, t.Any]]) -> dict[str, t.Any]:
     required = variable in _REQUIRED[template]
-    asked = question(variable, required, specs)
+    asked = question(variable, required, specs[variable])
     if required:
         # What would be without an answer cannot be.
         asked["question_description"] = asked["question_description"].partition(" Without it,")[0]
@@ -140,39 +114,32 @@ def _of_template(template: str, variable: str, specs: dict[str, dict[str, t.Any]
     return asked
 
 
-def _answer(kind: t.Any, spec: dict[str, t.Any], required: bool) -> dict[str, t.Any]:
-    default = spec["default"]
-    if isinstance(kind, Switch) or spec["type"] == "bool":
-        return _choice(("true", "false"), str(default).lower())
-    if isinstance(kind, OneOf):
-        return _choice(kind.names, default)
-    number = kind.kind if isinstance(kind, OrNothing) else kind
-    if isinstance(number, Whole) or spec["type"] in ("int", "float") or isinstance(default, int):
-        bounds = (number.minimum, min(number.maximum, _LARGEST)) if isinstance(number, Whole) else (0, _LARGEST)
-        kind_of_number = "float" if spec["type"] == "float" else "integer"
+def _answer(option: dict[str, t.Any], required: bool) -> dict[str, t.Any]:
+    default = option["default"]
+    if option["type"] == "bool":
+        return _choice(["true", "false"], str(default).lower())
+    if option["type"] == "str" and "choices" in option:
+        return _choice(option["choices"], default)
+    if option["type"] in ("int", "float"):
+        kind_of_number = "float" if option["type"] == "float" else "integer"
         # A number is always answered: an answer that is left out would come as an empty text.
-        return {"type": kind_of_number, "required": True, "min": bounds[0], "max": bounds[1], "default": default}
+        return {"type": kind_of_number, "required": True, "min": 0, "max": _LARGEST, "default": default}
     text = default if isinstance(default, str) else ""
     # A default that is not empty may be no empty text either.
     required = required or text != ""
     return {"type": "text", "required": required, "min": 1 if required else 0, "max": _LONGEST, "default": text}
 
 
-def _choice(names: tuple[str, ...], default: str) -> dict[str, t.Any]:
-    return {"type": "multiplechoice", "required": True, "choices": list(names), "default": default}
+def _choice(names: list[str], default: str) -> dict[str, t.Any]:
+    return {"type": "multiplechoice", "required": True, "choices": names, "default": default}
 
 
-def _role_options() -> dict[str, dict[str, t.Any]]:
-    options: dict[str, dict[str, t.Any]] = {}
-    for path in sorted((ROOT / "roles").glob("*/meta/argument_specs.yml")):
-        options |= yaml.safe_load(path.read_text("utf-8"))["argument_specs"]["main"]["options"]
-    return options
+def surveys(options: dict[str, dict[str, t.Any]]) -> str:
+    """Return the survey of each template, as infra.aap_configuration takes it for ``survey_spec``.
 
-
-def surveys() -> dict[str, t.Any]:
-    """Return the survey of each template, as infra.aap_configuration takes it for ``survey_spec``."""
-    options = _role_options()
-    return {
+    ``options`` are the documented options of all roles, by their names.
+    """
+    found = {
         name: {
             "name": title,
             "description": description,
@@ -180,38 +147,4 @@ def surveys() -> dict[str, t.Any]:
         }
         for name, (title, description, variables) in SURVEYS.items()
     }
-
-
-def text() -> str:
-    """Return the file."""
-    dumped = yaml.dump(
-        {"trainops_surveys": surveys()}, Dumper=_Indented, sort_keys=False, width=120, allow_unicode=True
-    )
-    return f"---\n{_HEADER}{dumped}"
-
-
-class _Indented(yaml.SafeDumper):
-    """Lists stand indented, as in all of our files."""
-
-    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002
-        super().increase_indent(flow, indentless=False)
-
-
-def main() -> int:
-    """Write the file, or tell whether it is stale."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="write nothing; fail where the file is stale")
-    check = parser.parse_args().check
-    written = FILE.read_text("utf-8") if FILE.exists() else ""
-    if written == text():
-        return 0
-    if check:
-        print(f"{FILE.relative_to(ROOT)} is stale: run tools/write_surveys.py.", file=sys.stderr)
-        return 1
-    FILE.write_text(text(), "utf-8")
-    print(f"wrote {FILE.relative_to(ROOT)}")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return f"---\n{_HEADER}{as_yaml({'trainops_surveys': found})}"
