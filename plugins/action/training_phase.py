@@ -116,7 +116,7 @@ class ActionModule(ActionBase):
     def _start(self) -> dict[str, t.Any]:
         images: dict[str, list[str]] = {}
         for node in self._plan["nodes"]:
-            images.setdefault(self._board.status(node["node"]).get("image_id", "none"), []).append(node["node"])
+            images.setdefault(self._board.status(node["node"]).get("image_id") or "none", []).append(node["node"])
         if len(images) > 1:
             told = "; ".join(f"{', '.join(nodes)} has {image}" for image, nodes in images.items())
             raise AnsibleActionFail(f"The nodes do not have the same image: {told}. Name it by its digest.")
@@ -150,7 +150,7 @@ class ActionModule(ActionBase):
 
         status = follow_node(ask, self._board, self._plan, self._node["node"], patience)
         told = ("status", "exit_status", "message", "last_step", "steps_total")
-        return {"changed": False, **{name: status[name] for name in told if name in status}}
+        return {"changed": False, **{name: value for name, value in status.items() if name in told}}
 
     def _stop(self) -> dict[str, t.Any]:
         answer = self._ask("stop", {"grace_seconds": self._arguments["grace_seconds"]})

@@ -8,6 +8,7 @@ import typing as t
 
 from ansible.errors import AnsibleActionFail
 
+from ..plugin_utils.contracts import Summary
 from ..plugin_utils.controller_action import ControllerAction
 
 try:
@@ -64,7 +65,7 @@ class ActionModule(ControllerAction):
         return result
 
 
-def _told(summary: dict[str, t.Any]) -> str:
+def _told(summary: Summary) -> str:
     first = summary["first_failure"]
     if first:
         rank = "" if first["node_rank"] is None else f" (node rank {first['node_rank']})"

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ansible.errors import AnsibleActionFail
 
+from ..plugin_utils.contracts import Summary
 from ..plugin_utils.controller_action import ControllerAction
 
 try:
@@ -54,7 +55,7 @@ class ActionModule(ControllerAction):
             "result": result,
         }
 
-    def _page(self, folder: str, run_dirs: list[str], summaries: list[dict[str, t.Any]]) -> bool:
+    def _page(self, folder: str, run_dirs: list[str], summaries: list[Summary]) -> bool:
         """Write the page of several runs where one is wanted, and return whether that changed it."""
         if not folder or len(summaries) < 2 or self._task.check_mode:
             return False
@@ -67,10 +68,10 @@ class ActionModule(ControllerAction):
         return changed
 
 
-def _summary(run_dir: str) -> dict[str, t.Any]:
+def _summary(run_dir: str) -> Summary:
     path = Path(os.path.abspath(run_dir)) / SUMMARY
     try:
-        return t.cast("dict[str, t.Any]", json.loads(path.read_text(encoding="utf-8")))
+        return t.cast("Summary", json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is no whole JSON"
         raise AnsibleActionFail(

@@ -191,7 +191,7 @@ class Plan(FoundFindings, OptionalPlan):
     container_engine: str | None
     rehearsal: bool
     record_only: bool
-    parameters: Parameters | dict[str, t.Any]
+    parameters: Parameters
     first_step: int
     tokens_per_step_per_gpu: float | None
     tokens_per_sequence_per_gpu: float | None
@@ -218,12 +218,13 @@ Failure = t.TypedDict(
     "Failure",
     {
         "class": str,
-        "blame": str,
+        "blame": int,
         "echo": bool,
         "remedy": str,
         "line": str,
         "rank": "int | None",
         "exit_code": "int | None",
+        "evidence": "t.NotRequired[list[str]]",
     },
 )
 Failure.__doc__ = "A failure that a log tells; see `module_utils.logs.failures.find_failures`."
@@ -253,6 +254,32 @@ class Status(t.TypedDict, total=False):
     transports: list[str]
     world_size: int | None
     began_anew: bool
+    image_id: str | None
+    hardware: t.Any
+
+
+class JudgedBound(Bound, total=False):
+    """A bound with what was measured; see `verdict.thresholds.judge_bounds`."""
+
+    least: float | None
+    greatest: float | None
+    measured: float | None
+    node: str | None
+    interval: dict[str, float] | None
+    samples: int
+    first_step: int | None
+    last_step: int | None
+    missing: list[str]
+    met: bool | None
+    unit: str
+
+
+class Utilization(t.TypedDict):
+    """How much of the accelerators' peak a run used, or why that is not known; see `verdict.utilization`."""
+
+    mfu: float | None
+    mfu_basis: str | None
+    mfu_reason: str | None
 
 
 class Reason(t.TypedDict):
@@ -265,7 +292,24 @@ class Reason(t.TypedDict):
     evidence: t.NotRequired[dict[str, t.Any]]
 
 
-class Summary(t.TypedDict):
+FirstFailure = t.TypedDict(
+    "FirstFailure",
+    {
+        "node": str,
+        "node_rank": "int | None",
+        "class": str,
+        "message": str,
+        "evidence": "list[str]",
+        "rank": "int | None",
+        "remedy": str,
+        "exit_code": "int | None",
+        "echoes": "list[dict[str, str]]",
+    },
+)
+FirstFailure.__doc__ = "What a run failed of, and on which node; see `verdict.first_cause.first_failure`."
+
+
+class Summary(Utilization):
     """What a run came to; docs/summary.md tells each field."""
 
     schema_version: int
@@ -284,12 +328,9 @@ class Summary(t.TypedDict):
     warmup_steps: int
     warm_up: dict[str, t.Any]
     left_out: list[dict[str, t.Any]]
-    first_failure: dict[str, t.Any] | None
+    first_failure: FirstFailure | None
     workload: Workload | None
-    mfu: float | None
-    mfu_basis: str | None
-    mfu_reason: str | None
-    thresholds: list[dict[str, t.Any]]
+    thresholds: list[JudgedBound]
     interval_method: str
     stragglers: dict[str, t.Any]
     metrics: dict[str, dict[str, t.Any]]

@@ -23,6 +23,8 @@ _LINE_CHARACTERS = 400
 # torchrun's and Primus' prefixes: "[rank3]: ", "[rank-7/8]".
 _OWN_RANK = re.compile(rb"\[rank-?(\d+)[\]/]")
 _RANK_PREFIX = re.compile(rb"\[rank\d+\]: ?$")
+FailureT = t.TypeVar("FailureT", bound=t.Mapping[str, t.Any])
+
 _LINE = re.compile(rb"[^\r\n]+")
 _FRAME = re.compile(rb'\s+File "([^"\r\n]*)", line')
 # Launch scripts ask the system in Python, among others for RDMA links, which fails without harm.
@@ -73,7 +75,7 @@ def find_failures(piece: Piece) -> list[dict[str, t.Any]]:
     return [failure for _start, failure in sorted(told.items(), key=itemgetter(0)) if failure]
 
 
-def few_of_each_class(failures: Iterable[dict[str, t.Any]]) -> list[dict[str, t.Any]]:
+def few_of_each_class(failures: Iterable[FailureT]) -> list[FailureT]:
     """Return the first three failures of each class, in the order given."""
     count: dict[str, int] = {}
     kept = []

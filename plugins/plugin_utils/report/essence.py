@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import typing as t
 
+from ..contracts import Summary
+
 _MOST_REASONS = 10
 _OF_RUN = ("run_id", "framework", "mode", "model", "gpu", "rehearsal", "verdict", "started_at", "ended_at", "mfu")
 _OF_METRIC = ("value", "unit", "statistic", "threshold", "direction", "met")
 _OF_FAILURE = ("node", "node_rank", "class", "message", "remedy")
 
 
-def essence(summary: dict[str, t.Any], report: str) -> dict[str, t.Any]:
+def essence(summary: Summary, report: str) -> dict[str, t.Any]:
     """Return what became of a run, without what grows with its nodes and steps.
 
     Holds ``run_id``, ``framework``, ``mode``, ``model``, ``gpu``, ``rehearsal``, ``verdict``, ``started_at`` and
@@ -20,12 +22,12 @@ def essence(summary: dict[str, t.Any], report: str) -> dict[str, t.Any]:
     """
     failure = summary["first_failure"]
     return {
-        **{name: summary[name] for name in _OF_RUN},
+        **{name: value for name, value in summary.items() if name in _OF_RUN},
         "nodes": len(summary["nodes"]),
         "reasons": [reason["message"] for reason in summary["reasons"][:_MOST_REASONS]],
         "metrics": {
             metric: {name: found.get(name) for name in _OF_METRIC} for metric, found in summary["metrics"].items()
         },
-        "first_failure": {name: failure[name] for name in _OF_FAILURE} if failure else None,
+        "first_failure": {name: value for name, value in failure.items() if name in _OF_FAILURE} if failure else None,
         "report": report,
     }

@@ -8,12 +8,13 @@ import typing as t
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from ..contracts import Status
 from ..inventory.folded_names import folded
 
 Row = dict[str, t.Any]
 
 
-def hardware_rows(statuses: Sequence[Mapping[str, t.Any]]) -> list[Row]:
+def hardware_rows(statuses: Sequence[Status]) -> list[Row]:
     """Return a row for each kind of node among those of which something is known, most nodes first.
 
     ``nodes`` are their names in short, ``accelerators``, ``driver``, ``firmware``, ``nics`` (a list), ``system`` and

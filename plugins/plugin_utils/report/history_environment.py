@@ -11,6 +11,7 @@ import json
 import typing as t
 from collections.abc import Mapping, Sequence
 
+from ..contracts import Plan, Status
 from ..plan.config.secret_names import without_secrets
 
 Environment = dict[str, t.Any]
@@ -19,7 +20,7 @@ Environment = dict[str, t.Any]
 _LABELS = {"TRAINOPS_RUN_ID", "TRAINOPS_NODE", "NODE_RANK"}
 
 
-def environment_of(plan: Mapping[str, t.Any], statuses: Sequence[Mapping[str, t.Any]]) -> Environment:
+def environment_of(plan: Plan, statuses: Sequence[Status]) -> Environment:
     """Return what the nodes of a plan were given, without secrets; ``statuses`` are those of its nodes, in its order.
 
     The run's own folder and the files of its secrets have a name of each run, and are written ``{run_folder}`` and

@@ -9,6 +9,7 @@ import typing as t
 from collections.abc import Mapping, Sequence
 
 from ...module_utils.logs.record import METRICS
+from ..contracts import Plan, Status, Summary
 from .history_environment import environment_of
 
 Row = dict[str, t.Any]
@@ -51,7 +52,7 @@ _TOLD_BY_PARAMETERS = {
 }
 
 
-def row_of(summary: Mapping[str, t.Any], plan: Mapping[str, t.Any], statuses: Sequence[Mapping[str, t.Any]]) -> Row:
+def row_of(summary: Summary, plan: Plan, statuses: Sequence[Status]) -> Row:
     """Return the row of a judged run; ``statuses`` are those of the plan's nodes, in its order.
 
     ``identity`` (JSON) is all that makes two runs the same measurement: framework, model, GPU, nodes, image digest,
@@ -68,7 +69,7 @@ def row_of(summary: Mapping[str, t.Any], plan: Mapping[str, t.Any], statuses: Se
         "started_at": summary["started_at"],
         "ended_at": summary["ended_at"],
         "verdict": summary["verdict"],
-        "failure": (summary["first_failure"] or {}).get("class"),
+        "failure": summary["first_failure"] and summary["first_failure"]["class"],
         "mode": plan["mode"],
         "model": plan["model"],
         "gpu": plan["gpu"],
@@ -94,8 +95,8 @@ def _measured(metric: str, value: float | None, interval: t.Any) -> Row:
     return {metric: value, f"{metric}_low": low, f"{metric}_high": high}
 
 
-def _identity(plan: Mapping[str, t.Any], statuses: Sequence[Mapping[str, t.Any]]) -> dict[str, t.Any]:
-    digests = sorted({status["image_id"] for status in statuses if status.get("image_id")})
+def _identity(plan: Plan, statuses: Sequence[Status]) -> dict[str, t.Any]:
+    digests = sorted({image for status in statuses if (image := status.get("image_id"))})
     parameters = {name: value for name, value in plan["parameters"].items() if name not in _NO_IDENTITY}
     return {
         **parameters,

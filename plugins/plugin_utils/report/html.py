@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from bokeh.embed import components
 from markupsafe import Markup
 
+from ..contracts import Plan, Status, Summary
 from .hardware import hardware_rows
 from .history import charts_of
 from .pages import bokeh_script, page_environment
@@ -34,11 +35,11 @@ STEP_COLUMNS = ("node", "node_rank", "attempt", "step", "counted")
 
 
 def render(
-    summary: dict[str, t.Any],
-    plan: dict[str, t.Any],
+    summary: Summary,
+    plan: Plan,
     steps: pd.DataFrame,
     history: dict[str, t.Any] | None = None,
-    statuses: Sequence[Mapping[str, t.Any]] = (),
+    statuses: Sequence[Status] = (),
 ) -> str:
     """Return the report of a run as a self-contained HTML page.
 
@@ -95,7 +96,7 @@ def render(
     )
 
 
-def figures_of(summary: Mapping[str, t.Any]) -> list[tuple[str, str, str]]:
+def figures_of(summary: Summary) -> list[tuple[str, str, str]]:
     """Return the figures that a reader looks for first: label, value with its unit, and where it is from."""
     metrics = summary.get("metrics") or {}
     rows = []
@@ -105,7 +106,7 @@ def figures_of(summary: Mapping[str, t.Any]) -> list[tuple[str, str, str]]:
             percent = metric == "memory_fraction"
             value = _percent(found["value"]) if percent else f"{number(found['value'])} {unit_of(metric)}".rstrip()
             rows.append((LABELS[metric], value, f"{found.get('statistic')} of {found.get('value_node')}"))
-    if summary.get("mfu") is not None:
+    if summary["mfu"] is not None:
         rows.append(("MFU", _percent(summary["mfu"]), f"from {summary.get('mfu_basis')}"))
     return rows
 
@@ -123,12 +124,11 @@ def _bounds(thresholds: Sequence[Mapping[str, t.Any]]) -> dict[str, Bound]:
     return bounds
 
 
-def facts(plan: Mapping[str, t.Any]) -> list[tuple[str, str]]:
+def facts(plan: Plan) -> list[tuple[str, str]]:
     """Return what was run in short, as pairs of label and value."""
-    nodes = plan.get("nodes") or [{}]
-    pairs = {key: plan.get(key) for key in ("framework", "model", "gpu", "mode")}
-    pairs |= {"image": nodes[0].get("image"), "container_engine": plan.get("container_engine")}
-    pairs |= plan.get("parameters") or {}
+    pairs: dict[str, t.Any] = {key: plan.get(key) for key in ("framework", "model", "gpu", "mode")}
+    pairs |= {"image": plan["nodes"][0].get("image") if plan.get("nodes") else None}
+    pairs |= {"container_engine": plan.get("container_engine"), **(plan.get("parameters") or {})}
     pairs |= {"config_file": plan.get("config_file")}
     return [
         (_label(key), exact(value) if type(value) in (int, float) else _as_given(shown(value)))
@@ -137,7 +137,7 @@ def facts(plan: Mapping[str, t.Any]) -> list[tuple[str, str]]:
     ]
 
 
-def differences(nodes: list[dict[str, t.Any]]) -> list[tuple[str, list[tuple[str, str | None]]]]:
+def differences(nodes: Sequence[Mapping[str, t.Any]]) -> list[tuple[str, list[tuple[str, str | None]]]]:
     """Return what each further node is given otherwise than the first: pairs of name and value (None: not set)."""
     if not nodes:
         return []

@@ -9,8 +9,10 @@ import typing as t
 import jmespath
 from jmespath.exceptions import ArityError, JMESPathTypeError, LexerError, ParseError, UnknownFunctionError
 
+from ..contracts import Summary
 
-def query(summaries: list[dict[str, t.Any]], expression: str) -> t.Any:
+
+def query(summaries: list[Summary], expression: str) -> t.Any:
     """Return what a JMESPath expression finds in the list of summaries.
 
     Raises ValueError for one that is none, with the place where it goes wrong.

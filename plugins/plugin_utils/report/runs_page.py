@@ -7,9 +7,10 @@ import collections
 import json
 import os
 import typing as t
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
+from ..contracts import Summary
 from .files import PAGE
 from .pages import page_of
 from .side_by_side import SHOWN, last_step, value_of
@@ -21,7 +22,7 @@ RUNS_PAGE, RUNS_JSON = "comparison.html", "comparison.json"
 _DRAWN = ("tokens_per_sec_per_gpu", "tflops_per_gpu", "step_time_ms")
 
 
-def write_runs_page(folder: Path, run_dirs: Sequence[str], summaries: Sequence[Mapping[str, t.Any]]) -> bool:
+def write_runs_page(folder: Path, run_dirs: Sequence[str], summaries: Sequence[Summary]) -> bool:
     """Write ``comparison.html`` and ``comparison.json`` into a folder, and return whether they are new.
 
     The runs are in folders of their own, and their changes are told against the first one. Each in the JSON has
@@ -52,7 +53,7 @@ def write_runs_page(folder: Path, run_dirs: Sequence[str], summaries: Sequence[M
     return True
 
 
-def _run(summary: Mapping[str, t.Any], first: Mapping[str, t.Any], report: str) -> dict[str, t.Any]:
+def _run(summary: Summary, first: Summary, report: str) -> dict[str, t.Any]:
     metrics = {metric: value_of(summary, metric) for metric in SHOWN}
     return {
         "name": summary["run_id"],

@@ -5,15 +5,16 @@ from __future__ import annotations
 
 import math
 import typing as t
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from ...module_utils.logs.record import METRICS
+from ..contracts import Summary
 
 SHOWN = ("step_time_ms", "tflops_per_gpu", "tokens_per_sec_per_gpu", "loss")
 _NOTHING = "–"
 
 
-def side_by_side(summaries: Sequence[dict[str, t.Any]]) -> list[str]:
+def side_by_side(summaries: Sequence[Summary]) -> list[str]:
     """Return a table of runs, a line each: verdict, nodes, last step, and the worst node's value of each metric.
 
     Behind a value stands by how much it differs from that of the first run.
@@ -46,17 +47,17 @@ def _heading(metric: str) -> str:
     return metric if unit in ("1", "ms") else f"{metric.removesuffix('_per_gpu')}/GPU"
 
 
-def last_step(summary: Mapping[str, t.Any]) -> int | None:
+def last_step(summary: Summary) -> int | None:
     """Return the last step that a node of a run has seen, None without any."""
     return max((node["last_step"] for node in summary["nodes"] if node["last_step"] is not None), default=None)
 
 
-def value_of(summary: Mapping[str, t.Any], metric: str) -> float | None:
+def value_of(summary: Summary, metric: str) -> float | None:
     """Return a run's value of a metric, None without one."""
     return t.cast("float | None", (summary["metrics"].get(metric) or {}).get("value"))
 
 
-def _cell(summary: dict[str, t.Any], first: dict[str, t.Any], metric: str) -> str:
+def _cell(summary: Summary, first: Summary, metric: str) -> str:
     value, reference = value_of(summary, metric), value_of(first, metric)
     if value is None:
         return _NOTHING

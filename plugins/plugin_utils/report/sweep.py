@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from ..contracts import Summary
 from ..run.sweep import read_sweep, summary_of, write_sweep
 from .pages import page_of
 from .sweep_charts import cells_chart, heat_map
@@ -57,7 +58,7 @@ def _told(cell: Mapping[str, t.Any], run_dir: Path) -> dict[str, t.Any]:
     return {**known, **told}
 
 
-def reason_of(summary: Mapping[str, t.Any]) -> str | None:
+def reason_of(summary: Summary) -> str | None:
     """Return why a run did not pass in words, None where it did."""
     if summary["verdict"] == "PASS":
         return None

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import math
 import typing as t
-from collections.abc import Mapping
 
+from ..contracts import JudgedBound, Summary
 from .readable import exact
 
 Row = dict[str, t.Any]
 
 
-def threshold_rows(summary: Mapping[str, t.Any]) -> list[Row]:
+def threshold_rows(summary: Summary) -> list[Row]:
     """Return a row per threshold of a summary: the bound as judged, with ``bound`` in words and ``margin`` in percent.
 
     A positive margin is on the good side, of the limit that is nearer; None is one that cannot be told.
@@ -21,7 +21,7 @@ def threshold_rows(summary: Mapping[str, t.Any]) -> list[Row]:
     return [{**bound, "bound": bound_in_words(bound), "margin": _margin(bound)} for bound in bounds]
 
 
-def bound_in_words(bound: Mapping[str, t.Any]) -> str:
+def bound_in_words(bound: JudgedBound) -> str:
     """Return the limits of a bound, such as ``≥ 380``; of one without limits its value."""
     least, greatest = bound["least"], bound["greatest"]
     if least is not None and greatest is not None:
@@ -33,7 +33,7 @@ def bound_in_words(bound: Mapping[str, t.Any]) -> str:
     return exact(bound["value"]) if isinstance(bound.get("value"), (int, float)) else ""
 
 
-def _margin(bound: Mapping[str, t.Any]) -> float | None:
+def _margin(bound: JudgedBound) -> float | None:
     measured = bound["measured"]
     if measured is None or not math.isfinite(measured):
         return None

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from ..contracts import Status, Summary
 from ..run.board import Board
 from ..verdict.frame import last_attempts, records_frame, steps_frame
 from ..verdict.stragglers import DEFAULT_DEVIATIONS
@@ -52,7 +53,7 @@ def write_report(
     history_dir: str | Path | None = None,
     dialects: Sequence[str] = (),
     straggler_deviations: float = DEFAULT_DEVIATIONS,
-) -> tuple[dict[str, t.Any], bool]:
+) -> tuple[Summary, bool]:
     """Judge the run in a folder, write its report there, and return the summary and whether it is new.
 
     Writes ``records.csv`` (one row per measurement; what was printed as NaN says NaN), ``summary.json``,
@@ -65,7 +66,7 @@ def write_report(
     board = Board(run_dir)
     plan = board.plan()
     steps_by_node = {node["node"]: list(board.steps(node["node"])) for node in plan["nodes"]}
-    statuses = [{"node_rank": node["node_rank"], **board.status(node["node"])} for node in plan["nodes"]]
+    statuses: list[Status] = [{"node_rank": node["node_rank"], **board.status(node["node"])} for node in plan["nodes"]]
     warm_up = warm_up_of(parse_warm_up(warmup_steps), last_attempts(plan["nodes"], steps_by_node))
     steps = steps_frame(plan["nodes"], steps_by_node, warm_up.steps)
     records = records_frame(plan["run_id"], plan["nodes"], steps_by_node)
@@ -112,7 +113,7 @@ def _write_files(
     return True
 
 
-def _json(value: dict[str, t.Any]) -> str:
+def _json(value: t.Any) -> str:
     return json.dumps(value, indent=2, allow_nan=False) + "\n"
 
 
@@ -120,8 +121,8 @@ def _says(path: Path, text: str) -> bool:
     return path.exists() and path.read_text(encoding="utf-8") == text
 
 
-def _metrics_table(summary: dict[str, t.Any]) -> pd.DataFrame:
-    run = {name: summary[name] for name in _RUN_COLUMNS}
+def _metrics_table(summary: Summary) -> pd.DataFrame:
+    run = {name: value for name, value in summary.items() if name in _RUN_COLUMNS}
     rows = [{**run, "metric": metric, **found} for metric, found in summary["metrics"].items()]
     # As objects, so that a metric that was not measured does not turn the others' counts of steps into floats.
     return pd.DataFrame(rows, columns=[*_RUN_COLUMNS, "metric", *_METRIC_COLUMNS], dtype=object)

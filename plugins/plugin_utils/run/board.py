@@ -17,10 +17,11 @@ import contextlib
 import json
 import os
 import typing as t
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ...module_utils.logs.rows import rows_of
+from ..contracts import Plan, Status
 
 if t.TYPE_CHECKING:
     from ...module_utils.logs.record import StepRow
@@ -31,8 +32,6 @@ LOG_NAME = "train.log"
 _STATUS_NAME = "status.json"
 _STEPS_NAME = "steps.jsonl"
 
-Status = dict[str, t.Any]
-
 
 class Board:
     """What is known of a run's nodes. A status is replaced in one step, and steps are added by whole lines."""
@@ -41,17 +40,17 @@ class Board:
         """Look at the run in a folder, which need not exist yet."""
         self.run_dir = Path(run_dir)
 
-    def plan(self) -> dict[str, t.Any]:
+    def plan(self) -> Plan:
         """Return the plan of the run; ValueError where the folder holds none."""
         path = self.run_dir / PLAN_NAME
         try:
-            return t.cast("dict[str, t.Any]", json.loads(path.read_text(encoding="utf-8")))
+            return t.cast("Plan", json.loads(path.read_text(encoding="utf-8")))
         except (FileNotFoundError, NotADirectoryError):
             raise ValueError(f"{self.run_dir} holds no run: there is no {PLAN_NAME} in it") from None
         except ValueError as error:
             raise ValueError(f"{path} is no plan: it is not whole JSON ({error})") from None
 
-    def write_plan(self, plan: Mapping[str, t.Any]) -> None:
+    def write_plan(self, plan: Plan) -> None:
         """Write the plan, which makes the run's folder; FileExistsError where there is a run in it already."""
         text = json.dumps(plan, indent=2) + "\n"
         self.run_dir.mkdir(parents=True, exist_ok=True)
@@ -66,7 +65,7 @@ class Board:
 
     def update(self, node: str, **changes: t.Any) -> Status:
         """Merge changes into what is known of a node, and return all of it."""
-        status = {**self.status(node), **changes}
+        status = t.cast("Status", {**self.status(node), **changes})
         path = self.node_dir(node) / _STATUS_NAME
         draft = path.with_suffix(".new")
         draft.write_text(json.dumps(status, indent=1) + "\n", encoding="utf-8")

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 
 from ...module_utils.logs.grammar import began_anew
 from ...module_utils.logs.rows import rows_of
+from ..contracts import Failure, Plan, Status
 from .open_failures import OpenFailures
 from .status import has_failed
 
 if t.TYPE_CHECKING:
-    from .board import Board, Status
+    from .board import Board
 
 _RETRY_SECONDS = 1.0
 
@@ -44,7 +45,7 @@ def interval_for(node_count: int) -> float:
 def follow_node(
     ask: Callable[[dict[str, t.Any]], dict[str, t.Any]],
     board: Board,
-    plan: dict[str, t.Any],
+    plan: Plan,
     node: str,
     patience: Patience,
 ) -> Status:
@@ -58,7 +59,8 @@ def follow_node(
     cursor: dict[str, t.Any] = {}
     failures = OpenFailures()
     heard = grown = time.monotonic()
-    sizes, last_steps = [0] * (1 + len(peers)), [None] * (1 + len(peers))
+    sizes = [0] * (1 + len(peers))
+    last_steps: list[int | None] = [None] * (1 + len(peers))
     was_running = peer_failed = False
     while True:
         try:
@@ -97,7 +99,7 @@ def _note(
     first_step: int,
     node: str,
     answer: dict[str, t.Any],
-    failures: list[dict[str, t.Any]],
+    failures: list[Failure],
     interrupted: bool,
 ) -> Status:
     """Put an answer on the board, its times turned to the controller's clock."""

@@ -7,10 +7,16 @@ import typing as t
 from collections.abc import Iterable
 
 from ...module_utils.logs.failures import few_of_each_class
+from ..contracts import Failure
 
 # Nodes are read at different moments: the first advance may show steps from before a failure, and so may the second
 # where a rank still prints while another has failed.
 _ADVANCES_TO_SURVIVE = 3
+
+
+class _Read(t.NamedTuple):
+    failure: Failure
+    advances: int
 
 
 class OpenFailures:
@@ -22,18 +28,17 @@ class OpenFailures:
 
     def __init__(self) -> None:
         """Begin with none."""
-        self._found: list[dict[str, t.Any]] = []
+        self._found: list[_Read] = []
         self._advances = 0
 
-    def add(self, failures: Iterable[dict[str, t.Any]]) -> list[dict[str, t.Any]]:
+    def add(self, failures: Iterable[Failure]) -> list[Failure]:
         """Add what a log tells, and return what is open: the first three failures of each class, in their order."""
-        now = [{**failure, "advances": self._advances} for failure in failures]
-        self._found = few_of_each_class([*self._found, *now])
-        return [{name: failure[name] for name in failure if name != "advances"} for failure in self._found]
+        self._found += [_Read(failure, self._advances) for failure in failures]
+        few = {id(failure) for failure in few_of_each_class(read.failure for read in self._found)}
+        self._found = [read for read in self._found if id(read.failure) in few]
+        return [read.failure for read in self._found]
 
     def advance(self) -> None:
         """Note that the steps of the run went on since the last call."""
         self._advances += 1
-        self._found = [
-            failure for failure in self._found if self._advances - failure["advances"] < _ADVANCES_TO_SURVIVE
-        ]
+        self._found = [read for read in self._found if self._advances - read.advances < _ADVANCES_TO_SURVIVE]

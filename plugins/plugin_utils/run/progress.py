@@ -9,6 +9,7 @@ import time
 import typing as t
 from collections.abc import Callable
 
+from ..contracts import Plan, Status
 from .board import Board
 from .status import has_failed
 
@@ -18,7 +19,7 @@ if t.TYPE_CHECKING:
 _SHORTEST_INTERVAL = 0.25
 
 
-def progress_line(plan: dict[str, t.Any], statuses: list[dict[str, t.Any]], now: float) -> str:
+def progress_line(plan: Plan, statuses: list[Status], now: float) -> str:
     """Return where a run is: steps, last step's time, tokens/s/GPU, loss, time left, and what is wrong.
 
     The node that is furthest behind among those whose log tells steps stands for the run. ``now`` is in seconds since
@@ -29,25 +30,25 @@ def progress_line(plan: dict[str, t.Any], statuses: list[dict[str, t.Any]], now:
     wrong = [_of_failed(status) for status in statuses if has_failed(status)]
     parts = [f"REHEARSAL {plan['run_id']}" if plan.get("rehearsal") else plan["run_id"]]
     if telling:
-        parts += _of_node(plan, min(telling, key=lambda status: t.cast("int", status["last_step"])))
+        parts += _of_node(plan, min(telling, key=lambda status: status["last_step"] or 0))
     else:
-        started = [status["started_at"] for status in statuses if status.get("started_at")]
+        started = [began for status in statuses if (began := status.get("started_at"))]
         parts.append(f"no step yet after {_duration(now - min(started))}" if started else "starting")
     if running < len(statuses):
         parts.append(f"{running} of {len(statuses)} nodes running")
     return "  ".join([*parts, *(f"!! {node}" for node in wrong)])
 
 
-def _of_failed(status: dict[str, t.Any]) -> str:
+def _of_failed(status: Status) -> str:
     exit_status = f" {status.get('exit_status')}" if status["status"] == "exited" else ""
     return f"{status['node']} {status['status']}{exit_status}"
 
 
-def _of_node(plan: dict[str, t.Any], status: dict[str, t.Any]) -> list[str]:
-    iterations = plan["parameters"]["iterations"]
+def _of_node(plan: Plan, status: Status) -> list[str]:
+    iterations = plan["parameters"]["iterations"] or 0
     metrics = status["metrics"]
     # A trainer that counts from 0 has done one step more than the number of its last one.
-    done = status["last_step"] - plan["first_step"] + 1
+    done = (status["last_step"] or 0) - plan["first_step"] + 1
     parts = [f"step {done:>{len(str(iterations))}}/{iterations}"]
     step_time = metrics.get("step_time_ms")
     if step_time is not None:

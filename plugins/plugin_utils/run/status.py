@@ -9,10 +9,10 @@ is a log of it, which does not tell how the training ended.
 
 from __future__ import annotations
 
-import typing as t
+from ..contracts import Status
 
 
-def has_failed(status: dict[str, t.Any]) -> bool:
+def has_failed(status: Status) -> bool:
     """Tell whether a node is known to have failed by itself, as opposed to being stopped.
 
     Exit status 0 is no success where the node's own log ends before the last step: there are training scripts that exit
@@ -26,7 +26,7 @@ def has_failed(status: dict[str, t.Any]) -> bool:
     return status["status"] in ("killed", "stalled", "unreachable")
 
 
-def stops_short(status: dict[str, t.Any]) -> bool:
+def stops_short(status: Status) -> bool:
     """Tell whether a node's log has steps, but not the last of those that it announces."""
     last_step, steps_total = status.get("last_step"), status.get("steps_total")
     if last_step is None or steps_total is None:

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..contracts import Summary
 from .board import PLAN_NAME, Board
 from .runs import differences
 
@@ -70,10 +71,10 @@ def verdict_of(run_dir: Path) -> str | None:
     return None if summary is None else str(summary["verdict"])
 
 
-def summary_of(run_dir: str | Path) -> dict[str, t.Any] | None:
+def summary_of(run_dir: str | Path) -> Summary | None:
     """Return the summary of a run, or None where it was not judged."""
     try:
-        return t.cast("dict[str, t.Any]", json.loads((Path(run_dir) / SUMMARY_NAME).read_text(encoding="utf-8")))
+        return t.cast("Summary", json.loads((Path(run_dir) / SUMMARY_NAME).read_text(encoding="utf-8")))
     except FileNotFoundError:
         return None
 

@@ -8,6 +8,7 @@ import typing as t
 import numpy as np
 
 from ...module_utils.logs.record import METRICS, in_words
+from ..contracts import Bound, JudgedBound, Plan, Status, Verdict
 from ..plan.config.words import counted
 from ..plan.job.bounds import bound_in_words
 from ..run.status import has_failed
@@ -19,7 +20,6 @@ if t.TYPE_CHECKING:
 
     from .last_step import Reached
     from .statistics import Statistics
-    from .thresholds import Judged
     from .warm_up import WarmUp
 
 MIN_SAMPLES = 3
@@ -27,12 +27,12 @@ MIN_SAMPLES = 3
 _CANONICAL = list(METRICS)
 
 
-def judge_nodes(statuses: list[dict[str, t.Any]], interrupted: bool, reasons: Reasons) -> None:
+def judge_nodes(statuses: list[Status], interrupted: bool, reasons: Reasons) -> None:
     """Note which nodes did not take part to the end, and how.
 
     Where somebody ``interrupted`` a run over all nodes, what the others did then is no failure of the training.
     """
-    failure = ERROR if interrupted else FAIL
+    failure: Verdict = ERROR if interrupted else FAIL
     none_failed = interrupted or not any(has_failed(status) for status in statuses)
     ended_well = 0
     for status in _followed(statuses):
@@ -60,7 +60,7 @@ def judge_nodes(statuses: list[dict[str, t.Any]], interrupted: bool, reasons: Re
         reasons.add(PASS, "nodes", f"All {len(statuses)} nodes took part and ended with exit status 0.")
 
 
-def judge_log_only(statuses: list[dict[str, t.Any]], reasons: Reasons) -> None:
+def judge_log_only(statuses: list[Status], reasons: Reasons) -> None:
     """Note what the logs of nodes that nobody followed say of their end: that it was a failure, or nothing."""
     unknown = []
     for node, failed in ((status["node"], has_failed(status)) for status in statuses if status["status"] == "log_only"):
@@ -74,16 +74,16 @@ def judge_log_only(statuses: list[dict[str, t.Any]], reasons: Reasons) -> None:
         reasons.add(INCONCLUSIVE, "exit_status_unknown", f"{message} Say training_exit_status where it is known.")
 
 
-def _followed(statuses: list[dict[str, t.Any]]) -> list[dict[str, t.Any]]:
+def _followed(statuses: list[Status]) -> list[Status]:
     return [status for status in statuses if status["status"] != "log_only"]
 
 
-def _told(status: dict[str, t.Any]) -> str:
+def _told(status: Status) -> str:
     message = str(status.get("message") or "").strip().rstrip(".")
     return f": {message}" if message else ""
 
 
-def judge_last_step(statuses: list[dict[str, t.Any]], reached: Reached, interrupted: bool, reasons: Reasons) -> None:
+def judge_last_step(statuses: list[Status], reached: Reached, interrupted: bool, reasons: Reasons) -> None:
     """Note where the last step was not seen: a failure of a training that ended by itself, else an open question."""
     ended = {status["node"] for status in statuses if status["status"] == "exited" and not interrupted}
     if not reached.by_node:
@@ -95,7 +95,7 @@ def judge_last_step(statuses: list[dict[str, t.Any]], reached: Reached, interrup
         if step is None:
             reasons.add(INCONCLUSIVE, "no_steps", f"The log of {node} has no training step.", node)
         elif reached.goal is not None and step < reached.goal:
-            verdict = FAIL if node in ended else INCONCLUSIVE
+            verdict: Verdict = FAIL if node in ended else INCONCLUSIVE
             message = f"{node} got to step {step} of {reached.goal}."
             reasons.add(verdict, "last_step_missing", message, node, last_step=step, goal=reached.goal)
     for status in statuses:
@@ -133,9 +133,7 @@ def judge_finite(steps: pd.DataFrame, records: pd.DataFrame, reasons: Reasons) -
         reasons.add(PASS, "finite", f"All {len(losses)} losses are finite, and so is every other value.")
 
 
-def judge_samples(
-    plan: dict[str, t.Any], by_node: dict[str, dict[str, Statistics]], warm_up: WarmUp, reasons: Reasons
-) -> None:
+def judge_samples(plan: Plan, by_node: dict[str, dict[str, Statistics]], warm_up: WarmUp, reasons: Reasons) -> None:
     """Note where too few values are left after the warm-up, of a node as a whole or of an expected metric."""
     counts = {node: samples_of(found) for node, found in by_node.items()}
     for node, found in by_node.items():
@@ -161,11 +159,11 @@ def judge_samples(
         reasons.note("warm_up" if warm_up.steady else "not_steady", warm_up.reason)
 
 
-def _judged_bounds(plan: dict[str, t.Any]) -> list[dict[str, t.Any]]:
+def _judged_bounds(plan: Plan) -> list[Bound]:
     return [bound for bound in plan["expected"] if bound["kind"] != "info" and not bound.get("optional")]
 
 
-def judge_lacks(plan: dict[str, t.Any], reasons: Reasons) -> None:
+def judge_lacks(plan: Plan, reasons: Reasons) -> None:
     """Note what the plan of logs that nobody followed says is not known of their run; other plans know all."""
     for lack in plan.get("not_known", []):
         reasons.add(INCONCLUSIVE, lack["code"], lack["message"])
@@ -176,7 +174,7 @@ def samples_of(found: dict[str, Statistics]) -> int:
     return max((statistics["samples"] for statistics in found.values()), default=0)
 
 
-def judge_thresholds(plan: dict[str, t.Any], judged: list[Judged], reached: Reached, reasons: Reasons) -> None:
+def judge_thresholds(plan: Plan, judged: list[JudgedBound], reached: Reached, reasons: Reasons) -> None:
     """Note which thresholds were met by the worst node, which were missed, and what was not measured."""
     for bound in judged:
         metric, wanted = bound["metric"], f"to be {bound_in_words(bound)}"
@@ -201,7 +199,7 @@ def judge_thresholds(plan: dict[str, t.Any], judged: list[Judged], reached: Reac
         reasons.add(PASS, "thresholds_not_judged", f"Thresholds were not judged ({why}).")
 
 
-def judge_logs(plan: dict[str, t.Any], statuses: list[dict[str, t.Any]], reasons: Reasons) -> None:
+def judge_logs(plan: Plan, statuses: list[Status], reasons: Reasons) -> None:
     """Note whether each node's log is one of this run: the launch script writes the run's name on its first line.
 
     Logs that somebody names to be judged are taken as they are named.

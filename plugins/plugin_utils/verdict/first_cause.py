@@ -22,6 +22,7 @@ import signal
 import typing as t
 from collections.abc import Collection, Iterable
 
+from ..contracts import Failure, FirstFailure, Status
 from ..run.status import has_failed, stops_short
 
 # Where a node's log has no failure text, its end is what is known. On the scale of the log signatures: a process
@@ -37,12 +38,10 @@ _FIRST_OF_NETWORK = 50
 _OF_A_PEER = frozenset({"watchdog", "peer_died", "coordinator_died"})
 _EXIT_STATUS_OF_SIGKILL = 128 + signal.SIGKILL
 
-Failure = dict[str, t.Any]
-
 
 def first_failure(
-    statuses: Iterable[dict[str, t.Any]], unfinished: Collection[str] = (), together: bool = True
-) -> Failure | None:
+    statuses: Iterable[Status], unfinished: Collection[str] = (), together: bool = True
+) -> FirstFailure | None:
     """Return the first failure of a run, or None where no node failed.
 
     ``node``, ``node_rank``, ``class``, ``message``, ``evidence`` (lines), ``rank`` (that the message blames or that
@@ -57,19 +56,25 @@ def first_failure(
     if not any(cause["failed"] for cause in causes):
         return None
     first, *others = sorted(causes, key=lambda cause: cause["order"])
-    told = ("node", "node_rank", "class", "message", "evidence", "rank", "remedy", "exit_code")
     return {
-        **{name: first[name] for name in told},
+        "node": first["node"],
+        "node_rank": first["node_rank"],
+        "class": first["class"],
+        "message": first["message"],
+        "evidence": first["evidence"],
+        "rank": first["rank"],
+        "remedy": first["remedy"],
+        "exit_code": first["exit_code"],
         "echoes": [{name: other[name] for name in ("node", "class", "message")} for other in others if together],
     }
 
 
-def was_interrupted(statuses: Iterable[dict[str, t.Any]]) -> bool:
+def was_interrupted(statuses: Iterable[Status]) -> bool:
     """Tell whether somebody stopped the run, or a node of it, while it was followed."""
     return any(status.get("interrupted") for status in statuses)
 
 
-def _cause(status: dict[str, t.Any], unfinished: bool) -> dict[str, t.Any] | None:
+def _cause(status: Status, unfinished: bool) -> dict[str, t.Any] | None:
     """Return what is nearest to a cause in a node's log and end, and the node's place in the order."""
     failed = has_failed(status) or unfinished
     texts = status.get("failures", [])
@@ -110,7 +115,7 @@ def _nearness(failure: Failure) -> tuple[bool, bool, int]:
     return failure["echo"], failure["class"] not in _OF_A_PEER, failure["blame"]
 
 
-def _end_of(status: dict[str, t.Any]) -> Failure:
+def _end_of(status: Status) -> Failure:
     """Return what the end of a node that failed says, shaped like a failure in its log."""
     if status.get("oom_killed"):
         failure_class, blame = "killed", _KILLED
@@ -139,10 +144,12 @@ def _end_of(status: dict[str, t.Any]) -> Failure:
         "line": message,
         "evidence": status.get("last_lines", []),
         "remedy": remedy,
+        "rank": None,
+        "exit_code": None,
     }
 
 
-def _exit_in_words(status: dict[str, t.Any]) -> str:
+def _exit_in_words(status: Status) -> str:
     exit_status = status.get("exit_status")
     if exit_status is None:
         return "an unknown exit status"

@@ -6,6 +6,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Iterable
 
+from ..contracts import FirstFailure, Status
 from .first_cause import is_own
 from .reasons import FAIL, INCONCLUSIVE
 
@@ -17,7 +18,7 @@ _END_ALONE = "exit_status"
 
 
 def judge_hidden_failure(
-    statuses: Iterable[dict[str, t.Any]], first: dict[str, t.Any] | None, interrupted: bool, reasons: Reasons
+    statuses: Iterable[Status], first: FirstFailure | None, interrupted: bool, reasons: Reasons
 ) -> None:
     """Note that the node of the ``first`` failure ended with exit status 0, though its log tells of that failure.
 
@@ -31,9 +32,7 @@ def judge_hidden_failure(
         reasons.add(FAIL, "failure_in_log", message, first["node"])
 
 
-def judge_failures_at_end(
-    statuses: Iterable[dict[str, t.Any]], first: dict[str, t.Any] | None, reasons: Reasons
-) -> None:
+def judge_failures_at_end(statuses: Iterable[Status], first: FirstFailure | None, reasons: Reasons) -> None:
     """Note what failed behind the last step, where no node is known to have failed.
 
     In front of it, the steps that follow show that the training survived it; here nothing does.

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ...module_utils.logs.record import in_words
+from ..contracts import Plan
 from ..plan.job.impossible_bounds import tflops_behind
 from .loss_trend import FALLING, FLAT, MIN_LOSSES_OF_FLAT, RISING, UNKNOWN, Trend, loss_trend
 from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons
@@ -31,7 +32,7 @@ def loss_trends(steps: pd.DataFrame) -> dict[str, Trend]:
     return trends
 
 
-def judge_loss(plan: Mapping[str, t.Any], steps: pd.DataFrame, trends: Mapping[str, Trend], reasons: Reasons) -> None:
+def judge_loss(plan: Plan, steps: pd.DataFrame, trends: Mapping[str, Trend], reasons: Reasons) -> None:
     """Note whether the loss falls: once for one job, and for each of several.
 
     A loss that rises fails. One that is flat leaves open whether anything was learned, in a training that began anew
@@ -60,13 +61,13 @@ def judge_loss(plan: Mapping[str, t.Any], steps: pd.DataFrame, trends: Mapping[s
             reasons.note("loss_not_judged", message, node, trend=trend)
 
 
-def _is_resumed(plan: Mapping[str, t.Any], steps: pd.DataFrame, node: str) -> bool:
+def _is_resumed(plan: Plan, steps: pd.DataFrame, node: str) -> bool:
     rows = steps[steps["node"] == node]
     last = rows["attempt"].max()
     return bool(last > 1 or rows.loc[rows["attempt"] == last, "step"].min() > plan["first_step"])
 
 
-def judge_physics(plan: Mapping[str, t.Any], by_node: Mapping[str, Mapping[str, Statistics]], reasons: Reasons) -> None:
+def judge_physics(plan: Plan, by_node: Mapping[str, Mapping[str, Statistics]], reasons: Reasons) -> None:
     """Note where the median of a node is beyond the peak of its accelerators: something was not measured right."""
     workload = plan.get("workload")
     peak = workload and workload["peak_tflops_per_gpu"]

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from ...module_utils.logs.frameworks.known import grammar_of
 from ...module_utils.logs.grammar import LAST_RANK
+from ..contracts import Plan, Status, Workload
 from ..plan.config.words import counted
 from ..plan.job.rdma import asks_for_rdma, level_that_hides_the_network
 from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons
@@ -21,7 +22,7 @@ _TCP = "NET/Socket"
 _SURELY_MORE = 1.6
 
 
-def judge_transport(plan: Mapping[str, t.Any], statuses: list[dict[str, t.Any]], reasons: Reasons) -> None:
+def judge_transport(plan: Plan, statuses: list[Status], reasons: Reasons) -> None:
     """Note whether RDMA carried the job where the plan means that; what no log tells is not taken for granted."""
     if plan.get("rehearsal") or not asks_for_rdma(plan["mode"], plan["nodes"]):
         return
@@ -50,8 +51,8 @@ def judge_transport(plan: Mapping[str, t.Any], statuses: list[dict[str, t.Any]],
 
 
 def judge_world(
-    plan: Mapping[str, t.Any],
-    statuses: list[dict[str, t.Any]],
+    plan: Plan,
+    statuses: list[Status],
     by_node: Mapping[str, Mapping[str, Statistics]],
     reasons: Reasons,
 ) -> None:
@@ -63,7 +64,7 @@ def judge_world(
     if plan["mode"] != "multi_node" or nodes < 2 or not workload:
         return
     ranks = workload["gpus"]
-    told = {status["node"]: status["world_size"] for status in statuses if status.get("world_size")}
+    told = {status["node"]: size for status in statuses if (size := status.get("world_size"))}
     wrong = {node: size for node, size in told.items() if size != ranks}
     for node, size in wrong.items():
         alone = size * nodes == ranks
@@ -85,7 +86,7 @@ def judge_world(
 
 
 def _judge_several_that_print(
-    ranks: int, workload: Mapping[str, t.Any], by_node: Mapping[str, Mapping[str, Statistics]], reasons: Reasons
+    ranks: int, workload: Workload, by_node: Mapping[str, Mapping[str, Statistics]], reasons: Reasons
 ) -> None:
     message = f"{counted(len(by_node), 'node')} print steps, where only the last rank of one job does"
     flops = workload["model_flops_per_token"]

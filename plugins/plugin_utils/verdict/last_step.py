@@ -6,6 +6,8 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
+from ..contracts import Plan, Status
+
 if t.TYPE_CHECKING:
     import pandas as pd
 
@@ -37,7 +39,7 @@ def last_step_of(steps: pd.DataFrame, node: str) -> int | None:
     return None if own.empty else int(own.loc[own["attempt"] == own["attempt"].max(), "step"].max())
 
 
-def reached_by(plan: dict[str, t.Any], statuses: list[dict[str, t.Any]], steps: pd.DataFrame) -> Reached:
+def reached_by(plan: Plan, statuses: list[Status], steps: pd.DataFrame) -> Reached:
     """Return what a run reached. Its goal is the plan's, or the log's own where that announces more steps."""
     total = max([plan["parameters"]["iterations"] or 0, *(status.get("steps_total") or 0 for status in statuses)])
     goal = plan["first_step"] + total - 1 if total else None

@@ -5,9 +5,14 @@ from __future__ import annotations
 
 import typing as t
 
-PASS, FAIL, ERROR, INCONCLUSIVE = "PASS", "FAIL", "ERROR", "INCONCLUSIVE"
+from ..contracts import Reason, Verdict
 
-_GRAVITY = (FAIL, ERROR, INCONCLUSIVE, PASS)
+PASS: t.Final = "PASS"
+FAIL: t.Final = "FAIL"
+ERROR: t.Final = "ERROR"
+INCONCLUSIVE: t.Final = "INCONCLUSIVE"
+
+_GRAVITY: tuple[Verdict, ...] = (FAIL, ERROR, INCONCLUSIVE, PASS)
 
 
 class Reasons:
@@ -19,10 +24,10 @@ class Reasons:
 
     def __init__(self) -> None:
         """Begin without any."""
-        self._reasons: list[dict[str, t.Any]] = []
-        self._notes: list[dict[str, t.Any]] = []
+        self._reasons: list[Reason] = []
+        self._notes: list[Reason] = []
 
-    def add(self, verdict: str, code: str, message: str, node: str | None = None, **evidence: t.Any) -> None:
+    def add(self, verdict: Verdict, code: str, message: str, node: str | None = None, **evidence: t.Any) -> None:
         """Note a reason, with the values or lines that it rests on."""
         self._reasons.append({**_told(code, message, node, evidence), "verdict": verdict})
 
@@ -30,26 +35,26 @@ class Reasons:
         """Note something to be told whatever the verdict is."""
         self._notes.append(_told(code, message, node, evidence))
 
-    def verdict(self) -> str:
+    def verdict(self) -> Verdict:
         """Return the gravest verdict that any reason argues for; INCONCLUSIVE where there is none."""
         argued = {reason["verdict"] for reason in self._reasons}
         return next((verdict for verdict in _GRAVITY if verdict in argued), INCONCLUSIVE)
 
-    def told(self) -> list[dict[str, t.Any]]:
+    def told(self) -> list[Reason]:
         """Return what speaks against a pass, the gravest first; for a PASS what it rests on."""
         ordered = sorted(self._reasons, key=lambda reason: _GRAVITY.index(reason["verdict"]))
         passed = self.verdict() == PASS
         return [reason for reason in ordered if (reason["verdict"] == PASS) == passed]
 
-    def notes(self) -> list[dict[str, t.Any]]:
+    def notes(self) -> list[Reason]:
         """Return the notes in their order."""
         return list(self._notes)
 
 
-def _told(code: str, message: str, node: str | None, evidence: dict[str, t.Any]) -> dict[str, t.Any]:
-    return {
-        "code": code,
-        "message": message,
-        **({"node": node} if node else {}),
-        **({"evidence": evidence} if evidence else {}),
-    }
+def _told(code: str, message: str, node: str | None, evidence: dict[str, t.Any]) -> Reason:
+    told: Reason = {"code": code, "message": message}
+    if node:
+        told["node"] = node
+    if evidence:
+        told["evidence"] = evidence
+    return told

@@ -6,12 +6,11 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping, Sequence
 
+from ..contracts import Bound, JudgedBound
 from ..plan.job.bounds import limits
 
 if t.TYPE_CHECKING:
     from .statistics import Statistics
-
-Judged = dict[str, t.Any]
 
 
 def is_met(value: float, least: float | None, greatest: float | None) -> bool:
@@ -19,9 +18,7 @@ def is_met(value: float, least: float | None, greatest: float | None) -> bool:
     return (least is None or value >= least) and (greatest is None or value <= greatest)
 
 
-def judge_bounds(
-    expected: Sequence[Mapping[str, t.Any]], by_node: Mapping[str, Mapping[str, Statistics]]
-) -> list[Judged]:
+def judge_bounds(expected: Sequence[Bound], by_node: Mapping[str, Mapping[str, Statistics]]) -> list[JudgedBound]:
     """Return the bounds of a plan as judged, in their order.
 
     To the bound itself come ``least`` and ``greatest`` (its limits, None for an open side), ``measured`` and ``node``
@@ -32,26 +29,27 @@ def judge_bounds(
     return [_judged(bound, by_node) for bound in expected]
 
 
-def _judged(bound: Mapping[str, t.Any], by_node: Mapping[str, Mapping[str, Statistics]]) -> Judged:
+def _judged(bound: Bound, by_node: Mapping[str, Mapping[str, Statistics]]) -> JudgedBound:
     metric = bound["metric"]
     cells = {node: _cell(bound, found) for node, found in by_node.items() if metric in found}
     measured = {node: cell for node, cell in cells.items() if cell["measured"] is not None and cell["known"]}
     missing = [node for node in by_node if node not in measured]
     optional = bool(bound.get("optional"))
-    judged: Judged = {**bound, "optional": optional, "missing": missing}
+    judged: dict[str, t.Any] = {**bound, "optional": optional, "missing": missing}
     if not measured:
         least, greatest = limits(bound)
         nothing = dict.fromkeys(("measured", "node", "statistic", "interval", "first_step", "last_step"))
         met = None if optional or bound["kind"] == "info" else False
-        return {**judged, **nothing, "samples": 0, "least": least, "greatest": greatest, "met": met}
+        judged |= {**nothing, "samples": 0, "least": least, "greatest": greatest, "met": met}
+        return t.cast("JudgedBound", judged)
     node = min(measured, key=lambda name: measured[name]["margin"])
     worst = measured[node]
     met = is_met(worst["measured"], worst["least"], worst["greatest"]) and (not missing or optional)
     told = {name: value for name, value in worst.items() if name not in ("margin", "known")}
-    return {**judged, **told, "node": node, "met": None if bound["kind"] == "info" else met}
+    return t.cast("JudgedBound", {**judged, **told, "node": node, "met": None if bound["kind"] == "info" else met})
 
 
-def _cell(bound: Mapping[str, t.Any], found: Mapping[str, Statistics]) -> Judged:
+def _cell(bound: Bound, found: Mapping[str, Statistics]) -> dict[str, t.Any]:
     """Return what a node measured of a bound's metric, its limits there, and how far within them it is."""
     own = found[bound["metric"]]
     statistic = bound.get("statistic", own["statistic"])
@@ -75,22 +73,22 @@ def _cell(bound: Mapping[str, t.Any], found: Mapping[str, Statistics]) -> Judged
     }
 
 
-def with_thresholds(metrics: Mapping[str, Statistics], judged: Sequence[Judged]) -> dict[str, dict[str, t.Any]]:
+def with_thresholds(metrics: Mapping[str, Statistics], judged: Sequence[JudgedBound]) -> dict[str, dict[str, t.Any]]:
     """Return the metrics of a run with ``threshold``, ``direction`` and ``met`` of the first bound, None without one.
 
     A metric that is expected and was not measured is there as well, with ``value`` None.
     """
-    first: dict[str, Judged] = {}
-    for bound in judged:
-        if bound["kind"] != "info":
-            first.setdefault(bound["metric"], bound)
+    first: dict[str, JudgedBound] = {}
+    for candidate in judged:
+        if candidate["kind"] != "info":
+            first.setdefault(candidate["metric"], candidate)
     shown = {}
     for metric in [*metrics, *(metric for metric in first if metric not in metrics)]:
-        bound = first.get(metric, {})
+        bound = first.get(metric)
         shown[metric] = {
             **metrics.get(metric, {"value": None, "samples": 0}),
-            "threshold": bound.get("value"),
-            "direction": bound.get("kind"),
-            "met": bound.get("met"),
+            "threshold": bound and bound["value"],
+            "direction": bound and bound["kind"],
+            "met": bound and bound["met"],
         }
     return shown

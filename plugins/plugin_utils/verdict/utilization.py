@@ -6,12 +6,12 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping
 
+from ..contracts import Utilization, Workload
+
 TOKENS, TFLOPS = "model FLOPs and tokens/s", "TFLOP/s as the trainer counts them"
 
 
-def utilization_of(
-    workload: Mapping[str, t.Any] | None, measured: Mapping[str, Mapping[str, t.Any]]
-) -> dict[str, t.Any]:
+def utilization_of(workload: Workload | None, measured: Mapping[str, Mapping[str, t.Any]]) -> Utilization:
     """Return ``mfu`` (a fraction of the peak, or None), ``mfu_basis`` and ``mfu_reason``, why there is none.
 
     ``workload`` is that of the plan, ``measured`` are statistics by metric, each with its ``value``. MFU is model FLOPs
@@ -33,14 +33,14 @@ def utilization_of(
     return _none(workload["model_flops_reason"])
 
 
-def told_utilization(found: Mapping[str, t.Any], gpu: str, precision: str) -> str:
+def told_utilization(found: Utilization, gpu: str, precision: str) -> str:
     """Return a utilization, or why there is none, as a sentence."""
     if found["mfu"] is None:
         return f"MFU is not known. {found['mfu_reason']}"
     return f"MFU is {found['mfu']:.1%} of the peak of {gpu} in {precision}, by {found['mfu_basis']}."
 
 
-def _none(reason: str) -> dict[str, t.Any]:
+def _none(reason: str | None) -> Utilization:
     return {"mfu": None, "mfu_basis": None, "mfu_reason": reason}
 
 

@@ -11,6 +11,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 
 from ...module_utils.logs.record import METRICS
+from ..contracts import Plan, Status, Summary
 from .evidence import (
     judge_finite,
     judge_lacks,
@@ -47,13 +48,13 @@ SCHEMA_VERSION = 3
 
 
 def judge(
-    plan: dict[str, t.Any],
-    statuses: list[dict[str, t.Any]],
+    plan: Plan,
+    statuses: list[Status],
     steps: pd.DataFrame,
     records: pd.DataFrame,
     warm_up: WarmUp,
     straggler_deviations: float = DEFAULT_DEVIATIONS,
-) -> dict[str, t.Any]:
+) -> Summary:
     """Return the summary of a run: verdict, reasons and what they rest on, all of it JSON without NaN.
 
     ``statuses`` are what is known of each node, in rank order; ``steps`` and ``records`` the frames of `frame`. More
@@ -84,8 +85,9 @@ def judge(
     judge_thresholds(plan, bounds, reached, reasons)
     judge_lacks(plan, reasons)
     stragglers = stragglers_of(by_node, straggler_deviations, together=together)
-    utilization = utilization_of(plan.get("workload"), metrics)
-    precision = (plan.get("workload") or {}).get("precision", "")
+    workload = plan.get("workload")
+    utilization = utilization_of(workload, metrics)
+    precision = workload["precision"] if workload else ""
     if by_node:
         reasons.note("stragglers", stragglers["message"])
         reasons.note("mfu", told_utilization(utilization, plan["gpu"], precision))
@@ -101,15 +103,15 @@ def judge(
         "reasons": reasons.told(),
         "notes": reasons.notes(),
         "thresholds_judged": not plan["record_only"],
-        "started_at": _iso(min(_times(statuses, "started_at"), default=None)),
-        "ended_at": _iso(max(_times(statuses, "ended_at"), default=None)),
+        "started_at": _iso(min(filter(None, (status.get("started_at") for status in statuses)), default=None)),
+        "ended_at": _iso(max(filter(None, (status.get("ended_at") for status in statuses)), default=None)),
         "warmup_steps": warm_up.steps,
         "warm_up": asdict(warm_up),
         "left_out": left_out_of(steps),
         "first_failure": first,
-        "workload": plan.get("workload"),
+        "workload": workload,
         **utilization,
-        "thresholds": [{"unit": METRICS[bound["metric"]].unit, **bound} for bound in bounds],
+        "thresholds": [{**bound, "unit": METRICS[bound["metric"]].unit} for bound in bounds],
         "interval_method": METHOD,
         "stragglers": stragglers,
         "metrics": {metric: {"unit": METRICS[metric].unit, **found} for metric, found in metrics.items()},
@@ -117,17 +119,13 @@ def judge(
     }
 
 
-def _times(statuses: list[dict[str, t.Any]], name: str) -> list[float]:
-    return [status[name] for status in statuses if status.get(name)]
-
-
 def _iso(epoch: float | None) -> str | None:
     return None if epoch is None else datetime.fromtimestamp(epoch, tz=UTC).isoformat(timespec="seconds")
 
 
 def _node_summary(
-    plan: dict[str, t.Any],
-    status: dict[str, t.Any],
+    plan: Plan,
+    status: Status,
     steps: pd.DataFrame,
     own: dict[str, Statistics],
     trends: dict[str, Trend],

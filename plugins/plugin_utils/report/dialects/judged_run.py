@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from ...contracts import Plan, Status, Summary
+
 
 @dataclass(frozen=True)
 class JudgedRun:
@@ -16,9 +18,9 @@ class JudgedRun:
     ``previous`` maps metrics to their values in the run before it of the same key; empty where there is none.
     """
 
-    summary: dict[str, t.Any]
-    plan: dict[str, t.Any]
-    statuses: list[dict[str, t.Any]] = field(default_factory=list)
+    summary: Summary
+    plan: Plan
+    statuses: list[Status] = field(default_factory=list)
     previous: Mapping[str, float | None] = field(default_factory=dict)
 
     @property
@@ -28,7 +30,7 @@ class JudgedRun:
         return {metric: found for metric, found in metrics.items() if found["value"] is not None}
 
     @property
-    def parameters(self) -> dict[str, t.Any]:
+    def parameters(self) -> Mapping[str, t.Any]:
         """Return the sizes of the run; of logs without a training config there are few."""
         return self.plan.get("parameters") or {}
 

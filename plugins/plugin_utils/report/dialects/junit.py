@@ -11,6 +11,7 @@ import re
 import typing as t
 from xml.etree import ElementTree as ET
 
+from ...contracts import JudgedBound, Summary
 from ..thresholds import bound_in_words
 
 if t.TYPE_CHECKING:
@@ -55,7 +56,7 @@ def _add_properties(suite: ET.Element, run: JudgedRun) -> None:
             ET.SubElement(properties, "property", name=name, value=_clean(value))
 
 
-def _add_node(suite: ET.Element, summary: dict[str, t.Any], node: dict[str, t.Any]) -> None:
+def _add_node(suite: ET.Element, summary: Summary, node: dict[str, t.Any]) -> None:
     case = _case(suite, f"{summary['run_id']}.nodes", node["node"])
     against = [
         reason for reason in summary["reasons"] if reason.get("node") == node["node"] and reason["verdict"] in _PROBLEM
@@ -65,7 +66,7 @@ def _add_node(suite: ET.Element, summary: dict[str, t.Any], node: dict[str, t.An
         _problem(case, against[0]["verdict"], messages[0], "\n".join(messages))
 
 
-def _add_threshold(suite: ET.Element, summary: dict[str, t.Any], bound: dict[str, t.Any]) -> None:
+def _add_threshold(suite: ET.Element, summary: Summary, bound: JudgedBound) -> None:
     case = _case(suite, f"{summary['run_id']}.thresholds", f"{bound['metric']} {bound['kind']}")
     wanted = f"it has to be {bound_in_words(bound)}"
     if bound["measured"] is None and bound["met"] is False:
@@ -86,7 +87,7 @@ def _problem(case: ET.Element, verdict: str, message: str, details: str) -> None
     ET.SubElement(case, _PROBLEM[verdict], type=verdict, message=_clean(message)).text = _clean(details)
 
 
-def _details(summary: dict[str, t.Any]) -> str:
+def _details(summary: Summary) -> str:
     lines = [reason["message"] for reason in summary["reasons"]]
     failure = summary["first_failure"]
     if failure:

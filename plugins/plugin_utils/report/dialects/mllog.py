@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 import typing as t
 
+from ...contracts import Summary
+
 if t.TYPE_CHECKING:
     from .judged_run import JudgedRun
 
@@ -73,5 +75,5 @@ def _stats(run: JudgedRun) -> dict[str, float]:
     return throughput | stats
 
 
-def _last_step(summary: dict[str, t.Any]) -> int | None:
+def _last_step(summary: Summary) -> int | None:
     return max((node["last_step"] for node in summary["nodes"] if node["last_step"] is not None), default=None)

@@ -51,12 +51,12 @@ def columns() -> list[str]:
 def summary_csv(run: JudgedRun) -> str:
     """Return a CSV file of a header and one row. ``reasons`` are the codes; what is not known is empty."""
     summary, parameters = run.summary, run.parameters
-    failure = summary["first_failure"] or {}
+    failure = summary["first_failure"]
     row: dict[str, t.Any] = {
-        **{name: summary[name] for name in _OF_RUN},
+        **{name: value for name, value in summary.items() if name in _OF_RUN},
         "reasons": " ".join(reason["code"] for reason in summary["reasons"]),
-        "first_failure_node": failure.get("node"),
-        "first_failure_class": failure.get("class"),
+        "first_failure_node": failure and failure["node"],
+        "first_failure_class": failure and failure["class"],
         "started_at": summary["started_at"],
         "ended_at": summary["ended_at"],
         "seconds": run.seconds,
