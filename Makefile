@@ -17,12 +17,18 @@ demo: $(VENV)/run ## train a tiny model on two nodes of this machine, and write 
 test: $(VENV)/dev lint ## everything that the project promises about itself
 	$(BIN)/pytest
 
-lint: lint-python lint-yaml lint-generated lint-ansible ## style, types, and that generated files are up to date
+LINT := lint-python lint-imports lint-yaml lint-generated lint-ansible
+
+lint: $(VENV)/dev ## style, types, and that generated files are up to date
+	@$(MAKE) --jobs --output-sync=target $(LINT)
 
 lint-python: $(VENV)/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy collections/ansible_collections/trainops/cluster/plugins
+
+lint-imports: $(VENV)/dev
+	cd collections && $(abspath $(BIN))/lint-imports --config ../pyproject.toml
 
 lint-yaml: $(VENV)/dev
 	$(BIN)/yamllint --strict .

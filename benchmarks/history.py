@@ -80,7 +80,7 @@ def write_run(run_dir: Path) -> None:
     ended = _BEGAN.timestamp() + 100
     for node in nodes:
         board.update(node.name, status="exited", exit_status=0, started_at=_BEGAN.timestamp(), ended_at=ended)
-        board.update(node.name, last_step=_STEPS, steps_total=_STEPS)
+        board.update(node.name, first_step=1, last_step=_STEPS, steps_total=_STEPS)
         steps = list(range(1, _STEPS + 1))
         metrics = {"step_time_ms": [100.0 + step % 7 for step in steps], "loss": [9.0 - step / 50 for step in steps]}
         board.append_steps(node.name, [{"attempt": 1, "steps": steps, "steps_total": _STEPS, "metrics": metrics}])

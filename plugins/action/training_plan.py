@@ -12,6 +12,7 @@ import typing as t
 from ansible import constants as C  # noqa: N812
 from ansible.errors import AnsibleActionFail
 
+from ..plugin_utils.contracts import Finding, Plan
 from ..plugin_utils.controller_action import ControllerAction
 
 try:
@@ -93,7 +94,7 @@ class ActionModule(ControllerAction):
         options: dict[str, t.Any],
         matrix: t.Any,
         nodes: list[Node],
-        problem: dict[str, t.Any] | None,
+        problem: Finding | None,
     ) -> dict[str, t.Any]:
         """Return the cells of a sweep and what is to be done with each, with the plans of the new ones written."""
         try:
@@ -127,7 +128,7 @@ class ActionModule(ControllerAction):
         if faults:
             raise AnsibleActionFail(f"The {what} has {len(faults)} fault(s), named above. No node has been touched.")
 
-    def _note_token(self, options: dict[str, t.Any], token: t.Any) -> dict[str, t.Any] | None:
+    def _note_token(self, options: dict[str, t.Any], token: t.Any) -> Finding | None:
         """Note among the options where a token comes from, never the token; return the fault where there is none.
 
         The token is no option of the task, since options are shown.
@@ -142,7 +143,7 @@ class ActionModule(ControllerAction):
             options[FILE] = VALUE if value else path
         return None
 
-    def _opened(self, output_dir: str, plan: dict[str, t.Any]) -> str:
+    def _opened(self, output_dir: str, plan: Plan) -> str:
         """Return the run's folder with the plan in it; in check mode a folder that Ansible removes at its end."""
         parent = C.DEFAULT_LOCAL_TMP if self._task.check_mode else output_dir
         run_dir = os.path.abspath(os.path.join(parent, plan["run_id"]))
@@ -154,7 +155,7 @@ class ActionModule(ControllerAction):
             raise AnsibleActionFail(f"The run's folder cannot be written: {error}.") from None
         return run_dir
 
-    def _refuse_another_plan(self, run_dir: str, plan: dict[str, t.Any]) -> None:
+    def _refuse_another_plan(self, run_dir: str, plan: Plan) -> None:
         """Go on with the run of this name if it is the same one, so that the same command picks it up again."""
         different = differences(Board(run_dir).plan(), plan)
         if different:
@@ -181,7 +182,7 @@ class ActionModule(ControllerAction):
         )
 
     @staticmethod
-    def _write(path: str, plan: dict[str, t.Any]) -> None:
+    def _write(path: str, plan: Plan) -> None:
         try:
             with open(path, "w", encoding="utf-8") as stream:
                 json.dump(plan, stream, indent=2)

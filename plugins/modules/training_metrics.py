@@ -274,7 +274,7 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.logs.grammar import GRAMMARS
+from ..module_utils.logs.frameworks.known import GRAMMARS
 from ..module_utils.logs.reader import read_log
 from ..module_utils.logs.record import records_of
 
@@ -309,7 +309,7 @@ def main() -> None:
     module = AnsibleModule(
         argument_spec={
             "path": {"type": "path", "required": True},
-            "framework": {"type": "str", "choices": sorted(GRAMMARS), "default": "megatron"},
+            "framework": {"type": "str", "choices": sorted(GRAMMARS), "default": next(iter(GRAMMARS))},
             "cursor": {"type": "dict"},
             "final": {"type": "bool", "default": True},
             "tokens_per_step_per_gpu": {"type": "float", "no_log": False},

@@ -10,7 +10,8 @@ from operator import itemgetter
 
 from .failures import find_failures
 from .find import Piece
-from .grammar import Grammar, grammar_of
+from .frameworks.known import grammar_of
+from .grammar import Grammar
 from .text import line_start
 
 # A failure that so many steps follow was survived. One is not enough: ranks print on while another one has failed.

@@ -13,6 +13,7 @@ from itertools import islice
 from operator import itemgetter
 
 from .find import Find, Piece, finder
+from .frameworks.known import GRAMMARS
 from .signatures import EXCEPTION, NEEDLES, PYTHON_ERROR, SIGNATURES, TRACEBACK, Signature
 from .text import line_end, line_start
 
@@ -24,8 +25,9 @@ _OWN_RANK = re.compile(rb"\[rank-?(\d+)[\]/]")
 _RANK_PREFIX = re.compile(rb"\[rank\d+\]: ?$")
 _LINE = re.compile(rb"[^\r\n]+")
 _FRAME = re.compile(rb'\s+File "([^"\r\n]*)", line')
-# The launch scripts of ROCm Megatron-LM ask for RDMA links and average at the end in Python; both fail without harm.
-_HELPER_FILE = re.compile(rb"<string>$|/json/|mean_log_value\.py$")
+# Launch scripts ask the system in Python, among others for RDMA links, which fails without harm.
+_HELPER_FILES = (rb"<string>$", rb"/json/", *(known.helper_files for known in GRAMMARS.values() if known.helper_files))
+_HELPER_FILE = re.compile(b"|".join(_HELPER_FILES))
 _TRACEBACK_LINES = 300
 _CAUGHT = b"During handling of the above exception"
 _CAUGHT_IMPORT = re.compile(rb"(?:ModuleNotFoundError|ImportError): [^\r\n]*(?:\s|\[rank\d+\]:)+" + _CAUGHT)

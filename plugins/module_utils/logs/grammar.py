@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The log grammars of the frameworks, behind one face."""
+"""How the log of a framework is read: what each grammar in `frameworks` gives."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import typing as t
 from collections.abc import Callable, Iterator
 
 from .find import Piece
-from .frameworks import maxtext, megatron, megatron_processes, nxdt
 from .rows import FoundSteps
 from .world_size import WorldSize
 
@@ -18,6 +17,11 @@ def _no_summary(_piece: Piece) -> dict[str, float]:
 
 def _all_count(_found: dict[str, t.Any], _position: int) -> None:
     return None
+
+
+EVERY_RANK = "every_rank"
+FIRST_RANK = "first_rank"
+LAST_RANK = "last_rank"
 
 
 class Grammar(t.NamedTuple):
@@ -38,38 +42,23 @@ class Grammar(t.NamedTuple):
     ``parse_many(piece, memory)`` yields the same as ``parse``, many steps at once, of which ``left_out`` has nothing to
     say from the third one of an attempt on. It is None, or returns None, where the steps have to be taken one by one.
 
-    ``world_size`` is how a process says how many ranks (MaxText: devices) it sees.
+    ``world_size`` is how a process says how many ranks, or devices, it sees.
 
     ``first_step`` is the number of the first step of a training: one of N steps is complete at ``first_step + N - 1``.
+
+    ``step_line`` shows a user how a step line reads, ``printed_by`` which ranks of a job print it. ``helper_files``
+    is a pattern of Python files of the launch scripts, which fail without harm.
     """
 
     parse: Callable[[Piece, dict[str, t.Any]], Iterator[dict[str, t.Any]]]
-    left_out: Callable[[dict[str, t.Any], int], t.Optional[str]]
-    summary: Callable[[Piece], dict[str, float]]
     world_size: WorldSize
     first_step: int
+    step_line: str
+    printed_by: str
+    left_out: Callable[[dict[str, t.Any], int], t.Optional[str]] = _all_count
+    summary: Callable[[Piece], dict[str, float]] = _no_summary
+    helper_files: t.Optional[bytes] = None
     parse_many: t.Optional[Callable[[Piece, dict[str, t.Any]], t.Optional[Iterator[FoundSteps]]]] = None
-
-
-GRAMMARS = {
-    "maxtext": Grammar(maxtext.parse, maxtext.left_out, _no_summary, maxtext.WORLD_SIZE, first_step=0),
-    "megatron": Grammar(
-        megatron_processes.parse,
-        megatron.left_out,
-        megatron.summary,
-        megatron.WORLD_SIZE,
-        first_step=1,
-        parse_many=megatron_processes.parse_many,
-    ),
-    "nxdt": Grammar(nxdt.parse, _all_count, _no_summary, nxdt.WORLD_SIZE, first_step=1),
-}
-
-
-def grammar_of(framework: str) -> Grammar:
-    """Return the grammar of a framework; raises ValueError for one that has none."""
-    if framework not in GRAMMARS:
-        raise ValueError(f"framework is {framework!r}, but must be one of: {', '.join(sorted(GRAMMARS))}")
-    return GRAMMARS[framework]
 
 
 def began_anew(cursor: dict[str, t.Any]) -> bool:

@@ -26,7 +26,8 @@ from operator import lt
 from .ending import STEPS_TO_SURVIVE, begin_of_few
 from .failures import few_of_each_class, find_failures
 from .find import Piece
-from .grammar import Grammar, grammar_of
+from .frameworks.known import grammar_of
+from .grammar import Grammar
 from .parts import in_chunk, new_parts, parts_with_whole_messages
 from .rows import StepRows
 from .text import plain

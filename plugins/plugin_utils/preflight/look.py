@@ -7,6 +7,8 @@ import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ..contracts import NodePlan, Plan
+from ..plan.frameworks.known import FRAMEWORKS
 from .nics import NicRule, Selection, rule_of, selected_devices
 
 AUTO = "auto"
@@ -17,8 +19,8 @@ _ENGINES = ("docker", "podman")
 class Look:
     """``facts`` are those of the module ``node_inspect``, ``node`` is the node's part of the plan."""
 
-    plan: Mapping[str, t.Any]
-    node: Mapping[str, t.Any]
+    plan: Plan
+    node: NodePlan
     facts: Mapping[str, t.Any]
 
     @property
@@ -43,8 +45,8 @@ class Look:
 
     @property
     def uses_nccl(self) -> bool:
-        """Tell whether training configs of the framework have keys for NCCL and Gloo; NxDT's have none."""
-        return bool(self.plan["framework"] != "nxdt")
+        """Tell whether training configs of the framework have keys for NCCL and Gloo."""
+        return FRAMEWORKS[self.plan["framework"]].uses_nccl
 
     @property
     def engine(self) -> str | None:

@@ -3,7 +3,7 @@
 
 ::
 
-    <history>/framework=megatron/month=2026-11/20261121T081757Z_<key>_<run_id>.parquet
+    <history>/framework=<framework>/month=2026-11/20261121T081757Z_<key>_<run_id>.parquet
 
 A file is written aside and put in place in one step, so that several controllers may write at once and a reader never
 sees half of one. Its name says when the run began and what it measured, so that the last runs of a key are found by

@@ -161,7 +161,7 @@ def draw(
     finite = {metric: mask for metric, mask in finite.items() if mask.any()}
     if not finite:
         return [], []
-    # A node without any value (Megatron prints on the last rank only) takes no part: neither colour nor legend.
+    # A node without any value (a trainer may print on one rank only) takes no part: neither colour nor legend.
     telling = steps.loc[np.any(list(finite.values()), axis=0), "node"].unique()
     steps = steps[steps["node"].isin(telling)].sort_values(["node_rank", "attempt", "step"], kind="stable")
     # Half a step more on each side gives a single step some width.

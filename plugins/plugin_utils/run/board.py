@@ -17,7 +17,7 @@ import contextlib
 import json
 import os
 import typing as t
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ...module_utils.logs.rows import rows_of
@@ -51,7 +51,7 @@ class Board:
         except ValueError as error:
             raise ValueError(f"{path} is no plan: it is not whole JSON ({error})") from None
 
-    def write_plan(self, plan: dict[str, t.Any]) -> None:
+    def write_plan(self, plan: Mapping[str, t.Any]) -> None:
         """Write the plan, which makes the run's folder; FileExistsError where there is a run in it already."""
         text = json.dumps(plan, indent=2) + "\n"
         self.run_dir.mkdir(parents=True, exist_ok=True)
@@ -92,20 +92,21 @@ class Board:
             stream.write(b"\n" + lines if torn else lines)
 
     def steps(self, node: str) -> Iterator[StepRow]:
-        """Yield the step rows of a node, but for lines that are not whole.
+        """Yield the step rows of a node, but for lines that are not whole; ValueError where they are no step blocks.
 
         The last one may be being written. One before it was torn when its writer was killed; whoever follows the node
         anew reads all of its steps again.
         """
-        try:
-            with open(self.run_dir / "nodes" / node / _STEPS_NAME, encoding="utf-8") as stream:
-                for line in stream:
-                    with contextlib.suppress(json.JSONDecodeError):
-                        found = json.loads(line)
-                        # Folders of runs from before there were blocks have a row a line.
-                        yield from rows_of([found]) if "steps" in found else [found]
-        except FileNotFoundError:
+        path = self.run_dir / "nodes" / node / _STEPS_NAME
+        if not path.exists():
             return
+        with open(path, encoding="utf-8") as stream:
+            for line in stream:
+                with contextlib.suppress(json.JSONDecodeError):
+                    block = json.loads(line)
+                    if "steps" not in block:
+                        raise ValueError(f"{path} was written before release 1.0.0, and is not read any more")
+                    yield from rows_of([block])
 
     def log_path(self, node: str) -> Path:
         """Return where a node's collected log stands."""

@@ -27,7 +27,7 @@ class NodeLostError(Exception):
 class Patience:
     """For how long, in seconds, a node may not answer (``lost``) and its log may not grow (``stall``).
 
-    A multi-node run stalls when no node's log grows: as Megatron-LM prints the steps on the last rank only, the logs of
+    A multi-node run stalls when no node's log grows: as a trainer may print the steps on one rank only, the logs of
     the other nodes are silent. ``interval`` is how long a node may wait before it answers while all goes well.
     """
 

@@ -15,8 +15,8 @@ import typing as t
 def has_failed(status: dict[str, t.Any]) -> bool:
     """Tell whether a node is known to have failed by itself, as opposed to being stopped.
 
-    Exit status 0 is no success where the node's own log ends before the last step: the training scripts of ROCm
-    Megatron-LM up to mid 2025 exit 0 when training has crashed.
+    Exit status 0 is no success where the node's own log ends before the last step: there are training scripts that exit
+    0 when the training has crashed.
     """
     if status["status"] == "exited":
         return status.get("exit_status") != 0 or stops_short(status)
@@ -27,11 +27,8 @@ def has_failed(status: dict[str, t.Any]) -> bool:
 
 
 def stops_short(status: dict[str, t.Any]) -> bool:
-    """Tell whether a node's log has steps, but not the last of those that it announces.
-
-    ``first_step`` is the number of the first one, 1 where it is not said.
-    """
+    """Tell whether a node's log has steps, but not the last of those that it announces."""
     last_step, steps_total = status.get("last_step"), status.get("steps_total")
     if last_step is None or steps_total is None:
         return False
-    return bool(last_step - status.get("first_step", 1) + 1 < steps_total)
+    return bool(last_step - status["first_step"] + 1 < steps_total)

@@ -16,18 +16,13 @@ from pathlib import Path
 from ...module_utils.logs.ending import end_of, failures_at_end
 from ...module_utils.logs.failures import find_failures
 from ...module_utils.logs.find import Piece
-from ...module_utils.logs.grammar import GRAMMARS, began_anew, grammar_of
+from ...module_utils.logs.frameworks.known import GRAMMARS, grammar_of
+from ...module_utils.logs.grammar import began_anew
 from ...module_utils.logs.reader import read_log, tail
 
 if t.TYPE_CHECKING:
     from ...module_utils.logs.rows import StepBlock
 
-# The words by which a reader knows the step line of a framework.
-STEP_LINES = {
-    "maxtext": "completed step: N, seconds: …",
-    "megatron": "iteration N/ TOTAL | … | elapsed time per iteration (ms): …",
-    "nxdt": "Epoch 0: …%|…| N/LENGTH [… (a progress bar)",
-}
 _PROBE_BYTES = 4 << 20
 
 
@@ -61,7 +56,8 @@ class NoStepsError(ValueError):
     def __init__(self, message: str, asked: str | None) -> None:
         """Keep what was looked for: the step line of the framework that was asked for, or else all of them."""
         super().__init__(message)
-        lines = "; ".join(f"{name}: {line}" for name, line in STEP_LINES.items() if asked in (None, name))
+        known = {name: grammar.step_line for name, grammar in sorted(GRAMMARS.items()) if asked in (None, name)}
+        lines = "; ".join(f"{name}: {line}" for name, line in known.items())
         self.looked_for = f"a step line begins so: {lines}"
 
 
@@ -77,7 +73,7 @@ def framework_in(logs: Iterable[Path], asked: str | None = None) -> str:
         grammar_of(asked)
         if any(_has_steps(path, asked) for path in logs):
             return asked
-    found = {name: path for name in GRAMMARS if name != asked for path in logs if _has_steps(path, name)}
+    found = {name: path for name in sorted(GRAMMARS) if name != asked for path in logs if _has_steps(path, name)}
     if asked is not None and found:
         (other, path), *_more = found.items()
         raise ValueError(f"training_framework is {asked}, but the steps in {path} are those of {other}")

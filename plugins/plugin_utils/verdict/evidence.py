@@ -108,7 +108,7 @@ def judge_last_step(statuses: list[dict[str, t.Any]], reached: Reached, interrup
 
 
 def judge_finite(steps: pd.DataFrame, records: pd.DataFrame, reasons: Reasons) -> None:
-    """Note what is NaN or infinite in the last attempt, but for skipped iterations, and what Megatron counts as NaN."""
+    """Note what is NaN or infinite in the last attempt, but for skipped iterations, and what it counts as NaN."""
     last_attempts = steps.groupby("node", sort=False)["attempt"].max()
     last = records[records["attempt"] == records["node"].map(last_attempts)]
     skipped = last[(last["metric"] == "skipped_iterations") & (last["value"] > 0)]

@@ -10,7 +10,7 @@ away, then echoes. The nodes are put in this order:
 2. those that failed otherwise, by the clock: here a bare exit status may be the cause of a network error elsewhere,
 3. those whose log says that they waited for a peer, by the clock.
 
-A node that we stopped is no culprit, but its log may hold the cause: torchrun takes its time to end after a rank has
+A node that we stopped is no culprit, but its log may hold the cause: a launcher takes its time to end after a rank has
 failed, and the other nodes may be gone before. Where somebody interrupted the run, the nodes of 2. and 3. followed from
 that.
 """
@@ -33,7 +33,7 @@ _STALLED = 59
 _EXIT_STATUS = 99
 
 _FIRST_OF_NETWORK = 50
-# Echoes that come from another node. The others, of torchrun and the launch script, come from a process of this one.
+# Echoes that come from another node. The others, of launchers and launch scripts, come from a process of this one.
 _OF_A_PEER = frozenset({"watchdog", "peer_died", "coordinator_died"})
 _EXIT_STATUS_OF_SIGKILL = 128 + signal.SIGKILL
 

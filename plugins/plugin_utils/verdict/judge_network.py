@@ -6,6 +6,8 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping
 
+from ...module_utils.logs.frameworks.known import grammar_of
+from ...module_utils.logs.grammar import LAST_RANK
 from ..plan.config.words import counted
 from ..plan.job.rdma import asks_for_rdma, level_that_hides_the_network
 from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons
@@ -55,7 +57,7 @@ def judge_world(
 ) -> None:
     """Note where nodes of one job trained alone: each sees fewer ranks than the job has.
 
-    Where no trainer says how many ranks it sees, Megatron-LM gives it away: only the last rank of a job prints steps.
+    Where no trainer says how many ranks it sees, those give it away of which only the last rank of a job prints steps.
     """
     nodes, workload = len(plan["nodes"]), plan.get("workload")
     if plan["mode"] != "multi_node" or nodes < 2 or not workload:
@@ -76,7 +78,7 @@ def judge_world(
         )
     if told and not wrong:
         reasons.add(PASS, "world", f"The trainer sees all {ranks} ranks of the job.", world_size=told)
-    elif not told and plan["framework"] == "megatron" and len(by_node) > 1:
+    elif not told and grammar_of(plan["framework"]).printed_by == LAST_RANK and len(by_node) > 1:
         _judge_several_that_print(ranks, workload, by_node, reasons)
     elif not told and by_node:
         reasons.note("world_not_told", "No log says how many ranks the trainer sees.")

@@ -15,9 +15,9 @@ class Reached:
     """The steps that a run reached.
 
     ``goal`` is the last step it was to reach, None where that is not known. ``by_node`` is the last step in the log of
-    each node whose log has to have steps, None for a log without any: in a multi-node run those that have some, as
-    Megatron-LM prints the steps on the last rank only, else all. ``unfinished`` are the nodes that ended with exit
-    status 0 although the training that they took part in did not reach the goal.
+    each node whose log has to have steps, None for a log without any: in a multi-node run those that have some, as a
+    trainer may print the steps on one rank only, else all. ``unfinished`` are the nodes that ended with exit status 0
+    although the training that they took part in did not reach the goal.
     """
 
     goal: int | None

@@ -6,6 +6,7 @@ from __future__ import annotations
 import typing as t
 
 import numpy as np
+from scipy import stats
 
 FALLING, RISING, FLAT, UNKNOWN = "falling", "rising", "flat", "unknown"
 
@@ -14,7 +15,6 @@ MIN_LOSSES = 8
 MIN_LOSSES_OF_FLAT = 20
 # A slope that is certain, but changes the loss by less than this part of it over the whole run, is none.
 _NEGLIGIBLE = 0.01
-_CONFIDENT = 1.959964  # the 97.5 % point of the normal distribution
 _MOST_POINTS = 400
 
 Trend = dict[str, t.Any]
@@ -28,7 +28,7 @@ def loss_trend(steps: np.ndarray, losses: np.ndarray) -> Trend:
     losses these rest on, ``first_step`` and ``last_step`` of which steps, ``first_loss`` and ``last_loss`` those there.
 
     The slope is the median of the slopes between all pairs of steps (Theil 1950, Sen 1968), which one wild value does
-    not move, and its interval Sen's, of Kendall's distribution without ties. Of more than 400 losses, medians of equal
+    not move, and its interval Sen's. Of more than 400 losses, medians of equal
     groups of neighbours are looked at. Neighbouring losses are taken as independent, which they are not quite.
     """
     trend: Trend = {
@@ -48,7 +48,7 @@ def loss_trend(steps: np.ndarray, losses: np.ndarray) -> Trend:
         groups = np.array_split(np.arange(losses.size), _MOST_POINTS)
         steps = np.array([np.median(steps[group]) for group in groups])
         losses = np.array([np.median(losses[group]) for group in groups])
-    slope, low, high = _theil_sen(steps.astype(float), losses)
+    slope, _intercept, low, high = map(float, stats.theilslopes(losses, steps))
     level = abs(float(np.median(losses))) or 1.0
     change = slope * float(steps[-1] - steps[0]) / level
     if high < 0:
@@ -58,14 +58,3 @@ def loss_trend(steps: np.ndarray, losses: np.ndarray) -> Trend:
     else:
         direction = FLAT
     return {**trend, "direction": direction, "slope": slope, "interval": {"low": low, "high": high}, "change": change}
-
-
-def _theil_sen(places: np.ndarray, values: np.ndarray) -> tuple[float, float, float]:
-    """Return the median slope between all pairs of points, and the ends of its interval."""
-    size = places.size
-    one, other = np.triu_indices(size, k=1)
-    slopes = np.sort((values[other] - values[one]) / (places[other] - places[one]))
-    spread = _CONFIDENT * np.sqrt(size * (size - 1) * (2 * size + 5) / 18)
-    low = max(0, int(np.floor((slopes.size - spread) / 2)))
-    high = min(slopes.size - 1, int(np.ceil((slopes.size + spread) / 2)))
-    return float(np.median(slopes)), float(slopes[low]), float(slopes[high])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Steps without a loss in a log that has losses: their line was torn, or Megatron-LM left out one of exactly zero."""
+"""Steps without a loss in a log that has losses: their line was torn, or it was zero and left out."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ import typing as t
 from collections.abc import Mapping
 
 import numpy as np
+from scipy import stats
 
 if t.TYPE_CHECKING:
     from .statistics import Statistics
@@ -15,7 +16,6 @@ DEFAULT_DEVIATIONS = 5.0
 
 _METRIC = "step_time_ms"
 _MIN_NODES = 3
-_MAD_OF_NORMAL = 1.4826
 # Nodes that agree to the last digit have no deviation: less than this part of the median is never a straggler.
 _NEGLIGIBLE = 0.01
 
@@ -56,7 +56,7 @@ def stragglers_of(
         )
         return {**found, "message": f"Nodes cannot be compared: {where}."}
     median = float(np.median(list(times.values())))
-    deviation = _MAD_OF_NORMAL * float(np.median([abs(value - median) for value in times.values()]))
+    deviation = float(stats.median_abs_deviation(list(times.values()), scale="normal"))
     band = max(deviations * deviation, _NEGLIGIBLE * median)
     slow = [
         {

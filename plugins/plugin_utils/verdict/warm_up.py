@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import stats
 
 from ...module_utils.logs.record import in_words
 from ..plan.config.words import counted
@@ -20,7 +21,6 @@ _MIN_STEPS = 12
 _ASSUMED = 2
 # A step is steady within so many median absolute deviations, scaled to standard deviations, or this part of the median.
 _DEVIATIONS = 4.0
-_MAD_OF_NORMAL = 1.4826
 _SMALLEST_BAND = 0.05
 # The warm-up ends where so many steps in a row are steady.
 _IN_A_ROW = 3
@@ -112,8 +112,7 @@ def _length(pace: np.ndarray) -> int | None:
     half = pace.size // 2
     later = pace[half:]
     steady = np.median(later)
-    deviation = _MAD_OF_NORMAL * np.median(np.abs(later - steady))
-    band = max(_DEVIATIONS * deviation, _SMALLEST_BAND * abs(steady))
+    band = max(_DEVIATIONS * stats.median_abs_deviation(later, scale="normal"), _SMALLEST_BAND * abs(steady))
     inside = np.abs(pace - steady) <= band
     in_a_row = np.convolve(inside, np.ones(_IN_A_ROW, dtype=int), mode="valid") == _IN_A_ROW
     found = np.flatnonzero(in_a_row[: half + 1])

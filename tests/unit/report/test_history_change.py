@@ -67,16 +67,15 @@ def test_groups_that_overlap_are_within_noise():
     assert between_groups(TOKENS, [100, 101, 99, 98, 102], [100, 99, 101, 97, 103]).outcome == NOISE
 
 
-@pytest.mark.parametrize("sizes", [(1, 1), (3, 3), (1, 15), (0, 4)])
+@pytest.mark.parametrize("sizes", [(1, 1), (3, 3), (1, 15)])
 def test_groups_too_small_for_any_difference_to_stand_out_are_not_told(sizes):
     change = between_groups(TOKENS, [100.0] * sizes[0], [1.0] * sizes[1])
     assert (change.outcome, change.better) == (UNKNOWN, None)
 
 
-def test_large_groups_are_split_at_random_the_same_way_each_time():
+def test_of_large_groups_the_test_is_an_approximation():
     chance = np.random.default_rng(2)
     before, after = list(chance.normal(100, 1, 200)), list(chance.normal(101, 1, 300))
-    one, other = (between_groups(TOKENS, before, after) for _ in range(2))
-    assert one == other
-    assert one.outcome == REAL
-    assert "splits drawn" in one.told
+    change = between_groups(TOKENS, before, after)
+    assert change.outcome == REAL
+    assert change.told.startswith("Mann–Whitney test, by normal approximation, of 200 and 300 runs, p = ")

@@ -93,12 +93,11 @@ def test_a_line_that_a_killed_writer_left_spoils_no_other(torn, tmp_path):
     assert [row["step"] for row in board.steps("gpu00") if row["step"] != 2] == [1, 3]
 
 
-def test_the_folder_of_an_older_run_has_rows_for_lines(tmp_path):
-    board = Board(tmp_path)
+def test_a_folder_from_before_the_first_release_is_refused_in_words(tmp_path):
     row = {"attempt": 1, "step": 1, "steps_total": 9, "metrics": {"loss": 1.0}}
-    (board.node_dir("gpu00") / "steps.jsonl").write_text(json.dumps(row) + "\n")
-    board.append_steps("gpu00", [block(2)])
-    assert list(board.steps("gpu00")) == [row, {**row, "step": 2}]
+    (Board(tmp_path).node_dir("gpu00") / "steps.jsonl").write_text(json.dumps(row) + "\n")
+    with pytest.raises(ValueError, match=r"gpu00/steps\.jsonl was written before release 1\.0\.0"):
+        list(Board(tmp_path).steps("gpu00"))
 
 
 READER = """

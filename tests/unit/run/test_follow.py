@@ -208,7 +208,7 @@ def test_a_silent_node_stalls_in_single_node_mode_whatever_the_others_print(boar
     "failed",
     [
         {"status": "exited", "exit_status": 1},
-        {"status": "exited", "exit_status": 0, "last_step": 3, "steps_total": 9},
+        {"status": "exited", "exit_status": 0, "first_step": 1, "last_step": 3, "steps_total": 9},
         {"status": "killed"},
         {"status": "unreachable"},
         {"status": "stopped"},

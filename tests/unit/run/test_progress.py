@@ -22,7 +22,7 @@ def running(node: str = "gpu00", **changes) -> dict:
 
 
 def at(step: int, **metrics: float) -> dict:
-    return {"last_step": step, "steps_total": 200, "metrics": metrics}
+    return {"first_step": 1, "last_step": step, "steps_total": 200, "metrics": metrics}
 
 
 FULL = at(7, step_time_ms=10235.84, tokens_per_sec_per_gpu=12786.9, loss=7.27123)
@@ -78,7 +78,7 @@ def test_one_line_tells_where_a_run_is(statuses, line):
 
 
 def test_a_trainer_that_counts_from_0_is_done_at_the_number_before():
-    status = {"node": "gpu00", "status": "exited", "exit_status": 0, "first_step": 0, **at(199, step_time_ms=5.0)}
+    status = {"node": "gpu00", "status": "exited", "exit_status": 0, **at(199, step_time_ms=5.0), "first_step": 0}
     line = progress_line({**PLAN, "first_step": 0}, [status], NOW)
     assert line == "the-run  step 200/200  5.0 ms/step  0 of 1 nodes running"
 

@@ -18,8 +18,8 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.run.status import
         ({"status": "exited", "exit_status": 1}, True),
         ({"status": "exited"}, True),
         ({"status": "exited", "exit_status": 0}, False),
-        ({"status": "exited", "exit_status": 0, "last_step": 10, "steps_total": 10}, False),
-        ({"status": "exited", "exit_status": 0, "last_step": 9, "steps_total": 10}, True),
+        ({"status": "exited", "exit_status": 0, "first_step": 1, "last_step": 10, "steps_total": 10}, False),
+        ({"status": "exited", "exit_status": 0, "first_step": 1, "last_step": 9, "steps_total": 10}, True),
         ({"status": "running", "last_step": 9, "steps_total": 10}, False),
     ],
 )
@@ -28,7 +28,7 @@ def test_a_node_fails_by_itself_or_not_at_all(status, failed):
 
 
 def test_only_a_log_that_announces_its_last_step_can_stop_short_of_it():
-    assert stops_short({"last_step": 9, "steps_total": 10})
+    assert stops_short({"first_step": 1, "last_step": 9, "steps_total": 10})
     assert not stops_short({"last_step": 9, "steps_total": None})
     assert not stops_short({"first_step": 0, "last_step": 9, "steps_total": 10})
     assert stops_short({"first_step": 0, "last_step": 8, "steps_total": 10})

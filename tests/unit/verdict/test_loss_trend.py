@@ -52,16 +52,6 @@ def test_the_slope_comes_with_its_interval_and_what_it_rests_on() -> None:
     assert (found["first_loss"], found["last_loss"]) == (10.0, pytest.approx(8.1))
 
 
-def test_the_interval_is_sens() -> None:
-    """Hollander and Wolfe, Nonparametric Statistical Methods: N pairs, ranks (N ∓ C) / 2 of the sorted slopes."""
-    places, losses = np.arange(1, 11), np.array([9.0, 8.7, 8.8, 8.1, 8.3, 7.9, 7.2, 7.5, 7.0, 6.8])
-    pairs = [(j, i) for i in range(10) for j in range(i)]
-    slopes = sorted((losses[i] - losses[j]) / (places[i] - places[j]) for j, i in pairs)
-    spread = 1.959964 * (10 * 9 * 25 / 18) ** 0.5
-    ends = [slopes[int((45 - spread) // 2)], slopes[-int(-(45 + spread) // 2)]]
-    assert loss_trend(places, losses)["interval"] == pytest.approx(dict(zip(("low", "high"), ends, strict=True)))
-
-
 def test_long_runs_are_looked_at_in_groups_and_tell_the_same() -> None:
     steps = np.arange(5000)
     found = loss_trend(steps, 10 - 0.001 * steps)

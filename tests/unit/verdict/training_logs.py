@@ -151,6 +151,7 @@ def status_of(node: Node, folder: Path, node_rank: int = 0) -> tuple[dict[str, t
     if node.status in ("exited", "killed"):
         status["last_lines"] = tail(str(log))
     if news["rows"]:
+        status["first_step"] = 1
         status |= {name: news["cursor"][other] for name, other in (("last_step", "step"), ("steps_total",) * 2)}
     return status | node.told, news["rows"]
 

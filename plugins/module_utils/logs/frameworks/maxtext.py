@@ -14,9 +14,10 @@ from __future__ import annotations
 import json
 import re
 import typing as t
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from ..find import Piece
+from ..grammar import EVERY_RANK, Grammar
 from ..text import line_end, line_start
 from ..world_size import RANKS, WorldSize
 
@@ -43,7 +44,7 @@ def _milliseconds(seconds: float) -> float:
     return seconds * 1000.0
 
 
-_Metric = t.Tuple[str, "Callable[[float], float]"]
+_Metric = t.Tuple[str, t.Callable[[float], float]]
 
 _METRIC_OF_FIELD: dict[bytes, _Metric] = {
     b"seconds": ("step_time_ms", _milliseconds),
@@ -158,3 +159,13 @@ def _json_step(text: bytes, start: int) -> dict[str, t.Any] | None:
     except (ValueError, TypeError, KeyError, OverflowError):
         return None
     return {"step": step, "metrics": metrics, "profiler": False}
+
+
+GRAMMAR = Grammar(
+    parse,
+    WORLD_SIZE,
+    first_step=0,
+    step_line="completed step: N, seconds: …",
+    printed_by=EVERY_RANK,
+    left_out=left_out,
+)

@@ -14,6 +14,7 @@ import typing as t
 from collections.abc import Iterator
 
 from ..find import Piece
+from ..grammar import LAST_RANK, Grammar
 from ..rows import FoundSteps
 from . import megatron
 
@@ -44,3 +45,17 @@ def _by_process(piece: Piece, begins: list[int], memory: dict[str, t.Any]) -> It
             memory["new_process"] = True
         for found in megatron.parse(Piece(piece.text[begin:end]), memory):
             yield dict(found, new_process=memory.pop("new_process", False))
+
+
+GRAMMAR = Grammar(
+    parse,
+    megatron.WORLD_SIZE,
+    first_step=1,
+    step_line="iteration N/ TOTAL | … | elapsed time per iteration (ms): …",
+    printed_by=LAST_RANK,
+    left_out=megatron.left_out,
+    summary=megatron.summary,
+    # The launch scripts average at the end in Python.
+    helper_files=rb"mean_log_value\.py$",
+    parse_many=parse_many,
+)

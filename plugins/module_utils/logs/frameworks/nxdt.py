@@ -15,6 +15,7 @@ import typing as t
 from collections.abc import Iterator
 
 from ..find import Piece
+from ..grammar import FIRST_RANK, Grammar
 from ..text import line_end
 from ..world_size import RANKS, WorldSize
 
@@ -82,3 +83,12 @@ def _found(progress: re.Match[bytes], body: bytes) -> dict[str, t.Any]:
         "metrics": metrics,
         "sequences_per_sec": sequences_per_sec,
     }
+
+
+GRAMMAR = Grammar(
+    parse,
+    WORLD_SIZE,
+    first_step=1,
+    step_line="Epoch 0: …%|…| N/LENGTH [… (a progress bar)",
+    printed_by=FIRST_RANK,
+)

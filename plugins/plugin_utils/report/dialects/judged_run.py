@@ -45,10 +45,18 @@ class JudgedRun:
     @property
     def seconds(self) -> float | None:
         """Return how long the run took, in seconds, or None where that is not known."""
-        started, ended = (self.instant(name) for name in ("started_at", "ended_at"))
-        return None if started is None or ended is None else ended - started
+        return None if self.started is None or self.ended is None else self.ended - self.started
 
-    def instant(self, name: str) -> float | None:
-        """Return ``started_at`` or ``ended_at`` in seconds since the epoch, or None where it is not known."""
-        text = self.summary.get(name)
-        return datetime.fromisoformat(text).timestamp() if text else None
+    @property
+    def started(self) -> float | None:
+        """Return when the run began, in seconds since the epoch, or None where that is not known."""
+        return _instant(self.summary["started_at"])
+
+    @property
+    def ended(self) -> float | None:
+        """Return when the run ended, in seconds since the epoch, or None where that is not known."""
+        return _instant(self.summary["ended_at"])
+
+
+def _instant(text: str | None) -> float | None:
+    return datetime.fromisoformat(text).timestamp() if text else None

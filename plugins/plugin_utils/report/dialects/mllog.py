@@ -32,7 +32,7 @@ def mllog(run: JudgedRun) -> str | None:
     ``tracked_stats`` holds the throughput of the whole job in samples (sequences) per second, where the sizes of the
     run are known, and the metrics of the summary by name.
     """
-    started, ended = run.instant("started_at"), run.instant("ended_at")
+    started, ended = run.started, run.ended
     if started is None or ended is None:
         return None
     summary = run.summary

@@ -7,22 +7,21 @@ Prometheus' older text format understand the file, too.
 
 from __future__ import annotations
 
-import math
 import typing as t
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+
+from prometheus_client.core import CollectorRegistry, GaugeMetricFamily
+from prometheus_client.openmetrics.exposition import generate_latest
+from prometheus_client.registry import Collector
 
 if t.TYPE_CHECKING:
     from .judged_run import JudgedRun
 
-Sample = tuple[dict[str, t.Any], float]
-
 VERDICTS = ("PASS", "FAIL", "INCONCLUSIVE", "ERROR")
 
 
-@dataclass(frozen=True)
-class Family:
-    """A metric family of a canonical metric: name and unit (the end of the name), and by what values are multiplied."""
+class Family(t.NamedTuple):
+    """The family of a canonical metric: its name without the unit, and by what values are multiplied."""
 
     name: str
     help: str
@@ -31,10 +30,10 @@ class Family:
 
 
 FAMILIES = {
-    "step_time_ms": Family("training_step_time_seconds", "Time of a training step.", "seconds", 0.001),
+    "step_time_ms": Family("training_step_time", "Time of a training step.", "seconds", 0.001),
     "tflops_per_gpu": Family("training_gpu_tflops", "TFLOP/s of a GPU as the trainer counts them."),
     "tokens_per_sec_per_gpu": Family("training_gpu_tokens_per_second", "Tokens that a GPU trains on in a second."),
-    "memory_fraction": Family("training_gpu_memory_ratio", "GPU memory in use, a fraction of all.", "ratio"),
+    "memory_fraction": Family("training_gpu_memory", "GPU memory in use, a fraction of all.", "ratio"),
     "loss": Family("training_loss", "Loss at the last step."),
     "grad_norm": Family("training_gradient_norm", "Norm of the gradient."),
     "learning_rate": Family("training_learning_rate", "Learning rate at the last step."),
@@ -45,86 +44,47 @@ FAMILIES = {
 
 def openmetrics(run: JudgedRun) -> str:
     """Return the text. Each sample has the label ``run_id``; those of a metric are one for each node."""
-    summary = run.summary
-    of_run = {"run_id": summary["run_id"]}
-    about = {name: summary[name] for name in ("framework", "model", "gpu", "mode")}
-    about |= {"image": run.image or "", "image_digest": run.image_digest or ""}
-    verdicts = [({**of_run, "verdict": verdict}, float(verdict == summary["verdict"])) for verdict in VERDICTS]
-    families = [
-        _family(Family("training_run", "What was run; the value is always 1."), [({**of_run, **about}, 1.0)]),
-        _family(Family("training_run_verdict", "1 for the verdict of the run, 0 for the others."), verdicts),
-        *_times(run, of_run),
-        _family(
-            Family("training_run_nodes", "Nodes of the run."),
-            [(of_run, float(len(summary["nodes"])))],
-        ),
-    ]
-    if summary.get("mfu") is not None:
-        mfu = Family("training_mfu_ratio", "Model FLOPs utilization.", "ratio")
-        families.append(_family(mfu, [(of_run, summary["mfu"])]))
-    for metric, family in FAMILIES.items():
-        samples = _of_nodes(summary, metric, of_run, family.factor)
-        if samples:
-            families.append(_family(family, samples))
-        limits = _limits(summary, metric, of_run, family.factor)
-        if limits:
-            families.append(_family(_threshold_of(family), limits))
-    return "".join(families) + "# EOF\n"
+    registry = CollectorRegistry()
+    registry.register(_Run(run))
+    return str(generate_latest(registry).decode())
 
 
-def _times(run: JudgedRun, of_run: dict[str, t.Any]) -> list[str]:
-    known = []
-    ended = run.instant("ended_at")
-    if run.seconds is not None:
-        family = Family("training_run_duration_seconds", "How long the run took.", "seconds")
-        known.append(_family(family, [(of_run, run.seconds)]))
-    if ended is not None:
-        family = Family("training_run_end_timestamp_seconds", "When the run ended, since the epoch.", "seconds")
-        known.append(_family(family, [(of_run, ended)]))
-    return known
+class _Run(Collector):
+    """A judged run, as the client of Prometheus takes it."""
 
+    def __init__(self, run: JudgedRun) -> None:
+        self._run = run
 
-def _of_nodes(summary: dict[str, t.Any], metric: str, of_run: dict[str, t.Any], factor: float) -> list[Sample]:
-    return [
-        ({**of_run, "node": node["node"]}, node["metrics"][metric]["value"] * factor)
-        for node in summary["nodes"]
-        if metric in node["metrics"]
-    ]
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """Yield the families that have a sample."""
+        return (family for family in self._families() if family.samples)
 
+    def _families(self) -> Iterator[GaugeMetricFamily]:
+        run, summary = self._run, self._run.summary
+        about = {name: summary[name] for name in ("framework", "model", "gpu", "mode")}
+        about |= {"image": run.image or "", "image_digest": run.image_digest or ""}
+        verdicts = [({"verdict": verdict}, verdict == summary["verdict"]) for verdict in VERDICTS]
+        yield self._family(Family("training_run", "What was run; the value is always 1."), [(about, 1)])
+        yield self._family(Family("training_run_verdict", "1 for the verdict of the run, 0 for the others."), verdicts)
+        for family, value in (
+            (Family("training_run_duration", "How long the run took.", "seconds"), run.seconds),
+            (Family("training_run_end_timestamp", "When the run ended, since the epoch.", "seconds"), run.ended),
+            (Family("training_run_nodes", "Nodes of the run."), len(summary["nodes"])),
+            (Family("training_mfu", "Model FLOPs utilization.", "ratio"), summary["mfu"]),
+        ):
+            yield self._family(family, [({}, value)])
+        for metric, family in FAMILIES.items():
+            nodes = [node for node in summary["nodes"] if metric in node["metrics"]]
+            yield self._family(family, [({"node": node["node"]}, node["metrics"][metric]["value"]) for node in nodes])
+            limits = family._replace(name=f"{family.name}_threshold", help=f"Limit of {family.name}.")
+            for bound in [bound for bound in summary["thresholds"] if bound["metric"] == metric][:1]:
+                sides = (("min", bound["least"]), ("max", bound["greatest"]))
+                yield self._family(limits, [({"direction": side}, limit) for side, limit in sides])
 
-def _limits(summary: dict[str, t.Any], metric: str, of_run: dict[str, t.Any], factor: float) -> list[Sample]:
-    """Return the limits of a metric's first threshold: at least this, at most that, or both."""
-    bounds = (bound for bound in summary["thresholds"] if bound["metric"] == metric)
-    bound: dict[str, t.Any] = next(bounds, {})
-    sides = (("min", bound.get("least")), ("max", bound.get("greatest")))
-    return [({**of_run, "direction": side}, limit * factor) for side, limit in sides if limit is not None]
-
-
-def _threshold_of(family: Family) -> Family:
-    unit = f"_{family.unit}" if family.unit else ""
-    return Family(f"{family.name.removesuffix(unit)}_threshold{unit}", f"Limit of {family.name}.", family.unit)
-
-
-def _family(family: Family, samples: Iterable[Sample]) -> str:
-    lines = [f"# TYPE {family.name} gauge"]
-    if family.unit:
-        lines.append(f"# UNIT {family.name} {family.unit}")
-    lines.append(f"# HELP {family.name} {family.help}")
-    lines += [f"{family.name}{_labels(labels)} {_number(value)}" for labels, value in samples]
-    return "\n".join(lines) + "\n"
-
-
-def _labels(labels: dict[str, t.Any]) -> str:
-    return "{" + ",".join(f'{name}="{_escaped(str(value))}"' for name, value in labels.items()) + "}"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
-
-
-def _number(value: float) -> str:
-    if math.isnan(value):
-        return "NaN"
-    if math.isinf(value):
-        return "+Inf" if value > 0 else "-Inf"
-    return repr(float(value))
+    def _family(self, family: Family, samples: Iterable[tuple[dict[str, str], float | None]]) -> GaugeMetricFamily:
+        gauge = GaugeMetricFamily(family.name, family.help, unit=family.unit)
+        for labels, value in samples:
+            if value is not None:
+                run_id = {"run_id": self._run.summary["run_id"]}
+                gauge.add_sample(gauge.name, run_id | labels, value * family.factor)
+        return gauge

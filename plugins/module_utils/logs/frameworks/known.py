@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The grammars that there are: the only place of the logs that lists them."""
+
+from __future__ import annotations
+
+from ..grammar import Grammar
+from . import maxtext, megatron_processes, nxdt
+
+GRAMMARS = {"megatron": megatron_processes.GRAMMAR, "maxtext": maxtext.GRAMMAR, "nxdt": nxdt.GRAMMAR}
+
+# The embedded trainer prints the lines of this one, whatever trainer it stands in for.
+OF_EMBEDDED_TRAINER = "megatron"
+
+
+def grammar_of(framework: str) -> Grammar:
+    """Return the grammar of a framework; raises ValueError for one that has none."""
+    if framework not in GRAMMARS:
+        raise ValueError(f"framework is {framework!r}, but must be one of: {', '.join(sorted(GRAMMARS))}")
+    return GRAMMARS[framework]
