@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 ROOT = Path(__file__).resolve().parents[3]
 BIN = Path(sys.executable).parent
@@ -40,6 +41,15 @@ def test_argument_specs_say_what_the_defaults_are(role):
     defaults = yaml.safe_load((ROOT / "roles" / role / "defaults/main.yml").read_text()) or {}
     documented = [(name, option["default"]) for entry in entries for name, option in entry["options"].items()]
     assert sorted(documented) == sorted(defaults.items())
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_argument_specs_have_types_that_take_the_defaults(role):
+    specs = yaml.safe_load((ROOT / "roles" / role / "meta/argument_specs.yml").read_text())
+    for entry in specs["argument_specs"].values():
+        defaults = {name: option["default"] for name, option in entry["options"].items()}
+        assert ArgumentSpecValidator(entry["options"]).validate(defaults).error_messages == []
+        assert [name for name, option in entry["options"].items() if option["type"] == "raw"] == []
 
 
 @pytest.fixture(scope="module")
