@@ -18,7 +18,7 @@ from omegaconf import OmegaConf
 from test_make_plan import ANYTHING, check_promises, paths_of, with_value, with_values, without
 from training_configs import ROOT
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.nxdt.keys import SECTIONS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.nxdt.keys import KEYS
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan import make_plan
 
 GOLDEN = ROOT / "tests/data/plans/nxdt"
@@ -51,7 +51,7 @@ def test_no_value_whatever_breaks_a_plan(name: str) -> None:
     """
     config = OmegaConf.to_container(OmegaConf.create(text_of(name)), resolve=False)
     values = [*ANYTHING, "${a", "${none}", "${.}", "???", 3.5e-4]
-    unread = [path for path in paths_of(config) if SECTIONS.get(".".join(map(str, path[:-1])), {}).get(path[-1])]
+    unread = [path for path in paths_of(config) if KEYS.get(".".join(map(str, path[:-1])), {}).get(path[-1])]
     for value in values:
         check_promises(of_yaml(with_values(config, unread, value)))
     for path, value in zip(

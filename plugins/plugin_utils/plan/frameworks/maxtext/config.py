@@ -2,7 +2,7 @@
 """The typed model of the section ``config`` of a CVS training config for JAX MaxText: how to run.
 
 CVS has had two shapes: one with a key for each variable, and a later one with objects (``env_vars``, ``xla_flags``,
-``rdma_lib``). Both are read, also mixed.
+``rdma_lib``). Both are read, also mixed. Keys that become a variable, and no more, stand in ``config.json``.
 """
 
 from __future__ import annotations
@@ -14,14 +14,13 @@ from pydantic import BaseModel, Field
 from ...config.field_types import (
     Environment,
     Flag,
-    Fraction,
     FreeObject,
     Name,
-    NaturalInteger,
     Path,
     PositiveInteger,
     Text,
 )
+from ...config.key_tables import read_tables, with_keys
 from ...config.kinds import OneOf
 from ...config.texts import Written
 from ...cvs.config_fields import (
@@ -97,6 +96,7 @@ def _becomes(variable: str, unit: str = "") -> dict[str, t.Any]:
     return {"variable": variable, **({"unit": unit} if unit else {})}
 
 
+@with_keys(read_tables(__file__)["config"])
 class MaxTextConfig(BaseModel):
     """The section ``config``: how to run."""
 
@@ -133,54 +133,6 @@ class MaxTextConfig(BaseModel):
     gloo_socket_ifname: GlooSocketIfname = None
     nccl_ib_gid_index: GidIndex = None
     nccl_debug: NcclDebug = None
-    nccl_proto: Name | None = Field(
-        default=None,
-        description="Protocols that NCCL or RCCL may use.",
-        examples=["Simple"],
-        json_schema_extra=_becomes("NCCL_PROTO"),
-    )
-    nccl_ib_tc: NaturalInteger | None = Field(
-        default=None, description="Traffic class of RDMA.", examples=[41], json_schema_extra=_becomes("NCCL_IB_TC")
-    )
-    nccl_ib_sl: NaturalInteger | None = Field(
-        default=None, description="Service level of RDMA.", examples=[0], json_schema_extra=_becomes("NCCL_IB_SL")
-    )
-    nccl_checks_disable: Flag | None = Field(
-        default=None,
-        description="Leave out NCCL's checks of arguments.",
-        examples=[1],
-        json_schema_extra=_becomes("NCCL_CHECKS_DISABLE"),
-    )
-    gpu_max_hw_queues: PositiveInteger | None = Field(
-        default=None,
-        description="Hardware queues of a GPU.",
-        examples=[2],
-        json_schema_extra=_becomes("GPU_MAX_HW_QUEUES", "queues"),
-    )
-    nvte_ck_bwd_v3: Flag | None = Field(
-        default=None,
-        description="Use version 3 of Transformer Engine's attention kernels backwards.",
-        examples=[1],
-        json_schema_extra=_becomes("NVTE_CK_BWD_V3"),
-    )
-    nvte_ck_v3_bf16_cvt: NaturalInteger | None = Field(
-        default=None,
-        description="How these kernels round to BF16.",
-        examples=[2],
-        json_schema_extra=_becomes("NVTE_CK_V3_BF16_CVT"),
-    )
-    xla_python_client_mem_fraction: Fraction | None = Field(
-        default=None,
-        description="Part of the GPU's memory that JAX reserves.",
-        examples=[0.975],
-        json_schema_extra=_becomes("XLA_PYTHON_CLIENT_MEM_FRACTION", "fraction of the whole, 0 to 1"),
-    )
-    xla_gpu_executable_warn_stuck_timeout: PositiveInteger | None = Field(
-        default=None,
-        description="How long a GPU program may take before that is logged.",
-        examples=[90],
-        json_schema_extra=_becomes("XLA_GPU_EXECUTABLE_WARN_STUCK_TIMEOUT", "s"),
-    )
     env_vars: Environment = Field(
         default={},
         description="Variables of the training besides those that the plan sets, which win. No secrets.",
