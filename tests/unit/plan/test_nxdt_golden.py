@@ -15,9 +15,10 @@ import typing as t
 import pytest
 from nxdt_configs import DPO, EXAMPLES, MEGATRON, SFT, planned_nxdt, text_of, trn
 from omegaconf import OmegaConf
-from test_make_plan import ANYTHING, check_promises, paths_of, with_value, without
+from test_make_plan import ANYTHING, check_promises, paths_of, with_value, with_values, without
 from training_configs import ROOT
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.nxdt.keys import KEYS
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan import make_plan
 
 GOLDEN = ROOT / "tests/data/plans/nxdt"
@@ -44,12 +45,20 @@ def of_yaml(config: t.Any) -> dict[str, t.Any]:
 
 @pytest.mark.parametrize("name", [MEGATRON, DPO])
 def test_no_value_whatever_breaks_a_plan(name: str) -> None:
-    """Every key is left out once, and holds one of the values; the next key holds the next one."""
+    """Every key is left out once, and holds one of the values; the next key holds the next one.
+
+    The keys that a plan does not read hold every value, all of them at once.
+    """
     config = OmegaConf.to_container(OmegaConf.create(text_of(name)), resolve=False)
-    values = itertools.cycle([*ANYTHING, "${a", "${none}", "${.}", "???", 3.5e-4])
-    for path in list(paths_of(config)):
+    values = [*ANYTHING, "${a", "${none}", "${.}", "???", 3.5e-4]
+    unread = [path for path in paths_of(config) if KEYS.get(".".join(map(str, path[:-1])), {}).get(path[-1])]
+    for value in values:
+        check_promises(of_yaml(with_values(config, unread, value)))
+    for path, value in zip(
+        (path for path in paths_of(config) if path not in unread), itertools.cycle(values), strict=False
+    ):
         check_promises(of_yaml(without(config, path)))
-        check_promises(of_yaml(with_value(config, path, next(values))))
+        check_promises(of_yaml(with_value(config, path, value)))
 
 
 @pytest.mark.parametrize("section", ["trainer", "model", "data", "precision", "trainops", "exp_manager"])

@@ -12,40 +12,32 @@ from training_configs import only
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.fields import nested_model
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.findings import Findings
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.key_tables import with_keys
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.model import typed
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.nxdt.config import NxdtConfig
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.nxdt.keys import SECTIONS, with_keys_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.nxdt.keys import KEYS
 
-ALLOWED = {"description", "default", "examples", "optional", "required", "since", "type", "unit", "variable"}
-OF_TYPE: dict[str, set[str]] = {
-    "integer": {"minimum", "maximum"},
-    "number": {"minimum", "above", "maximum"},
-    "boolean": set(),
-    "text": {"choices"},
-    "list": {"items", "words"},
-    "any": {"words"},
-}
+ALLOWED = {"after", "default", "description", "examples", "nullable", "required", "since", "unit", "variable"}
 
 
 def test_the_table_is_well_formed() -> None:
-    for section, told in SECTIONS.items():
-        for key, of_key in told.items():
-            if of_key is not None:
-                assert set(of_key) <= ALLOWED | OF_TYPE[of_key["type"]], (section, key)
-                assert of_key["description"].endswith(".")
-                assert not {"required", "default"} <= set(of_key)
+    for section, rows in KEYS.items():
+        for key, row in rows.items():
+            assert len({"kind", "choices"} & set(row)) == 1, (section, key)
+            assert set(row) <= ALLOWED | {"kind", "choices"}
+            assert not {"required", "default"} <= set(row)
+            assert row["description"].endswith(".")
 
 
-@pytest.mark.parametrize("section", SECTIONS)
+@pytest.mark.parametrize("section", KEYS)
 def test_defaults_and_examples_are_right(section: str) -> None:
     model: type[BaseModel] | None = NxdtConfig
     for key in filter(None, section.split(".")):
         assert model
         model = nested_model(model.model_fields[key])
     assert model
-    for key, told in SECTIONS[section].items():
-        values = [] if told is None else [*told.get("examples", []), *([told["default"]] if "default" in told else [])]
-        for value in values:
+    for key, row in KEYS[section].items():
+        for value in (*row.get("examples", ()), *([row["default"]] if "default" in row else ())):
             findings = Findings()
             typed(model, {key: value}, "", findings)
             assert [fault.value for fault in findings.faults if fault.key == key] == (
@@ -78,6 +70,12 @@ def test_a_key_that_a_plan_does_not_read_is_checked_all_the_same(
     assert words in fault["message"]
 
 
-def test_a_key_of_a_model_is_left_to_it_by_the_table() -> None:
-    with pytest.raises(ValueError, match="does not leave packing of 'model_alignment_strategy.sft' to the model"):
-        with_keys_of("model_alignment_strategy.sft")(create_model("Sft", packing=(bool, False)))
+def test_rows_stand_between_the_fields_of_their_model() -> None:
+    rows = {
+        "b": {"kind": "Count", "after": "a", "description": "B."},
+        "d": {"kind": "Count", "after": "c", "description": "D."},
+    }
+    fields: dict[str, t.Any] = {"a": (int, 1), "c": (int, 1), "e": (int, 1)}
+    assert [*with_keys(rows)(create_model("Letters", **fields)).model_fields] == ["a", "b", "c", "d", "e"]
+    with pytest.raises(ValueError, match="Letters has a field that is a row"):
+        with_keys(rows)(create_model("Letters", b=(int, 1), **fields))

@@ -11,7 +11,7 @@ from ..config.model import flag_in
 from ..config.words import counted, listed
 from ..job.batch_scaling import check_scaling, scales_batch
 from ..job.branch import MODES
-from ..job.container import CONTAINER_KEYS
+from ..job.container import CONTAINER_KEYS, check_container, warn_without_container
 from ..job.options import RunOptions
 from ..job.ranks import is_loopback
 from ..job.thresholds import ExpectedResults
@@ -28,7 +28,48 @@ def warn_of_no_effect(reading: CvsReading[t.Any, t.Any], key: str, reason: str, 
         reading.findings.warn(f"config.{key}", value, f"{key} has no effect: {reason}.", remedy)
 
 
-def check_nodes(reading: CvsReading[t.Any, t.Any], asked: int | None) -> None:
+def check_run(
+    reading: CvsReading[t.Any, t.Any],
+    parameters: t.Any,
+    without_effect: Mapping[str, str],
+    of_multi_node: tuple[str, ...],
+    address: str,
+) -> None:
+    """Note where nodes and mode are others than the config asks for, and the keys that this run does not read.
+
+    ``parameters`` are model_params, ``without_effect`` keys that no run reads, each with what to do instead, and
+    ``address`` the one of the keys ``of_multi_node`` that says where the nodes meet.
+    """
+    _check_nodes(reading, reading.config.nnodes)
+    _check_mode(reading, parameters)
+    for key, remedy in without_effect.items():
+        value = reading.given.get(key)
+        if value and str(value).casefold() != "false":
+            warn_of_no_effect(reading, key, "nothing here reads it", remedy)
+    if not reading.multi_node:
+        _warn_of_multi_node_keys(reading, of_multi_node, address)
+
+
+def check_engine(reading: CvsReading[t.Any, t.Any]) -> None:
+    """Note that no image is named, or which keys have no effect without a container."""
+    if reading.options.container_engine == "none":
+        warn_without_container(reading.given, reading.findings)
+    elif reading.given.get("container_image") is None:
+        reading.findings.fault(
+            "config.container_image",
+            None,
+            "container_image is missing.",
+            "Give the image, or say -e container_engine=none to train without a container.",
+        )
+
+
+def check_container_config(reading: CvsReading[t.Any, t.Any]) -> None:
+    """Note what is wrong in the section ``config.container_config``."""
+    instead = "; for the Hugging Face token give the path of its file in config.hf_token_file"
+    check_container(reading.config.container_config, reading.findings, "config.container_config", instead)
+
+
+def _check_nodes(reading: CvsReading[t.Any, t.Any], asked: int | None) -> None:
     """Note where the inventory has another number of nodes than the config asks for.
 
     Where the batch is scaled, what the config says is for how many nodes it was tuned.
@@ -46,23 +87,12 @@ def check_nodes(reading: CvsReading[t.Any, t.Any], asked: int | None) -> None:
         )
 
 
-def check_mode(reading: CvsReading[t.Any, t.Any], parameters: t.Any) -> None:
+def _check_mode(reading: CvsReading[t.Any, t.Any], parameters: t.Any) -> None:
     """Note where the config asks for another mode than the one that runs. ``parameters`` are model_params."""
     distributed, offered = flag_in(reading.given, "distributed_training"), offered_modes(parameters)
     if distributed is not None and distributed != reading.multi_node and offered:
         reason = f"the file offers only {offered[0]}" if len(offered) == 1 else f"training_mode is {reading.mode}"
         warn_of_no_effect(reading, "distributed_training", reason, f"Set it to {reading.multi_node}, or leave it out.")
-
-
-def check_image(reading: CvsReading[t.Any, t.Any]) -> None:
-    """Note that no image is named."""
-    if reading.given.get("container_image") is None:
-        reading.findings.fault(
-            "config.container_image",
-            None,
-            "container_image is missing.",
-            "Give the image, or say -e container_engine=none to train without a container.",
-        )
 
 
 def unused_in_run(
@@ -79,7 +109,7 @@ def unused_in_run(
     return unused
 
 
-def warn_of_multi_node_keys(reading: CvsReading[t.Any, t.Any], keys: tuple[str, ...], address: str) -> None:
+def _warn_of_multi_node_keys(reading: CvsReading[t.Any, t.Any], keys: tuple[str, ...], address: str) -> None:
     """Note the keys that a single-node run does not read, unless ``address`` says what holds there as well."""
     for key in keys:
         value = reading.given.get(key)

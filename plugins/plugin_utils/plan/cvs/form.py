@@ -14,9 +14,9 @@ from ..config.model import refuse_unknown_keys, section, typed
 from ..job.branch import Branch
 from ..job.options import RunOptions
 from ..job.ranks import Node, master_address
-from ..job.thresholds import ExpectedResults
+from ..job.thresholds import ExpectedResults, expected_of
 from .branch import choose_branch, mode_of
-from .reading import CvsReading
+from .reading import CvsBranchReading, CvsReading
 
 ConfigT = t.TypeVar("ConfigT", bound=BaseModel)
 BranchT = t.TypeVar("BranchT", bound=BaseModel)
@@ -114,3 +114,14 @@ def master_of(reading: CvsReading[t.Any, t.Any], key: str, asked: str | None) ->
     if not reading.multi_node or not reading.nodes or (asked is None and reading.given.get(key) is not None):
         return "localhost"
     return master_address(asked, reading.nodes, f"config.{key}", reading.findings)
+
+
+def expected_in(reading: CvsBranchReading[t.Any, t.Any, t.Any]) -> list[dict[str, t.Any]]:
+    """Return the thresholds of a branch, and note what is wrong with them."""
+    return expected_of(
+        reading.parameters.result_dict,
+        reading.branch.values.get("result_dict", {}),
+        reading.key("result_dict"),
+        reading.findings,
+        reading.options,
+    )

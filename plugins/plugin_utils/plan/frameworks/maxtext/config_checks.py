@@ -12,15 +12,13 @@ from collections.abc import Mapping
 from ...config.kinds import AUTO
 from ...config.model import flag_in
 from ...cvs.checks import (
-    check_image,
-    check_mode,
-    check_nodes,
+    check_container_config,
+    check_engine,
     check_rdma_devices,
+    check_run,
     unused_in_run,
-    warn_of_multi_node_keys,
     warn_of_no_effect,
 )
-from ...job.container import check_container, warn_without_container
 from .gke import PLATFORM, check_gke
 from .options import MaxTextOptions
 from .reading import Reading
@@ -70,27 +68,14 @@ def unused_keys(data: Mapping[str, t.Any], mode: str, options: MaxTextOptions) -
 
 def check_config(reading: Reading, parameters: t.Any) -> None:
     """Note what is wrong in the section ``config``, and what of it has no effect. ``parameters`` are model_params."""
-    check_nodes(reading, reading.config.nnodes)
-    check_mode(reading, parameters)
-    for key, reason in _WITHOUT_EFFECT.items():
-        if reading.given.get(key):
-            warn_of_no_effect(reading, key, "nothing here reads it", reason)
+    check_run(reading, parameters, _WITHOUT_EFFECT, _MULTI_NODE_KEYS, "coordinator_ip")
     if reading.multi_node:
         _check_devices(reading)
-    else:
-        warn_of_multi_node_keys(reading, _MULTI_NODE_KEYS, "coordinator_ip")
     if reading.options.training_platform == PLATFORM:
         check_gke(reading)
-    elif reading.options.container_engine == "none":
-        warn_without_container(reading.given, reading.findings)
     else:
-        check_image(reading)
-    check_container(
-        reading.config.container_config,
-        reading.findings,
-        "config.container_config",
-        "; for the Hugging Face token give the path of its file in config.hf_token_file",
-    )
+        check_engine(reading)
+    check_container_config(reading)
 
 
 def check_data(reading: Reading, dataset_type: str | None, key: str) -> None:

@@ -17,12 +17,11 @@ import yaml
 from ....contracts import Bound, OptionalParameters
 from ...config.findings import Findings
 from ...config.words import counted, listed
-from ...cvs.form import CvsForm, master_of, read_branch, read_config
+from ...cvs.form import CvsForm, expected_in, master_of, read_branch, read_config
 from ...job.batch_scaling import scales_batch
 from ...job.container import container_options
 from ...job.job import Job
 from ...job.ranks import Node
-from ...job.thresholds import expected_of
 from ..cvs_framework import CvsConfig, CvsFramework
 from .architecture import architecture_of
 from .branch_checks import MaxTextSizes, check_branch, precision_of
@@ -101,13 +100,7 @@ class MaxText(CvsFramework[MaxTextOptions]):
         entry_point = _entry_point(branch_reading)
         if options.training_platform == PLATFORM:
             check_branch_on_gke(branch_reading)
-        expected = expected_of(
-            parameters.result_dict,
-            branch.values.get("result_dict", {}),
-            branch_reading.key("result_dict"),
-            findings,
-            options,
-        )
+        expected = expected_in(branch_reading)
         if findings.faults or sizes is None or entry_point is None:
             return None
         return _job(branch_reading, sizes, expected, environment, _maxtext_config(branch_reading, timeout), entry_point)

@@ -9,20 +9,28 @@ import typing as t
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from ...config.field_types import (
-    ContainerName,
     Flag,
-    IntegerOrAuto,
     Line,
-    Name,
-    NameList,
     Path,
     PositiveInteger,
-    Size,
     Text,
 )
 from ...config.kinds import OneOf, Words
 from ...config.texts import Written
-from ...job.container import ContainerConfig
+from ...cvs.config_fields import (
+    ContainerName,
+    ContainerSection,
+    DistributedTraining,
+    GidIndex,
+    GlooSocketIfname,
+    NcclDebug,
+    NcclSocketIfname,
+    NicType,
+    Nnodes,
+    RdmaDevices,
+    ShmSize,
+    TokenFile,
+)
 from ...job.thresholds import ExpectedResults
 from .dataset import DatasetSource
 from .script_options import ScriptOptions
@@ -62,21 +70,11 @@ class MegatronConfig(BaseModel):
         description="Image of the container; needed unless container_engine is none.",
         examples=["rocm/megatron-lm:v25.5_py310"],
     )
-    container_name: ContainerName = Field(
-        default="megatron_training", description="Name of the container on each node."
-    )
-    shm_size: Size = Field(default="128G", description="Size of the container's /dev/shm.")
-    container_config: ContainerConfig = Field(
-        default_factory=ContainerConfig, description="What of the node the container sees."
-    )
-    distributed_training: Flag | None = Field(
-        default=None, description="Chooses between multi_node (True) and single_node where the file has both."
-    )
-    nnodes: PositiveInteger = Field(
-        description="How many nodes take part; the inventory has to agree.",
-        examples=[4],
-        json_schema_extra={"unit": "nodes", "variable": "NNODES"},
-    )
+    container_name: ContainerName = "megatron_training"
+    shm_size: ShmSize = "128G"
+    container_config: ContainerSection
+    distributed_training: DistributedTraining = None
+    nnodes: Nnodes = Field(examples=[4])
     master_address: Text | None = Field(
         default=None,
         description="Address of rank 0, where the nodes of a multi-node run meet; auto takes the inventory's.",
@@ -88,55 +86,16 @@ class MegatronConfig(BaseModel):
         examples=[30],
         json_schema_extra={"unit": "steps", "variable": "TOTAL_ITERS"},
     )
-    nic_type: Name | None = Field(
-        default=None,
-        description="Kind of the RDMA network cards. It is recorded with the run, and tells which GID index is usual.",
-        examples=["thor2"],
+    nic_type: NicType = None
+    nccl_ib_hca_list: RdmaDevices = Field(
+        default=None, description="RDMA devices over which the nodes exchange gradients."
     )
-    nccl_ib_hca_list: NameList | None = Field(
-        default=None,
-        description="RDMA devices over which the nodes exchange gradients.",
-        examples=["bnxt_re0,bnxt_re1"],
-        json_schema_extra={"variable": "NCCL_IB_HCA"},
-    )
-    nccl_ib_hca: NameList | None = Field(
-        default=None,
-        description="The same as nccl_ib_hca_list, which goes first.",
-        examples=["bnxt_re0,bnxt_re1"],
-        json_schema_extra={"variable": "NCCL_IB_HCA"},
-    )
-    nccl_socket_ifname: NameList | None = Field(
-        default=None,
-        description="Network interfaces over which the ranks of NCCL or RCCL find each other; auto takes the one "
-        "that leads to rank 0.",
-        examples=["ens51f1np1"],
-        json_schema_extra={"variable": "NCCL_SOCKET_IFNAME"},
-    )
-    gloo_socket_ifname: NameList | None = Field(
-        default=None,
-        description="Network interfaces over which the ranks of Gloo find each other; auto takes the one that leads "
-        "to rank 0.",
-        examples=["ens51f1np1"],
-        json_schema_extra={"variable": "GLOO_SOCKET_IFNAME"},
-    )
-    nccl_ib_gid_index: IntegerOrAuto | None = Field(
-        default=None,
-        description="Which entry of an RDMA device's GID table is used; with auto preflight proposes one.",
-        examples=[3],
-        json_schema_extra={"variable": "NCCL_IB_GID_INDEX"},
-    )
-    nccl_debug: Name | None = Field(
-        default=None,
-        description="How much NCCL or RCCL logs.",
-        examples=["ERROR"],
-        json_schema_extra={"variable": "NCCL_DEBUG"},
-    )
-    hf_token_file: Path | None = Field(
-        default=None,
-        description="File with the Hugging Face token. Only its path stands in a plan, never the token.",
-        examples=["/home/{user-id}/.hf_token"],
-        json_schema_extra={"variable": "HF_TOKEN_PATH"},
-    )
+    nccl_ib_hca: RdmaDevices = Field(default=None, description="The same as nccl_ib_hca_list, which goes first.")
+    nccl_socket_ifname: NcclSocketIfname = None
+    gloo_socket_ifname: GlooSocketIfname = None
+    nccl_ib_gid_index: GidIndex = None
+    nccl_debug: NcclDebug = None
+    hf_token_file: TokenFile = None
     mock_data: Flag = Field(
         default=True,
         description="Train on synthetic data instead of the dataset of data_path or dataset_source.",

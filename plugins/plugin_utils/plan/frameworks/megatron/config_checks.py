@@ -15,15 +15,14 @@ from ...config.fields import words_of
 from ...config.kinds import AUTO
 from ...config.model import flag_in
 from ...cvs.checks import (
-    check_image,
-    check_mode,
-    check_nodes,
+    check_container_config,
+    check_engine,
     check_rdma_devices,
+    check_run,
     unused_in_run,
-    warn_of_multi_node_keys,
     warn_of_no_effect,
 )
-from ...job.container import check_container, is_mounted, warn_without_container
+from ...job.container import is_mounted
 from ...job.ranks import on_one_machine
 from .dataset import DatasetSource
 from .generations import OWN_INTERFACE, OWN_RDMA_DEVICES
@@ -69,24 +68,15 @@ def unused_keys(data: Mapping[str, t.Any], mode: str, options: MegatronOptions) 
 
 def check_config(reading: Reading, parameters: t.Any) -> None:
     """Note what is wrong in the section ``config``, and what of it has no effect. ``parameters`` are model_params."""
-    check_nodes(reading, reading.config.nnodes)
-    check_mode(reading, parameters)
-    for key, reason in _WITHOUT_EFFECT.items():
-        if reading.given.get(key) and str(reading.given[key]).casefold() != "false":
-            warn_of_no_effect(reading, key, "nothing here reads it", reason)
+    check_run(reading, parameters, _WITHOUT_EFFECT, _MULTI_NODE_KEYS, "master_address")
     if reading.multi_node:
         _check_devices(reading)
         _check_interfaces(reading)
-    else:
-        warn_of_multi_node_keys(reading, _MULTI_NODE_KEYS, "master_address")
     _check_data(reading)
-    if reading.options.container_engine == "none":
-        warn_without_container(reading.given, reading.findings)
-    else:
-        check_image(reading)
+    check_engine(reading)
+    if reading.options.container_engine != "none":
         _check_mounts(reading)
-    instead = "; for the Hugging Face token give the path of its file in config.hf_token_file"
-    check_container(reading.config.container_config, reading.findings, "config.container_config", instead)
+    check_container_config(reading)
 
 
 def _check_devices(reading: Reading) -> None:

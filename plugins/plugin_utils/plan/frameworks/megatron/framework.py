@@ -14,12 +14,11 @@ from collections.abc import Mapping, Sequence
 from ....contracts import Bound, Dataset, OptionalParameters
 from ...config.findings import Findings
 from ...config.words import key_path
-from ...cvs.form import CvsForm, master_of, read_branch, read_config
+from ...cvs.form import CvsForm, expected_in, master_of, read_branch, read_config
 from ...job.container import container_options
 from ...job.job import Job
 from ...job.ranks import Node
 from ...job.sizes import Sizes
-from ...job.thresholds import expected_of
 from ..cvs_framework import CvsConfig, CvsFramework
 from .architecture import architecture_of
 from .branch_checks import check_branch
@@ -83,13 +82,7 @@ class Megatron(CvsFramework[MegatronOptions]):
         check_options(script_reading, sizes)
         dataset = fetched_dataset(reading.config.dataset_source, parameters.tokenizer_model)
         check_deepseek(script_reading, dataset)
-        expected = expected_of(
-            parameters.result_dict,
-            branch.values.get("result_dict", {}),
-            branch_reading.key("result_dict"),
-            findings,
-            options,
-        )
+        expected = expected_in(branch_reading)
         if findings.faults or script is None:
             return None
         return _job(script_reading, script, master, sizes, expected, dataset)

@@ -2,7 +2,8 @@
 """The options of ROCm's Megatron-LM scripts, as keys of a branch; without a key the script's own default holds.
 
 Sources: the tables of key options in AMD's guide "Training a model with Megatron-LM for ROCm" (v25.4), and the scripts
-that `frameworks/megatron/generations` names. Each option becomes the variable that its field names.
+that `frameworks/megatron/generations` names. Each option becomes the variable that its field names. Those whose
+value matters to the script alone stand in ``script_options.json``.
 """
 
 from __future__ import annotations
@@ -11,19 +12,16 @@ import typing as t
 
 from pydantic import BaseModel, Field
 
-from ...config.field_types import Flag, NaturalInteger, Path, PositiveInteger
+from ...config.field_types import Flag, Path, PositiveInteger
+from ...config.key_tables import read_tables, with_keys
 from ...config.kinds import OneOf
 
-Optimizer = t.Annotated[str, OneOf(("adam", "sgd"))]
 TokenizerType = t.Annotated[str, OneOf(("HuggingFaceTokenizer", "Llama2Tokenizer"))]
-Fp8Recipe = t.Annotated[str, OneOf(("delayed", "tensorwise", "mxfp8"))]
-Fp4Recipe = t.Annotated[str, OneOf(("nvfp4", "mxfp4"))]
-CrossEntropyFusion = t.Annotated[str, OneOf(("native", "te"))]
-CheckpointFormat = t.Annotated[str, OneOf(("torch", "torch_dist"))]
 Checkpointing = t.Annotated[str, OneOf(("none", "sel", "full"))]
 TransformerImplementation = t.Annotated[str, OneOf(("transformer_engine", "local"))]
 
 
+@with_keys(read_tables(__file__)["script_options"])
 class ScriptOptions(BaseModel):
     """Options of the training scripts besides the sizes of a run."""
 
@@ -38,45 +36,11 @@ class ScriptOptions(BaseModel):
         description="Share the sequence among the tensor-parallel GPUs outside of the matrix products as well.",
         json_schema_extra={"variable": "SEQ_PARALLEL"},
     )
-    gemm_tuning: Flag | None = Field(
-        default=None,
-        description="Let hipBLASLt try which kernels are fastest. It makes the first steps long.",
-        json_schema_extra={"variable": "GEMM_TUNING"},
-    )
-    flash_attention: Flag | None = Field(
-        default=None, description="Use Flash Attention.", json_schema_extra={"variable": "USE_FLASH_ATTN"}
-    )
-    rope_fusion: Flag | None = Field(
-        default=None,
-        description="Fuse the kernels of the rotary position embedding.",
-        json_schema_extra={"variable": "ROPE_FUSION"},
-    )
-    mcore_models: Flag | None = Field(
-        default=None,
-        description="Use the models of Megatron Core rather than the older ones.",
-        json_schema_extra={"variable": "MCORE"},
-    )
-    contiguous_parameters: Flag | None = Field(
-        default=None,
-        description="Keep the parameters of data-parallel ranks in one buffer.",
-        json_schema_extra={"variable": "CONTI_PARAMS"},
-    )
-    optimizer: Optimizer | None = Field(
-        default=None,
-        description="Optimizer; with adam its state is shared out to the data-parallel ranks, unless fsdp is on.",
-        examples=["adam"],
-        json_schema_extra={"variable": "OPTIMIZER"},
-    )
     tokenizer_type: TokenizerType | None = Field(
         default=None,
         description="Class of the tokenizer. Llama2Tokenizer is for train_llama2.sh.",
         examples=["HuggingFaceTokenizer"],
         json_schema_extra={"variable": "TOKENIZER_TYPE"},
-    )
-    profiling: Flag | None = Field(
-        default=None,
-        description="Write a trace of PyTorch's profiler to the run's folder on each node, for TensorBoard.",
-        json_schema_extra={"variable": "ENABLE_PROFILING"},
     )
     tee_output: Flag | None = Field(
         default=None,
@@ -87,50 +51,6 @@ class ScriptOptions(BaseModel):
         default=None,
         description="Only transformer_engine is allowed: AMD's guide names local as well, but no script passes it on.",
         examples=["transformer_engine"],
-    )
-    fp8_recipe: Fp8Recipe | None = Field(
-        default=None,
-        description="How FP8 numbers are scaled; needs precision TE_FP8.",
-        examples=["delayed"],
-        json_schema_extra={"variable": "TE_FP8_RECIPE"},
-    )
-    fp8_param_gather: Flag | None = Field(
-        default=None,
-        description="Gather the parameters in FP8; needs precision TE_FP8.",
-        json_schema_extra={"variable": "FP8_PARAM_GATHER"},
-    )
-    fp8_transpose_cache: Flag | None = Field(
-        default=None,
-        description="Keep the transposed FP8 weights, which is faster and takes memory; needs precision TE_FP8.",
-        json_schema_extra={"variable": "FP8_TRANSPOSE_CACHE"},
-    )
-    fp4_recipe: Fp4Recipe | None = Field(
-        default=None,
-        description="Format of FP4 numbers; needs precision TE_FP4.",
-        examples=["nvfp4"],
-        json_schema_extra={"variable": "TE_FP4_RECIPE"},
-    )
-    fp4_param_gather: Flag | None = Field(
-        default=None,
-        description="Gather the parameters in FP4; needs precision TE_FP4.",
-        json_schema_extra={"variable": "FP4_PARAM_GATHER"},
-    )
-    fp4_selective_bf16: Flag | None = Field(
-        default=None,
-        description="Keep the first and the last layers in BF16; needs precision TE_FP4.",
-        json_schema_extra={"variable": "FP4_SELECTIVE_BF16"},
-    )
-    fp4_bf16_start: NaturalInteger | None = Field(
-        default=None,
-        description="How many of the first layers fp4_selective_bf16 means.",
-        examples=[2],
-        json_schema_extra={"unit": "layers", "variable": "FP4_BF16_START"},
-    )
-    fp4_bf16_end: NaturalInteger | None = Field(
-        default=None,
-        description="How many of the last layers fp4_selective_bf16 means.",
-        examples=[8],
-        json_schema_extra={"unit": "layers", "variable": "FP4_BF16_END"},
     )
     megatron_fsdp: Flag | None = Field(
         default=None,
@@ -149,50 +69,12 @@ class ScriptOptions(BaseModel):
         description="Add up gradients within the matrix products; the script leaves it out with either FSDP.",
         json_schema_extra={"variable": "GRADIENT_ACCUMULATION_FUSION"},
     )
-    grad_reduce_in_bf16: Flag | None = Field(
-        default=None,
-        description="Exchange gradients in BF16 instead of FP32.",
-        json_schema_extra={"variable": "GRAD_REDUCE_IN_BF16"},
-    )
-    ddp_average_in_collective: Flag | None = Field(
-        default=None,
-        description="Average gradients while they are exchanged.",
-        json_schema_extra={"variable": "DDP_AVERAGE_IN_COLLECTIVE"},
-    )
-    cross_entropy_loss_fusion: Flag | None = Field(
-        default=None,
-        description="Fuse the kernels of the loss.",
-        json_schema_extra={"variable": "CROSS_ENTROPY_LOSS_FUSION"},
-    )
-    cross_entropy_fusion_impl: CrossEntropyFusion | None = Field(
-        default=None,
-        description="Whose fused loss: Megatron's (native) or that of Transformer Engine (te).",
-        examples=["te"],
-        json_schema_extra={"variable": "CROSS_ENTROPY_FUSION_IMPL"},
-    )
-    fused_single_qkv_rope: Flag | None = Field(
-        default=None,
-        description="Fuse queries, keys and values with the rotary position embedding.",
-        json_schema_extra={"variable": "FUSED_SINGLE_QKV_ROPE"},
-    )
     save_checkpoint_path: Path | None = Field(
         default=None,
         description="Folder for checkpoints, as the container sees it; nodes have to share it. Without it none are "
         "written.",
         examples=["/data/checkpoints"],
         json_schema_extra={"variable": "SAVE_CKPT_PATH"},
-    )
-    save_interval: PositiveInteger | None = Field(
-        default=None,
-        description="Steps between two checkpoints; needs save_checkpoint_path.",
-        examples=[1000],
-        json_schema_extra={"unit": "steps", "variable": "SAVE_INTERVAL"},
-    )
-    checkpoint_format: CheckpointFormat | None = Field(
-        default=None,
-        description="Format of the checkpoints; needs save_checkpoint_path.",
-        examples=["torch"],
-        json_schema_extra={"variable": "CKPT_FORMAT"},
     )
     activation_checkpointing: Checkpointing | None = Field(
         default=None,
@@ -206,10 +88,4 @@ class ScriptOptions(BaseModel):
         description="Length to which DeepSeek's script pads; without it sequence_length.",
         examples=[4096],
         json_schema_extra={"unit": "tokens", "variable": "PAD_LEN"},
-    )
-    moe_legacy_grouped_gemm: Flag | None = Field(
-        default=None,
-        description="Multiply the experts' matrices by the older grouped kernels. Without them DeepSeek's script "
-        "leaves GEMM tuning out.",
-        json_schema_extra={"variable": "MOE_USE_LEGACY_GROUPED_GEMM"},
     )

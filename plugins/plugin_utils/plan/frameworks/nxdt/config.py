@@ -11,9 +11,10 @@ import typing as t
 from pydantic import BaseModel, ConfigDict, Field
 
 from ...config.field_types import Boolean, Count, Natural, YamlText
+from ...config.key_tables import with_keys
 from ...config.kinds import OneOf, Whole
 from .data_config import AlignmentConfig, DataConfig
-from .keys import with_keys_of
+from .keys import KEYS
 from .model_config import ModelConfig
 from .precision import PrecisionConfig
 from .run_config import RunConfig
@@ -21,7 +22,7 @@ from .run_config import RunConfig
 _OVERRIDDEN = "argument of training_orchestrator.py"
 
 
-@with_keys_of("trainer")
+@with_keys(KEYS["trainer"], strict=True)
 class TrainerConfig(BaseModel):
     """The section ``trainer``: settings of PyTorch Lightning's trainer."""
 
@@ -38,20 +39,26 @@ class TrainerConfig(BaseModel):
     max_steps: Count = Field(
         description="Steps after which training ends.", examples=[20000], json_schema_extra={"unit": "steps"}
     )
+    accumulate_grad_batches: t.Annotated[int, Whole(1, 1, strict=True)] | None = Field(
+        default=None, description="Only 1: the batch sizes decide how gradients are accumulated."
+    )
+    precision: t.Annotated[int, Whole(32, 32, strict=True)] | None = Field(
+        default=None, description="Only 32; the section precision decides."
+    )
     enable_progress_bar: Boolean | None = Field(
         default=None, description="The progress bar, which carries what the run is judged by; false is refused."
     )
     enable_model_summary: Boolean | None = Field(default=None, description="Only false.")
 
 
-@with_keys_of("exp_manager.checkpoint_callback_params")
+@with_keys(KEYS["exp_manager.checkpoint_callback_params"], strict=True)
 class CheckpointConfig(BaseModel):
     """The section ``exp_manager.checkpoint_callback_params``: which checkpoints are kept."""
 
     model_config = ConfigDict(protected_namespaces=())
 
 
-@with_keys_of("exp_manager")
+@with_keys(KEYS["exp_manager"], strict=True)
 class ExpManagerConfig(BaseModel):
     """The section ``exp_manager``: logs and checkpoints."""
 
@@ -68,7 +75,7 @@ class ExpManagerConfig(BaseModel):
     )
 
 
-@with_keys_of("distributed_strategy")
+@with_keys(KEYS["distributed_strategy"], strict=True)
 class StrategyConfig(BaseModel):
     """The section ``distributed_strategy``: how the model is shared out to the devices."""
 
@@ -104,7 +111,7 @@ class StrategyConfig(BaseModel):
     )
 
 
-@with_keys_of("")
+@with_keys(KEYS[""], strict=True)
 class NxdtConfig(BaseModel):
     """The top of the file."""
 

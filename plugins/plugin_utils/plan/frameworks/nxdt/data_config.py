@@ -12,14 +12,16 @@ import typing as t
 from pydantic import BaseModel, ConfigDict, Field
 
 from ...config.field_types import Boolean, Count, YamlText
+from ...config.key_tables import with_keys
 from ...config.kinds import Words
-from .keys import with_keys_of
+from .keys import KEYS
 
+Names = t.Annotated[list[YamlText], Words("a list of names")]
 Prefixes = t.Annotated[t.Any, Words("a list of weights and paths, a path, or an object of them")]
 _TOKENS: dict[str, t.Any] = {"unit": "tokens"}
 
 
-@with_keys_of("model_alignment_strategy.dpo")
+@with_keys(KEYS["model_alignment_strategy.dpo"], strict=True)
 class DpoConfig(BaseModel):
     """The section ``dpo``: direct preference optimization."""
 
@@ -38,7 +40,7 @@ class DpoConfig(BaseModel):
     )
 
 
-@with_keys_of("model_alignment_strategy.orpo")
+@with_keys(KEYS["model_alignment_strategy.orpo"], strict=True)
 class OrpoConfig(BaseModel):
     """The section ``orpo``: odds-ratio preference optimization."""
 
@@ -47,14 +49,16 @@ class OrpoConfig(BaseModel):
     )
 
 
-@with_keys_of("model_alignment_strategy.sft")
+@with_keys(KEYS["model_alignment_strategy.sft"], strict=True)
 class SftConfig(BaseModel):
     """The section ``sft``: supervised fine-tuning."""
 
 
-@with_keys_of("model_alignment_strategy.peft")
+@with_keys(KEYS["model_alignment_strategy.peft"], strict=True)
 class PeftConfig(BaseModel):
     """The section ``peft``: LoRA, which trains a small addition to the layers."""
+
+    target_modules: Names = Field(description="Layers that get an addition.", examples=[["qkv_proj"]])
 
 
 class AlignmentConfig(BaseModel):
@@ -70,7 +74,7 @@ class AlignmentConfig(BaseModel):
     peft: PeftConfig | None = Field(default=None, description="LoRA, beside sft.", json_schema_extra={"since": "1.2.0"})
 
 
-@with_keys_of("data.tokenizer")
+@with_keys(KEYS["data.tokenizer"], strict=True)
 class TokenizerConfig(BaseModel):
     """The section ``data.tokenizer``."""
 
@@ -79,7 +83,7 @@ class TokenizerConfig(BaseModel):
     type: YamlText = Field(description="Path or name of the tokenizer.", examples=["/data/llama3_tokenizer"])
 
 
-@with_keys_of("data")
+@with_keys(KEYS["data"], strict=True)
 class DataConfig(BaseModel):
     """The section ``data``: dataset and batches."""
 

@@ -10,17 +10,21 @@ import typing as t
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ...config.field_types import Boolean, Count, Positive, YamlText
+from ...config.field_types import Boolean, Count, Positive, Probability, YamlText
+from ...config.key_tables import with_keys
 from ...config.kinds import OneOf, Words
-from .keys import with_keys_of
+from .data_config import Names
+from .keys import KEYS
 
 # Every model of model_source megatron is built from these; model_source hf has them in its config.json.
 MEGATRON_KEYS = ("ffn_hidden_size", "num_attention_heads", "num_kv_heads", "normalization", "layernorm_epsilon")
 
+Betas = t.Annotated[list[Probability], Words("a list of two numbers from 0 to 1")]
 Cuts = t.Annotated[list[YamlText], Words("a list of names of layers")]
+Tolerance = t.Annotated[t.Any, Words("a number, or null")]
 
 
-@with_keys_of("model.fusions")
+@with_keys(KEYS["model.fusions"], strict=True)
 class FusionsConfig(BaseModel):
     """The section ``model.fusions``: kernels that do several operations at once."""
 
@@ -35,19 +39,20 @@ class FusionsConfig(BaseModel):
     )
 
 
-@with_keys_of("model.optim.sched")
+@with_keys(KEYS["model.optim.sched"], strict=True)
 class SchedulerConfig(BaseModel):
     """The section ``model.optim.sched``: how the learning rate changes."""
 
 
-@with_keys_of("model.optim")
+@with_keys(KEYS["model.optim"], strict=True)
 class OptimizerConfig(BaseModel):
     """The section ``model.optim``: optimizer and learning rate."""
 
+    betas: Betas | None = Field(default=None, description="Decay of the two moments.", examples=[[0.9, 0.999]])
     sched: SchedulerConfig | None = Field(default=None, description="How the learning rate changes.")
 
 
-@with_keys_of("model.moe")
+@with_keys(KEYS["model.moe"], strict=True)
 class MoeConfig(BaseModel):
     """The section ``model.moe``: mixture of experts."""
 
@@ -62,9 +67,10 @@ class MoeConfig(BaseModel):
         default=None, description="How tokens find their experts."
     )
     top_k: Count | None = Field(default=None, description="Experts of each token; with sinkhorn 1.")
+    sinkhorn_tol: Tolerance = Field(default=None, description="Tolerance at which sinkhorn ends.")
 
 
-@with_keys_of("model")
+@with_keys(KEYS["model"], strict=True)
 class ModelConfig(BaseModel):
     """The section ``model``: architecture and optimizer."""
 
@@ -95,6 +101,9 @@ class ModelConfig(BaseModel):
         default=None,
         description="Layers after which a pipeline stage ends; one fewer than stages.",
         json_schema_extra={"since": "1.1.0"},
+    )
+    activations_checkpoint_recompute: Names | None = Field(
+        default=None, description="Which parts, with selective.", examples=[["CoreAttention"]]
     )
     fusions: FusionsConfig = Field(description="Kernels that do several operations at once.")
     normalization: t.Annotated[str, OneOf(("rmsnorm", "layernorm"), strict=True)] | None = Field(
