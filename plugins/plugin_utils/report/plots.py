@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 from bokeh.models import (
     BasicTicker,
-    BasicTickFormatter,
     BoxAnnotation,
     BoxZoomTool,
     ColumnDataSource,
@@ -23,10 +22,12 @@ from bokeh.models import (
     Span,
     WheelZoomTool,
 )
-from bokeh.plotting import figure
+
+from .drawing import COLOURS, HIGHLIGHT, NEUTRAL, SHADE, plain
 
 if t.TYPE_CHECKING:
     import pandas as pd
+    from bokeh.plotting import figure
 
 # Above this, colours cannot be told apart: all lines look alike and the hover names the node.
 MAX_COLOURED_NODES = 16
@@ -35,13 +36,7 @@ MAX_POINTS = 60_000
 # Up to here a marker for every value can be seen as one.
 MAX_MARKERS = 2_000
 
-# Readable on white and on near-black; after eight, the same colours come back as dashed lines.
-COLOURS = ("#2f7ed8", "#d9600a", "#239b56", "#d8434e", "#8e63ce", "#a0703a", "#cf559c", "#0f9aab")
-HIGHLIGHT = "#ff8c1a"
 FORBIDDEN = "#d8434e"
-# Where the page gives no colour by CSS (Bokeh reads the --bk-* variables), this reads on both backgrounds.
-NEUTRAL = "#7d838c"
-SHADE = "#8a94a6"
 
 
 @dataclass(frozen=True)
@@ -157,7 +152,7 @@ def draw(
     what it is measured in, ``bounds`` maps metric to its threshold; ``stragglers`` are nodes to mark. Panning moves the
     plots together.
     """
-    finite = {metric: np.isfinite(steps[metric].to_numpy(np.float64)) for metric in units if metric in steps}
+    finite = {metric: np.isfinite(steps[metric].to_numpy()) for metric in units if metric in steps}
     finite = {metric: mask for metric, mask in finite.items() if mask.any()}
     if not finite:
         return [], []
@@ -189,23 +184,18 @@ def _plot(
     bound_lies = _lies(bound, low, high) if bound else None
     lines = _lines(steps[telling], metric, looks)
 
-    drawing = figure(
+    drawing = plain(
         height=280,
-        sizing_mode="stretch_width",
         x_range=x_range,
         y_range=Range1d(low, high),
         x_axis_label="step",
-        min_border_left=64,  # the plots' steps stand above each other
         tools=[PanTool(), BoxZoomTool(), WheelZoomTool(), ResetTool()],
         # An active drag would keep a finger from scrolling past the plot.
         active_drag=None,
         toolbar_location="above",
-        background_fill_alpha=0,
-        border_fill_alpha=0,
-        outline_line_color=None,
     )
     drawing.toolbar.logo = None
-    _quiet_axes(drawing)
+    drawing.xaxis.ticker = BasicTicker(min_interval=1)
     for first, last in shades:
         drawing.add_layout(
             BoxAnnotation(left=first - 0.5, right=last + 0.5, fill_color=SHADE, fill_alpha=0.16, line_color=None)
@@ -323,19 +313,3 @@ def _draw_bound(drawing: figure, bound: Bound, view: tuple[float, float]) -> Non
 
 def _forbidden(**side: float) -> BoxAnnotation:
     return BoxAnnotation(**side, fill_color=FORBIDDEN, fill_alpha=0.09, line_color=None, level="underlay")
-
-
-def _quiet_axes(drawing: figure) -> None:
-    drawing.xaxis.ticker = BasicTicker(min_interval=1)
-    drawing.axis.formatter = BasicTickFormatter(use_scientific=False)
-    drawing.axis.axis_line_color = None
-    drawing.axis.major_tick_line_color = None
-    drawing.axis.minor_tick_line_color = None
-    drawing.axis.axis_label_text_font_style = "normal"
-    drawing.axis.axis_label_text_font_size = "12px"
-    drawing.axis.major_label_text_font_size = "12px"
-    drawing.axis.axis_label_text_color = NEUTRAL
-    drawing.axis.major_label_text_color = NEUTRAL
-    drawing.grid.grid_line_color = SHADE
-    drawing.grid.grid_line_alpha = 0.25
-    drawing.xgrid.grid_line_color = None

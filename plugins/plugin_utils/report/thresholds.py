@@ -17,7 +17,7 @@ def threshold_rows(summary: Mapping[str, t.Any]) -> list[Row]:
 
     A positive margin is on the good side, of the limit that is nearer; None is one that cannot be told.
     """
-    bounds = summary.get("thresholds") or []
+    bounds = summary["thresholds"]
     return [{**bound, "bound": bound_in_words(bound), "margin": _margin(bound)} for bound in bounds]
 
 
