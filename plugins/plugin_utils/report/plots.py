@@ -85,10 +85,9 @@ def traces(steps: pd.DataFrame, stragglers: Collection[str] = ()) -> list[Trace]
     """Return how each node of the steps is drawn, in rank order."""
     nodes = list(steps.drop_duplicates("node").sort_values("node_rank")["node"])
     if len(nodes) > MAX_COLOURED_NODES:
-        colours = {True: HIGHLIGHT, False: COLOURS[0]}
-        slow = [node in stragglers for node in nodes]
         return [
-            Trace(node, colours[late], dashed=False, straggler=late) for node, late in zip(nodes, slow, strict=True)
+            Trace(node, HIGHLIGHT if node in stragglers else COLOURS[0], dashed=False, straggler=node in stragglers)
+            for node in nodes
         ]
     return [
         Trace(node, COLOURS[i % len(COLOURS)], dashed=i >= len(COLOURS), straggler=node in stragglers)
@@ -230,25 +229,27 @@ def _lines(steps: pd.DataFrame, metric: str, looks: Sequence[Trace]) -> dict[str
     look_of = {look.node: look for look in looks}
     groups = [rows for _group, rows in steps.groupby(["node", "attempt"], sort=False, observed=True)]
     step_type = np.min_scalar_type(int(steps["step"].max()))
-    columns = ("node", "attempt", "xs", "ys", "colour", "dash", "width", "alpha")
-    lines: dict[str, list[t.Any]] = {name: [] for name in columns}
     many = len(looks) > MAX_COLOURED_NODES
+    lines = []
     # What is drawn last lies on top.
     for rows in sorted(groups, key=lambda rows: look_of[rows["node"].iloc[0]].straggler):
-        node = rows["node"].iloc[0]
+        look = look_of[rows["node"].iloc[0]]
         values = rows[metric].to_numpy(dtype=np.float64)
         values = np.where(np.isfinite(values), values, np.nan)
         kept = thinned(values, max(4, MAX_POINTS // len(groups)))
-        lines["node"].append(node)
-        lines["attempt"].append(int(rows["attempt"].iloc[0]))
-        lines["xs"].append(rows["step"].to_numpy()[kept].astype(step_type))
-        lines["ys"].append(values[kept].astype(np.float32))
-        lines["colour"].append(look_of[node].colour)
-        lines["dash"].append("dashed" if look_of[node].dashed else "solid")
-        late = look_of[node].straggler
-        lines["width"].append((2 if late else 1) if many else (4 if late else 2))
-        lines["alpha"].append(0.35 if many and not late else 0.9)
-    return lines
+        lines.append(
+            {
+                "node": look.node,
+                "attempt": int(rows["attempt"].iloc[0]),
+                "xs": rows["step"].to_numpy()[kept].astype(step_type),
+                "ys": values[kept].astype(np.float32),
+                "colour": look.colour,
+                "dash": "dashed" if look.dashed else "solid",
+                "width": (1 if many else 2) * (2 if look.straggler else 1),
+                "alpha": 0.35 if many and not look.straggler else 0.9,
+            }
+        )
+    return {name: [line[name] for line in lines] for name in lines[0]}
 
 
 def _draw_lines(drawing: figure, lines: dict[str, list[t.Any]], tooltip: str, *, many: bool) -> None:
