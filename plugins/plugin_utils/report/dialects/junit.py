@@ -11,7 +11,7 @@ import re
 import typing as t
 from xml.etree import ElementTree as ET
 
-from ..thresholds import bound_in_words
+from ..thresholds import limits_in_words
 
 if t.TYPE_CHECKING:
     from .judged_run import JudgedRun
@@ -67,7 +67,7 @@ def _add_node(suite: ET.Element, summary: dict[str, t.Any], node: dict[str, t.An
 
 def _add_threshold(suite: ET.Element, summary: dict[str, t.Any], bound: dict[str, t.Any]) -> None:
     case = _case(suite, f"{summary['run_id']}.thresholds", f"{bound['metric']} {bound['kind']}")
-    wanted = f"it has to be {bound_in_words(bound)}"
+    wanted = f"it has to be {limits_in_words(bound)}"
     if bound["measured"] is None and bound["met"] is False:
         _problem(case, "INCONCLUSIVE", f"{bound['metric']} was not measured; {wanted}", "")
         return
