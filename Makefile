@@ -17,12 +17,18 @@ demo: $(VENV)/run ## train a tiny model on two nodes of this machine, and write 
 test: $(VENV)/dev lint ## everything that the project promises about itself
 	$(BIN)/pytest
 
-lint: lint-python lint-yaml lint-generated lint-ansible ## style, types, and that generated files are up to date
+LINT := lint-python lint-imports lint-yaml lint-generated lint-ansible
+
+lint: $(VENV)/dev ## style, types, and that generated files are up to date
+	@$(MAKE) --jobs --output-sync=target $(LINT)
 
 lint-python: $(VENV)/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy collections/ansible_collections/trainops/cluster/plugins
+
+lint-imports: $(VENV)/dev
+	cd collections && $(abspath $(BIN))/lint-imports --config ../pyproject.toml
 
 lint-yaml: $(VENV)/dev
 	$(BIN)/yamllint --strict .
@@ -30,7 +36,6 @@ lint-yaml: $(VENV)/dev
 
 lint-generated: $(VENV)/dev
 	$(BIN)/python tools/write_docs.py --check
-	$(BIN)/python tools/write_surveys.py --check
 
 lint-ansible: $(VENV)/dev
 	PATH=$(abspath $(BIN)):$$PATH $(BIN)/ansible-lint --offline --strict
@@ -48,9 +53,8 @@ release: $(VENV)/dev ## make a release of the changelog's fragments: make releas
 hooks: $(VENV)/dev ## check every commit with the linters (pre-commit)
 	$(BIN)/pre-commit install
 
-generated: $(VENV)/dev ## write what is generated: schemas, pages of training configs and surveys of AWX
+generated: $(VENV)/dev ## write what is generated: schemas, pages of training configs, options and surveys of AWX
 	$(BIN)/python tools/write_docs.py
-	$(BIN)/python tools/write_surveys.py
 
 docs: generated $(VENV)/docs ## build the site, docs/_build/html/index.html
 	PATH=$(abspath $(BIN)):$$PATH $(BIN)/python tools/build_site.py

@@ -1,15 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs the cells of noxfile.py and ends with a table of them; arguments are those of nox, --session or --tags say."""
+"""Runs the cells of noxfile.py, one on each core at a time, and ends with a table of them.
+
+Arguments are those of nox that choose cells: --session or --tags, say.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
 import tempfile
 import typing as t
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -49,18 +54,34 @@ def closing(sessions: list[Session]) -> str:
     return "matrix: {} passed, {} failed, {} skipped".format(*counts)
 
 
-def main(arguments: list[str]) -> int:
-    """Run nox, print the table, and return nox's exit status; 1 where no cell ran."""
+def nox(*arguments: str, stderr: int | None = None) -> subprocess.CompletedProcess[str]:
+    """Run nox, and return what it printed."""
+    command = [sys.executable, "-m", "nox", "--noxfile", str(ROOT / "noxfile.py"), *arguments]
+    return subprocess.run(command, check=False, text=True, stdout=subprocess.PIPE, stderr=stderr)
+
+
+def ran(cell: str) -> Session:
+    """Run a cell, print all that it said when it ends, and return what nox reports of it."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
-        command = ["-m", "nox", "--noxfile", str(ROOT / "noxfile.py"), "--report", str(report), *arguments]
-        status = subprocess.run([sys.executable, *command], check=False).returncode
-        if not report.exists():
-            return status or 1
-        sessions = json.loads(report.read_text(encoding="utf-8"))["sessions"]
+        done = nox("--session", cell, "--report", str(report), stderr=subprocess.STDOUT)
+        print(done.stdout, flush=True)
+        (session,) = json.loads(report.read_text(encoding="utf-8"))["sessions"]
+    return session
+
+
+def main(arguments: list[str]) -> int:
+    """Run the cells, print the table, and return 0 where some passed and none failed."""
+    listed = nox("--list", "--json", *arguments)
+    if listed.returncode:
+        return listed.returncode
+    cells = [cell["session"] for cell in json.loads(listed.stdout)]
+    with ThreadPoolExecutor(os.cpu_count()) as cores:
+        sessions = list(cores.map(ran, cells))
     print("\n" + "\n".join(table(sessions)) + "\n")
     print(closing(sessions), flush=True)
-    return status or int(not any(told(session) == "passed" for session in sessions))
+    results = [told(session) for session in sessions]
+    return int("FAILED" in results or "passed" not in results)
 
 
 if __name__ == "__main__":

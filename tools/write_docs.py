@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writes the documents that are made from the plan's models; with --check it only tells which ones are stale.
+"""Writes what is made from the plan's models; with --check it only tells which files are stale.
 
 Pages are templates in tools/docs, each with a module there that returns what is put into it.
 """
@@ -17,10 +17,11 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "collections"))
 
 from docs._json import as_json
+from docs._surveys import surveys
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.known import FRAMEWORKS
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.schema import schema
-from docs import _maxtext, _megatron, _nxdt
+from docs import _maxtext, _megatron, _nxdt, _options
 
 PAGES = {
     "megatron_config": _megatron,
@@ -43,7 +44,22 @@ def documents() -> dict[Path, str]:
         for name, module in PAGES.items()
     }
     schemas = {ROOT / f"docs/schemas/{name}.schema.json": as_json(schema(name)) + "\n" for name in FRAMEWORKS}
-    return pages | schemas
+    return pages | schemas | _option_files()
+
+
+def _option_files() -> dict[Path, str]:
+    """Return the files that document the options of a plan, and those that are made of such documentation."""
+    specs = {path: path.read_text("utf-8") for path in sorted((ROOT / "roles").glob("*/meta/argument_specs.yml"))}
+    training = ROOT / "roles/training/meta/argument_specs.yml"
+    specs[training] = _options.with_plan_options(specs[training])
+    options = {path.parents[1]: _options.options_in(text) for path, text in specs.items()}
+    asked = {name: option for of_role in options.values() for name, option in of_role.items()}
+    return {
+        training: specs[training],
+        ROOT / "plugins/doc_fragments/plan_options.py": _options.fragment(),
+        **{role / "defaults/main.yml": _options.defaults(role.name, found) for role, found in options.items()},
+        ROOT / "awx/surveys.yml": surveys(asked),
+    }
 
 
 def main() -> int:

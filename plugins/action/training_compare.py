@@ -22,6 +22,8 @@ else:
 class ActionModule(ControllerAction):
     """Holds two runs or two periods side by side, on the controller."""
 
+    missing = MISSING
+
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Show the comparison, and write it unless in check mode."""
         super().run(tmp, task_vars)
@@ -31,7 +33,6 @@ class ActionModule(ControllerAction):
                 "output_dir": {"type": "path", "required": True},
                 "history_dir": {"type": "path", "required": True},
             },
-            MISSING,
         )
         names = [name.strip() for name in arguments["names"] if name.strip()]
         output_dir = os.path.abspath(arguments["output_dir"])

@@ -14,6 +14,7 @@ from ansible.errors import AnsibleActionFail
 from ..plugin_utils.controller_action import ControllerAction
 
 try:
+    from ..plugin_utils.plan.options import CONFIG_ARGUMENTS as ARGUMENTS
     from ..plugin_utils.plan.plan_text import plan_text
     from ..plugin_utils.plan.threshold_files import ThresholdsFile
     from ..plugin_utils.run_from_logs.files import find_runs, fit_name
@@ -28,22 +29,11 @@ if t.TYPE_CHECKING:
     from ..plugin_utils.run_from_logs.files import LoggedRun
     from ..plugin_utils.run_from_logs.open import ReadRun
 
-_OF_PLAN = (
-    "framework",
-    "mode",
-    "model",
-    "gpu",
-    "gpus_per_node",
-    "unknown_keys",
-    "record_only",
-    "scale_batch",
-    "overrides",
-    "thresholds",
-)
-
 
 class ActionModule(ControllerAction):
     """Turns logs that already exist into folders of runs on the controller."""
+
+    missing = MISSING
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Return the folders of the runs, or fail with all that is wrong."""
@@ -56,14 +46,14 @@ class ActionModule(ControllerAction):
                 "exit_status": {"type": "int"},
                 "run_id": {"type": "str", "default": ""},
                 "output_dir": {"type": "path", "required": True},
-                **{name: {"type": "raw"} for name in (*_OF_PLAN, "container_engine")},
+                **{argument: {"type": "raw"} for argument in ARGUMENTS.values()},
             },
-            MISSING,
         )
         runs = self._found(arguments["logs"], arguments["run_id"])
-        known = self._known(arguments)
+        options = self.options(ARGUMENTS, arguments, task_vars or {})
+        known = self._known(arguments, options)
         output_dir = Path(C.DEFAULT_LOCAL_TMP if self._task.check_mode else os.path.abspath(arguments["output_dir"]))
-        framework, mode = _told(arguments["framework"]), _told(arguments["mode"])
+        framework, mode = _told(options, "training_framework"), _told(options, "training_mode")
         read: list[ReadRun] = []
         problems: list[str] = []
         looked_for = None
@@ -98,37 +88,24 @@ class ActionModule(ControllerAction):
             raise AnsibleActionFail(f"training_run_id is {run_id!r}, but must be of letters, digits and . _ : -.")
         return [replace(runs[0], name=run_id)]
 
-    def _known(self, arguments: dict[str, t.Any]) -> Known:
+    def _known(self, arguments: dict[str, t.Any], options: dict[str, t.Any]) -> Known:
         """Return what is known besides the logs."""
-        options = {f"training_{name}": arguments[name] for name in _OF_PLAN if arguments[name] not in (None, "", {})}
-        if arguments["container_engine"]:
-            options["container_engine"] = arguments["container_engine"]
-        given, config = arguments["thresholds"], arguments["config"]
+        given, config = options.get("training_thresholds"), arguments["config"]
         if not config:
-            of_config = [name for name in ("training_overrides", "training_thresholds") if name in options]
+            of_config = [name for name in ("training_overrides", "training_thresholds") if options.get(name)]
             if of_config:
                 raise AnsibleActionFail(f"Without training_config nothing is known that {' and '.join(of_config)} fit.")
             return Known("", "", options, arguments["nodes"], arguments["exit_status"])
-        path, text, unreadable = self._file(config)
+        path, text, unreadable = self.file(config)
         if unreadable:
             raise AnsibleActionFail(f"The training config {path} cannot be read: {unreadable}.")
-        thresholds = ThresholdsFile(*self._file(given)) if given and isinstance(given, str) else None
+        thresholds = ThresholdsFile(*self.file(given)) if given and isinstance(given, str) else None
         return Known(text, path, options, arguments["nodes"], arguments["exit_status"], thresholds)
 
-    def _file(self, named: str) -> tuple[str, str, str | None]:
-        """Return the path of a file, its text, and why it cannot be read."""
-        given = os.path.expanduser(named)
-        paths = (given, os.path.join(self._loader.get_basedir(), given))
-        path = next((path for path in paths if os.path.isfile(path)), given)
-        try:
-            with open(path, encoding="utf-8") as stream:
-                return path, stream.read(), None
-        except (OSError, UnicodeDecodeError) as error:
-            return path, "", getattr(error, "strerror", None) or "it is not UTF-8 text"
 
-
-def _told(choice: t.Any) -> str | None:
-    return None if choice in (None, "", "auto") else str(choice)
+def _told(options: dict[str, t.Any], name: str) -> str | None:
+    choice = str(options.get(name, "auto"))
+    return None if choice == "auto" else choice
 
 
 def _sentences(problems: list[str]) -> str:

@@ -12,10 +12,12 @@ import typing as t
 from ansible import constants as C  # noqa: N812
 from ansible.errors import AnsibleActionFail
 
+from ..plugin_utils.contracts import Finding, Plan
 from ..plugin_utils.controller_action import ControllerAction
 
 try:
     from ..plugin_utils.plan.job.ranks import Node
+    from ..plugin_utils.plan.options import PLAN_ARGUMENTS as ARGUMENTS
     from ..plugin_utils.plan.plan import make_plan
     from ..plugin_utils.plan.plan_text import plan_text
     from ..plugin_utils.plan.sweep_plan import plan_sweep, sweep_text
@@ -28,42 +30,6 @@ except ImportError as error:
     MISSING: ImportError | None = error
 else:
     MISSING = None
-
-_OF_PLAN = (
-    "framework",
-    "mode",
-    "platform",
-    "model",
-    "gpu",
-    "gpus_per_node",
-    "unknown_keys",
-    "record_only",
-    "scale_batch",
-    "rehearsal",
-    "thresholds",
-    "overrides",
-    "rank_order",
-    "exclude",
-    "master_port",
-    "megatron_root",
-    "megatron_release",
-    "nxdt_root",
-    "maxtext_root",
-    "maxtext_entry_point",
-    "maxtext_python",
-    "run_id",
-    "image_archive",
-)
-_OF_CONTAINER = ("container_engine", "container_profile")
-
-
-def _read(path: str) -> tuple[str, str | None]:
-    """Return the text of a file, and why it could not be read."""
-    try:
-        with open(path, encoding="utf-8") as stream:
-            return stream.read(), None
-    except (OSError, UnicodeDecodeError) as error:
-        return "", getattr(error, "strerror", None) or "it is not UTF-8 text"
 
 
 class Config(t.NamedTuple):
@@ -78,6 +44,8 @@ class Config(t.NamedTuple):
 class ActionModule(ControllerAction):
     """Makes the plan of a run on the controller, once for all hosts, and touches no node."""
 
+    missing = MISSING
+
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Return the plan, or those of all cells of a sweep, or fail with all faults shown."""
         super().run(tmp, task_vars)
@@ -90,19 +58,16 @@ class ActionModule(ControllerAction):
                 "sweep": {"type": "bool", "default": False},
                 "sweep_id": {"type": "str", "default": ""},
                 "matrix": {"type": "raw", "default": {}},
-                **{name: {"type": "raw"} for name in (*_OF_PLAN, *_OF_CONTAINER)},
+                **{argument: {"type": "raw"} for argument in ARGUMENTS.values()},
             },
-            MISSING,
             required_if=[("sweep", True, ["output_dir"])],
         )
-        options = {f"training_{name}": arguments[name] for name in _OF_PLAN if arguments[name] is not None}
-        options |= {name: arguments[name] for name in _OF_CONTAINER if arguments[name] is not None}
-        # A survey gives an empty text for what was not answered.
-        options = {name: value for name, value in options.items() if value != ""}
-        hostvars = (task_vars or {})["hostvars"]
+        variables = task_vars or {}
+        options = self.options(ARGUMENTS, arguments, variables)
+        hostvars = variables["hostvars"]
         nodes = [self._node(name, hostvars[name]) for name in arguments["hosts"]]
         now = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
-        problem = self._note_token(options, task_vars or {})
+        problem = self._note_token(options, variables.get(VALUE))
         config = self._config(arguments["config"], options.get("training_thresholds"))
         if arguments["sweep"]:
             sweep = Sweep(os.path.abspath(arguments["output_dir"]), arguments["sweep_id"] or f"{now}-sweep")
@@ -129,7 +94,7 @@ class ActionModule(ControllerAction):
         options: dict[str, t.Any],
         matrix: t.Any,
         nodes: list[Node],
-        problem: dict[str, t.Any] | None,
+        problem: Finding | None,
     ) -> dict[str, t.Any]:
         """Return the cells of a sweep and what is to be done with each, with the plans of the new ones written."""
         try:
@@ -163,12 +128,12 @@ class ActionModule(ControllerAction):
         if faults:
             raise AnsibleActionFail(f"The {what} has {len(faults)} fault(s), named above. No node has been touched.")
 
-    def _note_token(self, options: dict[str, t.Any], variables: t.Mapping[str, t.Any]) -> dict[str, t.Any] | None:
+    def _note_token(self, options: dict[str, t.Any], token: t.Any) -> Finding | None:
         """Note among the options where a token comes from, never the token; return the fault where there is none.
 
         The token is no option of the task, since options are shown.
         """
-        value, path = (str(self._templar.template(variables.get(name)) or "") for name in (VALUE, FILE))
+        value, path = str(self._templar.template(token) or ""), str(options.get(FILE, ""))
         try:
             given = given_token(value, path)
         except ValueError as error:
@@ -178,7 +143,7 @@ class ActionModule(ControllerAction):
             options[FILE] = VALUE if value else path
         return None
 
-    def _opened(self, output_dir: str, plan: dict[str, t.Any]) -> str:
+    def _opened(self, output_dir: str, plan: Plan) -> str:
         """Return the run's folder with the plan in it; in check mode a folder that Ansible removes at its end."""
         parent = C.DEFAULT_LOCAL_TMP if self._task.check_mode else output_dir
         run_dir = os.path.abspath(os.path.join(parent, plan["run_id"]))
@@ -190,7 +155,7 @@ class ActionModule(ControllerAction):
             raise AnsibleActionFail(f"The run's folder cannot be written: {error}.") from None
         return run_dir
 
-    def _refuse_another_plan(self, run_dir: str, plan: dict[str, t.Any]) -> None:
+    def _refuse_another_plan(self, run_dir: str, plan: Plan) -> None:
         """Go on with the run of this name if it is the same one, so that the same command picks it up again."""
         different = differences(Board(run_dir).plan(), plan)
         if different:
@@ -201,19 +166,9 @@ class ActionModule(ControllerAction):
         self._display.display(f"The run {plan['run_id']} is known already: it is picked up where it stands.\n")
 
     def _config(self, config: str, thresholds: t.Any) -> Config:
-        path = next((path for path in self._candidates(config) if os.path.isfile(path)), config)
-        return Config(path, *_read(path), self._thresholds(thresholds))
-
-    def _thresholds(self, named: t.Any) -> ThresholdsFile | None:
-        """Return the file of thresholds that is named, if any; what is no name at all is a fault of the plan's."""
-        if not named or not isinstance(named, str):
-            return None
-        path = next((path for path in self._candidates(named) if os.path.isfile(path)), named)
-        return ThresholdsFile(path, *_read(path))
-
-    def _candidates(self, config: str) -> list[str]:
-        path = os.path.expanduser(config)
-        return [path, os.path.join(self._loader.get_basedir(), path)]
+        # What is no name of a file at all is a fault of the plan's.
+        named = thresholds if isinstance(thresholds, str) else None
+        return Config(*self.file(config), ThresholdsFile(*self.file(named)) if named else None)
 
     def _node(self, name: str, variables: t.Mapping[str, t.Any]) -> Node:
         local = variables.get("ansible_connection") in ("local", "ansible.builtin.local")
@@ -227,7 +182,7 @@ class ActionModule(ControllerAction):
         )
 
     @staticmethod
-    def _write(path: str, plan: dict[str, t.Any]) -> None:
+    def _write(path: str, plan: Plan) -> None:
         try:
             with open(path, "w", encoding="utf-8") as stream:
                 json.dump(plan, stream, indent=2)

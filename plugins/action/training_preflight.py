@@ -25,6 +25,8 @@ _COLOURS = {"green": "green", "red": "red", "grey": "bright gray"}
 class ActionModule(ControllerAction):
     """Judges on the controller, once for all hosts, whether the nodes of a plan are ready, and shows why not."""
 
+    missing = MISSING
+
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Return the rows of the table; fail where any is red."""
         super().run(tmp, task_vars)
@@ -34,7 +36,6 @@ class ActionModule(ControllerAction):
                 "nodes": {"type": "dict"},
                 "probe": {"type": "str", "default": ""},
             },
-            MISSING,
         )
         plan, nodes = arguments["plan"], arguments["nodes"]
         if not plan or not plan.get("nodes"):

@@ -23,6 +23,8 @@ else:
 class ActionModule(ControllerAction):
     """Judges a run on the controller, once for all hosts, and writes its report."""
 
+    missing = MISSING
+
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Return the verdict; fail unless it is PASS, or another is as welcome."""
         super().run(tmp, task_vars)
@@ -35,7 +37,6 @@ class ActionModule(ControllerAction):
                 "history_dir": {"type": "path", "default": ""},
                 "dialects": {"type": "list", "elements": "str", "default": [], "choices": list(DIALECTS)},
             },
-            MISSING,
         )
         run_dir = os.path.abspath(arguments["run_dir"])
         if self._task.check_mode:

@@ -26,6 +26,8 @@ else:
 class ActionModule(ControllerAction):
     """Shows the summaries of runs: side by side, or what a query finds in them."""
 
+    missing = MISSING
+
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Return the summaries, and the result of the query."""
         super().run(tmp, task_vars)
@@ -35,7 +37,6 @@ class ActionModule(ControllerAction):
                 "query": {"type": "str", "default": ""},
                 "page_dir": {"type": "path", "default": ""},
             },
-            MISSING,
         )
         summaries = [_summary(run_dir) for run_dir in arguments["run_dirs"]]
         result = None

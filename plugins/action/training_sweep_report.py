@@ -22,6 +22,8 @@ else:
 class ActionModule(ControllerAction):
     """Writes the report of a sweep on the controller, once for all hosts."""
 
+    missing = MISSING
+
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Return what the cells have come to; fail unless all of them passed, or that is not asked for."""
         super().run(tmp, task_vars)
@@ -30,7 +32,6 @@ class ActionModule(ControllerAction):
                 "sweep_dir": {"type": "path", "required": True},
                 "require_pass": {"type": "bool", "default": True},
             },
-            MISSING,
         )
         if self._task.check_mode:
             return {"changed": False, "skipped": True, "msg": "not done in check mode"}

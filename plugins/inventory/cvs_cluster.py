@@ -1,3 +1,5 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Inventory plugin trainops.cluster.cvs_cluster."""
 
@@ -60,7 +62,7 @@ from ansible.plugins.inventory import BaseInventoryPlugin, Constructable
 
 try:
     from ..plugin_utils.inventory.cluster_file import read_cluster_file
-    from ..plugin_utils.inventory.fill import fill
+    from ..plugin_utils.inventory_plugin import fill
     from ..plugin_utils.plan.config.findings import Findings
     from ..plugin_utils.plan.plan_text import findings_text
 except ImportError as error:

@@ -1,3 +1,5 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Inventory plugin trainops.cluster.slurm_allocation."""
 
@@ -66,10 +68,10 @@ import typing as t
 from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructable
 
-from ..plugin_utils.inventory.fill import fill
 from ..plugin_utils.inventory.hostlist import expand_hostlist
 from ..plugin_utils.inventory.hosts import Host
 from ..plugin_utils.inventory.slurm import nodes_of, switches
+from ..plugin_utils.inventory_plugin import fill
 
 if t.TYPE_CHECKING:
     from ansible.inventory.data import InventoryData

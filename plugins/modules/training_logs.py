@@ -17,9 +17,15 @@ description:
     M(trainops.cluster.training_phase) would have, so that M(trainops.cluster.training_report) can judge it.
   - What the logs do not tell is not assumed. The exit status, and without O(config) the thresholds and the number of
     nodes, are not known unless they are given, and a run of which they are not known is at best INCONCLUSIVE.
+  - Without a config O(framework=auto) finds the framework out from the logs, and O(mode=auto) takes logs of several
+    nodes for one job, unless they are of Megatron-LM and more than one has steps. O(model) and O(gpu) are the names to
+    report then.
+  - An option that says how a training config is read may be given by a variable as well, as with
+    M(trainops.cluster.training_plan).
   - Runs on the controller and touches no node.
 extends_documentation_fragment:
   - trainops.cluster.attributes
+  - trainops.cluster.plan_options.config
 attributes:
   check_mode:
     support: full
@@ -40,58 +46,10 @@ options:
     type: list
     elements: path
     required: true
-  framework:
-    description: Framework of the logs. V(auto) finds it out from the training config, or else from the logs.
-    type: raw
-    default: auto
   config:
     description: Training config of the runs, which tells thresholds, number of nodes, steps and sizes.
     type: str
     default: ""
-  mode:
-    description:
-      - Whether the logs are of one job over all nodes (V(multi_node)) or of one on each (V(single_node)).
-      - V(auto) takes what the training config says. Without one, logs of several nodes are taken for one job, unless
-        they are of Megatron-LM and more than one has steps.
-    type: raw
-    default: auto
-  model:
-    description: Model of the config's C(model_params), or the name to report without a config.
-    type: raw
-    default: ""
-  gpu:
-    description: GPU of the config's C(model_params), or the name to report without a config.
-    type: raw
-    default: ""
-  gpus_per_node:
-    description: GPUs of each node.
-    type: raw
-    default: 8
-  unknown_keys:
-    description: Whether an unknown key of the training config is a fault (V(fault)) or not (V(warn)).
-    type: raw
-    default: fault
-  record_only:
-    description: Judge no thresholds.
-    type: raw
-    default: false
-  scale_batch:
-    description: Whether the run's global batch size was scaled to its nodes (V(reference_nodes)) or not (V(none)).
-    type: raw
-    default: none
-  overrides:
-    description: Values in place of the training config's, by the paths of their keys, as in the role C(training).
-    type: raw
-    default: {}
-  thresholds:
-    description:
-      - File with thresholds in place of those of the training config, such as a C(*_threshold.json) of AMD CVS.
-    type: raw
-    default: ""
-  container_engine:
-    description: What held the training; with V(none) the training config need not name an image.
-    type: raw
-    default: auto
   nodes:
     description: How many nodes were to take part, in place of the number in the training config.
     type: int

@@ -18,12 +18,18 @@ description:
   - With any fault it fails, after it has shown all of them.
   - The host variable C(training_topology) says where a node stands in the network, from the outermost on
     (C(spine1/rack3)). Nodes of one place get neighbouring ranks, unless O(rank_order) is given.
-  - The variables C(training_hf_token) and C(training_hf_token_file) give the Hugging Face token in place of the
-    config's C(hf_token_file). They are no options, since options are shown.
+  - An option that says how a training config is read or a run is made, from O(framework) on, may be given by a variable
+    as well, C(training_) and its name, or just its name for those of containers. That is how the role C(training) and
+    its playbooks give them; an option of the task goes before the variable.
+  - Values of another type are no error of the task but faults of the plan, and an empty text is as if not given.
+  - The variable C(training_hf_token) gives the Hugging Face token in place of the config's C(hf_token_file). It is no
+    option, since options are shown.
   - With O(sweep) it makes the plans of all cells of a sweep, a run with other values in the place of the config's own
     each, and tells which of them will run, which are picked up, and which have run already under this O(sweep_id).
 extends_documentation_fragment:
   - trainops.cluster.attributes
+  - trainops.cluster.plan_options
+  - trainops.cluster.plan_options.config
 attributes:
   check_mode:
     support: full
@@ -38,106 +44,11 @@ options:
     description: Training config, relative to the current folder or to the playbook.
     type: str
     default: ""
-  framework:
-    description: Framework of the training config; V(auto) finds it out from the file.
-    type: raw
-    choices: [auto, megatron, maxtext, nxdt]
-  mode:
-    description:
-      - V(multi_node) for one job over all nodes, V(single_node) for an independent job on each.
-      - V(auto) takes what the training config offers.
-    type: raw
-    choices: [auto, multi_node, single_node]
-  platform:
-    description:
-      - V(gce) to train on hosts of the inventory, in any cloud or none.
-      - V(gke) to let Google's XPK start MaxText as a workload on GKE. The plan has no nodes then, but XPK's command
-        line.
-    type: raw
-    choices: [gce, gke]
-  model:
-    description: Model of the config's C(model_params). It may be left out where there is just one.
-    type: raw
-  gpu:
-    description: GPU of the config's C(model_params). It may be left out where there is just one.
-    type: raw
-  gpus_per_node:
-    description: GPUs of each node.
-    type: raw
   hosts:
     description: Hosts of the run in inventory order.
     type: list
     elements: str
     required: true
-  exclude:
-    description: Hosts that are left out.
-    type: raw
-  rank_order:
-    description: All hosts of the run in rank order, where the inventory's order is not wanted.
-    type: raw
-  master_port:
-    description: Port on rank 0 at which the nodes meet, in place of the framework's own.
-    type: raw
-  megatron_root:
-    description: Megatron-LM checkout, in place of the config's C(megatron_root).
-    type: raw
-  megatron_release:
-    description: Release of ROCm's Megatron-LM images whose scripts train, such as V(v25.5). Else the image's tag tells.
-    type: raw
-  nxdt_root:
-    description: Folder with NxDT's C(training_orchestrator.py), in place of the config's C(trainops.nxdt_root).
-    type: raw
-  maxtext_root:
-    description: MaxText checkout, in place of that of the image.
-    type: raw
-  maxtext_entry_point:
-    description: What of MaxText trains, a script relative to the checkout or a module. Else the image's tag tells.
-    type: raw
-  maxtext_python:
-    description: Python that runs MaxText, in place of C(python3).
-    type: raw
-  unknown_keys:
-    description: Whether an unknown key of the training config stops the run.
-    type: raw
-    choices: [fault, warn]
-  record_only:
-    description: Judge no thresholds, so that they need not be given.
-    type: raw
-  scale_batch:
-    description:
-      - Take the global batch size as it is (V(none)), or as tuned for the config's number of nodes and scale it to
-        those at hand (V(reference_nodes)). The config's number of nodes need not be that of the hosts then.
-    type: raw
-    choices: [none, reference_nodes]
-  rehearsal:
-    description:
-      - Plan a rehearsal, which starts the embedded trainer in place of the real one.
-      - Image, mounts, devices, environment, ranks, ports and limits stay as they are, and no threshold is judged.
-    type: raw
-  thresholds:
-    description:
-      - File with thresholds, such as a C(*_threshold.json) of AMD CVS. They stand in place of those of the config.
-      - Relative paths start at the current folder or at that of the playbook.
-    type: raw
-  overrides:
-    description: Values in place of the config's, by the paths of their keys, such as C(batch_size).
-    type: raw
-  run_id:
-    description: Name of the run. Without it, time, model and GPU make one.
-    type: raw
-  container_engine:
-    description: What holds the training on a node.
-    type: raw
-    choices: [auto, docker, podman, none]
-  container_profile:
-    description:
-      - V(privileged) starts containers as AMD's guide does.
-      - V(hardened) gives them the named devices and capabilities only.
-    type: raw
-    choices: [privileged, hardened]
-  image_archive:
-    description: Image as a file on the nodes, which is loaded where the image is missing instead of pulled.
-    type: raw
   output_dir:
     description: Folder in which a folder for the run is made, with the plan in it. Without it nothing is written.
     type: path
@@ -154,7 +65,7 @@ options:
       - Keys of the config with lists of values; each combination is a cell. The key C(exclude) lists cells, or parts of
         them, that are left out.
       - Without it the cells are those of the sweep blocks of a CVS config.
-    type: raw
+    type: dict
     default: {}
   plan_file:
     description: File to write the plan to as JSON, with its faults if there are any.

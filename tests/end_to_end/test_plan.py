@@ -170,3 +170,18 @@ def test_a_file_of_thresholds_that_is_not_there_is_told_with_its_path(bench, hos
     done, _plan = planned(bench, hosts, filled_in(bench), **choice)
     assert done.status != 0
     assert "gone_threshold.json cannot be read: No such file or directory." in " ".join(done.output.split())
+
+
+def test_values_of_other_types_are_told_with_all_that_is_wrong(bench, hosts):
+    wrong = {"training_gpus_per_node": "eight", "training_mode": "both", "training_overrides": "x", "training_model": 7}
+    done, plan = planned(bench, hosts, filled_in(bench, nnodes="3"), **{**CHOICE, **wrong})
+    assert done.status != 0
+    assert {fault["key"] for fault in plan["faults"]} >= {"config.nnodes", *wrong} - {"training_model"}
+    assert "Validation of arguments failed" not in done.output
+
+
+def test_what_a_survey_leaves_empty_is_as_if_not_given(bench, hosts):
+    empty = dict.fromkeys(("training_mode", "training_master_port", "training_overrides", "training_rehearsal"), "")
+    done, plan = planned(bench, hosts, filled_in(bench), **{**CHOICE, **empty, "training_gpus_per_node": "8"})
+    assert done.status == 0, done.output
+    assert plan["mode"] == "multi_node"

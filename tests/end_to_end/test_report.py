@@ -8,7 +8,7 @@ import subprocess
 import pytest
 from playbook_bench import BIN, ROOT, Bench
 
-LOGS = ROOT.parent / "shared" / "logs"
+LOGS = ROOT / "tests/data/logs"
 
 
 def line(step: int, total: int) -> str:
@@ -140,13 +140,12 @@ def test_what_cannot_be_judged_is_told_in_words(bench, reported, text, variables
     assert not bench.runs.exists()
 
 
-@pytest.mark.skipif(not LOGS.is_dir(), reason="the excerpts of real logs are not on this machine")
-def test_real_logs_of_two_nodes_are_judged(bench, reported):
+def test_whole_logs_of_two_nodes_are_judged(bench, reported):
     for node in (0, 1):
-        target = bench.folder / "real" / f"node{node}.log"
+        target = bench.folder / "whole" / f"node{node}.log"
         target.parent.mkdir(exist_ok=True)
         target.write_bytes((LOGS / f"megatron_cpu_rocm_pretrain_gpt_2nodes_node{node}.log").read_bytes())
-    status, output = reported(bench.folder / "real", **ALL_TOLD)
+    status, output = reported(bench.folder / "whole", **ALL_TOLD)
     assert status == 0, output
     assert "The last step, 20, was seen." in output
 

@@ -9,7 +9,7 @@ from pydantic import create_model
 
 from .config.kinds import OneOf
 from .frameworks.known import FRAMEWORKS
-from .job.options import ON_HOSTS, RunOptions
+from .job.options import ON_HOSTS, ConfigOptions, RunOptions
 
 FRAMEWORK_NAMES = ("auto", *FRAMEWORKS)
 PLATFORMS = (ON_HOSTS, *(platform for framework in FRAMEWORKS.values() for platform in framework.platforms))
@@ -26,3 +26,9 @@ def _with_own_options() -> type[RunOptions]:
 
 
 PlanOptions = _with_own_options()
+
+
+# What a variable is called among the arguments of a task that makes a plan, or that reads a config for its logs.
+PLAN_ARGUMENTS, CONFIG_ARGUMENTS = (
+    {name: name.removeprefix("training_") for name in model.model_fields} for model in (PlanOptions, ConfigOptions)
+)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ...module_utils.logs.frameworks.known import grammar_of
+from ..contracts import Bound, OptionalPlan, Parameters, Plan, Workload
 from .config.findings import Findings
 from .config.model import typed
 from .config.words import key_path, listed
@@ -34,7 +35,7 @@ def make_plan(
     now: str = "",
     unreadable: str | None = None,
     thresholds: ThresholdsFile | None = None,
-) -> dict[str, t.Any]:
+) -> Plan:
     """Return the plan of a run as plain data; its ``nodes`` are empty exactly where it has a fault, or ``gke``.
 
     ``text`` is the training config, ``source`` its file name, ``unreadable`` why it could not be read. ``options``
@@ -81,8 +82,8 @@ def make_plan(
 
 
 def _expected(
-    job: Job, workload: dict[str, t.Any], thresholds: ThresholdsFile | None, settings: RunOptions, findings: Findings
-) -> list[dict[str, t.Any]]:
+    job: Job, workload: Workload, thresholds: ThresholdsFile | None, settings: RunOptions, findings: Findings
+) -> list[Bound]:
     """Return the bounds of a run: those of the config, or of the file of thresholds in their place."""
     expected, key = (
         job.expected,
@@ -133,26 +134,26 @@ def _fault_unreadable(source: str, reason: str, findings: Findings) -> None:
             "training_config",
             source,
             f"{source} cannot be read: {reason}.",
-            "Give the path of a training config; examples/megatron holds files to start from.",
+            "Give the path of a training config; examples/ has training configs to start from.",
         )
     else:
         findings.fault(
             "training_config",
             None,
             "No training config is named.",
-            "Say -e training_config=FILE; examples/megatron holds files to start from.",
+            "Say -e training_config=FILE; examples/ has training configs to start from.",
         )
 
 
 def _assembled(
     job: Job | None,
-    workload: dict[str, t.Any] | None,
+    workload: Workload | None,
     settings: RunOptions,
     source: str,
     nodes: Sequence[Node],
     findings: Findings,
     now: str,
-) -> dict[str, t.Any]:
+) -> Plan:
     run_id = settings.training_run_id or ""
     if job and not run_id:
         run_id = "-".join(part for part in (now, job.branch.model, job.branch.gpu) if part)
@@ -161,6 +162,9 @@ def _assembled(
         planned = [job.for_node(node, place, run_id, settings.container_engine) for place, node in enumerate(nodes)]
         if not settings.training_rehearsal:
             warn_of_silence(job.branch.mode, planned, findings)
+    optional: OptionalPlan = {"overrides": settings.training_overrides} if settings.training_overrides else {}
+    if job and job.gke:
+        optional["gke"] = job.gke.for_run(run_id)
     return {
         "schema_version": SCHEMA_VERSION,
         "framework": settings.training_framework,
@@ -172,13 +176,12 @@ def _assembled(
         "container_engine": settings.container_engine,
         "rehearsal": False,
         "record_only": settings.training_record_only,
-        **({"overrides": settings.training_overrides} if settings.training_overrides else {}),
-        "parameters": job.parameters if job else {},
+        **optional,
+        "parameters": job.parameters if job else t.cast("Parameters", {}),
         "first_step": grammar_of(settings.training_framework).first_step if job else 1,
         "tokens_per_step_per_gpu": job.tokens_per_step_per_gpu if job else None,
         "tokens_per_sequence_per_gpu": job.tokens_per_sequence_per_gpu if job else None,
         "workload": workload,
-        **({"gke": job.gke.for_run(run_id)} if job and job.gke else {}),
         "expected": job.expected if job else [],
         **findings.as_dict(),
         "nodes": planned,

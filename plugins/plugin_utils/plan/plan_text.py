@@ -7,7 +7,9 @@ import json
 import shlex
 import textwrap
 import typing as t
+from collections.abc import Sequence
 
+from ..contracts import Finding, Plan
 from .job.bounds import bound_in_words
 
 _WIDTH = 118
@@ -15,7 +17,7 @@ _WIDTH = 118
 _MOST_LINES = 80
 
 
-def plan_text(plan: dict[str, t.Any]) -> str:
+def plan_text(plan: Plan) -> str:
     """Return a plan as lines of text; with faults, the faults."""
     blocks = [_faults(plan)] if plan["faults"] else [_summary(plan), *_where(plan)]
     if plan["notes"] and not plan["faults"]:
@@ -25,19 +27,19 @@ def plan_text(plan: dict[str, t.Any]) -> str:
     return "\n\n".join(blocks)
 
 
-def _where(plan: dict[str, t.Any]) -> list[str]:
+def _where(plan: Plan) -> list[str]:
     return [_workload(plan)] if "gke" in plan else [_nodes(plan), _environment(plan)]
 
 
-def _faults(plan: dict[str, t.Any]) -> str:
+def _faults(plan: Plan) -> str:
     return findings_text(f"{_count(plan['faults'], 'fault')} in {plan['config_file'] or 'the plan'}:", plan["faults"])
 
 
-def _count(findings: list[t.Any], what: str) -> str:
+def _count(findings: Sequence[t.Any], what: str) -> str:
     return f"{len(findings)} {what}{'' if len(findings) == 1 else 's'}"
 
 
-def findings_text(title: str, findings: list[dict[str, t.Any]]) -> str:
+def findings_text(title: str, findings: Sequence[Finding]) -> str:
     """Return faults or warnings below a title: of each where it stands, what stands there, and what would be right."""
     lines = [title]
     for finding in findings:
@@ -61,11 +63,13 @@ def _held(value: t.Any) -> str:
     return textwrap.shorten(text, _WIDTH // 2, placeholder=" …") if text.strip() else '""'
 
 
-def _summary(plan: dict[str, t.Any]) -> str:
+def _summary(plan: Plan) -> str:
     parameters = plan["parameters"]
     kind = "one job over all nodes" if plan["mode"] == "multi_node" else "one job on each node"
     gpus = f"{parameters.get('device', 'GPU')}{'' if parameters['gpus_per_node'] == 1 else 's'}"
-    context = f" × context {parameters['context_parallelism']}" if parameters.get("context_parallelism", 1) > 1 else ""
+    context = (
+        f" × context {parameters['context_parallelism']}" if (parameters.get("context_parallelism") or 1) > 1 else ""
+    )
     bounds = [f"{bound['metric']} {bound_in_words(bound)}" for bound in plan["expected"] if bound["kind"] != "info"]
     rows = {
         "run": plan["run_id"],
@@ -86,27 +90,27 @@ def _summary(plan: dict[str, t.Any]) -> str:
     return "\n".join(f"{name:<10} {value}" for name, value in rows.items())
 
 
-def _container(plan: dict[str, t.Any]) -> str:
+def _container(plan: Plan) -> str:
     if "gke" in plan:
         return "on GKE"
     return f"{plan['container_engine']}, {plan['nodes'][0]['image']}" if plan["container_engine"] != "none" else "none"
 
 
-def _workload(plan: dict[str, t.Any]) -> str:
+def _workload(plan: Plan) -> str:
     """Return what the controller runs, each option with its value on a line of its own."""
     command, options = plan["gke"]["argv"][:3], plan["gke"]["argv"][3:]
     pairs = (f"{name} {shlex.quote(value)}" for name, value in zip(options[::2], options[1::2], strict=True))
     return "The controller runs this, and GKE starts the training:\n" + " \\\n    ".join([" ".join(command), *pairs])
 
 
-def _nodes(plan: dict[str, t.Any]) -> str:
+def _nodes(plan: Plan) -> str:
     width = max(len(node["node"]) for node in plan["nodes"])
     lines = [f"{'rank':>4}  {'node':<{width}}  log file"]
     lines += [f"{node['node_rank']:>4}  {node['node']:<{width}}  {node['log_file']}" for node in plan["nodes"]]
     return "\n".join(lines)
 
 
-def _environment(plan: dict[str, t.Any]) -> str:
+def _environment(plan: Plan) -> str:
     first = plan["nodes"][0]
     values: dict[str, set[str]] = {}
     for node in plan["nodes"]:

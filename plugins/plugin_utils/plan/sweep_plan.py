@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import typing as t
 from collections.abc import Callable, Mapping, Sequence
 
+from ..contracts import Finding, Plan
 from .config.findings import Findings
 from .cvs.sweep_blocks import BLOCKS
 from .frameworks.known import FRAMEWORKS, framework_of
@@ -19,6 +21,28 @@ from .threshold_files import ThresholdsFile
 _SHOWN_CELLS = 5
 
 
+class PlannedCell(t.TypedDict):
+    """A cell of a sweep with its plan."""
+
+    name: str
+    values: dict[str, t.Any]
+    plan: Plan
+
+
+class CellsFinding(Finding):
+    """A finding with the names of the cells that have it; none where it is of the sweep itself."""
+
+    cells: list[str]
+
+
+class SweepPlan(t.TypedDict):
+    """The cells of a sweep, and everything that is wrong with any of them."""
+
+    cells: list[PlannedCell]
+    faults: list[CellsFinding]
+    warnings: list[CellsFinding]
+
+
 def plan_sweep(
     text: str,
     source: str,
@@ -28,7 +52,7 @@ def plan_sweep(
     run_id_of: Callable[[str], str],
     unreadable: str | None = None,
     thresholds: ThresholdsFile | None = None,
-) -> dict[str, t.Any]:
+) -> SweepPlan:
     """Return the cells of a sweep with their plans, and everything that is wrong with any of them.
 
     The first arguments are those of `make_plan`; ``matrix`` is that of `_sweep.cells_of`, ``run_id_of`` names the run
@@ -40,7 +64,7 @@ def plan_sweep(
     data = None if unreadable else framework.read(text, source, Findings())
     cells = [] if data is None else cells_of(matrix, framework, data, findings)
     given = options.get("training_overrides") or {}
-    planned = []
+    planned: list[PlannedCell] = []
     for cell in cells:
         overrides = {**given, **cell.values} if isinstance(given, dict) else given
         own = {**options, "training_overrides": overrides, "training_run_id": run_id_of(cell.name)}
@@ -53,22 +77,22 @@ def plan_sweep(
         faults = findings.as_dict()["faults"]
     return {
         "cells": planned,
-        "faults": [{**fault, "cells": []} for fault in faults] + _together(planned, "faults"),
+        "faults": [*(_of_cells(fault, []) for fault in faults), *_together(planned, "faults")],
         "warnings": [warning for warning in _together(planned, "warnings") if warning["key"] not in BLOCKS],
     }
 
 
-def _together(cells: Sequence[Mapping[str, t.Any]], kind: str) -> list[dict[str, t.Any]]:
+def _together(cells: Sequence[PlannedCell], kind: t.Literal["faults", "warnings"]) -> list[CellsFinding]:
     """Return the findings of all cells, each once with the names of its cells."""
-    found: dict[str, dict[str, t.Any]] = {}
+    found: dict[str, CellsFinding] = {}
     for cell in cells:
         for finding in cell["plan"][kind]:
-            known = found.setdefault(json.dumps(finding, sort_keys=True), {**finding, "cells": []})
+            known = found.setdefault(json.dumps(finding, sort_keys=True), _of_cells(finding, []))
             known["cells"].append(cell["name"])
     return list(found.values())
 
 
-def sweep_text(sweep_id: str, sweep: Mapping[str, t.Any], told: Mapping[str, str]) -> str:
+def sweep_text(sweep_id: str, sweep: SweepPlan, told: Mapping[str, str]) -> str:
     """Return a planned sweep as lines of text; with faults, the faults. ``told`` says by cell what is to be done."""
     blocks = []
     if sweep["faults"]:
@@ -83,10 +107,16 @@ def sweep_text(sweep_id: str, sweep: Mapping[str, t.Any], told: Mapping[str, str
     return "\n\n".join(blocks)
 
 
-def _findings(what: str, findings: Sequence[Mapping[str, t.Any]], count: int) -> str:
+def _findings(what: str, findings: Sequence[CellsFinding], count: int) -> str:
     title = f"{len(findings)} {what}{'' if len(findings) == 1 else 's'} in the sweep:"
-    told = [{**finding, "message": _where(finding["cells"], count) + finding["message"]} for finding in findings]
+    told = [copy.copy(finding) for finding in findings]
+    for finding in told:
+        finding["message"] = _where(finding["cells"], count) + finding["message"]
     return findings_text(title, told)
+
+
+def _of_cells(finding: Finding, cells: list[str]) -> CellsFinding:
+    return {**finding, "cells": cells}
 
 
 def _where(cells: Sequence[str], count: int) -> str:

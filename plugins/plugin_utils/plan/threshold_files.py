@@ -19,9 +19,10 @@ import typing as t
 from collections.abc import Mapping
 
 from ...module_utils.logs.record import canonical_metric
+from ..contracts import Bound
 from .config.findings import Findings
 from .config.words import key_path, listed, nearest, shown
-from .job.bounds import KINDS, Bound
+from .job.bounds import KINDS
 
 OPTION = "training_thresholds"
 

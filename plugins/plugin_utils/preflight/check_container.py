@@ -45,7 +45,7 @@ def check_image(look: Look) -> Cell:
     archive = look.node.get("image_archive")
     if archive and (look.path(archive) or {}).get("kind") == "file":
         return grey("not here yet; its archive is")
-    if image.startswith("localhost/"):
+    if image and image.startswith("localhost/"):
         reason = f"the image {image} is not there, and no registry has it"
         return red("missing", reason, f"{look.engine} load --input IMAGE.tar")
     return grey("not here yet; staging the run fetches it")

@@ -8,6 +8,7 @@ import typing as t
 from collections.abc import Mapping, Sequence
 
 from ...module_utils.node.rdma_library import HOST_LIBRARY, mount_problem
+from ..contracts import Mount
 from .cells import Cell, green, grey, red
 from .look import Look
 from .nics import RULES, best_gid, fitting_gids, gid_fits
@@ -141,7 +142,7 @@ def _own_provider(look: Look) -> Cell:
     return green("the node's own")
 
 
-def _library_problem(look: Look, mount: Mapping[str, str]) -> Cell | None:
+def _library_problem(look: Look, mount: Mount) -> Cell | None:
     source = mount["source"]
     facts = look.path(source)
     if facts is None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Callable, Mapping, Sequence
 
+from ..contracts import Plan
 from .cells import RED, Cell, red
 from .check_container import check_engine, check_image
 from .check_network import SOCKET_VARIABLES, check_hostname, check_port, check_socket, clock_cells, proposed_interface
@@ -41,9 +42,7 @@ CHECKS = (
 )
 
 
-def preflight(
-    plan: Mapping[str, t.Any], facts: Mapping[str, Mapping[str, t.Any]], probe: str | None = None
-) -> dict[str, t.Any]:
+def preflight(plan: Plan, facts: Mapping[str, Mapping[str, t.Any]], probe: str | None = None) -> dict[str, t.Any]:
     """Return ``rows`` (one for each node of the plan and check) and ``proposals``.
 
     ``facts`` maps names of nodes to what the module ``node_inspect`` returned; a node without any was not reached.

@@ -7,6 +7,7 @@ import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ..contracts import NodePlan, Plan
 from ..plan.frameworks.known import FRAMEWORKS
 from .nics import NicRule, Selection, rule_of, selected_devices
 
@@ -18,8 +19,8 @@ _ENGINES = ("docker", "podman")
 class Look:
     """``facts`` are those of the module ``node_inspect``, ``node`` is the node's part of the plan."""
 
-    plan: Mapping[str, t.Any]
-    node: Mapping[str, t.Any]
+    plan: Plan
+    node: NodePlan
     facts: Mapping[str, t.Any]
 
     @property

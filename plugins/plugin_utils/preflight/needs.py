@@ -5,18 +5,20 @@ from __future__ import annotations
 
 import posixpath
 import typing as t
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+
+from ..contracts import Mount, NodePlan, Plan
 
 
-def node_of(plan: Mapping[str, t.Any], name: str) -> Mapping[str, t.Any]:
+def node_of(plan: Plan, name: str) -> NodePlan:
     """Return a node's part of a plan; ValueError where the plan has no such node."""
     for node in plan["nodes"]:
         if node["node"] == name:
-            return t.cast("Mapping[str, t.Any]", node)
+            return node
     raise ValueError(f"the plan has no node {name}")
 
 
-def needs_of(plan: Mapping[str, t.Any], name: str) -> dict[str, t.Any]:
+def needs_of(plan: Plan, name: str) -> dict[str, t.Any]:
     """Return the options of the module ``node_inspect`` for a node of a plan, and ``cache_folder``.
 
     ``cache_folder`` is where the dataset's index cache lies on the node, or None where it lies inside the container.
@@ -39,7 +41,7 @@ def needs_of(plan: Mapping[str, t.Any], name: str) -> dict[str, t.Any]:
     }
 
 
-def cache_folder(plan: Mapping[str, t.Any], node: Mapping[str, t.Any]) -> str | None:
+def cache_folder(plan: Plan, node: NodePlan) -> str | None:
     """Return the folder on the node that the training sees as DATA_CACHE_PATH, or None."""
     path: str | None = node["env"].get("DATA_CACHE_PATH")
     if path is None or plan["container_engine"] == "none":
@@ -47,7 +49,7 @@ def cache_folder(plan: Mapping[str, t.Any], node: Mapping[str, t.Any]) -> str | 
     return path_on_node(node["mounts"], path)
 
 
-def path_on_node(mounts: Sequence[Mapping[str, str]], path: str) -> str | None:
+def path_on_node(mounts: Sequence[Mount], path: str) -> str | None:
     """Return where a path in the container lies on the node; None where it is on no mount, so only in the container."""
     over = [mount for mount in mounts if path == mount["target"] or path.startswith(mount["target"].rstrip("/") + "/")]
     if not over:
@@ -56,6 +58,6 @@ def path_on_node(mounts: Sequence[Mapping[str, str]], path: str) -> str | None:
     return posixpath.normpath(mount["source"] + "/" + path[len(mount["target"]) :])
 
 
-def script_of(node: Mapping[str, t.Any]) -> str | None:
+def script_of(node: NodePlan) -> str | None:
     """Return the training script of a run without a container, or None where the trainer is an installed module."""
     return posixpath.join(node["working_dir"], node["script"]) if node["script"] else None

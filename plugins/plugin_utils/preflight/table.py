@@ -6,9 +6,9 @@ from __future__ import annotations
 import textwrap
 import typing as t
 
+from ..inventory.folded_names import folded
 from .cells import GREEN, GREY, RED
 from .checks import CHECKS
-from .names import folded
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Sequence

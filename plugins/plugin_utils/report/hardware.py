@@ -8,7 +8,7 @@ import typing as t
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from ..preflight.names import folded
+from ..inventory.folded_names import folded
 
 Row = dict[str, t.Any]
 

@@ -17,7 +17,7 @@ import contextlib
 import json
 import os
 import typing as t
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ...module_utils.logs.rows import rows_of
@@ -51,7 +51,7 @@ class Board:
         except ValueError as error:
             raise ValueError(f"{path} is no plan: it is not whole JSON ({error})") from None
 
-    def write_plan(self, plan: dict[str, t.Any]) -> None:
+    def write_plan(self, plan: Mapping[str, t.Any]) -> None:
         """Write the plan, which makes the run's folder; FileExistsError where there is a run in it already."""
         text = json.dumps(plan, indent=2) + "\n"
         self.run_dir.mkdir(parents=True, exist_ok=True)

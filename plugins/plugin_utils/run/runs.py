@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import typing as t
+from collections.abc import Mapping
 from pathlib import Path
 
 from .board import PLAN_NAME
@@ -16,7 +17,7 @@ def known_runs(output_dir: str | Path) -> list[str]:
     return [path.parent.name for path in sorted(plans, key=lambda path: path.stat().st_mtime)]
 
 
-def differences(one: dict[str, t.Any], other: dict[str, t.Any]) -> list[str]:
+def differences(one: Mapping[str, t.Any], other: Mapping[str, t.Any]) -> list[str]:
     """Return the paths at which two plans differ, for example ``nodes.0.env.BS``."""
     return list(_differences(json.loads(json.dumps(one)), json.loads(json.dumps(other)), ""))
 

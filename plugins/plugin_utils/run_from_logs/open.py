@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from ...module_utils.logs.frameworks.known import grammar_of
 from ...module_utils.logs.grammar import LAST_RANK
+from ..contracts import Plan
 from ..run.board import PLAN_NAME, Board
 from .log import Log, chosen, framework_in, read
 from .plan import config_plan, plan_of_logs
@@ -24,7 +25,7 @@ if t.TYPE_CHECKING:
 class ConfigFaultsError(ValueError):
     """The training config has faults; ``plan`` holds them."""
 
-    def __init__(self, plan: dict[str, t.Any]) -> None:
+    def __init__(self, plan: Plan) -> None:
         """Keep the plan that has the faults."""
         super().__init__(f"the training config has {len(plan['faults'])} fault(s)")
         self.plan = plan
@@ -36,7 +37,7 @@ class ReadRun:
 
     run_id: str
     run_dir: Path
-    plan: dict[str, t.Any] | None = None
+    plan: Plan | None = None
     logs: dict[str, Log] = field(default_factory=dict)
 
 
@@ -50,7 +51,7 @@ def read_run(run: LoggedRun, output_dir: Path, framework: str | None, mode: str 
     if run.known:
         return ReadRun(run.name, run.folder)
     files = [file for candidates in run.files.values() for file in candidates]
-    planned = config_plan(known, list(run.files)) if known.source else None
+    planned, meant = config_plan(known, list(run.files)) if known.source else (None, known.nodes)
     if planned and planned["faults"]:
         raise ConfigFaultsError(planned)
     framework = framework_in(files, planned["framework"] if planned else framework)
@@ -62,9 +63,10 @@ def read_run(run: LoggedRun, output_dir: Path, framework: str | None, mode: str 
     }
     logs = {node: log for node, (log, _why) in picked.items()}
     mode = planned["mode"] if planned else mode or _mode_in(framework, logs)
-    plan = plan_of_logs(run, framework, mode, list(logs), known, planned)
+    plan = plan_of_logs(run, framework, mode, list(logs), known, planned, meant)
     notes = [*run.notes, *(why for _log, why in picked.values() if why)]
-    plan["warnings"] = [*plan["warnings"], *({"key": "training_logs", "value": "", "message": note} for note in notes)]
+    for note in notes:
+        plan["warnings"].append({"key": "training_logs", "value": "", "message": note, "remedy": ""})
     run_dir = output_dir / run.name
     if (run_dir / PLAN_NAME).exists():
         _refuse_another_run(run_dir, plan)
@@ -105,7 +107,7 @@ def write_run(run: ReadRun, exit_status: int | None) -> bool:
     return _content(run.run_dir) != before
 
 
-def _refuse_another_run(run_dir: Path, plan: dict[str, t.Any]) -> None:
+def _refuse_another_run(run_dir: Path, plan: Plan) -> None:
     there = Board(run_dir).plan().get("logs", {}).get("folder")
     if there != plan["logs"]["folder"]:
         held = f"of the logs in {there}" if there else "that was started here"
@@ -125,7 +127,7 @@ def _mode_in(framework: str, logs: dict[str, Log]) -> str:
     return "single_node" if each else "multi_node"
 
 
-def _finished(plan: dict[str, t.Any], logs: dict[str, Log]) -> bool:
+def _finished(plan: Plan, logs: dict[str, Log]) -> bool:
     totals = [plan["parameters"]["iterations"], *(log.steps_total for log in logs.values())]
     goal = grammar_of(plan["framework"]).first_step + max(total or 0 for total in totals) - 1
     reached = [log.last_step for log in logs.values() if log.last_step is not None]

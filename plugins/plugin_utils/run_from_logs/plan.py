@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...module_utils.logs.frameworks.known import grammar_of
+from ..contracts import Lack, NodePlan, Parameters, Plan
 from ..plan.job.ranks import Node
 from ..plan.plan import SCHEMA_VERSION, asked_by, make_plan
 
@@ -40,11 +41,11 @@ class Known:
     thresholds: ThresholdsFile | None = None
 
 
-def config_plan(known: Known, names: Sequence[str]) -> dict[str, t.Any]:
-    """Return the plan of the training config for nodes of these names, or of as many as the config asks for.
+def config_plan(known: Known, names: Sequence[str]) -> tuple[Plan, int | None]:
+    """Return the plan of the training config, and the number of nodes that were to take part, or None.
 
     The hosts that a config names are those of another place, so that neither their number nor the address of rank 0 is
-    a fault of it here. ``meant`` in the plan is the number of nodes that were to take part, or None. Raises ValueError
+    a fault of it here: the plan is for as many as it asks for, or else for the named ones. Raises ValueError
     where the user says another number than the config.
     """
     asked = asked_by(known.config, known.source, known.options, len(names))
@@ -55,44 +56,50 @@ def config_plan(known: Known, names: Sequence[str]) -> dict[str, t.Any]:
     if asked.master:
         nodes = [replace(nodes[0], address=asked.master, local=False), *nodes[1:]]
     plan = make_plan(known.config, known.source, known.options, nodes, thresholds=known.thresholds)
-    return {**plan, "meant": meant}
+    return plan, meant
 
 
 def plan_of_logs(
-    run: LoggedRun, framework: str, mode: str, names: Sequence[str], known: Known, planned: dict[str, t.Any] | None
-) -> dict[str, t.Any]:
-    """Return the plan of a run whose logs are of the named nodes, in rank order.
+    run: LoggedRun,
+    framework: str,
+    mode: str,
+    names: Sequence[str],
+    known: Known,
+    planned: Plan | None,
+    meant: int | None,
+) -> Plan:
+    """Return the plan of a run whose logs are of the named nodes, in rank order, and what is not known of it.
 
-    ``planned`` is the plan of its training config, None without one. Besides the keys of a plan it has ``logs`` (the
-    ``folder``) and ``not_known`` (``code`` and ``message`` of each lack).
+    ``planned`` is the plan of its training config, None without one, ``meant`` the number of nodes that were to take
+    part.
     """
-    grammar = grammar_of(framework)
-    record_only = bool(known.options.get("training_record_only"))
-    plan = planned or {
+    plan: Plan = planned or {
         "schema_version": SCHEMA_VERSION,
         "framework": framework,
         "mode": mode,
         "model": known.options.get("training_model", ""),
         "gpu": known.options.get("training_gpu", ""),
+        "run_id": "",
         "config_file": "",
         "container_engine": None,
         "rehearsal": False,
-        "record_only": record_only,
-        "parameters": {"iterations": None},
-        "first_step": grammar.first_step,
+        "record_only": bool(known.options.get("training_record_only")),
+        "parameters": t.cast("Parameters", {"iterations": None}),
+        "first_step": grammar_of(framework).first_step,
         "tokens_per_step_per_gpu": None,
         "tokens_per_sequence_per_gpu": None,
+        "workload": None,
         "expected": [],
         "faults": [],
         "warnings": [],
+        "notes": [],
+        "nodes": [],
     }
-    meant = planned["meant"] if planned else known.nodes
     nodes = [{"node": name, "node_rank": 0 if mode == "single_node" else rank} for rank, name in enumerate(names)]
-    plan = {key: value for key, value in plan.items() if key != "meant"}
     return {
         **plan,
         "run_id": run.name,
-        "nodes": nodes,
+        "nodes": t.cast("list[NodePlan]", nodes),
         "logs": {"folder": str(run.folder)},
         "not_known": [*_lack_of_nodes(len(names), meant), *_lack_of_thresholds(plan)],
     }
@@ -103,7 +110,7 @@ def _nodes(count: int, names: Sequence[str]) -> list[Node]:
     return [Node(name=name, address=_LOOPBACK, user="user", local=True) for name in names]
 
 
-def _lack_of_nodes(logs: int, meant: int | None) -> list[dict[str, str]]:
+def _lack_of_nodes(logs: int, meant: int | None) -> list[Lack]:
     there = f"There {'is the log of 1 node' if logs == 1 else f'are the logs of {logs} nodes'}"
     if meant is None:
         message = f"{there}; whether others took part is not known. Say training_nodes, or name the training config."
@@ -116,7 +123,7 @@ def _lack_of_nodes(logs: int, meant: int | None) -> list[dict[str, str]]:
     return []
 
 
-def _lack_of_thresholds(plan: Mapping[str, t.Any]) -> list[dict[str, str]]:
+def _lack_of_thresholds(plan: Plan) -> list[Lack]:
     if plan["expected"] or plan["record_only"]:
         return []
     message = "There is no threshold to judge by. Name the training config, or say training_record_only=true."

@@ -104,12 +104,9 @@ def test_a_workflow_can_hold_only_templates_whose_questions_have_an_answer() -> 
                 assert item["variable"] in asked or not item["required"] or item["default"] != ""
 
 
-def test_a_report_asks_for_what_its_playbook_takes_and_for_all_that_a_pass_needs() -> None:
+def test_a_report_asks_for_all_that_a_pass_needs() -> None:
     (template,) = (found for found in data()["controller_templates"] if found["name"] == "trainops report")
-    (play,) = yaml.safe_load((ROOT / template["playbook"]).read_text())
-    taken = str(play["tasks"][0]["vars"])
     asked = {item["variable"] for item in template["survey_spec"]["spec"]}
-    assert {name for name in asked if name not in taken} == set()
     assert {"training_logs", "training_nodes", "training_exit_status", "training_record_only"} <= asked
 
 

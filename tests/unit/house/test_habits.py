@@ -23,7 +23,7 @@ def test_hooks_are_valid_and_make_knows_what_they_call():
     assert checked.returncode == 0, checked.stdout + checked.stderr
     (repository,) = yaml.safe_load(config.read_text())["repos"]
     entries = {hook["entry"] for hook in repository["hooks"]}
-    lint = re.search(r"^lint:(.*?)##", (ROOT / "Makefile").read_text(), re.MULTILINE).group(1).split()
+    lint = re.search(r"^LINT := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE).group(1).split()
     assert entries == {f"make {target}" for target in lint}
 
 
@@ -32,6 +32,20 @@ def test_contributing_names_make_targets_and_files_that_there_are():
     assert set(re.findall(r"(?:^|`|sudo )make ([a-z-]+)", text, re.MULTILINE)) <= MAKE_TARGETS
     paths = re.findall(r"(?:\.venv/bin/pytest |`)((?:tests|plugins|roles|docs)/[\w./-]+)", text)
     assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+@pytest.mark.parametrize("workflow", sorted((ROOT / ".github/workflows").glob("*.yml")), ids=lambda path: path.stem)
+def test_workflows_call_what_make_knows(workflow):
+    called = set(re.findall(r"\bmake ([a-z-]+)", workflow.read_text()))
+    assert called
+    assert called <= MAKE_TARGETS
+
+
+def test_ci_tries_each_pair_that_is_promised():
+    jobs = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())["jobs"]
+    assert "nox --list --json" in jobs["cells"]["steps"][-1]["run"]
+    assert jobs["matrix"]["strategy"]["matrix"]["cell"] == "${{ fromJSON(needs.cells.outputs.cells) }}"
+    assert {"lint", "tests", "real_nodes", "docs", "artifact"} <= set(jobs)
 
 
 @pytest.mark.parametrize("form", sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml")), ids=lambda path: path.stem)

@@ -45,8 +45,8 @@ OF_EXAMPLE: dict[str, tuple[t.Any, dict[str, t.Any]]] = {
 def documented() -> dict[str, t.Any]:
     """Return every variable of the roles with its default."""
     specs = [yaml.safe_load(path.read_text()) for path in (ROOT / "roles").glob("*/meta/argument_specs.yml")]
-    options = itertools.chain.from_iterable(spec["argument_specs"]["main"]["options"].items() for spec in specs)
-    return {name: option["default"] for name, option in options}
+    entries = itertools.chain.from_iterable(spec["argument_specs"].values() for spec in specs)
+    return {name: option["default"] for entry in entries for name, option in entry["options"].items()}
 
 
 def knobs(path: Path) -> dict[str, t.Any]:

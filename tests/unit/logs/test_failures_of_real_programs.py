@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,6 @@ from ansible_collections.trainops.cluster.plugins.module_utils.logs.failures imp
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.find import Piece
 
 ROOT = Path(__file__).resolve().parents[3]
-SHARED_LOGS = ROOT.parent / "shared" / "logs"
 TRAINER = ROOT / "roles" / "training" / "files" / "trainer" / "examples" / "llama" / "train_llama3.sh"
 
 
@@ -55,7 +55,7 @@ def test_what_shells_and_python_say_of_missing_files_is_known(command: list[str]
     assert said_by(command, tmp_path, LC_ALL="C") == ["not_found"]
 
 
-TEST_REAL_LOGS = [
+TEST_LOGS = [
     ("13_megatron_primus_child_failed.log", {"elastic", "child_failed", "sigterm"}, 6),
     ("40_fail_nccl_watchdog_allreduce.log", {"watchdog"}, None),
     ("42_fail_nccl_watchdog_terminate.log", {"watchdog"}, None),
@@ -77,12 +77,9 @@ TEST_REAL_LOGS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "classes", "rank"), TEST_REAL_LOGS)
-def test_real_logs(name: str, classes: set[str], rank: int | None) -> None:
-    path = SHARED_LOGS / name
-    if not path.exists():
-        pytest.skip(f"the real log {name} is not beside this checkout")
-    found = find_failures(Piece(path.read_bytes()))
+@pytest.mark.parametrize(("name", "classes", "rank"), TEST_LOGS)
+def test_whole_logs(name: str, classes: set[str], rank: int | None, log_named: Callable[[str], Path]) -> None:
+    found = find_failures(Piece(log_named(name).read_bytes()))
     assert {failure["class"] for failure in found} == classes
     assert {failure["rank"] for failure in found if failure["rank"] is not None} == (
         {rank} if rank is not None else set()

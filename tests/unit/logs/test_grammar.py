@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.find import Piece
-from ansible_collections.trainops.cluster.plugins.module_utils.logs.frameworks.known import GRAMMARS, grammar_of
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.frameworks.known import grammar_of
 
 
 def test_a_grammar_is_found_by_its_framework() -> None:
@@ -32,12 +35,19 @@ def test_all_grammars_have_one_face(framework: str, text: bytes, step: int, metr
     assert grammar.summary(Piece(text)) == {}
 
 
-def test_a_grammar_tells_how_the_world_size_is_announced() -> None:
-    assert all(grammar.world_size for grammar in GRAMMARS.values())
-
-
-def test_a_grammar_tells_where_steps_begin() -> None:
-    assert {name: grammar.first_step for name, grammar in GRAMMARS.items()} == {"maxtext": 0, "megatron": 1, "nxdt": 1}
+@pytest.mark.parametrize(
+    ("framework", "name"),
+    [
+        ("maxtext", "20_maxtext_docs_v5p_10_steps_done.log"),
+        ("megatron", "10_megatron_primus_mi355x_10of10_done.log"),
+    ],
+)
+def test_a_whole_log_begins_with_the_step_that_its_grammar_begins_with(
+    framework: str, name: str, log_named: Callable[[str], Path]
+) -> None:
+    grammar = grammar_of(framework)
+    steps = [found["step"] for found in grammar.parse(Piece(log_named(name).read_bytes()), {})]
+    assert min(steps) == grammar.first_step
 
 
 def test_an_unknown_framework_is_refused_with_those_that_are_known() -> None:

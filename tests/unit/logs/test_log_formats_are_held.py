@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
+
+import pytest
 
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parents[2]
+NODE = re.compile(r"tests/unit/logs/(\w+\.py)::(\w+)(?:\[(.*)\])?", re.DOTALL)
 NAME = re.compile(r"`(test_\w+\.py)(?:::(\w+)|\[([^`]+)\])`")
+
+
+class Collection:
+    """A plugin of pytest that keeps the names of what is collected."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        self.names = [item.nodeid for item in items]
 
 
 def test_every_line_names_a_test_that_exists() -> None:
@@ -19,14 +30,9 @@ def test_every_line_names_a_test_that_exists() -> None:
     named = [NAME.search(row) for row in rows]
     assert [row for row, name in zip(rows, named, strict=True) if not name] == []
     files = sorted({str(FOLDER / name.group(1)) for name in named if name})
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "--collect-only", "-q", "-o", "addopts=", *files],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    collected = re.findall(r"^tests/unit/logs/(\w+\.py)::(\w+)(?:\[(.*)\])?$", done.stdout, re.MULTILINE)
+    collection = Collection()
+    pytest.main(["--collect-only", "-qq", "--override-ini=addopts=", "-pno:cacheprovider", *files], [collection])
+    collected = [NODE.fullmatch(name).groups("") for name in collection.names]
     known = {(file, test) for file, test, _ in collected}
     # A case may have further parameters behind its name.
     cases = {(file, case) for file, _, full in collected for case in (full, full.rpartition("-")[0])}

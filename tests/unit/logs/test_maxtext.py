@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,6 @@ from ansible_collections.trainops.cluster.plugins.module_utils.logs.find import 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.frameworks.maxtext import left_out
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.frameworks.maxtext import parse as steps_of_piece
 
-SHARED_LOGS = Path(__file__).resolve().parents[4] / "shared" / "logs"
 PERF = "seconds: 5.250, TFLOP/s/device: 135.5, Tokens/s/device: 8687.5"
 PERF_METRICS = {"step_time_ms": 5250.0, "tflops_per_gpu": 135.5, "tokens_per_sec_per_gpu": 8687.5}
 
@@ -203,7 +202,7 @@ def test_what_is_no_whole_entry_of_a_metrics_file_is_left_out(line: str) -> None
     assert steps_of(f"{line}\n") == []
 
 
-TEST_REAL_LOGS = [
+TEST_LOGS = [
     ("20_maxtext_docs_v5p_10_steps_done.log", list(range(10))),
     ("22_maxtext_docs_real_dataset_total_weights.log", [1, 9, 8, 9]),
     ("24_maxtext_2026_absl_prefix_lm_loss.log", [1, 2, 3]),
@@ -212,12 +211,9 @@ TEST_REAL_LOGS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "steps"), TEST_REAL_LOGS)
-def test_real_logs(name: str, steps: list[int]) -> None:
-    path = SHARED_LOGS / name
-    if not path.exists():
-        pytest.skip(f"the real log {name} is not beside this checkout")
-    found = list(parse(path.read_bytes(), {}))
+@pytest.mark.parametrize(("name", "steps"), TEST_LOGS)
+def test_whole_logs(name: str, steps: list[int], log_named: Callable[[str], Path]) -> None:
+    found = list(parse(log_named(name).read_bytes(), {}))
     assert [step["step"] for step in found] == steps
     for step in found:
         assert set(step["metrics"]) == {"step_time_ms", "tflops_per_gpu", "tokens_per_sec_per_gpu", "loss"}

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from ansible_collections.trainops.cluster.plugins.module_utils.logs.frameworks.m
 )
 
 END = "number of skipped iterations:   0 | number of nan iterations:   0 |"
-SHARED_LOGS = Path(__file__).resolve().parents[4] / "shared" / "logs"
+LOGS = Path(__file__).resolve().parents[2] / "data/logs"
 
 
 def parse(text: bytes, memory: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -370,7 +370,7 @@ def test_the_last_closing_lines_count() -> None:
     assert summary(b"mem usages: 0.5\nmem usages: 0.6\n") == {"memory_fraction": 0.6}
 
 
-TEST_REAL_LOGS = [
+TEST_LOGS = [
     ("01_megatron_rocm_llama2_7b_fp8_summary_tail.log", [50], 50),
     ("10_megatron_primus_mi355x_10of10_done.log", list(range(1, 11)), 10),
     ("megatron_cpu_rocm_pretrain_gpt_2nodes_node0.log", [], None),
@@ -378,12 +378,9 @@ TEST_REAL_LOGS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "steps", "total"), TEST_REAL_LOGS)
-def test_real_logs(name: str, steps: list[int], total: int | None) -> None:
-    path = SHARED_LOGS / name
-    if not path.exists():
-        pytest.skip(f"the real log {name} is not beside this checkout")
-    rows = list(parse(path.read_bytes(), {}))
+@pytest.mark.parametrize(("name", "steps", "total"), TEST_LOGS)
+def test_whole_logs(name: str, steps: list[int], total: int | None, log_named: Callable[[str], Path]) -> None:
+    rows = list(parse(log_named(name).read_bytes(), {}))
     assert [row["step"] for row in rows] == steps
     assert {row["steps_total"] for row in rows} == ({total} if total else set())
     for row in rows:
@@ -391,18 +388,17 @@ def test_real_logs(name: str, steps: list[int], total: int | None) -> None:
         assert 0 < row["metrics"]["loss"] < 20
 
 
-def test_a_real_log_with_doubled_lines_and_closing_lines() -> None:
-    doubled = SHARED_LOGS / "12_megatron_primus_iteration_lines_twice.log"
-    closed = SHARED_LOGS / "01_megatron_rocm_llama2_7b_fp8_summary_tail.log"
-    if not doubled.exists() or not closed.exists():
-        pytest.skip("the real logs are not beside this checkout")
-    rows = list(parse(doubled.read_bytes(), {}))
+def test_a_whole_log_with_doubled_lines() -> None:
+    rows = list(parse((LOGS / "12_megatron_primus_iteration_lines_twice.log").read_bytes(), {}))
     assert len(rows) == 40
     assert {row["step"] for row in rows} == set(range(1, 21))
-    assert rows[-1]["metrics"]["memory_fraction"] == pytest.approx(0.8632)
-    assert summary(closed.read_bytes()) == {
-        "tflops_per_gpu": 589.331914893617,
-        "step_time_ms": 10250.497872340427,
-        "tokens_per_sec_per_gpu": 12786.891099,
-        "memory_fraction": 0.7494000000000002,
+    assert rows[-1]["metrics"]["memory_fraction"] == pytest.approx(0.7125)
+
+
+def test_a_whole_log_with_closing_lines() -> None:
+    assert summary((LOGS / "01_megatron_rocm_llama2_7b_fp8_summary_tail.log").read_bytes()) == {
+        "tflops_per_gpu": 611.25,
+        "step_time_ms": 8125.5,
+        "tokens_per_sec_per_gpu": 8065.469202,
+        "memory_fraction": 0.6125,
     }

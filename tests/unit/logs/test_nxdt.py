@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,6 @@ import pytest
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.find import Piece
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.frameworks.nxdt import parse as steps_of_piece
 
-SHARED_LOGS = Path(__file__).resolve().parents[4] / "shared" / "logs"
 FIELDS = "v_num=5, reduced_train_loss=11.80, lr=7.5e-9, parameter_norm=1.95e+3, global_step=2.000"
 
 
@@ -95,18 +94,17 @@ def test_invalid_utf_8_does_no_harm() -> None:
     assert found["metrics"] == {"step_time_ms": 500.0, "learning_rate": 0.5}
 
 
-TEST_REAL_LOGS = [
+TEST_LOGS = [
     ("30_nxdt_llama3_70b_progress.log", [3, 3, 4, 4], None),
     ("31_nxdt_llama3_8b_dpo_throughput.log", [3, 4, 5], [0.108, 0.181, 0.181]),
 ]
 
 
-@pytest.mark.parametrize(("name", "steps", "throughput"), TEST_REAL_LOGS)
-def test_real_logs(name: str, steps: list[int], throughput: list[float] | None) -> None:
-    path = SHARED_LOGS / name
-    if not path.exists():
-        pytest.skip(f"the real log {name} is not beside this checkout")
-    found = list(parse(path.read_bytes(), {}))
+@pytest.mark.parametrize(("name", "steps", "throughput"), TEST_LOGS)
+def test_whole_logs(
+    name: str, steps: list[int], throughput: list[float] | None, log_named: Callable[[str], Path]
+) -> None:
+    found = list(parse(log_named(name).read_bytes(), {}))
     assert [step["step"] for step in found] == steps
     assert [step["sequences_per_sec"] for step in found] == (throughput or [None] * len(steps))
     for step in found:

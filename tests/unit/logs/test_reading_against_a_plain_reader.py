@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import re
+from bisect import bisect_right
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -166,20 +168,20 @@ def plain_rows(lines: list[str]) -> list[dict[str, Any]]:
 
 
 def plain_failures(lines: list[str]) -> list[tuple[str, int | None]]:
-    """Return class and rank of what each line is, by trying every signature on every line."""
-    found: list[tuple[str, int | None]] = []
-    for number, line in enumerate(lines):
-        rest = "\n".join(lines[number : number + 20]).encode()
-        for signature in SIGNATURES:
-            match = re.search(signature.pattern, rest)
-            if match and match.start() <= len(line.encode()):
-                rank = match.groupdict().get("rank")
-                own = None if signature.echo else re.search(r"\[rank-?(\d+)[\]/]", line)
-                found.append((signature.failure, int(rank or own.group(1)) if rank or own else None))
-                break
-        else:
-            if line.startswith("KeyError: "):
-                found.append(("python_error", None))
+    """Return class and rank of what each line is, by looking for every signature from the start of every line."""
+    text = "\n".join(lines).encode()
+    starts = list(accumulate((len(line.encode()) + 1 for line in lines), initial=0))
+    kinds: dict[int, tuple[str, int | None]] = {}
+    for signature in reversed(SIGNATURES):
+        pattern, start = re.compile(signature.pattern), 0
+        while match := pattern.search(text, start):
+            number = bisect_right(starts, match.start()) - 1
+            start = starts[number + 1]
+            rank = match.groupdict().get("rank")
+            own = None if signature.echo else re.search(r"\[rank-?(\d+)[\]/]", lines[number])
+            kinds[number] = (signature.failure, int(rank or own.group(1)) if rank or own else None)
+    errors = {number: ("python_error", None) for number, line in enumerate(lines) if line.startswith("KeyError: ")}
+    found = [kind for _, kind in sorted((errors | kinds).items())]
     return [kind for place, kind in enumerate(found) if [other[0] for other in found[:place]].count(kind[0]) < 3]
 
 

@@ -1,16 +1,11 @@
 from __future__ import annotations
 
-import json
 import math
-import os
-import re
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any, NoReturn
 
 import pytest
 import yaml
+from module_runs import call_module, run_module
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.frameworks.known import GRAMMARS
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.record import METRICS
@@ -20,40 +15,10 @@ ROOT = Path(__file__).resolve().parents[3]
 LOG = ROOT / "tests" / "data" / "logs" / "megatron_rocm_restarted.log"
 
 
-def refuse(constant: str) -> NoReturn:
-    raise AssertionError(f"{constant} is no JSON")
-
-
-def run_module(tmp_path: Path, *extra: str, **options: Any) -> dict[str, Any]:
-    """Run the module as anybody would; what it returned, read as strictly as JSON asks for."""
-    done = subprocess.run(
-        [
-            *(str(Path(sys.executable).parent / "ansible"), "localhost", "-m", "trainops.cluster.training_metrics"),
-            *("-a", json.dumps(options), "-e", f"ansible_python_interpreter={sys.executable}", *extra),
-        ],
-        cwd=ROOT,
-        env={
-            **os.environ,
-            "HOME": str(tmp_path),
-            "ANSIBLE_LOCAL_TEMP": str(tmp_path / "local"),
-            "ANSIBLE_REMOTE_TEMP": str(tmp_path / "remote"),
-            "ANSIBLE_CALLBACKS_ENABLED": "ansible.builtin.minimal",
-            "ANSIBLE_CALLBACK_RESULT_FORMAT": "json",
-            "ANSIBLE_NOCOLOR": "1",
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    result = re.search(r"^localhost \| \S+ => (\{.*\})", done.stdout, re.MULTILINE | re.DOTALL)
-    assert result, done.stdout + done.stderr
-    answer: dict[str, Any] = json.loads(result.group(1), parse_constant=refuse)
-    return answer
-
-
 def test_the_module_reads_a_log_in_check_mode_too(tmp_path: Path) -> None:
-    answer = run_module(tmp_path, path=str(LOG), tokens_per_step_per_gpu=65536)
-    assert run_module(tmp_path, "--check", path=str(LOG), tokens_per_step_per_gpu=65536) == answer
+    answer = run_module(tmp_path, "training_metrics", path=str(LOG), tokens_per_step_per_gpu=65536)
+    checked = call_module("training_metrics", check=True, path=str(LOG), tokens_per_step_per_gpu=65536)
+    assert checked == answer
     assert answer["changed"] is False
     assert (answer["last_step"], answer["steps_total"]) == (3, 4)
     assert answer["records"][:2] == [
@@ -81,9 +46,9 @@ def test_the_module_goes_on_where_it_ended(tmp_path: Path) -> None:
     log = tmp_path / "training.log"
     lines = LOG.read_bytes().splitlines(keepends=True)
     log.write_bytes(b"".join(lines[:5]) + b" iteration 3/4 | half a li")
-    first = run_module(tmp_path, path=str(log), final=False)
+    first = call_module("training_metrics", path=str(log), final=False)
     log.write_bytes(b"".join(lines))
-    second = run_module(tmp_path, path=str(log), final=False, cursor=first["cursor"])
+    second = call_module("training_metrics", path=str(log), final=False, cursor=first["cursor"])
     assert first["last_step"] == 2
     assert {record["attempt"] for record in second["records"]} == {2}
     assert second["last_step"] == 3
@@ -94,12 +59,12 @@ def test_the_module_reads_the_other_frameworks(tmp_path: Path) -> None:
     log.write_text(
         "Num_devices: 16, shape (16,)\nConfig param steps: 9\ncompleted step: 0, seconds: 44.923, loss: 12.0\n"
     )
-    answer = run_module(tmp_path, path=str(log), framework="maxtext")
+    answer = call_module("training_metrics", path=str(log), framework="maxtext")
     assert (answer["last_step"], answer["steps_total"]) == (0, 9)
     assert (answer["world_size"], answer["transports"]) == (16, [])
     assert answer["left_out"] == [{"attempt": 1, "step": 0, "reason": "MaxText compiles in the first step"}]
     log.write_text("Epoch 0:   3%|#| 3/91 [03:00<88:00, 60.00s/it, lr=0.5, throughput=0.5]\n")
-    answer = run_module(tmp_path, path=str(log), framework="nxdt", tokens_per_sequence_per_gpu=128)
+    answer = call_module("training_metrics", path=str(log), framework="nxdt", tokens_per_sequence_per_gpu=128)
     assert {record["metric"]: record["value"] for record in answer["records"]} == {
         "step_time_ms": 60000.0,
         "learning_rate": 0.5,
@@ -109,11 +74,12 @@ def test_the_module_reads_the_other_frameworks(tmp_path: Path) -> None:
 
 def test_what_the_module_cannot_read_is_said(tmp_path: Path) -> None:
     missing = tmp_path / "missing.log"
-    assert (
-        run_module(tmp_path, path=str(missing))["msg"] == f"path is {missing}, but there is no such file on this host"
-    )
-    assert "is not a file, but must be a training log" in run_module(tmp_path, path=str(tmp_path))["msg"]
-    assert "cursor has the keys ['offset']" in run_module(tmp_path, path=str(LOG), cursor={"offset": 3})["msg"]
+    told = call_module("training_metrics", path=str(missing))["msg"]
+    assert told == f"path is {missing}, but there is no such file on this host"
+    told = call_module("training_metrics", path=str(tmp_path))["msg"]
+    assert "is not a file, but must be a training log" in told
+    told = call_module("training_metrics", path=str(LOG), cursor={"offset": 3})["msg"]
+    assert "cursor has the keys ['offset']" in told
 
 
 def test_documentation_tells_of_every_framework_and_result() -> None:

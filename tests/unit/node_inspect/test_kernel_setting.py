@@ -4,7 +4,7 @@ import stat
 from pathlib import Path
 
 import pytest
-from module_runs import run_module
+from module_runs import call_module, run_module
 from node_trees import write
 
 from ansible_collections.trainops.cluster.plugins.modules.kernel_setting import (
@@ -134,4 +134,4 @@ def test_the_module_in_check_mode_on_this_machine(tmp_path: Path) -> None:
     told = run_module(tmp_path, "kernel_setting", "--check", "--diff", **options)
     assert (told["changed"], told["value"]) == (True, found)
     assert Path("/proc/sys/net/core/somaxconn").read_text().strip() == found
-    assert "must be a kernel setting" in run_module(tmp_path, "kernel_setting", "--check", name="x", value="0")["msg"]
+    assert "must be a kernel setting" in call_module("kernel_setting", check=True, name="x", value="0")["msg"]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from module_runs import run_module
+from module_runs import call_module, run_module
 
 from ansible_collections.trainops.cluster.plugins.modules import network_tuning as tuning
 
@@ -54,17 +54,18 @@ def namespace() -> Iterator[str]:
 
 
 @pytest.fixture
-def tune(namespace: str, tmp_path: Path) -> Callable[..., dict[str, Any]]:
+def tune(namespace: str) -> Callable[..., dict[str, Any]]:
     """Return a function that runs the module in the namespace."""
-    return functools.partial(run_module, tmp_path, "network_tuning", within=("ip", "netns", "exec", namespace))
+    return functools.partial(call_module, "network_tuning", within=("ip", "netns", "exec", namespace))
 
 
 def test_check_mode_shows_what_changes_and_the_second_run_changes_nothing(
-    tune: Callable[..., dict[str, Any]], namespace: str
+    tune: Callable[..., dict[str, Any]], namespace: str, tmp_path: Path
 ) -> None:
     wanted = {"mtu": 1400, "rto_min_ms": 5}
     before = in_namespace(namespace, "ip -details route show default") + in_namespace(namespace, "ip link show e0")
-    shown = tune("--check", "--diff", **wanted)
+    within = ("ip", "netns", "exec", namespace)
+    shown = run_module(tmp_path, "network_tuning", "--check", "--diff", within=within, **wanted)
     assert (shown["changed"], shown["interface"]) == (True, "e0")
     assert shown["commands"] == [
         ["ip", "link", "set", "dev", "e0", "mtu", "1400"],

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from module_runs import ROOT, run_module
+from module_runs import ROOT, call_module, run_module
 from node_trees import mi300x_thor2
 
 from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.facts import inspect
@@ -41,7 +41,7 @@ def test_a_command_is_found_where_the_variables_of_the_node_say(tmp_path: Path) 
     program.write_text("#!/bin/sh\necho '{}'\n")
     program.chmod(0o755)
     variables = {"TOOLS": str(program.parent), "PATH": "$TOOLS:$PATH"}
-    assert run_module(tmp_path, "node_inspect", environment=variables)["node"]["engines"]["podman"] is not None
+    assert call_module("node_inspect", environment=variables)["node"]["engines"]["podman"] is not None
 
 
 def test_what_cannot_be_found_out_is_told_by_its_name(tmp_path: Path) -> None:
@@ -76,8 +76,8 @@ def test_the_module_tells_of_this_machine_and_bounds_its_clock(tmp_path: Path) -
         assert "lo" in node["network"]["interfaces"]
 
 
-def test_check_mode_tells_the_same(tmp_path: Path) -> None:
-    nodes = [run_module(tmp_path, "node_inspect", *mode)["node"] for mode in ((), ("--check",))]
+def test_check_mode_tells_the_same() -> None:
+    nodes = [call_module("node_inspect", check=check)["node"] for check in (False, True)]
     same = [{name: node[name] for name in ("kernel", "os", "cpus", "numa", "rdma")} for node in nodes]
     assert same[0] == same[1]
 
@@ -89,8 +89,8 @@ def test_check_mode_tells_the_same(tmp_path: Path) -> None:
         ({"master_port": 70000}, "master_port is 70000, but must be between 1 and 65535"),
     ],
 )
-def test_wrong_options_are_said(tmp_path: Path, options: dict[str, object], message: str) -> None:
-    assert run_module(tmp_path, "node_inspect", **options)["msg"] == message
+def test_wrong_options_are_said(options: dict[str, object], message: str) -> None:
+    assert call_module("node_inspect", **options)["msg"] == message
 
 
 def test_documentation_tells_of_every_fact(tmp_path: Path) -> None:

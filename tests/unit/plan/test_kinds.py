@@ -15,7 +15,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.kinds
 )
 
 WHOLE, NATURAL, PORT = Whole(1), Whole(0), Whole(1, 65535)
-REAL, FRACTION, SWITCH, MODE = Real(), Real(maximum=1), Switch(), OneOf(("TE_FP8", "TE_BF16"))
+REAL, FRACTION, SWITCH, MODE = Real(0, above=True), Real(0, 1, above=True), Switch(), OneOf(("TE_FP8", "TE_BF16"))
 Kinds = Whole | Real | Switch | OneOf
 
 

@@ -11,14 +11,15 @@ import yaml
 from maxtext_configs import BRANCH, PATH, filled, later_shape, planned
 from training_configs import ROOT, keys, only
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.kinds import OrWord
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.secret_names import is_secret_name
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.maxtext.keys import KEYS, missing_in
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.maxtext.kinds import (
-    Decimal,
-    Integer,
+    NOTHING,
     ListOf,
-    OrNone,
     Structure,
+    real,
+    whole,
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.schema import schema
 
@@ -152,7 +153,7 @@ def test_the_schema_marks_what_is_wrong(key: str, value: t.Any) -> None:
 
 @pytest.mark.parametrize(
     "kind",
-    [Integer(), Integer(0), Integer(1), Decimal(), Decimal(0), OrNone(Integer()), Structure((list, str))],
+    [whole(), whole(0), whole(1), real(), real(0), OrWord(whole(), NOTHING), Structure((list, str))],
     ids=lambda kind: kind.words,
 )
 @pytest.mark.parametrize(
@@ -174,7 +175,7 @@ def test_an_editor_accepts_exactly_what_a_kind_reads(kind: t.Any, value: t.Any) 
 
 
 def test_a_list_is_read_from_a_text_with_commas() -> None:
-    assert ListOf(Integer()).read("1, 2_000") == [1, 2000]
-    assert ListOf(Integer()).read([]) == ListOf(Integer()).read("") == []
+    assert ListOf(whole()).read("1, 2_000") == [1, 2000]
+    assert ListOf(whole()).read([]) == ListOf(whole()).read("") == []
     with pytest.raises(ValueError, match="not a whole number"):
-        ListOf(Integer()).read("1,x")
+        ListOf(whole()).read("1,x")

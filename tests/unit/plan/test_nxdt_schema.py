@@ -14,13 +14,7 @@ from training_configs import ROOT, keys
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.fields import key_of, nested_model
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.findings import Findings
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.model import typed
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.yaml_kinds import (
-    Choice,
-    Decimal,
-    Integer,
-    OneLine,
-    Truth,
-)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.texts import OneLine
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.nxdt.config import NxdtConfig
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.schema import schema
 
@@ -73,22 +67,13 @@ def test_an_editor_marks_the_place_of_what_is_wrong(changes: dict[str, t.Any], w
     assert [error.json_path for error in errors] == [where]
 
 
-def test_every_section_has_every_key_and_what_is_required() -> None:
-    for model, part in sections(NxdtConfig, SCHEMA):
-        names = {key_of(name, field): field for name, field in model.model_fields.items()}
-        assert list(part["properties"]) == list(names)
-        assert part["required"] == [key for key, field in names.items() if field.is_required()]
-        for key, field in names.items():
-            assert part["properties"][key]["description"].startswith(str(field.description))
-
-
 def test_an_editor_accepts_exactly_what_the_plan_accepts() -> None:
     differing = []
     for model, part in sections(NxdtConfig, SCHEMA):
         for name, field in model.model_fields.items():
             key = key_of(name, field)
-            kind = getattr((field.metadata or [None])[0], "__class__", None)
-            if kind not in (Integer, Decimal, Truth, Choice, OneLine):
+            kind = (field.metadata or [None])[0]
+            if not (isinstance(kind, OneLine) or getattr(kind, "strict", False)):
                 continue
             validator = jsonschema.Draft202012Validator({**part["properties"][key], "$defs": SCHEMA["$defs"]})
             for value in VALUES:

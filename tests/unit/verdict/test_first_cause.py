@@ -22,8 +22,6 @@ from training_logs import (
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.first_cause import first_failure
 
-SHARED_LOGS = Path(__file__).resolve().parents[4] / "shared" / "logs"
-
 
 def first_of(nodes: list[Node], folder: Path, **arguments) -> dict:
     statuses = [status_of(node, folder, rank)[0] for rank, node in enumerate(nodes)]
@@ -299,9 +297,7 @@ def test_a_training_that_ended_before_its_first_step_with_exit_status_0_is_told_
         ("51_fail_jax_heartbeat_peer_died.log", "peer_died", 3),
     ],
 )
-def test_real_logs_of_failed_runs(log, failure_class, rank, tmp_path):
-    path = SHARED_LOGS / log
-    if not path.exists():
-        pytest.skip(f"the shared log {log} is not here")
-    first = first_of([failed("a", path.read_text(encoding="utf-8", errors="replace"), 10)], tmp_path)
+def test_whole_logs_of_failed_runs(log, failure_class, rank, log_named, tmp_path):
+    text = log_named(log).read_text(encoding="utf-8", errors="replace")
+    first = first_of([failed("a", text, 10)], tmp_path)
     assert (first["class"], first["rank"]) == (failure_class, rank)

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import math
-from pathlib import Path
 
 import pytest
 from training_logs import (
@@ -392,9 +391,6 @@ def test_the_summary_is_strict_json_whatever_was_printed(tmp_path):
     assert json.loads(json.dumps(summary, allow_nan=False)) == summary
 
 
-SHARED_LOGS = Path(__file__).resolve().parents[4] / "shared" / "logs"
-
-
 @pytest.mark.parametrize(
     ("names", "iterations", "verdict"),
     [
@@ -407,10 +403,8 @@ SHARED_LOGS = Path(__file__).resolve().parents[4] / "shared" / "logs"
         (["13_megatron_primus_child_failed.log"], 10, "FAIL"),
     ],
 )
-def test_real_logs_with_exit_status_0(names, iterations, verdict, tmp_path):
-    if not all((SHARED_LOGS / name).exists() for name in names):
-        pytest.skip(f"the shared logs {', '.join(names)} are not here")
-    logs = [(SHARED_LOGS / name).read_text(encoding="utf-8", errors="replace") for name in names]
+def test_whole_logs_with_exit_status_0(names, iterations, verdict, log_named, tmp_path):
+    logs = [log_named(name).read_text(encoding="utf-8", errors="replace") for name in names]
     nodes = [Node(f"gpu{rank:02}", log) for rank, log in enumerate(logs)]
     bound = {"metric": "step_time_ms", "kind": "max", "value": 1e6}
     summary = judged(nodes, tmp_path, parameters={"iterations": iterations}, expected=[bound])

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import re
 import typing as t
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from ..find import Piece
 from ..grammar import EVERY_RANK, Grammar
@@ -44,7 +44,7 @@ def _milliseconds(seconds: float) -> float:
     return seconds * 1000.0
 
 
-_Metric = t.Tuple[str, "Callable[[float], float]"]
+_Metric = t.Tuple[str, t.Callable[[float], float]]
 
 _METRIC_OF_FIELD: dict[bytes, _Metric] = {
     b"seconds": ("step_time_ms", _milliseconds),

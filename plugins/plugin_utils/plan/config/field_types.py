@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import typing as t
 
-from .kinds import OrAuto, OrNothing, Real, Switch, Whole, Words
-from .texts import USER_FIELD, Several, Written
+from .kinds import AUTO, LARGEST, OrNothing, OrWord, Real, Switch, Whole, Words
+from .texts import USER_FIELD, OneLine, Several, Written
 
 _FIELD = r"\{user-id\}"
 _UNPRINTABLE = r"\x00-\x1f\x7f"
@@ -20,10 +20,10 @@ LINE = Written(f"[^{_UNPRINTABLE}]*", "one line of text", "one line of text", fr
 
 PositiveInteger = t.Annotated[int, Whole(1)]
 NaturalInteger = t.Annotated[int, Whole(0)]
-IntegerOrAuto = t.Annotated[int | str, OrAuto(Whole(0))]
-Number = t.Annotated[float, Real()]
+IntegerOrAuto = t.Annotated[int | str, OrWord(Whole(0), AUTO)]
+Number = t.Annotated[float, Real(0, above=True)]
 PortOrNothing = t.Annotated[int | None, OrNothing(Whole(1, 65535))]
-Fraction = t.Annotated[float, Real(maximum=1)]
+Fraction = t.Annotated[float, Real(0, 1, above=True)]
 Flag = t.Annotated[bool, Switch()]
 Text = t.Annotated[
     str,
@@ -58,6 +58,16 @@ Environment = t.Annotated[
     Words("an object of variables"),
 ]
 FreeObject = t.Annotated[dict[str, t.Any], Words("an object")]
+
+# Of YAML, where a quoted number stays a text.
+Count = t.Annotated[int, Whole(1, strict=True)]
+Natural = t.Annotated[int, Whole(0, strict=True)]
+AnyInteger = t.Annotated[int, Whole(-LARGEST, strict=True)]
+NotNegative = t.Annotated[float, Real(0, strict=True)]
+Positive = t.Annotated[float, Real(0, above=True, strict=True)]
+Probability = t.Annotated[float, Real(0, 1, strict=True)]
+Boolean = t.Annotated[bool, Switch(strict=True)]
+YamlText = t.Annotated[str, OneLine()]
 
 
 def with_user(value: t.Any, user: str) -> t.Any:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 import typing as t
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
+from ... import contracts
 from .secret_names import without_secrets
 
 _LONG_WORD = re.compile(r"\S{200,}")
@@ -23,6 +24,10 @@ class Finding:
     value: t.Any
     message: str
     remedy: str
+
+    def as_dict(self) -> contracts.Finding:
+        """Return it as plain data."""
+        return {"key": self.key, "value": self.value, "message": self.message, "remedy": self.remedy}
 
 
 @dataclass
@@ -48,11 +53,11 @@ class Findings:
         """Note something that the plan took for granted or worked out."""
         self.notes.append(_readable(sentence))
 
-    def as_dict(self) -> dict[str, list[t.Any]]:
+    def as_dict(self) -> contracts.FoundFindings:
         """Return the lists as plain data: ``key``, ``value``, ``message`` and ``remedy`` of each finding, and notes."""
         return {
-            "faults": [asdict(finding) for finding in self.faults],
-            "warnings": [asdict(finding) for finding in self.warnings],
+            "faults": [finding.as_dict() for finding in self.faults],
+            "warnings": [finding.as_dict() for finding in self.warnings],
             "notes": list(self.notes),
         }
 

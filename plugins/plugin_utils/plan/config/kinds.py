@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Kinds of values: what a string of a training config has to be.
+"""Kinds of values: what a value of a training config has to be.
 
-In the files nearly every value is a string. A kind settles once how such a string is read, with which words a wrong
+In files of CVS nearly every value is a string. A kind settles once how such a string is read, with which words a wrong
 one is answered, and which JSON Schema an editor gets: the value itself, the same as a string, or a ``<changeme>``
-that is still to be filled in. Kinds stand in the annotations of pydantic fields: ``Annotated[int, Whole(1)]``.
+that is still to be filled in. In YAML, which others read as well, a quoted number stays a text: there a kind is
+``strict``. Kinds stand in the annotations of pydantic fields: ``Annotated[int, Whole(1)]``.
 """
 
 from __future__ import annotations
@@ -21,10 +22,12 @@ if t.TYPE_CHECKING:
 
 PLACEHOLDER = "<changeme>"
 AUTO = "auto"
-_MAXIMUM = 10**12
+LARGEST = 10**12
+_MOST_CHARACTERS = 4000
 
-_WHOLE = re.compile(r"[+-]?[0-9]{1,4000}")
-_REAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_DIGITS = "[0-9]+"
+# As in YAML 1.1: 500_000.
+_GROUPED_DIGITS = "[0-9]+(_[0-9]+)*"
 _FLAGS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 
 
@@ -41,6 +44,10 @@ def is_placeholder(value: t.Any) -> bool:
     return isinstance(value, str) and PLACEHOLDER in value.casefold()
 
 
+# What OmegaConf resolves may stand for any value that is strict, and so may what is still to be filled in.
+_OPEN = {"type": "string", "pattern": rf"\$\{{|{PLACEHOLDER_PATTERN}"}
+
+
 def text_schema(pattern: str) -> dict[str, t.Any]:
     """Return the JSON Schema of a text that a regular expression matches, or that is still to be filled in."""
     return {"type": "string", "pattern": rf"^\s*({pattern})\s*$|{PLACEHOLDER_PATTERN}"}
@@ -55,16 +62,9 @@ def plain(value: t.Any) -> t.Any:
     return value
 
 
-def number_of(value: t.Any, written: re.Pattern[str]) -> float:
-    """Return a number, or the one that a text of this form writes; infinity where it is too large for a float."""
-    bare = plain(value)
-    is_text = isinstance(bare, str) and written.fullmatch(bare)
-    if isinstance(bare, bool) or not (is_text or isinstance(bare, int | float)):
-        raise ValueError("is not a number")
-    try:
-        return float(bare)
-    except OverflowError:
-        return math.inf
+def _refuse_text(value: t.Any, what: str) -> None:
+    if isinstance(value, str):
+        raise ValueError(f"is text, not {what}; quotes make it that")
 
 
 class Kind(abc.ABC):
@@ -93,111 +93,172 @@ class Kind(abc.ABC):
 
 @dataclass(frozen=True)
 class Whole(Kind):
-    """A whole number of ``minimum`` (0 or 1) or more."""
+    """A whole number between two bounds; ``minimum`` is 0, 1 or none, unless it is strict.
 
-    minimum: int
-    maximum: int = _MAXIMUM
+    The digits of a text may be ``grouped`` with ``_``.
+    """
+
+    minimum: int | None = None
+    maximum: int = LARGEST
+    grouped: bool = False
+    strict: bool = False
 
     @property
     def words(self) -> str:
         """Return what would be right, for a remedy."""
-        if self.maximum == _MAXIMUM:
-            return f"a whole number of {self.minimum} or more"
-        return f"a whole number from {self.minimum} to {self.maximum}"
+        if self.minimum == self.maximum:
+            return f"the number {self.minimum}"
+        if self.maximum < LARGEST and not self.strict:
+            return f"a whole number from {self.minimum} to {self.maximum}"
+        below = "" if self.minimum in (None, -LARGEST) else f" of {self.minimum} or more"
+        return f"a whole number{below}" + (f", at most {self.maximum}" if self.maximum < LARGEST else "")
+
+    @property
+    def _digits(self) -> str:
+        return _GROUPED_DIGITS if self.grouped else _DIGITS
 
     def read(self, value: t.Any) -> int:
         """Return the number."""
-        value = plain(value)
-        if isinstance(value, str) and _WHOLE.fullmatch(value):
-            value = int(value)
-        if isinstance(value, bool) or not isinstance(value, int):
+        if self.strict:
+            _refuse_text(value, "a whole number")
+        number = value if self.strict else plain(value)
+        if isinstance(number, str) and len(number) <= _MOST_CHARACTERS and re.fullmatch(f"[+-]?{self._digits}", number):
+            number = int(number)
+        if isinstance(number, bool) or not isinstance(number, int):
             raise ValueError("is not a whole number")
-        if value < self.minimum:
+        if self.minimum is not None and number < self.minimum:
             raise ValueError("is too small")
-        if value > self.maximum:
-            raise ValueError("is too large")
-        return value
-
-    def schemas(self) -> list[dict[str, t.Any]]:
-        """Return the number itself, and the number as text."""
-        text = "[+]?0*[1-9][0-9]*" if self.minimum else "[+]?[0-9]+"
-        return [{"type": "integer", "minimum": self.minimum, "maximum": self.maximum}, text_schema(text)]
-
-
-@dataclass(frozen=True)
-class OrAuto(Kind):
-    """A value of another kind, or ``auto`` where it is to be found."""
-
-    kind: Kind
-
-    @property
-    def words(self) -> str:
-        """Return what would be right, for a remedy."""
-        return f"{self.kind.words}, or {AUTO}"
-
-    def read(self, value: t.Any) -> t.Any:
-        """Return the value, or ``auto``."""
-        return AUTO if isinstance(value, str) and value.strip().casefold() == AUTO else self.kind.read(value)
-
-    def schemas(self) -> list[dict[str, t.Any]]:
-        """Return those of the other kind, and ``auto``."""
-        return [*self.kind.schemas(), text_schema(any_case(AUTO))]
-
-
-@dataclass(frozen=True)
-class Real(Kind):
-    """A finite number greater than 0."""
-
-    maximum: float = math.inf
-
-    @property
-    def words(self) -> str:
-        """Return what would be right, for a remedy."""
-        return "a number greater than 0" + (f" and at most {self.maximum:g}" if self.maximum < math.inf else "")
-
-    def read(self, value: t.Any) -> float:
-        """Return the number."""
-        number = number_of(value, _REAL)
-        if number <= 0:
-            raise ValueError("is not greater than 0")
-        if not math.isfinite(number) or number > self.maximum:
+        if abs(number) > self.maximum:
             raise ValueError("is too large")
         return number
 
     def schemas(self) -> list[dict[str, t.Any]]:
         """Return the number itself, and the number as text."""
-        bounds = {"maximum": self.maximum} if self.maximum < math.inf else {}
-        text = r"[+]?(?=[0.]*[1-9])([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
-        return [{"type": "number", "exclusiveMinimum": 0, **bounds}, text_schema(text)]
+        minimum = -self.maximum if self.minimum is None else self.minimum
+        number = {"type": "integer", "minimum": minimum, "maximum": self.maximum}
+        if self.strict:
+            return [number, _OPEN]
+        texts = {None: f"[+-]?{self._digits}", 0: f"[+]?{self._digits}", 1: f"[+]?(?=[0_]*[1-9]){self._digits}"}
+        zero = "|-0+(_0+)*" if self.minimum == 0 and self.grouped else ""
+        return [number, text_schema(texts[self.minimum] + zero)]
+
+
+@dataclass(frozen=True)
+class OrWord(Kind):
+    """A value of another kind, or a word, which counts in any case where it is given in small letters."""
+
+    kind: Kind
+    word: str
+
+    @property
+    def words(self) -> str:
+        """Return what would be right, for a remedy."""
+        return f"{self.kind.words}, or {self.word}"
+
+    def read(self, value: t.Any) -> t.Any:
+        """Return the value, or the word."""
+        bare = plain(value)
+        is_word = isinstance(bare, str) and self.word in (bare, bare.casefold())
+        return self.word if is_word else self.kind.read(value)
+
+    def schemas(self) -> list[dict[str, t.Any]]:
+        """Return those of the other kind, and the word."""
+        return [*self.kind.schemas(), text_schema(any_case(self.word) if self.word.islower() else self.word)]
+
+
+@dataclass(frozen=True)
+class Real(Kind):
+    """A number between two bounds, and a finite one unless it is strict; ``above`` leaves the lower bound out.
+
+    A ``minimum`` is 0 unless it is strict. The digits of a text may be ``grouped`` with ``_``.
+    """
+
+    minimum: float = -math.inf
+    maximum: float = math.inf
+    above: bool = False
+    grouped: bool = False
+    strict: bool = False
+
+    @property
+    def words(self) -> str:
+        """Return what would be right, for a remedy."""
+        lower = f" greater than {self.minimum:g}" if self.above else f" of {self.minimum:g} or more"
+        below = lower if self.minimum > -math.inf else ""
+        joined = "," if self.strict else " and"
+        return f"a number{below}" + (f"{joined} at most {self.maximum:g}" if self.maximum < math.inf else "")
+
+    @property
+    def _form(self) -> str:
+        digits = _GROUPED_DIGITS if self.grouped else _DIGITS
+        return rf"[+-]?({digits}\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
+
+    def read(self, value: t.Any) -> float:
+        """Return the number; where it is strict, a whole one as it is."""
+        number = self._number(value)
+        if number < self.minimum or (self.above and number == self.minimum):
+            small = self.strict or not self.above
+            raise ValueError("is too small" if small else f"is not greater than {self.minimum:g}")
+        if number > self.maximum or abs(number) == math.inf:
+            raise ValueError("is too large")
+        return number
+
+    def _number(self, value: t.Any) -> float:
+        if self.strict:
+            _refuse_text(value, "a number")
+        bare = value if self.strict else plain(value)
+        is_text = isinstance(bare, str) and re.fullmatch(self._form, bare)
+        if isinstance(bare, bool) or not (is_text or isinstance(bare, int | float)):
+            raise ValueError("is not a number")
+        try:
+            return t.cast("float", bare) if self.strict else float(bare)
+        except OverflowError:
+            return math.inf
+
+    def schemas(self) -> list[dict[str, t.Any]]:
+        """Return the number itself, and the number as text."""
+        lower = {"exclusiveMinimum" if self.above else "minimum": self.minimum} if self.minimum > -math.inf else {}
+        upper = {"maximum": self.maximum} if self.maximum < math.inf else {}
+        number = {"type": "number", **lower, **upper}
+        if self.strict:
+            return [number, _OPEN]
+        small = "(?!-(?=[0._]*[1-9]))" if lower else ""
+        return [number, text_schema(("(?!-)(?=[+]?[0._]*[1-9])" if self.above else small) + self._form)]
 
 
 @dataclass(frozen=True)
 class Switch(Kind):
     """Yes or no."""
 
+    strict: bool = False
+
     @property
     def words(self) -> str:
         """Return what would be right, for a remedy."""
-        return "True or False"
+        return "true or false" if self.strict else "True or False"
 
     def read(self, value: t.Any) -> bool:
         """Return the truth value."""
+        if self.strict:
+            _refuse_text(value, "a truth value")
         bare = plain(value)
-        flag = _FLAGS.get(str(bare).casefold()) if isinstance(bare, str | int) else None
+        known = isinstance(bare, bool if self.strict else str | int)
+        flag = _FLAGS.get(str(bare).casefold()) if known else None
         if flag is None:
             raise ValueError("is neither true nor false")
         return flag
 
     def schemas(self) -> list[dict[str, t.Any]]:
         """Return the truth value itself, 0 and 1, and the words for it."""
-        return [{"type": "boolean"}, {"enum": [0, 1]}, text_schema("|".join(any_case(word) for word in _FLAGS))]
+        words = text_schema("|".join(any_case(word) for word in _FLAGS))
+        return [{"type": "boolean"}, *([_OPEN] if self.strict else [{"enum": [0, 1]}, words])]
 
 
 @dataclass(frozen=True)
 class OneOf(Kind):
-    """One of some names, in upper or lower case."""
+    """One of some names, in upper or lower case; where it is strict, in exactly this spelling."""
 
     names: tuple[str, ...]
+    strict: bool = False
 
     @property
     def words(self) -> str:
@@ -207,13 +268,14 @@ class OneOf(Kind):
     def read(self, value: t.Any) -> str:
         """Return the name as it is listed."""
         for name in self.names:
-            if isinstance(value, str) and value.strip().casefold() == name.casefold():
+            if value == name if self.strict else isinstance(value, str) and plain(value).casefold() == name.casefold():
                 return name
         raise ValueError("is not known here")
 
     def schemas(self) -> list[dict[str, t.Any]]:
         """Return the names, for an editor to offer, and the same in any case."""
-        return [{"enum": list(self.names)}, text_schema("|".join(any_case(name) for name in self.names))]
+        in_any_case = text_schema("|".join(any_case(name) for name in self.names))
+        return [{"enum": list(self.names)}, _OPEN if self.strict else in_any_case]
 
 
 @dataclass(frozen=True)

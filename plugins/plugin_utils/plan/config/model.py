@@ -15,11 +15,14 @@ from .kinds import PLACEHOLDER, Switch, is_placeholder
 from .secret_names import without_secrets
 from .words import key_path, listed, nearest, shown
 
+if t.TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
 ModelT = t.TypeVar("ModelT", bound=BaseModel)
 
-# Kinds say themselves what is wrong; these come from pydantic, which reads lists and objects.
 # More names than that are not read in a sentence.
 _MOST_NAMES = 40
+# Kinds say themselves what is wrong; these come from pydantic, which reads lists and objects.
 _REASONS = {"dict_type": "is not an object", "list_type": "is not a list"}
 
 
@@ -85,52 +88,70 @@ def typed(
     Keys of ``unused``, at any depth, are known but not read: nothing that they hold can be wrong. ``elsewhere`` is
     that of `refuse_unknown_keys`.
     """
-    known = {key_of(name, field): name for name, field in model.model_fields.items()}
-    refuse_unknown_keys(data, known, path, findings, lower_to_warning=lower_unknown, elsewhere=elsewhere)
+    parts = _parts_of(model)
+    refuse_unknown_keys(data, parts, path, findings, lower_to_warning=lower_unknown, elsewhere=elsewhere)
     values: dict[str, t.Any] = {}
-    for key, name in known.items():
-        field, where = model.model_fields[name], key_path(path, key)
-        nested = nested_model(field)
+    for key, part in parts.items():
         if key in unused or key not in data:
-            values[name] = None if field.is_required() else field.get_default(call_default_factory=True)
-            if field.is_required() and key not in unused:
-                findings.fault(where, None, f"{key} is missing.", remedy_for(field))
-        elif nested and not (data[key] is None and may_be_null(field)):
+            values[part.name] = part.default()
+            if part.required and key not in unused:
+                findings.fault(key_path(path, key), None, f"{key} is missing.", part.remedy)
+        elif part.nested and not (data[key] is None and part.nullable):
+            where = key_path(path, key)
             inner = section(data, key, where, findings) or {}
-            values[name] = typed(nested, inner, where, findings, unused=unused, lower_unknown=lower_unknown)
+            values[part.name] = typed(part.nested, inner, where, findings, unused=unused, lower_unknown=lower_unknown)
         else:
-            values[name] = _typed_value(model, name, data[key], path, findings)
+            values[part.name] = _typed_value(part, key, data[key], path, findings)
     return model.model_construct(**values)
 
 
+class _Part:
+    """What of a model's field does not depend on a config, worked out once and when it is asked for."""
+
+    def __init__(self, name: str, field: FieldInfo) -> None:
+        self.name, self.field = name, field
+        self.required, self.nested, self.nullable = field.is_required(), nested_model(field), may_be_null(field)
+        # Far most fields are None without a value, and pydantic takes its time to say so.
+        self.has_default = not self.required and (field.default is not None or field.default_factory is not None)
+
+    def default(self) -> t.Any:
+        return self.field.get_default(call_default_factory=True) if self.has_default else None
+
+    @functools.cached_property
+    def remedy(self) -> str:
+        return remedy_for(self.field)
+
+    @functools.cached_property
+    def adapter(self) -> TypeAdapter[t.Any]:
+        return TypeAdapter(self.field.rebuild_annotation())
+
+
 @functools.cache
-def _adapter(model: type[BaseModel], name: str) -> TypeAdapter[t.Any]:
-    return TypeAdapter(model.model_fields[name].rebuild_annotation())
+def _parts_of(model: type[BaseModel]) -> dict[str, _Part]:
+    return {key_of(name, field): _Part(name, field) for name, field in model.model_fields.items()}
 
 
-def _typed_value(model: type[BaseModel], name: str, value: t.Any, path: str, findings: Findings) -> t.Any:
+def _typed_value(part: _Part, key: str, value: t.Any, path: str, findings: Findings) -> t.Any:
     """Return the typed value, or None where it is wrong; of a wrong object what is right in it."""
-    field, adapter = model.model_fields[name], _adapter(model, name)
-    key, remedy = key_of(name, field), remedy_for(field)
     wrong = dict(_placeholders(value))
     for where, held in wrong.items():
         message = f"{key_path(key, *where)} still holds {PLACEHOLDER}."
-        findings.fault(key_path(path, key, *where), held, message, remedy)
+        findings.fault(key_path(path, key, *where), held, message, part.remedy)
     try:
-        read = adapter.validate_python(value)
+        read = part.adapter.validate_python(value)
     except ValidationError as error:
         for problem in error.errors():
-            where = tuple(part for part in problem["loc"] if part != "[key]")
+            where = tuple(step for step in problem["loc"] if step != "[key]")
             if not is_placeholder(problem["input"]):
                 held = without_secrets(problem["input"], str([key, *where][-1]))
                 message = f"{key_path(key, *where)} is {shown(held)}, which {_reason(problem)}."
-                findings.fault(key_path(path, key, *where), held, message, remedy)
+                findings.fault(key_path(path, key, *where), held, message, part.remedy)
             wrong[where] = problem["input"]
     if not wrong:
         return read
     entries = {where[0] for where in wrong if where}
     if isinstance(value, dict) and () not in wrong:
-        return adapter.validate_python({inner: held for inner, held in value.items() if inner not in entries})
+        return part.adapter.validate_python({inner: held for inner, held in value.items() if inner not in entries})
     return None
 
 

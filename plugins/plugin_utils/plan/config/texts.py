@@ -69,6 +69,30 @@ def _refuse_syntax(value: str) -> None:
 
 
 @dataclass(frozen=True)
+class OneLine(Kind):
+    """A text of one line that is not empty, as it stands in YAML, where a number is none."""
+
+    @property
+    def words(self) -> str:
+        """Return what would be right, for a remedy."""
+        return "a text"
+
+    def read(self, value: t.Any) -> str:
+        """Return the text."""
+        if not isinstance(value, str):
+            raise ValueError("is not text; quotes make it that")
+        if not value.strip():
+            raise ValueError("is empty")
+        if not value.isprintable():
+            raise ValueError("holds what cannot be printed")
+        return value
+
+    def schemas(self) -> list[dict[str, t.Any]]:
+        """Return the text."""
+        return [{"type": "string", "pattern": r"^[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*$"}]
+
+
+@dataclass(frozen=True)
 class Several(Kind):
     """Texts of one form, as a list or as one text with commas between them."""
 

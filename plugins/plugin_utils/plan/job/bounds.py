@@ -20,13 +20,12 @@ import typing as t
 from collections.abc import Mapping
 
 from ....module_utils.logs.record import in_words
+from ...contracts import Bound
 
 KINDS = ("min", "max", "within", "ratio", "info")
 
-Bound = dict[str, t.Any]
 
-
-def limits(bound: Mapping[str, t.Any], reference: float | None = None) -> tuple[float | None, float | None]:
+def limits(bound: Bound | Mapping[str, t.Any], reference: float | None = None) -> tuple[float | None, float | None]:
     """Return the least and the greatest value that meets a bound, None where that side is open.
 
     ``reference`` is what the metric that a ratio refers to measured. Without it, neither side is known.
@@ -46,7 +45,7 @@ def limits(bound: Mapping[str, t.Any], reference: float | None = None) -> tuple[
     return None, None
 
 
-def bound_in_words(bound: Mapping[str, t.Any]) -> str:
+def bound_in_words(bound: Bound | Mapping[str, t.Any]) -> str:
     """Return what a bound asks for: ``≥ 300 TFLOP/s``."""
     metric, kind, value = bound["metric"], bound["kind"], bound["value"]
     if kind == "ratio":

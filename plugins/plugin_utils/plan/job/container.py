@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel, Field
 
+from ...contracts import ContainerOptions
 from ..config.field_types import DeviceList, Environment, Mounts
 from ..config.findings import Findings
 from ..config.secret_names import is_secret_name
@@ -35,7 +36,7 @@ class ContainerConfig(BaseModel):
     )
 
 
-def container_options(name: str, shm_size: str, profile: str) -> dict[str, t.Any]:
+def container_options(name: str, shm_size: str, profile: str) -> ContainerOptions:
     """Return how a training container is started on AMD GPUs, as AMD's guides to training on ROCm give it.
 
     The profile ``hardened`` leaves the privileges out: the devices that are named and these capabilities have to do.

@@ -7,8 +7,9 @@ Source: the option parser of XPK 1.16 (xpk/parser/workload.py).
 from __future__ import annotations
 
 import re
-import typing as t
 from dataclasses import dataclass
+
+from ...contracts import GkeLaunch
 
 LONGEST_NAME = 40
 _NOT_IN_NAME = re.compile(r"[^a-z0-9]+")
@@ -20,7 +21,7 @@ class GkeWorkload:
 
     options: tuple[str, ...]
 
-    def for_run(self, run_id: str) -> dict[str, t.Any]:
+    def for_run(self, run_id: str) -> GkeLaunch:
         """Return ``workload`` (its name) and ``argv`` of a run."""
         name = workload_name(run_id)
         return {"workload": name, "argv": ["xpk", "workload", "create", "--workload", name, *self.options]}

@@ -3,21 +3,21 @@
 
 from __future__ import annotations
 
-import typing as t
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from ....module_utils.logs.record import in_words
+from ...contracts import Bound, Workload
 from ..config.findings import Findings
 from ..config.words import key_path
 from .bounds import bound_in_words, limits
 
 
-def tflops_behind(metric: str, value: float, workload: Mapping[str, t.Any]) -> float | None:
+def tflops_behind(metric: str, value: float, workload: Workload) -> float | None:
     """Return the TFLOP/s that a GPU computes at a value of a metric, or None where that cannot be told.
 
     Tokens/s and step times tell it by the model FLOPs of a token.
     """
-    flops, tokens, gpus = (workload[name] for name in ("model_flops_per_token", "tokens_per_step", "gpus"))
+    flops, tokens, gpus = workload["model_flops_per_token"], workload["tokens_per_step"], workload["gpus"]
     if metric == "tflops_per_gpu":
         return value
     if metric == "tokens_per_sec_per_gpu" and flops:
@@ -27,9 +27,7 @@ def tflops_behind(metric: str, value: float, workload: Mapping[str, t.Any]) -> f
     return None
 
 
-def warn_of_impossible(
-    expected: Iterable[Mapping[str, t.Any]], key: str, workload: Mapping[str, t.Any], gpu: str, findings: Findings
-) -> None:
+def warn_of_impossible(expected: Iterable[Bound], key: str, workload: Workload, gpu: str, findings: Findings) -> None:
     """Note each bound that asks for more than the peak of the accelerators in the precision of the run.
 
     ``key`` is where the bounds stand.

@@ -7,6 +7,7 @@ import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ...contracts import Bound, ContainerOptions, Dataset, Mount, NodePlan, Parameters, Secret
 from ..config.field_types import with_user
 from .architecture import Architecture
 from .branch import Branch
@@ -37,9 +38,9 @@ class Job:
     """
 
     branch: Branch
-    parameters: dict[str, t.Any]
+    parameters: Parameters
     tokens_per_step_per_gpu: float | None
-    expected: list[dict[str, t.Any]]
+    expected: list[Bound]
     nnodes: int
     master_address: str
     master_port: int
@@ -52,19 +53,19 @@ class Job:
     log_dir: str
     mounts: dict[str, str]
     devices: list[str]
-    container_options: dict[str, t.Any]
+    container_options: ContainerOptions
     environment_as_arguments: bool = False
     files: dict[str, str] = field(default_factory=dict)
     script: str = ""
     token_variable: str = ""
     tokens_per_sequence_per_gpu: float | None = None
-    dataset: dict[str, t.Any] | None = None
+    dataset: Dataset | None = None
     gke: GkeWorkload | None = None
     architecture: Architecture | str = "The dimensions of the model are not known."
     chips_per_gpu: float = 1.0
     counts_routers: bool = False
 
-    def for_node(self, node: Node, place: int, run_id: str, container_engine: str) -> dict[str, t.Any]:
+    def for_node(self, node: Node, place: int, run_id: str, container_engine: str) -> NodePlan:
         """Return what one node will run, to the last byte. ``place`` is the node's place in rank order.
 
         In single-node mode every node is rank 0 of a job of its own.
@@ -77,14 +78,12 @@ class Job:
         labels = {"TRAINOPS_RUN_ID": run_id, "TRAINOPS_NODE": node.name}
         secrets = self._secrets(f"{SECRETS_FOLDER}/trainops-{run_id}-{node.name}")
         token_path = {secret["variable"]: secret["target"] for secret in secrets}
-        mounts: list[dict[str, t.Any]] = [
-            {"source": source, "target": target} for source, target in self.mounts.items()
-        ]
+        mounts: list[Mount] = [{"source": source, "target": target} for source, target in self.mounts.items()]
         if container_engine != "none":
             mounts.append({"source": run_folder, "target": run_folder, "staged": True})
             read_only = (secret["target"] for secret in secrets)
             mounts += [{"source": path, "target": path, "read_only": True, "staged": True} for path in read_only]
-        plan = {
+        plan: NodePlan = {
             "node": node.name,
             "node_rank": node_rank,
             "address": node.address,
@@ -104,17 +103,24 @@ class Job:
             "container_options": self.container_options,
             "run_folder": run_folder,
             "log_file": f"{run_folder}/{LOG_NAME}",
-            **({"dataset": self.dataset} if self.dataset else {}),
         }
-        return t.cast("dict[str, t.Any]", with_user(plan, node.user))
+        if self.dataset:
+            plan["dataset"] = self.dataset
+        return t.cast("NodePlan", with_user(plan, node.user))
 
-    def _secrets(self, folder: str) -> list[dict[str, str]]:
+    def _secrets(self, folder: str) -> list[Secret]:
         """Return what is secret by the paths of its files; the plan never holds a secret itself."""
         if self.token_file is None:
             return []
-        target = f"{folder}/hf_token"
-        secret = {"name": "hf_token", "source": self.token_file, "target": target, "variable": "HF_TOKEN_PATH"}
-        return [{**secret, "value_variable": self.token_variable} if self.token_variable else secret]
+        secret: Secret = {
+            "name": "hf_token",
+            "source": self.token_file,
+            "target": f"{folder}/hf_token",
+            "variable": "HF_TOKEN_PATH",
+        }
+        if self.token_variable:
+            secret["value_variable"] = self.token_variable
+        return [secret]
 
 
 def _resolved(text: str, of_node: Mapping[str, str]) -> str:

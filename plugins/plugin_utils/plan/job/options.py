@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the user may say about a run besides the training config: the variables that make a plan."""
+"""What the user may say about a run besides the training config: the variables that make a plan.
+
+A field is all that is written by hand of an option: ``make generated`` makes the documentation of roles and modules,
+the defaults of roles and the surveys of it, and the action plugins take it by its name.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +30,8 @@ RunId = t.Annotated[
 ]
 
 
-class RunOptions(BaseModel):
-    """The variables of a plan that every framework has.
+class ConfigOptions(BaseModel):
+    """The variables with which a training config is read, for a run as for logs that already exist.
 
     Values may be strings, as extra variables and surveys give them.
     """
@@ -59,31 +63,43 @@ class RunOptions(BaseModel):
     training_scale_batch: t.Annotated[str, OneOf(("none", "reference_nodes"))] = Field(
         default="none",
         description="Take the global batch size as it is (none), or as tuned for the config's number of nodes and "
-        "scale it to those at hand (reference_nodes).",
+        "scale it to those at hand (reference_nodes); these may be another number then.",
     )
     training_thresholds: Line = Field(
         default="",
-        description="File with thresholds, such as a *_threshold.json of AMD CVS, in place of those of the config.",
-    )
-    training_rehearsal: Flag = Field(
-        default=False, description="Run the plan with the embedded trainer in place of the real one, for a minute."
+        description="File with thresholds, such as a *_threshold.json of AMD CVS, in place of those of the config. "
+        "Of its cells the one for the run is taken.",
     )
     training_overrides: FreeObject = Field(
         default={},
         description="Values in place of the config's, by the paths of their keys: "
-        '{"batch_size": 256, "config.training_iterations": 50}.',
+        '{"batch_size": 256, "config.training_iterations": 50}. In a CVS config a path begins at a section, or with a '
+        "key of config or of the branch; in a YAML config it begins at the top.",
     )
-    training_rank_order: HostNames = Field(
-        default=[], description="All hosts of the run in rank order, where the inventory's order is not wanted."
+    container_engine: t.Annotated[str, OneOf(("auto", "docker", "podman", "none"))] = Field(
+        default="auto", description="What holds the training on a node; auto takes the one that is there."
     )
-    training_exclude: HostNames = Field(default=[], description="Hosts that are left out.")
-    training_master_port: PortOrNothing = Field(
-        default=None, description="Port on rank 0 where the nodes meet, in place of the framework's own."
-    )
+
+
+class RunOptions(ConfigOptions):
+    """The variables of a plan that every framework has."""
+
     training_platform: str = Field(
         default=ON_HOSTS,
         description="Train on hosts of the inventory, in any cloud or none (gce), or let Google's XPK start a workload "
         "on GKE (gke), as config.gke says.",
+    )
+    training_rehearsal: Flag = Field(
+        default=False, description="Run the plan with the embedded trainer in place of the real one, for a minute."
+    )
+    training_rank_order: HostNames = Field(
+        default=[],
+        description="All hosts of the run in rank order, where the inventory's order is not wanted. The first is "
+        "rank 0.",
+    )
+    training_exclude: HostNames = Field(default=[], description="Hosts that are left out.")
+    training_master_port: PortOrNothing = Field(
+        default=None, description="Port on rank 0 where the nodes meet, in place of the framework's own."
     )
     training_hf_token_file: Line = Field(
         default="",
@@ -91,9 +107,6 @@ class RunOptions(BaseModel):
         "A vaulted variable training_hf_token goes before it.",
     )
     training_run_id: RunId = Field(default="", description="Name of the run. Without it, time, model and GPU make one.")
-    container_engine: t.Annotated[str, OneOf(("auto", "docker", "podman", "none"))] = Field(
-        default="auto", description="What holds the training on a node; auto takes the one that is there."
-    )
     container_profile: t.Annotated[str, OneOf(("privileged", "hardened"))] = Field(
         default="privileged",
         description="Start containers with all privileges, as AMD's guide does, or with the named devices only.",

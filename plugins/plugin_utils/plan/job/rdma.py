@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-import typing as t
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
+from ...contracts import NodePlan
 from ..config.findings import Findings
 
 # A plan that sets one of these means to talk over RDMA, unless it switches it off.
@@ -17,7 +17,7 @@ _LEVEL = "NCCL_DEBUG"
 _TELLING_LEVELS = ("INFO", "TRACE")
 
 
-def asks_for_rdma(mode: str, nodes: Sequence[Mapping[str, t.Any]]) -> bool:
+def asks_for_rdma(mode: str, nodes: Sequence[NodePlan]) -> bool:
     """Tell whether a plan in this mode, with these nodes, means them to talk over RDMA."""
     if mode != "multi_node" or len(nodes) < 2:
         return False
@@ -28,13 +28,13 @@ def asks_for_rdma(mode: str, nodes: Sequence[Mapping[str, t.Any]]) -> bool:
     return named or any(environment.get(name) for name in _RDMA_VARIABLES)
 
 
-def level_that_hides_the_network(nodes: Sequence[Mapping[str, t.Any]]) -> str | None:
+def level_that_hides_the_network(nodes: Sequence[NodePlan]) -> str | None:
     """Return the level at which NCCL logs, empty where none is set, if it is one at which its network is not told."""
     level = str(nodes[0].get("env", {}).get(_LEVEL, ""))
     return None if level.upper() in _TELLING_LEVELS else level
 
 
-def warn_of_silence(mode: str, nodes: Sequence[Mapping[str, t.Any]], findings: Findings) -> None:
+def warn_of_silence(mode: str, nodes: Sequence[NodePlan], findings: Findings) -> None:
     """Warn where the nodes are to talk over RDMA, and no log would tell whether they do."""
     level = level_that_hides_the_network(nodes) if asks_for_rdma(mode, nodes) else None
     if level is not None:

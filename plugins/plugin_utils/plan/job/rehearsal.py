@@ -8,9 +8,9 @@ meeting over the configured interface shows in a minute and without a GPU.
 from __future__ import annotations
 
 import re
-import typing as t
 
 from ....module_utils.logs.frameworks.known import OF_EMBEDDED_TRAINER, grammar_of
+from ...contracts import NodePlan, Plan, Workload
 from .architecture import FORMULA
 
 STEPS = 10
@@ -21,7 +21,7 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _SCRIPT = "examples/llama/train_llama3.sh"
 
 
-def rehearsed(plan: dict[str, t.Any]) -> dict[str, t.Any]:
+def rehearsed(plan: Plan) -> Plan:
     """Return the plan of the rehearsal of a plan. It expects nothing of the throughput."""
     nodes = [_rehearsed_node(node) for node in plan["nodes"]]
     if not nodes:
@@ -40,7 +40,7 @@ def rehearsed(plan: dict[str, t.Any]) -> dict[str, t.Any]:
     }
 
 
-def _workload(nnodes: int) -> dict[str, t.Any]:
+def _workload(nnodes: int) -> Workload:
     """Return what the embedded trainer computes, one "GPU" a node."""
     reason = "A rehearsal trains a toy on the CPU."
     return {
@@ -59,7 +59,7 @@ def _workload(nnodes: int) -> dict[str, t.Any]:
     }
 
 
-def _rehearsed_node(node: dict[str, t.Any]) -> dict[str, t.Any]:
+def _rehearsed_node(node: NodePlan) -> NodePlan:
     """Return a node of the rehearsal: one process of the embedded trainer, whatever the real one does with its GPUs."""
     trainer = {
         "MASTER_ADDR": node["master_address"],
@@ -81,12 +81,13 @@ def _rehearsed_node(node: dict[str, t.Any]) -> dict[str, t.Any]:
         "TOKENIZER_MODEL": "bytes",
     }
     given = dict(word.split("=", 1) for word in node["argv"] if _ASSIGNMENT.match(word))
-    # The embedded trainer trains on synthetic data, so that no dataset is fetched for it.
-    kept = {name: value for name, value in node.items() if name != "dataset"}
-    return {
-        **kept,
+    rehearsed_node: NodePlan = {
+        **node,
         "argv": ["bash", _SCRIPT, *(f"{name}={value}" for name, value in {**given, **trainer}.items())],
         "env": {**node["env"], **trainer},
         "script": _SCRIPT,
         "working_dir": f"{node['run_folder']}/{FOLDER_NAME}",
     }
+    # The embedded trainer trains on synthetic data, so that no dataset is fetched for it.
+    rehearsed_node.pop("dataset", None)
+    return rehearsed_node

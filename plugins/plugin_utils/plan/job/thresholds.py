@@ -8,6 +8,7 @@ import typing as t
 from pydantic import BaseModel, Field
 
 from ....module_utils.logs.record import METRICS, canonical_metric
+from ...contracts import Bound
 from ..config.field_types import Fraction, Number
 from ..config.findings import Findings
 from ..config.words import key_path
@@ -53,7 +54,7 @@ class ExpectedResults(BaseModel):
 
 def expected_of(
     results: ExpectedResults, given: t.Any, path: str, findings: Findings, options: RunOptions
-) -> list[dict[str, t.Any]]:
+) -> list[Bound]:
     """Return the thresholds as ``metric`` (canonical), ``kind`` (min or max) and ``value``.
 
     There are none to record only, or where a file of thresholds stands in their place. ``given`` is what stands in the
@@ -63,7 +64,7 @@ def expected_of(
         return []
     if isinstance(given, dict) and all(given.get(key) is None for key in ExpectedResults.model_fields):
         _fault_nothing_expected(path, findings)
-    expected: dict[str, dict[str, t.Any]] = {}
+    expected: dict[str, Bound] = {}
     for key, value in results.model_dump(exclude_none=True).items():
         metric = str(canonical_metric(key))
         if metric in expected and expected[metric]["value"] != value:

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-import typing as t
-
+from ...contracts import Workload
 from .architecture import FORMULA, Architecture, model_flops_per_token, parameters_of
 from .job import Job
 from .peak_tflops import accelerator_of, peak_tflops
@@ -28,7 +27,7 @@ _FORMATS = {
 }
 
 
-def workload_of(job: Job) -> dict[str, t.Any]:
+def workload_of(job: Job) -> Workload:
     """Return what one job computes; JSON.
 
     ``precision`` (fp4, fp8, bf16, fp16, fp32, or the trainer's own name for another one), ``global_batch_size`` and
@@ -37,26 +36,24 @@ def workload_of(job: Job) -> dict[str, t.Any]:
     ``model_flops_reason`` where the model's shape is not known, ``peak_tflops_per_gpu`` (TFLOP/s in this precision,
     dense), None with ``peak_reason``, and ``formula``, how the FLOPs are counted.
     """
-    parameters = job.parameters
+    parameters, shape = job.parameters, job.architecture
     precision = _FORMATS.get(parameters["precision"], parameters["precision"])
     gpus = job.nnodes * parameters["gpus_per_node"]
-    shape = job.architecture
-    known = isinstance(shape, Architecture)
+    length = parameters["sequence_length"]
+    known = shape if isinstance(shape, Architecture) else None
     peak = peak_tflops(job.branch.gpu, precision)
     return {
         "precision": precision,
         "global_batch_size": parameters["global_batch_size"],
         "micro_batch_size": parameters["micro_batch_size"],
-        "sequence_length": parameters["sequence_length"],
+        "sequence_length": length,
         "tokens_per_step": None if job.tokens_per_step_per_gpu is None else round(job.tokens_per_step_per_gpu * gpus),
         "gpus": gpus,
-        "parameters": parameters_of(shape) if isinstance(shape, Architecture) else None,
-        "model_flops_per_token": model_flops_per_token(
-            shape, parameters["sequence_length"], counts_routers=job.counts_routers
-        )
-        if isinstance(shape, Architecture)
+        "parameters": parameters_of(known) if known else None,
+        "model_flops_per_token": model_flops_per_token(known, length, counts_routers=job.counts_routers)
+        if known and length
         else None,
-        "model_flops_reason": None if known else shape,
+        "model_flops_reason": shape if isinstance(shape, str) else None,
         "peak_tflops_per_gpu": peak and peak * job.chips_per_gpu,
         "peak_reason": None if peak else _why_no_peak(job.branch.gpu, precision),
         "formula": FORMULA,

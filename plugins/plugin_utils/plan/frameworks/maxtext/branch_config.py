@@ -11,9 +11,9 @@ from ...config.field_types import Flag, FreeObject, Line, Name, NameList, Number
 from ...config.kinds import OneOf
 from ...job.thresholds import ExpectedResults
 from .keys import KEYS, meaning_of
-from .kinds import Integer
+from .kinds import whole
 
-GroupedInteger = t.Annotated[int, Integer(1)]
+GroupedInteger = t.Annotated[int, whole(1)]
 Attention = t.Annotated[str, OneOf(("autoselected", "dot_product", "flash", "cudnn_flash_te", "cudnn_flash_jax"))]
 Hardware = t.Annotated[str, OneOf(("gpu", "gpu_multiprocess", "tpu", "cpu"))]
 NumberFormat = t.Annotated[str, KEYS["dtype"].kind]

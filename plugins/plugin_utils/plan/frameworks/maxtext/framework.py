@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 import yaml
 
+from ....contracts import Bound, OptionalParameters
 from ...config.findings import Findings
 from ...config.words import counted, listed
 from ...cvs.form import CvsForm, master_of, read_branch, read_config
@@ -182,7 +183,7 @@ def _plain_number(value: t.Any) -> t.Any:
 def _job(
     reading: BranchReading,
     sizes: MaxTextSizes,
-    expected: list[dict[str, t.Any]],
+    expected: list[Bound],
     environment: dict[str, str],
     maxtext: dict[str, t.Any],
     entry_point: str,
@@ -191,12 +192,13 @@ def _job(
     without_container = options.container_engine == "none"
     is_script = "/" in entry_point or entry_point.endswith(".py")
     output = [] if parameters.base_output_directory else ["base_output_directory={run-folder}/output"]
+    device: OptionalParameters = {"device": "TPU chip"} if parameters.hardware == "tpu" else {}
     return Job(
         branch=reading.branch,
         parameters={
             "nnodes": len(reading.nodes),
             "gpus_per_node": sizes.gpus_per_node,
-            **({"device": "TPU chip"} if parameters.hardware == "tpu" else {}),
+            **device,
             "model_name": reading.model_name,
             "precision": precision_of(reading),
             "global_batch_size": sizes.global_batch_size,

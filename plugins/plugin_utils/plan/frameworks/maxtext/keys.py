@@ -7,14 +7,15 @@ They stand in ``maxtext_keys.json``, which tools/write_maxtext_keys.py makes of 
 from __future__ import annotations
 
 import json
+import math
 import typing as t
 from dataclasses import dataclass
 from pathlib import Path
 
 from ...config.field_types import LINE
-from ...config.kinds import Kind, OneOf, Switch
+from ...config.kinds import Kind, OneOf, OrWord, Switch
 from .images import generation_of
-from .kinds import Decimal, Integer, ListOf, MeshAxis, OrNone, Structure
+from .kinds import NOTHING, ListOf, MeshAxis, Structure, real, whole
 from .models import DIMENSIONS
 
 # These stand elsewhere in a training config, and there is what to say instead.
@@ -67,18 +68,18 @@ def _read_keys() -> dict[str, MaxTextKey]:
 
 def _kind(name: str, key: dict[str, t.Any]) -> Kind:
     if name in DIMENSIONS:
-        return Integer(1)
+        return whole(1)
     if name.startswith(("ici_", "dcn_")) and name.endswith("_parallelism"):
         return MeshAxis()
     kind = OneOf(tuple(key["choices"])) if "choices" in key else _kind_of_type(key)
-    return OrNone(kind) if key.get("optional") else kind
+    return OrWord(kind, NOTHING) if key.get("optional") else kind
 
 
 def _kind_of_type(key: dict[str, t.Any]) -> Kind:
     kinds: dict[str, Kind] = {
         "boolean": Switch(),
-        "integer": Integer(key.get("minimum")),
-        "number": Decimal(key.get("minimum", Decimal.minimum)),
+        "integer": whole(key.get("minimum")),
+        "number": real(key.get("minimum", -math.inf)),
         "text": LINE,
         "object": Structure((dict,)),
         "any": Structure((list, str, int)),

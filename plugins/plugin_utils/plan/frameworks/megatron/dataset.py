@@ -15,6 +15,7 @@ import typing as t
 
 from pydantic import BaseModel, Field
 
+from .... import contracts
 from ...config.field_types import Path
 from ...config.kinds import OneOf
 
@@ -54,7 +55,7 @@ class DatasetSource(BaseModel):
     )
 
 
-def fetched_dataset(source: DatasetSource, tokenizer: str | None) -> dict[str, t.Any] | None:
+def fetched_dataset(source: DatasetSource, tokenizer: str | None) -> contracts.Dataset | None:
     """Return what the launch script fetches, or None for nothing.
 
     ``name``; ``folder``; ``prefix``, the path of the result without .bin and .idx; ``script``, relative to
@@ -68,6 +69,6 @@ def fetched_dataset(source: DatasetSource, tokenizer: str | None) -> dict[str, t
         "folder": source.data_dir,
         "prefix": f"{source.data_dir.rstrip('/')}/{_SCRIPT_RESULT if of_script else DEEPSEEK_RESULT}",
         "script": _SCRIPT if of_script else "",
-        "tokenizer": tokenizer if of_script else "",
+        "tokenizer": (tokenizer or "") if of_script else "",
         "urls": [] if of_script else [f"{_DEEPSEEK_URL}/{name}" for name in _DEEPSEEK_FILES],
     }

@@ -6,8 +6,7 @@ Source: that script in ROCm/Megatron-LM at 02b8aa76 and 32d5d428, and in ROCmSof
 
 from __future__ import annotations
 
-import typing as t
-
+from ....contracts import Dataset
 from .dataset import DEEPSEEK_RESULT
 from .environment import deepseek_data_dir
 from .generations import DEEPSEEK, V25_3, V25_5, known_script
@@ -22,7 +21,7 @@ _FIXED_FOLDERS = {V25_3: "/root/deepseek-datasets", V25_5: "/workspace/dev/data/
 _FIXED_LENGTH = {V25_3: 4096}
 
 
-def check_deepseek(reading: ScriptReading, dataset: dict[str, t.Any] | None) -> None:
+def check_deepseek(reading: ScriptReading, dataset: Dataset | None) -> None:
     """Note what of a run train_deepseekv2.sh cannot do; nothing for another script."""
     if known_script(reading.script) == DEEPSEEK:
         _check_nodes(reading)
@@ -131,7 +130,7 @@ def _check_recompute(reading: ScriptReading) -> None:
         )
 
 
-def _check_folder(reading: ScriptReading, dataset: dict[str, t.Any] | None) -> None:
+def _check_folder(reading: ScriptReading, dataset: Dataset | None) -> None:
     config, folder = reading.config, deepseek_data_dir(reading, dataset)
     key = "config.dataset_source.data_dir" if dataset else "config.data_path"
     if dataset and dataset["name"] != "deepseek":

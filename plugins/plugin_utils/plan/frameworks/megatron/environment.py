@@ -7,6 +7,7 @@ import posixpath
 import typing as t
 from collections.abc import Callable
 
+from ....contracts import Dataset
 from ...config.fields import variable_of
 from ...config.kinds import AUTO
 from ...job.sizes import Sizes
@@ -24,9 +25,7 @@ _IN_ANY_CASE = {"MOCK_DATA"}
 _OF_SCRIPTS = {name for by_generation in READ.values() for names in by_generation.values() for name in names}
 
 
-def environment_of(
-    reading: ScriptReading, sizes: Sizes, master: str, dataset: dict[str, t.Any] | None
-) -> dict[str, str]:
+def environment_of(reading: ScriptReading, sizes: Sizes, master: str, dataset: Dataset | None) -> dict[str, str]:
     """Return what the script reads, as far as it is the same on every node.
 
     Scripts of 2026 train on synthetic data exactly where there is no DATA_PATH, those of early 2025 always, and those
@@ -44,7 +43,7 @@ def _given(variable: str, reading: ScriptReading) -> bool:
     )
 
 
-def _of_llama(reading: ScriptReading, sizes: Sizes, master: str, dataset: dict[str, t.Any] | None) -> dict[str, t.Any]:
+def _of_llama(reading: ScriptReading, sizes: Sizes, master: str, dataset: Dataset | None) -> dict[str, t.Any]:
     config, parameters = reading.config, reading.parameters
     precision = PRECISIONS[parameters.precision]
     environment: dict[str, t.Any] = {
@@ -82,9 +81,7 @@ def _of_llama(reading: ScriptReading, sizes: Sizes, master: str, dataset: dict[s
     return environment
 
 
-def _of_deepseek(
-    reading: ScriptReading, sizes: Sizes, _master: str, dataset: dict[str, t.Any] | None
-) -> dict[str, t.Any]:
+def _of_deepseek(reading: ScriptReading, sizes: Sizes, _master: str, dataset: Dataset | None) -> dict[str, t.Any]:
     """Return the same for train_deepseekv2.sh, which has its nodes, its GPUs and its parallelism written in it."""
     config, parameters = reading.config, reading.parameters
     return {
@@ -127,7 +124,7 @@ def checkpointing_of(reading: ScriptReading) -> str:
     return "full" if parameters.recompute else "none"
 
 
-def deepseek_data_dir(reading: ScriptReading, dataset: dict[str, t.Any] | None) -> str | None:
+def deepseek_data_dir(reading: ScriptReading, dataset: Dataset | None) -> str | None:
     """Return the folder of DeepSeek's dataset, or None where the config names none that its script could find."""
     if dataset:
         return str(dataset["folder"])

@@ -11,6 +11,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping, Sequence
 
+from ....contracts import Bound, Dataset, OptionalParameters
 from ...config.findings import Findings
 from ...config.words import key_path
 from ...cvs.form import CvsForm, master_of, read_branch, read_config
@@ -106,19 +107,24 @@ def _job(
     script: str,
     master: str,
     sizes: Sizes,
-    expected: list[dict[str, t.Any]],
-    dataset: dict[str, t.Any] | None,
+    expected: list[Bound],
+    dataset: Dataset | None,
 ) -> Job:
     config, parameters, options = reading.config, reading.parameters, reading.options
     without_container = options.container_engine == "none"
     deepseek = known_script(script) == DEEPSEEK
     of_node = {} if deepseek else _OF_NODE
     environment = environment_of(reading, sizes, master, dataset)
+    parallelism: OptionalParameters = {}
+    if sizes.context_parallelism != 1:
+        parallelism["context_parallelism"] = sizes.context_parallelism
+    if deepseek:
+        parallelism["expert_parallelism"] = EXPERT_PARALLELISM
     return Job(
         branch=reading.branch,
         parameters={
             "nnodes": len(reading.nodes),
-            "gpus_per_node": sizes.gpus_per_node,
+            "gpus_per_node": options.training_gpus_per_node,
             "model_size": parameters.model_size,
             "precision": _trained_in(reading),
             "global_batch_size": sizes.global_batch_size,
@@ -126,8 +132,7 @@ def _job(
             "sequence_length": sizes.sequence_length,
             "tensor_parallelism": sizes.tensor_parallelism,
             "pipeline_parallelism": sizes.pipeline_parallelism,
-            **({"context_parallelism": sizes.context_parallelism} if sizes.context_parallelism != 1 else {}),
-            **({"expert_parallelism": EXPERT_PARALLELISM} if deepseek else {}),
+            **parallelism,
             "data_parallelism": sizes.data_parallelism,
             "recompute": parameters.recompute,
             "fsdp": parameters.fsdp,

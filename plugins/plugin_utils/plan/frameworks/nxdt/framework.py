@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 
 from omegaconf import DictConfig, OmegaConf
 
+from ....contracts import Bound, Parameters
 from ...config.findings import Findings
 from ...config.model import typed
 from ...config.words import key_path, shown
@@ -187,7 +188,7 @@ def _master_address(reading: NxdtReading) -> str:
     )
 
 
-def _job(reading: NxdtReading, text: str, master: str, sizes: NxdtSizes, expected: list[dict[str, t.Any]]) -> Job:
+def _job(reading: NxdtReading, text: str, master: str, sizes: NxdtSizes, expected: list[Bound]) -> Job:
     config, options, run = reading.config, reading.options, reading.config.trainops
     without_container = options.container_engine == "none"
     environment = _environment(reading, master)
@@ -225,13 +226,13 @@ def _job(reading: NxdtReading, text: str, master: str, sizes: NxdtSizes, expecte
     )
 
 
-def _parameters(reading: NxdtReading, sizes: NxdtSizes) -> dict[str, t.Any]:
+def _parameters(reading: NxdtReading, sizes: NxdtSizes) -> Parameters:
     config = reading.config
     flags = (config.compiler_flags, precision_compiler_flags(config.precision))
     instance = INSTANCES.get(config.trainops.instance_type or "")
     return {
         "nnodes": len(reading.nodes),
-        "gpus_per_node": sizes.devices,
+        "gpus_per_node": config.trainer.devices,
         "device": "Neuron device",
         "lnc": lnc_of(instance, config.trainer.lnc) if instance else config.trainer.lnc,
         "model_source": config.model_source,

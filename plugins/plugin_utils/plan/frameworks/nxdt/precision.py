@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 
 from ...config.field_types import Flag
 from ...config.findings import Findings
-from ...config.yaml_kinds import Choice
+from ...config.kinds import OneOf
 
 _ACCUMULATE = "--enable-mixed-precision-accumulation"
 MANUAL_KEYS = {
@@ -45,7 +45,7 @@ TYPES = (*PRECISIONS, "manual")
 _MISSPELT = "mixed_precisionSR"
 
 
-class PrecisionType(Choice):
+class PrecisionType(OneOf):
     """A type of precision, in the spelling that NxDT's code knows."""
 
     def read(self, value: t.Any) -> str:
@@ -58,7 +58,7 @@ class PrecisionType(Choice):
 class PrecisionConfig(BaseModel):
     """The section ``precision``: number formats of weights, gradients and sums."""
 
-    type: t.Annotated[str, PrecisionType(TYPES)] = Field(
+    type: t.Annotated[str, PrecisionType(TYPES, strict=True)] = Field(
         description="Number formats of the model and the optimizer.",
         examples=["mixed_precision"],
         json_schema_extra={
@@ -86,7 +86,7 @@ class PrecisionConfig(BaseModel):
         examples=["0"],
         json_schema_extra={"variable": "NEURON_RT_STOCHASTIC_ROUNDING_EN"},
     )
-    parallel_layers_reduce_dtype: t.Annotated[str, Choice(("bf16", "fp32", "fp16"))] | None = Field(
+    parallel_layers_reduce_dtype: t.Annotated[str, OneOf(("bf16", "fp32", "fp16"), strict=True)] | None = Field(
         default=None,
         description="Number format in which parallel layers are summed; bf16, or fp32 with type fp32.",
         json_schema_extra={"since": "1.1.1"},

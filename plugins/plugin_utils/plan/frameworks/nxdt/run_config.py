@@ -8,7 +8,7 @@ import typing as t
 from pydantic import BaseModel, Field
 
 from ...config.field_types import ContainerName, Flag, Path, Size, Text
-from ...config.yaml_kinds import Choice
+from ...config.kinds import OneOf
 from ...job.container import ContainerConfig
 from ...job.thresholds import ExpectedResults
 from .devices import INSTANCES
@@ -17,7 +17,7 @@ from .devices import INSTANCES
 class RunConfig(BaseModel):
     """The section ``trainops``: how to run."""
 
-    instance_type: t.Annotated[str, Choice(tuple(INSTANCES))] | None = Field(
+    instance_type: t.Annotated[str, OneOf(tuple(INSTANCES), strict=True)] | None = Field(
         default=None,
         description="Type of the nodes, which says how many devices they have and what a logical NeuronCore is.",
         examples=["trn1.32xlarge"],

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Written by tools/write_docs.py from the models in plugins/plugin_utils/plan. Change those, then run it.
+"""The options of a plan, for the modules that have them."""
+
+from __future__ import annotations
+
+
+class ModuleDocFragment:
+    """Options of a run, and those with which a training config is read."""
+
+    DOCUMENTATION = r"""
+options:
+  platform:
+    description: Train on hosts of the inventory, in any cloud or none (gce), or let Google's
+      XPK start a workload on GKE (gke), as config.gke says.
+    type: str
+    choices:
+      - gce
+      - gke
+    default: gce
+  rehearsal:
+    description: Run the plan with the embedded trainer in place of the real one, for a minute.
+    type: bool
+    default: false
+  rank_order:
+    description: All hosts of the run in rank order, where the inventory's order is not wanted.
+      The first is rank 0.
+    type: list
+    elements: str
+    default: []
+  exclude:
+    description: Hosts that are left out.
+    type: list
+    elements: str
+    default: []
+  master_port:
+    description: Port on rank 0 where the nodes meet, in place of the framework's own.
+    type: int
+    default: null
+  hf_token_file:
+    description: File on the controller with the Hugging Face token, in place of the config's
+      hf_token_file. A vaulted variable training_hf_token goes before it.
+    type: str
+    default: ''
+  run_id:
+    description: Name of the run. Without it, time, model and GPU make one.
+    type: str
+    default: ''
+  container_profile:
+    description: Start containers with all privileges, as AMD's guide does, or with the named
+      devices only.
+    type: str
+    choices:
+      - privileged
+      - hardened
+    default: privileged
+  image_archive:
+    description: Image as a file on the nodes, loaded where the image is missing instead of
+      pulled.
+    type: path
+    default: ''
+  nxdt_root:
+    description: Folder with NxDT's training_orchestrator.py, in place of the config's trainops.nxdt_root.
+    type: path
+    default: ''
+  maxtext_root:
+    description: MaxText checkout, in place of that of the image (/workspace/maxtext).
+    type: path
+    default: ''
+  maxtext_entry_point:
+    description: 'What of MaxText trains: a script of the checkout, or a module. Else the image''s
+      tag tells.'
+    type: str
+    default: ''
+  maxtext_python:
+    description: Python that runs MaxText, in place of python3.
+    type: path
+    default: ''
+  megatron_root:
+    description: Megatron-LM checkout, in place of the config's megatron_root.
+    type: path
+    default: ''
+  megatron_release:
+    description: Release of ROCm's Megatron-LM images whose scripts train, such as v25.5. Else
+      the image's tag tells.
+    type: str
+    default: ''
+"""
+
+    CONFIG = r"""
+options:
+  framework:
+    description: Framework of the training config; auto finds it out from the file.
+    type: str
+    choices:
+      - auto
+      - megatron
+      - maxtext
+      - nxdt
+    default: auto
+  mode:
+    description: One job over all nodes (multi_node), one on each (single_node), or what the
+      config offers (auto).
+    type: str
+    choices:
+      - auto
+      - single_node
+      - multi_node
+    default: auto
+  model:
+    description: Model of the config's model_params; where it has just one, none need be named.
+    type: str
+    default: ''
+  gpu:
+    description: GPU of the model's branch; MI300X, mi300x and mi300 mean the same. Where it
+      has just one, none need be named.
+    type: str
+    default: ''
+  gpus_per_node:
+    description: GPUs of each node that take part.
+    type: int
+    default: 8
+  unknown_keys:
+    description: Whether an unknown key of the config stops the run or is only told.
+    type: str
+    choices:
+      - fault
+      - warn
+    default: fault
+  record_only:
+    description: Judge no thresholds; those of the config need not be filled in then.
+    type: bool
+    default: false
+  scale_batch:
+    description: Take the global batch size as it is (none), or as tuned for the config's number
+      of nodes and scale it to those at hand (reference_nodes); these may be another number
+      then.
+    type: str
+    choices:
+      - none
+      - reference_nodes
+    default: none
+  thresholds:
+    description: File with thresholds, such as a *_threshold.json of AMD CVS, in place of those
+      of the config. Of its cells the one for the run is taken.
+    type: str
+    default: ''
+  overrides:
+    description: 'Values in place of the config''s, by the paths of their keys: {"batch_size":
+      256, "config.training_iterations": 50}. In a CVS config a path begins at a section, or
+      with a key of config or of the branch; in a YAML config it begins at the top.'
+    type: dict
+    default: {}
+  container_engine:
+    description: What holds the training on a node; auto takes the one that is there.
+    type: str
+    choices:
+      - auto
+      - docker
+      - podman
+      - none
+    default: auto
+"""

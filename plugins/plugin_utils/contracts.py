@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What passes between the rooms: plain data that is JSON, with the fields that each room may count on.
+
+Times are seconds since the epoch on the controller's clock; units of metrics stand in `module_utils.logs.record`.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+Verdict = t.Literal["PASS", "FAIL", "ERROR", "INCONCLUSIVE"]
+
+
+class Finding(t.TypedDict):
+    """One thing that is wrong with what the user gave: where it stands, what stands there, why, and what is right."""
+
+    key: str
+    value: t.Any
+    message: str
+    remedy: str
+
+
+class Bound(t.TypedDict):
+    """What a metric is held against; see `plan.job.bounds`."""
+
+    metric: str
+    kind: str
+    value: float
+    statistic: t.NotRequired[str]
+    tolerance_pct: t.NotRequired[float]
+    reference: t.NotRequired[float | str]
+    optional: t.NotRequired[bool]
+
+
+class OptionalParameters(t.TypedDict, total=False):
+    """What only some frameworks, or some jobs, have among their parameters."""
+
+    context_parallelism: int | None
+    expert_parallelism: int | None
+    fsdp: bool
+    recompute: bool
+    mock_data: bool
+    dataset_type: str
+    model_size: str
+    model_name: str
+    model_source: str
+    task: str
+    device: str
+    lnc: int | None
+    compiler_flags: str
+    script_generation: str
+    nic_type: str | None
+
+
+class Parameters(OptionalParameters):
+    """The sizes of a run as its framework gives them; None is not known."""
+
+    nnodes: int
+    gpus_per_node: int
+    precision: str
+    global_batch_size: float | None
+    micro_batch_size: float | None
+    sequence_length: int | None
+    tensor_parallelism: int | None
+    pipeline_parallelism: int | None
+    data_parallelism: int | None
+    iterations: int | None
+
+
+class Workload(t.TypedDict):
+    """What one job computes; see `plan.job.workload`."""
+
+    precision: str
+    global_batch_size: float | None
+    micro_batch_size: float | None
+    sequence_length: int | None
+    tokens_per_step: int | None
+    gpus: int
+    parameters: int | None
+    model_flops_per_token: float | None
+    model_flops_reason: str | None
+    peak_tflops_per_gpu: float | None
+    peak_reason: str | None
+    formula: str
+
+
+class Mount(t.TypedDict):
+    """A path of the node in the container; what is ``staged`` is made by the run."""
+
+    source: str
+    target: str
+    read_only: t.NotRequired[bool]
+    staged: t.NotRequired[bool]
+
+
+class Secret(t.TypedDict):
+    """A file with a secret: where it comes from and lies on the node, and the variables that name or hold it."""
+
+    name: str
+    source: str
+    target: str
+    variable: str
+    value_variable: t.NotRequired[str]
+
+
+class Dataset(t.TypedDict):
+    """What is fetched before a training; see `module_utils.node.dataset`."""
+
+    name: str
+    folder: str
+    prefix: str
+    script: t.NotRequired[str]
+    tokenizer: t.NotRequired[str]
+    urls: t.NotRequired[list[str]]
+
+
+class ContainerOptions(t.TypedDict, total=False):
+    """How a container is started; empty where training runs without one."""
+
+    name: str
+    network: str
+    ipc: str
+    privileged: bool
+    group_add: list[str]
+    cap_add: list[str]
+    security_opt: list[str]
+    shm_size: str
+    ulimits: dict[str, str]
+
+
+class NodePlan(t.TypedDict):
+    """What one node runs, to the last byte."""
+
+    node: str
+    node_rank: int
+    address: str
+    nnodes: int
+    master_address: str
+    master_port: int
+    image: str | None
+    image_archive: str
+    env: dict[str, str]
+    argv: list[str]
+    script: str
+    working_dir: str
+    files: dict[str, str]
+    mounts: list[Mount]
+    secrets: list[Secret]
+    devices: list[str]
+    container_options: ContainerOptions
+    run_folder: str
+    log_file: str
+    dataset: t.NotRequired[Dataset]
+
+
+class GkeLaunch(t.TypedDict):
+    """The command that starts a workload on GKE, and the workload's name."""
+
+    workload: str
+    argv: list[str]
+
+
+class FoundFindings(t.TypedDict):
+    """What was found wrong, and sentences about what was taken for granted."""
+
+    faults: list[Finding]
+    warnings: list[Finding]
+    notes: list[str]
+
+
+class OptionalPlan(t.TypedDict, total=False):
+    """What only some plans have."""
+
+    overrides: dict[str, t.Any]
+    gke: GkeLaunch
+    log_framework: str
+    logs: LogsFound
+    not_known: list[Lack]
+
+
+class Plan(FoundFindings, OptionalPlan):
+    """The plan of a run; see `plan.plan.make_plan`. One with faults has no nodes."""
+
+    schema_version: int
+    framework: str
+    mode: str
+    model: str
+    gpu: str
+    run_id: str
+    config_file: str
+    container_engine: str | None
+    rehearsal: bool
+    record_only: bool
+    parameters: Parameters | dict[str, t.Any]
+    first_step: int
+    tokens_per_step_per_gpu: float | None
+    tokens_per_sequence_per_gpu: float | None
+    workload: Workload | None
+    expected: list[Bound]
+    nodes: list[NodePlan]
+
+
+class LogsFound(t.TypedDict):
+    """Where the logs stand of a run that nobody followed."""
+
+    folder: str
+
+
+class Lack(t.TypedDict):
+    """What is not known of a run that nobody followed, which keeps it from a PASS."""
+
+    code: str
+    message: str
+
+
+# "class" is a keyword of Python.
+Failure = t.TypedDict(
+    "Failure",
+    {
+        "class": str,
+        "blame": str,
+        "echo": bool,
+        "remedy": str,
+        "line": str,
+        "rank": "int | None",
+        "exit_code": "int | None",
+    },
+)
+Failure.__doc__ = "A failure that a log tells; see `module_utils.logs.failures.find_failures`."
+
+
+class Status(t.TypedDict, total=False):
+    """What is known of a node of a run; see `run.status`. ``node`` and ``status`` are always there."""
+
+    node: t.Required[str]
+    status: t.Required[str]
+    node_rank: int
+    message: str
+    exit_status: int | None
+    oom_killed: bool
+    interrupted: bool
+    started_at: float | None
+    ended_at: float | None
+    first_step: int
+    last_step: int | None
+    steps_total: int | None
+    metrics: dict[str, float]
+    log_bytes: int
+    log_file: str
+    last_lines: list[str]
+    failures: list[Failure]
+    failures_at_end: list[Failure]
+    transports: list[str]
+    world_size: int | None
+    began_anew: bool
+
+
+class Reason(t.TypedDict):
+    """What argues for a verdict, or a note that argues for none: then it has no ``verdict``."""
+
+    code: str
+    message: str
+    verdict: t.NotRequired[Verdict]
+    node: t.NotRequired[str]
+    evidence: t.NotRequired[dict[str, t.Any]]
+
+
+class Summary(t.TypedDict):
+    """What a run came to; docs/summary.md tells each field."""
+
+    schema_version: int
+    run_id: str
+    framework: str
+    mode: str
+    model: str
+    gpu: str
+    rehearsal: bool
+    verdict: Verdict
+    reasons: list[Reason]
+    notes: list[Reason]
+    thresholds_judged: bool
+    started_at: str | None
+    ended_at: str | None
+    warmup_steps: int
+    warm_up: dict[str, t.Any]
+    left_out: list[dict[str, t.Any]]
+    first_failure: dict[str, t.Any] | None
+    workload: Workload | None
+    mfu: float | None
+    mfu_basis: str | None
+    mfu_reason: str | None
+    thresholds: list[dict[str, t.Any]]
+    interval_method: str
+    stragglers: dict[str, t.Any]
+    metrics: dict[str, dict[str, t.Any]]
+    nodes: list[dict[str, t.Any]]

@@ -1,0 +1,19 @@
+"""Which tests one process runs, where pytest-xdist gives each process a share of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+# Fixtures that take seconds to make, and are made once for all tests of a file.
+SHARED = {"built", "clone", "demo", "documented"}
+REAL_NODES = Path(__file__).parent / "integration"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if REAL_NODES in item.path.parents:
+            item.add_marker(pytest.mark.xdist_group("real nodes"))
+        for name in SHARED.intersection(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.xdist_group(f"{item.path.stem}: {name}"))

@@ -1,0 +1,20 @@
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.inventory.folded_names import folded
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [
+        (["node1"], "node1"),
+        (["gpu01", "gpu02", "gpu04"], "gpu[01-02,04]"),
+        (["head", "node9", "node10"], "head,node[9-10]"),
+        (["rack1-n1.lab", "rack1-n2.lab"], "rack1-n[1-2].lab"),
+        (["10.0.0.7", "10.0.0.8"], "10.0.0.[7-8]"),
+        (["no[name", "@group", "node1!node2"], "no[name,@group,node1!node2"),
+    ],
+)
+def test_names_that_differ_in_numbers_are_folded_and_what_is_no_name_stays(names: list[str], text: str) -> None:
+    assert folded(names) == text

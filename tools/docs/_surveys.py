@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What AWX asks before it plays a playbook, made of the roles' documentation.
+
+A question is typed as its variable is, so what AWX accepts is what a plan accepts. Rules of AWX:
+https://docs.ansible.com/automation-controller, "Surveys".
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from docs._options import as_yaml
+
+_HEADER = "# Written by tools/write_docs.py from the argument_specs of the roles. Change those, then run it.\n"
+# AWX keeps answers in a text column; this is what its own form offers.
+_LONGEST = 1024
+_LARGEST = 2**31 - 1
+
+# Only what differs from run to run: an answer wins over the inventory, which says what a cluster has.
+_PLANNED = ("training_config", "training_model")
+_RUN = (
+    *_PLANNED,
+    "training_rehearsal",
+    "training_record_only",
+    "training_warmup_steps",
+    "training_stall_timeout",
+)
+
+# What each template asks: its title, what the answers are for, and the variables.
+SURVEYS: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "plan": ("Plan a training", "Shows what every node would run, and touches none.", (*_PLANNED, "training_mode")),
+    "preflight": ("Check the nodes", "Looks at the nodes and changes nothing.", (*_PLANNED, "training_mode")),
+    "megatron": ("Train with Megatron-LM", "One job over all nodes.", _RUN),
+    "megatron_each": ("Train with Megatron-LM on each node", "A job of its own on each node.", _RUN),
+    "maxtext": ("Train with MaxText", "One job over all nodes.", _RUN),
+    "nxdt": (
+        "Train with NxDT on Neuron",
+        "One job over all nodes.",
+        tuple(name for name in _RUN if name != "training_model"),
+    ),
+    "sweep": (
+        "Try several values",
+        "Runs the sweep of a training config, or training_matrix of the extra variables, cell after cell.",
+        (*_PLANNED, "training_sweep_id", "training_sweep_stop_on_failure", "training_record_only"),
+    ),
+    "qualification": ("Qualify a cluster", "Checks the nodes, trains after an approval, and reports.", _RUN),
+    "attach": ("Pick up a run", "Follows a run whose controller went away.", ("training_run_id",)),
+    "stop": ("Stop a run", "Stops a run, and leaves its logs and its report.", ("training_run_id",)),
+    "compare": ("Compare runs", "Holds two runs, or the runs of two periods, side by side.", ("training_compare",)),
+    "report": (
+        "Judge logs",
+        "Judges logs that already exist; no node is needed.",
+        (
+            *("training_logs", "training_framework", *_PLANNED),
+            *("training_nodes", "training_exit_status", "training_record_only"),
+        ),
+    ),
+}
+_REQUIRED = {
+    **dict.fromkeys(
+        ("plan", "preflight", "megatron", "megatron_each", "maxtext", "nxdt", "sweep", "qualification"),
+        ("training_config",),
+    ),
+    **dict.fromkeys(("attach", "stop"), ("training_run_id",)),
+    "compare": ("training_compare",),
+    "report": ("training_logs",),
+}
+# Ansible's own documentation says C(auto).
+_MARKUP = re.compile(r"\b[A-Z]\(([^)]*)\)")
+# A config to begin with; a workflow can only hold a template whose questions all have an answer.
+_CONFIGS = {
+    "megatron_each": "examples/megatron/mi3xx_megatron_llama_single.json",
+    "maxtext": "examples/maxtext/2_nodes_mi300x_llama_3_1_70b.json",
+    "nxdt": "examples/nxdt/megatron_llama2_7b_pretraining.yaml",
+}
+_USUAL_CONFIG = "examples/megatron/mi3xx_megatron_llama_distributed.json"
+_IN_CAPITALS = {
+    "gpu": "GPU",
+    "gpus": "GPUs",
+    "nxdt": "NxDT",
+    "megatron": "Megatron-LM",
+    "maxtext": "MaxText",
+    "id": "ID",
+}
+
+
+def question_name(variable: str) -> str:
+    """Return the words of a variable as a question: ``GPUs per node`` of ``training_gpus_per_node``."""
+    words = variable.removeprefix("training_").split("_")
+    words[0] = words[0].capitalize()
+    return " ".join(_IN_CAPITALS.get(word.casefold(), word) for word in words)
+
+
+def question(variable: str, required: bool, option: dict[str, t.Any]) -> dict[str, t.Any]:
+    """Return the question for a variable, with the type and the default that its documentation says."""
+    told = option["description"]
+    return {
+        "question_name": question_name(variable),
+        "question_description": _MARKUP.sub(r"\1", " ".join(told) if isinstance(told, list) else str(told)),
+        "variable": variable,
+        **_answer(option, required),
+    }
+
+
+def _of_template(template: str, variable: str, specs: dict[str, dict[str, t.Any]]) -> dict[str, t.Any]:
+    required = variable in _REQUIRED[template]
+    asked = question(variable, required, specs[variable])
+    if required:
+        # What would be without an answer cannot be.
+        asked["question_description"] = asked["question_description"].partition(" Without it,")[0]
+    if variable == "training_config" and required:
+        asked["default"] = _CONFIGS.get(template, _USUAL_CONFIG)
+    return asked
+
+
+def _answer(option: dict[str, t.Any], required: bool) -> dict[str, t.Any]:
+    default = option["default"]
+    if option["type"] == "bool":
+        return _choice(["true", "false"], str(default).lower())
+    if option["type"] == "str" and "choices" in option:
+        return _choice(option["choices"], default)
+    if option["type"] in ("int", "float"):
+        kind_of_number = "float" if option["type"] == "float" else "integer"
+        # A number is always answered: an answer that is left out would come as an empty text.
+        return {"type": kind_of_number, "required": True, "min": 0, "max": _LARGEST, "default": default}
+    text = default if isinstance(default, str) else ""
+    # A default that is not empty may be no empty text either.
+    required = required or text != ""
+    return {"type": "text", "required": required, "min": 1 if required else 0, "max": _LONGEST, "default": text}
+
+
+def _choice(names: list[str], default: str) -> dict[str, t.Any]:
+    return {"type": "multiplechoice", "required": True, "choices": names, "default": default}
+
+
+def surveys(options: dict[str, dict[str, t.Any]]) -> str:
+    """Return the survey of each template, as infra.aap_configuration takes it for ``survey_spec``.
+
+    ``options`` are the documented options of all roles, by their names.
+    """
+    found = {
+        name: {
+            "name": title,
+            "description": description,
+            "spec": [_of_template(name, variable, options) for variable in variables],
+        }
+        for name, (title, description, variables) in SURVEYS.items()
+    }
+    return f"---\n{_HEADER}{as_yaml({'trainops_surveys': found})}"
