@@ -6,19 +6,10 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping, Sequence
 
-from bokeh.models import (
-    BasicTickFormatter,
-    BoxAnnotation,
-    ColumnDataSource,
-    FixedTicker,
-    HoverTool,
-    Label,
-    LinearAxis,
-    Whisker,
-)
+from bokeh.models import BoxAnnotation, ColumnDataSource, FixedTicker, Label, Whisker
 from bokeh.plotting import figure
 
-from .plots import COLOURS, HIGHLIGHT, NEUTRAL, SHADE
+from .drawing import COLOURS, HIGHLIGHT, NEUTRAL, SHADE, hover, plain
 
 VERDICT_COLOURS = {"PASS": COLOURS[2], "FAIL": COLOURS[3], "INCONCLUSIVE": COLOURS[1], "ERROR": COLOURS[4]}
 
@@ -89,39 +80,6 @@ def scaling_chart(points: Sequence[Mapping[str, t.Any]], marked: int | None) -> 
     drawing.y_range.start, drawing.y_range.end = 0, max(110, max(point["efficiency"] for point in points) * 105)
     hover(drawing, dots, "@x nodes: @y{0.0} %<br>@value{0,0.[00]} tokens/s/GPU, median of @runs runs")
     return drawing
-
-
-def plain(**options: t.Any) -> figure:
-    """Return an empty chart without tools, with axes that keep in the background."""
-    drawing = figure(
-        sizing_mode="stretch_width",
-        min_border_left=64,
-        tools=[],
-        toolbar_location=None,
-        background_fill_alpha=0,
-        border_fill_alpha=0,
-        outline_line_color=None,
-        **{"height": 240, **options},
-    )
-    for axis in drawing.select(LinearAxis):
-        axis.formatter = BasicTickFormatter(use_scientific=False)
-    drawing.axis.axis_line_color = None
-    drawing.axis.major_tick_line_color = None
-    drawing.axis.minor_tick_line_color = None
-    drawing.axis.axis_label_text_font_style = "normal"
-    drawing.axis.axis_label_text_font_size = "12px"
-    drawing.axis.major_label_text_font_size = "12px"
-    drawing.axis.axis_label_text_color = NEUTRAL
-    drawing.axis.major_label_text_color = NEUTRAL
-    drawing.grid.grid_line_color = SHADE
-    drawing.grid.grid_line_alpha = 0.25
-    drawing.xgrid.grid_line_color = None
-    return drawing
-
-
-def hover(drawing: figure, points: t.Any, tooltip: str) -> None:
-    """Let the points of a chart tell what they are."""
-    drawing.add_tools(HoverTool(renderers=[points], tooltips=tooltip, visible=False))
 
 
 def _bound(run: Mapping[str, t.Any], metric: str, which: str) -> float:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import typing as t
 from dataclasses import asdict
@@ -13,11 +12,12 @@ from pathlib import Path
 
 import pandas as pd
 
+from ..plan.config.words import counted
 from ..run.board import Board
 from ..run.runs import known_runs
 from ..run.sweep import summary_of
 from .history import COMPARED, JUDGED
-from .history_change import MIN_RUNS, Change, against_earlier, between_groups
+from .history_change import MIN_RUNS, against_earlier, between_groups
 from .history_environment import changes
 from .history_row import row_of
 from .history_store import read_history
@@ -105,7 +105,9 @@ def _runs(names: list[str], rows: list[Row], history: pd.DataFrame) -> dict[str,
         if before[metric] is None or after[metric] is None:
             continue
         change = against_earlier(metric, after[metric], others[metric].dropna().to_list())
-        comparison[metric] = _as_before(change, before[metric], after[metric])
+        # The first run's own value stands in the place of the mean of its key.
+        percent = (after[metric] - before[metric]) / abs(before[metric]) * 100 if before[metric] else None
+        comparison[metric] = {**asdict(change), "before": before[metric], "percent": percent}
     identities = [json.loads(row["identity"]) for row in rows]
     return {
         "kind": "runs",
@@ -135,12 +137,6 @@ def _like(row: Row, history: pd.DataFrame) -> pd.DataFrame:
     return like
 
 
-def _as_before(change: Change, before: float, after: float) -> dict[str, t.Any]:
-    """Return a change with the first run's own value in the place of the mean of its key."""
-    percent = (after - before) / abs(before) * 100 if before else None
-    return _finite({**asdict(change), "before": before, "percent": percent})
-
-
 def _periods(
     names: list[str],
     before: tuple[datetime, datetime],
@@ -159,18 +155,10 @@ def _periods(
 def _key(key: str, before: pd.DataFrame, after: pd.DataFrame) -> dict[str, t.Any]:
     one, other = before[before["key"] == key], after[after["key"] == key]
     values = {metric: [side[metric].dropna().to_list() for side in (one, other)] for metric in JUDGED}
-    comparison = {
-        metric: _finite(asdict(between_groups(metric, *sides))) for metric, sides in values.items() if all(sides)
-    }
+    comparison = {metric: asdict(between_groups(metric, *sides)) for metric, sides in values.items() if all(sides)}
     first = other.iloc[0]
-    nodes = f"{first['nnodes']} node{'' if first['nnodes'] == 1 else 's'}"
+    nodes = counted(first["nnodes"], "node")
     title = f"{first['model']} on {first['gpu']}, {first['framework']}, {nodes}, {first['precision']}"
     if pd.notna(first["global_batch_size"]):
         title += f", batch {first['global_batch_size']:.0f}"
     return {"key": key, "title": title, "before_runs": len(one), "after_runs": len(other), "comparison": comparison}
-
-
-def _finite(values: dict[str, t.Any]) -> dict[str, t.Any]:
-    return {
-        name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in values.items()
-    }

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 import typing as t
 from collections.abc import Mapping
 from pathlib import Path
 
+from ..plan.config.words import counted
 from .charts import scaling_chart
+from .files import json_text, says
 from .history_environment import told
 from .pages import page_of
 
@@ -24,16 +25,15 @@ def folder_of(output_dir: str | Path, names: list[str]) -> Path:
 
 def write_comparison(folder: Path, comparison: Mapping[str, t.Any]) -> bool:
     """Write ``compare.html`` and ``compare.json`` into a folder, and return whether they are new."""
-    text = json.dumps(comparison, indent=2, allow_nan=False) + "\n"
-    written = folder / JSON
-    if written.exists() and written.read_text(encoding="utf-8") == text:
+    text = json_text(comparison)
+    if says(folder / JSON, text):
         return False
     folder.mkdir(parents=True, exist_ok=True)
     scaling = comparison.get("scaling") or {}
     marked = comparison["after"]["nnodes"] if scaling else None
     charts = {kind: scaling_chart(points, marked) for kind, points in scaling.items()}
     (folder / PAGE).write_text(page_of("compare.html.j2", charts, compared=comparison), encoding="utf-8")
-    written.write_text(text, encoding="utf-8")
+    (folder / JSON).write_text(text, encoding="utf-8")
     return True
 
 
@@ -54,13 +54,9 @@ def comparison_lines(comparison: Mapping[str, t.Any]) -> list[str]:
     lines += ["What was measured is not the same:", *(f"  {line}" for line in identity)] if identity else []
     lines += ["The nodes were given otherwise:", *(f"  {line}" for line in environment)] if environment else []
     for kind, points in comparison["scaling"].items():
-        efficiencies = ", ".join(f"{_nodes(point['nnodes'])} {point['efficiency'] * 100:.1f} %" for point in points)
-        lines.append(f"{kind.capitalize()} scaling, efficiency: {efficiencies}")
+        efficiencies = (f"{counted(point['nnodes'], 'node')} {point['efficiency'] * 100:.1f} %" for point in points)
+        lines.append(f"{kind.capitalize()} scaling, efficiency: {', '.join(efficiencies)}")
     return lines
-
-
-def _nodes(count: int) -> str:
-    return f"{count} node{'' if count == 1 else 's'}"
 
 
 def _metrics(comparison: Mapping[str, Mapping[str, t.Any]]) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import math
 import typing as t
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -57,21 +56,11 @@ def history_of(row: Row, folder: str | Path) -> dict[str, t.Any]:
     }
     return {
         "key": row["key"],
-        "runs": [_shown(other) for other in [*reversed(earlier[:COMPARED]), row]],
-        "comparison": {metric: _finite(change) for metric, change in comparison.items()},
+        "runs": [{name: other.get(name) for name in _SHOWN} for other in [*reversed(earlier[:COMPARED]), row]],
+        "comparison": comparison,
         "last_good": good[0]["run_id"] if good else None,
         "environment": changes(json.loads(good[0]["environment"]), json.loads(row["environment"])) if good else [],
         "not_looked_at": len(earlier) == LOOKED_AT,
-    }
-
-
-def _shown(row: Row) -> dict[str, t.Any]:
-    return {name: row.get(name) for name in _SHOWN}
-
-
-def _finite(change: Mapping[str, t.Any]) -> dict[str, t.Any]:
-    return {
-        name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in change.items()
     }
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from scipy import stats
 
 from ...module_utils.logs.record import METRICS
+from ..plan.config.words import counted
 
 REAL, NOISE, UNKNOWN = "real change", "within noise", "cannot be told"
 # With fewer the spread of runs is a guess.
@@ -29,13 +30,14 @@ _ROUNDING = 1e-9
 class Change:
     """How a metric differs, and whether that is real.
 
-    ``before`` and ``after`` are values in the metric's unit, ``percent`` the change relative to ``before`` (None where
-    that is 0). ``low`` and ``high`` bound the noise around ``before``, where that can be told. ``better`` says whether
-    the change is a good one, None for neither. ``told`` is the test and its outcome in words.
+    ``before`` and ``after`` are values in the metric's unit, ``percent`` the change relative to ``before``, both None
+    where nothing was before, ``percent`` also where that was 0. ``low`` and ``high`` bound the noise around ``before``,
+    where that can be told. ``better`` says whether the change is a good one, None for neither. ``told`` is the test and
+    its outcome in words.
     """
 
     metric: str
-    before: float
+    before: float | None
     after: float
     percent: float | None
     outcome: str
@@ -53,8 +55,9 @@ def against_earlier(metric: str, value: float, earlier: Sequence[float]) -> Chan
     """
     values = np.array(earlier, dtype=float)
     if len(values) < MIN_RUNS:
-        before = float(np.median(values)) if len(values) else math.nan
-        told = f"{_counted(len(values))} of the same key; {MIN_RUNS} are needed to know how much runs differ anyway"
+        before = float(np.median(values)) if len(values) else None
+        runs = counted(len(values), "earlier run") if len(values) else "no earlier run"
+        told = f"{runs} of the same key; {MIN_RUNS} are needed to know how much runs differ anyway"
         return _change(metric, before, value, UNKNOWN, told=told)
     mean, spread = float(values.mean()), float(values.std(ddof=1))
     quantile = float(stats.t.ppf(1 - LEVEL / 2, len(values) - 1))
@@ -87,7 +90,7 @@ def between_groups(metric: str, before: Sequence[float], after: Sequence[float])
 
 def _change(
     metric: str,
-    before: float,
+    before: float | None,
     after: float,
     outcome: str,
     low: float | None = None,
@@ -97,10 +100,6 @@ def _change(
     percent = (after - before) / abs(before) * 100 if before else None
     better = None
     direction = METRICS[metric].better if metric in METRICS else "higher"
-    if direction != "none" and outcome == REAL:
+    if direction != "none" and outcome == REAL and before is not None:
         better = (after > before) == (direction == "higher")
     return Change(metric, before, after, percent, outcome, better, low, high, told)
-
-
-def _counted(count: int) -> str:
-    return "no earlier run" if count == 0 else f"{count} earlier run{'' if count == 1 else 's'}"

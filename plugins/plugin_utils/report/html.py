@@ -13,13 +13,10 @@ import shlex
 import typing as t
 from collections.abc import Mapping, Sequence
 
-from bokeh.embed import components
-from markupsafe import Markup
-
 from ..contracts import Plan, Status, Summary
 from .hardware import hardware_rows
 from .history import charts_of
-from .pages import bokeh_script, page_environment
+from .pages import page_of
 from .plots import Bound, draw
 from .readable import LABELS, duration, exact, number, shown, unit_of
 from .thresholds import threshold_rows
@@ -31,7 +28,6 @@ PAGE_TEMPLATE = "report.html.j2"
 SYMBOLS = {"PASS": "✓", "FAIL": "✗", "INCONCLUSIVE": "?", "ERROR": "!"}
 FIGURES = ("tokens_per_sec_per_gpu", "tflops_per_gpu", "step_time_ms", "loss", "memory_fraction")
 PLOTTED = ("step_time_ms", "tokens_per_sec_per_gpu", "loss")
-STEP_COLUMNS = ("node", "node_rank", "attempt", "step", "counted")
 
 
 def render(
@@ -43,71 +39,52 @@ def render(
 ) -> str:
     """Return the report of a run as a self-contained HTML page.
 
-    ``summary`` is the judged run, ``plan`` what was launched, both as written to their JSON files; keys other than
-    the summary's ``verdict`` may be missing. ``steps`` has one row per node, attempt and step with the columns node,
-    node_rank, attempt, step, counted and one per canonical metric; it may be empty. ``history`` is what
-    `_history.history_of` tells, ``statuses`` what is known of each node. Raises ValueError where the verdict is none of
-    the four, or where steps that have rows lack one of those columns.
+    ``summary`` is the judged run, ``plan`` what was launched, both as written to their JSON files. ``steps`` is what
+    `verdict.frame.steps_frame` returns; it may be empty. ``history`` is what `history.history_of` tells, ``statuses``
+    what is known of each node.
     """
-    if summary.get("verdict") not in SYMBOLS:
-        raise ValueError(f"summary: verdict is {summary.get('verdict')!r}, it must be one of {', '.join(SYMBOLS)}")
-    missing = [column for column in STEP_COLUMNS if column not in steps]
-    if missing and len(steps):
-        raise ValueError(f"steps: {len(steps)} rows without the column(s) {', '.join(missing)}")
     thresholds = threshold_rows(summary)
-    stragglers = {found["node"]: found for found in (summary.get("stragglers") or {}).get("nodes") or []}
+    stragglers = [found["node"] for found in summary["stragglers"]["nodes"]]
     units = {metric: unit_of(metric) for metric in PLOTTED}
-    plots, traces = draw(steps, units, _bounds(thresholds), stragglers) if len(steps) else ([], [])
-    history_charts = charts_of(history) if history else {}
-    drawings = {plot.metric: plot.figure for plot in plots} | {
-        f"history {metric}": chart for metric, chart in history_charts.items()
-    }
-    script, places = components(drawings) if drawings else ("", {})
-    nodes = plan.get("nodes") or []
-    environment = page_environment()
-    return environment.get_template(PAGE_TEMPLATE).render(
-        sections=environment.list_templates(filter_func=lambda name: name.startswith("sections/")),
+    plots, traces = draw(steps, units, _bounds(thresholds), stragglers)
+    of_history = charts_of(history) if history else {}
+    nodes = plan["nodes"]
+    return page_of(
+        PAGE_TEMPLATE,
+        {plot.metric: plot.figure for plot in plots} | {f"history {name}": chart for name, chart in of_history.items()},
         summary=summary,
         plan=plan,
         symbol=SYMBOLS[summary["verdict"]],
-        run_id=summary.get("run_id") or plan.get("run_id"),
-        duration=duration(summary.get("started_at"), summary.get("ended_at")),
+        duration=duration(summary["started_at"], summary["ended_at"]),
         thresholds=thresholds,
         figures=figures_of(summary),
         stragglers=stragglers,
         hardware=hardware_rows(statuses),
         facts=facts(plan),
-        command=shlex.join(str(argument) for argument in nodes[0].get("argv") or []) if nodes else "",
-        environment=nodes[0].get("env") or {} if nodes else {},
+        command=shlex.join(map(str, nodes[0].get("argv", []))),
         differences=differences(nodes),
-        node_metrics=[
-            metric
-            for metric in LABELS
-            if any(metric in (node.get("metrics") or {}) for node in summary.get("nodes") or [])
-        ],
+        node_metrics=[metric for metric in LABELS if any(metric in node["metrics"] for node in summary["nodes"])],
         steps_recorded=len(steps),
         plots=plots,
         traces=traces,
-        not_plotted=[LABELS[metric] for metric in PLOTTED if metric not in places],
-        places={metric: Markup(place) for metric, place in places.items()},
+        not_plotted=[LABELS[metric] for metric in PLOTTED if metric not in {plot.metric for plot in plots}],
         history=history,
-        history_charts=[{"metric": name, "place": Markup(places[f"history {name}"])} for name in history_charts],
-        scripts=Markup(bokeh_script() + script) if drawings else "",
+        history_metrics=list(of_history),
     )
 
 
 def figures_of(summary: Summary) -> list[tuple[str, str, str]]:
     """Return the figures that a reader looks for first: label, value with its unit, and where it is from."""
-    metrics = summary.get("metrics") or {}
+    metrics = {metric: found for metric, found in summary["metrics"].items() if found["value"] is not None}
     rows = []
     for metric in FIGURES:
-        found = metrics.get(metric) or {}
-        if found.get("value") is not None:
+        if metric in metrics:
+            found = metrics[metric]
             percent = metric == "memory_fraction"
             value = _percent(found["value"]) if percent else f"{number(found['value'])} {unit_of(metric)}".rstrip()
-            rows.append((LABELS[metric], value, f"{found.get('statistic')} of {found.get('value_node')}"))
+            rows.append((LABELS[metric], value, f"{found['statistic']} of {found['value_node']}"))
     if summary["mfu"] is not None:
-        rows.append(("MFU", _percent(summary["mfu"]), f"from {summary.get('mfu_basis')}"))
+        rows.append(("MFU", _percent(summary["mfu"]), f"from {summary['mfu_basis']}"))
     return rows
 
 
@@ -126,10 +103,9 @@ def _bounds(thresholds: Sequence[Mapping[str, t.Any]]) -> dict[str, Bound]:
 
 def facts(plan: Plan) -> list[tuple[str, str]]:
     """Return what was run in short, as pairs of label and value."""
-    pairs: dict[str, t.Any] = {key: plan.get(key) for key in ("framework", "model", "gpu", "mode")}
-    pairs |= {"image": plan["nodes"][0].get("image") if plan.get("nodes") else None}
-    pairs |= {"container_engine": plan.get("container_engine"), **(plan.get("parameters") or {})}
-    pairs |= {"config_file": plan.get("config_file")}
+    pairs: dict[str, t.Any] = {key: plan[key] for key in ("framework", "model", "gpu", "mode")}
+    pairs |= {"image": plan["nodes"][0].get("image"), "container_engine": plan["container_engine"]}
+    pairs |= {**plan["parameters"], "config_file": plan["config_file"]}
     return [
         (_label(key), exact(value) if type(value) in (int, float) else _as_given(shown(value)))
         for key, value in pairs.items()
@@ -139,16 +115,14 @@ def facts(plan: Plan) -> list[tuple[str, str]]:
 
 def differences(nodes: Sequence[Mapping[str, t.Any]]) -> list[tuple[str, list[tuple[str, str | None]]]]:
     """Return what each further node is given otherwise than the first: pairs of name and value (None: not set)."""
-    if not nodes:
-        return []
     first = _given(nodes[0])
     rows = []
     for node in nodes[1:]:
         given = _given(node)
-        rows.append(
-            (node["node"], [(key, given.get(key)) for key in first | given if first.get(key) != given.get(key)])
-        )
-    return [(node, changes) for node, changes in rows if changes]
+        changes = [(key, given.get(key)) for key in first | given if first.get(key) != given.get(key)]
+        if changes:
+            rows.append((node["node"], changes))
+    return rows
 
 
 def _given(node: Mapping[str, t.Any]) -> dict[str, str]:
@@ -156,9 +130,9 @@ def _given(node: Mapping[str, t.Any]) -> dict[str, str]:
     given = {
         key: node[key] for key in ("image", "devices", "container_options", "working_dir", "log_file") if key in node
     }
-    given |= {f"mount {mount['target']}": mount["source"] for mount in node.get("mounts") or []}
-    given |= {f"argument {place}": argument for place, argument in enumerate(node.get("argv") or [])}
-    given |= node.get("env") or {}
+    given |= {f"mount {mount['target']}": mount["source"] for mount in node.get("mounts", [])}
+    given |= {f"argument {place}": argument for place, argument in enumerate(node.get("argv", []))}
+    given |= node.get("env", {})
     return {key: _as_given(value) for key, value in given.items()}
 
 

@@ -21,25 +21,18 @@ if t.TYPE_CHECKING:
 def page_of(template: str, charts: Mapping[str, figure], **given: t.Any) -> str:
     """Return a page as self-contained HTML; in its template ``charts`` are the places of the charts by their names."""
     script, places = components(dict(charts)) if charts else ("", {})
-    return (
-        page_environment()
-        .get_template(template)
-        .render(
-            charts={name: Markup(place) for name, place in places.items()},
-            scripts=Markup(bokeh_script() + script) if charts else "",
-            **given,
-        )
+    # Only the core: no widgets, tables, WebGL or MathJax, which would triple the page.
+    bokeh = Resources(mode="inline", components=["bokeh"]).render_js() if charts else ""
+    environment = _environment()
+    return environment.get_template(template).render(
+        charts={name: Markup(place) for name, place in places.items()},
+        scripts=Markup(bokeh + script),
+        sections=environment.list_templates(filter_func=lambda name: name.startswith("sections/")),
+        **given,
     )
 
 
-def bokeh_script() -> str:
-    """Return what the plots of a page need, inline."""
-    # Only the core: no widgets, tables, WebGL or MathJax, which would triple the page.
-    return str(Resources(mode="inline", components=["bokeh"]).render_js())
-
-
-def page_environment() -> jinja2.Environment:
-    """Return where the templates are, and how values are shown in them."""
+def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent / "page"),
         autoescape=True,

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 from bokeh.models import (
     BasicTicker,
-    BasicTickFormatter,
     BoxAnnotation,
     BoxZoomTool,
     ColumnDataSource,
@@ -23,10 +22,12 @@ from bokeh.models import (
     Span,
     WheelZoomTool,
 )
-from bokeh.plotting import figure
+
+from .drawing import COLOURS, HIGHLIGHT, NEUTRAL, SHADE, plain
 
 if t.TYPE_CHECKING:
     import pandas as pd
+    from bokeh.plotting import figure
 
 # Above this, colours cannot be told apart: all lines look alike and the hover names the node.
 MAX_COLOURED_NODES = 16
@@ -35,13 +36,7 @@ MAX_POINTS = 60_000
 # Up to here a marker for every value can be seen as one.
 MAX_MARKERS = 2_000
 
-# Readable on white and on near-black; after eight, the same colours come back as dashed lines.
-COLOURS = ("#2f7ed8", "#d9600a", "#239b56", "#d8434e", "#8e63ce", "#a0703a", "#cf559c", "#0f9aab")
-HIGHLIGHT = "#ff8c1a"
 FORBIDDEN = "#d8434e"
-# Where the page gives no colour by CSS (Bokeh reads the --bk-* variables), this reads on both backgrounds.
-NEUTRAL = "#7d838c"
-SHADE = "#8a94a6"
 
 
 @dataclass(frozen=True)
@@ -90,10 +85,9 @@ def traces(steps: pd.DataFrame, stragglers: Collection[str] = ()) -> list[Trace]
     """Return how each node of the steps is drawn, in rank order."""
     nodes = list(steps.drop_duplicates("node").sort_values("node_rank")["node"])
     if len(nodes) > MAX_COLOURED_NODES:
-        colours = {True: HIGHLIGHT, False: COLOURS[0]}
-        slow = [node in stragglers for node in nodes]
         return [
-            Trace(node, colours[late], dashed=False, straggler=late) for node, late in zip(nodes, slow, strict=True)
+            Trace(node, HIGHLIGHT if node in stragglers else COLOURS[0], dashed=False, straggler=node in stragglers)
+            for node in nodes
         ]
     return [
         Trace(node, COLOURS[i % len(COLOURS)], dashed=i >= len(COLOURS), straggler=node in stragglers)
@@ -157,7 +151,7 @@ def draw(
     what it is measured in, ``bounds`` maps metric to its threshold; ``stragglers`` are nodes to mark. Panning moves the
     plots together.
     """
-    finite = {metric: np.isfinite(steps[metric].to_numpy(np.float64)) for metric in units if metric in steps}
+    finite = {metric: np.isfinite(steps[metric].to_numpy()) for metric in units if metric in steps}
     finite = {metric: mask for metric, mask in finite.items() if mask.any()}
     if not finite:
         return [], []
@@ -189,23 +183,18 @@ def _plot(
     bound_lies = _lies(bound, low, high) if bound else None
     lines = _lines(steps[telling], metric, looks)
 
-    drawing = figure(
+    drawing = plain(
         height=280,
-        sizing_mode="stretch_width",
         x_range=x_range,
         y_range=Range1d(low, high),
         x_axis_label="step",
-        min_border_left=64,  # the plots' steps stand above each other
         tools=[PanTool(), BoxZoomTool(), WheelZoomTool(), ResetTool()],
         # An active drag would keep a finger from scrolling past the plot.
         active_drag=None,
         toolbar_location="above",
-        background_fill_alpha=0,
-        border_fill_alpha=0,
-        outline_line_color=None,
     )
     drawing.toolbar.logo = None
-    _quiet_axes(drawing)
+    drawing.xaxis.ticker = BasicTicker(min_interval=1)
     for first, last in shades:
         drawing.add_layout(
             BoxAnnotation(left=first - 0.5, right=last + 0.5, fill_color=SHADE, fill_alpha=0.16, line_color=None)
@@ -240,25 +229,27 @@ def _lines(steps: pd.DataFrame, metric: str, looks: Sequence[Trace]) -> dict[str
     look_of = {look.node: look for look in looks}
     groups = [rows for _group, rows in steps.groupby(["node", "attempt"], sort=False, observed=True)]
     step_type = np.min_scalar_type(int(steps["step"].max()))
-    columns = ("node", "attempt", "xs", "ys", "colour", "dash", "width", "alpha")
-    lines: dict[str, list[t.Any]] = {name: [] for name in columns}
     many = len(looks) > MAX_COLOURED_NODES
+    lines = []
     # What is drawn last lies on top.
     for rows in sorted(groups, key=lambda rows: look_of[rows["node"].iloc[0]].straggler):
-        node = rows["node"].iloc[0]
+        look = look_of[rows["node"].iloc[0]]
         values = rows[metric].to_numpy(dtype=np.float64)
         values = np.where(np.isfinite(values), values, np.nan)
         kept = thinned(values, max(4, MAX_POINTS // len(groups)))
-        lines["node"].append(node)
-        lines["attempt"].append(int(rows["attempt"].iloc[0]))
-        lines["xs"].append(rows["step"].to_numpy()[kept].astype(step_type))
-        lines["ys"].append(values[kept].astype(np.float32))
-        lines["colour"].append(look_of[node].colour)
-        lines["dash"].append("dashed" if look_of[node].dashed else "solid")
-        late = look_of[node].straggler
-        lines["width"].append((2 if late else 1) if many else (4 if late else 2))
-        lines["alpha"].append(0.35 if many and not late else 0.9)
-    return lines
+        lines.append(
+            {
+                "node": look.node,
+                "attempt": int(rows["attempt"].iloc[0]),
+                "xs": rows["step"].to_numpy()[kept].astype(step_type),
+                "ys": values[kept].astype(np.float32),
+                "colour": look.colour,
+                "dash": "dashed" if look.dashed else "solid",
+                "width": (1 if many else 2) * (2 if look.straggler else 1),
+                "alpha": 0.35 if many and not look.straggler else 0.9,
+            }
+        )
+    return {name: [line[name] for line in lines] for name in lines[0]}
 
 
 def _draw_lines(drawing: figure, lines: dict[str, list[t.Any]], tooltip: str, *, many: bool) -> None:
@@ -323,19 +314,3 @@ def _draw_bound(drawing: figure, bound: Bound, view: tuple[float, float]) -> Non
 
 def _forbidden(**side: float) -> BoxAnnotation:
     return BoxAnnotation(**side, fill_color=FORBIDDEN, fill_alpha=0.09, line_color=None, level="underlay")
-
-
-def _quiet_axes(drawing: figure) -> None:
-    drawing.xaxis.ticker = BasicTicker(min_interval=1)
-    drawing.axis.formatter = BasicTickFormatter(use_scientific=False)
-    drawing.axis.axis_line_color = None
-    drawing.axis.major_tick_line_color = None
-    drawing.axis.minor_tick_line_color = None
-    drawing.axis.axis_label_text_font_style = "normal"
-    drawing.axis.axis_label_text_font_size = "12px"
-    drawing.axis.major_label_text_font_size = "12px"
-    drawing.axis.axis_label_text_color = NEUTRAL
-    drawing.axis.major_label_text_color = NEUTRAL
-    drawing.grid.grid_line_color = SHADE
-    drawing.grid.grid_line_alpha = 0.25
-    drawing.xgrid.grid_line_color = None

@@ -80,21 +80,16 @@ def shown(value: t.Any) -> t.Any:
     return value
 
 
-def instant(text: str) -> str:
-    """Return an ISO 8601 instant for reading, to the second and with its zone; what is none stays as it is."""
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        return text
-    return f"{moment:%Y-%m-%d %H:%M:%S} {moment.tzname() or ''}".rstrip()
+def instant(text: str | None) -> str:
+    """Return an ISO 8601 instant for reading, to the second and with its zone; a dash for none."""
+    return f"{datetime.fromisoformat(text):%Y-%m-%d %H:%M:%S %Z}" if text else NOTHING
 
 
 def duration(started_at: str | None, ended_at: str | None) -> str | None:
-    """Return the time between two ISO 8601 instants in words, or None where it cannot be told."""
-    try:
-        elapsed = datetime.fromisoformat(ended_at or "") - datetime.fromisoformat(started_at or "")
-    except (TypeError, ValueError):
+    """Return the time between two ISO 8601 instants in words, or None where one is not known."""
+    if not started_at or not ended_at:
         return None
+    elapsed = datetime.fromisoformat(ended_at) - datetime.fromisoformat(started_at)
     hours, seconds = divmod(round(elapsed.total_seconds()), 3600)
     minutes, seconds = divmod(seconds, 60)
     if hours:

@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import collections
-import json
 import os
 import typing as t
 from collections.abc import Sequence
 from pathlib import Path
 
 from ..contracts import Summary
-from .files import PAGE
+from .files import PAGE, json_text, says
 from .pages import page_of
 from .side_by_side import SHOWN, last_step, value_of
 from .sweep import reason_of
@@ -33,9 +32,9 @@ def write_runs_page(folder: Path, run_dirs: Sequence[str], summaries: Sequence[S
         _run(summary, summaries[0], os.path.relpath(Path(run_dir).absolute() / PAGE, folder.absolute()))
         for run_dir, summary in zip(run_dirs, summaries, strict=True)
     ]
-    text = json.dumps(runs, indent=2, allow_nan=False) + "\n"
+    text = json_text(runs)
     written, page = folder / RUNS_JSON, folder / RUNS_PAGE
-    if page.exists() and written.exists() and written.read_text(encoding="utf-8") == text:
+    if page.exists() and says(written, text):
         return False
     metrics = [metric for metric in SHOWN if any(run["metrics"][metric] is not None for run in runs)]
     drawn = next((metric for metric in _DRAWN if metric in metrics), None)

@@ -13,6 +13,7 @@ import pandas as pd
 from ..contracts import Summary
 from ..run.sweep import read_sweep, summary_of, write_sweep
 from .pages import page_of
+from .side_by_side import value_of
 from .sweep_charts import cells_chart, heat_map
 from .sweep_text import NOT_RUN, RANKED_BY
 
@@ -53,9 +54,14 @@ def _told(cell: Mapping[str, t.Any], run_dir: Path) -> dict[str, t.Any]:
     known = {name: cell[name] for name in ("name", "values", "run_id")}
     if summary is None:
         return {**known, "verdict": NOT_RUN, "reason": None, "metrics": dict.fromkeys(METRICS), "mfu": None}
-    metrics = {metric: (summary["metrics"].get(metric) or {}).get("value") for metric in METRICS}
-    told = {"verdict": summary["verdict"], "reason": reason_of(summary), "metrics": metrics, "mfu": summary.get("mfu")}
-    return {**known, **told}
+    metrics = {metric: value_of(summary, metric) for metric in METRICS}
+    return {
+        **known,
+        "verdict": summary["verdict"],
+        "reason": reason_of(summary),
+        "metrics": metrics,
+        "mfu": summary["mfu"],
+    }
 
 
 def reason_of(summary: Summary) -> str | None:

@@ -12,8 +12,8 @@ from bokeh.models import ColumnDataSource, FactorRange
 from bokeh.plotting import figure
 from bokeh.transform import linear_cmap
 
-from .charts import VERDICT_COLOURS, hover, plain
-from .plots import COLOURS, NEUTRAL, SHADE
+from .charts import VERDICT_COLOURS
+from .drawing import COLOURS, NEUTRAL, SHADE, hover, plain
 from .readable import number, titled
 
 # From light to dark blue, so that dark text is read on all of it.
@@ -72,7 +72,6 @@ def cells_chart(cells: Sequence[Mapping[str, t.Any]], metric: str) -> figure:
     )
     bars = drawing.hbar(y="name", right="value", height=0.7, source=source, color="colour")
     drawing.x_range.start = 0
-    drawing.min_border_left = 64
     drawing.xgrid.grid_line_color, drawing.ygrid.grid_line_color = SHADE, None
     drawing.xgrid.grid_line_alpha = 0.25
     hover(drawing, bars, f"@name<br>@verdict<br>{titled(metric)}: @value{{0,0.[0000]}}")

@@ -17,12 +17,12 @@ def threshold_rows(summary: Summary) -> list[Row]:
 
     A positive margin is on the good side, of the limit that is nearer; None is one that cannot be told.
     """
-    bounds = summary.get("thresholds") or []
-    return [{**bound, "bound": bound_in_words(bound), "margin": _margin(bound)} for bound in bounds]
+    bounds = summary["thresholds"]
+    return [{**bound, "bound": limits_in_words(bound), "margin": _margin(bound)} for bound in bounds]
 
 
-def bound_in_words(bound: JudgedBound) -> str:
-    """Return the limits of a bound, such as ``≥ 380``; of one without limits its value."""
+def limits_in_words(bound: JudgedBound) -> str:
+    """Return the limits of a bound as judged, such as ``≥ 380``; of one without limits its value."""
     least, greatest = bound["least"], bound["greatest"]
     if least is not None and greatest is not None:
         return f"{exact(least)} – {exact(greatest)}"

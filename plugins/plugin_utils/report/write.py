@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import typing as t
 from collections.abc import Sequence
 
@@ -18,7 +17,7 @@ from ..verdict.warm_up import AUTO, parse_warm_up, warm_up_of
 from .dialects.judged_run import JudgedRun
 from .dialects.known import write_dialects
 from .dialects.summary_csv import summary_csv
-from .files import HISTORY, METRICS_TABLE, PAGE, RECORDS, SUMMARY, SUMMARY_ROW
+from .files import HISTORY, METRICS_TABLE, PAGE, RECORDS, SUMMARY, SUMMARY_ROW, json_text, says
 from .history import history_of
 from .history_row import row_of
 from .history_store import write_row
@@ -100,8 +99,8 @@ def _write_files(
 ) -> bool:
     """Write the files of the report, unless they say the same already, and return whether they are new."""
     summary = run.summary
-    texts = {SUMMARY: _json(summary)} | ({HISTORY: _json(history)} if history else {})
-    if all(_says(board.run_dir / name, text) for name, text in texts.items()):
+    texts = {SUMMARY: json_text(summary)} | ({HISTORY: json_text(history)} if history else {})
+    if all(says(board.run_dir / name, text) for name, text in texts.items()):
         return False
     records.to_csv(board.run_dir / RECORDS, index=False, na_rep="NaN")
     (board.run_dir / SUMMARY_ROW).write_text(summary_csv(run), encoding="utf-8")
@@ -111,14 +110,6 @@ def _write_files(
     for name, text in texts.items():
         (board.run_dir / name).write_text(text, encoding="utf-8")
     return True
-
-
-def _json(value: t.Any) -> str:
-    return json.dumps(value, indent=2, allow_nan=False) + "\n"
-
-
-def _says(path: Path, text: str) -> bool:
-    return path.exists() and path.read_text(encoding="utf-8") == text
 
 
 def _metrics_table(summary: Summary) -> pd.DataFrame:

@@ -44,11 +44,11 @@ def standing_of(output_dir: str | Path, base: str) -> Standing:
     """Return where the cell whose first run has the name ``base`` stands in a folder of runs."""
     attempt, run_id, before = 1, base, ""
     while (Path(output_dir) / run_id / PLAN_NAME).exists():
-        verdict = verdict_of(Path(output_dir) / run_id)
-        if verdict is None:
+        summary = summary_of(Path(output_dir) / run_id)
+        if summary is None:
             begun = any((Path(output_dir) / run_id).glob("nodes/*/status.json"))
             return Standing(run_id, RESUMED if begun else ANEW if before else NEW, before)
-        if verdict != "ERROR":
+        if summary["verdict"] != "ERROR":
             return Standing(run_id, FINISHED)
         attempt, before = attempt + 1, run_id
         run_id = f"{base}-{attempt}"
@@ -63,12 +63,6 @@ def told_of(standing: Standing) -> str:
         ANEW: f"will run anew, as {standing.run_id}: {standing.before} ended in an ERROR",
         FINISHED: f"has run already, as {standing.run_id}",
     }[standing.state]
-
-
-def verdict_of(run_dir: Path) -> str | None:
-    """Return the verdict of a run, or None where it was not judged."""
-    summary = summary_of(run_dir)
-    return None if summary is None else str(summary["verdict"])
 
 
 def summary_of(run_dir: str | Path) -> Summary | None:

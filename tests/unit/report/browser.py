@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import select
@@ -106,14 +105,6 @@ class Browser:
             button = "none" if kind == "mouseMoved" else "left"
             held = int(kind != "mouseReleased" and (x, y) == end)
             self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button=button, buttons=held, clickCount=1)
-
-    def picture(self, path: Path) -> None:
-        """Write what the whole page looks like as a PNG."""
-        found = self.call("Page.captureScreenshot", captureBeyondViewport=True)
-        path.write_bytes(base64.b64decode(found["data"]))
-
-    def pdf(self, path: Path) -> None:
-        path.write_bytes(base64.b64decode(self.call("Page.printToPDF", printBackground=False)["data"]))
 
     def _next(self) -> dict[str, t.Any]:
         while b"\0" not in self._buffer:

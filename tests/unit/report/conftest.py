@@ -95,6 +95,9 @@ def summary() -> dict[str, t.Any]:
         "ended_at": "2026-07-11T09:17:44+00:00",
         "warmup_steps": 2,
         "first_failure": None,
+        "notes": [],
+        "stragglers": {"nodes": [], "message": ""},
+        "mfu": None,
         "metrics": {
             "step_time_ms": {
                 **step_time,

@@ -101,16 +101,6 @@ def test_the_verdict_stands_in_title_and_heading_with_its_reasons(summary: Run, 
     assert "2 nodes · 2026-07-11 09:12:03 UTC · 5 min 41 s" in page.text
 
 
-def test_an_unknown_verdict_is_refused(summary: Run, plan: Run) -> None:
-    with pytest.raises(ValueError, match="verdict is 'MAYBE', it must be one of PASS, FAIL, INCONCLUSIVE, ERROR"):
-        render({**summary, "verdict": "MAYBE"}, plan, NO_STEPS)
-
-
-def test_steps_without_their_columns_are_refused(summary: Run, plan: Run) -> None:
-    with pytest.raises(ValueError, match=r"steps: 1 rows without the column\(s\) attempt, counted"):
-        render(summary, plan, pd.DataFrame([{"node": "a", "node_rank": 0, "step": 1}]))
-
-
 def test_the_page_references_nothing_outside(summary: Run, plan: Run, make_steps: MakeSteps) -> None:
     html = render(summary, plan, make_steps(2, 20))
     assert Page(html).references == ["data:,"]
@@ -303,10 +293,6 @@ def test_the_legend_names_up_to_sixteen_nodes(summary: Run, plan: Run, make_step
 def test_a_far_threshold_is_told_beside_its_plot(summary: Run, plan: Run, make_steps: MakeSteps) -> None:
     summary["thresholds"][0]["greatest"] = 5_000.0
     assert "The threshold ≤ 5\u202f000 lies below this view." in Page(render(summary, plan, make_steps(2, 20))).text
-
-
-def test_only_the_verdict_is_needed() -> None:
-    assert Page(render({"verdict": "ERROR"}, {}, NO_STEPS)).title == "ERROR – –"
 
 
 def test_a_thousand_steps_on_128_nodes_stay_below_3_mb(summary: Run, plan: Run, make_steps: MakeSteps) -> None:

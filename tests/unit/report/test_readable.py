@@ -82,16 +82,9 @@ def test_nothing_is_a_dash_and_a_boolean_a_word(value: t.Any, text: t.Any) -> No
     assert shown(value) == text
 
 
-@pytest.mark.parametrize(
-    ("text", "read"),
-    [
-        ("2026-07-11T09:12:03.123+00:00", "2026-07-11 09:12:03 UTC"),
-        ("2026-07-11T09:12:03", "2026-07-11 09:12:03"),
-        ("yesterday", "yesterday"),
-    ],
-)
-def test_an_instant_reads_without_its_t(text: str, read: str) -> None:
-    assert instant(text) == read
+def test_an_instant_reads_without_its_t() -> None:
+    assert instant("2026-07-11T09:12:03.123+00:00") == "2026-07-11 09:12:03 UTC"
+    assert instant(None) == "–"
 
 
 @pytest.mark.parametrize(
@@ -101,8 +94,6 @@ def test_an_instant_reads_without_its_t(text: str, read: str) -> None:
         ("2026-07-11T09:00:00+00:00", "2026-07-11T09:05:41+00:00", "5 min 41 s"),
         ("2026-07-11T09:00:00+00:00", "2026-07-12T10:05:41+00:00", "25 h 5 min"),
         ("2026-07-11T09:00:00+00:00", None, None),
-        ("2026-07-11T09:00:00+00:00", "2026-07-11T09:00:42", None),
-        ("soon", "later", None),
     ],
 )
 def test_a_duration_is_told_where_it_is_known(started_at: str, ended_at: str | None, text: str | None) -> None:

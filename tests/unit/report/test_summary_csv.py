@@ -8,7 +8,7 @@ import io
 import pandas as pd
 from judged_runs import failed_run, judged_run, log_only_run
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.dialects.summary_csv import columns, summary_csv
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.dialects.summary_csv import summary_csv
 
 
 def test_a_run_is_one_row_with_its_verdict_sizes_and_metrics() -> None:
@@ -26,5 +26,4 @@ def test_a_failure_is_told_in_short() -> None:
 
 def test_the_rows_of_all_runs_have_the_same_columns() -> None:
     frames = [pd.read_csv(io.StringIO(summary_csv(run))) for run in (judged_run(), failed_run(), log_only_run())]
-    assert [list(frame.columns) for frame in frames] == [columns()] * 3
-    assert len(pd.concat(frames)) == 3
+    assert pd.concat(frames).shape == (3, len(frames[0].columns))

@@ -9,11 +9,7 @@ import pytest
 from training_logs import frame_of
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.statistics import of_nodes
-from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.thresholds import (
-    is_met,
-    judge_bounds,
-    with_thresholds,
-)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.thresholds import judge_bounds, with_thresholds
 
 
 def bound(kind: str, value: float, **more: t.Any) -> dict[str, t.Any]:
@@ -23,22 +19,6 @@ def bound(kind: str, value: float, **more: t.Any) -> dict[str, t.Any]:
 def judged(one: dict[str, t.Any], /, **values: list[float]) -> dict[str, t.Any]:
     """Return a bound as judged of nodes with these TFLOP/s."""
     return judge_bounds([one], of_nodes(frame_of(values, "tflops_per_gpu")))[0]
-
-
-@pytest.mark.parametrize(
-    ("value", "least", "greatest", "met"),
-    [
-        (10.0, 10.0, None, True),
-        (9.9, 10.0, None, False),
-        (10.0, None, 10.0, True),
-        (10.1, None, 10.0, False),
-        (10.0, 9.0, 11.0, True),
-        (11.1, 9.0, 11.0, False),
-        (10.0, None, None, True),
-    ],
-)
-def test_a_value_is_met_within_its_limits(value: float, least: t.Any, greatest: t.Any, met: bool) -> None:
-    assert is_met(value, least, greatest) is met
 
 
 @pytest.mark.parametrize(

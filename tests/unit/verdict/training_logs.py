@@ -177,6 +177,8 @@ def plan_of(nodes: t.Sequence[str], **changes: t.Any) -> dict[str, t.Any]:
         "mode": "multi_node",
         "model": "llama3_1_8b",
         "gpu": "mi300x",
+        "config_file": "config.json",
+        "container_engine": "docker",
         "record_only": False,
         "parameters": {"iterations": 10},
         "first_step": 1,

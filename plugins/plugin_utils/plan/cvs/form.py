@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from pydantic import BaseModel
 
+from ...contracts import Bound
 from ..config.findings import Findings
 from ..config.model import refuse_unknown_keys, section, typed
 from ..job.branch import Branch
@@ -116,7 +117,7 @@ def master_of(reading: CvsReading[t.Any, t.Any], key: str, asked: str | None) ->
     return master_address(asked, reading.nodes, f"config.{key}", reading.findings)
 
 
-def expected_in(reading: CvsBranchReading[t.Any, t.Any, t.Any]) -> list[dict[str, t.Any]]:
+def expected_in(reading: CvsBranchReading[t.Any, t.Any, t.Any]) -> list[Bound]:
     """Return the thresholds of a branch, and note what is wrong with them."""
     return expected_of(
         reading.parameters.result_dict,

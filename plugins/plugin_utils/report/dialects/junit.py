@@ -12,7 +12,7 @@ import typing as t
 from xml.etree import ElementTree as ET
 
 from ...contracts import JudgedBound, Summary
-from ..thresholds import bound_in_words
+from ..thresholds import limits_in_words
 
 if t.TYPE_CHECKING:
     from .judged_run import JudgedRun
@@ -68,7 +68,7 @@ def _add_node(suite: ET.Element, summary: Summary, node: dict[str, t.Any]) -> No
 
 def _add_threshold(suite: ET.Element, summary: Summary, bound: JudgedBound) -> None:
     case = _case(suite, f"{summary['run_id']}.thresholds", f"{bound['metric']} {bound['kind']}")
-    wanted = f"it has to be {bound_in_words(bound)}"
+    wanted = f"it has to be {limits_in_words(bound)}"
     if bound["measured"] is None and bound["met"] is False:
         _problem(case, "INCONCLUSIVE", f"{bound['metric']} was not measured; {wanted}", "")
         return

@@ -6,6 +6,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Callable, Sequence
 
+from ..files import says
 from .junit import junit
 from .mllog import mllog
 from .openmetrics import openmetrics
@@ -43,7 +44,7 @@ def write_dialects(names: Sequence[str], run: JudgedRun, folder: Path) -> bool:
     changed = False
     for name in names:
         path, text = folder / DIALECTS[name].file, DIALECTS[name].text(run)
-        if text is not None and (not path.exists() or path.read_text(encoding="utf-8") != text):
+        if text is not None and not says(path, text):
             path.write_text(text, encoding="utf-8", newline="")
             changed = True
     return changed

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import typing as t
 
-from ...contracts import Summary
+from ..side_by_side import last_step
 
 if t.TYPE_CHECKING:
     from .judged_run import JudgedRun
@@ -50,7 +50,7 @@ def mllog(run: JudgedRun) -> str | None:
         ),
         _line(started, _END, "init_stop", None),
         _line(started, _START, "run_start", None),
-        _line(ended, _POINT, "tracked_stats", _stats(run), step=_last_step(summary)),
+        _line(ended, _POINT, "tracked_stats", _stats(run), step=last_step(summary)),
         _line(ended, _END, "run_stop", None, status="success" if passed else "aborted", verdict=summary["verdict"]),
     ]
     return "".join(lines)
@@ -73,7 +73,3 @@ def _stats(run: JudgedRun) -> dict[str, float]:
     batch, step_time_ms = run.parameters.get("global_batch_size"), stats.get("step_time_ms")
     throughput = {"throughput": batch * 1000.0 / step_time_ms} if batch and step_time_ms else {}
     return throughput | stats
-
-
-def _last_step(summary: Summary) -> int | None:
-    return max((node["last_step"] for node in summary["nodes"] if node["last_step"] is not None), default=None)

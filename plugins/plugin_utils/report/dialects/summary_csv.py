@@ -27,29 +27,11 @@ _OF_PARAMETERS = (
 _OF_METRIC = ("value", "value_node", "median", "p05", "p95", "samples", "threshold", "met")
 
 
-def columns() -> list[str]:
-    """Return the columns of the row; a metric's are ``<metric>_<column>``, in the metric's unit."""
-    return [
-        *_OF_RUN,
-        "reasons",
-        "first_failure_node",
-        "first_failure_class",
-        "started_at",
-        "ended_at",
-        "seconds",
-        "nodes",
-        *_OF_PARAMETERS,
-        "image",
-        "image_digest",
-        "config_file",
-        "warmup_steps",
-        "mfu",
-        *(f"{metric}_{column}" for metric in METRICS for column in _OF_METRIC),
-    ]
-
-
 def summary_csv(run: JudgedRun) -> str:
-    """Return a CSV file of a header and one row. ``reasons`` are the codes; what is not known is empty."""
+    """Return a CSV file of a header and one row. ``reasons`` are the codes; what is not known is empty.
+
+    A metric's columns are ``<metric>_<column>``, in the metric's unit.
+    """
     summary, parameters = run.summary, run.parameters
     failure = summary["first_failure"]
     row: dict[str, t.Any] = {
@@ -66,12 +48,13 @@ def summary_csv(run: JudgedRun) -> str:
         "image_digest": run.image_digest,
         "config_file": run.plan.get("config_file"),
         "warmup_steps": summary["warmup_steps"],
-        "mfu": summary.get("mfu"),
+        "mfu": summary["mfu"],
     }
-    for metric, found in summary["metrics"].items():
+    for metric in METRICS:
+        found = summary["metrics"].get(metric, {})
         row |= {f"{metric}_{column}": found.get(column) for column in _OF_METRIC}
     stream = io.StringIO()
-    writer = csv.DictWriter(stream, columns(), lineterminator="\n")
+    writer = csv.DictWriter(stream, row, lineterminator="\n")
     writer.writeheader()
     writer.writerow(row)
     return stream.getvalue()
