@@ -84,6 +84,8 @@ def works(session: nox.Session, core: str) -> None:
     _install_core(session, core, "--requirement", "requirements.txt", "pytest>=8.3,<10", "pytest-xdist>=3.6,<4")
     session.run("pytest", "--numprocesses=0", "--only-ansible", "tests/unit", *session.posargs)
     folder = Path(session.create_tmp()).resolve()
+    # Other cells play the same demo on this machine at the same time.
+    run_id = f"{folder.parent.name}-{os.getpid()}"
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -91,7 +93,7 @@ def works(session: nox.Session, core: str) -> None:
         "ansible-playbook",
         "playbooks/megatron_multinode.yml",
         "--inventory=inventories/local/hosts",
-        f"--extra-vars=training_output_dir={folder / 'runs'} training_master_port={port}",
+        f"--extra-vars=training_output_dir={folder / 'runs'} training_master_port={port} training_run_id={run_id}",
         env={"TRAINOPS_LOCK_FOLDER": str(folder / "locks"), "ANSIBLE_INJECT_FACT_VARS": "false"},
         silent=True,
     )

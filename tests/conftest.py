@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 # Fixtures that take seconds to make, and are made once for all tests of a file.
-SHARED = {"built", "clone", "demo", "documented"}
+SHARED = {"built", "clone", "demo", "documented", "passed"}
 REAL_NODES = Path(__file__).parent / "integration"
 
 

@@ -94,7 +94,15 @@ def untested_in(page: Path) -> list[str]:
     return re.findall(rf"^ *(?:\$ |sudo )?{programs}(?: .*)?$", prose, re.MULTILINE)
 
 
-BLOCKS = [block for page in pages() for block in blocks_of(page)]
+def once(blocks: t.Iterable[Block]) -> list[Block]:
+    """Return the blocks without those that say what an earlier one says, on the same page or another."""
+    first: dict[str, Block] = {}
+    for block in blocks:
+        first.setdefault(f"{block.text.strip()} {block.more}", block)
+    return list(first.values())
+
+
+BLOCKS = once(block for page in pages() for block in blocks_of(page))
 
 
 def play(clone: Path, *arguments: str, environment: dict[str, str]) -> None:

@@ -176,24 +176,29 @@ def test_what_is_missing_on_a_node_stops_the_run_before_any_rank_starts(bench):
     assert not list(bench.nodes.glob("*/*/train.log"))
 
 
-def test_the_same_command_again_reports_and_changes_nothing(bench):
-    inventory, config, port = bench.inventory(**TWO), bench.config(), free_port()
-    same = {"training_run_id": "mine", "training_master_port": port}
-    first = bench.play("megatron_multinode.yml", inventory, config, **same)
-    again = bench.play("megatron_multinode.yml", inventory, config, **same)
-    assert first.status == 0, first.output
+@pytest.fixture(scope="module")
+def passed(tmp_path_factory):
+    """A run that passed: its bench, and the variables of its command."""
+    bench = Bench(tmp_path_factory.mktemp("passed"))
+    variables = {"training_run_id": "mine", "training_master_port": free_port()}
+    done = bench.play("megatron_multinode.yml", bench.inventory(**TWO), bench.config(), **variables)
+    assert done.status == 0, done.output
+    return bench, variables
+
+
+def test_the_same_command_again_reports_and_changes_nothing(passed):
+    bench, same = passed
+    again = bench.play("megatron_multinode.yml", bench.inventory(**TWO), bench.config(), **same)
     assert again.status == 0, again.output
     recap = [line for line in again.output.splitlines() if "changed=" in line]
     assert recap
     assert all("changed=0" in line for line in recap), again.output
 
 
-def test_another_run_under_a_name_that_is_taken_is_refused_with_what_differs(bench):
-    inventory, port = bench.inventory(**TWO), free_port()
-    same = {"training_run_id": "mine", "training_master_port": port}
-    first = bench.play("megatron_multinode.yml", inventory, bench.config(), **same)
-    again = bench.play("megatron_multinode.yml", inventory, bench.config(training_iterations="9"), **same)
-    assert first.status == 0, first.output
+def test_another_run_under_a_name_that_is_taken_is_refused_with_what_differs(passed):
+    bench, same = passed
+    config = bench.config(training_iterations="9")
+    again = bench.play("megatron_multinode.yml", bench.inventory(**TWO), config, **same)
     assert again.status != 0
     assert "its plan differs in parameters.iterations" in again.output
 

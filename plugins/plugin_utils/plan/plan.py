@@ -177,7 +177,7 @@ def _assembled(
         "rehearsal": False,
         "record_only": settings.training_record_only,
         **optional,
-        "parameters": job.parameters if job else t.cast("Parameters", {}),
+        "parameters": job.parameters if job else t.cast(Parameters, {}),
         "first_step": grammar_of(settings.training_framework).first_step if job else 1,
         "tokens_per_step_per_gpu": job.tokens_per_step_per_gpu if job else None,
         "tokens_per_sequence_per_gpu": job.tokens_per_sequence_per_gpu if job else None,

@@ -84,7 +84,7 @@ def plan_of_logs(
         "container_engine": None,
         "rehearsal": False,
         "record_only": bool(known.options.get("training_record_only")),
-        "parameters": t.cast("Parameters", {"iterations": None}),
+        "parameters": t.cast(Parameters, {"iterations": None}),
         "first_step": grammar_of(framework).first_step,
         "tokens_per_step_per_gpu": None,
         "tokens_per_sequence_per_gpu": None,
@@ -99,7 +99,7 @@ def plan_of_logs(
     return {
         **plan,
         "run_id": run.name,
-        "nodes": t.cast("list[NodePlan]", nodes),
+        "nodes": t.cast(list[NodePlan], nodes),
         "logs": {"folder": str(run.folder)},
         "not_known": [*_lack_of_nodes(len(names), meant), *_lack_of_thresholds(plan)],
     }
