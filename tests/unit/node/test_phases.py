@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from real_training import iteration, processes_with, wait_until
 
+from ansible_collections.trainops.cluster.plugins.module_utils.logs import parts
+from ansible_collections.trainops.cluster.plugins.module_utils.node import phases
 from ansible_collections.trainops.cluster.plugins.module_utils.node.phases import PhaseError
 
 # A script that goes on when a test lets it.
@@ -195,6 +197,21 @@ def test_follow_returns_what_is_new_since_the_cursor(training):
     assert steps(last) == [3]
     assert [failure["class"] for failure in last["failures"]] == ["out_of_memory"]
     assert (last["status"], last["exit_status"]) == ("exited", 1)
+
+
+def test_follow_tells_a_long_log_in_several_answers_and_the_end_with_the_last(training, monkeypatch):
+    monkeypatch.setattr(phases, "_READ_BYTES", 1)
+    monkeypatch.setattr(parts, "_CHUNK_BYTES", 64)
+    run = training("".join(f'echo "{iteration(step)}"\n' for step in range(1, 11)) + "exit 3")
+    run.begin()
+    answers = [run.follow(wait_seconds=600)]
+    while answers[-1]["status"] == "running":
+        answers.append(run.follow(answers[-1]["cursor"]))
+    assert len(answers) > 3
+    assert [step for answer in answers for step in steps(answer)] == list(range(1, 11))
+    assert {(answer["exit_status"], answer["ended_at"]) for answer in answers[:-1]} == {(None, None)}
+    assert (answers[-1]["status"], answers[-1]["exit_status"]) == ("exited", 3)
+    assert answers[-1]["last_lines"][-1] == iteration(10)
 
 
 def test_follow_tells_which_network_and_how_many_ranks_the_log_names_also_to_whoever_follows_anew(training):
