@@ -93,8 +93,7 @@ class ActionModule(ActionBase):
                 f"once. Say --forks {nodes}, or set forks in ansible.cfg (or ANSIBLE_FORKS)."
             )
         needs = {"secrets": self._secrets(), "given_secrets": self._given_secrets(), "files": self._files()}
-        answer = self._towards("stage", needs)
-        return dict(answer, warnings=[f"{self._node['node']}: {warning}" for warning in answer["warnings"]])
+        return self._towards("stage", needs)
 
     def _files(self) -> dict[str, str]:
         """Return the node's files by their paths in the run's folder there, and in a rehearsal the embedded trainer."""
@@ -213,6 +212,8 @@ class ActionModule(ActionBase):
             ) from None
         if answer.pop("failed"):
             raise AnsibleActionFail(f"{self._node['node']}: {answer['message']}.")
+        if answer.get("warnings"):
+            answer["warnings"] = [f"{self._node['node']}: {warning}" for warning in answer["warnings"]]
         return answer
 
     def _environment(self) -> dict[str, str]:

@@ -25,7 +25,7 @@ from .hardware import hardware_facts
 from .inspection.network import port_problem
 from .interfaces import with_interfaces
 from .launch import LAUNCH_NAME, launch_script, run_of_log
-from .own_folders import has_run_folder, make_run_folder
+from .own_folders import UntrustedError, has_run_folder, make_run_folder
 from .run_state import STATE_NAME, forget_state, read_state, write_state
 from .secret_files import place, remove, remove_after
 
@@ -187,13 +187,14 @@ def stop(request: Request) -> Answer:
     """End what is still running of the run on this node; what ended by itself keeps its exit status.
 
     Whatever became of the run's folder, what carries the run's labels is ended, and `PhaseError` tells what is left.
+    A folder or a state that cannot be believed is told in ``warnings``.
     """
     node, run_id = request["node"], request["run_id"]
-    state, doubt = None, ""
+    state, warnings = None, []
     try:
         state = read_state(node, run_id)
     except (OSError, ValueError) as error:
-        doubt = str(error)
+        warnings.append(str(error))
     remove(node)
     if state and state["status"] == "running":
         # First, so that whoever follows the node meanwhile sees a stop, and not a training that was killed.
@@ -209,21 +210,26 @@ def stop(request: Request) -> Answer:
         raise PhaseError(f"run {run_id} may not have ended here: {'; '.join(left)}")
     with machine_locked():
         give_back(node, run_id)
-    if doubt:
-        raise PhaseError(f"nothing of run {run_id} is running here any longer, but {doubt}")
     if state is None:
-        return {"changed": ended, "status": "stopped" if ended else "not_started"}
+        return {"changed": ended, "status": "stopped" if ended else "not_started", "warnings": warnings}
     if state["status"] == "staged":
         forget_state(node)
-        return {"changed": True, "status": "not_started"}
+        return {"changed": True, "status": "not_started", "warnings": warnings}
     state = read_state(node, run_id) or state
-    return {"changed": ended, "status": state["status"]}
+    return {"changed": ended, "status": state["status"], "warnings": warnings}
 
 
 def collect(request: Request) -> Answer:
-    """Return the part of the log from byte ``offset`` on, compressed, and how long the whole is."""
+    """Return the part of the log from byte ``offset`` on, compressed, and how long the whole is.
+
+    There is none in a folder that somebody else could have written, which is told when the run is stopped.
+    """
     node = request["node"]
-    if not has_run_folder(node["run_folder"]) or not os.path.exists(node["log_file"]):
+    try:
+        is_there = has_run_folder(node["run_folder"]) and os.path.exists(node["log_file"])
+    except UntrustedError:
+        is_there = False
+    if not is_there:
         return {"changed": False, "data": "", "offset": 0, "size": 0}
     with open(node["log_file"], "rb") as stream:
         size = os.fstat(stream.fileno()).st_size

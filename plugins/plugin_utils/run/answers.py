@@ -79,10 +79,10 @@ class _Hardware(_Part):
 class _Done(_Part):
     changed: bool
     status: Status
+    warnings: list[Line] = []
 
 
 class _Staged(_Done):
-    warnings: list[Line]
     image_id: Line | None = None
     hardware: _Hardware | None = None
 

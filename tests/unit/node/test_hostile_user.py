@@ -125,8 +125,11 @@ def test_links_in_a_folder_of_the_run_that_somebody_else_has_made_are_not_follow
 ) -> None:
     folder = run.node["run_folder"]
     mallory.does(f"umask 0; mkdir -p {folder}; ln -s {precious} {folder}/{name}")
-    for name_of_phase in ("stage", "start", "follow", "collect"):
+    for name_of_phase in ("stage", "start", "follow"):
         assert refused(phase(run, name_of_phase), f"uid {MALLORY}")
+    # What comes after a refusal goes on, so that the run is judged.
+    assert f"uid {MALLORY}" in phase(run, "stop")["warnings"][0]
+    assert phase(run, "collect")["data"] == ""
     assert processes_with(run.mark) == set()
     assert precious.read_text() == "precious\n"
 
