@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-import base64
 import shlex
 import time
 import typing as t
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -15,11 +13,19 @@ from ansible import context
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
 
-from ..plugin_utils.plan.job.rehearsal import FOLDER_NAME
-from ..plugin_utils.run.board import Board
-from ..plugin_utils.run.follow import NodeLostError, Patience, follow_node, interval_for
-from ..plugin_utils.run.program import STARTER, NoAnswerError, answer_in, standard_input
-from ..plugin_utils.run.token import FILE, VALUE, given_token, register_secret
+try:
+    from ..plugin_utils.plan.job.rehearsal import FOLDER_NAME
+    from ..plugin_utils.run.answers import BadAnswerError, checked_answer
+    from ..plugin_utils.run.board import Board
+    from ..plugin_utils.run.collect import collect_log
+    from ..plugin_utils.run.follow import NodeLostError, Patience, follow_node, interval_for
+    from ..plugin_utils.run.plain_text import one_line, plain_text
+    from ..plugin_utils.run.program import STARTER, NoAnswerError, answer_in, standard_input
+    from ..plugin_utils.run.token import FILE, VALUE, given_token, register_secret
+except ImportError as error:
+    MISSING: ImportError | None = error
+else:
+    MISSING = None
 
 _TRAINER = Path(__file__).parents[2] / "roles" / "training" / "files" / "trainer"
 _AUTOMATIC_INTERPRETERS = ("auto", "auto_silent", "auto_legacy", "auto_legacy_silent")
@@ -33,6 +39,10 @@ class ActionModule(ActionBase):
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Do the phase that the task asks for."""
         super().run(tmp, task_vars)
+        if MISSING:
+            raise AnsibleActionFail(
+                f"{MISSING}. Install what requirements.txt names, for the Python that runs ansible-playbook."
+            )
         _validated, self._arguments = self.validate_argument_spec(
             argument_spec={
                 "phase": {
@@ -63,7 +73,11 @@ class ActionModule(ActionBase):
             "stop": self._stop,
             "collect": self._collect,
         }
-        return phases[phase]()
+        try:
+            return phases[phase]()
+        except BadAnswerError as error:
+            self._note(message=str(error))
+            raise AnsibleActionFail(f"{self._node['node']}: {error}.") from None
 
     def _node_of(self, name: str) -> dict[str, t.Any]:
         for node in self._plan["nodes"]:
@@ -79,8 +93,7 @@ class ActionModule(ActionBase):
                 f"once. Say --forks {nodes}, or set forks in ansible.cfg (or ANSIBLE_FORKS)."
             )
         needs = {"secrets": self._secrets(), "given_secrets": self._given_secrets(), "files": self._files()}
-        answer = self._towards("stage", needs)
-        return dict(answer, warnings=[f"{self._node['node']}: {warning}" for warning in answer["warnings"]])
+        return self._towards("stage", needs)
 
     def _files(self) -> dict[str, str]:
         """Return the node's files by their paths in the run's folder there, and in a rehearsal the embedded trainer."""
@@ -160,14 +173,11 @@ class ActionModule(ActionBase):
 
     def _collect(self) -> dict[str, t.Any]:
         path = self._board.log_path(self._node["node"])
-        offset = 0
-        with open(path, "wb") as log:
-            while True:
-                answer = self._ask("collect", {"offset": offset})
-                log.write(zlib.decompress(base64.b64decode(answer["data"])) if answer["data"] else b"")
-                if answer["offset"] >= answer["size"] or answer["offset"] == offset:
-                    return {"changed": False, "log": str(path), "size": answer["size"]}
-                offset = answer["offset"]
+        size, left_out = collect_log(lambda offset: self._ask("collect", {"offset": offset}), path)
+        result = {"changed": False, "log": str(path), "size": size}
+        if left_out:
+            result["warnings"] = [f"{self._node['node']}: {left_out:,} bytes of its log of {size:,} are not kept"]
+        return result
 
     def _note(self, **changes: t.Any) -> None:
         if not self._task.check_mode:
@@ -187,11 +197,14 @@ class ActionModule(ActionBase):
             "environment": self._environment(),
             **needs,
         }
-        output = self._run_program(standard_input(request))
         try:
-            answer = answer_in(output["stdout"])
+            output = self._run_program(standard_input(request))
+        except AnsibleConnectionFailure as error:
+            raise AnsibleConnectionFailure(plain_text(str(error))) from None
+        try:
+            answer = checked_answer(phase, answer_in(output["stdout"]))
         except NoAnswerError:
-            said = (output["stderr"] or output["stdout"]).strip().splitlines()[-5:]
+            said = [one_line(line) for line in (output["stderr"] or output["stdout"]).strip().splitlines()[-5:]]
             raise AnsibleActionFail(
                 f"{self._python()} on {self._node['node']} did not run the program of phase {phase} (exit status "
                 f"{output['rc']}): {' / '.join(said) or 'no output'}. Python 3.8 or newer is needed there; "
@@ -199,6 +212,8 @@ class ActionModule(ActionBase):
             ) from None
         if answer.pop("failed"):
             raise AnsibleActionFail(f"{self._node['node']}: {answer['message']}.")
+        if answer.get("warnings"):
+            answer["warnings"] = [f"{self._node['node']}: {warning}" for warning in answer["warnings"]]
         return answer
 
     def _environment(self) -> dict[str, str]:

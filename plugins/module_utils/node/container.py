@@ -127,9 +127,14 @@ class ContainerEngine:
             self._call(["rm", "--force", container["Id"]])
         return bool(running)
 
-    def holder(self, node: dict[str, t.Any], run_id: str) -> str | None:
-        """Return another run that has a running container on this node."""
-        for container in self._labelled([f"{NODE_LABEL}={node['node']}"]):
+    def left(self, node: dict[str, t.Any], run_id: str) -> list[str]:
+        """Return the containers that carry the labels of this run on this node."""
+        found = self._labelled([f"{RUN_LABEL}={run_id}", f"{NODE_LABEL}={node['node']}"])
+        return [f"container {container['Name'].lstrip('/')} ({container['State']['Status']})" for container in found]
+
+    def holder(self, run_id: str) -> str | None:
+        """Return another run that has a running container on this machine."""
+        for container in self._labelled([RUN_LABEL]):
             other = container["Config"]["Labels"][RUN_LABEL]
             if container["State"]["Running"] and other != run_id:
                 return str(other)

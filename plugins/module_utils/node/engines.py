@@ -9,7 +9,8 @@ The face of an engine, which is all that anything else knows of it:
 ``start(node, run_id)`` the handle of the started training, which is kept in the run's state;
 ``outcome(node, handle)`` what became of a training that runs no longer: ``exit_status`` (None: killed), ``oom_killed``;
 ``stop(node, run_id, grace_seconds)`` ends what is left of the run here, and tells whether there was anything;
-``holder(node, run_id)`` the run_id of another run that is running here, or None.
+``left(node, run_id)`` what is still running of the run here, in words;
+``holder(run_id)`` the run_id of another run that is running on this machine, or None.
 
 Whether a training still runs is asked of its first process, which costs no call of an engine.
 """
@@ -30,6 +31,7 @@ Handle = t.Dict[str, t.Any]
 Node = t.Dict[str, t.Any]
 
 CONTAINER_COMMANDS = ("docker", "podman")
+ENGINES = ("none", *CONTAINER_COMMANDS)
 
 
 class NoContainer:
@@ -59,6 +61,9 @@ class NoContainer:
 
     def start(self, node: Node, run_id: str) -> Handle:
         """Start the launch script, detached from whoever calls."""
+        left = self.left(node, run_id)
+        if left:
+            raise ValueError(f"run {run_id} is running here already, though its state does not say so: {left[0]}")
         # Runs on a node without AnsibleModule.
         process = subprocess.Popen(  # pylint: disable=ansible-bad-function
             ["bash", os.path.join(node["run_folder"], LAUNCH_NAME)],
@@ -79,9 +84,13 @@ class NoContainer:
         """End every process that carries the run's labels."""
         return processes.end_members(run_id, node["node"], grace_seconds)
 
-    def holder(self, node: Node, run_id: str) -> str | None:
-        """Return another run whose processes carry this node's label."""
-        return next((other for other in processes.runs_on(node["node"]) if other != run_id), None)
+    def left(self, node: Node, run_id: str) -> list[str]:
+        """Return the processes that carry the run's labels."""
+        return [processes.told(pid) for pid in processes.members(run_id, node["node"])]
+
+    def holder(self, run_id: str) -> str | None:
+        """Return another run whose processes are on this machine."""
+        return next((other for other in processes.runs_here() if other != run_id), None)
 
 
 Engine = t.Union[NoContainer, ContainerEngine]
@@ -103,3 +112,12 @@ def engine_of(name: str) -> Engine:
     if not shutil.which(name):
         raise ValueError(f"the container engine {name} is not installed here")
     return ContainerEngine(name)
+
+
+def engines_to_look_at(name: str) -> list[Engine]:
+    """Return all engines that may hold something of a run that is to be held by the engine of a name."""
+    if name == "none":
+        return [NoContainer()]
+    names = [command for command in CONTAINER_COMMANDS if shutil.which(command)] if name == "auto" else [name]
+    # What a container left behind is found as processes.
+    return [*map(engine_of, names), NoContainer()]

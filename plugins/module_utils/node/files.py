@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writing files so that a reader never sees half of one."""
+"""Files in folders of our own, written so that a reader never sees half of one. No link is followed."""
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import stat
+import tempfile
 import typing as t
 
 
@@ -12,21 +15,33 @@ def write_text(path: str, text: str, mode: int) -> bool:
     """Write a file in one step, and return whether it was different before."""
     if read_text(path) == text:
         return False
-    draft = f"{path}.{os.getpid()}"
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-        stream.write(text)
-    os.replace(draft, path)
+    descriptor, draft = tempfile.mkstemp(prefix=".trainops-", dir=os.path.dirname(path))
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+            os.fchmod(descriptor, mode)
+            stream.write(text)
+        os.replace(draft, path)
+    except BaseException:
+        os.unlink(draft)
+        raise
     return True
 
 
 def read_text(path: str) -> str | None:
-    """Return what a file holds, or None where there is no such file."""
+    """Return what a file holds, or None where there is no such file; ValueError where it is no regular one."""
     try:
-        with open(path, encoding="utf-8") as stream:
-            return stream.read()
+        # A pipe would keep whoever opens it waiting.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
         return None
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        raise ValueError(f"{path} is no regular file") from error
+    with os.fdopen(descriptor, encoding="utf-8") as stream:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise ValueError(f"{path} is no regular file")
+        return stream.read()
 
 
 def read_json(path: str) -> dict[str, t.Any] | None:

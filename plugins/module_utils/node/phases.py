@@ -9,6 +9,7 @@ A request holds ``run_id``, ``framework``, ``container_engine``, ``tokens_per_st
 from __future__ import annotations
 
 import base64
+import contextlib
 import os
 import time
 import typing as t
@@ -16,22 +17,25 @@ import zlib
 
 from ..logs.ending import failures_at_end
 from ..logs.reader import read_log, tail
+from .claim import claimed_by_other, give_back, machine_locked, take
 from .dataset import dataset_function
-from .engines import Engine, engine_of
+from .engines import Engine, NoContainer, engine_of, engines_to_look_at
 from .files import write_text
 from .hardware import hardware_facts
 from .inspection.network import port_problem
 from .interfaces import with_interfaces
 from .launch import LAUNCH_NAME, launch_script, run_of_log
-from .lock import give_back, holding, take
+from .own_folders import UntrustedError, has_run_folder, make_run_folder
 from .run_state import STATE_NAME, forget_state, read_state, write_state
-from .secret_files import place, remove
+from .secret_files import place, remove, remove_after
 
 Request = t.Dict[str, t.Any]
 Answer = t.Dict[str, t.Any]
 
 _POLL_SECONDS = 0.1
-_COLLECT_BYTES = 8 * 1024 * 1024
+# The most of a log that one answer holds, and the most that is read of it for one.
+COLLECT_BYTES = 8 << 20
+_READ_BYTES = 32 << 20
 
 
 class PhaseError(Exception):
@@ -43,32 +47,30 @@ def stage(request: Request) -> Answer:
 
     A run that is here already, staged, running or ended, is left as it is.
     """
-    node, run_id = request["node"], request["run_id"]
-    state = _existing_state(node)
-    if state is not None and state["status"] != "staged":
-        return {"changed": False, "status": state["status"], "warnings": []}
+    run_id = request["run_id"]
     engine = engine_of(request["container_engine"])
-    node = with_interfaces(node)
-    problems = [*engine.problems(node), *_port_problems(node), *_busy(engine, node, run_id)]
-    if problems:
-        raise PhaseError("; ".join(problems))
-    if request["check_mode"]:
-        return {"changed": state is None, "status": "staged", "warnings": []}
-    holder = take(node, run_id)
-    if holder:
-        raise PhaseError(_held_by(holder))
-    script = launch_script(node, run_id, {**engine.preparation(node), **dataset_function(node)})
-    try:
-        os.makedirs(node["run_folder"], mode=0o750, exist_ok=True)
-        changed = write_text(os.path.join(node["run_folder"], LAUNCH_NAME), script, 0o640)
+    with contextlib.nullcontext() if request["check_mode"] else machine_locked():
+        state = _existing_state(request)
+        if state is not None and state["status"] != "staged":
+            return {"changed": False, "status": state["status"], "warnings": []}
+        node = with_interfaces(request["node"])
+        problems = [*engine.problems(node), *_port_problems(node), *_busy(engine, run_id)]
+        if problems:
+            raise PhaseError("; ".join(problems))
+        if request["check_mode"]:
+            return {"changed": state is None, "status": "staged", "warnings": []}
+        script = launch_script(node, run_id, {**engine.preparation(node), **dataset_function(node)})
+        try:
+            make_run_folder(node["run_folder"])
+            changed = write_text(os.path.join(node["run_folder"], LAUNCH_NAME), script, 0o640)
+            changed = _write_files(node, request["files"]) or changed
+        except OSError as error:
+            raise PhaseError(f"the run's folder {node['run_folder']} cannot be written: {error.strerror}") from error
+        warnings = place(node, request["given_secrets"], request["secrets"])
         if state is None:
             fresh = {"run_id": run_id, "node": node["node"], "node_rank": node["node_rank"]}
             write_state(node, dict(fresh, engine=engine.name, status="staged"))
-        warnings = place(node, request["given_secrets"], request["secrets"])
-        changed = _write_files(node, request["files"]) or changed
-    except OSError as error:
-        give_back(node, run_id)
-        raise PhaseError(f"the run's folder {node['run_folder']} cannot be written: {error.strerror}") from error
+        take(node, run_id)
     facts = engine.prepare(node)
     facts["hardware"] = hardware_facts()
     return {"changed": changed or state is None, "status": "staged", "warnings": warnings, **facts}
@@ -84,23 +86,22 @@ def _write_files(node: dict[str, t.Any], files: dict[str, str]) -> bool:
     return changed
 
 
-def _existing_state(node: dict[str, t.Any]) -> dict[str, t.Any] | None:
+def _existing_state(request: Request) -> dict[str, t.Any] | None:
+    node = request["node"]
     try:
-        return read_state(node)
+        return read_state(node, request["run_id"])
     except OSError as error:
         raise PhaseError(f"the run's folder {node['run_folder']} cannot be read: {error.strerror}") from error
 
 
-def _busy(engine: Engine, node: dict[str, t.Any], run_id: str) -> list[str]:
-    holders = {engine.holder(node, run_id), holding(node)} - {None, run_id}
-    return [_held_by(str(holder)) for holder in sorted(map(str, holders))]
-
-
-def _held_by(holder: str) -> str:
-    return (
+def _busy(engine: Engine, run_id: str) -> list[str]:
+    """Return by which other runs the machine is held, as sentences."""
+    holders = {claimed_by_other(run_id), engine.holder(run_id), NoContainer().holder(run_id)} - {None}
+    return [
         f"the node is held by run {holder}; wait for its end, or stop it: "
         f"ansible-playbook playbooks/stop.yml -e training_run_id={holder}"
-    )
+        for holder in sorted(map(str, holders))
+    ]
 
 
 def _port_problems(node: dict[str, t.Any]) -> list[str]:
@@ -115,14 +116,21 @@ def _port_problems(node: dict[str, t.Any]) -> list[str]:
 def start(request: Request) -> Answer:
     """Start the training that was staged. One that runs already, or has ended, is left as it is."""
     node, run_id = request["node"], request["run_id"]
-    state = read_state(node)
-    if state is None:
-        raise PhaseError(f"run {run_id} is not staged here and cannot be started")
-    if state["status"] != "staged":
-        return {"changed": False, "status": state["status"]}
-    started_at = time.time()
-    handle = engine_of(state["engine"]).start(node, run_id)
-    write_state(node, dict(state, status="running", handle=handle, started_at=started_at))
+    with machine_locked():
+        state = read_state(node, run_id)
+        if state is None:
+            raise PhaseError(f"run {run_id} is not staged here and cannot be started")
+        if state["status"] != "staged":
+            return {"changed": False, "status": state["status"]}
+        engine = engine_of(state["engine"])
+        problems = _busy(engine, run_id)
+        if problems:
+            raise PhaseError("; ".join(problems))
+        started_at = time.time()
+        handle = engine.start(node, run_id)
+        write_state(node, dict(state, status="running", handle=handle, started_at=started_at))
+        take(node, run_id)
+    remove_after(node, handle["pid"])
     return {"changed": True, "status": "running"}
 
 
@@ -133,17 +141,21 @@ def follow(request: Request) -> Answer:
     while state["status"] == "running" and time.monotonic() < deadline:
         time.sleep(_POLL_SECONDS)
         state = _state_of(request)
-    ended = state["status"] != "running"
     log_file = request["node"]["log_file"]
+    log_bytes = os.path.getsize(log_file) if os.path.exists(log_file) else 0
     news = read_log(
         log_file,
         request["framework"],
         request["cursor"],
-        final=ended,
+        final=state["status"] != "running",
+        max_bytes=_READ_BYTES,
         tokens_per_step_per_gpu=request["tokens_per_step_per_gpu"],
         tokens_per_sequence_per_gpu=request["tokens_per_sequence_per_gpu"],
         failures="open",
     )
+    if state["status"] != "running" and news["cursor"]["offset"] < log_bytes:
+        # An answer holds only so much: the end is told with the rest of the log.
+        state = dict(state, status="running", exit_status=None, ended_at=None)
     answer = {
         "changed": False,
         "status": state["status"],
@@ -152,10 +164,10 @@ def follow(request: Request) -> Answer:
         "started_at": state.get("started_at"),
         "ended_at": state.get("ended_at"),
         "now": time.time(),
-        "log_bytes": os.path.getsize(log_file) if os.path.exists(log_file) else 0,
+        "log_bytes": log_bytes,
         "log_run_id": run_of_log(log_file),
     }
-    if ended:
+    if state["status"] != "running":
         answer["last_lines"] = tail(log_file)
         if news["cursor"]["step"] is not None:
             answer["failures_at_end"] = failures_at_end(log_file, request["framework"])
@@ -165,41 +177,64 @@ def follow(request: Request) -> Answer:
 
 def _state_of(request: Request) -> dict[str, t.Any]:
     node = request["node"]
-    state = read_state(node)
+    state = read_state(node, request["run_id"])
     if state is None:
         raise PhaseError(f"the state of run {request['run_id']} is gone: there is no {node['run_folder']}/{STATE_NAME}")
     return state
 
 
 def stop(request: Request) -> Answer:
-    """End what is still running of the run on this node; what ended by itself keeps its exit status."""
+    """End what is still running of the run on this node; what ended by itself keeps its exit status.
+
+    Whatever became of the run's folder, what carries the run's labels is ended, and `PhaseError` tells what is left.
+    A folder or a state that cannot be believed is told in ``warnings``.
+    """
     node, run_id = request["node"], request["run_id"]
-    state = read_state(node)
+    state, warnings = None, []
+    try:
+        state = read_state(node, run_id)
+    except (OSError, ValueError) as error:
+        warnings.append(str(error))
     remove(node)
-    if state is None:
-        give_back(node, run_id)
-        return {"changed": False, "status": "not_started"}
-    if state["status"] == "running":
+    if state and state["status"] == "running":
         # First, so that whoever follows the node meanwhile sees a stop, and not a training that was killed.
         state = write_state(node, dict(state, stop_requested=True))
-    ended = engine_of(state["engine"]).stop(node, run_id, request["grace_seconds"])
-    give_back(node, run_id)
+    ended, left = False, []
+    for engine in engines_to_look_at(state["engine"] if state else request["container_engine"]):
+        try:
+            ended = engine.stop(node, run_id, request["grace_seconds"]) or ended
+            left += [f"{what} is still there" for what in engine.left(node, run_id)]
+        except ValueError as error:
+            left.append(str(error))
+    if left:
+        raise PhaseError(f"run {run_id} may not have ended here: {'; '.join(left)}")
+    with machine_locked():
+        give_back(node, run_id)
+    if state is None:
+        return {"changed": ended, "status": "stopped" if ended else "not_started", "warnings": warnings}
     if state["status"] == "staged":
         forget_state(node)
-        return {"changed": True, "status": "not_started"}
-    state = read_state(node) or state
-    return {"changed": ended, "status": state["status"]}
+        return {"changed": True, "status": "not_started", "warnings": warnings}
+    state = read_state(node, run_id) or state
+    return {"changed": ended, "status": state["status"], "warnings": warnings}
 
 
 def collect(request: Request) -> Answer:
-    """Return the part of the log from byte ``offset`` on, compressed, and how long the whole is."""
-    log_file = request["node"]["log_file"]
-    if not os.path.exists(log_file):
+    """Return the part of the log from byte ``offset`` on, compressed, and how long the whole is.
+
+    There is none in a folder that somebody else could have written, which is told when the run is stopped.
+    """
+    node = request["node"]
+    try:
+        is_there = has_run_folder(node["run_folder"]) and os.path.exists(node["log_file"])
+    except UntrustedError:
+        is_there = False
+    if not is_there:
         return {"changed": False, "data": "", "offset": 0, "size": 0}
-    with open(log_file, "rb") as stream:
+    with open(node["log_file"], "rb") as stream:
         size = os.fstat(stream.fileno()).st_size
         stream.seek(request["offset"])
-        part = stream.read(min(_COLLECT_BYTES, max(0, size - request["offset"])))
+        part = stream.read(min(COLLECT_BYTES, max(0, size - request["offset"])))
     data = base64.b64encode(zlib.compress(part)).decode("ascii")
     return {"changed": False, "data": data, "offset": request["offset"] + len(part), "size": size}
 

@@ -9,11 +9,14 @@ import time
 import typing as t
 from collections.abc import Iterator
 
-from .lock_folder import DEFAULT_LOCK_FOLDER, LOCK_FOLDER, LOCK_FOLDER_VARIABLE
+from .own_folders import FOLDER_VARIABLE
 
 RUN_LABEL = "TRAINOPS_RUN_ID"
 NODE_LABEL = "TRAINOPS_NODE"
 _POLL_SECONDS = 0.05
+# What has not gone so long after SIGKILL waits for a device or a disk, maybe for ever.
+_KILL_SECONDS = 10.0
+_TOLD_CHARACTERS = 80
 
 
 def labels(run_id: str, node: str) -> dict[str, str]:
@@ -41,22 +44,34 @@ def start_time(pid: int) -> str | None:
 
 
 def members(run_id: str, node: str) -> Iterator[int]:
-    """Yield the pids of all live processes that carry the labels of a run on a node, this one left out."""
-    for pid, found in _labelled():
-        if found == labels(run_id, node):
+    """Yield the pids of all live processes of this user that carry the labels of a run on a node, this one left out."""
+    for pid, owner, found in _labelled():
+        if found == labels(run_id, node) and owner == os.geteuid():
             yield pid
 
 
-def runs_on(node: str) -> list[str]:
-    """Return the run_ids of all live processes that carry the label of a node."""
-    return sorted({found[RUN_LABEL] for _pid, found in _labelled() if found[NODE_LABEL] == node})
+def runs_here() -> list[str]:
+    """Return the run_ids of all live processes of this user or root that carry our labels."""
+    return sorted({found[RUN_LABEL] for _pid, _owner, found in _labelled()})
 
 
-def _labelled() -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield every live process that carries our labels, with them, as far as this user may look.
+def told(pid: int) -> str:
+    """Return a process in words."""
+    try:
+        with open(f"/proc/{pid}/cmdline", encoding="utf-8", errors="replace") as stream:
+            command = stream.read(_TOLD_CHARACTERS).replace("\0", " ").strip()
+    except OSError:
+        command = ""
+    return f"process {pid} ({command or 'of a name that cannot be read'})"
 
-    Only those of the cluster that this machine stands for, where it stands for several: its lock folder tells which.
+
+def _labelled() -> Iterator[tuple[int, int, dict[str, str]]]:
+    """Yield every live process of this user or root that carries our labels, with its owner and them.
+
+    Anybody can give labels to a process of his. Only those count of the cluster that this machine stands for, where it
+    stands for several: their environment tells which.
     """
+    cluster = _cluster(os.environ)
     for entry in os.listdir("/proc"):
         if not entry.isdigit() or int(entry) == os.getpid():
             continue
@@ -67,10 +82,25 @@ def _labelled() -> Iterator[tuple[int, dict[str, str]]]:
             continue
         variables = dict(variable.partition("=")[::2] for variable in environment)
         found = {name: variables[name] for name in (RUN_LABEL, NODE_LABEL) if name in variables}
-        if len(found) < len(labels("", "")) or start_time(int(entry)) is None:
+        if len(found) < len(labels("", "")) or start_time(int(entry)) is None or _cluster(variables) != cluster:
             continue
-        if os.path.realpath(variables.get(LOCK_FOLDER_VARIABLE, DEFAULT_LOCK_FOLDER)) == os.path.realpath(LOCK_FOLDER):
-            yield int(entry), found
+        owner = _owner(int(entry))
+        if owner in (0, os.geteuid()):
+            yield int(entry), owner, found
+
+
+def _owner(pid: int) -> int | None:
+    """Return who started a process: its real uid, as a program with the setuid bit runs as root for anybody."""
+    try:
+        with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as stream:
+            return next(int(line.split()[1]) for line in stream if line.startswith("Uid:"))
+    except OSError:
+        return None
+
+
+def _cluster(environment: t.Mapping[str, str]) -> str:
+    folder = environment.get(FOLDER_VARIABLE)
+    return os.path.realpath(folder) if folder else ""
 
 
 def end_members(run_id: str, node: str, grace_seconds: float) -> bool:
@@ -84,7 +114,8 @@ def end_members(run_id: str, node: str, grace_seconds: float) -> bool:
     deadline = time.monotonic() + grace_seconds
     while time.monotonic() < deadline and any(members(run_id, node)):
         time.sleep(_POLL_SECONDS)
-    while _signal_members(run_id, node, signal.SIGKILL):
+    deadline = time.monotonic() + _KILL_SECONDS
+    while _signal_members(run_id, node, signal.SIGKILL) and time.monotonic() < deadline:
         time.sleep(_POLL_SECONDS)
     return True
 

@@ -11,23 +11,30 @@ import os
 import time
 import typing as t
 
-from .engines import engine_of
+from .engines import ENGINES, engine_of
 from .files import read_json, write_json
 from .launch import EXIT_STATUS_NAME
+from .own_folders import has_run_folder
 from .processes import is_running
 
 STATE_NAME = "state.json"
 State = t.Dict[str, t.Any]
 
+_STATUSES = ("staged", "running", "exited", "killed", "stopped")
 
-def read_state(node: dict[str, t.Any]) -> State | None:
-    """Return the state of the run in a node's run folder, brought up to date with what became of the training."""
-    path = os.path.join(node["run_folder"], STATE_NAME)
-    state = read_json(path)
+
+def read_state(node: dict[str, t.Any], run_id: str) -> State | None:
+    """Return the state of a run in a node's run folder, brought up to date with what became of the training.
+
+    ValueError where the folder is not ours, or holds anything but a state of this run on this node.
+    """
+    if not has_run_folder(node["run_folder"]):
+        return None
+    state = _read(node, run_id)
     if state is None or state["status"] != "running" or is_running(state["handle"]):
         return state
     # A stop is noted before the first signal, so it stands there once the process is seen to be gone.
-    state = read_json(path) or state
+    state = _read(node, run_id) or state
     if state["status"] != "running":
         return state
     if state.get("stop_requested"):
@@ -35,6 +42,19 @@ def read_state(node: dict[str, t.Any]) -> State | None:
     outcome = engine_of(state["engine"]).outcome(node, state["handle"])
     status = "killed" if outcome["exit_status"] is None else "exited"
     return write_state(node, dict(state, status=status, ended_at=_ended_at(node, state), **outcome))
+
+
+def _read(node: dict[str, t.Any], run_id: str) -> State | None:
+    path = os.path.join(node["run_folder"], STATE_NAME)
+    state = read_json(path)
+    if state is not None and (
+        not isinstance(state, dict)
+        or (state.get("run_id"), state.get("node")) != (run_id, node["node"])
+        or state.get("engine") not in ENGINES
+        or state.get("status") not in _STATUSES
+    ):
+        raise ValueError(f"{path} is no state of run {run_id} on {node['node']}")
+    return state
 
 
 def _ended_at(node: dict[str, t.Any], state: State) -> float:

@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Secrets of a run on a node: files of mode 0600 in memory (/dev/shm), there from stage to stop and no longer.
+"""Secrets of a run on a node: files of mode 0600 in memory (/dev/shm), there from stage to the end of the training.
 
 A node's plan names them: ``name``, ``source`` (the user's file) and ``target`` (what the training reads). The value is
 what the user gave for the run, or that of the source on this node, or else that of the source on the controller; the
-first and the last come along with the request.
+first and the last come along with the request. Each target lies in a folder of its own, which only this user can enter.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
+import subprocess
 import typing as t
+
+from .own_folders import UntrustedError, check_own
 
 
 def place(node: dict[str, t.Any], given: dict[str, str], sent: dict[str, str]) -> list[str]:
@@ -18,15 +22,22 @@ def place(node: dict[str, t.Any], given: dict[str, str], sent: dict[str, str]) -
 
     ``given`` go before the files of this node, ``sent`` after them.
 
-    The folder and an empty file are made in any case, as a mount needs something to point at.
+    The folder and an empty file are made in any case, as a mount needs something to point at. `UntrustedError` where
+    the folder is somebody else's.
     """
     warnings = []
     for secret in node["secrets"]:
         value = given.get(secret["name"]) or _read(secret["source"]) or sent.get(secret["name"], "")
         if not value:
             warnings.append(f"{secret['source']} is neither on this node nor on the controller, or is empty")
-        os.makedirs(os.path.dirname(secret["target"]), mode=0o700, exist_ok=True)
-        descriptor = os.open(secret["target"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        folder = os.path.dirname(secret["target"])
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(folder, 0o700)
+        check_own(folder)
+        os.chmod(folder, 0o700)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(secret["target"])
+        descriptor = os.open(secret["target"], os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
             stream.write(value.strip())
     return warnings
@@ -34,8 +45,33 @@ def place(node: dict[str, t.Any], given: dict[str, str], sent: dict[str, str]) -
 
 def remove(node: dict[str, t.Any]) -> None:
     """Remove the secrets of a node."""
-    for secret in node["secrets"]:
-        shutil.rmtree(os.path.dirname(secret["target"]), ignore_errors=True)
+    for folder in _folders(node):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def remove_after(node: dict[str, t.Any], pid: int) -> None:
+    """Have the secrets of a node removed when a process has ended, also where nobody comes to stop the run."""
+    folders = _folders(node)
+    if folders:
+        # Runs on a node without AnsibleModule. Nothing of the run, so without its labels.
+        subprocess.Popen(  # pylint: disable=ansible-bad-function
+            ["sh", "-c", 'while [ -e "/proc/$0" ]; do sleep 1; done; rm -rf -- "$@"', str(pid), *folders],
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+
+def _folders(node: dict[str, t.Any]) -> list[str]:
+    """Return the folders of a node's secrets that are there and ours."""
+    found = []
+    for folder in sorted({os.path.dirname(secret["target"]) for secret in node["secrets"]}):
+        with contextlib.suppress(FileNotFoundError, UntrustedError):
+            check_own(folder)
+            found.append(folder)
+    return found
 
 
 def _read(path: str) -> str:

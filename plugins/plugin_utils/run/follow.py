@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from ...module_utils.logs.grammar import began_anew
 from ...module_utils.logs.rows import rows_of
 from ..contracts import Failure, Plan, Status
+from .answers import BadAnswerError
 from .open_failures import OpenFailures
 from .status import has_failed
 
@@ -18,6 +19,8 @@ if t.TYPE_CHECKING:
     from .board import Board
 
 _RETRY_SECONDS = 1.0
+# The most that is kept of a node, some 600 MB, whatever its log goes on to tell.
+_MOST_STEPS = 3_000_000
 
 
 class NodeLostError(Exception):
@@ -51,7 +54,8 @@ def follow_node(
 ) -> Status:
     """Write a node's steps and status to the board until its training ends, and return the last status.
 
-    ``ask`` sends what the phase ``follow`` needs and returns its answer; it raises `NodeLostError`. In a multi-node
+    ``ask`` sends what the phase ``follow`` needs and returns its answer; it raises `NodeLostError`, and
+    `BadAnswerError`, after which the node is not asked again. In a multi-node
     run the failure or the stop of another node ends the following too, with one more answer: this node waits for a peer
     that will not come back. Times on the board are seconds since the epoch by the controller's clock.
     """
@@ -62,9 +66,12 @@ def follow_node(
     sizes = [0] * (1 + len(peers))
     last_steps: list[int | None] = [None] * (1 + len(peers))
     was_running = peer_failed = False
+    steps = 0
     while True:
         try:
             answer = ask({"cursor": cursor, "wait_seconds": patience.interval})
+        except BadAnswerError as error:
+            return board.update(node, status="unreachable", message=str(error), ended_at=time.time())
         except NodeLostError as error:
             lost_for = time.monotonic() - heard
             if lost_for > patience.lost:
@@ -73,6 +80,10 @@ def follow_node(
             continue
         heard = time.monotonic()
         cursor = answer["cursor"]
+        steps += sum(len(block["steps"]) for block in answer["blocks"])
+        if steps > _MOST_STEPS:
+            answer["blocks"] = []
+            board.update(node, message=f"its log tells more than {_MOST_STEPS} steps: the rest is not kept")
         interrupted = was_running and answer["status"] == "stopped"
         was_running = answer["status"] == "running"
         status = _note(board, plan["first_step"], node, answer, failures.add(answer["failures"]), interrupted)

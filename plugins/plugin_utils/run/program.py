@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import json
 import typing as t
 import zlib
@@ -12,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from ...module_utils.node.agent import ANSWER_MARK
+from .answers import BadAnswerError
 
 _MODULE_UTILS = Path(__file__).parents[2] / "module_utils"
 _PACKAGE = "ansible_collections.trainops.cluster.plugins.module_utils"
@@ -22,6 +22,11 @@ STARTER = (
     "sent=json.loads(zlib.decompress(base64.b64decode(sys.stdin.buffer.read())));"
     "exec(compile(sent.pop('bootstrap'),'<trainops>','exec'),sent)"
 )
+
+
+# What a node of ours never says: an answer holds at most 8 MiB of a log, or what 32 MiB of one tell.
+_MOST_CHARACTERS = 64 << 20
+_MOST_VALUES = 4_000_000
 
 
 class NoAnswerError(ValueError):
@@ -49,9 +54,20 @@ def standard_input(request: dict[str, t.Any]) -> bytes:
 
 
 def answer_in(standard_output: str) -> dict[str, t.Any]:
-    """Return the answer in a program's output; NoAnswerError where there is none."""
-    for line in reversed(standard_output.splitlines()):
+    """Return the answer in a program's output; NoAnswerError where there is none, BadAnswerError for one too large."""
+    if len(standard_output) > _MOST_CHARACTERS:
+        raise BadAnswerError(f"what it answers is longer than {_MOST_CHARACTERS} characters")
+    for line in reversed(standard_output.split("\n")):
         if line.startswith(ANSWER_MARK):
-            with contextlib.suppress(json.JSONDecodeError):
-                return t.cast("dict[str, t.Any]", json.loads(line.removeprefix(ANSWER_MARK)))
+            if sum(map(line.count, "[{,")) > _MOST_VALUES:
+                raise BadAnswerError(f"its answer holds more than {_MOST_VALUES} values")
+            try:
+                answer = json.loads(line.removeprefix(ANSWER_MARK))
+            except RecursionError:
+                raise BadAnswerError("its answer is nested too deeply") from None
+            except ValueError:
+                continue
+            if not isinstance(answer, dict):
+                raise BadAnswerError("its answer is no JSON object")
+            return answer
     raise NoAnswerError("no answer")

@@ -64,20 +64,12 @@ class Training:
         self.workspace = folder / "workspace"
         self.workspace.mkdir()
         (self.workspace / "train.sh").write_text(script + "\n")
-        self.node_name = node_name
-        self.mark = f"TRAINOPS_NODE={self.node_name}"
         self.run_id = run_id
         self.framework = "megatron"
-        run_folder = str(folder / "logs" / self.run_id / self.node_name)
         self.node: dict[str, t.Any] = {
-            "node": self.node_name,
             "node_rank": 0,
             "address": "127.0.0.1",
             "image": None,
-            "env": {
-                "TRAINOPS_RUN_ID": self.run_id,
-                "TRAINOPS_NODE": self.node_name,
-            },
             "nnodes": 2,
             "master_port": free_port(),
             "script": "train.sh",
@@ -87,9 +79,24 @@ class Training:
             "devices": [],
             "container_options": {},
             "secrets": [],
-            "run_folder": run_folder,
-            "log_file": f"{run_folder}/train.log",
         }
+        self.rename(node_name)
+
+    def rename(self, node_name: str) -> None:
+        """Give the node another name, as another inventory may have one for the same machine."""
+        self.node_name = node_name
+        self.mark = f"TRAINOPS_NODE={node_name}"
+        self.node |= {"node": node_name, "env": {"TRAINOPS_RUN_ID": self.run_id, "TRAINOPS_NODE": node_name}}
+        self.move_to(self.folder / "logs")
+
+    def move_to(self, log_dir: Path) -> None:
+        """Let the run have its folder in another log_dir."""
+        self.node["run_folder"] = str(log_dir / self.run_id / self.node_name)
+        self.node["log_file"] = f"{self.node['run_folder']}/train.log"
+
+    def environment(self) -> dict[str, str]:
+        """Return the environment of a process of this machine that bears no label."""
+        return {name: os.environ[name] for name in ("PATH", "TRAINOPS_LOCK_FOLDER")}
 
     def request(self, **needs: t.Any) -> dict[str, t.Any]:
         return {
@@ -116,8 +123,8 @@ class Training:
     def follow(self, cursor: dict[str, t.Any] | None = None, wait_seconds: float = 0) -> dict[str, t.Any]:
         return PHASES["follow"](self.request(cursor=cursor or {}, wait_seconds=wait_seconds))
 
-    def stop(self, grace_seconds: float = 30) -> dict[str, t.Any]:
-        return PHASES["stop"](self.request(grace_seconds=grace_seconds))
+    def stop(self, grace_seconds: float = 30, **needs: t.Any) -> dict[str, t.Any]:
+        return PHASES["stop"](self.request(grace_seconds=grace_seconds, **needs))
 
     def collect(self, offset: int = 0) -> tuple[bytes, dict[str, t.Any]]:
         answer = PHASES["collect"](self.request(offset=offset))

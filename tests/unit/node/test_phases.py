@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from real_training import iteration, processes_with, wait_until
 
+from ansible_collections.trainops.cluster.plugins.module_utils.logs import parts
+from ansible_collections.trainops.cluster.plugins.module_utils.node import phases
 from ansible_collections.trainops.cluster.plugins.module_utils.node.phases import PhaseError
 
 # A script that goes on when a test lets it.
@@ -197,6 +199,21 @@ def test_follow_returns_what_is_new_since_the_cursor(training):
     assert (last["status"], last["exit_status"]) == ("exited", 1)
 
 
+def test_follow_tells_a_long_log_in_several_answers_and_the_end_with_the_last(training, monkeypatch):
+    monkeypatch.setattr(phases, "_READ_BYTES", 1)
+    monkeypatch.setattr(parts, "_CHUNK_BYTES", 64)
+    run = training("".join(f'echo "{iteration(step)}"\n' for step in range(1, 11)) + "exit 3")
+    run.begin()
+    answers = [run.follow(wait_seconds=600)]
+    while answers[-1]["status"] == "running":
+        answers.append(run.follow(answers[-1]["cursor"]))
+    assert len(answers) > 3
+    assert [step for answer in answers for step in steps(answer)] == list(range(1, 11))
+    assert {(answer["exit_status"], answer["ended_at"]) for answer in answers[:-1]} == {(None, None)}
+    assert (answers[-1]["status"], answers[-1]["exit_status"]) == ("exited", 3)
+    assert answers[-1]["last_lines"][-1] == iteration(10)
+
+
 def test_follow_tells_which_network_and_how_many_ranks_the_log_names_also_to_whoever_follows_anew(training):
     run = training("echo 'using world size: 16, x'; echo 'n1:1:2 [0] NCCL INFO Using network Socket'")
     for answer in (run.run_to_its_end(), run.follow()):
@@ -284,13 +301,13 @@ def test_stop_ends_what_a_training_left_behind_and_keeps_its_exit_status(trainin
 def test_stop_changes_nothing_where_everything_has_ended(training):
     run = training("exit 5")
     run.run_to_its_end()
-    assert run.stop() == {"changed": False, "status": "exited"}
-    assert run.stop() == {"changed": False, "status": "exited"}
+    for _ in range(2):
+        assert run.stop() == {"changed": False, "status": "exited", "warnings": []}
     assert run.follow()["exit_status"] == 5
 
 
 def test_stop_of_a_run_that_is_not_here_changes_nothing(training):
-    assert training().stop() == {"changed": False, "status": "not_started"}
+    assert training().stop() == {"changed": False, "status": "not_started", "warnings": []}
 
 
 def test_a_run_that_was_stopped_stays_stopped(training):
@@ -298,7 +315,7 @@ def test_a_run_that_was_stopped_stays_stopped(training):
     run.begin()
     wait_until(run.in_workspace("begun").exists)
     run.stop()
-    assert run.stop() == {"changed": False, "status": "stopped"}
+    assert run.stop() == {"changed": False, "status": "stopped", "warnings": []}
     assert run.follow()["exit_status"] is None
 
 

@@ -9,7 +9,6 @@ import uuid
 import pytest
 from real_training import wait_until
 
-from ansible_collections.trainops.cluster.plugins.module_utils.node.lock_folder import LOCK_FOLDER
 from ansible_collections.trainops.cluster.plugins.module_utils.node.processes import (
     end_members,
     labels,
@@ -61,8 +60,8 @@ def test_a_process_of_the_same_run_in_another_cluster_that_this_machine_stands_f
     other.wait()
 
 
-def test_a_lock_folder_is_the_same_by_any_of_its_names(run_id, tmp_path):
-    (tmp_path / "name").symlink_to(LOCK_FOLDER)
+def test_a_cluster_is_the_same_by_any_name_of_its_folder(own_machine, run_id, tmp_path):
+    (tmp_path / "name").symlink_to(own_machine)
     environment = {"PATH": os.environ["PATH"], **labels(run_id, NODE), "TRAINOPS_LOCK_FOLDER": str(tmp_path / "name")}
     other = subprocess.Popen(["sleep", "1000"], env=environment)
     wait_until(lambda: other.pid in members(run_id, NODE))

@@ -2,15 +2,14 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from real_training import iteration, processes_with
+from sent_program import answer_of, send
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.program import (
-    STARTER,
     NoAnswerError,
     answer_in,
     standard_input,
@@ -31,31 +30,11 @@ def python(request):
     return found
 
 
-def send(python: str, request: dict, shell: str = '"$0" -c "$1"') -> subprocess.CompletedProcess[str]:
-    """Send the program as the action plugin does; the login shell of the node may print what it likes."""
-    return subprocess.run(
-        ["bash", "-c", shell, python, STARTER],
-        input=standard_input(request).decode(),
-        # A node has nothing of ours: no import path, and no way to write compiled files beside the sources.
-        env={"PATH": os.environ["PATH"]},
-        cwd="/",
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-def answer(python: str, request: dict) -> dict:
-    done = send(python, request)
-    assert (done.returncode, done.stderr) == (0, "")
-    return answer_in(done.stdout)
-
-
 def test_the_program_does_all_phases_of_a_run_on_a_node_that_has_nothing_of_ours(python, training):
     run = training(f'echo "{iteration(1)}"; echo "$TRAINOPS_NODE"; exit 3')
 
     def phase(name: str, **needs) -> dict:
-        return answer(python, run.request(phase=name, **needs))
+        return answer_of(python, run.request(phase=name, **needs))
 
     staged = phase("stage")
     assert (staged["failed"], staged["changed"], staged["status"]) == (False, True, "staged")
@@ -74,8 +53,8 @@ def test_variables_of_the_node_reach_what_runs_there_and_grow_from_those_it_has(
     run = training('echo "$PATH"; echo "$ROCM_HOME"')
     environment = {"PATH": "/opt/rocm/bin:$PATH", "ROCM_HOME": "/opt/rocm"}
     for phase in ("stage", "start"):
-        assert not answer(python, run.request(phase=phase, environment=environment))["failed"]
-    answer(python, run.request(phase="follow", cursor={}, wait_seconds=600))
+        assert not answer_of(python, run.request(phase=phase, environment=environment))["failed"]
+    answer_of(python, run.request(phase="follow", cursor={}, wait_seconds=600))
     # Of the log, as the answer cuts long lines.
     assert run.log().splitlines()[-2:] == [f"/opt/rocm/bin:{os.environ['PATH']}", "/opt/rocm"]
 
@@ -83,10 +62,10 @@ def test_variables_of_the_node_reach_what_runs_there_and_grow_from_those_it_has(
 def test_what_is_wrong_on_the_node_is_an_answer_and_no_traceback(python, training):
     run = training()
     run.node["working_dir"] = "/nowhere"
-    refused = answer(python, run.request(phase="stage"))
+    refused = answer_of(python, run.request(phase="stage"))
     assert refused["failed"] is True
     assert "the folder /nowhere is not there" in refused["message"]
-    unknown = answer(python, training().request(phase="stage", container_engine="lxc"))
+    unknown = answer_of(python, training().request(phase="stage", container_engine="lxc"))
     assert unknown["failed"] is True
     assert "lxc" in unknown["message"]
 

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import stat
+import subprocess
 from pathlib import Path
 
 import pytest
+from real_training import wait_until
 
-from ansible_collections.trainops.cluster.plugins.module_utils.node.secret_files import place, remove
+from ansible_collections.trainops.cluster.plugins.module_utils.node.own_folders import UntrustedError
+from ansible_collections.trainops.cluster.plugins.module_utils.node.secret_files import place, remove, remove_after
 
 
 @pytest.mark.parametrize(
@@ -30,3 +33,38 @@ def test_what_is_given_goes_first_then_the_nodes_own_file_then_the_controllers(
     assert len(warnings) == (not placed)
     remove(node)
     assert not target.parent.exists()
+
+
+def test_a_secret_that_is_there_is_replaced_and_a_link_in_its_place_is_not_followed(tmp_path: Path) -> None:
+    precious, target = tmp_path / "precious", tmp_path / "memory/hf_token"
+    precious.write_text("precious")
+    node = {"secrets": [{"name": "hf_token", "source": "/nowhere", "target": str(target)}]}
+    for value in ("one", "two"):
+        place(node, {"hf_token": value}, {})
+        assert target.read_text() == value
+    target.unlink()
+    target.symlink_to(precious)
+    place(node, {"hf_token": "three"}, {})
+    assert (target.read_text(), precious.read_text()) == ("three", "precious")
+
+
+def test_a_folder_that_others_can_write_gets_no_secret_and_is_not_removed(tmp_path: Path) -> None:
+    folder = tmp_path / "memory"
+    folder.mkdir()
+    folder.chmod(0o777)
+    node = {"secrets": [{"name": "hf_token", "source": "/nowhere", "target": str(folder / "hf_token")}]}
+    with pytest.raises(UntrustedError, match="others can write to"):
+        place(node, {"hf_token": "secret"}, {})
+    remove(node)
+    assert list(folder.iterdir()) == []
+
+
+def test_a_secret_is_gone_soon_after_the_process_for_which_it_is_there(tmp_path: Path) -> None:
+    target = tmp_path / "it's memory/hf_token"
+    node = {"secrets": [{"name": "hf_token", "source": "/nowhere", "target": str(target)}]}
+    place(node, {"hf_token": "secret"}, {})
+    with subprocess.Popen(["sleep", "1000"]) as training:
+        remove_after(node, training.pid)
+        assert target.exists()
+        training.kill()
+    wait_until(lambda: not target.parent.exists())

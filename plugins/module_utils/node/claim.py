@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One run at a time on a machine, by whatever names inventories call it; several nodes of one run may be on it.
+
+The *claim* says which run has staged what where. It is given back when the run is stopped; one whose run has ended, or
+whose folders are gone, holds nobody off. What really runs on the machine is asked besides: a claim is only a promise.
+Whoever looks and then takes, or starts, holds the machine's lock meanwhile, so that of two exactly one comes first.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import typing as t
+from collections.abc import Iterator
+
+from .files import read_json, write_json
+from .own_folders import private_folder
+from .run_state import read_state
+
+_LOCK_NAME = "machine.lock"
+_CLAIM_NAME = "claim.json"
+
+
+@contextlib.contextmanager
+def machine_locked() -> Iterator[None]:
+    """Keep every other process of this user from looking at the machine and taking it; waits for one that does."""
+    path = os.path.join(str(private_folder()), _LOCK_NAME)
+    lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
+
+
+def claimed_by_other(run_id: str) -> str | None:
+    """Return the run_id of another run that has claimed the machine, and has not ended; or None."""
+    claim = _read()
+    if claim is None or claim["run_id"] == run_id:
+        return None
+    for node, run_folder in claim["nodes"].items():
+        with contextlib.suppress(OSError, ValueError):
+            state = read_state({"node": node, "run_folder": run_folder}, claim["run_id"])
+            if state and state["status"] in ("staged", "running"):
+                return str(claim["run_id"])
+    return None
+
+
+def take(node: dict[str, t.Any], run_id: str) -> None:
+    """Note that a node of a run is on this machine, in place of what another run has claimed."""
+    claim = _read()
+    nodes = claim["nodes"] if claim and claim["run_id"] == run_id else {}
+    _write({"run_id": run_id, "nodes": {**nodes, node["node"]: node["run_folder"]}})
+
+
+def give_back(node: dict[str, t.Any], run_id: str) -> None:
+    """Note that a node of a run is no longer on this machine."""
+    claim = _read()
+    if claim and claim["run_id"] == run_id and claim["nodes"].pop(node["node"], None):
+        _write(claim)
+
+
+def _read() -> dict[str, t.Any] | None:
+    folder = private_folder(make=False)
+    return read_json(os.path.join(folder, _CLAIM_NAME)) if folder else None
+
+
+def _write(claim: dict[str, t.Any]) -> None:
+    write_json(os.path.join(str(private_folder()), _CLAIM_NAME), claim, 0o600)

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a node may answer, phase by phase. A node is not trusted: whatever else it says is an error, and no traceback.
+
+All texts become lines without control characters here, so whoever keeps or shows them need not think of that.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import typing as t
+import zlib
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from ...module_utils.logs.record import METRICS
+from ...module_utils.logs.signatures import PYTHON_ERROR, SIGNATURES
+from ...module_utils.node.phases import COLLECT_BYTES
+from .plain_text import one_line
+
+
+class BadAnswerError(ValueError):
+    """What a node answered is nothing that a node of ours answers."""
+
+
+def _one_of(words: t.Iterable[str]) -> t.Callable[[str], str]:
+    known = frozenset(words)
+
+    def check(word: str) -> str:
+        if word not in known:
+            raise ValueError("this is none of the words that are known here")
+        return word
+
+    return check
+
+
+Line = t.Annotated[str, AfterValidator(one_line)]
+Count = t.Annotated[int, Field(ge=0, le=2**53)]
+Number = t.Annotated[int, Field(ge=-(2**31), le=2**31)]
+# Seconds since the epoch, such that a calendar knows them whatever is added.
+Time = t.Annotated[float, Field(ge=0, le=1e10)]
+Status = t.Literal["not_started", "staged", "running", "exited", "killed", "stopped"]
+FailureClass = t.Annotated[str, AfterValidator(_one_of(one.failure for one in (*SIGNATURES, PYTHON_ERROR)))]
+MetricName = t.Annotated[str, AfterValidator(_one_of(METRICS))]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+
+class _Refused(_Part):
+    message: Line
+
+
+class _Accelerators(_Part):
+    name: Line | None
+    count: Count
+    driver: Line | None
+    driver_version: Line | None
+    firmware: dict[Line, Line]
+
+
+class _Nic(_Part):
+    name: Line
+    driver: Line | None
+    driver_version: Line | None
+    firmware: Line | None
+    rate: Line | None
+
+
+class _Hardware(_Part):
+    os: Line | None
+    kernel: Line | None
+    cpu: Line | None
+    accelerators: _Accelerators | None
+    nics: list[_Nic]
+
+
+class _Done(_Part):
+    changed: bool
+    status: Status
+    warnings: list[Line] = []
+
+
+class _Staged(_Done):
+    image_id: Line | None = None
+    hardware: _Hardware | None = None
+
+
+class _Block(_Part):
+    attempt: Count
+    steps: list[Count] = Field(min_length=1)
+    steps_total: Count | None
+    metrics: dict[MetricName, list[float]]
+    left_out: Line | None = None
+
+    @model_validator(mode="after")
+    def _columns_are_whole(self) -> t.Self:
+        if any(len(column) != len(self.steps) for column in self.metrics.values()):
+            raise ValueError("a metric has more or fewer values than there are steps")
+        return self
+
+
+class _Failure(_Part):
+    failure_class: FailureClass = Field(alias="class")
+    blame: Number
+    echo: bool
+    remedy: Line
+    line: Line
+    rank: int | None
+    exit_code: int | None
+
+
+class _Cursor(_Part):
+    offset: Count
+    fingerprint: Count
+    attempt: Count
+    step: Count | None
+    steps_seen: Count
+    steps_total: Count | None
+    transports: list[Line]
+    world_size: Count | None
+    memory: dict[Line, bool | Count | Line | None]
+
+
+class _Followed(_Done):
+    exit_status: Number | None
+    oom_killed: bool
+    started_at: Time | None
+    ended_at: Time | None
+    now: Time
+    log_bytes: Count
+    log_run_id: Line | None
+    blocks: list[_Block]
+    failures: list[_Failure]
+    failures_at_end: list[_Failure] = []
+    last_lines: list[Line] = []
+    transports: list[Line]
+    world_size: Count | None
+    cursor: _Cursor
+
+
+class _Collected(_Part):
+    data: str
+    size: Count
+
+
+_ANSWERS: dict[str, type[_Part]] = {
+    "stage": _Staged,
+    "start": _Done,
+    "follow": _Followed,
+    "stop": _Done,
+    "collect": _Collected,
+}
+
+
+def checked_answer(phase: str, answer: dict[str, t.Any]) -> dict[str, t.Any]:
+    """Return what is used of an answer: ``message`` where it says that the phase failed, else what the phase answers.
+
+    ``failed`` tells which. `BadAnswerError` for what no node of ours answers.
+    """
+    failed = answer.get("failed") is not False
+    try:
+        checked = (_Refused if failed else _ANSWERS[phase]).model_validate(answer)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        place = one_line(".".join(map(str, first["loc"])))[:100] or "it"
+        raise BadAnswerError(
+            f"its answer in phase {phase} cannot be believed, {place}: {one_line(first['msg'])}"
+        ) from None
+    return {"failed": failed, **checked.model_dump(exclude_unset=True, by_alias=True)}
+
+
+def unpacked(data: str) -> bytes:
+    """Return the part of a log in an answer; `BadAnswerError` where it is none, or larger than any of ours."""
+    if not data:
+        return b""
+    unpacker = zlib.decompressobj()
+    try:
+        part = unpacker.decompress(base64.b64decode(data, validate=True), COLLECT_BYTES)
+    except (binascii.Error, zlib.error, ValueError):
+        raise BadAnswerError("its part of the log cannot be unpacked") from None
+    if not unpacker.eof:
+        raise BadAnswerError(f"its part of the log is torn, or unpacks to more than {COLLECT_BYTES} bytes")
+    return part

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Copying a node's log to the controller, as much of it as is kept."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Callable
+from pathlib import Path
+
+from .answers import unpacked
+from .plain_text import PlainLog
+
+# Of a longer log its begin, with the settings, and its end, with what went wrong. In bytes.
+KEPT_OF_BEGIN = 64 << 20
+KEPT_OF_END = 192 << 20
+
+
+def collect_log(ask: Callable[[int], dict[str, t.Any]], path: Path) -> tuple[int, int]:
+    """Write a node's log to a file, as plain text, and return the bytes that it has and those that were left out.
+
+    ``ask`` returns the node's answer for the part from a byte on. Whatever it answers, what is written is bounded.
+    """
+    offset = kept = left_out = 0
+    plain = PlainLog()
+    with open(path, "w", encoding="utf-8") as log:
+        while True:
+            answer = ask(offset)
+            part = unpacked(answer["data"])
+            offset, kept, size = offset + len(part), kept + len(part), answer["size"]
+            log.write(plain.add(part))
+            if not part or offset >= size or kept >= KEPT_OF_BEGIN + KEPT_OF_END:
+                log.write(plain.add(b"", final=True))
+                return size, left_out + max(0, size - offset)
+            if not left_out and offset >= KEPT_OF_BEGIN and size - offset > KEPT_OF_END:
+                left_out = size - offset - KEPT_OF_END
+                offset += left_out
+                log.write(
+                    plain.add(f"\n[trainops.cluster: {left_out:,} bytes of the log are left out here]\n".encode())
+                )

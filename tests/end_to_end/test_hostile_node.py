@@ -1,0 +1,59 @@
+"""A node whose program answers what it likes: its Python is one of its own."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from playbook_bench import Bench
+
+# Answers as it should until it is followed, or its log is collected.
+PYTHON = """\
+#!{python}
+import base64, json, re, subprocess, sys, zlib
+program = sys.stdin.buffer.read()
+request = json.loads(zlib.decompress(base64.b64decode(program)))["request"]
+answer = {answers!r}.get(request["phase"])
+if answer is None:
+    sys.exit(subprocess.run([sys.executable, *sys.argv[1:]], input=program).returncode)
+print("\\ntrainops-answer:" + answer)
+"""
+
+
+def play(bench: Bench, **answers: str) -> tuple[str, dict]:
+    python = bench.folder / "python3"
+    python.write_text(PYTHON.format(python=sys.executable, answers=answers))
+    python.chmod(0o755)
+    inventory = bench.inventory(hostile0={}, hostile1={"ansible_python_interpreter": str(python)})
+    done = bench.play("megatron_multinode.yml", inventory, bench.config())
+    assert done.status != 0, done.output
+    assert "Traceback" not in done.output
+    return done.output, done.summary
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ('{"failed": false, "status": {"\\u001b]0;owned\\u0007": 1}}', "its answer in phase follow cannot be believed"),
+        ("[" * 100_000, "its answer is nested too deeply"),
+    ],
+    ids=["other types", "deep"],
+)
+def test_an_answer_that_is_none_ends_the_run_like_any_failure_of_the_node(bench: Bench, answer: str, told: str) -> None:
+    output, summary = play(bench, follow=answer)
+    assert summary["verdict"] == "ERROR"
+    assert summary["first_failure"]["node"] == "hostile1"
+    assert told in summary["first_failure"]["message"]
+    assert "\x1b]" not in output
+    assert bench.trainings() == []
+
+
+def test_what_a_node_says_when_it_refuses_is_shown_without_control_characters(bench: Bench) -> None:
+    refusal = json.dumps({"failed": True, "message": "held by run \x1b]0;owned\x07\x9b2Jevil"})
+    output, summary = play(bench, stage=refusal)
+    assert "held by run evil" in output
+    assert "owned" not in output
+    assert summary["verdict"] == "ERROR"
+    assert "owned" not in Path(next(bench.runs.glob("*/nodes/hostile1/status.json"))).read_text()

@@ -1,0 +1,105 @@
+"""Stopping ends all that is of the run, whatever became of its folder, and proves it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import typing as t
+from pathlib import Path
+
+import pytest
+from real_training import Training, processes_with, wait_until
+
+from ansible_collections.trainops.cluster.plugins.module_utils.node import processes
+from ansible_collections.trainops.cluster.plugins.module_utils.node.phases import PhaseError
+
+MakeTraining = t.Callable[..., Training]
+
+
+@pytest.fixture
+def run(training: MakeTraining) -> Training:
+    """Return a run that has begun."""
+    run = training("touch begun\nwhile :; do sleep 0.1; done")
+    run.begin()
+    wait_until(run.in_workspace("begun").exists)
+    return run
+
+
+@pytest.mark.parametrize("lost", ["folder", "state.json"])
+def test_what_runs_is_ended_also_where_the_runs_folder_or_state_is_gone(lost: str, run: Training) -> None:
+    folder = Path(run.node["run_folder"])
+    shutil.rmtree(folder) if lost == "folder" else (folder / lost).unlink()
+    assert run.stop() == {"changed": True, "status": "stopped", "warnings": []}
+    assert processes_with(run.mark) == set()
+    assert run.stop() == {"changed": False, "status": "not_started", "warnings": []}
+
+
+@pytest.mark.parametrize(
+    ("state", "told"),
+    [("{", "holds no JSON"), ("[]", "is no state of run run-1"), (json.dumps({"engine": "x"}), "is no state")],
+)
+def test_what_runs_is_ended_also_where_its_state_is_none_and_that_is_told(state: str, told: str, run: Training) -> None:
+    Path(run.node["run_folder"], "state.json").write_text(state)
+    answer = run.stop()
+    assert (answer["changed"], answer["status"]) == (True, "stopped")
+    assert told in " ".join(answer["warnings"])
+    assert processes_with(run.mark) == set()
+
+
+def test_what_runs_is_ended_also_where_others_could_have_written_in_the_folder(run: Training) -> None:
+    Path(run.node["run_folder"]).chmod(0o777)
+    answer = run.stop()
+    assert (answer["changed"], answer["status"]) == (True, "stopped")
+    assert "others can write to" in " ".join(answer["warnings"])
+    assert processes_with(run.mark) == set()
+
+
+def test_what_cannot_be_ended_is_named(run: Training, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that waits for a device for ever cannot be had here: so no signal reaches any."""
+    monkeypatch.setattr(processes, "_KILL_SECONDS", 0.1)
+    with monkeypatch.context() as deaf:
+        deaf.setattr(processes.os, "kill", lambda _pid, _number: None)
+        with pytest.raises(
+            PhaseError, match=rf"may not have ended here: process {run.launch_pid()} \(bash .*still there"
+        ):
+            run.stop(grace_seconds=0)
+    assert run.stop(grace_seconds=0)["status"] == "stopped"
+
+
+@pytest.fixture
+def docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> t.Callable[[str], None]:
+    """Return what puts a script in the place of docker, whose daemon cannot be had here."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
+
+    def put(script: str) -> None:
+        (programs / "docker").write_text(f"#!/bin/sh\n{script}\n")
+        (programs / "docker").chmod(0o755)
+
+    return put
+
+
+def test_an_engine_that_does_not_answer_is_told_and_processes_are_ended_all_the_same(
+    run: Training, docker: t.Callable[[str], None]
+) -> None:
+    docker("echo 'Cannot connect to the Docker daemon' >&2; exit 1")
+    shutil.rmtree(run.node["run_folder"])
+    with pytest.raises(PhaseError, match="may not have ended here: docker ps --all failed: Cannot connect"):
+        run.stop(container_engine="docker")
+    assert processes_with(run.mark) == set()
+
+
+def test_a_container_that_cannot_be_removed_is_named_and_holds_the_machine(
+    training: MakeTraining, docker: t.Callable[[str], None]
+) -> None:
+    labels = {"trainops.run_id": "run-1", "trainops.node": "any"}
+    container = {"Id": "c0", "Name": "/megatron", "Image": "i0", "Created": "2026", "Config": {"Labels": labels}}
+    found = json.dumps([container | {"State": {"Running": True, "Status": "running"}}])
+    docker(f"case $1 in ps) echo c0 ;; container) echo '{found}' ;; esac")
+    with pytest.raises(PhaseError, match=r"may not have ended here: container megatron \(running\) is still there"):
+        training().stop(container_engine="auto")
+    other = training(run_id="run-2")
+    other.node["container_options"] = {"name": "megatron"}
+    with pytest.raises(PhaseError, match=r"held by run run-1\b"):
+        other.stage(container_engine="docker")

@@ -1,0 +1,252 @@
+"""What a hostile node answers, to fill the controller's memory or disk, to break it, or to forge its output."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import json
+import operator
+import random
+import resource
+import typing as t
+import zlib
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run import collect, follow
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.answers import (
+    BadAnswerError,
+    checked_answer,
+    unpacked,
+)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.collect import collect_log
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.follow import Patience, follow_node
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.program import answer_in
+
+MARK = "\ntrainops-answer:"
+FAILURE = {
+    "class": "out_of_memory",
+    "blame": 90,
+    "echo": False,
+    "remedy": "",
+    "line": "HIP out of memory",
+    "rank": None,
+    "exit_code": None,
+}
+FOLLOWED: dict[str, t.Any] = {
+    "failed": False,
+    "changed": False,
+    "status": "running",
+    "exit_status": None,
+    "oom_killed": False,
+    "started_at": 1000.0,
+    "ended_at": None,
+    "now": 1010.0,
+    "log_bytes": 10,
+    "log_run_id": "run-1",
+    "blocks": [{"attempt": 1, "steps": [1, 2], "steps_total": 9, "metrics": {"loss": [4.0, float("nan")]}}],
+    "failures": [FAILURE],
+    "summary": {},
+    "last_lines": ["the end"],
+    "transports": ["NET/IB"],
+    "world_size": 16,
+    "cursor": {
+        "offset": 10,
+        "fingerprint": 1,
+        "attempt": 1,
+        "step": 2,
+        "steps_seen": 2,
+        "steps_total": 9,
+        "transports": ["NET/IB"],
+        "world_size": 16,
+        "memory": {"new_process": True},
+    },
+}
+
+
+def changed(path: str, value: t.Any) -> dict[str, t.Any]:
+    """Return an answer of the phase follow in which another value stands at a path."""
+    answer = json.loads(json.dumps(FOLLOWED))
+    *folders, name = (int(part) if part.isdigit() else part for part in path.split("."))
+    functools.reduce(operator.getitem, folders, answer)[name] = value
+    return t.cast("dict[str, t.Any]", answer)
+
+
+def peak_megabytes() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def bomb(size: int) -> str:
+    packer = zlib.compressobj(9)
+    zeros = bytes(1 << 20)
+    return base64.b64encode(b"".join([*(packer.compress(zeros) for _ in range(size >> 20)), packer.flush()])).decode()
+
+
+def test_an_answer_of_ours_comes_through_as_it_is() -> None:
+    checked = checked_answer("follow", answer_in(f"Welcome!{MARK}{json.dumps(FOLLOWED)}\nbye"))
+    expected = {name: FOLLOWED[name] for name in FOLLOWED if name != "summary"}
+    assert json.dumps(checked, sort_keys=True) == json.dumps(expected, sort_keys=True)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("status", "owned"),
+        ("status", ["running"]),
+        ("exit_status", "0"),
+        ("oom_killed", 0),
+        ("now", None),
+        ("now", 1e300),
+        ("started_at", float("nan")),
+        ("log_bytes", -1),
+        ("log_bytes", True),
+        ("blocks", {}),
+        ("blocks.0", None),
+        ("blocks.0.steps", []),
+        ("blocks.0.steps", ["1", "2"]),
+        ("blocks.0.steps", [1, 10**30]),
+        ("blocks.0.metrics", {"loss": [1.0]}),
+        ("blocks.0.metrics", {"../../x": [1.0, 2.0]}),
+        ("blocks.0.metrics.loss", [1.0, "x"]),
+        ("failures.0.class", "\x1b[2J"),
+        ("failures.0", "x"),
+        ("last_lines", [1]),
+        ("transports", "NET/IB"),
+        ("world_size", 1.5),
+        ("cursor", {}),
+        ("cursor.memory", {"new_process": [[[]]]}),
+        ("failed", None),
+    ],
+)
+def test_a_value_of_another_type_is_told_with_its_place(path: str, value: t.Any) -> None:
+    with pytest.raises(BadAnswerError, match=r"its answer in phase follow cannot be believed, \w") as told:
+        checked_answer("follow", changed(path, value))
+    assert str(told.value).isprintable()
+
+
+@pytest.mark.parametrize("phase", ["stage", "start", "stop", "collect"])
+@pytest.mark.parametrize("answer", [{}, {"failed": True}, {"failed": False}, {"failed": True, "message": {}}])
+def test_every_phase_is_checked(phase: str, answer: dict[str, t.Any]) -> None:
+    with pytest.raises(BadAnswerError):
+        checked_answer(phase, answer)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["[" * 100_000, "[]", "1", '{"failed": ' * 50_000, f"[{'[],' * 3_000_000}[]]", "1" * (70 << 20)],
+    ids=["deep", "list", "number", "deep objects", "many values", "long"],
+)
+def test_an_answer_that_would_fill_the_memory_is_refused_before_it_is_read(answer: str) -> None:
+    before = peak_megabytes()
+    with pytest.raises(ValueError, match="answer"):
+        answer_in(MARK + answer)
+    assert peak_megabytes() - before < 400
+
+
+def test_a_small_part_of_a_log_does_not_unpack_to_a_large_one() -> None:
+    data = bomb(256 << 20)
+    before = peak_megabytes()
+    with pytest.raises(BadAnswerError, match="unpacks to more than 8388608 bytes"):
+        unpacked(data)
+    assert peak_megabytes() - before < 50
+
+
+@pytest.mark.parametrize("data", ["!", "AAAA", "ä", base64.b64encode(zlib.compress(b"x" * 999)[:-9]).decode()])
+def test_a_part_of_a_log_that_is_none_is_refused(data: str) -> None:
+    with pytest.raises(BadAnswerError, match="its part of the log"):
+        unpacked(data)
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collect, "KEPT_OF_BEGIN", 1000)
+    monkeypatch.setattr(collect, "KEPT_OF_END", 2000)
+
+
+def packed(log: bytes) -> str:
+    return base64.b64encode(zlib.compress(log)).decode()
+
+
+def lines(size: int) -> bytes:
+    return b"".join(f"line {number:04}\n".encode() for number in range(size // 10))
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize(("size", "left_out"), [(0, 0), (1000, 0), (3000, 0), (3010, 10), (50_000, 47_000)])
+def test_of_a_log_begin_and_end_are_kept_with_a_note_between(size: int, left_out: int, tmp_path: Path) -> None:
+    log, path = lines(size), tmp_path / "train.log"
+
+    def ask(offset: int) -> dict[str, t.Any]:
+        return {"data": packed(log[offset : offset + 500]), "size": len(log)}
+
+    assert collect_log(ask, path) == (size, left_out)
+    note = f"\n[trainops.cluster: {left_out:,} bytes of the log are left out here]\n".encode()
+    assert path.read_bytes() == (log[:1000] + note + log[-2000:] if left_out else log)
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("growth", [10, 10**15], ids=["grows", "claims to be endless"])
+def test_a_log_that_never_ends_fills_no_disk(growth: int, tmp_path: Path) -> None:
+    size = 0
+
+    def ask(_offset: int) -> dict[str, t.Any]:
+        nonlocal size
+        size += growth + 500
+        return {"data": packed(b"x" * 499 + b"\n"), "size": size}
+
+    reported, left_out = collect_log(ask, tmp_path / "train.log")
+    assert (tmp_path / "train.log").stat().st_size < 4000
+    assert left_out > 0
+    assert reported == size
+
+
+def test_a_log_on_the_controller_has_nothing_that_a_terminal_obeys(tmp_path: Path) -> None:
+    log = random.Random(1).randbytes(10_000) + b"\x1b]0;owned\x07\xc2\x9b2J"
+    collect_log(lambda offset: {"data": packed(log[offset:]), "size": len(log)}, tmp_path / "train.log")
+    kept = (tmp_path / "train.log").read_text()
+    assert "owned" not in kept
+    assert not [character for character in kept if ord(character) < 32 and character not in "\t\n"]
+    assert not [character for character in kept if 127 <= ord(character) < 160]
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["log_run_id", "failures.0.line", "failures.0.remedy", "last_lines.0", "transports.0"],
+)
+def test_no_text_of_an_answer_forges_output(path: str) -> None:
+    answer = changed(path, "\x1b[2J\x07PASS\nrun\u009b1m")
+    told = json.dumps(checked_answer("follow", answer), ensure_ascii=False)
+    assert "PASS run" in told
+    assert told.isprintable()
+
+
+def test_a_message_of_a_refusal_forges_no_output() -> None:
+    answer = checked_answer("stage", {"failed": True, "message": "held by run \x1b]0;x\x07evil\nPASS"})
+    assert answer == {"failed": True, "message": "held by run evil PASS"}
+
+
+def bad() -> dict[str, t.Any]:
+    raise BadAnswerError("its answer is no JSON object")
+
+
+def follow_answers(board: Board, *answers: t.Callable[[], dict[str, t.Any]]) -> dict[str, t.Any]:
+    plan = {"mode": "single_node", "first_step": 1, "nodes": [{"node": "gpu00"}]}
+    left = list(answers)
+    return follow_node(lambda _request: left.pop(0)(), board, plan, "gpu00", Patience(1, 3600, 3600))
+
+
+def test_an_unexpected_answer_ends_the_node_on_the_board_like_any_failure(tmp_path: Path) -> None:
+    status = follow_answers(Board(tmp_path), lambda: changed("log_bytes", 11), bad)
+    assert (status["status"], status["message"]) == ("unreachable", "its answer is no JSON object")
+    assert Board(tmp_path).status("gpu00") == status
+    assert status["last_step"] == 2
+
+
+def test_steps_without_end_fill_no_disk_and_that_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(follow, "_MOST_STEPS", 5)
+    ended = changed("status", "exited") | {"exit_status": 0}
+    status = follow_answers(Board(tmp_path), *(lambda n=n: changed("log_bytes", n) for n in range(9)), lambda: ended)
+    assert len(list(Board(tmp_path).steps("gpu00"))) == 4
+    assert (status["status"], status["message"]) == ("exited", "its log tells more than 5 steps: the rest is not kept")
