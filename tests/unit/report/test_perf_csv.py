@@ -24,6 +24,7 @@ def test_each_metric_is_a_row_under_the_name_and_unit_of_mad() -> None:
     first = rows.iloc[0]
     assert (first["n_gpus"], first["nnodes"], first["gpus_per_node"]) == (16, 2, 8)
     assert (first["model"], first["training_precision"], first["gpu_architecture"]) == ("llama3_1_8b", "fp8", "gfx942")
+    assert (first["launcher"], first["deployment_type"]) == ("megatron-lm", "ansible")
     assert (first["docker_image"], first["docker_sha"]) == ("rocm/megatron-lm:v25.5", "sha256:abc")
     assert (first["status"], first["test_duration"], first["dataname"]) == ("SUCCESS", 341.0, "mock")
 
