@@ -14,6 +14,16 @@ from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
 
 try:
+    # ansible-core 2.22 masks what is registered in all that it shows.
+    from ansible.module_utils.secrets import register_secret
+except ImportError:
+
+    def register_secret(value: str) -> str:
+        """Return the value: earlier versions have nothing to register it with."""
+        return value
+
+
+try:
     from ..plugin_utils.plan.job.rehearsal import FOLDER_NAME
     from ..plugin_utils.run.answers import BadAnswerError, checked_answer
     from ..plugin_utils.run.board import Board
@@ -21,7 +31,7 @@ try:
     from ..plugin_utils.run.follow import NodeLostError, Patience, follow_node, interval_for
     from ..plugin_utils.run.plain_text import one_line, plain_text
     from ..plugin_utils.run.program import STARTER, NoAnswerError, answer_in, standard_input
-    from ..plugin_utils.run.token import FILE, VALUE, given_token, register_secret
+    from ..plugin_utils.run.token import FILE, VALUE, given_token
 except ImportError as error:
     MISSING: ImportError | None = error
 else:
@@ -124,7 +134,7 @@ class ActionModule(ActionBase):
             token = given_token(value, path)
         except ValueError as error:
             raise AnsibleActionFail(f"{FILE}: {error}.") from None
-        return {"hf_token": token} if token else {}
+        return {"hf_token": register_secret(token)} if token else {}
 
     def _start(self) -> dict[str, t.Any]:
         images: dict[str, list[str]] = {}

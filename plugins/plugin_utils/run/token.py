@@ -9,16 +9,6 @@ from __future__ import annotations
 
 import os
 
-try:
-    # ansible-core 2.22 masks what is registered in all that it shows.
-    from ansible.module_utils.secrets import register_secret
-except ImportError:
-
-    def register_secret(value: str) -> str:
-        """Return the value: earlier versions have nothing to register it with."""
-        return value
-
-
 VALUE, FILE = "training_hf_token", "training_hf_token_file"
 
 
@@ -30,7 +20,7 @@ def given_token(value: str, path: str) -> str | None:
     token = value.strip()
     if not token and path:
         token = _in_file(os.path.expanduser(path))
-    return register_secret(token) if token else None
+    return token or None
 
 
 def _in_file(path: str) -> str:
