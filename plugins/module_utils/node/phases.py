@@ -153,12 +153,14 @@ def follow(request: Request) -> Answer:
         tokens_per_sequence_per_gpu=request["tokens_per_sequence_per_gpu"],
         failures="open",
     )
-    if state["status"] != "running" and news["cursor"]["offset"] < log_bytes:
+    has_ended = state["status"] != "running"
+    if has_ended and news["cursor"]["offset"] < log_bytes:
         # An answer holds only so much: the end is told with the rest of the log.
         state = dict(state, status="running", exit_status=None, ended_at=None)
     answer = {
         "changed": False,
         "status": state["status"],
+        "has_ended": has_ended,
         "exit_status": state.get("exit_status"),
         "oom_killed": state.get("oom_killed", False),
         "started_at": state.get("started_at"),

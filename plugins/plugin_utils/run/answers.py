@@ -126,6 +126,7 @@ class _Cursor(_Part):
 class _Followed(_Done):
     exit_status: Number | None
     oom_killed: bool
+    has_ended: bool
     started_at: Time | None
     ended_at: Time | None
     now: Time

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import typing as t
 from collections.abc import Callable
@@ -55,9 +56,9 @@ def follow_node(
     """Write a node's steps and status to the board until its training ends, and return the last status.
 
     ``ask`` sends what the phase ``follow`` needs and returns its answer; it raises `NodeLostError`, and
-    `BadAnswerError`, after which the node is not asked again. In a multi-node
-    run the failure or the stop of another node ends the following too, with one more answer: this node waits for a peer
-    that will not come back. Times on the board are seconds since the epoch by the controller's clock.
+    `BadAnswerError`, after which the node is not asked again. In a multi-node run the failure or the stop of another
+    node ends the following too, with one more answer: this node waits for a peer that will not come back. Times on the
+    board are seconds since the epoch by the controller's clock.
     """
     peers = [other["node"] for other in plan["nodes"] if other["node"] != node and plan["mode"] == "multi_node"]
     cursor: dict[str, t.Any] = {}
@@ -66,6 +67,7 @@ def follow_node(
     sizes = [0] * (1 + len(peers))
     last_steps: list[int | None] = [None] * (1 + len(peers))
     was_running = peer_failed = False
+    tells_until = math.inf
     steps = 0
     while True:
         try:
@@ -87,12 +89,15 @@ def follow_node(
         interrupted = was_running and answer["status"] == "stopped"
         was_running = answer["status"] == "running"
         status = _note(board, plan["first_step"], node, answer, failures.add(answer["failures"]), interrupted)
-        if status["status"] != "running" or peer_failed:
+        # What has ended tells so with the rest of its log, which may take several answers.
+        still_tells = answer["has_ended"] and heard < tells_until
+        if status["status"] != "running" or (peer_failed and not still_tells):
             return status
         run = [status, *(board.status(peer) for peer in peers)]
         if any(has_failed(seen) or seen["status"] == "stopped" for seen in run[1:]):
             # The cause may have been written to this log after the answer: what there is now is read once more.
             peer_failed = True
+            tells_until = min(tells_until, heard + patience.lost)
             continue
         last_steps_before, last_steps = last_steps, [seen.get("last_step") for seen in run]
         if last_steps != last_steps_before:

@@ -24,6 +24,7 @@ def plan(mode: str = "multi_node") -> dict[str, t.Any]:
 def answer(status: str = "running", **changes: t.Any) -> dict[str, t.Any]:
     return {
         "status": status,
+        "has_ended": status != "running",
         "exit_status": None,
         "started_at": 1000.0,
         "ended_at": None,
@@ -166,6 +167,18 @@ def test_following_ends_with_the_training(board, end):
 def test_a_stop_while_a_node_is_followed_interrupts_the_run(statuses, interrupted, board):
     assert follow(Node(*map(answer, statuses)), board)["interrupted"] is interrupted
     assert follow(Node(answer(statuses[-1])), board)["interrupted"] is interrupted
+
+
+def test_where_a_peer_failed_a_training_that_has_ended_is_read_to_the_end_of_its_long_log(board):
+    board.update("gpu01", status="exited", exit_status=1)
+    node = Node(answer(), answer(has_ended=True), answer(has_ended=True), ENDED)
+    assert follow(node, board)["exit_status"] == 0
+
+
+def test_where_a_peer_failed_a_node_that_never_tells_the_end_is_not_followed_for_ever(board):
+    board.update("gpu01", status="exited", exit_status=1)
+    node = Node(answer(), answer(has_ended=True), ENDED)
+    assert follow(node, board, patience=Patience(interval=1, lost=0, stall=3600))["status"] == "running"
 
 
 def test_a_node_that_is_lost_for_too_long_is_unreachable_since_it_was_heard_last(board):

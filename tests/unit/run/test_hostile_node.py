@@ -44,6 +44,7 @@ FOLLOWED: dict[str, t.Any] = {
     "started_at": 1000.0,
     "ended_at": None,
     "now": 1010.0,
+    "has_ended": False,
     "log_bytes": 10,
     "log_run_id": "run-1",
     "blocks": [{"attempt": 1, "steps": [1, 2], "steps_total": 9, "metrics": {"loss": [4.0, float("nan")]}}],
