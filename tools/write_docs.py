@@ -67,14 +67,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing, and exit with 1 where something is stale")
     check = parser.parse_args().check
-    stale = [path for path, text in documents().items() if not path.is_file() or path.read_text("utf-8") != text]
+    wanted = documents()
+    stale = [path for path, text in wanted.items() if not path.is_file() or path.read_text("utf-8") != text]
     for path in stale:
         name = path.relative_to(ROOT)
         if check:
             print(f"{name} is stale; run python tools/write_docs.py", file=sys.stderr)
         else:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(documents()[path], "utf-8")
+            path.write_text(wanted[path], "utf-8")
             print(f"{name} written")
     return 1 if check and stale else 0
 

@@ -56,7 +56,7 @@ def test_documents_are_written_and_then_right(copy: Path, tmp_path: Path) -> Non
 
 
 def test_a_stale_document_is_named_and_not_touched(copy: Path, tmp_path: Path) -> None:
-    write_docs(copy, cwd=tmp_path)
+    shutil.copytree(ROOT / "docs", copy / "docs")
     page = copy / "docs/megatron_config.md"
     page.write_text("stale", "utf-8")
     done = write_docs(copy, "--check", cwd=tmp_path)
