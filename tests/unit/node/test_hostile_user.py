@@ -111,8 +111,9 @@ def test_a_folder_of_the_machine_that_somebody_else_has_made_is_refused(
     folder = mallory.open_folder / "machine"
     mallory.does(trap.format(folder))
     mallory.does(f'echo \'{{"run_id": "evil", "nodes": {{}}}}\' >{folder}/claim.json')
-    monkeypatch.setenv("TRAINOPS_LOCK_FOLDER", str(folder))
-    assert refused(phase(run, "stage"), str(folder), f"uid {MALLORY}")
+    with monkeypatch.context() as on_another_machine:
+        on_another_machine.setenv("TRAINOPS_LOCK_FOLDER", str(folder))
+        assert refused(phase(run, "stage"), str(folder), f"uid {MALLORY}")
     assert not Path(run.node["run_folder"]).exists()
 
 
