@@ -12,7 +12,8 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.k
 
 PLUGINS = Path(__file__).resolve().parents[3] / "plugins"
 OWN = (PLUGINS / "plugin_utils/plan/frameworks", PLUGINS / "module_utils/logs/frameworks")
-DOCUMENTATION = {"DOCUMENTATION", "EXAMPLES", "RETURN"}
+# CONFIG is the part of a documentation fragment for tasks that only read a config.
+DOCUMENTATION = {"CONFIG", "DOCUMENTATION", "EXAMPLES", "RETURN"}
 NAME = re.compile("|".join([*FRAMEWORKS, *(known.title for known in FRAMEWORKS.values())]), re.IGNORECASE)
 
 
