@@ -155,7 +155,7 @@ def follow(request: Request) -> Answer:
     )
     has_ended = state["status"] != "running"
     if has_ended and news["cursor"]["offset"] < log_bytes:
-        # An answer holds only so much: the end is told with the rest of the log.
+        # The log did not fit one answer: the end follows with the rest of it.
         state = dict(state, status="running", exit_status=None, ended_at=None)
     answer = {
         "changed": False,
@@ -189,7 +189,7 @@ def stop(request: Request) -> Answer:
     """End what is still running of the run on this node; what ended by itself keeps its exit status.
 
     Whatever became of the run's folder, what carries the run's labels is ended, and `PhaseError` tells what is left.
-    A folder or a state that cannot be believed is told in ``warnings``.
+    ``warnings`` names a folder or a state that cannot be trusted.
     """
     node, run_id = request["node"], request["run_id"]
     state, warnings = None, []

@@ -62,7 +62,7 @@ def with_overrides(data: YamlConfig, overrides: Mapping[str, t.Any], findings: F
             OmegaConf.update(changed, path, value, merge=False, force_add=True)
         except (OmegaConfBaseException, ValueError, TypeError) as error:
             fault_no_place(path, value, _first_line(error), findings)
-    # The file is staged as a text; written anew it has lost its comments, and kept its interpolations.
+    # The file is staged as a text; written again it has lost its comments and kept its interpolations.
     return YamlConfig(OmegaConf.to_yaml(changed), changed)
 
 
