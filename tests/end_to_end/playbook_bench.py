@@ -60,6 +60,7 @@ class Bench:
         self.folder = folder
         self.runs = folder / "runs"
         self.nodes = folder / "nodes"
+        self.locks = folder / "locks"
 
     def config(self, mode: str = "multi_node", **changes) -> Path:
         """Write the local inventory's config with changed values, each wherever its key stands."""
@@ -114,7 +115,7 @@ class Bench:
     def environment(self) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("ANSIBLE_")}
         # Another bench has nodes of the same names on this machine.
-        own = {"TRAINOPS_LOCK_FOLDER": str(self.folder / "locks")}
+        own = {"TRAINOPS_LOCK_FOLDER": str(self.locks)}
         return {**kept, **own, "ANSIBLE_NOCOLOR": "1", "TRAINOPS_PROGRESS_INTERVAL": "0.5"}
 
     def play(self, playbook: str, inventory: Path, config: Path, *more: str, cwd: Path = ROOT, **variables) -> Finished:

@@ -22,12 +22,13 @@ print("\\ntrainops-answer:" + answer)
 """
 
 
-def play(bench: Bench, **answers: str) -> tuple[str, dict]:
+def play(bench: Bench, iterations: str = "100000", **answers: str) -> tuple[str, dict]:
     python = bench.folder / "python3"
     python.write_text(PYTHON.format(python=sys.executable, answers=answers))
     python.chmod(0o755)
     inventory = bench.inventory(hostile0={}, hostile1={"ansible_python_interpreter": str(python)})
-    done = bench.play("megatron_multinode.yml", inventory, bench.config())
+    # So long that the nodes cannot be done before the answer counts.
+    done = bench.play("megatron_multinode.yml", inventory, bench.config(training_iterations=iterations))
     assert done.status != 0, done.output
     assert "Traceback" not in done.output
     return done.output, done.summary

@@ -41,7 +41,7 @@ class Job:
             **kept,
             **environment,
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-            "TRAINOPS_LOCK_FOLDER": str(self.bench.folder / "locks"),
+            "TRAINOPS_LOCK_FOLDER": str(self.bench.locks),
             "TRAINOPS_PROGRESS_INTERVAL": "0.5",
         }
         (self.folder / "env/envvars").write_text(json.dumps(own))
@@ -175,8 +175,7 @@ def bench_beside(bench: Bench, name: str) -> Bench:
     """Return a bench for a job of the same runs, with a folder of its own for the job."""
     beside = Bench(bench.folder / name)
     beside.folder.mkdir()
-    beside.runs, beside.nodes = bench.runs, bench.nodes
-    (beside.folder / "locks").symlink_to(bench.folder / "locks")
+    beside.runs, beside.nodes, beside.locks = bench.runs, bench.nodes, bench.locks
     return beside
 
 

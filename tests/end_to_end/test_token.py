@@ -11,6 +11,9 @@ import yaml
 from playbook_bench import BIN, ROOT, Bench
 from test_runner_job import Job, answers
 
+# All runs here have one name, which is that of their folder for secrets.
+pytestmark = pytest.mark.xdist_group("token")
+
 # Nodes of names that no other test has, as a run of the same node elsewhere on this machine would hold it.
 TWO: dict[str, dict[str, t.Any]] = {"token0": {}, "token1": {}}
 TOKEN = "hf_CanaryInTheMine0123456789abcdefgh"
