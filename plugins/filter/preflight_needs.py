@@ -44,12 +44,11 @@ import typing as t
 
 from ansible.errors import AnsibleFilterError
 
+from ..plugin_utils.contracts import Plan
 from ..plugin_utils.preflight.needs import needs_of
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
-
-    from ..plugin_utils.contracts import Plan
 
 
 def preflight_needs(plan: t.Any, node: t.Any) -> dict[str, t.Any]:
@@ -57,7 +56,7 @@ def preflight_needs(plan: t.Any, node: t.Any) -> dict[str, t.Any]:
     if not isinstance(plan, t.Mapping) or "nodes" not in plan:
         raise AnsibleFilterError("preflight_needs is given no plan, as trainops.cluster.training_plan returns it")
     try:
-        return needs_of(t.cast("Plan", plan), str(node))
+        return needs_of(t.cast(Plan, plan), str(node))
     except ValueError as error:
         raise AnsibleFilterError("preflight_needs cannot find the node.") from error
 

@@ -58,7 +58,7 @@ def summary_essence(summary: t.Any, report: t.Any) -> dict[str, t.Any]:
     if not isinstance(summary, Mapping):
         raise AnsibleFilterError(f"a summary is a mapping, not {type(summary).__name__}")
     try:
-        return essence(t.cast("Summary", summary), str(report))
+        return essence(t.cast(Summary, summary), str(report))
     except KeyError as error:
         raise AnsibleFilterError(f"this is no summary of a run: {error} is missing") from None
 
