@@ -48,7 +48,8 @@ def assert_reached_and_left_nowhere(bench: Bench, output: str) -> None:
     for folder in (bench.runs, bench.nodes, bench.folder / "facts"):
         for path in folder.rglob("*"):
             assert not path.is_file() or TOKEN.encode() not in path.read_bytes(), path
-    wait_until(lambda: not list(Path("/dev/shm").glob("trainops-token-*")))
+    # Two may remove them: stop, and what waits on the node for the end of the training.
+    wait_until(lambda: not list(Path("/dev/shm").glob("trainops-token-*")), seconds=5)
 
 
 def played(bench: Bench, *more: str, **variables: t.Any) -> str:

@@ -224,7 +224,7 @@ def stop(request: Request) -> Answer:
 def collect(request: Request) -> Answer:
     """Return the part of the log from byte ``offset`` on, compressed, and how long the whole is.
 
-    There is none in a folder that somebody else could have written, which is told when the run is stopped.
+    A folder that somebody else could have written gives none; stop has warned of it.
     """
     node = request["node"]
     try:

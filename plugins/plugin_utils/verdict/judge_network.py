@@ -58,7 +58,7 @@ def judge_world(
 ) -> None:
     """Note where nodes of one job trained alone: each sees fewer ranks than the job has.
 
-    Where no trainer says how many ranks it sees, those give it away of which only the last rank of a job prints steps.
+    Where no trainer says how many ranks it sees, a framework gives it away whose last rank alone prints steps.
     """
     nodes, workload = len(plan["nodes"]), plan.get("workload")
     if plan["mode"] != "multi_node" or nodes < 2 or not workload:
