@@ -69,12 +69,14 @@ def main() -> None:
 def measured(folder: Path, size: int, rounds: int, arms: list[str], steps: int) -> list[dict[str, t.Any]]:
     """Return a row for each round of each arm, and print the medians."""
     rows = []
+    left_out = {"naive"} if size > _NAIVE_AT_MOST else set()
+    if not importlib.util.find_spec("pssh"):
+        left_out.add("pssh")
+        print("pssh is left out: install parallel-ssh for it")
     with Nodes(folder / "sshd", size, free_port()) as nodes:
         bench = Bench(folder, nodes, steps)
         for number in range(1, rounds + 1):
-            for arm in arms:
-                if (arm == "naive" and size > _NAIVE_AT_MOST) or (arm == "pssh" and not importlib.util.find_spec("pssh")):
-                    continue
+            for arm in [arm for arm in arms if arm not in left_out]:
                 rows.append({"arm": arm, "nodes": size, "round": number, **bench.run(arm, f"{arm}-{number}")})
                 print(",".join(str(rows[-1][name]) for name in _FIELDS), flush=True)
     floor = [row["wall_s"] for row in rows if row["arm"] == "ssh_floor"]
@@ -157,8 +159,9 @@ class Bench:
             return [sys.executable, str(_HERE / "_arms.py"), arm, str(self.folder)], environment
         if arm == "naive":
             # Ansible's own settings; only where the sockets are is ours.
-            (self.folder / "defaults.cfg").touch()
-            return [*playbook, str(_HERE / "naive.yml")], environment | {"ANSIBLE_CONFIG": f"{self.folder}/defaults.cfg"}
+            defaults = self.folder / "defaults.cfg"
+            defaults.touch()
+            return [*playbook, str(_HERE / "naive.yml")], environment | {"ANSIBLE_CONFIG": str(defaults)}
         given = {
             "training_config": str(self.folder / "config.json"),
             "training_output_dir": str(self.folder / "runs"),

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import typing as t
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from ansible.errors import AnsibleActionFail
 from ansible.module_utils.common.json import get_encoder
@@ -16,6 +17,20 @@ from ansible.plugins.action import ActionBase
 def plain(value: t.Any) -> t.Any:
     """Return a value from Ansible without its tags: ansible-core's own types, which not every library takes."""
     return json.loads(json.dumps(value, cls=get_encoder("tagless")))
+
+
+@contextlib.contextmanager
+def late_imports() -> Iterator[None]:
+    """Import here what takes a second and 100 MB: Ansible loads an action where it forks all of its processes from."""
+    try:
+        yield
+    except ImportError as error:
+        raise _incomplete(error) from None
+
+
+def _incomplete(error: ImportError) -> AnsibleActionFail:
+    remedy = "Install what requirements.txt names, for the Python that runs ansible-playbook."
+    return AnsibleActionFail(f"{error}. {remedy}")
 
 
 class ControllerAction(ActionBase):
@@ -28,9 +43,7 @@ class ControllerAction(ActionBase):
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Fail where a package is missing; actions do the rest."""
         if self.missing:
-            raise AnsibleActionFail(
-                f"{self.missing}. Install what requirements.txt names, for the Python that runs ansible-playbook."
-            )
+            raise _incomplete(self.missing)
         return t.cast("dict[str, t.Any]", super().run(tmp, task_vars))
 
     def arguments(self, specification: dict[str, t.Any], **rules: t.Any) -> dict[str, t.Any]:
