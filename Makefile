@@ -90,9 +90,15 @@ cluster-down: ## remove them without a trace
 test-cluster: $(VENV)/dev ## train on real nodes over SSH, in containers
 	$(BIN)/pytest tests/integration
 
-bench: $(VENV)/run ## how fast a log is parsed, beside grep, and what 10,000 earlier runs cost a report
+NODES ?= 4,16,64,128
+
+bench: $(VENV)/run ## how fast runs are launched, beside bare ssh; a plan, a report, a log and a history (make bench NODES=16: launches only)
+	$(BIN)/python benchmarks/launch.py --nodes $(NODES)
+ifneq ($(origin NODES),command line)
+	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/parser.py
 	$(BIN)/python benchmarks/history.py
+endif
 
 MEGATRON := .venv-megatron
 MEGATRON_TRAINER_PYTHON ?= python3.11
