@@ -177,6 +177,8 @@ class ActionModule(ActionBase):
 
     def _stop(self) -> dict[str, t.Any]:
         answer = self._ask("stop", {"grace_seconds": self._arguments["grace_seconds"]})
+        if answer.get("machine_changes"):
+            self._note(machine_changes=answer.pop("machine_changes"))
         if self._board.status(self._node["node"])["status"] in ("running", "staged"):
             self._note(status=answer["status"], ended_at=time.time())
         return answer

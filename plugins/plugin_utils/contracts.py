@@ -230,6 +230,16 @@ Failure = t.TypedDict(
 Failure.__doc__ = "A failure that a log tells; see `module_utils.logs.failures.find_failures`."
 
 
+class MachineChanges(t.TypedDict):
+    """What changed on a node from start to stop; see `module_utils.node.machine_changes.changes_since`."""
+
+    booted: bool
+    counters: dict[str, int]
+    kernel_log: list[str] | None
+    kernel_lines: int
+    kernel_failures: list[Failure]
+
+
 class Status(t.TypedDict, total=False):
     """What is known of a node of a run; see `run.status`. ``node`` and ``status`` are always there."""
 
@@ -239,6 +249,10 @@ class Status(t.TypedDict, total=False):
     message: str
     exit_status: int | None
     oom_killed: bool
+    booted: bool
+    engine_problem: str | None
+    full_disk: str | None
+    machine_changes: MachineChanges
     interrupted: bool
     started_at: float | None
     ended_at: float | None

@@ -25,8 +25,9 @@ from .hardware import hardware_facts
 from .inspection.network import port_problem
 from .interfaces import with_interfaces
 from .launch import LAUNCH_NAME, launch_script, run_of_log
+from .machine_changes import changes_since, noted
 from .own_folders import UntrustedError, has_run_folder, make_run_folder
-from .run_state import STATE_NAME, forget_state, read_state, write_state
+from .run_state import CIRCUMSTANCES, STATE_NAME, forget_state, note_state, read_state, write_state
 from .secret_files import place, remove, remove_after
 
 Request = t.Dict[str, t.Any]
@@ -126,9 +127,9 @@ def start(request: Request) -> Answer:
         problems = _busy(engine, run_id)
         if problems:
             raise PhaseError("; ".join(problems))
-        started_at = time.time()
+        before, started_at = noted(), time.time()
         handle = engine.start(node, run_id)
-        write_state(node, dict(state, status="running", handle=handle, started_at=started_at))
+        write_state(node, dict(state, status="running", handle=handle, started_at=started_at, before=before))
         take(node, run_id)
     remove_after(node, handle["pid"])
     return {"changed": True, "status": "running"}
@@ -170,6 +171,7 @@ def follow(request: Request) -> Answer:
         "log_run_id": run_of_log(log_file),
     }
     if state["status"] != "running":
+        answer.update({name: state[name] for name in CIRCUMSTANCES if state.get(name)})
         answer["last_lines"] = tail(log_file)
         if news["cursor"]["step"] is not None:
             answer["failures_at_end"] = failures_at_end(log_file, request["framework"])
@@ -189,7 +191,7 @@ def stop(request: Request) -> Answer:
     """End what is still running of the run on this node; what ended by itself keeps its exit status.
 
     Whatever became of the run's folder, what carries the run's labels is ended, and `PhaseError` tells what is left.
-    ``warnings`` names a folder or a state that cannot be trusted.
+    ``warnings`` names a folder or a state that cannot be trusted, ``machine_changes`` what happened since the start.
     """
     node, run_id = request["node"], request["run_id"]
     state, warnings = None, []
@@ -200,7 +202,7 @@ def stop(request: Request) -> Answer:
     remove(node)
     if state and state["status"] == "running":
         # First, so that whoever follows the node meanwhile sees a stop, and not a training that was killed.
-        state = write_state(node, dict(state, stop_requested=True))
+        state = note_state(node, dict(state, stop_requested=True))
     ended, left = False, []
     for engine in engines_to_look_at(state["engine"] if state else request["container_engine"]):
         try:
@@ -218,7 +220,8 @@ def stop(request: Request) -> Answer:
         forget_state(node)
         return {"changed": True, "status": "not_started", "warnings": warnings}
     state = read_state(node, run_id) or state
-    return {"changed": ended, "status": state["status"], "warnings": warnings}
+    changes = changes_since(state["before"])
+    return {"changed": ended, "status": state["status"], "warnings": warnings, "machine_changes": changes}
 
 
 def collect(request: Request) -> Answer:

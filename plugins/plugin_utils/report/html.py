@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from ..contracts import Plan, Status, Summary
 from .hardware import hardware_rows
 from .history import charts_of
+from .machine_changes import machine_change_rows, unread_kernel_logs
 from .pages import page_of
 from .plots import Bound, draw
 from .readable import LABELS, duration, exact, number, shown, unit_of
@@ -60,6 +61,8 @@ def render(
         figures=figures_of(summary),
         stragglers=stragglers,
         hardware=hardware_rows(statuses),
+        machine_changes=machine_change_rows(statuses),
+        unread_kernel_logs=unread_kernel_logs(statuses),
         facts=facts(plan),
         command=shlex.join(map(str, nodes[0].get("argv", []))),
         differences=differences(nodes),

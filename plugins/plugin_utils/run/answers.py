@@ -126,6 +126,9 @@ class _Cursor(_Part):
 class _Followed(_Done):
     exit_status: Number | None
     oom_killed: bool
+    booted: bool = False
+    engine_problem: Line | None = None
+    full_disk: Line | None = None
     has_ended: bool
     started_at: Time | None
     ended_at: Time | None
@@ -141,6 +144,18 @@ class _Followed(_Done):
     cursor: _Cursor
 
 
+class _MachineChanges(_Part):
+    booted: bool
+    counters: dict[Line, Count]
+    kernel_log: list[Line] | None
+    kernel_lines: Count
+    kernel_failures: list[_Failure]
+
+
+class _Stopped(_Done):
+    machine_changes: _MachineChanges | None = None
+
+
 class _Collected(_Part):
     data: str
     size: Count
@@ -150,7 +165,7 @@ _ANSWERS: dict[str, type[_Part]] = {
     "stage": _Staged,
     "start": _Done,
     "follow": _Followed,
-    "stop": _Done,
+    "stop": _Stopped,
     "collect": _Collected,
 }
 

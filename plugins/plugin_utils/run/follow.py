@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from ...module_utils.logs.grammar import began_anew
 from ...module_utils.logs.rows import rows_of
+from ...module_utils.node.run_state import CIRCUMSTANCES
 from ..contracts import Failure, Plan, Status
 from .answers import BadAnswerError
 from .open_failures import OpenFailures
@@ -136,7 +137,7 @@ def _note(
             "steps_total": last["steps_total"],
             "metrics": last["metrics"],
         }
-    changes |= {name: answer[name] for name in ("last_lines", "failures_at_end") if answer.get(name)}
+    changes |= {name: answer[name] for name in (*CIRCUMSTANCES, "last_lines", "failures_at_end") if answer.get(name)}
     return board.update(
         node,
         status=answer["status"],
