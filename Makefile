@@ -14,8 +14,14 @@ help: ## this list
 demo: $(VENV)/run ## train a tiny model on two nodes of this machine, and write a report
 	$(BIN)/ansible-playbook playbooks/megatron_multinode.yml -i inventories/local/hosts
 
-test: $(VENV)/dev lint ## everything that the project promises about itself
-	$(BIN)/pytest
+test: machine $(VENV)/dev lint ## everything that the project promises about itself; TESTS=tests/unit/plan runs a part
+	$(BIN)/pytest $(TESTS)
+
+machine: ## install the programs that tests run (Debian and Ubuntu, as root or with sudo without a password)
+	@$(PYTHON) tools/machine.py
+
+test-fresh: machine ## make demo and make test in a bare Debian with Python, git and make (as root)
+	$(PYTHON) tools/fresh.py $(TESTS)
 
 LINT := lint-python lint-imports lint-yaml lint-generated lint-ansible
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import _host
 import pytest
+from not_run import AS_ROOT
 
 CLUSTER = Path(__file__).with_name("cluster.py")
 
@@ -37,7 +38,7 @@ def test_who_is_not_root_is_told_so(tmp_path: Path) -> None:
     assert_nothing_was_made(tmp_path)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give up what root may do")
+@pytest.mark.skipif(os.geteuid() != 0, reason=f"only root can give up what root may do; {AS_ROOT}")
 @pytest.mark.parametrize(
     ("without", "refused"),
     [
@@ -56,7 +57,7 @@ def test_a_root_that_may_not_do_what_nodes_need_is_told_so(tmp_path: Path, witho
     assert_nothing_was_made(tmp_path)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="who is not root is told that first")
+@pytest.mark.skipif(os.geteuid() != 0, reason=f"who is not root is told that first; {AS_ROOT}")
 def test_a_folder_that_cannot_be_named_in_a_mount_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a:b").mkdir()
 
@@ -67,12 +68,12 @@ def test_a_folder_that_cannot_be_named_in_a_mount_is_refused(tmp_path: Path) -> 
     assert_nothing_was_made(tmp_path / "a:b")
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="who is not root is told that first")
+@pytest.mark.skipif(os.geteuid() != 0, reason=f"who is not root is told that first; {AS_ROOT}")
 def test_a_missing_package_is_named(tmp_path: Path) -> None:
     done = command(tmp_path, "up", path=str(tmp_path))
 
     assert (done.returncode, done.stdout) == (77, "")
-    assert "missing Debian packages: iproute2 mmdebstrap mount openssh-client util-linux; `apt-get" in done.stderr
+    assert "missing Debian packages: iproute2 mmdebstrap mount openssh-client util-linux; run `apt-get" in done.stderr
     assert_nothing_was_made(tmp_path)
 
 
@@ -84,7 +85,7 @@ def test_a_count_that_makes_no_sense_is_refused(tmp_path: Path, nodes: str) -> N
     assert f"{nodes!r} is not a number of nodes from 1 to 200" in done.stderr
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="who is not root is told that first")
+@pytest.mark.skipif(os.geteuid() != 0, reason=f"who is not root is told that first; {AS_ROOT}")
 @pytest.mark.parametrize("name", ["up", "down"])
 def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path: Path, name: str) -> None:
     (tmp_path / "state/nodes").mkdir(parents=True)
