@@ -15,7 +15,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
 
-from machine import PACKAGES
+from machine import PACKAGES, is_there
 
 AS_ROOT = "run `sudo make test`"
 _WIDTHS = (64, 48)
@@ -28,7 +28,7 @@ _PYTHONS = (
 
 def need(*programs: str) -> None:
     """Skip the test where a program is missing."""
-    missing = [program for program in programs if not shutil.which(program)]
+    missing = [program for program in programs if not is_there(program)]
     if missing:
         packages = sorted({PACKAGES.get(program, program) for program in missing})
         verb = "is" if len(missing) == 1 else "are"

@@ -18,7 +18,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests/integration/cluster"))
 
-from _host import TO_BUILD, TO_RUN, missing_packages
+from _host import TO_BUILD, TO_RUN, is_there, missing_packages
+
+__all__ = ["PACKAGES", "is_there"]
 
 # program in PATH, or file -> the Debian package that brings it
 PACKAGES: t.Final = {

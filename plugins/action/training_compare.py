@@ -8,7 +8,7 @@ import typing as t
 
 from ansible.errors import AnsibleActionFail
 
-from ..plugin_utils.controller_action import ControllerAction
+from ..plugin_utils.controller_action import ControllerAction, show
 
 try:
     from ..plugin_utils.report.compare import compared
@@ -43,5 +43,5 @@ class ActionModule(ControllerAction):
         except (ValueError, OSError) as error:
             raise AnsibleActionFail(f"The comparison cannot be made: {error}.") from None
         page = str(folder / PAGE)
-        self._display.display("\n".join(["", *comparison_lines(comparison), f"Comparison: {page}", ""]))
+        show("\n".join(["", *comparison_lines(comparison), f"Comparison: {page}", ""]))
         return {"changed": changed, "report": page, "kind": comparison["kind"]}

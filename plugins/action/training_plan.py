@@ -13,7 +13,7 @@ from ansible import constants as C  # noqa: N812
 from ansible.errors import AnsibleActionFail
 
 from ..plugin_utils.contracts import Finding, Plan
-from ..plugin_utils.controller_action import ControllerAction
+from ..plugin_utils.controller_action import ControllerAction, show
 
 try:
     from ..plugin_utils.plan.job.ranks import Node
@@ -75,7 +75,7 @@ class ActionModule(ControllerAction):
         plan = make_plan(config.text, config.path, options, nodes, now, config.unreadable, config.thresholds)
         if problem:
             plan |= {"faults": [*plan["faults"], problem], "nodes": []}
-        self._display.display(f"\n{plan_text(plan)}\n")
+        show(f"\n{plan_text(plan)}\n")
         if arguments["plan_file"]:
             self._write(arguments["plan_file"], plan)
         self._refuse(plan["faults"], "plan")
@@ -105,7 +105,7 @@ class ActionModule(ControllerAction):
             )
             if problem:
                 planned["faults"].append({**problem, "cells": []})
-            self._display.display(f"\n{sweep_text(sweep.sweep_id, planned, sweep.told())}\n")
+            show(f"\n{sweep_text(sweep.sweep_id, planned, sweep.told())}\n")
             self._refuse(planned["faults"], "sweep")
             if not self._task.check_mode:
                 sweep.open(planned["cells"], config.path)
@@ -163,7 +163,7 @@ class ActionModule(ControllerAction):
                 f"{run_dir} holds another run of this name; its plan differs in {', '.join(different[:5])}. Choose "
                 "another training_run_id, or leave it out."
             )
-        self._display.display(f"The run {plan['run_id']} is known already: it is picked up where it stands.\n")
+        show(f"The run {plan['run_id']} is known already: it is picked up where it stands.\n")
 
     def _config(self, config: str, thresholds: t.Any) -> Config:
         # What is no name of a file at all is a fault of the plan's.

@@ -8,14 +8,21 @@ import os
 import typing as t
 from collections.abc import Mapping
 
+from ansible import constants as C  # noqa: N812
 from ansible.errors import AnsibleActionFail
 from ansible.module_utils.common.json import get_encoder
 from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
 
 
 def plain(value: t.Any) -> t.Any:
     """Return a value from Ansible without its tags: ansible-core's own types, which not every library takes."""
     return json.loads(json.dumps(value, cls=get_encoder("tagless")))
+
+
+def show(text: str, color: str | None = None) -> None:
+    """Show people a text: on standard output, or on standard error where a callback writes JSON to standard output."""
+    Display().display(text, color=color, stderr="json" in C.DEFAULT_STDOUT_CALLBACK)
 
 
 class ControllerAction(ActionBase):
