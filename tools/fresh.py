@@ -29,9 +29,10 @@ PACKAGES: t.Final = ("git", "make", "python3", "python3-venv")
 PIP: t.Final = (Path("/etc/pip.conf"), Path("/etc/xdg/pip"), Path.home() / ".config/pip", Path.home() / ".pip")
 _PASSED_ON: t.Final = re.compile(r"(?:PIP_.*|(?:https?|no|all)_proxy)", re.IGNORECASE)
 _PATH: t.Final = re.compile(r"(?<![\w/:])(?:file://)?(/[\w.+-]+/[\w.+-]+)[\w.+/-]*")
-# A root file system's own proc, dev and sys, which end with the command.
+# The root file system becomes the root of a mount namespace, which ends with the command.
 _ENTER: t.Final = """\
 root=$1; shift
+mount --bind "$root" "$root"
 mount -t proc proc "$root/proc"
 mount --rbind /dev "$root/dev"
 mount -t sysfs sys "$root/sys" || true
@@ -40,7 +41,10 @@ while [ "$1" != -- ]; do
   shift
 done
 shift
-exec chroot "$root" "$@"
+cd "$root"
+pivot_root . mnt
+umount --lazy mnt
+exec "$@"
 """
 
 

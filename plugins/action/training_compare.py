@@ -27,6 +27,7 @@ class ActionModule(ControllerAction):
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Show the comparison, and write it unless in check mode."""
         super().run(tmp, task_vars)
+        self.refuse_unknown(task_vars or {})
         arguments = self.arguments(
             {
                 "names": {"type": "list", "elements": "str", "required": True},

@@ -38,6 +38,7 @@ class ActionModule(ControllerAction):
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Return the folders of the runs, or fail with all that is wrong."""
         super().run(tmp, task_vars)
+        self.refuse_unknown(task_vars or {})
         arguments = self.arguments(
             {
                 "logs": {"type": "list", "elements": "path", "required": True},

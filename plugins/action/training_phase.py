@@ -13,6 +13,8 @@ from ansible import context
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
 
+from ..plugin_utils.controller_action import missing_packages
+
 try:
     # ansible-core 2.22 masks what is registered in all that it shows.
     from ansible.module_utils.secrets import register_secret
@@ -50,9 +52,7 @@ class ActionModule(ActionBase):
         """Do the phase that the task asks for."""
         super().run(tmp, task_vars)
         if MISSING:
-            raise AnsibleActionFail(
-                f"{MISSING}. Install what requirements.txt names, for the Python that runs ansible-playbook."
-            )
+            raise missing_packages(MISSING)
         _validated, self._arguments = self.validate_argument_spec(
             argument_spec={
                 "phase": {

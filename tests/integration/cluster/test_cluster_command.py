@@ -11,6 +11,7 @@ from pathlib import Path
 
 import _host
 import pytest
+from _run import CannotRunHereError
 from not_run import AS_ROOT, need
 
 CLUSTER = Path(__file__).with_name("cluster.py")
@@ -22,6 +23,14 @@ def command(
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache"), "PATH": path or os.environ["PATH"]}
     argv = [*wrapper, sys.executable, str(CLUSTER), *arguments, "--state", str(tmp_path / "state")]
     return subprocess.run(argv, capture_output=True, text=True, check=False, env=environment)
+
+
+def need_namespaces() -> None:
+    need(*_host.TO_RUN, *_host.TO_BUILD)
+    try:
+        _host.require_namespaces()
+    except CannotRunHereError as error:
+        pytest.skip(str(error))
 
 
 def assert_nothing_was_made(tmp_path: Path) -> None:
@@ -50,7 +59,7 @@ def test_who_is_not_root_is_told_so(tmp_path: Path) -> None:
     ],
 )
 def test_a_root_that_may_not_do_what_nodes_need_is_told_so(tmp_path: Path, without: str, refused: str) -> None:
-    need(*_host.TO_RUN, *_host.TO_BUILD)
+    need_namespaces()
     wrapper = ["setpriv", f"--bounding-set=-{without}"]
 
     done = command(tmp_path, "up", wrapper=wrapper)
@@ -62,7 +71,7 @@ def test_a_root_that_may_not_do_what_nodes_need_is_told_so(tmp_path: Path, witho
 
 @pytest.mark.skipif(os.geteuid() != 0, reason=f"who is not root is told that first; {AS_ROOT}")
 def test_a_folder_that_cannot_be_named_in_a_mount_is_refused(tmp_path: Path) -> None:
-    need(*_host.TO_RUN, *_host.TO_BUILD)
+    need_namespaces()
     (tmp_path / "a:b").mkdir()
 
     done = command(tmp_path / "a:b", "up")
@@ -92,7 +101,7 @@ def test_a_count_that_makes_no_sense_is_refused(tmp_path: Path, nodes: str) -> N
 @pytest.mark.skipif(os.geteuid() != 0, reason=f"who is not root is told that first; {AS_ROOT}")
 @pytest.mark.parametrize("name", ["up", "down"])
 def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path: Path, name: str) -> None:
-    need(*_host.TO_RUN, *_host.TO_BUILD)
+    need_namespaces()
     (tmp_path / "state/nodes").mkdir(parents=True)
 
     done = command(tmp_path, name)

@@ -95,8 +95,8 @@ def test_options_of_action_plugins_are_the_documented_ones(tmp_path, documented)
             if about.get("required")
         }
         options = {"no_such_option": 1, **required}
-        tasks.append({f"trainops.cluster.{module}": options, "register": module, "ignore_errors": True})
-    content = {module: f"{{{{ {module}.msg }}}}" for module in plugins}
+        tasks.append({f"trainops.cluster.{module}": options, "register": f"of_{module}", "ignore_errors": True})
+    content = {module: f"{{{{ of_{module}.msg }}}}" for module in plugins}
     tasks.append({"ansible.builtin.copy": {"content": content, "dest": str(tmp_path / "refused.json")}})
     play = [{"hosts": "localhost", "gather_facts": False, "tasks": tasks}]
     playbook = tmp_path / "options.yml"

@@ -42,9 +42,10 @@ def namespace() -> Iterator[str]:
     need("ip")
     need_root("only root makes a network namespace")
     name = f"trainops-{os.getpid()}"
-    made = subprocess.run(["ip", "netns", "add", name], capture_output=True, text=True, check=False)
-    if made.returncode:
-        pytest.skip(f"this machine makes no network namespace: {made.stderr.strip()}")
+    for command in (f"ip netns add {name}", f"ip netns exec {name} true"):
+        made = subprocess.run(command.split(), capture_output=True, text=True, check=False)
+        if made.returncode:
+            pytest.skip(f"this machine makes no network namespace: {made.stderr.strip()}")
     try:
         for command in SETUP:
             in_namespace(name, command)
