@@ -3,6 +3,10 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 SHELL := /bin/bash
+# Ansible refuses to start where the encoding is not UTF-8.
+ifneq ($(filter C POSIX,$(LC_ALL)),)
+export LC_ALL := C.UTF-8
+endif
 
 # Every target with a plain name; those with a path are files.
 .PHONY: $(shell sed -nE 's/^([a-z-]+):.*/\1/p' $(firstword $(MAKEFILE_LIST)))
@@ -14,8 +18,14 @@ help: ## this list
 demo: $(VENV)/run ## train a tiny model on two nodes of this machine, and write a report
 	$(BIN)/ansible-playbook playbooks/megatron_multinode.yml -i inventories/local/hosts
 
-test: $(VENV)/dev lint ## everything that the project promises about itself
-	$(BIN)/pytest
+test: machine $(VENV)/dev lint ## everything that the project promises about itself; TESTS=tests/unit/plan runs a part
+	$(BIN)/pytest $(TESTS)
+
+machine: ## install the programs that tests run (Debian and Ubuntu, as root or with sudo without a password)
+	@$(PYTHON) tools/machine.py
+
+test-fresh: machine ## make demo and make test in a bare Debian with Python, git and make (as root)
+	$(PYTHON) tools/fresh.py $(TESTS)
 
 LINT := lint-python lint-imports lint-yaml lint-generated lint-ansible
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from not_run import pytest_terminal_summary  # noqa: F401
 
 # Fixtures that take seconds to make, and are made once for all tests of a file.
 SHARED = {"built", "clone", "demo", "documented", "passed"}

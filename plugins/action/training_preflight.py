@@ -8,7 +8,7 @@ import typing as t
 from ansible.errors import AnsibleActionFail
 from ansible.utils.color import stringc
 
-from ..plugin_utils.controller_action import ControllerAction
+from ..plugin_utils.controller_action import ControllerAction, show
 
 try:
     from ..plugin_utils.preflight.cells import RED
@@ -44,7 +44,7 @@ class ActionModule(ControllerAction):
             raise AnsibleActionFail("nodes must map each node to what trainops.cluster.node_inspect returned as node.")
         result = preflight(plan, nodes, arguments["probe"] or None)
         text = preflight_text(plan["run_id"], result, lambda word, status: stringc(word, _COLOURS[status]))
-        self._display.display(f"\n{text}\n")
+        show(f"\n{text}\n")
         red = [row for row in result["rows"] if row["status"] == RED]
         if red:
             on = {row["node"] for row in red}

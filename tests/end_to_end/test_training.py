@@ -10,6 +10,7 @@ import signal
 import subprocess
 
 import pytest
+from not_run import need, need_root
 from playbook_bench import LOCAL, ROOT, Bench, free_port, wait_until
 
 TWO = {"node0": {}, "node1": {}}
@@ -159,6 +160,7 @@ def test_single_node_mode_passes_when_every_node_does(bench):
 
 
 def test_a_host_that_is_unreachable_before_launch_stops_the_run(bench):
+    need("ssh")
     gone = {"ansible_connection": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 9, "training_address": "10.9.9.9"}
     inventory = bench.inventory(node0={"training_address": "10.9.9.8"}, node1=gone)
     done = bench.play("megatron_multinode.yml", inventory, bench.config(master_address="auto"))
@@ -266,8 +268,7 @@ def test_a_hung_training_is_found_by_its_silent_log(bench):
 
 
 def test_a_run_works_through_a_become_method_that_takes_no_standard_input(bench):
-    if os.geteuid() != 0:
-        pytest.skip("only root becomes another user here without a password")
+    need_root("only root becomes another user here without a password")
     inventory = bench.inventory(node0={}, node1={})
     done = bench.play("megatron_multinode.yml", inventory, bench.config(), "--become", "--become-method", "su")
     assert done.status == 0, done.output
