@@ -41,6 +41,7 @@ BLAME = {
     "not_found": 40,
     "open_files": 40,
     "permission_denied": 40,
+    "process_limit": 40,
     "settings_refused": 40,
     "sizes": 40,
     "slurm_start": 40,

@@ -132,6 +132,9 @@ TEXTS: dict[str, list[Text]] = {
     "preempted": [
         "slurmstepd: error: *** STEP 7.0 ON n3 CANCELLED AT 2026-01-02T03:04:05 DUE TO PREEMPTION ***",
     ],
+    "process_limit": [
+        "RuntimeError: can't start new thread",
+    ],
     "time_limit": [
         "slurmstepd: error: *** JOB 7 ON n3 CANCELLED AT 2026-01-02T03:04:05 DUE TO TIME LIMIT ***",
     ],

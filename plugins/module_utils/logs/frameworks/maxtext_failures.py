@@ -21,4 +21,10 @@ SIGNATURES = (
             rb"|Error: You are passing overrides by (?:both )?CLI|Error: We received env `M_"
         ),
     ),
+    Signature(
+        "sizes",
+        (b"does not match the product of the",),
+        "The parallel sizes do not fit the number of devices: their product over the ICI axes must be the devices of a "
+        "slice, over the DCN axes the slices.",
+    ),
 )

@@ -57,6 +57,8 @@ SIGNATURES = (
         "no_gpu",
         (
             b"No HIP GPUs",
+            b"error from hipGetDeviceCount",
+            b"/dev/dri",
             b"call to hipInit",
             b"no ROCm-capable device",
             b"hipErrorNoDevice",
@@ -66,7 +68,8 @@ SIGNATURES = (
         "No GPU can be used in the container: check the driver, the devices passed in (/dev/kfd, /dev/dri) and "
         "HIP_VISIBLE_DEVICES.",
         (
-            rb"No HIP GPUs are available|failed call to hipInit|no ROCm-capable device is detected|\bhipErrorNoDevice\b"
+            rb"error from hipGetDeviceCount|/dev/dri[^\r\n]{0,99}: Permission denied|No HIP GPUs are available"
+            rb"|failed call to hipInit|no ROCm-capable device is detected|\bhipErrorNoDevice\b"
             rb"|librocm reported version is: NOT_FOUND"
         ),
     ),
@@ -154,10 +157,21 @@ SIGNATURES = (
     ),
     Signature(
         "gpu_error",
-        (b"HSA_STATUS_ERROR", b"HIP error: ", b"HIP failure", b"hipError", b"HIP runtime error", b"[HIP]: "),
+        (
+            b"HSA_STATUS_ERROR",
+            b"hip",
+            b"specified compilation parameters",
+            b"HIP error: ",
+            b"HIP failure",
+            b"hipError",
+            b"HIP runtime error",
+            b"[HIP]: ",
+        ),
         "A GPU kernel failed: run again with AMD_SERIALIZE_KERNEL=3 to see which one, and read the node's kernel log.",
         (
-            rb"\bHSA_STATUS_ERROR\w{0,60}|HIP error: |HIP failure:? |\bhipError[A-Z]\w{1,60}(?:[ '\")(:.]|$)"
+            rb"\bhip[A-Z]\w{1,40} failed : |specified compilation parameters does not support this problem"
+            rb"|== hipSuccess|\bHSA_STATUS_ERROR\w{0,60}|HIP error: |HIP failure:? "
+            rb"|\bhipError[A-Z]\w{1,60}(?:[ '\")(:.]|$)"
             rb"|HIP runtime error: |Triton Error \[HIP\]: "
         ),
     ),

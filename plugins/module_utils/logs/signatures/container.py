@@ -76,10 +76,10 @@ SIGNATURES = (
     ),
     Signature(
         "no_gpu",
-        (b"nvidia-container-cli: ",),
+        (b"nvidia-container-cli",),
         "The NVIDIA container tools cannot use the driver: check nvidia-smi on the node, its driver modules and the "
         "container toolkit.",
-        rb"nvidia-container-cli: (?:initialization|device|driver|ldcache|mount|detection) error",
+        rb"nvidia-container-cli(?:\.real)?: (?:initialization|device|driver|ldcache|mount|detection) error",
     ),
     Signature(
         "container",
@@ -105,10 +105,10 @@ SIGNATURES = (
     ),
     Signature(
         "not_found",
-        (b"executable file ", b"bind source path does not exist"),
+        (b"executable file ", b"bind source path does not exist", b"rror: statfs "),
         "A program of the launch or a folder to mount is not there: the image or the paths are not those that the plan "
         "expects.",
-        rb"executable file [^\r\n]{0,200}not found in \$PATH|bind source path does not exist",
+        rb"executable file [^\r\n]{0,200}not found in \$PATH|bind source path does not exist|Error: statfs ",
     ),
     Signature(
         "disk_full",
@@ -129,5 +129,11 @@ SIGNATURES = (
             rb"|Error: (?:OCI runtime|crun: |runc: )"
             rb"|runc (?:create|run) failed: |\bCreateContainer(?:Config)?Error\b"
         ),
+    ),
+    Signature(
+        "killed",
+        (b"OOMKilled",),
+        "The container exceeded its memory limit and was killed: give it more, use fewer data workers or a smaller "
+        "cache.",
     ),
 )

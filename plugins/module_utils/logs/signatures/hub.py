@@ -57,6 +57,7 @@ SIGNATURES = (
     Signature(
         "hub_unreachable",
         (
+            b"Couldn't reach",
             b"LocalEntryNotFoundError",
             b"couldn't connect to 'http",
             b"offline mode is enabled",
@@ -68,7 +69,8 @@ SIGNATURES = (
         "cache that "
         "the nodes share (HF_HOME).",
         (
-            rb"LocalEntryNotFoundError: |[Ww]e couldn't connect to 'http|OfflineModeIsEnabled: "
+            rb"LocalEntryNotFoundError: |Couldn't reach [^\r\n]{0,300} on the Hub|[Ww]e couldn't connect to 'http"
+            rb"|OfflineModeIsEnabled: "
             rb"|(?:MaxRetry|Connection|Proxy|SSL|ConnectTimeout|ReadTimeout"
             rb"|Timeout)(?:Error)?[:(][^\r\n]{0,99}HTTPSConnectionPool\(host='[\w.-]{0,60}(?:huggingface\.co"
             rb"|hf\.co)'"
@@ -83,5 +85,12 @@ SIGNATURES = (
         "The model or file is not on Hugging Face under this name, or the token may not see it: check name, "
         "revision and "
         "HF_TOKEN, or use a local copy.",
+    ),
+    Signature(
+        "access_denied",
+        (b"AccessDenied", b"NoCredentialsError", b"DefaultCredentialsError", b"Forbidden: 403", b"InvalidAccessKeyId"),
+        "The storage bucket does not let the training in: give this node credentials that may read and write it.",
+        rb"\(AccessDenied\)|AccessDeniedException|NoCredentialsError|DefaultCredentialsError|Forbidden: 403"
+        rb"|\(InvalidAccessKeyId\)",
     ),
 )

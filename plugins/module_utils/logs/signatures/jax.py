@@ -78,7 +78,13 @@ SIGNATURES = (
     ),
     Signature(
         "rendezvous_timeout",
-        (b"RegisterTask", b"DEADLINE_EXCEEDED", b"registration failed", b"Barrier timed out"),
+        (
+            b"RegisterTask",
+            b"DEADLINE_EXCEEDED",
+            b"failed to connect to all addresses",
+            b"registration failed",
+            b"Barrier timed out",
+        ),
         "The processes did not all meet: look for a node that did not start or failed before, then check the "
         "coordinator's "
         "address, port and firewall.",
@@ -89,7 +95,8 @@ SIGNATURES = (
             rb"|DEADLINE_EXCEEDED(?:[^\n]{0,600}\n){0,3}?[^\n]{0,600}?RegisterTask"
             rb"|DEADLINE_EXCEEDED: (?:Deadline Exceeded|failed to connect to all addresses)"
             rb"|DEADLINE_EXCEEDED: Barrier timed out"
-            rb"|cluster registration failed|DEADLINE_EXCEEDED: GetKeyValue\(\) timed out"
+            rb"|UNAVAILABLE: ?failed to connect to all addresses|cluster registration failed"
+            rb"|DEADLINE_EXCEEDED: GetKeyValue\(\) timed out"
         ),
     ),
     Signature(
@@ -135,5 +142,13 @@ SIGNATURES = (
         "with it has "
         "another driver.",
         rb"[Ee]rror: INTERNAL: (?:Failed to compile|Autotuning failed|ptxas |Failed to load in-memory)",
+    ),
+    Signature(
+        "gpu_error",
+        (b"INTERNAL: ",),
+        "A kernel or library failed under XLA: read the words behind INTERNAL, try another image or fewer "
+        "XLA_FLAGS, and "
+        "compare with another node; where one alone has it, read its kernel log.",
+        rb"(?:RuntimeError|failed|StatusOr access): INTERNAL: ",
     ),
 )

@@ -49,25 +49,25 @@ SIGNATURES = (
     ),
     Signature(
         "segmentation_fault",
-        (b"Segmentation fault", b"SIGSEGV", b"(exitcode: -11)"),
+        (b"Segmentation fault", b"SIGSEGV", b"(exitcode: -11)", b"(exitcode: 139)"),
         "A process crashed in native code: mostly libraries in the image that do not fit each other or the driver; the "
         "frames around this line name the library.",
-        (rb"Segmentation fault|\bSIGSEGV\b|failed \(exitcode: (?P<exit_code>-11)\)"),
+        (rb"Segmentation fault|\bSIGSEGV\b|failed \(exitcode: (?P<exit_code>-11|139)\)"),
     ),
     Signature(
         "bus_error",
-        (b"Bus error", b"SIGBUS", b"(exitcode: -7)"),
+        (b"Bus error", b"SIGBUS", b"(exitcode: -7)", b"(exitcode: 135)"),
         "A process got SIGBUS: mostly too little shared memory in the container (/dev/shm, --shm-size), or a "
         "mapped file "
         "that was cut off.",
-        rb"\bBus error\b(?! \()|Bus error {1,60}\(core|\bSIGBUS\b|failed \(exitcode: (?P<exit_code>-7)\)",
+        rb"\bBus error\b(?! \()|Bus error {1,60}\(core|\bSIGBUS\b|failed \(exitcode: (?P<exit_code>-7|135)\)",
     ),
     Signature(
         "killed",
-        (b"(exitcode: -9)", b"Signal 9 (SIGKILL)", b"died with <Signals.SIGKILL"),
+        (b"(exitcode: -9)", b"(exitcode: 137)", b"Signal 9 (SIGKILL)", b"died with <Signals.SIGKILL"),
         "A process was killed with SIGKILL, mostly by the kernel for lack of host memory: read the kernel log of this "
         "node, and use fewer data workers or a smaller cache.",
-        rb"failed \(exitcode: (?P<exit_code>-9)\)|Signal 9 \(SIGKILL\) received|died with <Signals\.SIGKILL",
+        rb"failed \(exitcode: (?P<exit_code>-9|137)\)|Signal 9 \(SIGKILL\) received|died with <Signals\.SIGKILL",
     ),
     Signature(
         "illegal_instruction",
@@ -103,5 +103,38 @@ SIGNATURES = (
         (b"(core dumped)",),
         "A process of the training aborted: what it printed before is the cause.",
         rb"\bAborted {1,60}\(core dumped\)",
+    ),
+    Signature(
+        "process_limit",
+        (
+            b"start new thread",
+            b"pthread_create",
+            b"esource temporarily unavailable",
+            b"BlockingIOError",
+            b"Thread creation failed",
+        ),
+        "No further process or thread may be started: raise the limits (ulimit -u, --pids-limit=-1), or use fewer data "
+        "workers and OMP_NUM_THREADS=1.",
+        (
+            rb"RuntimeError: can't start new thread|pthread_create[^\r\n]{0,60} failed"
+            rb"|fork: (?:retry: )?Resource temporarily unavailable"
+            rb"|BlockingIOError: \[Errno 11\]|libgomp: Thread creation failed"
+        ),
+    ),
+    Signature(
+        "killed",
+        (b"exited on signal 9",),
+        "A process was killed with SIGKILL, mostly by the kernel for lack of host memory: read the kernel log of "
+        "its node.",
+        rb"mpirun noticed that process rank (?P<rank>\d{1,9}) with [^\r\n]{0,200} exited on signal 9 ",
+    ),
+    Signature(
+        "child_failed",
+        (b"mpirun ", b"MPI_ABORT", b"ORTE has lost", b"PRTE has lost"),
+        "mpirun tells which process ended: what that one printed before is the cause.",
+        (
+            rb"mpirun (?:noticed|detected) that (?:process rank (?P<rank>\d{1,9}))?|MPI_ABORT was invoked on rank"
+            rb"|[OP]RTE has lost communication"
+        ),
     ),
 )

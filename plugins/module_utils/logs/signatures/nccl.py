@@ -149,7 +149,8 @@ SIGNATURES = (
         (
             b"ncclRemoteError",
             b"ncclSystemError",
-            b"NCCL error",
+            b"CCL error",
+            b"CCL Error",
             b"ncclInternalError",
             b"ncclUnhandled",
             b"ncclInvalid",
@@ -160,8 +161,16 @@ SIGNATURES = (
         "NCCL_SOCKET_IFNAME and the logs of the other nodes.",
         (
             rb"nccl(?:(?:Remote|System|Internal|UnhandledCuda)Error|InvalidUsage|InvalidArgument): "
-            rb"|[NR]CCL error(?: in)?:"
+            rb"|[NR]CCL [Ee]rror(?: in| \d{1,2})?:"
             rb"|Failed to initialize any NET plugin"
         ),
+    ),
+    Signature(
+        "nccl",
+        (b"NCCL WARN", b"RCCL WARN"),
+        "NCCL or RCCL warns of what it could not do: the words behind WARN say it; compare nodes, image and NCCL "
+        "variables, "
+        "and run again with NCCL_DEBUG=INFO.",
+        rb"[NR]CCL WARN [^\r\n]{0,200}(?:[Ff]ailed|[Ee]rror|[Uu]nable to|[Cc]ould not|[Tt]imeout|[Tt]imed out)",
     ),
 )

@@ -101,7 +101,7 @@ SIGNATURES = (
     ),
     Signature(
         "neuron",
-        (b"nrt_", b"NRT_", b"NERR_", b"NMGR:", b"TDRV:", b"NRT:", b"ENC:", b"KBL:", b"NEFF:", b"Nrt::"),
+        (b"nrt_", b"NRT_", b"NERR_", b"ERROR ", b"Nrt::"),
         "The Neuron runtime or a NeuronCore failed: read the kernel log and the health of the device (neuron-top, "
         "neuron-monitor), and check that runtime, driver and compiler are of one release.",
         (

@@ -65,6 +65,8 @@ SIGNATURES = (
             b"no CUDA-capable device",
             b"CUDA_ERROR_NO_DEVICE",
             b"Found no NVIDIA driver",
+            b"error from cudaGetDeviceCount",
+            b"Torch not compiled with",
             b"communicate with the NVIDIA driver",
             b"busy or unavailable",
             b"initialize NVML",
@@ -72,7 +74,8 @@ SIGNATURES = (
         "No GPU can be used: check nvidia-smi on the node, the devices passed in (--gpus), CUDA_VISIBLE_DEVICES, and "
         "whether another process holds the GPUs.",
         (
-            rb"No CUDA GPUs are available|no CUDA-capable device|\bCUDA_ERROR_NO_DEVICE\b|Found no NVIDIA driver"
+            rb"error from cudaGetDeviceCount|Torch not compiled with CUDA|No CUDA GPUs are available"
+            rb"|no CUDA-capable device|\bCUDA_ERROR_NO_DEVICE\b|Found no NVIDIA driver"
             rb"|couldn't communicate with the NVIDIA driver|devices?(?:\(s\))?(?: are| is)? busy or unavailable"
             rb"|Failed to initialize NVML: "
         ),
@@ -123,7 +126,12 @@ SIGNATURES = (
                 b"cuda runtime error",
                 b"CUBLAS_STATUS_",
                 b"CUDNN_STATUS_",
+                b"failed : ",
+                b"uBLAS Error",
+                b"CUBLAS Error",
+                b"cublasLt ran into",
                 b"cuDNN Error",
+                b"unable to find an engine",
                 b"CUDA_ERROR_",
                 b"Cuda failure",
             ),
@@ -133,7 +141,9 @@ SIGNATURES = (
         "log for "
         "Xid lines, and compare with another node.",
         (
-            rb"CUDA [Ee]rror: |cuda runtime error \(|\bCUBLAS_STATUS_(?!SUCCESS)[A-Z_]{1,60}"
+            rb"CUDA [Ee]rror: |cuBLAS Error: |CUBLAS Error: |cuDNN Error: |cublasLt ran into an error"
+            rb"|unable to find an engine to execute|\bcuda[A-Z]\w{1,40} failed : |cuda runtime error \("
+            rb"|\bCUBLAS_STATUS_(?!SUCCESS)[A-Z_]{1,60}"
             rb"|\bCUDNN_STATUS_(?!SUCCESS)[A-Z_]{1,60}"
             rb"|\bCUDA_ERROR_[A-Z_]{1,60}|Cuda failure |Triton Error \[CUDA\]: "
             rb"|NVRM: Xid \([^)\r\n]{1,60}\): \d{1,4}|\bCUFFT_(?!SUCCESS)[A-Z_]{1,60}"

@@ -107,12 +107,32 @@ SIGNATURES = (
         # An EOFError with a message is of a file.
         rb"(?:ConnectionResetError|BrokenPipeError): |(?<!raise )\bEOFError(?=\s{0,99}(?m:$))",
     ),
+    Signature(
+        "rendezvous_timeout",
+        (b"ConnectionRefusedError", b"Errno 111]", b"Errno 113]"),
+        "Nobody listens where this rank connects to, or no route leads there: look for a node that did not start "
+        "or failed "
+        "before, then check address, port and firewall.",
+        rb"ConnectionRefusedError: |OSError: \[Errno 11[13]\]",
+    ),
+    Signature(
+        "not_found",
+        (b"FileNotFoundError: ",),
+        "A file or folder is not there on this node: check the path and the mounts, and that every node sees it.",
+        rb"FileNotFoundError: \[Errno 2\]",
+    ),
+    Signature(
+        "sigterm",
+        (b"KeyboardInterrupt",),
+        "The process was interrupted (SIGINT): by a person, a scheduler or the launcher.",
+        rb"(?m:^(?:\[\w{1,20}\]: ?)?KeyboardInterrupt\b)",
+    ),
 )
 
 TRACEBACK = b"Traceback (most recent call last):"
 EXCEPTION = (
     rb"(?:[A-Za-z_]\w{0,60}\.){0,20}"
-    rb"[A-Za-z_]\w{0,60}?(?:Error|Exception|Exit|Expired|Failure|Group|Interrupt|Iteration|Timeout)"
+    rb"(?:[A-Za-z_]\w{0,60}?)?(?:Error|Exception|Exit|Expired|Failure|Group|Interrupt|Iteration|Timeout)"
 )
 PYTHON_ERROR = Signature(
     "python_error",

@@ -71,13 +71,15 @@ SIGNATURES = (
     ),
     Signature(
         "slurm_start",
-        (b"srun: error: ", b"slurmstepd: error: ", b"sbatch: error: ", b"salloc: error: "),
+        (b"srun: error: ", b"srun: fatal: ", b"slurmstepd: error: ", b"sbatch: error: ", b"salloc: error: "),
         "Slurm did not start the job's tasks: the message says what it could not give or do; check account, partition, "
         "node state (sinfo -R), and that the working folder and the program are on every node.",
         (
             rb"srun: error: (?:Unable to (?:allocate resources|create step)|Task launch for |Application launch failed"
             rb"|Job/step already completing|task \d{1,9} launch failed: )"
             rb"|(?:sbatch|salloc): error: (?:Batch j|J)ob submi(?:ssion failed|t/allocate failed)"
+            rb"|srun: (?:fatal: |error: (?:[Tt]imeout waiting for task launch|Unable to (?:contact|confirm)"
+            rb"|Invalid |Job ))"
             rb"|slurmstepd: error: (?:execve\(\): |couldn't chdir to `|Failed to invoke task plugins)"
         ),
     ),

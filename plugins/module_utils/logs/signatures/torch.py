@@ -64,6 +64,20 @@ SIGNATURES = (
         ),
     ),
     Signature(
+        "settings_refused",
+        (b"expected, but not set",),
+        "The launch did not tell a rank where the others are: torchrun sets MASTER_ADDR, MASTER_PORT, RANK and "
+        "WORLD_SIZE; "
+        "start the trainer with it.",
+        rb"environment variable \w{1,40} expected, but not set",
+    ),
+    Signature(
+        "compile",
+        (b"LLVM ERROR", b"error in backend"),
+        "A compiler of kernels failed: try another image, or switch torch.compile or the fused kernel off.",
+        rb"LLVM ERROR: |fatal error: error in backend",
+    ),
+    Signature(
         "peer_died",
         (b"monitoredBarrier", b"monitored_barrier"),
         "The named ranks did not come to the barrier: their logs have the cause.",
@@ -78,12 +92,13 @@ SIGNATURES = (
                 b"client socket has failed",
                 b"client socket has timed out",
             ),
-            *(b"RendezvousClosedError", b"ocket Timeout", b"waiting for clients"),
+            *(b"RendezvousClosedError", b"connect() timed out", b"waiting for clients", b"waiting for workers"),
         ),
         "The nodes did not all meet: look for a node that did not start or failed before, then check master address, "
         "port and firewall.",
         (
-            rb"api\.RendezvousTimeoutError|client socket has timed out after \S{1,60} while trying to connect to"
+            rb"connect\(\) timed out|api\.RendezvousTimeoutError"
+            rb"|client socket has timed out after \S{1,60} while trying to connect to"
             rb"|client socket has failed to connect to any network address"
             rb"|Timed out after \d{1,9} seconds waiting for (?:clients|workers)|RendezvousClosedError"
         ),
