@@ -43,14 +43,15 @@ SIGNATURES = (
     ),
     Signature(
         "no_gpu",
-        (b"open /dev/kfd", b"/dev/kfd: ", b"ROCk module is NOT loaded"),
+        (b"open /dev/kfd", b"/dev/kfd", b"hsa runtime failed", b"Tensile host", b"ROCk module is NOT loaded"),
         "The GPUs cannot be used: check that the amdgpu driver is loaded and fits the ROCm of the image, that "
         "/dev/kfd and "
         "/dev/dri are passed in, and that the user is in the groups video and render.",
         (
-            rb"[Uu]nable to open /dev/kfd|[Cc]ould not open /dev/kfd|[Ff]ailed to open /dev/kfd"
+            rb"Initializing the hsa runtime failed|initialize Tensile host|[Uu]nable to open /dev/kfd"
+            rb"|[Cc]ould not open /dev/kfd|[Ff]ailed to open /dev/kfd"
             rb"|ROCk module is NOT loaded"
-            rb"|/dev/kfd: (?:Permission denied|No such file|Invalid argument|Operation not permitted)"
+            rb"|/dev/kfd['\"]?: (?:Permission denied|No such file|Invalid argument|Operation not permitted)"
         ),
     ),
     Signature(

@@ -119,13 +119,23 @@ SIGNATURES = (
         rb"|storing blob)[^\r\n]{0,400}[Nn]o space left on device",
     ),
     Signature(
+        "killed",
+        (b"low on resource: memory",),
+        "The node ran out of memory and ended the pod: ask for more memory, use fewer data workers or a smaller cache.",
+    ),
+    Signature(
+        "disk_full",
+        (b"low on resource: ephemeral-storage",),
+        "The node ran out of disk and ended the pod: let caches and checkpoints go elsewhere, or ask for more storage.",
+    ),
+    Signature(
         "container",
-        (b"Error response from daemon: ", b"OCI runtime", b"crun: ", b"runc", b"CreateContainer"),
+        (b"Error response from daemon: ", b"docker: unknown", b"OCI runtime", b"crun: ", b"runc", b"CreateContainer"),
         "The container engine refused to start the container: the message says which option, mount or device; "
         "compare it "
         "with the plan's container options.",
         (
-            rb"docker: Error response from daemon: |OCI runtime (?:create|start|exec)? ?(?:failed|error)"
+            rb"docker: (?:Error response from daemon: |unknown )|OCI runtime (?:create|start|exec)? ?(?:failed|error)"
             rb"|Error: (?:OCI runtime|crun: |runc: )"
             rb"|runc (?:create|run) failed: |\bCreateContainer(?:Config)?Error\b"
         ),

@@ -93,7 +93,8 @@ SIGNATURES = (
             rb"|Permission denied)"
             rb"|(?:^|(?<=[\s/]))(?:ba)?sh: (?:line \d{1,9}: )?[^:\r\n]{1,300}: (?:No such file or directory"
             rb"|Permission denied)"
-            rb"|\b(?:torchrun|python3?|bash|srun|numactl|ninja|make|g\+\+): (?:command )?not found"
+            rb"|\b(?:torchrun|python3?|bash|docker|podman|enroot|nvidia-smi|rocm-smi|srun|numactl|ninja|make"
+            rb"|g\+\+): (?:command )?not found"
             rb"|\bsh: \d{1,9}: cannot open [^\r\n]{0,300}: No such file"
             rb"|can't open file '[^'\r\n]{0,300}': \[Errno 2\]|/env: [^\r\n]{0,300}: No such file or directory"
         ),

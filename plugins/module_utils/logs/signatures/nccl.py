@@ -26,9 +26,10 @@ SIGNATURES = (
     ),
     Signature(
         "rdma_abi_mismatch",
-        (b"kernel ABI of",),
+        (b"kernel ABI of", b"IBVERBS_PRIVATE"),
         "The RDMA library in the container is older than the host's driver: mount the host's library into it.",
-        rb"Driver \S{1,99} does not support the kernel ABI of",
+        rb"Driver \S{1,99} does not support the kernel ABI of"
+        rb"|couldn't load driver [^\r\n]{0,200}version `IBVERBS_PRIVATE",
     ),
     Signature(
         "disk_full",

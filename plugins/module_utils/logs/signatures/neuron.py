@@ -71,7 +71,8 @@ SIGNATURES = (
         "The Neuron compiler failed: read its log (log-neuron-cc.txt), check compiler flags and version, and clear the "
         "compile cache of the failed graph.",
         (
-            rb"\[F\d{1,4}\] neuronx?-cc |neuronx?-cc[^\r\n]{0,600}(?:non-zero exit status|failed with"
+            rb"ERROR \d{1,9} \[neuronx?-cc\]: |neuronx?-cc failed|\[F\d{1,4}\] neuronx?-cc "
+            rb"|neuronx?-cc[^\r\n]{0,600}(?:non-zero exit status|failed with"
             rb"|terminated abnormally)|\[NCC_[A-Z]{1,10}\d{1,5}\]"
             rb"|Compiler status (?:ERROR|FAIL)|Compilation failed for "
         ),

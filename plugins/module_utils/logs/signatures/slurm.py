@@ -63,11 +63,10 @@ SIGNATURES = (
     Signature(
         "container",
         (b"pyxis: ", b"enroot-"),
-        "pyxis or enroot could not start the container: read the lines around this one for a mount, a path or "
-        "space that "
-        "is missing.",
-        rb"pyxis: (?:container start failed|couldn't start container|failed to create container)"
-        rb"|enroot-\w{1,30}: failed to ",
+        "pyxis or enroot could not start the container: read the lines around this one for a mount, a path, a hook "
+        "or space "
+        "that is missing.",
+        rb"error: pyxis: (?!\s{0,9}(?:\[INFO\]|printing |if the image))|enroot-\w{1,30}: failed to ",
     ),
     Signature(
         "slurm_start",

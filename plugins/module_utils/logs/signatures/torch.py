@@ -121,7 +121,7 @@ SIGNATURES = (
             rb"[Ww]atchdog caught collective operation timeout|detected by watchdog at work"
             rb"|watchdog thread terminated with exception"
             rb"|throwing an instance of 'c10::DistBackendError'|Some NCCL operations have failed or timed out"
-            rb"|Heartbeat monitor timed out|ProcessGroupNCCL's watchdog (?:got stuck|hang)"
+            rb"|Heartbeat monitor timed out|ProcessGroupNCCL(?:'s)? watchdog (?:got stuck|hang)"
             rb"|Timeout at NCCL work: |dump signal due to a collective timeout"
         ),
     ),
@@ -136,9 +136,16 @@ SIGNATURES = (
     ),
     Signature(
         "child_failed",
-        (b"failed (exitcode: ", b"ChildFailedError", b"ProcessExitedException", b"ProcessRaisedException"),
+        (
+            b"failed (exitcode: ",
+            b"ChildFailedError",
+            b"crashed with exit code",
+            b"ProcessExitedException",
+            b"ProcessRaisedException",
+        ),
         "A process of the training failed: what it printed before is the cause.",
-        rb"failed \(exitcode: (?P<exit_code>-?\d{1,9})\)|errors\.ChildFailedError|Process(?:Exited|Raised)Exception: ",
+        rb"failed \(exitcode: (?P<exit_code>-?\d{1,9})\)|Rank \d{1,6} crashed with exit code"
+        rb"|errors\.ChildFailedError|Process(?:Exited|Raised)Exception: ",
     ),
     Signature(
         "peer_died",
@@ -152,12 +159,13 @@ SIGNATURES = (
                 b"ait timeout after",
                 b"ocket Timeout",
             ),
-            *(b"Broken pipe", b"c10d store has failed", b"DistStoreError"),
+            *(b"Broken pipe", b"poolFD failed", b"c10d store has failed", b"DistStoreError"),
         ),
         "Another rank or the process that holds the store went away: its log, or that of the first node, has the "
         "cause.",
         (
-            rb"[Ff]ailed to recv, got 0 bytes|DistNetworkError: (?!The (?:client|server) socket)"
+            rb"\[c10d\] While waitForInput, poolFD failed|[Ff]ailed to recv, got 0 bytes"
+            rb"|DistNetworkError: (?!The (?:client|server) socket)"
             rb"|store->get\('[^'\r\n]{0,99}'\) got error: |RendezvousConnectionError: "
             rb"|failed on SocketImpl\([^\r\n]{0,300}: Broken pipe"
             rb"|(?:Runtime|DistStore|DistNetwork)Error: (?:Broken pipe|Socket Timeout|wait timeout after )"
