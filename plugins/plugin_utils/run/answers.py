@@ -14,7 +14,7 @@ import zlib
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from ...module_utils.logs.record import METRICS
-from ...module_utils.logs.signatures import PYTHON_ERROR, SIGNATURES
+from ...module_utils.logs.signatures.known import PYTHON_ERROR, SIGNATURES
 from ...module_utils.node.phases import COLLECT_BYTES
 from .node_errors import NodeError
 from .plain_text import one_line
