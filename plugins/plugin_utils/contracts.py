@@ -230,6 +230,16 @@ Failure = t.TypedDict(
 Failure.__doc__ = "A failure that a log tells; see `module_utils.logs.failures.find_failures`."
 
 
+class RankSeen(t.TypedDict):
+    """What a rank did while the run hung; see `module_utils.node.hang.ranks_here`."""
+
+    rank: int
+    state: str
+    waits_in: str | None
+    busy: float
+    stack: list[str] | None
+
+
 class MachineChanges(t.TypedDict):
     """What changed on a node from start to stop; see `module_utils.node.machine_changes.changes_since`."""
 
@@ -253,6 +263,7 @@ class Status(t.TypedDict, total=False):
     engine_problem: str | None
     full_disk: str | None
     machine_changes: MachineChanges
+    ranks_seen: list[RankSeen]
     interrupted: bool
     started_at: float | None
     ended_at: float | None
