@@ -230,6 +230,22 @@ Failure = t.TypedDict(
 Failure.__doc__ = "A failure that a log tells; see `module_utils.logs.failures.find_failures`."
 
 
+class Reading(t.TypedDict):
+    """What an accelerator's sensors said; units as in `module_utils.node.telemetry.readings`."""
+
+    temperature: float | None
+    power: float | None
+    clock: float | None
+    ecc_uncorrected: float | None
+
+
+class Sample(t.TypedDict):
+    """The readings of all accelerators of a node at one time."""
+
+    time: float
+    accelerators: list[Reading]
+
+
 class RankSeen(t.TypedDict):
     """What a rank did while the run hung; see `module_utils.node.hang.ranks_here`."""
 

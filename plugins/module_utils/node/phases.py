@@ -29,6 +29,7 @@ from .machine_changes import changes_since, noted
 from .own_folders import UntrustedError, has_run_folder, make_run_folder
 from .run_state import CIRCUMSTANCES, STATE_NAME, forget_state, note_state, read_state, write_state
 from .secret_files import place, remove, remove_after
+from .telemetry import readings
 
 Request = t.Dict[str, t.Any]
 Answer = t.Dict[str, t.Any]
@@ -136,7 +137,10 @@ def start(request: Request) -> Answer:
 
 
 def follow(request: Request) -> Answer:
-    """Wait until the training ends, at most ``wait_seconds``, and return what the log told since ``cursor``."""
+    """Wait until the training ends, at most ``wait_seconds``, and return what the log told since ``cursor``.
+
+    With ``sample`` the answer holds ``readings`` of the accelerators, too.
+    """
     deadline = time.monotonic() + request["wait_seconds"]
     state = _state_of(request)
     while state["status"] == "running" and time.monotonic() < deadline:
@@ -170,6 +174,8 @@ def follow(request: Request) -> Answer:
         "log_bytes": log_bytes,
         "log_run_id": run_of_log(log_file),
     }
+    if request.get("sample"):
+        answer["readings"] = readings()
     if state["status"] != "running":
         answer.update({name: state[name] for name in CIRCUMSTANCES if state.get(name)})
         answer["last_lines"] = tail(log_file)
