@@ -297,6 +297,7 @@ class Status(t.TypedDict, total=False):
     began_anew: bool
     image_id: str | None
     hardware: t.Any
+    program: str | None
 
 
 class JudgedBound(Bound, total=False):

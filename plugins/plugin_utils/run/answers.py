@@ -16,10 +16,11 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from ...module_utils.logs.record import METRICS
 from ...module_utils.logs.signatures import PYTHON_ERROR, SIGNATURES
 from ...module_utils.node.phases import COLLECT_BYTES
+from .node_errors import NodeError
 from .plain_text import one_line
 
 
-class BadAnswerError(ValueError):
+class BadAnswerError(NodeError):
     """What a node answered is nothing that a node of ours answers."""
 
 
@@ -80,7 +81,11 @@ class _Hardware(_Part):
     nics: list[_Nic]
 
 
-class _Done(_Part):
+class _Answer(_Part):
+    program: t.Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
+
+
+class _Done(_Answer):
     changed: bool
     status: Status
     warnings: list[Line] = []
@@ -168,7 +173,7 @@ class _Stopped(_Done):
     machine_changes: _MachineChanges | None = None
 
 
-class _Collected(_Part):
+class _Collected(_Answer):
     data: str
     size: Count
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Following one node of a run until there is nothing more to wait for."""
+"""Following a node of a run until there is nothing more to wait for, beside those who follow the others."""
 
 from __future__ import annotations
 
 import math
+import threading
 import time
 import typing as t
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from ...module_utils.logs.rows import rows_of
 from ...module_utils.node.run_state import CIRCUMSTANCES
 from ..contracts import Failure, Plan, Status
 from .answers import BadAnswerError
+from .node_errors import NodeError
 from .open_failures import OpenFailures
 from .status import has_failed
 
@@ -21,12 +23,10 @@ if t.TYPE_CHECKING:
     from .board import Board
 
 _RETRY_SECONDS = 1.0
+# How long a node whose peer has failed may take to say what it has to say.
+_LAST_WAIT_SECONDS = 1.0
 # The most that is kept of a node, some 600 MB, whatever its log goes on to tell.
 _MOST_STEPS = 3_000_000
-
-
-class NodeLostError(Exception):
-    """A node does not answer."""
 
 
 @dataclass(frozen=True)
@@ -47,38 +47,65 @@ def interval_for(node_count: int) -> float:
     return max(1.0, node_count / 32)
 
 
+class News:
+    """What the followers of a run's nodes tell each other, each of whom is a thread.
+
+    In a multi-node run they share one: ``failed`` as soon as a node has failed or was stopped, ``grown`` when a log
+    grew last (by the monotonic clock), and ``advances``, how often a node was seen to go on to another step.
+    """
+
+    def __init__(self) -> None:
+        """Begin with nothing that failed."""
+        self._lock = threading.Lock()
+        self.failed = False
+        self.grown = time.monotonic()
+        self.advances = 0
+
+    def note(self, failed: bool = False, grown: float | None = None, advanced: bool = False) -> None:
+        """Tell what was seen of a node."""
+        with self._lock:
+            self.failed = self.failed or failed
+            self.grown = max(self.grown, grown or self.grown)
+            self.advances += advanced
+
+
 def follow_node(
     ask: Callable[[dict[str, t.Any]], dict[str, t.Any]],
     board: Board,
     plan: Plan,
     node: str,
     patience: Patience,
+    news: News,
 ) -> Status:
     """Write a node's steps and status to the board until its training ends, and return the last status.
 
-    ``ask`` sends what the phase ``follow`` needs and returns its answer; it raises `NodeLostError`, and
-    `BadAnswerError`, after which the node is not asked again. In a multi-node run the failure or the stop of another
-    node ends the following too, with one more answer: this node waits for a peer that will not come back. Times on the
-    board are seconds since the epoch by the controller's clock.
+    ``ask`` sends what the phase ``follow`` needs and returns its answer; it raises `NodeError`, and `BadAnswerError`,
+    after which the node is not asked again. In a multi-node run the failure or the stop of another node, which ``news``
+    tells, ends the following too, with one more answer: this node waits for a peer that will not come back. Times on
+    the board are seconds since the epoch by the controller's clock.
     """
-    peers = [other["node"] for other in plan["nodes"] if other["node"] != node and plan["mode"] == "multi_node"]
+
+    def give_up(status: str, message: str, ended_at: float) -> Status:
+        news.note(failed=True)
+        return board.update(node, status=status, message=message, ended_at=ended_at)
+
     cursor: dict[str, t.Any] = {}
     failures = OpenFailures()
-    heard = grown = time.monotonic()
-    sizes = [0] * (1 + len(peers))
-    last_steps: list[int | None] = [None] * (1 + len(peers))
+    heard = time.monotonic()
+    size, last_step, advances = 0, None, 0
     was_running = peer_failed = False
     tells_until = math.inf
     steps = 0
+    wait = patience.interval
     while True:
         try:
-            answer = ask({"cursor": cursor, "wait_seconds": patience.interval})
+            answer = ask({"cursor": cursor, "wait_seconds": wait})
         except BadAnswerError as error:
-            return board.update(node, status="unreachable", message=str(error), ended_at=time.time())
-        except NodeLostError as error:
+            return give_up("unreachable", str(error), time.time())
+        except NodeError as error:
             lost_for = time.monotonic() - heard
             if lost_for > patience.lost:
-                return board.update(node, status="unreachable", message=str(error), ended_at=time.time() - lost_for)
+                return give_up("unreachable", str(error), time.time() - lost_for)
             time.sleep(_RETRY_SECONDS)
             continue
         heard = time.monotonic()
@@ -90,25 +117,28 @@ def follow_node(
         interrupted = was_running and answer["status"] == "stopped"
         was_running = answer["status"] == "running"
         status = _note(board, plan["first_step"], node, answer, failures.add(answer["failures"]), interrupted)
+        news.note(
+            failed=has_failed(status) or status["status"] == "stopped",
+            grown=heard if status["log_bytes"] != size else None,
+            advanced=status.get("last_step") != last_step,
+        )
+        size, last_step = status["log_bytes"], status.get("last_step")
         # What has ended tells so with the rest of its log, which may take several answers.
         still_tells = answer["has_ended"] and heard < tells_until
         if status["status"] != "running" or (peer_failed and not still_tells):
             return status
-        run = [status, *(board.status(peer) for peer in peers)]
-        if any(has_failed(seen) or seen["status"] == "stopped" for seen in run[1:]):
+        if news.failed:
             # The cause may have been written to this log after the answer: what there is now is read once more.
             peer_failed = True
+            wait = min(wait, _LAST_WAIT_SECONDS)
             tells_until = min(tells_until, heard + patience.lost)
             continue
-        last_steps_before, last_steps = last_steps, [seen.get("last_step") for seen in run]
-        if last_steps != last_steps_before:
+        if news.advances != advances:
+            advances = news.advances
             failures.advance()
-        sizes_before, sizes = sizes, [seen.get("log_bytes", 0) for seen in run]
-        if sizes != sizes_before:
-            grown = heard
-        elif heard - grown > patience.stall:
-            silence = f"{'no log of the run has' if peers else 'its log has not'} grown for {patience.stall:g} s"
-            return board.update(node, status="stalled", message=silence, ended_at=time.time())
+        if heard - news.grown > patience.stall:
+            silence = f"{'no log of the run has' if plan['mode'] == 'multi_node' else 'its log has not'} grown"
+            return give_up("stalled", f"{silence} for {patience.stall:g} s", time.time())
 
 
 def _note(
