@@ -285,6 +285,7 @@ class Status(t.TypedDict, total=False):
     ended_at: float | None
     first_step: int
     last_step: int | None
+    last_step_at: float
     steps_total: int | None
     metrics: dict[str, float]
     log_bytes: int

@@ -24,7 +24,7 @@ class BadAnswerError(NodeError):
     """What a node answered is nothing that a node of ours answers."""
 
 
-_MOST_ACCELERATORS = 256
+_MOST_DEVICES = 256
 
 
 def _one_of(words: t.Iterable[str]) -> t.Callable[[str], str]:
@@ -139,6 +139,14 @@ class _Reading(_Part):
     ecc_uncorrected: Finite | None
 
 
+class _Rank(_Part):
+    rank: Number
+    state: t.Annotated[str, Field(max_length=1)]
+    waits_in: Line | None
+    busy: t.Annotated[float, Field(ge=0, le=1e6)]
+    stack: list[Line] | None
+
+
 class _Followed(_Done):
     exit_status: Number | None
     oom_killed: bool
@@ -155,7 +163,9 @@ class _Followed(_Done):
     failures: list[_Failure]
     failures_at_end: list[_Failure] = []
     last_lines: list[Line] = []
-    readings: list[_Reading] = Field(default=[], max_length=_MOST_ACCELERATORS)
+    pausing: bool = False
+    ranks_seen: list[_Rank] = Field(default=[], max_length=_MOST_DEVICES)
+    readings: list[_Reading] = Field(default=[], max_length=_MOST_DEVICES)
     transports: list[Line]
     world_size: Count | None
     cursor: _Cursor
