@@ -230,6 +230,32 @@ Failure = t.TypedDict(
 Failure.__doc__ = "A failure that a log tells; see `module_utils.logs.failures.find_failures`."
 
 
+class Reading(t.TypedDict):
+    """What an accelerator's sensors said; units as in `module_utils.node.telemetry.readings`."""
+
+    temperature: float | None
+    power: float | None
+    clock: float | None
+    ecc_uncorrected: float | None
+
+
+class Sample(t.TypedDict):
+    """The readings of all accelerators of a node at one time."""
+
+    time: float
+    accelerators: list[Reading]
+
+
+class RankSeen(t.TypedDict):
+    """What a rank did while the run hung; see `module_utils.node.hang.ranks_here`."""
+
+    rank: int
+    state: str
+    waits_in: str | None
+    busy: float
+    stack: list[str] | None
+
+
 class MachineChanges(t.TypedDict):
     """What changed on a node from start to stop; see `module_utils.node.machine_changes.changes_since`."""
 
@@ -253,11 +279,13 @@ class Status(t.TypedDict, total=False):
     engine_problem: str | None
     full_disk: str | None
     machine_changes: MachineChanges
+    ranks_seen: list[RankSeen]
     interrupted: bool
     started_at: float | None
     ended_at: float | None
     first_step: int
     last_step: int | None
+    last_step_at: float
     steps_total: int | None
     metrics: dict[str, float]
     log_bytes: int

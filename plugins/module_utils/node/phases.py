@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import os
+import re
 import time
 import typing as t
 import zlib
@@ -21,6 +22,7 @@ from .claim import claimed_by_other, give_back, machine_locked, take
 from .dataset import dataset_function
 from .engines import Engine, NoContainer, engine_of, engines_to_look_at
 from .files import write_text
+from .hang import ranks_here
 from .hardware import hardware_facts
 from .inspection.network import port_problem
 from .interfaces import with_interfaces
@@ -29,6 +31,7 @@ from .machine_changes import changes_since, noted
 from .own_folders import UntrustedError, has_run_folder, make_run_folder
 from .run_state import CIRCUMSTANCES, STATE_NAME, forget_state, note_state, read_state, write_state
 from .secret_files import place, remove, remove_after
+from .telemetry import readings
 
 Request = t.Dict[str, t.Any]
 Answer = t.Dict[str, t.Any]
@@ -37,6 +40,9 @@ _POLL_SECONDS = 0.1
 # The most of a log that one answer holds, and the most that is read of it for one.
 COLLECT_BYTES = 8 << 20
 _READ_BYTES = 32 << 20
+# What a trainer says before it is silent for a while, with good reason.
+_PAUSE = re.compile("checkpoint|ckpt|compil|evaluat|validat", re.IGNORECASE)
+_PAUSE_LINES = 2
 
 
 class PhaseError(Exception):
@@ -136,7 +142,11 @@ def start(request: Request) -> Answer:
 
 
 def follow(request: Request) -> Answer:
-    """Wait until the training ends, at most ``wait_seconds``, and return what the log told since ``cursor``."""
+    """Wait until the training ends, at most ``wait_seconds``, and return what the log told since ``cursor``.
+
+    With ``sample`` the answer holds ``readings`` of the accelerators, too, and with ``look_at_ranks`` what each rank
+    does. ``pausing`` tells whether the trainer compiles, evaluates or writes a checkpoint, by its last lines.
+    """
     deadline = time.monotonic() + request["wait_seconds"]
     state = _state_of(request)
     while state["status"] == "running" and time.monotonic() < deadline:
@@ -170,9 +180,15 @@ def follow(request: Request) -> Answer:
         "log_bytes": log_bytes,
         "log_run_id": run_of_log(log_file),
     }
+    last_lines = tail(log_file)
+    answer["pausing"] = any(_PAUSE.search(line) for line in last_lines[-_PAUSE_LINES:])
+    if request.get("sample"):
+        answer["readings"] = readings()
+    if request.get("look_at_ranks"):
+        answer.update(last_lines=last_lines, ranks_seen=ranks_here(request["run_id"], request["node"]["node"]))
     if state["status"] != "running":
         answer.update({name: state[name] for name in CIRCUMSTANCES if state.get(name)})
-        answer["last_lines"] = tail(log_file)
+        answer["last_lines"] = last_lines
         if news["cursor"]["step"] is not None:
             answer["failures_at_end"] = failures_at_end(log_file, request["framework"])
     rows = news.pop("rows")

@@ -24,6 +24,9 @@ class BadAnswerError(NodeError):
     """What a node answered is nothing that a node of ours answers."""
 
 
+_MOST_DEVICES = 256
+
+
 def _one_of(words: t.Iterable[str]) -> t.Callable[[str], str]:
     known = frozenset(words)
 
@@ -40,6 +43,7 @@ Count = t.Annotated[int, Field(ge=0, le=2**53)]
 Number = t.Annotated[int, Field(ge=-(2**31), le=2**31)]
 # Seconds since the epoch, such that a calendar knows them whatever is added.
 Time = t.Annotated[float, Field(ge=0, le=1e10)]
+Finite = t.Annotated[float, Field(allow_inf_nan=False)]
 Status = t.Literal["not_started", "staged", "running", "exited", "killed", "stopped"]
 FailureClass = t.Annotated[str, AfterValidator(_one_of(one.failure for one in (*SIGNATURES, PYTHON_ERROR)))]
 MetricName = t.Annotated[str, AfterValidator(_one_of(METRICS))]
@@ -128,6 +132,21 @@ class _Cursor(_Part):
     memory: dict[Line, bool | Count | Line | None]
 
 
+class _Reading(_Part):
+    temperature: Finite | None
+    power: Finite | None
+    clock: Finite | None
+    ecc_uncorrected: Finite | None
+
+
+class _Rank(_Part):
+    rank: Number
+    state: t.Annotated[str, Field(max_length=1)]
+    waits_in: Line | None
+    busy: t.Annotated[float, Field(ge=0, le=1e6)]
+    stack: list[Line] | None
+
+
 class _Followed(_Done):
     exit_status: Number | None
     oom_killed: bool
@@ -144,6 +163,9 @@ class _Followed(_Done):
     failures: list[_Failure]
     failures_at_end: list[_Failure] = []
     last_lines: list[Line] = []
+    pausing: bool = False
+    ranks_seen: list[_Rank] = Field(default=[], max_length=_MOST_DEVICES)
+    readings: list[_Reading] = Field(default=[], max_length=_MOST_DEVICES)
     transports: list[Line]
     world_size: Count | None
     cursor: _Cursor

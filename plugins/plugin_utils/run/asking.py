@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...module_utils.node.agent import PROGRAM_NAME
-from ..contracts import Plan
+from ..contracts import NodePlan, Plan
 from .answers import checked_answer
 from .node_errors import NodeError
 from .plain_text import one_line
@@ -35,7 +35,7 @@ class Asker:
     """
 
     plan: Plan
-    node: dict[str, t.Any]
+    node: NodePlan
     send: Callable[[str, bytes], Output]
     python: str
     environment: dict[str, str]

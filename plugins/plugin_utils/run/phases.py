@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from ..contracts import Plan
 from .board import Board
 from .collect import collect_log
-from .follow import News, Patience, follow_node
+from .follow import Patience, follow_node
+from .news import News
 from .node_errors import NodeError, NodeLostError
 from .on_each import on_each
 
