@@ -79,6 +79,8 @@ class ActionModule(ControllerAction):
             for link in self._links.values():
                 link._connection.close()
         result: dict[str, t.Any] = {"changed": outcome.changed, "warnings": outcome.warnings}
+        if not self._task.check_mode:
+            result["nodes"] = {name: self._board.status(name)["status"] for name in self._nodes}
         if outcome.problems:
             result |= {"failed": True, "msg": "\n".join(f"{problem}." for problem in outcome.problems)}
         return result
