@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 from not_run import need, need_root
@@ -264,6 +265,21 @@ def test_a_hung_training_is_found_by_its_silent_log(bench):
     )
     assert done.status != 0
     assert "node_stalled" in {reason["code"] for reason in done.summary["reasons"]}
+    assert bench.trainings() == []
+
+
+def test_of_a_training_that_hangs_the_rank_that_holds_the_others_up_is_named(bench):
+    config = bench.config(training_iterations="100000")
+    run = bench.start("megatron_multinode.yml", bench.inventory(**TWO), config, training_stall_timeout=4)
+    status = wait_until(lambda: next(iter(bench.runs.glob("*/nodes/node1/status.json")), None))
+    wait_until(lambda: json.loads(status.read_text()).get("last_step", 0) > 3)
+    for pid in bench.trainings():
+        if b"TRAINOPS_NODE=node1" in Path(f"/proc/{pid}/environ").read_bytes():
+            os.kill(pid, signal.SIGSTOP)
+    output, _ = run.communicate(timeout=120)
+    assert run.returncode != 0
+    assert "FAIL: first failure on node1 (node rank 1), stalled" in output, output
+    assert "Rank 1 on node1 holds the others up: it is stopped by a signal, as 1 rank of 2." in " ".join(output.split())
     assert bench.trainings() == []
 
 
