@@ -33,6 +33,9 @@ def missing_packages(error: ImportError) -> AnsibleActionFail:
     return AnsibleActionFail(f"The Python of ansible-playbook needs more packages: {named}. Run: {command}")
 
 
+from .plan.config.budget import text_of
+
+
 def plain(value: t.Any) -> t.Any:
     """Return a value from Ansible without its tags: ansible-core's own types, which not every library takes."""
     return json.loads(json.dumps(value, cls=get_encoder("tagless")))
@@ -102,10 +105,9 @@ class ControllerAction(ActionBase):
     def file(self, named: str) -> tuple[str, str, str | None]:
         """Return the path of a file, seen from here or from the playbook, its text, and why it cannot be read."""
         given = os.path.expanduser(named)
-        paths = (given, os.path.join(self._loader.get_basedir(), given))
-        path = next((path for path in paths if os.path.isfile(path)), named)
+        paths = (given, os.path.join(self._loader.get_basedir(), given)) if given else ()
+        path = next((path for path in paths if os.path.exists(path)), named)
         try:
-            with open(path, encoding="utf-8") as stream:
-                return path, stream.read(), None
-        except (OSError, UnicodeDecodeError) as error:
-            return path, "", getattr(error, "strerror", None) or "it is not UTF-8 text"
+            return path, text_of(path), None
+        except (OSError, ValueError) as error:
+            return path, "", getattr(error, "strerror", None) or str(error)
