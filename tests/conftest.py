@@ -12,6 +12,7 @@ SHARED = {"built", "clone", "demo", "documented", "passed"}
 REAL_NODES = Path(__file__).parent / "integration"
 
 
+@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in the same hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if REAL_NODES in item.path.parents:

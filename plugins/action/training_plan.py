@@ -184,6 +184,7 @@ class ActionModule(ControllerAction):
             user=str(user or getpass.getuser()),
             local=local,
             topology=str(variables.get("training_topology") or ""),
+            gpus=str(variables.get("training_gpus_per_node") or "").strip(),
         )
 
     @staticmethod

@@ -11,12 +11,11 @@ from pathlib import Path
 from ansible.errors import AnsibleActionFail
 
 from ..plugin_utils.contracts import Summary
-from ..plugin_utils.controller_action import ControllerAction, show
+from ..plugin_utils.controller_action import ControllerAction, late_imports, show
 
 try:
     from ..plugin_utils.report.files import SUMMARY
     from ..plugin_utils.report.query import query, result_text
-    from ..plugin_utils.report.runs_page import RUNS_PAGE, write_runs_page
     from ..plugin_utils.report.side_by_side import side_by_side
 except ImportError as error:
     MISSING: ImportError | None = error
@@ -59,6 +58,8 @@ class ActionModule(ControllerAction):
         """Write the page of several runs where one is wanted, and return whether that changed it."""
         if not folder or len(summaries) < 2 or self._task.check_mode:
             return False
+        with late_imports():
+            from ..plugin_utils.report.runs_page import RUNS_PAGE, write_runs_page
         page = Path(os.path.abspath(folder)) / RUNS_PAGE
         try:
             changed = write_runs_page(page.parent, run_dirs, summaries)

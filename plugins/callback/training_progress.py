@@ -99,7 +99,7 @@ class CallbackModule(CallbackBase):
     def v2_playbook_on_task_start(self, task: Task, is_conditional: bool) -> None:  # noqa: ARG002
         """Begin to read the run's folder when its nodes are followed, and end it with the next task."""
         self._end_reading()
-        if task.action == _PHASE and task.args.get("phase") == "follow" and self._run_dir:
+        if task.action == _PHASE and task.args.get("phase") == "train" and self._run_dir:
             self._reader = ProgressReader(self._run_dir, self.get_option("interval"), show)
             self._reader.start()
 

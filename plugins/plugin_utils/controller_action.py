@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import shlex
 import sys
 import typing as t
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib import metadata
 from pathlib import Path
 
@@ -40,6 +41,15 @@ def plain(value: t.Any) -> t.Any:
 def show(text: str, color: str | None = None) -> None:
     """Show people a text: on standard output, or on standard error where a callback writes JSON to standard output."""
     Display().display(text, color=color, stderr="json" in C.DEFAULT_STDOUT_CALLBACK)
+
+
+@contextlib.contextmanager
+def late_imports() -> Iterator[None]:
+    """Import here what takes a second and 100 MB: Ansible loads an action where it forks all of its processes from."""
+    try:
+        yield
+    except ImportError as error:
+        raise missing_packages(error) from None
 
 
 class ControllerAction(ActionBase):

@@ -29,7 +29,7 @@ def test_the_demo_passes_and_names_its_report(demo):
 
 
 def test_the_demo_tells_its_progress_live(demo):
-    following = demo.output.split("Follow the training]")[1].split("TASK [")[0]
+    following = demo.output.split("follow the training]")[1].split("TASK [")[0]
     lines = [line for line in following.splitlines() if line.startswith(demo.run_dir.name)]
     assert lines, following
     assert any("/30" in line and "ms/step" in line and "tokens/s/GPU" in line and "loss" in line for line in lines)
@@ -238,11 +238,9 @@ def test_a_run_that_is_not_known_is_told_with_those_that_are(bench):
     assert "holds no run 'nosuch'" in done.output
 
 
-def test_too_few_forks_are_told_instead_of_following_only_some_nodes(bench):
+def test_more_nodes_than_forks_are_followed_at_the_same_time(bench):
     done = bench.play("megatron_multinode.yml", bench.inventory(**TWO), bench.config(), "--forks", "1")
-    assert done.status != 0
-    assert "Say --forks 2" in done.output
-    assert bench.trainings() == []
+    assert done.status == 0, done.output
 
 
 def test_check_mode_plans_and_looks_but_starts_nothing(bench):

@@ -11,7 +11,7 @@ from ...module_utils.logs.frameworks.known import grammar_of
 from ..contracts import Bound, OptionalPlan, Parameters, Plan, Workload
 from .config.findings import Findings
 from .config.model import typed
-from .config.words import key_path, listed
+from .config.words import listed
 from .frameworks.face import Asked, ConfigT, Framework, OptionsT
 from .frameworks.known import FRAMEWORKS, framework_of
 from .job.impossible_bounds import warn_of_impossible
@@ -20,6 +20,7 @@ from .job.options import ON_HOSTS, RunOptions
 from .job.ranks import Node, in_rank_order
 from .job.rdma import warn_of_silence
 from .job.rehearsal import rehearsed
+from .job.thresholds import is_judged, results_key, warn_of_nothing_expected
 from .job.workload import workload_of
 from .options import PlanOptions
 from .threshold_files import OPTION, ThresholdsFile, thresholds_of
@@ -69,6 +70,7 @@ def make_plan(
     if framework and data is not None:
         data = framework.without_sweep(data, findings)
         data = _overridden(framework, data, settings, len(ordered), findings)
+        settings.container_engine = framework.engine_for(data, settings, findings)
     job = framework.plan_job(data, settings, ordered, findings) if framework and data is not None else None
     if job and settings.training_hf_token_file:
         # It comes along with the run: where it lies on the controller may differ each time, and is no part of a plan.
@@ -84,17 +86,18 @@ def make_plan(
 def _expected(
     job: Job, workload: Workload, thresholds: ThresholdsFile | None, settings: RunOptions, findings: Findings
 ) -> list[Bound]:
-    """Return the bounds of a run: those of the config, or of the file of thresholds in their place."""
-    expected, key = (
-        job.expected,
-        key_path(job.branch.path, "result_dict") if job.branch.path else "trainops.result_dict",
-    )
+    """Return the bounds of a run: those of the config, or of the file of thresholds in their place.
+
+    A run that nothing is asked of is only recorded, with a warning where that was not asked for.
+    """
+    expected, key = job.expected, results_key(job.branch)
     if thresholds and not settings.training_record_only:
-        expected, key = (
-            thresholds_of(thresholds, {**job.parameters, **workload, "nnodes": job.nnodes}, findings),
-            OPTION,
-        )
+        facts = {**job.parameters, **workload, "nnodes": job.nnodes}
+        expected, key = thresholds_of(thresholds, facts, findings), OPTION
     warn_of_impossible(expected, key, workload, job.branch.gpu, findings)
+    if not settings.training_record_only and not is_judged(expected) and not findings.faults:
+        settings.training_record_only = True
+        warn_of_nothing_expected(key, findings)
     return expected
 
 

@@ -77,7 +77,8 @@ def was_interrupted(statuses: Iterable[Status]) -> bool:
 def _cause(status: Status, unfinished: bool) -> dict[str, t.Any] | None:
     """Return what is nearest to a cause in a node's log and end, and the node's place in the order."""
     failed = has_failed(status) or unfinished
-    texts = status.get("failures", [])
+    changes = status.get("machine_changes")
+    texts = [*status.get("failures", []), *(changes["kernel_failures"] if changes else [])]
     if not failed:
         # What ended well has no failure, whatever its log says; of what we stopped, only its own causes count.
         texts = [text for text in texts if status["status"] != "exited" and is_own(text)]
@@ -117,9 +118,21 @@ def _nearness(failure: Failure) -> tuple[bool, bool, int]:
 
 def _end_of(status: Status) -> Failure:
     """Return what the end of a node that failed says, shaped like a failure in its log."""
-    if status.get("oom_killed"):
+    if status.get("booted"):
+        failure_class, blame = "rebooted", _KILLED
+        message = "The node booted while it trained."
+        remedy = "Find out why: the log of the boot before (journalctl --boot=-1), the event log of the BMC, the power."
+    elif status.get("full_disk"):
+        failure_class, blame = "disk_full", _KILLED
+        message = f"The disk of {status['full_disk']} is full: neither log nor exit status could be written."
+        remedy = "Free space there (df, du), or let log_dir be on another disk."
+    elif status.get("engine_problem"):
+        failure_class, blame = "engine_stopped", _KILLED
+        message = f"The container engine cannot say how the training ended: {_sentence(status['engine_problem'])}"
+        remedy = "Look why the engine stopped (systemctl status, journalctl --unit of docker or podman), and start it."
+    elif status.get("oom_killed"):
         failure_class, blame = "killed", _KILLED
-        message = "The kernel killed the training for want of host memory."
+        message = "The kernel killed the training because the host memory ran out."
         remedy = "Give the container more memory, or let the training use less: fewer data workers, a smaller cache."
     elif status["status"] == "killed" or status.get("exit_status") == _EXIT_STATUS_OF_SIGKILL:
         failure_class, blame = "killed", _KILLED

@@ -42,3 +42,18 @@ def test_all_packages_that_are_missing_are_named_at_once_with_the_command_that_i
         "The Python of ansible-playbook needs more packages: it lacks ClusterShell, pandas. "
         f"Run: {sys.executable} -m pip install -r {requirements}"
     )
+
+
+def test_what_takes_a_second_to_import_is_not_in_the_process_that_ansible_forks_all_others_from():
+    """Ansible loads the action of each task of a play there; comparing two runs is a playbook of its own."""
+    names = [f"action.{path.stem}" for path in (ROOT / "plugins/action").glob("training_*.py")]
+    names = sorted({*names, "callback.training_progress", "filter.summary_essence"} - {"action.training_compare"})
+    loaded = "import sys\nprint(*sorted({'bokeh', 'pandas', 'pyarrow', 'scipy'} & {*sys.modules}))"
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORT_WITHOUT + loaded, "", *names],
+        env={"PYTHONPATH": str(ROOT / "collections")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == []

@@ -11,9 +11,7 @@ MODES = ("single_node", "multi_node")
 
 @dataclass(frozen=True)
 class Branch:
-    """What a run trains: ``path`` is the key path of that part of the config, empty for a whole file, ``values`` what
-    it holds.
-    """
+    """What a run trains: ``path`` is the key path of the part of the config that says how, ``values`` what it holds."""
 
     mode: str
     model: str

@@ -58,7 +58,9 @@ class ConfigOptions(BaseModel):
         default="fault", description="Whether an unknown key of the config stops the run or is only told."
     )
     training_record_only: Flag = Field(
-        default=False, description="Judge no thresholds; those of the config need not be filled in then."
+        default=False,
+        description="Judge no thresholds; those of the config need not be filled in then. "
+        "A run without any is only recorded as well, with a warning.",
     )
     training_scale_batch: t.Annotated[str, OneOf(("none", "reference_nodes"))] = Field(
         default="none",

@@ -14,6 +14,7 @@ import typing as t
 from collections.abc import Mapping, Sequence
 
 from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import InterpolationResolutionError
 
 from ....contracts import Bound, Parameters
 from ...config.findings import Findings
@@ -43,6 +44,8 @@ _SECTIONS = re.compile(
     r"^(trainer|exp_manager|distributed_strategy|model_source|precision|model_alignment_strategy)\s*:", re.MULTILINE
 )
 _SCRIPT = "training_orchestrator.py"
+# The section of a config that says how to run.
+_RUN = "trainops"
 _CONFIG_NAME = "nxdt_config"
 _COMPILE_NAME = "compile_first.sh"
 # What train_setup.sh exports on every kind of cluster.
@@ -70,6 +73,13 @@ _PLAIN_WORD = re.compile(r"[A-Za-z0-9_./@%+:-]+")
 OmegaConf.register_new_resolver("multiply", lambda one, other: one * other, replace=True)
 
 
+def _refuse_environment(name: str, *_default: t.Any) -> t.NoReturn:
+    raise InterpolationResolutionError(f"oc.env would take {name} from the machine that runs Ansible")
+
+
+OmegaConf.register_new_resolver("oc.env", _refuse_environment, replace=True)
+
+
 class Nxdt(Framework[YamlConfig, NxdtOptions]):
     """NeuronX Distributed Training."""
 
@@ -93,13 +103,21 @@ class Nxdt(Framework[YamlConfig, NxdtOptions]):
         """Return a config with the values of ``training_overrides``, whose paths begin at the top."""
         return with_overrides(config, options.training_overrides, findings)
 
+    def engine_for(self, config: YamlConfig, options: NxdtOptions, findings: Findings) -> str:
+        """Return ``none`` where neither an engine nor an image is named: NxDT's guide trains on the host."""
+        if options.container_engine != "auto" or _run_of(config).get("container_image") is not None:
+            return options.container_engine
+        findings.note(
+            "No image is named (trainops.container_image), so the training runs on the hosts, in no container."
+        )
+        return "none"
+
     def asked(self, config: YamlConfig, options: NxdtOptions, node_count: int) -> Asked:
         """Return ``trainer.num_nodes``, but where the batch is scaled from it, and ``trainops.master_address``."""
         mode = _mode(options)
-        values = values_of(config.config, {}, Findings())
-        run = typed(RunConfig, given, "", Findings()) if isinstance(given := values.get("trainops"), dict) else None
+        master = typed(RunConfig, _run_of(config), "", Findings()).master_address
         nodes = None if scales_batch(options, mode) else _given_nodes(config.config)
-        return Asked(nodes, run.master_address if run and mode == "multi_node" else None)
+        return Asked(nodes, master if mode == "multi_node" else None)
 
     def plan_job(
         self, config: YamlConfig, options: NxdtOptions, nodes: Sequence[Node], findings: Findings
@@ -120,6 +138,12 @@ class Nxdt(Framework[YamlConfig, NxdtOptions]):
         return None if findings.faults else job
 
 
+def _run_of(config: YamlConfig) -> dict[str, t.Any]:
+    """Return the section that says how to run, empty where there is none."""
+    given = values_of(config.config, {}, Findings()).get(_RUN)
+    return given if isinstance(given, dict) else {}
+
+
 def _mode(options: NxdtOptions) -> str:
     return "multi_node" if options.training_mode == "auto" else options.training_mode
 
@@ -133,13 +157,8 @@ def _checked_job(reading: NxdtReading, values: Mapping[str, t.Any], text: str, g
     master = _master_address(reading)
     if reading.config.trainops is None:
         return None
-    run = values.get("trainops", {})
     expected = expected_of(
-        reading.config.trainops.result_dict,
-        run.get("result_dict", {}) if isinstance(run, dict) else None,
-        "trainops.result_dict",
-        reading.findings,
-        reading.options,
+        reading.config.trainops.result_dict, f"{_RUN}.result_dict", reading.findings, reading.options
     )
     return None if reading.findings.faults else _job(reading, text, master, sizes, expected)
 
@@ -197,7 +216,7 @@ def _job(reading: NxdtReading, text: str, master: str, sizes: NxdtSizes, expecte
         files[_COMPILE_NAME] = _COMPILE_FIRST
     device_files = INSTANCES[run.instance_type].device_files if run.instance_type else []
     return Job(
-        branch=Branch(reading.mode, config.name, run.instance_type or "neuron", "", {}),
+        branch=Branch(reading.mode, config.name, run.instance_type or "neuron", _RUN, {}),
         parameters=_parameters(reading, sizes),
         tokens_per_step_per_gpu=sizes.tokens_per_step_per_device,
         expected=expected,
