@@ -35,7 +35,7 @@ root=$1; shift
 mount --bind "$root" "$root"
 mount -t proc proc "$root/proc"
 mount --rbind /dev "$root/dev"
-mount -t sysfs sys "$root/sys" || true
+mount --rbind /sys "$root/sys"
 while [ "$1" != -- ]; do
   [ ! -d "$1" ] || { mkdir -p "$root$1"; mount --bind -o ro "$1" "$root$1"; }
   shift

@@ -26,6 +26,7 @@ __all__ = ["PACKAGES", "is_there"]
 PACKAGES: t.Final = {
     **TO_RUN,
     **TO_BUILD,
+    "/usr/share/fonts/truetype/liberation/LiberationSans-Regular.ttf": "fonts-liberation",
     "chromium": "chromium",
     "curl": "curl",
     "ethtool": "ethtool",

@@ -44,5 +44,6 @@ class ActionModule(ControllerAction):
         except (ValueError, OSError) as error:
             raise AnsibleActionFail(f"The comparison cannot be made: {error}.") from None
         page = str(folder / PAGE)
-        show("\n".join(["", *comparison_lines(comparison), f"Comparison: {page}", ""]))
+        written = "Not written, in check mode" if self._task.check_mode else "Comparison"
+        show("\n".join(["", *comparison_lines(comparison), f"{written}: {page}", ""]))
         return {"changed": changed, "report": page, "kind": comparison["kind"]}

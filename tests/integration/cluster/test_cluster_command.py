@@ -9,6 +9,7 @@ import sys
 import typing as t
 from pathlib import Path
 
+import _cgroups
 import _host
 import pytest
 from _run import CannotRunHereError
@@ -29,6 +30,7 @@ def need_namespaces() -> None:
     need(*_host.TO_RUN, *_host.TO_BUILD)
     try:
         _host.require_namespaces()
+        _cgroups.hierarchies()
     except CannotRunHereError as error:
         pytest.skip(str(error))
 

@@ -21,7 +21,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import 
 @pytest.fixture
 def page(request, tmp_path):
     """Write the page of that name over two runs, whose names are long, and return its path."""
-    need("chromium")
+    need("chromium", "/usr/share/fonts/truetype/liberation/LiberationSans-Regular.ttf")
     names = [f"20260301-120000-llama3_1_8b-mi300x-{place}-of-a-long-name" for place in range(2)]
     plans = [
         plan_of(name, nodes=nodes, global_batch_size=64 * nodes) for name, nodes in zip(names, (1, 2), strict=True)
