@@ -20,6 +20,8 @@ from ansible.module_utils.common.json import get_encoder
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
+from .plan.config.budget import text_of
+
 _REQUIREMENTS = Path(__file__).resolve().parents[2] / "requirements.txt"
 
 
@@ -31,9 +33,6 @@ def missing_packages(error: ImportError) -> AnsibleActionFail:
     named = f"it lacks {', '.join(missing)}" if missing else str(error)
     command = shlex.join([sys.executable, "-m", "pip", "install", "-r", str(_REQUIREMENTS)])
     return AnsibleActionFail(f"The Python of ansible-playbook needs more packages: {named}. Run: {command}")
-
-
-from .plan.config.budget import text_of
 
 
 def plain(value: t.Any) -> t.Any:
