@@ -11,7 +11,7 @@ from pathlib import Path
 from ansible.errors import AnsibleActionFail
 
 from ..plugin_utils.contracts import Summary
-from ..plugin_utils.controller_action import ControllerAction, late_imports
+from ..plugin_utils.controller_action import ControllerAction, late_imports, show
 
 try:
     from ..plugin_utils.report.files import SUMMARY
@@ -45,9 +45,9 @@ class ActionModule(ControllerAction):
                 result = query(summaries, arguments["query"])
             except ValueError as error:
                 raise AnsibleActionFail(str(error)) from None
-            self._display.display(f"\n{result_text(result)}\n")
+            show(f"\n{result_text(result)}\n")
         else:
-            self._display.display("\n" + "\n".join(side_by_side(summaries)) + "\n")
+            show("\n" + "\n".join(side_by_side(summaries)) + "\n")
         return {
             "changed": self._page(arguments["page_dir"], arguments["run_dirs"], summaries),
             "summaries": summaries,
@@ -65,7 +65,7 @@ class ActionModule(ControllerAction):
             changed = write_runs_page(page.parent, run_dirs, summaries)
         except OSError as error:
             raise AnsibleActionFail(f"{page} cannot be written: {error.strerror}.") from None
-        self._display.display(f"Comparison: {page}\n")
+        show(f"Comparison: {page}\n")
         return changed
 
 

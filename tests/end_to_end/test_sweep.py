@@ -8,6 +8,7 @@ import signal
 
 import pandas as pd
 import pytest
+from not_run import need
 from playbook_bench import ROOT, Bench, free_port, wait_until
 
 TWO = {"sweep0": {}, "sweep1": {}}
@@ -106,6 +107,7 @@ def test_stop_on_failure_leaves_the_rest_for_the_next_call(bench, sweep):
 
 
 def test_a_host_that_does_not_answer_fails_each_cell_and_drops_out_of_none(bench, sweep):
+    need("ssh")
     gone = {"ansible_connection": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 9, "training_address": "10.9.9.9"}
     inventory = bench.inventory(sweep0={"training_address": "10.9.9.8"}, sweep1=gone)
     both = {"micro_batch_size": [1, 2], "master_address": ["auto"]}

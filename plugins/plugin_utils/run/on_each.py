@@ -37,12 +37,12 @@ def on_each(
 
     for node in nodes:
         waiting.put(node)
-    for _thread in range(min(at_once, len(nodes))):
+    for _number in range(min(at_once, len(nodes))):
         # A daemon, so that whoever ends this process need not wait for a node.
         threading.Thread(target=copy_context().run, args=(take_turns,), daemon=True).start()
     results: dict[str, Result] = {}
     errors: dict[str, NodeError] = {}
-    for _done in nodes:
+    for _node in nodes:
         node, result, error = done.get()
         if error is None:
             results[node] = t.cast("Result", result)

@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from ..contracts import Plan
 from .board import Board
 from .collect import collect_log
-from .follow import News, Patience, follow_node
+from .follow import Patience, follow_node
+from .news import News
 from .node_errors import NodeError, NodeLostError
 from .on_each import on_each
 
@@ -102,19 +103,24 @@ class Phases:
         return _outcome(*on_each(list(self.ask), finish, self.at_once))
 
     def _stop(self, node: str, grace_seconds: float) -> dict[str, t.Any]:
-        before = self.board.status(node)["status"]
+        known = self.board.status(node)
+        before = known["status"]
         try:
             answer = self.ask[node]("stop", grace_seconds=grace_seconds)
         except NodeLostError as error:
             if before in _UNFINISHED:
-                self.board.update(node, status="unreachable", message=str(error), ended_at=time.time())
+                message = known.get("message") or str(error)
+                self.board.update(node, status="unreachable", message=message, ended_at=time.time())
             raise
         except NodeError as error:
-            if before in _UNFINISHED:
+            if before in _UNFINISHED and not known.get("message"):
                 self.board.update(node, message=str(error))
             raise
+        changes = {name: answer[name] for name in ("machine_changes",) if answer.get(name)}
         if before in ("running", "staged"):
-            self.board.update(node, status=answer["status"], ended_at=time.time())
+            changes |= {"status": answer["status"], "ended_at": time.time()}
+        if changes:
+            self.board.update(node, **changes)
         return answer
 
     def _towards(self, phase: str, needs: Callable[[str], dict[str, t.Any]]) -> Outcome:

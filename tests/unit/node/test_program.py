@@ -3,11 +3,11 @@ from __future__ import annotations
 import hashlib
 import marshal
 import os
-import shutil
 import sys
 from pathlib import Path
 
 import pytest
+from not_run import need_python_38
 from real_training import iteration, processes_with
 from sent_program import answer_of, send
 
@@ -19,18 +19,9 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.run.program impor
 )
 
 
-def python_38() -> str | None:
-    versions = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    found = sorted(str(path) for path in versions.glob("3.8.*/bin/python3.8"))
-    return found[-1] if found else shutil.which("python3.8")
-
-
 @pytest.fixture(params=[sys.executable, "3.8"], ids=["this Python", "Python 3.8"])
 def python(request):
-    found = python_38() if request.param == "3.8" else request.param
-    if not found:
-        pytest.skip("there is no python3.8 here, neither in PATH nor of pyenv")
-    return found
+    return need_python_38() if request.param == "3.8" else request.param
 
 
 def test_the_program_does_all_phases_of_a_run_on_a_node_that_has_nothing_of_ours(python, training):

@@ -7,12 +7,8 @@ import pytest
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.answers import BadAnswerError
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run.follow import (
-    News,
-    Patience,
-    follow_node,
-    interval_for,
-)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.follow import Patience, follow_node, interval_for
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.news import News
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.node_errors import NodeLostError
 
 PATIENCE = Patience(interval=1.5, lost=3600, stall=3600)
@@ -209,10 +205,39 @@ def test_a_node_that_answers_again_in_time_is_followed_on(board):
 
 
 def test_a_log_that_no_longer_grows_is_a_stall(board):
-    node = Node(answer(log_bytes=10), answer(log_bytes=11), answer(log_bytes=11))
+    seen = [{"rank": 0, "state": "S", "waits_in": None, "busy": 0.0, "stack": None}]
+    node = Node(answer(log_bytes=10), answer(log_bytes=11), answer(log_bytes=11), answer(log_bytes=11, ranks_seen=seen))
     status = follow(node, board, "single_node", Patience(interval=1, lost=3600, stall=0))
     assert (status["status"], status["message"]) == ("stalled", "its log has not grown for 0 s")
-    assert node.answers == []
+    assert [request.get("look_at_ranks") for request in node.asked] == [None, None, None, True]
+    assert board.status("gpu00")["ranks_seen"] == seen
+
+
+def test_where_a_run_hangs_each_node_is_looked_at(board):
+    news = News()
+    news.note(failed=True, hangs=True)
+    node = Node(answer(log_bytes=10))
+    assert follow(node, board, news=news)["status"] == "stalled"
+    assert node.asked[0]["look_at_ranks"] is True
+
+
+def test_the_pace_of_the_steps_says_how_long_is_too_long_unless_the_trainer_pauses(board):
+    steps = block(list(range(1, 9)), step_time_ms=[500.0] * 8)
+    news = News()
+    follow(Node(answer(blocks=[steps]), ENDED), board, news=news)
+    assert news.longest_silence() == 60
+    follow(Node(answer(), ENDED), board, news=news, name="gpu01")
+    assert news.longest_silence() == 60
+    follow(Node(answer(), {**ENDED, "pausing": True}), board, news=news, name="gpu01")
+    assert news.longest_silence() == PATIENCE.stall
+
+
+def test_the_accelerators_are_sampled_at_first_and_then_at_a_low_rate(board):
+    reading = {"temperature": 50.0, "power": 300.0, "clock": 2100.0, "ecc_uncorrected": 0.0}
+    node = Node(answer(readings=[reading]), answer(), ENDED)
+    follow(node, board)
+    assert [request.get("sample") for request in node.asked] == [True, None, None]
+    assert [sample["accelerators"] for sample in board.samples("gpu00")] == [[reading]]
 
 
 def test_a_silent_node_is_no_stall_while_the_log_of_another_grows(board):
@@ -224,7 +249,7 @@ def test_a_silent_node_is_no_stall_while_the_log_of_another_grows(board):
 
     node = Node(answer(log_bytes=10), *[while_the_other_prints] * 3, ENDED)
     assert follow(node, board, patience=Patience(interval=1, lost=3600, stall=0), news=news)["status"] == "exited"
-    silent = Node(answer(log_bytes=10), answer(log_bytes=10))
+    silent = Node(*[answer(log_bytes=10)] * 3)
     status = follow(silent, board, patience=Patience(interval=1, lost=3600, stall=0))
     assert (status["status"], status["message"]) == ("stalled", "no log of the run has grown for 0 s")
 
