@@ -177,7 +177,7 @@ def _plot(
     values = steps[metric].to_numpy(dtype=np.float64)
     finite = np.isfinite(values)
     # A node that never tells this metric has no gap, it has no line.
-    telling = steps["node"].isin(steps.loc[finite, "node"]).to_numpy()
+    telling = steps["node"].isin(steps.loc[finite, "node"].unique()).to_numpy()
     counted = steps["counted"].to_numpy(dtype=bool)
     low, high = view_range(values[finite], counted[finite], bound.limits if bound else [])
     bound_lies = _lies(bound, low, high) if bound else None

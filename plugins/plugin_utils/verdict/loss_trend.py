@@ -45,9 +45,7 @@ def loss_trend(steps: np.ndarray, losses: np.ndarray) -> Trend:
     if losses.size < MIN_LOSSES:
         return trend
     if losses.size > _MOST_POINTS:
-        groups = np.array_split(np.arange(losses.size), _MOST_POINTS)
-        steps = np.array([np.median(steps[group]) for group in groups])
-        losses = np.array([np.median(losses[group]) for group in groups])
+        steps, losses = _medians(steps), _medians(losses)
     slope, _intercept, low, high = map(float, stats.theilslopes(losses, steps))
     level = abs(float(np.median(losses))) or 1.0
     change = slope * float(steps[-1] - steps[0]) / level
@@ -58,3 +56,11 @@ def loss_trend(steps: np.ndarray, losses: np.ndarray) -> Trend:
     else:
         direction = FLAT
     return {**trend, "direction": direction, "slope": slope, "interval": {"low": low, "high": high}, "change": change}
+
+
+def _medians(values: np.ndarray) -> np.ndarray:
+    """Return the medians of as many groups of neighbours as are looked at; the first are larger by one, if any is."""
+    size, larger = divmod(values.size, _MOST_POINTS)
+    first, rest = np.split(values, [larger * (size + 1)])
+    groups = (first.reshape(larger, size + 1), rest.reshape(_MOST_POINTS - larger, size))
+    return np.concatenate([np.median(group, axis=1) for group in groups])

@@ -19,9 +19,11 @@ def judge_missing_loss(steps: pd.DataFrame, records: pd.DataFrame, reached: Reac
 
     Where the last step of the training has none, nothing tells that it was trained well; between others it is told.
     """
+    of_node = dict(list(records.groupby("node", sort=False)))
     for node, rows in steps.groupby("node", sort=False):
         attempt = rows["attempt"].max()
-        own = records[(records["node"] == node) & (records["attempt"] == attempt)]
+        own = of_node.get(node, records[:0])
+        own = own[own["attempt"] == attempt]
         losses = set(own.loc[own["metric"] == "loss", "step"])
         skipped = set(own.loc[(own["metric"] == "skipped_iterations") & (own["value"] > 0), "step"])
         missing = set(rows.loc[rows["attempt"] == attempt, "step"]) - losses - skipped
