@@ -131,6 +131,11 @@ options:
     description: Judge no thresholds; those of the config need not be filled in then.
     type: bool
     default: false
+  max_skipped:
+    description: How many iterations may be skipped after the warm-up, but for those that search
+      a loss scale.
+    type: int
+    default: 0
   scale_batch:
     description: Take the global batch size as it is (none), or as tuned for the config's number
       of nodes and scale it to those at hand (reference_nodes); these may be another number

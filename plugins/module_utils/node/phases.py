@@ -171,8 +171,7 @@ def follow(request: Request) -> Answer:
     }
     if state["status"] != "running":
         answer["last_lines"] = tail(log_file)
-        if news["cursor"]["step"] is not None:
-            answer["failures_at_end"] = failures_at_end(log_file, request["framework"])
+        answer["failures_at_end"] = failures_at_end(log_file, request["framework"])
     rows = news.pop("rows")
     return dict(answer, blocks=rows.blocks(), **news)
 

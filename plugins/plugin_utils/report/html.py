@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from ..contracts import Plan, Status, Summary
 from .hardware import hardware_rows
 from .history import charts_of
+from .ledger_rows import ledger_rows
 from .pages import page_of
 from .plots import Bound, draw
 from .readable import LABELS, duration, exact, number, shown, unit_of
@@ -55,6 +56,8 @@ def render(
         summary=summary,
         plan=plan,
         symbol=SYMBOLS[summary["verdict"]],
+        symbols=SYMBOLS,
+        ledger=ledger_rows(summary["ledger"]),
         duration=duration(summary["started_at"], summary["ended_at"]),
         thresholds=thresholds,
         figures=figures_of(summary),

@@ -136,7 +136,7 @@ def _note(
             "steps_total": last["steps_total"],
             "metrics": last["metrics"],
         }
-    changes |= {name: answer[name] for name in ("last_lines", "failures_at_end") if answer.get(name)}
+    changes |= {name: answer[name] for name in ("last_lines", "failures_at_end") if name in answer}
     return board.update(
         node,
         status=answer["status"],
@@ -148,6 +148,10 @@ def _note(
         failures=failures,
         transports=answer["transports"],
         world_size=answer["world_size"],
+        settings=answer["settings"],
+        signs=answer["signs"],
+        ranks=answer["ranks"],
+        conflicts=answer["conflicts"],
         began_anew=began_anew(answer["cursor"]),
         **changes,
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import cycle
 
 from ...module_utils.logs.frameworks.known import grammar_of
 from ..contracts import Lack, NodePlan, Parameters, Plan
@@ -95,7 +96,11 @@ def plan_of_logs(
         "notes": [],
         "nodes": [],
     }
-    nodes = [{"node": name, "node_rank": 0 if mode == "single_node" else rank} for rank, name in enumerate(names)]
+    planned_nodes = plan["nodes"] or [{}] * len(names)
+    nodes = [
+        {"env": of_plan.get("env", {}), "node": name, "node_rank": 0 if mode == "single_node" else rank}
+        for (rank, name), of_plan in zip(enumerate(names), cycle(planned_nodes))
+    ]
     return {
         **plan,
         "run_id": run.name,
