@@ -140,6 +140,11 @@ options:
       without any is only recorded as well, with a warning.
     type: bool
     default: false
+  max_skipped:
+    description: How many iterations may be skipped after the warm-up, but for those that search
+      a loss scale.
+    type: int
+    default: 0
   scale_batch:
     description: Take the global batch size as it is (none), or as tuned for the config's number
       of nodes and scale it to those at hand (reference_nodes); these may be another number

@@ -47,11 +47,11 @@ def make_plan(
     has none. ``thresholds`` is the file that the option training_thresholds names.
 
     The plan holds ``schema_version``, ``framework``, ``mode``, ``model``, ``gpu``, ``run_id``, ``config_file``,
-    ``container_engine``, ``rehearsal``, ``record_only``, ``overrides`` (where there are any), ``parameters``,
-    ``first_step``, ``tokens_per_step_per_gpu`` and ``tokens_per_sequence_per_gpu`` (tokens), ``workload`` (see
-    `job/workload`), ``gke`` (on GKE: see `job/gke`), ``expected``, ``faults``, ``warnings``, ``notes`` (sentences)
-    and ``nodes``. Where the log is written by another framework's trainer, as in a rehearsal, ``log_framework`` names
-    that. It never holds a secret.
+    ``container_engine``, ``rehearsal``, ``record_only``, ``overrides`` and ``max_skipped`` (where there are any),
+    ``parameters``, ``first_step``, ``tokens_per_step_per_gpu`` and ``tokens_per_sequence_per_gpu`` (tokens),
+    ``workload`` (see `job/workload`), ``gke`` (on GKE: see `job/gke`), ``expected``, ``faults``, ``warnings``,
+    ``notes`` (sentences) and ``nodes``. Where the log is written by another framework's trainer, as in a rehearsal,
+    ``log_framework`` names that. It never holds a secret.
     """
     findings = Findings()
     settings = _settings(options, findings)
@@ -184,6 +184,8 @@ def _assembled(
     optional: OptionalPlan = {"overrides": settings.training_overrides} if settings.training_overrides else {}
     if settings.training_on_interrupt == "stop":
         optional["on_interrupt"] = "stop"
+    if settings.training_max_skipped:
+        optional["max_skipped"] = settings.training_max_skipped
     if job and job.gke:
         optional["gke"] = job.gke.for_run(run_id)
     return {

@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from ..contracts import Plan, Status, Summary
 from .hardware import hardware_rows
 from .history import charts_of
+from .ledger_rows import ledger_rows
 from .machine_changes import machine_change_rows, unread_kernel_logs
 from .pages import page_of
 from .plots import Bound, draw
@@ -58,6 +59,8 @@ def render(
         summary=summary,
         plan=plan,
         symbol=SYMBOLS[summary["verdict"]],
+        symbols=SYMBOLS,
+        ledger=ledger_rows(summary["ledger"]),
         duration=duration(summary["started_at"], summary["ended_at"]),
         thresholds=thresholds,
         figures=figures_of(summary),

@@ -207,9 +207,7 @@ def _note(
     if blocks:
         changes["last_step_at"] = time.time()
     changes |= {
-        name: answer[name]
-        for name in (*CIRCUMSTANCES, "last_lines", "failures_at_end", "ranks_seen")
-        if answer.get(name)
+        name: answer[name] for name in (*CIRCUMSTANCES, "last_lines", "failures_at_end", "ranks_seen") if name in answer
     }
     return board.update(
         node,
@@ -222,6 +220,10 @@ def _note(
         failures=failures,
         transports=answer["transports"],
         world_size=answer["world_size"],
+        settings=answer["settings"],
+        signs=answer["signs"],
+        ranks=answer["ranks"],
+        conflicts=answer["conflicts"],
         began_anew=began_anew(answer["cursor"]),
         **changes,
     )

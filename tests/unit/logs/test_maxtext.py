@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from row_values import of_evidence, of_metrics
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.find import Piece
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.frameworks.maxtext import left_out
@@ -21,7 +22,8 @@ def parse(text: bytes, memory: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def steps_of(text: str, memory: dict[str, Any] | None = None) -> list[tuple[int, dict[str, float]]]:
-    return [(found["step"], found["metrics"]) for found in parse(text.encode(), {} if memory is None else memory)]
+    found = parse(text.encode(), {} if memory is None else memory)
+    return [(step["step"], of_metrics(step["metrics"])) for step in found]
 
 
 TEST_VARIANTS = [
@@ -105,11 +107,22 @@ def test_numbers_may_be_nan_or_infinite() -> None:
 
 def test_only_the_whole_fields_of_torn_and_glued_lines_count() -> None:
     assert steps_of("completed step: 7, seconds: 5.250, TFLOP/s/device: 13") == [(7, {"step_time_ms": 5250.0})]
-    assert steps_of("completed step: 7, seconds: 5.2completed step: 8, seconds: 2.000, loss: 3.5I0811 noise\n") == [
-        (7, {}),
-        (8, {"step_time_ms": 2000.0}),
-    ]
+    (_seven, torn), (_eight, cut) = steps_of("completed step: 7, seconds: 5.2completed step: 8, loss: 3.5I0811 noise\n")
+    assert torn == {}
+    assert math.isnan(cut["loss"])
     assert steps_of("completed step: 7") == []
+
+
+@pytest.mark.parametrize("value", ["NaN", "INF", '"inf"', "oops", "", "-Infinity"])
+@pytest.mark.parametrize("field", ["seconds", "TFLOP/s/device", "Tokens/s/device", "loss"])
+def test_a_text_in_the_place_of_a_number_is_none_and_not_absent(field: str, value: str) -> None:
+    [(_step, metrics)] = steps_of(f"completed step: 7, {field}: {value}\n")
+    assert [math.isfinite(number) for number in metrics.values()] == [False]
+
+
+def test_the_prefix_of_absl_tells_the_time() -> None:
+    [found] = parse(b"I0203 04:05:06.250000 140 metric_logger.py:226] completed step: 7, loss: 3.5\n", {})
+    assert of_evidence(found["metrics"]) == {"clock": 949550706.25}
 
 
 def test_invalid_utf_8_does_no_harm() -> None:
@@ -216,5 +229,5 @@ def test_whole_logs(name: str, steps: list[int], log_named: Callable[[str], Path
     found = list(parse(log_named(name).read_bytes(), {}))
     assert [step["step"] for step in found] == steps
     for step in found:
-        assert set(step["metrics"]) == {"step_time_ms", "tflops_per_gpu", "tokens_per_sec_per_gpu", "loss"}
+        assert set(of_metrics(step["metrics"])) == {"step_time_ms", "tflops_per_gpu", "tokens_per_sec_per_gpu", "loss"}
         assert 0 < step["metrics"]["loss"] < 20

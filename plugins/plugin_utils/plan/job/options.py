@@ -11,7 +11,16 @@ import typing as t
 
 from pydantic import BaseModel, Field
 
-from ..config.field_types import NAME, Flag, FreeObject, Line, PathOrNothing, PortOrNothing, PositiveInteger
+from ..config.field_types import (
+    NAME,
+    Flag,
+    FreeObject,
+    Line,
+    NaturalInteger,
+    PathOrNothing,
+    PortOrNothing,
+    PositiveInteger,
+)
 from ..config.kinds import OneOf
 from ..config.texts import Several, Written
 
@@ -64,6 +73,11 @@ class ConfigOptions(BaseModel):
         default=False,
         description="Judge no thresholds; those of the config need not be filled in then. "
         "A run without any is only recorded as well, with a warning.",
+    )
+    training_max_skipped: NaturalInteger = Field(
+        default=0,
+        description="How many iterations may be skipped after the warm-up, but for those that search a loss scale.",
+        json_schema_extra={"unit": "iterations"},
     )
     training_scale_batch: t.Annotated[str, OneOf(("none", "reference_nodes"))] = Field(
         default="none",
