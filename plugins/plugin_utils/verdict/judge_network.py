@@ -11,7 +11,6 @@ from ...module_utils.logs.grammar import LAST_RANK
 from ..contracts import Plan, Status, Workload
 from ..plan.config.words import counted
 from ..plan.job.rdma import asks_for_rdma, level_that_hides_the_network
-from .judge_log import log_framework
 from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons
 
 if t.TYPE_CHECKING:
@@ -78,10 +77,9 @@ def judge_world(
             world_size=size,
             ranks=ranks,
         )
-    one_prints = grammar_of(log_framework(plan)).printed_by == LAST_RANK and not plan.get("rehearsal")
-    if told and not wrong and not (one_prints and len(by_node) > 1):
+    if told and not wrong:
         reasons.add(PASS, "world", f"The trainer sees all {ranks} ranks of the job.", world_size=told)
-    elif not wrong and one_prints and len(by_node) > 1:
+    elif not told and grammar_of(plan["framework"]).printed_by == LAST_RANK and len(by_node) > 1:
         _judge_several_that_print(ranks, workload, by_node, reasons)
     elif not told and by_node:
         reasons.note("world_not_told", "No log says how many ranks the trainer sees.")

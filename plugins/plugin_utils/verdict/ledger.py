@@ -121,7 +121,7 @@ def _skipped(seen: Seen, status: Status) -> str | None:
         return _none_of_its_own(seen)
     if "skipped_iterations" not in rows:
         return "this trainer prints none"
-    return f"{int(rows['skipped_iterations'].sum())} of {counted(len(rows), 'iteration')}"
+    return f"{rows['skipped_iterations'].sum():g} of {counted(len(rows), 'iteration')}"
 
 
 def _gaps(seen: Seen, status: Status) -> str | None:
