@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 THIN = ("action", "callback", "doc_fragments", "filter", "inventory", "modules")
-HEAVY = ("bokeh", "jmespath", "numpy", "omegaconf", "pandas", "prometheus_client", "pydantic", "pyarrow", "scipy")
+HEAVY = ("jmespath", "numpy", "omegaconf", "pandas", "prometheus_client", "pydantic", "pyarrow", "scipy")
 
 IMPORT_WITHOUT = """
 import importlib, sys
