@@ -18,9 +18,11 @@ from ..contracts import Plan, Status, Summary
 from .deviations import COLOURS, heat_map
 from .hardware import hardware_rows
 from .history import charts_of
+from .machine_changes import machine_change_rows, unread_kernel_logs
 from .pages import page_of
 from .plots import Bound, draw
 from .readable import LABELS, duration, exact, measured, number, shown, titled, unit_of
+from .telemetry import telemetry_rows
 from .thresholds import threshold_rows
 
 if t.TYPE_CHECKING:
@@ -40,12 +42,14 @@ def render(
     history: dict[str, t.Any] | None = None,
     statuses: Sequence[Status] = (),
     logs: Mapping[str, str] | None = None,
+    telemetry: pd.DataFrame | None = None,
 ) -> str:
     """Return the report of a run as a self-contained HTML page.
 
     ``summary`` is the judged run, ``plan`` what was launched, both as written to their JSON files. ``steps`` is what
     `verdict.frame.steps_frame` returns; it may be empty. ``history`` is what `history.history_of` tells, ``statuses``
-    what is known of each node, ``logs`` where each node's log is, as the page links to it.
+    what is known of each node, ``logs`` where each node's log is, as the page links to it, ``telemetry`` what
+    `telemetry.telemetry_frame` makes of its samples.
     """
     thresholds = threshold_rows(summary)
     stragglers = [found["node"] for found in summary["stragglers"]["nodes"]]
@@ -65,6 +69,9 @@ def render(
         figures=figures_of(summary),
         stragglers=stragglers,
         hardware=hardware_rows(statuses),
+        machine_changes=machine_change_rows(statuses),
+        telemetry=[] if telemetry is None else telemetry_rows(telemetry),
+        unread_kernel_logs=unread_kernel_logs(statuses),
         facts=facts(plan),
         command=shlex.join(map(str, nodes[0].get("argv", []))),
         differences=differences(nodes),
