@@ -155,7 +155,9 @@ def _job(
         devices=config.container_config.device_list,
         container_options={}
         if without_container
-        else container_options(config.container_name, config.shm_size, options.container_profile),
+        else container_options(
+            config.container_name, config.shm_size, options.container_profile, multi_node=reading.multi_node
+        ),
         environment_as_arguments=not deepseek,
         script=script,
         dataset=dataset,

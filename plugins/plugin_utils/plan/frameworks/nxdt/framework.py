@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import InterpolationResolutionError
 
-from ....contracts import Bound, Parameters
+from ....contracts import Bound, ContainerOptions, Parameters
 from ...config.findings import Findings
 from ...config.model import typed
 from ...config.words import key_path, shown
@@ -221,17 +221,21 @@ def _job(reading: NxdtReading, text: str, master: str, sizes: NxdtSizes, expecte
         log_dir=run.log_dir,
         mounts=run.container_config.volume_dict,
         devices=run.container_config.device_list or device_files,
-        container_options={}
-        if without_container
-        # What AMD's GPUs need besides is of no use here.
-        else container_options(run.container_name, run.shm_size, options.container_profile)
-        | {"group_add": [], "cap_add": ["IPC_LOCK"], "security_opt": []},
+        container_options={} if without_container else _container_options(reading),
         files=files,
         script=_SCRIPT,
         tokens_per_sequence_per_gpu=sizes.tokens_per_sequence_per_device,
         architecture=architecture_of(reading),
         chips_per_gpu=chips_per_device(reading),
     )
+
+
+def _container_options(reading: NxdtReading) -> ContainerOptions:
+    run, profile = reading.config.trainops, reading.options.container_profile
+    started = container_options(run.container_name, run.shm_size, profile, multi_node=reading.nnodes > 1)
+    # What AMD's GPUs need besides is of no use here.
+    confined = [option for option in started["security_opt"] if "unconfined" not in option]
+    return {**started, "group_add": [], "cap_add": ["IPC_LOCK"], "security_opt": confined}
 
 
 def _parameters(reading: NxdtReading, sizes: NxdtSizes) -> Parameters:
