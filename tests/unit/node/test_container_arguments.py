@@ -14,7 +14,12 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.containe
 
 def arguments(engine: str, profile: str, *, multi_node: bool) -> list[str]:
     node: dict[str, t.Any] = {
-        **{"node": "gpu0", "node_rank": 0, "image": "image", "run_folder": "/run-1", "devices": [], "mounts": []},
+        "node": "gpu0",
+        "node_rank": 0,
+        "image": "image",
+        "run_folder": "/run-1",
+        "devices": [],
+        "mounts": [],
         "container_options": container_options("training", "64G", profile, multi_node=multi_node),
     }
     return ContainerEngine(engine).run_arguments(node, "run-1")
