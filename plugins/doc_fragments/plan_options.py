@@ -128,7 +128,8 @@ options:
       - warn
     default: fault
   record_only:
-    description: Judge no thresholds; those of the config need not be filled in then.
+    description: Judge no thresholds; those of the config need not be filled in then. A run
+      without any is only recorded as well, with a warning.
     type: bool
     default: false
   scale_batch:

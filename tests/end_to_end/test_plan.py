@@ -149,7 +149,9 @@ def test_a_package_that_is_missing_on_the_controller_is_told_without_a_traceback
     done, plan = planned(bench, hosts, filled_in(bench), **CHOICE)
     assert done.status != 0
     assert plan is None
-    assert "No module named 'pydantic'. Install what requirements.txt names" in " ".join(done.output.split())
+    assert "The Python of ansible-playbook needs more packages: No module named 'pydantic'. Run: " in " ".join(
+        done.output.split()
+    )
     assert "Traceback" not in done.output
 
 

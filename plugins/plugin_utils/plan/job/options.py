@@ -17,6 +17,8 @@ from ..config.texts import Several, Written
 
 # The platform whose nodes are hosts of the inventory.
 ON_HOSTS = "gce"
+# It becomes, with a node's name, a part of a file name.
+LONGEST_RUN_ID = 128
 
 HostNames = t.Annotated[list[str], Several(NAME, "names of inventory hosts, as a list or with commas", at_least=0)]
 RunId = t.Annotated[
@@ -24,8 +26,9 @@ RunId = t.Annotated[
     Written(
         "([A-Za-z0-9][A-Za-z0-9_.-]*)?",
         "a name for folders and containers",
-        "a name of letters, digits and . _ - (not in front)",
+        f"a name of letters, digits and . _ - (not in front), {LONGEST_RUN_ID} characters at most",
         free=True,
+        longest=LONGEST_RUN_ID,
     ),
 ]
 
@@ -58,7 +61,9 @@ class ConfigOptions(BaseModel):
         default="fault", description="Whether an unknown key of the config stops the run or is only told."
     )
     training_record_only: Flag = Field(
-        default=False, description="Judge no thresholds; those of the config need not be filled in then."
+        default=False,
+        description="Judge no thresholds; those of the config need not be filled in then. "
+        "A run without any is only recorded as well, with a warning.",
     )
     training_scale_batch: t.Annotated[str, OneOf(("none", "reference_nodes"))] = Field(
         default="none",
