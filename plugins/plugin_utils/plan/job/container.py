@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import posixpath
 import typing as t
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from pydantic import BaseModel, Field
 
@@ -147,6 +147,24 @@ def check_environment(variables: Mapping[str, str], findings: Findings, path: st
                 f"What {name} names is run by every program of the training, its launch script included.",
                 "Leave it out, unless you know who can write that file.",
             )
+
+
+def variables_of_user(
+    variables: Mapping[str, str], set_by_plan: Collection[str], path: str, findings: Findings
+) -> dict[str, str]:
+    """Return the user's variables that the plan does not set, with a warning for each that it does.
+
+    ``path`` is the key path of the variables.
+    """
+    own = {*set_by_plan, "TRAINOPS_NODE", "TRAINOPS_RUN_ID"}
+    for name in filter(own.__contains__, variables):
+        findings.warn(
+            key_path(path, name),
+            variables[name],
+            f"{name} has no effect: the plan sets this variable.",
+            "Leave it out, and set the key that it is made of.",
+        )
+    return {name: value for name, value in variables.items() if name not in own}
 
 
 def is_mounted(path: str, mounts: Mapping[str, str]) -> bool:
