@@ -56,7 +56,7 @@ options:
     default: detach
   container_profile:
     description: Start containers with all privileges, as AMD's guide does, or with the named
-      devices only.
+      devices and no more capabilities than RDMA and GPUs need.
     type: str
     choices:
       - privileged

@@ -122,6 +122,7 @@ class ContainerOptions(t.TypedDict, total=False):
     ipc: str
     privileged: bool
     group_add: list[str]
+    cap_drop: list[str]
     cap_add: list[str]
     security_opt: list[str]
     shm_size: str

@@ -15,6 +15,7 @@ from .config.model import typed
 from .config.words import listed
 from .frameworks.face import Asked, ConfigT, Framework, OptionsT
 from .frameworks.known import FRAMEWORKS, framework_of
+from .job.container import note_profile
 from .job.impossible_bounds import warn_of_impossible
 from .job.job import Job
 from .job.options import ON_HOSTS, RunOptions
@@ -80,6 +81,8 @@ def make_plan(
     if job and settings.training_hf_token_file:
         # It comes along with the run: where it lies on the controller may differ each time, and is no part of a plan.
         job = replace(job, token_file="")
+    if job and not job.gke:
+        note_profile(job.container_options, findings)
     workload = workload_of(job) if job else None
     if job and workload:
         expected = _expected(job, workload, thresholds, settings, findings)

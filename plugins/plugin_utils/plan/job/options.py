@@ -133,7 +133,8 @@ class RunOptions(ConfigOptions):
     )
     container_profile: t.Annotated[str, OneOf(("privileged", "hardened"))] = Field(
         default="privileged",
-        description="Start containers with all privileges, as AMD's guide does, or with the named devices only.",
+        description="Start containers with all privileges, as AMD's guide does, or with the named devices and no "
+        "more capabilities than RDMA and GPUs need.",
     )
     training_image_archive: PathOrNothing = Field(
         default="", description="Image as a file on the nodes, loaded where the image is missing instead of pulled."
