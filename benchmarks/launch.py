@@ -14,6 +14,7 @@ import contextlib
 import csv
 import importlib.util
 import json
+import math
 import os
 import resource
 import signal
@@ -269,27 +270,25 @@ def _pss(pid: int) -> float:
 
 def plot(rows: list[dict[str, t.Any]], path: Path) -> None:
     """Draw wall and controller time over the number of nodes, medians of the rounds."""
-    from bokeh.layouts import row
-    from bokeh.palettes import Category10_5
-    from bokeh.plotting import figure, output_file, save
+    sys.path.insert(0, str(_ROOT / "collections"))
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.report import drawing
 
-    figures = []
-    for name, title in (("wall_s", "wall time / s"), ("controller_cpu_s", "CPU time of the controller / s")):
-        drawn = figure(title=title, x_axis_type="log", y_axis_type="log", width=560, height=420)
-        drawn.xaxis.axis_label = "nodes"
-        for arm, colour in zip(ARMS, Category10_5, strict=True):
-            sizes = sorted({one["nodes"] for one in rows if one["arm"] == arm})
-            medians = [
-                statistics.median(one[name] for one in rows if (one["arm"], one["nodes"]) == (arm, size))
-                for size in sizes
-            ]
-            if sizes:
-                drawn.line(sizes, medians, color=colour, legend_label=arm, line_width=2)
-                drawn.scatter(sizes, medians, color=colour, size=7)
-        drawn.legend.location = "top_left"
-        figures.append(drawn)
-    output_file(path, title="Launch speed", mode="inline")
-    save(row(*figures))
+    style = (Path(drawing.__file__).parent / "page" / "style.css").read_text(encoding="utf-8")
+    page = f"<!DOCTYPE html><meta charset='utf-8'><title>Launch speed</title><style>{style}</style><main>"
+    for name, title in (("wall_s", "wall time (s)"), ("controller_cpu_s", "CPU time of the controller (s)")):
+        counts = sorted({one["nodes"] for one in rows})
+        places = [math.log2(count) for count in counts]
+        chart = drawing.Chart(drawing.around(places), (0.0, 1.05 * max(one[name] for one in rows)), "nodes", title)
+        chart.axes(zip(places, map(str, counts), strict=True))
+        for arm, colour in zip(ARMS, drawing.COLOURS, strict=False):
+            told = {
+                count: [one[name] for one in rows if (one["arm"], one["nodes"]) == (arm, count)] for count in counts
+            }
+            points = [(math.log2(count), statistics.median(values)) for count, values in told.items() if values]
+            chart.line([points], colour, name=arm)
+            page += f"<p class='legend'><i style='border-color:{colour}'></i>{arm}</p>" if points else ""
+        page += f"<section>{chart.html(320)}</section>"
+    path.write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -46,9 +46,17 @@ options:
     description: Name of the run. Without it, time, model and GPU make one.
     type: str
     default: ''
+  on_interrupt:
+    description: 'What the first Ctrl-C or SIGTERM does while the run is followed: leave the
+      training to itself (detach), or stop it on every node and judge it (stop).'
+    type: str
+    choices:
+      - detach
+      - stop
+    default: detach
   container_profile:
     description: Start containers with all privileges, as AMD's guide does, or with the named
-      devices only.
+      devices and no more capabilities than RDMA and GPUs need.
     type: str
     choices:
       - privileged
@@ -132,6 +140,11 @@ options:
       without any is only recorded as well, with a warning.
     type: bool
     default: false
+  max_skipped:
+    description: How many iterations may be skipped after the warm-up, but for those that search
+      a loss scale.
+    type: int
+    default: 0
   scale_batch:
     description: Take the global batch size as it is (none), or as tuned for the config's number
       of nodes and scale it to those at hand (reference_nodes); these may be another number

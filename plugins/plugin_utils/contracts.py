@@ -122,6 +122,7 @@ class ContainerOptions(t.TypedDict, total=False):
     ipc: str
     privileged: bool
     group_add: list[str]
+    cap_drop: list[str]
     cap_add: list[str]
     security_opt: list[str]
     shm_size: str
@@ -173,7 +174,9 @@ class OptionalPlan(t.TypedDict, total=False):
 
     overrides: dict[str, t.Any]
     gke: GkeLaunch
+    on_interrupt: t.Literal["stop"]
     log_framework: str
+    max_skipped: int
     logs: LogsFound
     not_known: list[Lack]
 
@@ -295,6 +298,11 @@ class Status(t.TypedDict, total=False):
     failures_at_end: list[Failure]
     transports: list[str]
     world_size: int | None
+    settings: dict[str, list[float]]
+    signs: list[str]
+    conflicts: int
+    ranks: list[str]
+    log_run_id: str | None
     began_anew: bool
     image_id: str | None
     hardware: t.Any
@@ -325,11 +333,47 @@ class Utilization(t.TypedDict):
     mfu_reason: str | None
 
 
+LedgerRow = t.Literal[
+    "exit status",
+    "log",
+    "sign of life",
+    "steps",
+    "gaps",
+    "last line",
+    "failures",
+    "numbers",
+    "skipped",
+    "loss",
+    "workload",
+    "network",
+    "time",
+]
+
+
+class LedgerEntry(t.TypedDict):
+    """What is known of one row of a node: the verdict that it argues for, and the evidence in words."""
+
+    verdict: Verdict
+    evidence: str
+
+
+class LedgerOfNode(t.TypedDict):
+    """The ledger of a node: an entry in each row. A PASS takes PASS in each row of each node."""
+
+    node: str
+    node_rank: int | None
+    rows: dict[LedgerRow, LedgerEntry]
+
+
 class Reason(t.TypedDict):
-    """What argues for a verdict, or a note that argues for none: then it has no ``verdict``."""
+    """What argues for a verdict, or a note that argues for none: then it has no ``verdict``.
+
+    ``row`` is the row of the ledger that it is of, where it is of one.
+    """
 
     code: str
     message: str
+    row: t.NotRequired[LedgerRow]
     verdict: t.NotRequired[Verdict]
     node: t.NotRequired[str]
     evidence: t.NotRequired[dict[str, t.Any]]
@@ -365,6 +409,7 @@ class Summary(Utilization):
     verdict: Verdict
     reasons: list[Reason]
     notes: list[Reason]
+    ledger: list[LedgerOfNode]
     thresholds_judged: bool
     started_at: str | None
     ended_at: str | None

@@ -13,12 +13,13 @@ LOGS = ROOT / "tests/data/logs"
 
 def line(step: int, total: int) -> str:
     return (
-        f" [2026-01-02 03:04:05] iteration {step:8d}/{total:8d} | consumed samples: {step * 8:12d} |"
-        " elapsed time per iteration (ms): 100.0 | throughput per GPU (TFLOP/s/GPU): 400.0 | lm loss: 4.0 |"
+        f" [2026-01-02 03:04:05] iteration {step:8d}/{total:8d} | consumed samples: {step * 16:12d} |"
+        f" elapsed time per iteration (ms): 100.0 | throughput per GPU (TFLOP/s/GPU): 400.0 | lm loss: {9 - step / 10:.6E} |"
         " grad norm: 1.000 | number of skipped iterations:   0 | number of nan iterations:   0 |\n"
     )
 
 
+SILENT = "[before the start of training step] datetime: 2026-01-02 03:04:05 \n"
 WHOLE = "".join(line(step, 10) for step in range(1, 11))
 
 
@@ -60,7 +61,7 @@ ALL_TOLD = {"training_nodes": 2, "training_exit_status": 0, "training_record_onl
 
 
 def test_logs_are_judged_and_leave_what_a_run_leaves(bench, reported):
-    logs = logs_of(bench, "monday", node0="silent\n", node1=WHOLE)
+    logs = logs_of(bench, "monday", node0=SILENT, node1=WHOLE)
     status, output = reported(logs)
     assert status != 0
     assert "INCONCLUSIVE  monday\n  How the training on 2 nodes ended is not known" in output
@@ -74,7 +75,7 @@ def test_logs_are_judged_and_leave_what_a_run_leaves(bench, reported):
 
 
 def test_a_config_with_overrides_and_thresholds_is_judged_as_its_run_would_be(bench, reported):
-    logs = logs_of(bench, "monday", node0="silent\n", node1=WHOLE)
+    logs = logs_of(bench, "monday", node0=SILENT, node1=WHOLE)
     thresholds = bench.folder / "own_threshold.json"
     bounds = {"step_time_ms": {"kind": "max", "value": 50}}
     thresholds.write_text(json.dumps({"GBS=32": bounds, "GBS=16": {"step_time_ms": {"kind": "max", "value": 500}}}))
@@ -90,9 +91,9 @@ def test_a_config_with_overrides_and_thresholds_is_judged_as_its_run_would_be(be
 
 
 def test_several_runs_are_shown_side_by_side_and_none_hides_another(bench, reported):
-    logs_of(bench, "runs/one/logs", node0="silent\n", node1=WHOLE)
-    logs_of(bench, "runs/two/logs", node0="silent\n", node1=WHOLE.replace("grad norm: 1.000", "grad norm: nan"))
-    logs_of(bench, "runs/three/logs", node0="silent\n", node1=WHOLE)
+    logs_of(bench, "runs/one/logs", node0=SILENT, node1=WHOLE)
+    logs_of(bench, "runs/two/logs", node0=SILENT, node1=WHOLE.replace("grad norm: 1.000", "grad norm: nan"))
+    logs_of(bench, "runs/three/logs", node0=SILENT, node1=WHOLE)
     status, output = reported(f"{bench.folder}/runs/*/logs", **ALL_TOLD)
     assert status != 0
     table = [text.split()[:4] for text in output.splitlines() if "-logs  " in text][:3]
@@ -109,7 +110,7 @@ def test_several_runs_are_shown_side_by_side_and_none_hides_another(bench, repor
 
 
 def test_a_query_is_answered_and_a_bad_one_tells_the_place(bench, reported):
-    logs = logs_of(bench, "monday", node0="silent\n", node1=WHOLE)
+    logs = logs_of(bench, "monday", node0=SILENT, node1=WHOLE)
     status, output = reported(logs, **ALL_TOLD, training_query="[0].metrics.tflops_per_gpu.value")
     assert (status, "\n400.0\n" in output) == (0, True), output
     status, output = reported(logs, **ALL_TOLD, training_query="[0].metrics tflops")
@@ -151,7 +152,7 @@ def test_whole_logs_of_two_nodes_are_judged(bench, reported):
 
 
 def test_the_named_dialects_are_written_beside_the_report(bench, reported):
-    logs = logs_of(bench, "monday", node0="silent\n", node1=WHOLE)
+    logs = logs_of(bench, "monday", node0=SILENT, node1=WHOLE)
     status, output = reported(logs, **ALL_TOLD, training_dialects=["junit", "perf_csv", "openmetrics"])
     assert status == 0, output
     written = {path.name for path in (bench.runs / "monday").iterdir()}

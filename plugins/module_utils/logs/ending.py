@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a log tells behind its last steps."""
+"""What a log tells after its last steps.
+
+A trainer that ends well says little: what it says then, and sounds like a failure, is a short list. Any other line
+there that sounds like one is a failure of the class ``unnamed``, whatever program printed it.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import typing as t
 from itertools import groupby
 from operator import itemgetter
@@ -12,6 +17,7 @@ from .failures import find_failures
 from .find import Piece
 from .frameworks.known import grammar_of
 from .grammar import Grammar
+from .signature import Signature
 from .text import line_start
 
 # A failure that so many steps follow was survived. One is not enough: ranks print on while another one has failed.
@@ -23,17 +29,96 @@ _FIRST_LOOK_BYTES = 64 << 10
 _LAST_STEPS_BYTES = 8 << 10
 
 
-def failures_at_end(path: str, framework: str) -> list[dict[str, t.Any]]:
-    """Return the failures behind the last step of a log, as from ``find_failures``.
+UNNAMED = Signature(
+    "unnamed",
+    (),
+    "Read this line and those around it: what ends well does not print it after its last step.",
+)
+_ALARM = re.compile(
+    rb"(?i)error|\bfail|fatal|\babort|kill|exception|traceback|panic|crash|core dumped|segfault|segmentation"
+    rb"|\bsig[a-z]{2,5}\b|\bsignal|terminat|\bdied\b|\bdead|\bhang|\bhung\b|\bstuck|\blost\b|timed[ -]?out"
+    rb"|time-?out|time limit|deadline|watchdog|heartbeat|unhealthy|unavailable|unreachable|disconnect|refused"
+    rb"|reset by peer|broken pipe|out of memory|\boom\b|no space left|stale file|\bxid\b|\bras\b|\becc\b|uncorrect"
+    rb"|fallen off|page fault|machine check|\bmce\b|\bnrt_|\bnerr|cancel|preempt|evict|corrupt|invalid|illegal"
+    rb"|exit(?:ed)?[ _-]?(?:code|status)?[ :=]+\(?-?[1-9]|exit ?code\s*:\s*-?[1-9]|\bnan\b|\binf\b|diverge"
+    rb"|not responding|unsuccessful|\bdenied|\bbad\b|assert|unable|could not|cannot|can't|no such|slurmstepd|srun:"
+)
+# What ends well and sounds like a failure: lines that call themselves information, JAX's coordination service as it
+# shuts down, warnings of Python and c10d, and the closing lines of launch scripts, which print nan on nodes without
+# steps.
+_NOISE = re.compile(
+    rb"^I\d{4} |\bINFO\b|\[DEBUG\]|preemption_notifier\.cc|during program shutdown"
+    rb"|(?:User|Future|Deprecation|Resource|Runtime)Warning: |destroy_process_group\(\) was not called"
+    rb"|process group has NOT been destroyed|path_to_cache is None|_patches\.py:"
+    rb"|^(?:throughput per GPU|elapsed time per iteration|tokens/GPU/s|mem usages): |division by zero attempted"
+)
+_HELPER_TRACEBACK = re.compile(rb"Traceback \(most recent call last\):\r?\n(?:[ \t][^\n]*\n)+[^\n]*")
+_FILE = re.compile(rb'\n[ \t]+File "([^"\r\n]*)"')
+# So much of what follows the last step is looked at, at its begin and at its end.
+_ALARM_BYTES = 64 << 10
+_ALARM_LINES = 3
+_ALARM_LINE_CHARACTERS = 400
+# So much of a log is looked at for lines that sound like a failure where nothing tells when its rank began to train.
+_CLOSING_BYTES = 4 << 10
 
-    A log that does not exist has none; raises OSError for one that cannot be read.
+
+def failures_at_end(path: str, framework: str) -> list[dict[str, t.Any]]:
+    """Return the failures after the last step of a log, as from ``find_failures``, or else of the class ``unnamed``.
+
+    Of a rank that prints no steps, those after the last text that shows it to train; where there is none either, only
+    lines that sound like a failure at its very end. A log that does not exist has none; raises OSError for one that
+    cannot be read.
     """
     grammar = grammar_of(framework)
     size, text = _FIRST_LOOK_BYTES, end_of(path, _FIRST_LOOK_BYTES)
     while size < _LAST_BYTES and len(text) == size and _few_behind(text, 0, grammar, 1):
         size *= 4
         text = end_of(path, size)
-    return find_failures(Piece(text[begin_of_few(text, grammar, 1) :]))
+    begin = begin_of_few(text, grammar, 1)
+    if begin == 0:
+        begin = last_sign(grammar.under_way, Piece(text))
+    if begin == 0 and _few_behind(text, 0, grammar, 1):
+        return _alarms(Piece(text[-_CLOSING_BYTES:]), grammar)
+    piece = Piece(text[begin:])
+    return find_failures(piece) or _alarms(piece, grammar)
+
+
+def last_sign(signs: t.Iterable[bytes], piece: Piece) -> int:
+    """Return where the line ends that has the last of the texts in a piece, or 0 where none is there."""
+    last = max((piece.text.rfind(sign) for sign in signs if piece.find(sign, 0) >= 0), default=-1)
+    return last + 1 if last < 0 else (piece.text.find(b"\n", last) + 1 or len(piece.text))
+
+
+def _alarms(piece: Piece, grammar: Grammar) -> list[dict[str, t.Any]]:
+    """Return the first lines that sound like a failure, but for shutdown noise."""
+    text = piece.text
+    if len(text) > 2 * _ALARM_BYTES:
+        text = text[:_ALARM_BYTES] + b"\n" + text[-_ALARM_BYTES:]
+    text = _HELPER_TRACEBACK.sub(lambda found: b"" if _is_of_helpers(found.group(), grammar) else found.group(), text)
+    found: list[dict[str, t.Any]] = []
+    for line in re.split(rb"[\r\n]+", text):
+        alarm = None if len(found) == _ALARM_LINES or _NOISE.search(line) else _ALARM.search(line)
+        if alarm:
+            begin = max(0, alarm.end() - _ALARM_LINE_CHARACTERS)
+            told = " ".join(line[begin : begin + _ALARM_LINE_CHARACTERS].decode("utf-8", "replace").split())
+            found.append(
+                {
+                    "class": UNNAMED.failure,
+                    "blame": UNNAMED.blame,
+                    "echo": UNNAMED.echo,
+                    "remedy": UNNAMED.remedy,
+                    "line": told,
+                    "rank": None,
+                    "exit_code": None,
+                }
+            )
+    return found
+
+
+def _is_of_helpers(traceback: bytes, grammar: Grammar) -> bool:
+    files = _FILE.findall(traceback)
+    helper = re.compile(rb"<string>$" + (b"|" + grammar.helper_files if grammar.helper_files else b""))
+    return bool(files) and all(helper.search(file) for file in files)
 
 
 def end_of(path: str, size: int = _LAST_BYTES) -> bytes:

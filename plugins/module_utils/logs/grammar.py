@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 from .find import Piece
 from .rows import FoundSteps
+from .settings import Settings
 from .world_size import WorldSize
 
 
@@ -44,6 +45,14 @@ class Grammar(t.NamedTuple):
 
     ``world_size`` is how a process says how many ranks, or devices, it sees.
 
+    ``settings`` is how a process says what it trains.
+
+    ``under_way`` are texts that a rank prints once it trains, or has trained: what failed before one of them was
+    survived. The first rank of a job prints one of ``first_rank``, and each node where it has no steps one of these or
+    of ``alive``, by which it is known to have taken part.
+
+    ``bars`` tells that a step is drawn again and again as it goes on, each time with other values.
+
     ``first_step`` is the number of the first step of a training: one of N steps is complete at ``first_step + N - 1``.
 
     ``step_line`` shows a user how a step line reads, ``printed_by`` which ranks of a job print it. ``helper_files``
@@ -55,6 +64,11 @@ class Grammar(t.NamedTuple):
     first_step: int
     step_line: str
     printed_by: str
+    settings: t.Tuple[Settings, ...] = ()
+    under_way: t.Tuple[bytes, ...] = ()
+    first_rank: t.Tuple[bytes, ...] = ()
+    alive: t.Tuple[bytes, ...] = ()
+    bars: bool = False
     left_out: Callable[[dict[str, t.Any], int], t.Optional[str]] = _all_count
     summary: Callable[[Piece], dict[str, float]] = _no_summary
     helper_files: t.Optional[bytes] = None

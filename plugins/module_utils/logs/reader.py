@@ -5,17 +5,21 @@ What is read of a log stands in a *cursor*, a plain dict that survives JSON::
 
     {"offset": 5120, "fingerprint": 2774340567, "memory": {},
      "attempt": 1, "step": 7, "steps_seen": 7, "steps_total": 30,
-     "transports": ["NET/IB"], "world_size": 16}
+     "transports": ["NET/IB"], "world_size": 16,
+     "settings": {"iterations": [30.0]}, "signs": ["[rank-"], "ranks": ["rank 15"], "conflicts": 0}
 
 ``offset`` is the number of bytes read, ``fingerprint`` a checksum of the last of them, by which a log that was replaced
 or cut off is noticed. ``step`` and ``steps_total`` are those of the last step line, null before the first;
 ``steps_seen`` is how many steps the attempt has so far. ``transports`` is what ``named_networks`` found in the whole
-log, sorted, ``world_size`` the last number of ranks that a process said to see, null if none did. ``memory`` is the
-grammar's.
+log, sorted, ``world_size`` the last number of ranks that a process said to see, null if none did. ``settings`` are what
+``add_settings`` found, ``signs`` the texts of the grammar by which a rank is known to have taken part, sorted.
+``ranks`` are what ``add_ranks`` found, ``conflicts`` is how often a step was printed again in a row with another step
+time or loss. ``memory`` is the grammar's.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import typing as t
 import zlib
@@ -23,13 +27,15 @@ from collections import deque
 from collections.abc import Iterable
 from operator import lt
 
-from .ending import STEPS_TO_SURVIVE, begin_of_few
+from .ending import STEPS_TO_SURVIVE, begin_of_few, last_sign
 from .failures import few_of_each_class, find_failures
 from .find import Piece
 from .frameworks.known import grammar_of
 from .grammar import Grammar
 from .parts import in_chunk, new_parts, parts_with_whole_messages
+from .ranks import add_ranks
 from .rows import StepRows
+from .settings import add_settings
 from .text import plain
 from .transports import named_networks
 from .world_size import last_world_size
@@ -49,8 +55,14 @@ _START: Cursor = {
     "steps_total": None,
     "transports": [],
     "world_size": None,
+    "settings": {},
+    "signs": [],
+    "ranks": [],
+    "conflicts": 0,
     "memory": {},
 }
+# Of these a step that is printed again in a row has the same.
+_OF_A_STEP = ("step_time_ms", "loss")
 
 
 def read_log(
@@ -67,8 +79,9 @@ def read_log(
 
     The answer holds ``rows`` (`StepRows` in the order of their first appearance), ``failures`` (as from
     ``find_failures``), ``summary`` (canonical metric -> float, as from the grammar) and the new ``cursor``, and of that
-    ``transports`` and ``world_size``. Which ``failures`` are looked for is ``all``, ``open``, which are those that
-    fewer than `STEPS_TO_SURVIVE` of the rows follow, or ``none``; the fewer, the faster the log is read.
+    ``transports``, ``world_size``, ``settings``, ``signs``, ``ranks`` and ``conflicts``. Which ``failures`` are looked
+    for is ``all``, ``open``, which are those that fewer than `STEPS_TO_SURVIVE` of the rows follow, and in a log
+    without steps no text of a rank that trains, or ``none``; the fewer, the faster the log is read.
 
     Only complete lines are read; the last one waits for its end unless the call is ``final``. An attempt begins where
     the step number goes back, where the log shows a new process (not NxDT) and where it was replaced. A step that is
@@ -139,6 +152,7 @@ def _read(
     begin = cursor["offset"]
     with_steps: deque[_WithSteps] = deque(maxlen=STEPS_TO_SURVIVE)
     summary: dict[str, float] = {}
+    under_way = begin
     for piece, part_begin, part_end in new_parts(log, begin, final, max_bytes, whole_messages=which_failures != "none"):
         steps_before = len(rows)
         if _add_steps(rows, grammar, piece, cursor, tokens_per_sequence_per_gpu):
@@ -149,15 +163,28 @@ def _read(
         networks = cursor["transports"]
         cursor["transports"] = sorted({*networks, *named_networks(piece, known=bool(networks))})
         cursor["world_size"] = last_world_size(grammar.world_size, piece) or cursor["world_size"]
+        cursor["settings"] = add_settings(cursor["settings"], grammar.settings, piece)
+        cursor["ranks"] = add_ranks(cursor["ranks"], piece)
+        if cursor["step"] is None:
+            cursor["signs"] = _signs(grammar, piece, cursor["signs"])
+            if which_failures == "open":
+                under_way = max(under_way, part_begin + last_sign(grammar.under_way, piece))
         cursor["offset"] = part_end
     cursor["fingerprint"] = _fingerprint(log, cursor["offset"])
     failures: list[dict[str, t.Any]] = []
     if which_failures == "open":
-        begin = _begin_of_few(log, grammar, with_steps) or begin
+        begin = _begin_of_few(log, grammar, with_steps) or (begin if rows else under_way)
     if which_failures != "none":
         for part in parts_with_whole_messages(log, begin, cursor["offset"]):
             failures = few_of_each_class([*failures, *find_failures(part.piece)])
     return _answer(cursor, rows, failures, summary)
+
+
+def _signs(grammar: Grammar, piece: Piece, known: list[str]) -> list[str]:
+    """Return the texts by which a rank is known to have taken part: the known ones, and those in the piece."""
+    looked_for = {sign.decode(): sign for sign in (*grammar.under_way, *grammar.first_rank, *grammar.alive)}
+    new = {text for text, sign in looked_for.items() if text not in known and piece.find(sign, 0) >= 0}
+    return sorted(new.union(known)) if new else known
 
 
 class _WithSteps(t.NamedTuple):
@@ -192,7 +219,7 @@ def _answer(
         "failures": failures or [],
         "summary": summary or {},
         "transports": list(cursor["transports"]),
-        "world_size": cursor["world_size"],
+        **{name: cursor[name] for name in ("world_size", "settings", "signs", "ranks", "conflicts")},
         "cursor": cursor,
     }
 
@@ -241,6 +268,10 @@ def _add_rows(
         # Within an attempt the steps go up, so the same one can only be that of the last row.
         if again and rows:
             row = rows.take_last()
+            if not grammar.bars:
+                cursor["conflicts"] += any(_differ(row["metrics"], metrics, metric) for metric in _OF_A_STEP)
+                # What was printed once is not taken back.
+                metrics.update({metric: value for metric, value in row["metrics"].items() if not math.isfinite(value)})
             row["metrics"].update(metrics)
             row["steps_total"] = steps_total
         else:
@@ -253,6 +284,10 @@ def _add_rows(
     return found is not None
 
 
+def _differ(earlier: dict[str, float], later: dict[str, float], metric: str) -> bool:
+    return metric in earlier and metric in later and earlier[metric] != later[metric]
+
+
 def _checked(cursor: Cursor | None) -> Cursor:
     if not cursor:
         return _fresh(1)
@@ -260,10 +295,13 @@ def _checked(cursor: Cursor | None) -> Cursor:
         raise ValueError(f"cursor has the keys {sorted(cursor)}, but must have {sorted(_START)}, as returned by a call")
     if not isinstance(cursor["memory"], dict):
         raise ValueError(f"cursor.memory is {cursor['memory']!r}, but must be a dict, as returned by a call")
-    networks = cursor["transports"]
-    if not isinstance(networks, list) or not all(isinstance(name, str) for name in networks):
-        raise ValueError(f"cursor.transports is {networks!r}, but must be a list of names, as returned by a call")
-    for key in sorted(set(_START) - {"memory", "transports"}):
+    for key in ("transports", "signs", "ranks"):
+        texts = cursor[key]
+        if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+            raise ValueError(f"cursor.{key} is {texts!r}, but must be a list of texts, as returned by a call")
+    if not isinstance(cursor["settings"], dict):
+        raise ValueError(f"cursor.settings is {cursor['settings']!r}, but must be a dict, as returned by a call")
+    for key in sorted(key for key, value in _START.items() if not isinstance(value, (dict, list))):
         value, least = cursor[key], 1 if key == "attempt" else 0
         if value is None and _START[key] is None:
             continue
@@ -273,7 +311,7 @@ def _checked(cursor: Cursor | None) -> Cursor:
 
 
 def _fresh(attempt: int) -> Cursor:
-    return dict(_START, attempt=attempt, memory={})
+    return dict(_START, attempt=attempt, memory={}, settings={}, signs=[], ranks=[])
 
 
 def _fingerprint(log: t.BinaryIO, offset: int) -> int:

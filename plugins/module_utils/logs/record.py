@@ -6,7 +6,8 @@ A *step row* is one training iteration as one node's log tells it::
     {"attempt": 1, "step": 7, "steps_total": 30, "metrics": {"step_time_ms": 10235.8, "loss": 7.27}}
 
 ``attempt`` starts at 1 and grows by one whenever the step number goes back (a restart). ``metrics`` maps canonical
-metric names to floats, which may be NaN or infinite: what the trainer printed is what is kept. A step that is known not
+metric names, and those of `EVIDENCE`, to floats. They may be NaN or infinite: what the trainer printed is what is kept,
+and NaN stands for a text in the place of a number, too. A step that is known not
 to have been measured well has ``"left_out"``, the reason as a sentence; steps without it count.
 
 A *record* is one measurement of a step row: ``attempt, step, metric, value, unit``.
@@ -44,6 +45,11 @@ METRICS = {
     "nan_iterations": Metric("iterations", "none", "max"),
 }
 
+# What a step line says besides, by which a verdict knows the run that it is of: seconds of the log's own clock, the
+# samples consumed since the first step, the global batch size and the loss scale. They stand with the metrics of a row,
+# and are none themselves. Where one is printed and is no finite number, it is infinite.
+EVIDENCE = ("clock", "consumed_samples", "global_batch_size", "loss_scale")
+
 # The names that CVS training configs use in result_dict.
 ALIASES = {
     "throughput_per_gpu": "tflops_per_gpu",
@@ -70,6 +76,8 @@ def records_of(rows: Iterable[StepRow]) -> Iterator[dict[str, t.Any]]:
     """Yield one record per measurement of the step rows, in their order."""
     for row in rows:
         for metric, value in row["metrics"].items():
+            if metric in EVIDENCE:
+                continue
             yield {
                 "attempt": row["attempt"],
                 "step": row["step"],

@@ -73,6 +73,7 @@ BLAME = {
     "coordinator_died": 70,
     "peer_died": 70,
     "sigterm": 80,
+    "unnamed": 98,
 }
 
 

@@ -96,9 +96,12 @@ class ContainerEngine:
             arguments += ["--shm-size", options["shm_size"]]
         if options["privileged"]:
             arguments.append("--privileged")
-        for option in ("group_add", "cap_add", "security_opt"):
-            for value in options[option]:
+        for option in ("group_add", "cap_drop", "cap_add", "security_opt"):
+            for value in options.get(option, ()):
                 arguments += [f"--{option.replace('_', '-')}", value]
+        if options.get("cap_drop") and self.name == "docker" and os.geteuid() != 0:
+            # The root of its container is not who owns the run's folder.
+            arguments += ["--cap-add", "DAC_OVERRIDE"]
         for limit, value in options["ulimits"].items():
             arguments += ["--ulimit", f"{limit}={value}"]
         for device in node["devices"]:

@@ -189,8 +189,7 @@ def follow(request: Request) -> Answer:
     if state["status"] != "running":
         answer.update({name: state[name] for name in CIRCUMSTANCES if state.get(name)})
         answer["last_lines"] = last_lines
-        if news["cursor"]["step"] is not None:
-            answer["failures_at_end"] = failures_at_end(log_file, request["framework"])
+        answer["failures_at_end"] = failures_at_end(log_file, request["framework"])
     rows = news.pop("rows")
     return dict(answer, blocks=rows.blocks(), **news)
 

@@ -15,6 +15,7 @@ from .config.model import typed
 from .config.words import listed
 from .frameworks.face import Asked, ConfigT, Framework, OptionsT
 from .frameworks.known import FRAMEWORKS, framework_of
+from .job.container import note_profile
 from .job.impossible_bounds import warn_of_impossible
 from .job.job import Job
 from .job.options import ON_HOSTS, RunOptions
@@ -47,11 +48,11 @@ def make_plan(
     has none. ``thresholds`` is the file that the option training_thresholds names.
 
     The plan holds ``schema_version``, ``framework``, ``mode``, ``model``, ``gpu``, ``run_id``, ``config_file``,
-    ``container_engine``, ``rehearsal``, ``record_only``, ``overrides`` (where there are any), ``parameters``,
-    ``first_step``, ``tokens_per_step_per_gpu`` and ``tokens_per_sequence_per_gpu`` (tokens), ``workload`` (see
-    `job/workload`), ``gke`` (on GKE: see `job/gke`), ``expected``, ``faults``, ``warnings``, ``notes`` (sentences)
-    and ``nodes``. Where the log is written by another framework's trainer, as in a rehearsal, ``log_framework`` names
-    that. It never holds a secret.
+    ``container_engine``, ``rehearsal``, ``record_only``, ``overrides`` and ``max_skipped`` (where there are any),
+    ``parameters``, ``first_step``, ``tokens_per_step_per_gpu`` and ``tokens_per_sequence_per_gpu`` (tokens),
+    ``workload`` (see `job/workload`), ``gke`` (on GKE: see `job/gke`), ``expected``, ``faults``, ``warnings``,
+    ``notes`` (sentences) and ``nodes``. Where the log is written by another framework's trainer, as in a rehearsal,
+    ``log_framework`` names that. It never holds a secret.
     """
     findings = Findings()
     settings = _settings(options, findings)
@@ -80,6 +81,8 @@ def make_plan(
     if job and settings.training_hf_token_file:
         # It comes along with the run: where it lies on the controller may differ each time, and is no part of a plan.
         job = replace(job, token_file="")
+    if job and not job.gke:
+        note_profile(job.container_options, findings)
     workload = workload_of(job) if job else None
     if job and workload:
         expected = _expected(job, workload, thresholds, settings, findings)
@@ -182,6 +185,10 @@ def _assembled(
         if not settings.training_rehearsal:
             warn_of_silence(job.branch.mode, planned, findings)
     optional: OptionalPlan = {"overrides": settings.training_overrides} if settings.training_overrides else {}
+    if settings.training_on_interrupt == "stop":
+        optional["on_interrupt"] = "stop"
+    if settings.training_max_skipped:
+        optional["max_skipped"] = settings.training_max_skipped
     if job and job.gke:
         optional["gke"] = job.gke.for_run(run_id)
     return {

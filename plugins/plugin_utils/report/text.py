@@ -9,18 +9,20 @@ import typing as t
 from pathlib import Path
 
 from .files import SUMMARY
+from .ledger_rows import ledger_lines
 
 _WIDTH = 118
 _EVIDENCE_LINES = 5
 
 
 def verdict_lines(page: str) -> list[str]:
-    """Return the verdict of the report whose page is given, its reasons, the first failure, and the page."""
+    """Return the verdict of the report whose page is given, its reasons, the ledger, the first failure, the page."""
     summary = json.loads((Path(page).parent / SUMMARY).read_text(encoding="utf-8"))
     rehearsal = "REHEARSAL " if summary["rehearsal"] else ""
     lines = [f"{rehearsal}{summary['verdict']}  {summary['run_id']}"]
     lines += [f"  {reason['message']}" for reason in summary["reasons"]]
     lines += [f"  · {note['message']}" for note in summary["notes"]]
+    lines += ledger_lines(summary["ledger"])
     if summary["first_failure"]:
         lines += _failure(summary["first_failure"])
     return [*lines, f"Report: {page}"]

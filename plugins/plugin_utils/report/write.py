@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import os
 import typing as t
 from collections.abc import Sequence
+from urllib.parse import quote
 
 import pandas as pd
 
@@ -109,12 +111,19 @@ def _write_files(
     telemetry = telemetry_frame({node["node"]: board.samples(node["node"]) for node in run.plan["nodes"]})
     if not telemetry.empty:
         telemetry.to_csv(board.run_dir / TELEMETRY, index=False)
-    page = render(summary, run.plan, steps, history, run.statuses, telemetry)
+    page = render(summary, run.plan, steps, history, run.statuses, _logs(board, run), telemetry)
     (board.run_dir / PAGE).write_text(page, encoding="utf-8")
     # They come last: where they say the same, all the others do.
     for name, text in texts.items():
         (board.run_dir / name).write_text(text, encoding="utf-8")
     return True
+
+
+def _logs(board: Board, run: JudgedRun) -> dict[str, str]:
+    """Return where the log of each node is, seen from the page."""
+    named = {status["node"]: status.get("log_file") for status in run.statuses if run.plan.get("logs")}
+    paths = {node["node"]: named.get(node["node"]) or board.log_path(node["node"]) for node in run.plan["nodes"]}
+    return {node: quote(os.path.relpath(path, board.run_dir)) for node, path in paths.items() if os.path.isfile(path)}
 
 
 def _metrics_table(summary: Summary) -> pd.DataFrame:

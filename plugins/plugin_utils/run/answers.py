@@ -13,7 +13,9 @@ import zlib
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from ...module_utils.logs.record import METRICS
+from ...module_utils.logs.ending import UNNAMED
+from ...module_utils.logs.record import EVIDENCE, METRICS
+from ...module_utils.logs.settings import MOST_VALUES, SETTINGS
 from ...module_utils.logs.signatures.known import PYTHON_ERROR, SIGNATURES
 from ...module_utils.node.phases import COLLECT_BYTES
 from .node_errors import NodeError
@@ -45,8 +47,11 @@ Number = t.Annotated[int, Field(ge=-(2**31), le=2**31)]
 Time = t.Annotated[float, Field(ge=0, le=1e10)]
 Finite = t.Annotated[float, Field(allow_inf_nan=False)]
 Status = t.Literal["not_started", "staged", "running", "exited", "killed", "stopped"]
-FailureClass = t.Annotated[str, AfterValidator(_one_of(one.failure for one in (*SIGNATURES, PYTHON_ERROR)))]
-MetricName = t.Annotated[str, AfterValidator(_one_of(METRICS))]
+FailureClass = t.Annotated[str, AfterValidator(_one_of(one.failure for one in (*SIGNATURES, PYTHON_ERROR, UNNAMED)))]
+SettingName = t.Annotated[str, AfterValidator(_one_of(SETTINGS))]
+MetricName = t.Annotated[str, AfterValidator(_one_of((*METRICS, *EVIDENCE)))]
+
+Settings = dict[SettingName, t.Annotated[list[float], Field(max_length=MOST_VALUES)]]
 
 
 class _Part(BaseModel):
@@ -129,6 +134,10 @@ class _Cursor(_Part):
     steps_total: Count | None
     transports: list[Line]
     world_size: Count | None
+    settings: Settings
+    signs: list[Line]
+    ranks: list[Line]
+    conflicts: Count
     memory: dict[Line, bool | Count | Line | None]
 
 
@@ -168,6 +177,10 @@ class _Followed(_Done):
     readings: list[_Reading] = Field(default=[], max_length=_MOST_DEVICES)
     transports: list[Line]
     world_size: Count | None
+    settings: Settings
+    signs: list[Line]
+    ranks: list[Line]
+    conflicts: Count
     cursor: _Cursor
 
 

@@ -7,13 +7,16 @@ import glob
 import re
 import typing as t
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..run.board import PLAN_NAME
 
 # The first of these that any file of a folder has tells which of its files are logs.
 _LOG_SUFFIXES = ((".log",), (".out", ".err", ".txt", ""))
+# What Slurm, PBS, torchrun and scripts name the file of the standard error beside that of the standard output.
+_ERRORS = re.compile(r"(.*?)[._-]?(?:stderr|err|error)(\.log|\.txt)?")
+_OUTPUTS = re.compile(r"(.*?)[._-]?(?:stdout|out|output)?(\.log|\.txt|\.out)?")
 _PACKED = (".bz2", ".gz", ".xz", ".zip", ".zst")
 _GLOB = re.compile(r"[*?\[]")
 _UNFIT = re.compile(r"[^A-Za-z0-9_.:-]+")
@@ -23,7 +26,8 @@ _UNFIT = re.compile(r"[^A-Za-z0-9_.:-]+")
 class LoggedRun:
     """A folder with the logs of one run: the files that may be the log of each node, nodes in the order of their names.
 
-    ``notes`` are sentences on what was left aside. Where the folder is one that a run of this collection left,
+    ``notes`` are sentences on what was left aside. ``errors`` are the files with what a process wrote to its standard
+    error, by the file with the rest. Where the folder is one that a run of this collection left,
     ``files`` is empty and ``known`` true.
     """
 
@@ -32,6 +36,7 @@ class LoggedRun:
     files: dict[str, list[Path]]
     notes: list[str]
     known: bool = False
+    errors: dict[Path, list[Path]] = field(default_factory=dict)
 
 
 def find_runs(named: Sequence[str]) -> list[LoggedRun]:
@@ -91,8 +96,10 @@ def _runs_at(path: Path) -> list[LoggedRun]:
     folders = _inside(path, Path.is_dir)
     logs, aside = _logs_among(_inside(path, Path.is_file))
     if logs:
-        notes = [f"Not read, as there are logs beside: {_few(aside + folders)}."] if aside or folders else []
-        return [_run(path, logs, notes)]
+        run = _run(path, logs, [])
+        read = {file for files in run.errors.values() for file in files}
+        left = [entry for entry in aside + folders if entry not in read]
+        return [replace(run, notes=[f"Not read, as there are logs beside: {_few(left)}."] if left else [])]
     if any((folder / PLAN_NAME).is_file() or _inside(folder, Path.is_dir) for folder in folders):
         runs = [run for folder in folders for run in _runs_in(folder)]
         if runs:
@@ -126,7 +133,32 @@ def _nodes_in(path: Path, folders: Sequence[Path]) -> tuple[dict[str, list[Path]
 def _run(path: Path, files: dict[str, list[Path]], notes: list[str]) -> LoggedRun:
     name = path.stem if path.is_file() else path.name
     ordered = {node: files[node] for node in sorted(files, key=natural_order)}
-    return LoggedRun(fit_name(name), path, ordered, notes)
+    return _with_errors(LoggedRun(fit_name(name), path, ordered, notes))
+
+
+def _with_errors(run: LoggedRun) -> LoggedRun:
+    """Return a run in which the files of a standard error belong to those of a standard output."""
+    folders = {file.parent for files in run.files.values() for file in files}
+    errors: dict[Path, list[Path]] = {}
+    for folder in folders:
+        logs = {file for files in run.files.values() for file in files if file.parent == folder}
+        for file in _inside(folder, Path.is_file):
+            stem = _ERRORS.fullmatch(file.name)
+            if stem is None:
+                continue
+            output = next((log for log in sorted(logs) if log != file and _output_stem(log) == stem.group(1)), None)
+            if output:
+                errors.setdefault(output, []).append(file)
+    of_others = {file for files in errors.values() for file in files}
+    if not of_others:
+        return run
+    files = {node: [file for file in files if file not in of_others] for node, files in run.files.items()}
+    return replace(run, files={node: kept for node, kept in files.items() if kept}, errors=errors)
+
+
+def _output_stem(log: Path) -> str | None:
+    stem = _OUTPUTS.fullmatch(log.name)
+    return stem.group(1) if stem else None
 
 
 def _inside(folder: Path, kind: t.Callable[[Path], bool]) -> list[Path]:
@@ -178,4 +210,4 @@ def _named_apart(runs: Sequence[LoggedRun]) -> list[LoggedRun]:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ValueError(f"named more than once: {', '.join(twice)}")
-    return [LoggedRun(name, run.folder, run.files, run.notes, run.known) for run, name in zip(runs, names, strict=True)]
+    return [replace(run, name=name) for run, name in zip(runs, names, strict=True)]

@@ -10,11 +10,11 @@ import os
 import typing as t
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ...module_utils.logs.ending import end_of, failures_at_end
-from ...module_utils.logs.failures import find_failures
+from ...module_utils.logs.failures import few_of_each_class, find_failures
 from ...module_utils.logs.find import Piece
 from ...module_utils.logs.frameworks.known import GRAMMARS, grammar_of
 from ...module_utils.logs.grammar import began_anew
@@ -30,8 +30,8 @@ _PROBE_BYTES = 4 << 20
 class Log:
     """What a log says: its steps, the failures that they did not survive, and the rest as `read_log` has it.
 
-    ``failures_at_end`` are those behind the last step, none where there is no step. ``began_anew`` tells that a process
-    began there.
+    ``failures_at_end`` are those after the last step, or after what shows a rank without steps to train. ``began_anew``
+    tells that a process began there.
     """
 
     path: Path
@@ -42,6 +42,10 @@ class Log:
     last_lines: list[str]
     transports: list[str]
     world_size: int | None
+    settings: dict[str, list[float]]
+    signs: list[str]
+    ranks: list[str]
+    conflicts: int
     began_anew: bool
 
     @property
@@ -107,13 +111,46 @@ def read(path: Path, framework: str, per_step: float | None, per_sequence: float
         path,
         news["rows"].blocks(),
         news["failures"],
-        failures_at_end(str(path), framework) if news["rows"] else [],
+        failures_at_end(str(path), framework),
         news["cursor"]["steps_total"],
         tail(str(path)),
         news["transports"],
         news["world_size"],
+        news["settings"],
+        news["signs"],
+        news["ranks"],
+        news["conflicts"],
         began_anew(news["cursor"]),
     )
+
+
+def with_errors(log: Log, errors: Iterable[Log]) -> Log:
+    """Return a log and what its processes wrote to their standard error as one log, which has the steps of either."""
+    for other in errors:
+        first, second = (other, log) if other.blocks and not log.blocks else (log, other)
+        settings = {**second.settings, **first.settings}
+        log = replace(
+            first,
+            path=log.path,
+            failures=few_of_each_class([*log.failures, *other.failures]),
+            failures_at_end=few_of_each_class([*log.failures_at_end, *_unsurvived(second, first)]),
+            last_lines=log.last_lines or other.last_lines,
+            transports=sorted({*log.transports, *other.transports}),
+            world_size=first.world_size or second.world_size,
+            settings=settings,
+            signs=sorted({*log.signs, *other.signs}),
+            ranks=sorted({*log.ranks, *other.ranks}),
+            conflicts=log.conflicts + other.conflicts,
+        )
+    return log
+
+
+def _unsurvived(second: Log, first: Log) -> list[dict[str, t.Any]]:
+    """Return what failed by a stream without steps, which does not tell whether a step of the other one followed."""
+    return [
+        *(second.failures or second.failures_at_end),
+        *(first.failures_at_end if first.blocks and second.blocks else ()),
+    ]
 
 
 def chosen(logs: list[Log]) -> tuple[Log, str | None]:

@@ -12,7 +12,7 @@ from ...module_utils.logs.frameworks.known import grammar_of
 from ...module_utils.logs.grammar import LAST_RANK
 from ..contracts import Plan
 from ..run.board import PLAN_NAME, Board
-from .log import Log, chosen, framework_in, read
+from .log import Log, chosen, framework_in, read, with_errors
 from .plan import config_plan, plan_of_logs
 
 if t.TYPE_CHECKING:
@@ -51,6 +51,7 @@ def read_run(run: LoggedRun, output_dir: Path, framework: str | None, mode: str 
     if run.known:
         return ReadRun(run.name, run.folder)
     files = [file for candidates in run.files.values() for file in candidates]
+    files += [file for others in run.errors.values() for file in others]
     planned, meant = config_plan(known, list(run.files)) if known.source else (None, known.nodes)
     if planned and planned["faults"]:
         raise ConfigFaultsError(planned)
@@ -58,7 +59,15 @@ def read_run(run: LoggedRun, output_dir: Path, framework: str | None, mode: str 
     per_step = planned["tokens_per_step_per_gpu"] if planned else None
     per_sequence = planned["tokens_per_sequence_per_gpu"] if planned else None
     picked = {
-        node: chosen([read(file, framework, per_step, per_sequence) for file in candidates])
+        node: chosen(
+            [
+                with_errors(
+                    read(file, framework, per_step, per_sequence),
+                    [read(other, framework, per_step, per_sequence) for other in run.errors.get(file, ())],
+                )
+                for file in candidates
+            ]
+        )
         for node, candidates in run.files.items()
     }
     logs = {node: log for node, (log, _why) in picked.items()}
@@ -76,8 +85,7 @@ def read_run(run: LoggedRun, output_dir: Path, framework: str | None, mode: str 
 def write_run(run: ReadRun, exit_status: int | None) -> bool:
     """Write the folder of a run from its logs, and return whether that changed it.
 
-    ``exit_status`` is that with which the training ended on every node, None where it is not known. Nodes whose logs
-    have no step have survived what these tell where the run came to its end.
+    ``exit_status`` is that with which the training ended on every node, None where it is not known.
     """
     if run.plan is None:
         return False
@@ -86,7 +94,6 @@ def write_run(run: ReadRun, exit_status: int | None) -> bool:
     run.run_dir.mkdir(parents=True, exist_ok=True)
     (run.run_dir / PLAN_NAME).write_text(json.dumps(run.plan, indent=2) + "\n", encoding="utf-8")
     board = Board(run.run_dir)
-    finished = _finished(run.plan, run.logs)
     for node, log in run.logs.items():
         board.append_steps(node, log.blocks)
         board.update(
@@ -96,11 +103,15 @@ def write_run(run: ReadRun, exit_status: int | None) -> bool:
             first_step=run.plan["first_step"],
             last_step=log.last_step,
             steps_total=log.steps_total,
-            failures=[] if finished and not log.blocks else log.failures,
+            failures=log.failures,
             failures_at_end=log.failures_at_end,
             last_lines=log.last_lines,
             transports=log.transports,
             world_size=log.world_size,
+            settings=log.settings,
+            signs=log.signs,
+            ranks=log.ranks,
+            conflicts=log.conflicts,
             began_anew=log.began_anew,
             log_file=str(log.path),
         )
@@ -125,10 +136,3 @@ def _mode_in(framework: str, logs: dict[str, Log]) -> str:
     with_steps = sum(bool(log.blocks) for log in logs.values())
     each = len(logs) == 1 or (grammar_of(framework).printed_by == LAST_RANK and with_steps > 1)
     return "single_node" if each else "multi_node"
-
-
-def _finished(plan: Plan, logs: dict[str, Log]) -> bool:
-    totals = [plan["parameters"]["iterations"], *(log.steps_total for log in logs.values())]
-    goal = grammar_of(plan["framework"]).first_step + max(total or 0 for total in totals) - 1
-    reached = [log.last_step for log in logs.values() if log.last_step is not None]
-    return plan["mode"] == "multi_node" and any(totals) and bool(reached) and min(reached) >= goal

@@ -10,6 +10,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import cycle
 
 from ...module_utils.logs.frameworks.known import grammar_of
 from ..contracts import Lack, NodePlan, Parameters, Plan
@@ -95,7 +96,11 @@ def plan_of_logs(
         "notes": [],
         "nodes": [],
     }
-    nodes = [{"node": name, "node_rank": 0 if mode == "single_node" else rank} for rank, name in enumerate(names)]
+    environments: Sequence[dict[str, str]] = [node["env"] for node in plan["nodes"]] or [{}]
+    nodes = [
+        {"env": environment, "node": name, "node_rank": 0 if mode == "single_node" else rank}
+        for (rank, name), environment in zip(enumerate(names), cycle(environments))
+    ]
     return {
         **plan,
         "run_id": run.name,

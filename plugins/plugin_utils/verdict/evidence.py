@@ -118,7 +118,7 @@ def judge_finite(steps: pd.DataFrame, records: pd.DataFrame, reasons: Reasons) -
     for (node, metric), rows in sorted(found, key=lambda group: _CANONICAL.index(group[0][1])):
         first = int(rows["step"].min())
         where = f"step {first}" if len(rows) == 1 else f"{len(rows)} steps, the first of them {first}"
-        message = f"{metric} is NaN or infinite on {node} in {where}."
+        message = f"{metric} is no finite number on {node} in {where}."
         reasons.add(FAIL, "not_finite", message, str(node), metric=metric, first_step=first, steps=len(rows))
     nan_iterations = last[(last["metric"] == "nan_iterations") & (last["value"] > 0)]
     for node, step in nan_iterations.groupby("node", sort=False)["step"].min().items():

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
-from ...module_utils.logs.record import METRICS, records_of
+from ...module_utils.logs.record import EVIDENCE, METRICS, records_of
 
 RECORD_COLUMNS = ["run_id", "attempt", "node", "node_rank", "step", "metric", "value", "unit"]
 STEP_COLUMNS = ["node", "node_rank", "attempt", "step", "counted", "left_out"]
@@ -30,7 +30,8 @@ def last_attempts(nodes: Iterable[Mapping[str, t.Any]], steps: Steps) -> dict[st
 
 
 def steps_frame(nodes: Iterable[Mapping[str, t.Any]], steps: Steps, warmup_steps: int) -> pd.DataFrame:
-    """Return one row per node, attempt and step: `STEP_COLUMNS`, and a float column per metric that was printed.
+    """Return one row per node, attempt and step: `STEP_COLUMNS`, and a float column per metric that was printed, and
+    per name of `EVIDENCE`.
 
     ``nodes`` are those of the plan, ``steps`` the step rows by node name. A step is ``counted`` when it belongs to the
     last attempt of its node, at least ``warmup_steps`` of that attempt came before it, and its row has no reason of its
@@ -53,8 +54,13 @@ def steps_frame(nodes: Iterable[Mapping[str, t.Any]], steps: Steps, warmup_steps
             counted = {"attempt": row["attempt"], "step": row["step"], "counted": not reason, "left_out": reason}
             rows.append({**identity, **counted, **row["metrics"]})
     frame = pd.DataFrame(rows)
-    metrics = [metric for metric in METRICS if metric in frame.columns]
+    metrics = [metric for metric in (*METRICS, *EVIDENCE) if metric in frame.columns]
     return frame.reindex(columns=[*STEP_COLUMNS, *metrics]).astype(_STEP_TYPES | dict.fromkeys(metrics, float))
+
+
+def attempts_of(steps: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return the steps of the last attempt of each node that has some, in their order, by node."""
+    return {str(node): own[own["attempt"] == own["attempt"].max()] for node, own in steps.groupby("node", sort=False)}
 
 
 def left_out_of(steps: pd.DataFrame) -> list[dict[str, t.Any]]:

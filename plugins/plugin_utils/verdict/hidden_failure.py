@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from ..contracts import FirstFailure, Status
-from .first_cause import is_own
 from .reasons import FAIL, INCONCLUSIVE
 
 if t.TYPE_CHECKING:
@@ -32,17 +31,23 @@ def judge_hidden_failure(
         reasons.add(FAIL, "failure_in_log", message, first["node"])
 
 
-def judge_failures_at_end(statuses: Iterable[Status], first: FirstFailure | None, reasons: Reasons) -> None:
-    """Note what failed behind the last step, where no node is known to have failed.
+def judge_failures_at_end(
+    statuses: Iterable[Status], first: FirstFailure | None, with_steps: Container[str], reasons: Reasons
+) -> None:
+    """Note what failed after the last step, of whatever class, where no node is known to have failed.
 
-    In front of it, the steps that follow show that the training survived it; here nothing does.
+    In front of it, the steps that follow show that the training survived it; here nothing does. On a node without
+    steps that is what nothing follows by which it trains.
     """
     if first is not None:
         return
     for status in statuses:
         node = status["node"]
-        for failure in filter(is_own, status.get("failures_at_end", [])):
-            message = (
-                f"The log of {node} tells of a failure behind its last step ({failure['class']}): {failure['line']}"
-            )
+        failures = [*status.get("failures_at_end", [])]
+        where = "after its last step"
+        if node not in with_steps:
+            failures = [*status.get("failures", [])] or failures
+            where = "that nothing shows it to have survived"
+        for line, failure in {failure["line"]: failure for failure in failures}.items():
+            message = f"The log of {node} tells of a failure {where} ({failure['class']}): {line}"
             reasons.add(INCONCLUSIVE, "failure_at_end", message, node)

@@ -3,15 +3,18 @@
 
 from __future__ import annotations
 
+import math
 import typing as t
 from collections.abc import Mapping
 
 import numpy as np
+from scipy.ndimage import median_filter
 
 from ...module_utils.logs.record import in_words
-from ..contracts import Plan
+from ..contracts import Plan, Status
 from ..plan.job.impossible_bounds import tflops_behind
-from .loss_trend import FALLING, FLAT, MIN_LOSSES_OF_FLAT, RISING, UNKNOWN, Trend, loss_trend
+from .frame import WARM_UP
+from .loss_trend import FALLING, FLAT, MIN_LOSSES, MIN_LOSSES_OF_FLAT, RISING, UNKNOWN, Trend, loss_trend
 from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons
 
 if t.TYPE_CHECKING:
@@ -19,21 +22,36 @@ if t.TYPE_CHECKING:
 
     from .statistics import Statistics
 
+# The largest vocabulary in use, for logs that do not tell theirs.
+_VOCABULARY = 300_000.0
+# A model that has learned nothing guesses: the logarithm of the vocabulary, and somewhat more as it is initialized.
+_WORSE_THAN_GUESSING = 1.2
+# A loss so many times that of its neighbours is a spike, and so many times its lowest has diverged.
+_SPIKE, _NEIGHBOURS = 1.5, 7
+_DIVERGED = 1.5
+# Losses are printed with three decimals.
+_SAME_LOSS = 2e-3
 
-def loss_trends(steps: pd.DataFrame) -> dict[str, Trend]:
+
+def loss_trends(attempts: Mapping[str, pd.DataFrame]) -> dict[str, Trend]:
     """Return the trend of the loss over all steps of the last attempt, by node that prints a loss."""
-    if "loss" not in steps.columns:
-        return {}
     trends = {}
-    for node, rows in steps.groupby("node", sort=False):
-        last = rows[(rows["attempt"] == rows["attempt"].max()) & np.isfinite(rows["loss"])].sort_values("step")
-        if not last.empty:
-            trends[str(node)] = loss_trend(last["step"].to_numpy(), last["loss"].to_numpy())
+    for node, rows in attempts.items():
+        if "loss" in rows:
+            told = rows[np.isfinite(rows["loss"])]
+            if not told.empty:
+                trends[node] = loss_trend(told["step"].to_numpy(), told["loss"].to_numpy())
     return trends
 
 
-def judge_loss(plan: Plan, steps: pd.DataFrame, trends: Mapping[str, Trend], reasons: Reasons) -> None:
-    """Note whether the loss falls: once for one job, and for each of several.
+def judge_loss(
+    plan: Plan,
+    statuses: list[Status],
+    attempts: Mapping[str, pd.DataFrame],
+    trends: Mapping[str, Trend],
+    reasons: Reasons,
+) -> None:
+    """Note how the loss ends: once for one job, and for each of several.
 
     A loss that rises fails. One that is flat leaves open whether anything was learned, in a training that began anew
     and went on for 20 steps or more; of a shorter one, and of one that went on from a checkpoint, it is only told.
@@ -41,17 +59,26 @@ def judge_loss(plan: Plan, steps: pd.DataFrame, trends: Mapping[str, Trend], rea
     chosen = list(trends)
     if plan["mode"] == "multi_node" and trends:
         chosen = [max(trends, key=lambda node: trends[node]["samples"])]
+        _judge_agreement(attempts, reasons)
+    vocabulary = max(
+        (size for status in statuses for size in (status.get("settings") or {}).get("vocabulary", [])),
+        default=_VOCABULARY,
+    )
     for node in chosen:
-        trend = trends[node]
+        rows, trend = attempts[node], trends[node]
+        losses = rows.loc[np.isfinite(rows["loss"]), ["step", "loss", "left_out"]]
+        if _judge_values(node, losses, trend, vocabulary, reasons):
+            continue
+        resumed = _is_resumed(plan, rows)
         over = f"over {trend['samples']} loss{'' if trend['samples'] == 1 else 'es'} of {node}"
         if trend["direction"] != UNKNOWN:
             low, high = trend["interval"].values()
-            over += f" (slope {trend['slope']:.3g} a step, 95 % interval {low:.3g} to {high:.3g})"
+            over += f" (its last fifth is {trend['change']:+.2%} off, 95 % interval {low:+.2%} to {high:+.2%})"
         if trend["direction"] == FALLING:
             reasons.add(PASS, "loss_falls", f"The loss falls {over}.", trend=trend)
         elif trend["direction"] == RISING:
-            reasons.add(FAIL, "loss_rises", f"The loss rises {over}.", node, trend=trend)
-        elif trend["direction"] == FLAT and _is_resumed(plan, steps, node):
+            reasons.add(FAIL, "loss_rises", f"The loss rises {over}: it was {trend['lowest']:.4g}.", node, trend=trend)
+        elif trend["direction"] == FLAT and resumed:
             message = f"The loss does not fall {over}, in a training that went on from step {trend['first_step']}."
             reasons.note("loss_flat", message, node, trend=trend)
         elif trend["direction"] == FLAT and trend["samples"] >= MIN_LOSSES_OF_FLAT:
@@ -61,10 +88,65 @@ def judge_loss(plan: Plan, steps: pd.DataFrame, trends: Mapping[str, Trend], rea
             reasons.note("loss_not_judged", message, node, trend=trend)
 
 
-def _is_resumed(plan: Plan, steps: pd.DataFrame, node: str) -> bool:
-    rows = steps[steps["node"] == node]
-    last = rows["attempt"].max()
-    return bool(last > 1 or rows.loc[rows["attempt"] == last, "step"].min() > plan["first_step"])
+def _judge_values(node: str, losses: pd.DataFrame, trend: Trend, vocabulary: float, reasons: Reasons) -> bool:
+    """Note losses that no training has, and return whether there are some."""
+    values, steps = losses["loss"].to_numpy(), losses["step"].to_numpy()
+    before = len(reasons.told()), reasons.verdict()
+    if (values < 0).any():
+        step = int(steps[values < 0][0])
+        reasons.add(FAIL, "loss_negative", f"The loss of {node} is negative at step {step}, which no loss is.", node)
+    elif values.size >= MIN_LOSSES and np.ptp(values) == 0:
+        message = f"The loss of {node} is {values[0]:g} in all {values.size} steps: nothing was learned, or measured."
+        reasons.add(INCONCLUSIVE, "loss_constant", message, node)
+    end = float(np.median(values[-max(1, values.size // 5) :]))
+    guessing = math.log(vocabulary)
+    if end > _WORSE_THAN_GUESSING * guessing:
+        message = (
+            f"The loss of {node} ends at {end:.4g}; guessing among {vocabulary:.0f} tokens has {guessing:.4g}: it "
+            "learned less than nothing."
+        )
+        reasons.add(INCONCLUSIVE, "loss_too_high", message, node, loss=end, guessing=guessing)
+    spike = _spike(values, max(int((losses["left_out"] == WARM_UP).sum()), values.size // 5))
+    if spike is not None:
+        message = (
+            f"The loss of {node} jumps to {values[spike]:.4g} at step {int(steps[spike])}, far above its neighbours."
+        )
+        reasons.add(INCONCLUSIVE, "loss_spike", message, node, step=int(steps[spike]), loss=float(values[spike]))
+    lowest = float(values.min())
+    if trend["direction"] != RISING and end > _DIVERGED * lowest and end - lowest > _DIVERGED - 1:
+        message = f"The loss of {node} ends at {end:.4g}, and was {lowest:.4g}: the training diverged."
+        reasons.add(FAIL, "loss_rises", message, node, trend=trend)
+    return (len(reasons.told()), reasons.verdict()) != before and trend["direction"] != RISING
+
+
+def _spike(values: np.ndarray, begin: int) -> int | None:
+    """Return the place of the highest loss after the begin that is far above both those before and those after it."""
+    if values.size < MIN_LOSSES:
+        return None
+    around = median_filter(values, size=_NEIGHBOURS, mode="nearest")
+    above = values > _SPIKE * around
+    above[:begin] = False
+    return int(np.argmax(np.where(above, values, -np.inf))) if above.any() else None
+
+
+def _judge_agreement(attempts: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
+    """Note nodes of one job that print different losses of the same step: the loss is that of the whole batch."""
+    told = {node: rows.set_index("step")["loss"].dropna() for node, rows in attempts.items() if "loss" in rows}
+    if len(told) < 2:
+        return
+    first, *others = told
+    for node in others:
+        both = told[node].to_frame("own").join(told[first].to_frame("other"), how="inner")
+        off = (both["own"] - both["other"]).abs() > _SAME_LOSS * both["other"].abs().clip(lower=1.0)
+        if off.any():
+            step = int(both.index[off][0])
+            one, other = both.loc[step]
+            message = f"The loss of step {step} is {one:g} on {node} and {other:g} on {first}, in one job."
+            reasons.add(FAIL, "loss_differs", message, node, step=step)
+
+
+def _is_resumed(plan: Plan, rows: pd.DataFrame) -> bool:
+    return bool(rows["attempt"].iloc[0] > 1 or rows["step"].iloc[0] > plan["first_step"])
 
 
 def judge_physics(plan: Plan, by_node: Mapping[str, Mapping[str, Statistics]], reasons: Reasons) -> None:

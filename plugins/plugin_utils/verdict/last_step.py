@@ -6,6 +6,8 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
+from ...module_utils.logs.frameworks.known import grammar_of
+from ...module_utils.logs.grammar import EVERY_RANK
 from ..contracts import Plan, Status
 
 if t.TYPE_CHECKING:
@@ -17,8 +19,8 @@ class Reached:
     """The steps that a run reached.
 
     ``goal`` is the last step it was to reach, None where that is not known. ``by_node`` is the last step in the log of
-    each node whose log has to have steps, None for a log without any: in a multi-node run those that have some, as a
-    trainer may print the steps on one rank only, else all. ``unfinished`` are the nodes that ended with exit status 0
+    each node whose log has to have steps, None for a log without any: in a multi-node run of a trainer that prints them
+    on one rank only those that have some, else all. ``unfinished`` are the nodes that ended with exit status 0
     although the training that they took part in did not reach the goal.
     """
 
@@ -43,14 +45,16 @@ def reached_by(plan: Plan, statuses: list[Status], steps: pd.DataFrame) -> Reach
     """Return what a run reached. Its goal is the plan's, or the log's own where that announces more steps."""
     total = max([plan["parameters"]["iterations"] or 0, *(status.get("steps_total") or 0 for status in statuses)])
     goal = plan["first_step"] + total - 1 if total else None
-    by_node = {status["node"]: last_step_of(steps, status["node"]) for status in statuses}
+    steps_of = {status["node"]: last_step_of(steps, status["node"]) for status in statuses}
+    with_steps = {node: step for node, step in steps_of.items() if step is not None}
+    together = plan["mode"] == "multi_node"
+    one_prints = together and grammar_of(plan.get("log_framework") or plan["framework"]).printed_by != EVERY_RANK
+    by_node: dict[str, int | None] = {**(with_steps if one_prints or (together and not with_steps) else steps_of)}
     if goal is None:
         return Reached(None, by_node, frozenset())
-    short = {node for node, step in by_node.items() if not _at_least(step, goal)}
-    if plan["mode"] == "multi_node":
-        by_node = {node: step for node, step in by_node.items() if step is not None}
-        if by_node and short.isdisjoint(by_node):
-            short = set()
+    short = {node for node, step in steps_of.items() if not _at_least(step, goal)}
+    if together and with_steps and short.isdisjoint(with_steps):
+        short = set()
     exited = [status for status in statuses if status["status"] == "exited" and status.get("exit_status") == 0]
     return Reached(goal, by_node, frozenset(short.intersection(status["node"] for status in exited)))
 

@@ -1,41 +1,52 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether the loss falls over the run: a training that learns nothing computes nothing of worth."""
+"""Whether the loss falls by the end of a run: a training that learns nothing computes nothing of worth."""
 
 from __future__ import annotations
 
 import typing as t
 
 import numpy as np
-from scipy import stats
+
+from .autocorrelation import Noise, deviation_of_weighted_sum, noise_of
 
 FALLING, RISING, FLAT, UNKNOWN = "falling", "rising", "flat", "unknown"
 
 # Below this nothing is told at all, below the next a flat loss is not held against a run: a smoke test is too short.
 MIN_LOSSES = 8
 MIN_LOSSES_OF_FLAT = 20
-# A slope that is certain, but changes the loss by less than this part of it over the whole run, is none.
-_NEGLIGIBLE = 0.01
+# What is certain, but changes the loss by less than this part of it, is nothing: less for a fall, as the learning rate
+# may still warm up.
+_NEGLIGIBLE_RISE = 0.01
+_NEGLIGIBLE_FALL = 0.001
 _MOST_POINTS = 400
+_PARTS = 5
+# Around so much of a curve is noise looked for: a loss falls fast, then slowly.
+_DEGREE = 2
+# Critical values of a normal distribution, of one comparison and of one with each of four parts, both sides 5 %. From
+# few losses the noise is estimated too small; what is added for that was found with benchmarks/coverage.py.
+_CRITICAL, _CRITICAL_OF_PARTS = 1.96, 2.5
+_FOR_FEW = 35.0
 
 Trend = dict[str, t.Any]
 
 
 def loss_trend(steps: np.ndarray, losses: np.ndarray) -> Trend:
-    """Return how the loss of one attempt develops over its steps; both arrays are of one length, and finite.
+    """Return how the loss of one attempt ends; both arrays are in the order of the steps, of one length, and finite.
 
-    ``direction`` is ``falling``, ``rising``, ``flat`` or ``unknown``; ``slope`` is per step, with its 95 % ``interval``
-    (``low`` and ``high``), ``change`` the slope over all steps as a fraction of the median loss, ``samples`` how many
+    ``direction`` is ``falling``, ``rising``, ``flat`` or ``unknown``. ``change`` is how the mean of the last fifth of
+    the losses differs from that of those before, as a fraction of the latter's, with its 95 % ``interval`` (``low``
+    and ``high``). ``end`` is the mean of the last fifth and ``lowest`` that of the lowest fifth, ``samples`` how many
     losses these rest on, ``first_step`` and ``last_step`` of which steps, ``first_loss`` and ``last_loss`` those there.
 
-    The slope is the median of the slopes between all pairs of steps (Theil 1950, Sen 1968), which one wild value does
-    not move, and its interval Sen's. Of more than 400 losses, medians of equal
-    groups of neighbours are looked at. Neighbouring losses are taken as independent, which they are not quite.
+    A loss rises where its last fifth is above any other fifth, falls where it is below what came before. The intervals
+    know that neighbours are alike, see `autocorrelation`. Of more than 400 losses, means of equal groups are taken.
     """
     trend: Trend = {
         "direction": UNKNOWN,
-        "slope": None,
-        "interval": None,
         "change": None,
+        "interval": None,
+        "end": None,
+        "lowest": None,
         "samples": int(losses.size),
         "first_step": int(steps[0]) if steps.size else None,
         "last_step": int(steps[-1]) if steps.size else None,
@@ -45,22 +56,39 @@ def loss_trend(steps: np.ndarray, losses: np.ndarray) -> Trend:
     if losses.size < MIN_LOSSES:
         return trend
     if losses.size > _MOST_POINTS:
-        steps, losses = _medians(steps), _medians(losses)
-    slope, _intercept, low, high = map(float, stats.theilslopes(losses, steps))
-    level = abs(float(np.median(losses))) or 1.0
-    change = slope * float(steps[-1] - steps[0]) / level
-    if high < 0:
-        direction = FALLING
-    elif low > 0 and change > _NEGLIGIBLE:
+        losses = np.array([group.mean() for group in np.array_split(losses, _MOST_POINTS)])
+    noise = noise_of(losses, _DEGREE)
+    parts = np.array_split(np.arange(losses.size), _PARTS)
+    means = [float(losses[part].mean()) for part in parts]
+    before = np.concatenate(parts[:-1])
+    level = abs(float(losses[before].mean())) or 1.0
+    change, half = _difference(losses, parts[-1], before, noise, _CRITICAL)
+    direction = FLAT
+    if any(_rises(losses, parts[-1], part, noise) for part in parts[:-1]):
         direction = RISING
-    else:
-        direction = FLAT
-    return {**trend, "direction": direction, "slope": slope, "interval": {"low": low, "high": high}, "change": change}
+    elif change + half < 0 and -change > _NEGLIGIBLE_FALL * level:
+        direction = FALLING
+    return {
+        **trend,
+        "direction": direction,
+        "change": change / level,
+        "interval": {"low": (change - half) / level, "high": (change + half) / level},
+        "end": means[-1],
+        "lowest": min(means),
+    }
 
 
-def _medians(values: np.ndarray) -> np.ndarray:
-    """Return the medians of as many groups of neighbours as are looked at; the first are larger by one, if any is."""
-    size, larger = divmod(values.size, _MOST_POINTS)
-    first, rest = np.split(values, [larger * (size + 1)])
-    groups = (first.reshape(larger, size + 1), rest.reshape(_MOST_POINTS - larger, size))
-    return np.concatenate([np.median(group, axis=1) for group in groups])
+def _rises(losses: np.ndarray, end: np.ndarray, part: np.ndarray, noise: Noise) -> bool:
+    change, half = _difference(losses, end, part, noise, _CRITICAL_OF_PARTS)
+    return bool(change - half > 0 and change > _NEGLIGIBLE_RISE * abs(float(losses[part].mean())))
+
+
+def _difference(
+    losses: np.ndarray, end: np.ndarray, other: np.ndarray, noise: Noise, critical: float
+) -> tuple[float, float]:
+    """Return by how much the mean at some places is above that at others, and half of the interval's width."""
+    weights = np.zeros(losses.size)
+    weights[end] = 1.0 / end.size
+    weights[other] = -1.0 / other.size
+    half = (critical + _FOR_FEW / losses.size) * deviation_of_weighted_sum(weights, noise)
+    return float(weights @ losses), half

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import math
 import typing as t
 
-from ..contracts import Reason, Verdict
+from ..contracts import LedgerRow, Reason, Verdict
 
 PASS: t.Final = "PASS"
 FAIL: t.Final = "FAIL"
@@ -13,6 +14,53 @@ ERROR: t.Final = "ERROR"
 INCONCLUSIVE: t.Final = "INCONCLUSIVE"
 
 _GRAVITY: tuple[Verdict, ...] = (FAIL, ERROR, INCONCLUSIVE, PASS)
+
+
+# The row of the ledger that each code is of; the others are of the run as a whole.
+_CODES: dict[LedgerRow, tuple[str, ...]] = {
+    "exit status": (
+        "node_failed",
+        "node_killed",
+        "node_unreachable",
+        "node_not_started",
+        "node_running",
+        "node_stopped",
+        "node_stalled",
+        "exit_status_unknown",
+    ),
+    "log": (
+        "other_log",
+        "same_log",
+        "steps_conflict",
+        "clock_back",
+        "other_time",
+        "two_runs",
+        "settings_differ",
+        "nodes_unknown",
+        "logs_missing",
+        "logs_left_over",
+    ),
+    "sign of life": ("no_sign_of_life",),
+    "steps": ("no_steps", "last_step_unknown", "last_step_missing", "began_anew", "too_few_samples"),
+    "gaps": ("steps_missing", "loss_missing", "last_loss_missing", "metric_gaps", "metric_missing", "no_loss"),
+    "failures": ("failure_at_end", "failure_in_log"),
+    "numbers": ("not_finite", "nan_iterations"),
+    "skipped": ("skipped_iterations", "last_step_skipped"),
+    "loss": (
+        "loss_rises",
+        "loss_flat",
+        "loss_constant",
+        "loss_negative",
+        "loss_differs",
+        "loss_spike",
+        "loss_too_high",
+    ),
+    "workload": ("other_workload", "rates_disagree", "world_size", "trained_alone", "alone_suspected", "impossible"),
+    "network": ("tcp_transport", "transport_unknown"),
+    "time": ("pauses",),
+}
+ROWS = (*_CODES, "last line")
+ROW_OF_CODE = {code: row for row, codes in _CODES.items() for code in codes}
 
 
 class Reasons:
@@ -31,6 +79,11 @@ class Reasons:
         """Note a reason, with the values or lines that it rests on."""
         self._reasons.append({**_told(code, message, node, evidence), "verdict": verdict})
 
+    def add_missing(self, row: LedgerRow, node: str) -> None:
+        """Note that nothing is known of a row of the ledger of a node."""
+        told = _told("evidence_missing", f"There is no evidence of the {row} of {node}.", node, {})
+        self._reasons.append({**told, "row": row, "verdict": INCONCLUSIVE})
+
     def note(self, code: str, message: str, node: str | None = None, **evidence: t.Any) -> None:
         """Note something to be told whatever the verdict is."""
         self._notes.append(_told(code, message, node, evidence))
@@ -46,6 +99,14 @@ class Reasons:
         passed = self.verdict() == PASS
         return [reason for reason in ordered if (reason["verdict"] == PASS) == passed]
 
+    def of_rows(self) -> dict[tuple[LedgerRow, str | None], Reason]:
+        """Return the gravest reason against a pass of each row and node; the node is None where it is of all."""
+        found: dict[tuple[LedgerRow, str | None], Reason] = {}
+        for reason in sorted(self._reasons, key=lambda reason: -_GRAVITY.index(reason["verdict"])):
+            if reason["verdict"] != PASS and "row" in reason:
+                found[reason["row"], reason.get("node")] = reason
+        return found
+
     def notes(self) -> list[Reason]:
         """Return the notes in their order."""
         return list(self._notes)
@@ -53,8 +114,14 @@ class Reasons:
 
 def _told(code: str, message: str, node: str | None, evidence: dict[str, t.Any]) -> Reason:
     told: Reason = {"code": code, "message": message}
+    if code in ROW_OF_CODE:
+        told["row"] = ROW_OF_CODE[code]
     if node:
         told["node"] = node
     if evidence:
-        told["evidence"] = evidence
+        told["evidence"] = {name: _json(value) for name, value in evidence.items()}
     return told
+
+
+def _json(value: t.Any) -> t.Any:
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value

@@ -10,6 +10,7 @@ import typing as t
 from dataclasses import asdict
 from datetime import UTC, datetime
 
+from ...module_utils.logs.frameworks.known import grammar_of
 from ...module_utils.logs.record import METRICS
 from ..contracts import Plan, Status, Summary
 from .evidence import (
@@ -25,13 +26,18 @@ from .evidence import (
 )
 from .failure_in_logs import failure_in_logs
 from .first_cause import first_failure, was_interrupted
-from .frame import left_out_of
+from .frame import attempts_of, left_out_of
 from .hidden_failure import judge_failures_at_end, judge_hidden_failure
 from .intervals import METHOD
+from .judge_gaps import judge_gaps
+from .judge_log import judge_clock_of_run, judge_life, judge_one_run, judge_same_log, log_framework
 from .judge_measured import judge_loss, judge_physics, loss_trends
 from .judge_network import judge_transport, judge_world
+from .judge_skipped import judge_skipped
+from .judge_time import judge_time, times_spent
+from .judge_workload import judge_workload
 from .last_step import last_step_of, reached_by
-from .missing_loss import judge_missing_loss
+from .ledger import Seen, ledger_of
 from .reasons import PASS, Reasons
 from .statistics import of_nodes, of_run
 from .stragglers import DEFAULT_DEVIATIONS, stragglers_of
@@ -41,6 +47,7 @@ from .utilization import told_utilization, utilization_of
 if t.TYPE_CHECKING:
     import pandas as pd
 
+    from .judge_time import TimeSpent
     from .loss_trend import Trend
     from .statistics import Statistics
     from .warm_up import WarmUp
@@ -66,7 +73,9 @@ def judge(
     by_node = of_nodes(steps)
     bounds = judge_bounds(plan["expected"], by_node)
     metrics = with_thresholds(of_run(steps, by_node), bounds)
-    trends = loss_trends(steps)
+    attempts = attempts_of(steps)
+    trends = loss_trends(attempts)
+    times = times_spent(attempts, bars=grammar_of(log_framework(plan)).bars)
     together = plan["mode"] == "multi_node"
     first = first_failure(statuses, reached.unfinished, together=together)
     interrupted = first is None and was_interrupted(statuses)
@@ -74,21 +83,29 @@ def judge(
     judge_log_only(statuses, reasons)
     judge_last_step(statuses, reached, interrupted, reasons)
     judge_hidden_failure(statuses, first, interrupted, reasons)
-    judge_failures_at_end(statuses, first, reasons)
+    judge_failures_at_end(statuses, first, attempts, reasons)
+    judge_life(plan, statuses, attempts, reasons)
     judge_finite(steps, records, reasons)
-    judge_missing_loss(steps, records, reached, reasons)
-    judge_loss(plan, steps, trends, reasons)
+    judge_gaps(plan, statuses, steps, attempts, records, reached, reasons)
+    judge_skipped(plan, attempts, reasons)
+    judge_loss(plan, statuses, attempts, trends, reasons)
     judge_samples(plan, by_node, warm_up, reasons)
     judge_logs(plan, statuses, reasons)
+    judge_same_log(plan, statuses, attempts, reasons)
+    judge_one_run(statuses, steps, attempts, reached, reasons)
+    judge_clock_of_run(statuses, attempts, reasons)
+    agrees = judge_workload(plan, statuses, attempts, reasons)
     judge_world(plan, statuses, by_node, reasons)
     judge_transport(plan, statuses, reasons)
     judge_physics(plan, by_node, reasons)
     judge_thresholds(plan, bounds, reached, reasons)
+    judge_time(times, bounds, reasons)
     judge_lacks(plan, reasons)
     stragglers = stragglers_of(by_node, straggler_deviations, together=together)
     workload = plan.get("workload")
     utilization = utilization_of(workload, metrics)
     precision = workload["precision"] if workload else ""
+    ledger = ledger_of(Seen(plan, statuses, attempts, reached, trends, agrees, times), reasons)
     if first is None and not interrupted and reasons.verdict() != PASS:
         first = failure_in_logs(statuses, reasons.told(), together)
     if by_node:
@@ -105,6 +122,7 @@ def judge(
         "verdict": reasons.verdict(),
         "reasons": reasons.told(),
         "notes": reasons.notes(),
+        "ledger": ledger,
         "thresholds_judged": not plan["record_only"],
         "started_at": _iso(min(filter(None, (status.get("started_at") for status in statuses)), default=None)),
         "ended_at": _iso(max(filter(None, (status.get("ended_at") for status in statuses)), default=None)),
@@ -118,7 +136,9 @@ def judge(
         "interval_method": METHOD,
         "stragglers": stragglers,
         "metrics": {metric: {"unit": METRICS[metric].unit, **found} for metric, found in metrics.items()},
-        "nodes": [_node_summary(plan, status, steps, by_node.get(status["node"], {}), trends) for status in statuses],
+        "nodes": [
+            _node_summary(plan, status, steps, by_node.get(status["node"], {}), trends, times) for status in statuses
+        ],
     }
 
 
@@ -132,6 +152,7 @@ def _node_summary(
     steps: pd.DataFrame,
     own: dict[str, Statistics],
     trends: dict[str, Trend],
+    times: dict[str, TimeSpent],
 ) -> dict[str, t.Any]:
     rows = steps[steps["node"] == status["node"]]
     return {
@@ -145,6 +166,7 @@ def _node_summary(
         "samples": samples_of(own),
         "world_size": status.get("world_size"),
         "transports": status.get("transports") or [],
+        "time_spent": times.get(status["node"]),
         "loss_trend": trends.get(status["node"]),
         **utilization_of(plan.get("workload"), own),
         "metrics": own,

@@ -11,7 +11,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.controller_action
 
 ROOT = Path(__file__).resolve().parents[3]
 THIN = ("action", "callback", "doc_fragments", "filter", "inventory", "modules")
-HEAVY = ("bokeh", "jmespath", "numpy", "omegaconf", "pandas", "prometheus_client", "pydantic", "pyarrow", "scipy")
+HEAVY = ("jmespath", "numpy", "omegaconf", "pandas", "prometheus_client", "pydantic", "pyarrow", "scipy")
 
 IMPORT_WITHOUT = """
 import importlib, sys
@@ -48,7 +48,7 @@ def test_what_takes_a_second_to_import_is_not_in_the_process_that_ansible_forks_
     """Ansible loads the action of each task of a play there; comparing two runs is a playbook of its own."""
     names = [f"action.{path.stem}" for path in (ROOT / "plugins/action").glob("training_*.py")]
     names = sorted({*names, "callback.training_progress", "filter.summary_essence"} - {"action.training_compare"})
-    loaded = "import sys\nprint(*sorted({'bokeh', 'pandas', 'pyarrow', 'scipy'} & {*sys.modules}))"
+    loaded = "import sys\nprint(*sorted({'pandas', 'pyarrow', 'scipy'} & {*sys.modules}))"
     done = subprocess.run(
         [sys.executable, "-c", IMPORT_WITHOUT + loaded, "", *names],
         env={"PYTHONPATH": str(ROOT / "collections")},

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from row_values import of_evidence, of_metrics
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.find import Piece
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.frameworks.maxtext import left_out
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.frameworks.maxtext import parse as steps_of_piece
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.reader import read_log
 
 PERF = "seconds: 5.250, TFLOP/s/device: 135.5, Tokens/s/device: 8687.5"
 PERF_METRICS = {"step_time_ms": 5250.0, "tflops_per_gpu": 135.5, "tokens_per_sec_per_gpu": 8687.5}
@@ -21,7 +23,8 @@ def parse(text: bytes, memory: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def steps_of(text: str, memory: dict[str, Any] | None = None) -> list[tuple[int, dict[str, float]]]:
-    return [(found["step"], found["metrics"]) for found in parse(text.encode(), {} if memory is None else memory)]
+    found = parse(text.encode(), {} if memory is None else memory)
+    return [(step["step"], of_metrics(step["metrics"])) for step in found]
 
 
 TEST_VARIANTS = [
@@ -105,11 +108,22 @@ def test_numbers_may_be_nan_or_infinite() -> None:
 
 def test_only_the_whole_fields_of_torn_and_glued_lines_count() -> None:
     assert steps_of("completed step: 7, seconds: 5.250, TFLOP/s/device: 13") == [(7, {"step_time_ms": 5250.0})]
-    assert steps_of("completed step: 7, seconds: 5.2completed step: 8, seconds: 2.000, loss: 3.5I0811 noise\n") == [
-        (7, {}),
-        (8, {"step_time_ms": 2000.0}),
-    ]
+    (_seven, torn), (_eight, cut) = steps_of("completed step: 7, seconds: 5.2completed step: 8, loss: 3.5I0811 noise\n")
+    assert torn == {}
+    assert math.isnan(cut["loss"])
     assert steps_of("completed step: 7") == []
+
+
+@pytest.mark.parametrize("value", ["NaN", "INF", '"inf"', "oops", "", "-Infinity"])
+@pytest.mark.parametrize("field", ["seconds", "TFLOP/s/device", "Tokens/s/device", "loss"])
+def test_a_text_in_the_place_of_a_number_is_none_and_not_absent(field: str, value: str) -> None:
+    [(_step, metrics)] = steps_of(f"completed step: 7, {field}: {value}\n")
+    assert [math.isfinite(number) for number in metrics.values()] == [False]
+
+
+def test_the_prefix_of_absl_tells_the_time() -> None:
+    [found] = parse(b"I0203 04:05:06.250000 140 metric_logger.py:226] completed step: 7, loss: 3.5\n", {})
+    assert of_evidence(found["metrics"]) == {"clock": 949550706.25}
 
 
 def test_invalid_utf_8_does_no_harm() -> None:
@@ -216,5 +230,19 @@ def test_whole_logs(name: str, steps: list[int], log_named: Callable[[str], Path
     found = list(parse(log_named(name).read_bytes(), {}))
     assert [step["step"] for step in found] == steps
     for step in found:
-        assert set(step["metrics"]) == {"step_time_ms", "tflops_per_gpu", "tokens_per_sec_per_gpu", "loss"}
+        assert set(of_metrics(step["metrics"])) == {"step_time_ms", "tflops_per_gpu", "tokens_per_sec_per_gpu", "loss"}
         assert 0 < step["metrics"]["loss"] < 20
+
+
+def test_processes_of_a_node_that_share_a_log_some_steps_apart_are_one_run(tmp_path: Path) -> None:
+    """Eight processes, each up to three steps behind the first one, print between each other."""
+    lines = sorted((step + process * 3 / 8, process, step) for process in range(8) for step in range(12))
+    told = [f"completed step: {step}, seconds: 1.{process}, loss: {12 - step}.0\n" for _at, process, step in lines]
+    log = tmp_path / "train.log"
+    log.write_text("".join(told), encoding="utf-8")
+    rows = list(read_log(str(log), "maxtext", final=True)["rows"])
+    assert [(row["attempt"], row["step"]) for row in rows] == [(1, step) for step in range(12)]
+    assert {row["metrics"]["step_time_ms"] for row in rows} == {1000.0}
+    log.write_text("".join(told).replace("step: 7, seconds: 1.5, loss: 5.0", "step: 7, seconds: 1.5, loss: nan"))
+    values = [row["metrics"]["loss"] for row in read_log(str(log), "maxtext", final=True)["rows"]]
+    assert any(map(math.isnan, values))

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from row_values import of_evidence, of_metrics
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.find import Piece
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.frameworks.megatron import left_out
@@ -28,8 +29,7 @@ def summary(text: bytes) -> dict[str, float]:
 
 def metrics_of(line: str) -> dict[str, float]:
     [found] = parse(line.encode(), {})
-    metrics: dict[str, float] = found["metrics"]
-    return metrics
+    return of_metrics(found["metrics"])
 
 
 TEST_VARIANTS = [
@@ -158,7 +158,7 @@ TEST_VARIANTS = [
 def test_every_variant_of_the_line_gives_its_metrics(line: str, expected: dict[str, float]) -> None:
     [found] = parse(line.encode(), {})
     assert (found["step"], found["steps_total"]) == (2, 50)
-    assert found["metrics"] == pytest.approx({**expected, "skipped_iterations": 0.0, "nan_iterations": 0.0})
+    assert of_metrics(found["metrics"]) == pytest.approx({**expected, "skipped_iterations": 0.0, "nan_iterations": 0.0})
 
 
 def test_kernel_time_does_not_displace_throughput() -> None:
@@ -175,8 +175,28 @@ def test_numbers_may_be_nan_or_infinite() -> None:
     assert found["loss"] == -math.inf
 
 
-def test_what_is_no_number_is_left_out() -> None:
-    assert metrics_of("iteration 2/50 | elapsed time per iteration (ms): 10.5x | grad norm: None | lm loss: |") == {}
+def test_a_text_in_the_place_of_a_number_is_none_and_not_absent() -> None:
+    found = metrics_of("iteration 2/50 | elapsed time per iteration (ms): 10.5x | grad norm: None | lm loss: |")
+    assert found.keys() == {"step_time_ms", "grad_norm", "loss"}
+    assert all(map(math.isnan, found.values()))
+
+
+@pytest.mark.parametrize("value", ["INF", "NAN", "NaN", "-Inf", "Infinity", '"inf"', "1e999"])
+def test_no_spelling_of_what_is_not_finite_is_lost(value: str) -> None:
+    assert not math.isfinite(metrics_of(f"iteration 2/50 | lm loss: {value} |")["loss"])
+
+
+def test_a_line_tells_its_time_and_the_sizes_of_its_run() -> None:
+    line = (
+        " [2026-02-03 04:05:06{}] iteration        2/      50 | consumed samples:          256 | grad norm: 1.5 |"
+        " global batch size:   128 | loss scale: 65536.0 |"
+    )
+    sizes = {"consumed_samples": 256.0, "global_batch_size": 128.0, "loss_scale": 65536.0}
+    for fraction, clock in (("", 1770091506.0), (".250000", 1770091506.25)):
+        [found] = parse(line.format(fraction).encode(), {})
+        assert of_evidence(found["metrics"]) == {**sizes, "clock": clock}
+    [found] = parse(line.format("").replace("256", "NaN").replace("04:05", "24:65").encode(), {})
+    assert of_evidence(found["metrics"]) == {**sizes, "consumed_samples": math.inf}
 
 
 def test_only_the_whole_fields_of_a_torn_line_count() -> None:
@@ -307,8 +327,9 @@ TEST_NO_NUMBERS = ["1 5", " .5", "-.5", "1.5.", "1,5", "1_5", "0x15", "1.5/", "1
 
 
 @pytest.mark.parametrize("value", TEST_NO_NUMBERS)
-def test_what_python_takes_for_a_number_and_what_is_near_it_is_left_out(value: str) -> None:
-    assert metrics_of(f"iteration 2/50 | grad norm: {value} | lm loss: 1.5 |") == {"loss": 1.5}
+def test_what_python_takes_for_a_number_and_what_is_near_it_is_no_finite_one(value: str) -> None:
+    found = metrics_of(f"iteration 2/50 | grad norm: {value} | lm loss: 1.5 |")
+    assert (found["loss"], math.isfinite(found["grad_norm"])) == (1.5, False)
 
 
 def test_the_reason_for_a_lost_loss_is_looked_for_in_each_line_of_a_layout() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from row_values import of_metrics
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.find import Piece
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.frameworks.nxdt import parse as steps_of_piece
@@ -22,7 +23,7 @@ def bar(step: int, fields: str = FIELDS, rate: str = "60.00s/it", epoch: int = 0
 
 
 def steps_of(text: str) -> list[tuple[int, dict[str, float]]]:
-    return [(found["step"], found["metrics"]) for found in parse(text.encode(), {})]
+    return [(found["step"], of_metrics(found["metrics"])) for found in parse(text.encode(), {})]
 
 
 def test_a_bar_gives_its_step_and_its_metrics() -> None:
@@ -30,7 +31,7 @@ def test_a_bar_gives_its_step_and_its_metrics() -> None:
     assert found == {
         "step": 3,
         "steps_total": None,
-        "metrics": {"step_time_ms": 60000.0, "loss": 11.8, "learning_rate": 7.5e-9},
+        "metrics": {"step_time_ms": 60000.0, "loss": 11.8, "learning_rate": 7.5e-9, "clock": 180.0},
         "sequences_per_sec": None,
     }
 
@@ -63,6 +64,8 @@ def test_only_the_whole_fields_of_a_bar_count() -> None:
 def test_lightnings_own_loss_is_not_the_loss_and_nan_is_kept() -> None:
     [(_, metrics)] = steps_of(bar(3, "loss=nan, v_num=5, reduced_train_loss=nan, lr=0.1"))
     assert math.isnan(metrics["loss"])
+    [(_, metrics)] = steps_of(bar(3, "v_num=5, reduced_train_loss=oops, lr=0.1"))
+    assert math.isnan(metrics["loss"])
     [(_, metrics)] = steps_of(bar(3, "loss=nan, v_num=5, lr=0.1"))
     assert "loss" not in metrics
 
@@ -91,7 +94,7 @@ def test_the_length_of_an_epoch_is_not_taken_for_that_of_the_training() -> None:
 
 def test_invalid_utf_8_does_no_harm() -> None:
     [found] = parse(b"\xff\xfeEpoch 0:   3%|\xe2\x96\xff| 3/91 [03:00<88:00, 2.00it/s, \xff=1, lr=0.5]", {})
-    assert found["metrics"] == {"step_time_ms": 500.0, "learning_rate": 0.5}
+    assert of_metrics(found["metrics"]) == {"step_time_ms": 500.0, "learning_rate": 0.5}
 
 
 TEST_LOGS = [

@@ -383,6 +383,7 @@ def test_failures_are_few_of_each_class_over_all_chunks(log: Path) -> None:
 
 def cursor_with(**changes: object) -> dict[str, object]:
     start = {"offset": 0, "fingerprint": 0, "memory": {}, "attempt": 1, "step": None, "steps_seen": 0}
+    start |= {"settings": {}, "signs": [], "ranks": [], "conflicts": 0}
     return {**start, "steps_total": None, "transports": [], "world_size": None, **changes}
 
 
@@ -391,7 +392,7 @@ def cursor_with(**changes: object) -> dict[str, object]:
     [
         (
             {"offset": 3},
-            r"cursor has the keys \['offset'\], but must have \['attempt', 'fingerprint', 'memory', 'offset', 'step'",
+            r"cursor has the keys \['offset'\], but must have \['attempt', 'conflicts', 'fingerprint', 'memory',",
         ),
         (cursor_with(offset="3"), r"cursor\.offset is '3', but must be a whole number of at least 0"),
         (cursor_with(offset=-1), r"cursor\.offset is -1"),
@@ -400,8 +401,10 @@ def cursor_with(**changes: object) -> dict[str, object]:
         (cursor_with(attempt=0), r"cursor\.attempt is 0, but must be a whole number of at least 1"),
         (cursor_with(step=1.5), r"cursor\.step is 1\.5"),
         (cursor_with(steps_seen=None), r"cursor\.steps_seen is None"),
-        (cursor_with(transports=None), r"cursor\.transports is None, but must be a list of names"),
-        (cursor_with(transports=["NET/IB", 1]), r"cursor\.transports is \['NET/IB', 1\], but must be a list of names"),
+        (cursor_with(transports=None), r"cursor\.transports is None, but must be a list of texts"),
+        (cursor_with(transports=["NET/IB", 1]), r"cursor\.transports is \['NET/IB', 1\], but must be a list of texts"),
+        (cursor_with(signs="x"), r"cursor\.signs is 'x', but must be a list of texts"),
+        (cursor_with(settings=[]), r"cursor\.settings is \[\], but must be a dict"),
         (cursor_with(world_size=-1), r"cursor\.world_size is -1"),
         (cursor_with(memory=[]), r"cursor\.memory is \[\], but must be a dict"),
     ],

@@ -135,8 +135,8 @@ def plain_metrics(pieces: list[str]) -> dict[str, float]:
     metrics = {}
     for name, metric in FIELDS.items():
         value = re.fullmatch(r"([-+]?(?:nan|inf|\d+\.?\d*(?:[eE][-+]?\d+)?))(/[\d.]+)?", fields.get(name, ""))
-        if value:
-            metrics[metric] = float(value.group(1))
+        if name in fields:
+            metrics[metric] = float(value.group(1)) if value else float("nan")
     not_skipped = metrics.get("skipped_iterations") == 0
     other_loss = any(name.endswith("loss") for name in fields)
     is_training = "learning_rate" in metrics and not other_loss

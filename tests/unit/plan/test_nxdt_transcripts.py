@@ -80,4 +80,4 @@ def test_train_sh_starts_what_the_plans_of_its_examples_say(tmp_path: Path) -> N
         exported = {name: done.environment[name] for name in {**EXPORTED, **(OVER_EFA if last else {})}}
         assert {**node["env"], **exported} == node["env"], path.stem
         held.append(path.stem)
-    assert len(held) >= 18
+    assert len(held) >= 22

@@ -67,5 +67,5 @@ def test_a_missing_value_shows_none() -> None:
 
 def test_what_a_plan_took_for_granted_is_told_with_it_and_not_with_its_faults() -> None:
     text = plan_text(planned(filled(DISTRIBUTED)))
-    assert "\nnote:\n  examples/llama/train_llama3.sh is read as that of generation v25.5" in text
-    assert "note:" not in plan_text(planned(filled(DISTRIBUTED, {"config/nnodes": "3"})))
+    assert "\nnotes:\n  examples/llama/train_llama3.sh is read as that of generation v25.5" in text
+    assert "notes:" not in plan_text(planned(filled(DISTRIBUTED, {"config/nnodes": "3"})))

@@ -74,6 +74,17 @@ def summary() -> dict[str, t.Any]:
         "gpu": "mi300x",
         "verdict": "PASS",
         "reasons": [{"code": "threshold_met", "message": "The step time is met."}],
+        "ledger": [
+            {
+                "node": f"node-{rank:03}",
+                "node_rank": rank,
+                "rows": {
+                    "exit status": {"verdict": "PASS", "evidence": "0"},
+                    "steps": {"verdict": "PASS", "evidence": f"1 to {20 - rank} of 20"},
+                },
+            }
+            for rank in range(2)
+        ],
         "thresholds_judged": True,
         "thresholds": [
             {

@@ -34,6 +34,10 @@ def answer(status: str = "running", **changes: t.Any) -> dict[str, t.Any]:
         "transports": [],
         "log_run_id": "run-1",
         "world_size": None,
+        "settings": {},
+        "signs": [],
+        "ranks": [],
+        "conflicts": 0,
         "cursor": {"offset": 0, "step": None, "memory": {}},
         **changes,
     }

@@ -15,9 +15,9 @@ OUT_OF_MEMORY = (
 
 def megatron(steps: t.Iterable[int], total: int = 10) -> str:
     return "".join(
-        f" [2026-01-02 03:04:05] iteration {step:8d}/{total:8d} | consumed samples: {step * 8:12d} |"
+        f" iteration {step:8d}/{total:8d} | consumed samples: {step * 128:12d} |"
         f" elapsed time per iteration (ms): {100 + step:.1f} | throughput per GPU (TFLOP/s/GPU): 400.0 |"
-        f" learning rate: 1.0E-4 | global batch size:     8 | lm loss: {9 - step / 10:.6E} | loss scale: 1.0 |"
+        f" learning rate: 1.0E-4 | global batch size:   128 | lm loss: {9 - step / 10:.6E} | loss scale: 1.0 |"
         " grad norm: 1.000 | number of skipped iterations:   0 | number of nan iterations:   0 |\n"
         for step in steps
     )
@@ -46,3 +46,7 @@ def laid_out(folder: Path, files: dict[str, str]) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     return folder
+
+
+SILENT = "[before the start of training step] datetime: 2026-01-02 03:04:05 \n"
+WORKER = "node1:77:99 [0] NCCL INFO ncclCommInitRank comm 0x55 rank 8 nranks 32 cudaDev 0 busId 5000 - Init COMPLETE\n"

@@ -84,7 +84,7 @@ def test_a_failure_is_found_however_far_in_front_of_the_end(tmp_path):
     [
         (megatron(range(1, 11)) + OUT_OF_MEMORY, ["out_of_memory"]),
         (megatron(range(1, 10)) + OUT_OF_MEMORY + megatron((10,)), []),
-        (OUT_OF_MEMORY, []),
+        (OUT_OF_MEMORY, ["unnamed", "unnamed"]),
     ],
     ids=["behind the last step", "in front of it", "no step"],
 )

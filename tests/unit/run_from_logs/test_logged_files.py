@@ -48,7 +48,10 @@ def test_what_is_left_aside_beside_logs_is_told(tmp_path):
 def test_without_a_log_by_name_other_text_files_are_taken(tmp_path):
     folder = laid_out(tmp_path / "run", {"node0.out": "", "node0.err": "", "node1": "", "config.json": ""})
     (run,) = find_runs([str(folder)])
-    assert files_of(run) == {"node0": ["node0.err", "node0.out"], "node1": ["node1"]}
+    assert files_of(run) == {"node0": ["node0.out"], "node1": ["node1"]}
+    assert {output.name: [error.name for error in errors] for output, errors in run.errors.items()} == {
+        "node0.out": ["node0.err"]
+    }
 
 
 def test_sub_folders_that_have_sub_folders_are_runs(tmp_path):

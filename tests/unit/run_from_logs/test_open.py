@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from logged_runs import OUT_OF_MEMORY, laid_out, maxtext, megatron, nxdt
+from logged_runs import OUT_OF_MEMORY, SILENT, WORKER, laid_out, maxtext, megatron, nxdt
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.threshold_files import ThresholdsFile
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.write import write_report
@@ -44,7 +44,7 @@ def codes(summary) -> list[str]:
 
 
 def test_logs_alone_are_never_a_pass_and_each_lack_is_told(judged):
-    summary = judged({"node0.log": "silent\n", "node1.log": WHOLE})
+    summary = judged({"node0.log": SILENT, "node1.log": WHOLE})
     assert summary["verdict"] == "INCONCLUSIVE"
     assert codes(summary) == ["exit_status_unknown", "nodes_unknown", "no_thresholds"]
     assert [(node["node"], node["state"], node["exit_code"]) for node in summary["nodes"]] == [
@@ -55,7 +55,7 @@ def test_logs_alone_are_never_a_pass_and_each_lack_is_told(judged):
 
 
 def test_who_knows_the_rest_gets_a_pass(judged):
-    summary = judged({"node0.log": "silent\n", "node1.log": WHOLE}, ALL_TOLD)
+    summary = judged({"node0.log": SILENT, "node1.log": WHOLE}, ALL_TOLD)
     assert summary["verdict"] == "PASS"
     assert summary["mode"] == "multi_node"
 
@@ -63,14 +63,12 @@ def test_who_knows_the_rest_gets_a_pass(judged):
 @pytest.mark.parametrize("exit_status", [1, 137])
 def test_an_exit_status_that_was_told_is_judged(judged, exit_status):
     known = Known("", "", {"training_record_only": True}, 2, exit_status)
-    assert judged({"node0.log": "silent\n", "node1.log": WHOLE}, known)["verdict"] == "FAIL"
+    assert judged({"node0.log": SILENT, "node1.log": WHOLE}, known)["verdict"] == "FAIL"
 
 
 @pytest.mark.parametrize(("nodes", "code"), [(1, "logs_left_over"), (3, "logs_missing"), (None, "nodes_unknown")])
 def test_another_number_of_nodes_than_were_meant_is_never_a_pass(judged, nodes, code):
-    summary = judged(
-        {"node0.log": "silent\n", "node1.log": WHOLE}, Known("", "", {"training_record_only": True}, nodes, 0)
-    )
+    summary = judged({"node0.log": SILENT, "node1.log": WHOLE}, Known("", "", {"training_record_only": True}, nodes, 0))
     assert (summary["verdict"], codes(summary)) == ("INCONCLUSIVE", [code])
 
 
@@ -82,21 +80,130 @@ def test_a_log_that_ends_too_early_without_a_failure_is_inconclusive(judged):
 
 
 def test_a_log_that_ends_with_a_failure_fails_and_names_it(judged):
-    summary = judged({"node0.log": "silent\n", "node1.log": megatron(range(1, 7)) + OUT_OF_MEMORY})
+    summary = judged({"node0.log": SILENT, "node1.log": megatron(range(1, 7)) + OUT_OF_MEMORY})
     assert summary["verdict"] == "FAIL"
     assert codes(summary)[0] == "failure_in_log"
     assert (summary["first_failure"]["node"], summary["first_failure"]["class"]) == ("node1", "out_of_memory")
 
 
-def test_a_failure_before_the_end_was_survived_also_on_a_node_without_steps(judged):
-    summary = judged({"node0.log": OUT_OF_MEMORY, "node1.log": OUT_OF_MEMORY + WHOLE})
-    assert summary["verdict"] == "INCONCLUSIVE"
-    assert summary["first_failure"] is None
+@pytest.mark.parametrize(
+    ("log", "exit_status", "verdict", "code"),
+    [
+        (OUT_OF_MEMORY + SILENT, 0, "PASS", "nodes"),
+        (SILENT + OUT_OF_MEMORY, 0, "INCONCLUSIVE", "failure_at_end"),
+        (SILENT + OUT_OF_MEMORY, None, "FAIL", "failure_in_log"),
+        (OUT_OF_MEMORY, 0, "INCONCLUSIVE", "failure_at_end"),
+        ("", 0, "INCONCLUSIVE", "no_sign_of_life"),
+        ("Starting on node0\n", 0, "INCONCLUSIVE", "no_sign_of_life"),
+        (WORKER, 0, "INCONCLUSIVE", "no_sign_of_life"),
+    ],
+)
+def test_a_node_without_steps_has_to_show_that_it_trained_and_to_survive_its_failures(
+    judged, log, exit_status, verdict, code
+):
+    summary = judged({"node0.log": log, "node1.log": WHOLE}, replace(ALL_TOLD, exit_status=exit_status))
+    assert summary["verdict"] == verdict
+    assert code in codes(summary)
+
+
+@pytest.mark.parametrize("name", ["node1.err", "node1.stderr", "node1.err.log", "node1_err.txt"])
+def test_the_standard_error_beside_a_log_is_read_with_it(judged, name):
+    files = {"node0.log": SILENT, "node1.log": WHOLE}
+    assert judged(files | {name: "a warning\n"}, ALL_TOLD)["verdict"] == "PASS"
+    summary = judged(files | {name: OUT_OF_MEMORY}, ALL_TOLD)
+    assert (summary["verdict"], codes(summary)) == ("INCONCLUSIVE", ["failure_at_end"])
+
+
+def test_steps_on_the_standard_error_are_those_of_the_node(judged):
+    summary = judged({"node0.out": "done\n", "node0.err": maxtext(range(9), total=9)}, replace(ALL_TOLD, nodes=1))
+    assert (summary["verdict"], summary["nodes"][0]["last_step"]) == ("PASS", 8)
+
+
+def test_the_ledger_has_evidence_in_each_row_of_each_node(judged):
+    ledger = judged({"node0.log": SILENT, "node1.log": WHOLE}, ALL_TOLD)["ledger"]
+    assert [node["node"] for node in ledger] == ["node0", "node1"]
+    assert {entry["verdict"] for node in ledger for entry in node["rows"].values()} == {"PASS"}
+    silent, telling = (node["rows"] for node in ledger)
+    assert silent["steps"]["evidence"] == "the last rank prints them, on node1"
+    assert telling["steps"]["evidence"] == "1 to 10 of 10"
+
+
+@pytest.mark.parametrize(
+    ("files", "code"),
+    [
+        ({"node0.log": maxtext(range(9), total=9), "node1.log": maxtext(range(9), total=9)}, "same_log"),
+        ({"node0.log": SILENT, "node1.log": WHOLE + WHOLE}, "two_runs"),
+        (
+            {
+                "node0.log": SILENT,
+                "node1.log": WHOLE + megatron((10,)).replace("(ms): 110", "(ms): 99"),
+            },
+            "steps_conflict",
+        ),
+        ({"node0.log": SILENT + "[rank3]: x\n", "node1.log": "[rank3]: x\n" + WHOLE}, "same_log"),
+    ],
+)
+def test_logs_of_two_runs_or_of_one_node_twice_are_no_pass(judged, files, code):
+    summary = judged(files, ALL_TOLD)
+    assert (summary["verdict"], codes(summary)) == ("INCONCLUSIVE", [code])
+
+
+def sized(**sizes: int) -> str:
+    return "".join(f"  {name} ............................... {value}\n" for name, value in sizes.items()) + SILENT
+
+
+@pytest.mark.parametrize(
+    ("sizes", "verdict"),
+    [
+        (
+            {"global_batch_size": 128, "micro_batch_size": 2, "seq_length": 1024, "train_iters": 10, "world_size": 32},
+            "PASS",
+        ),
+        ({"global_batch_size": 64}, "FAIL"),
+        ({"micro_batch_size": 4}, "FAIL"),
+        ({"seq_length": 512}, "FAIL"),
+        ({"train_iters": 11}, "FAIL"),
+        ({"world_size": 16}, "FAIL"),
+    ],
+)
+def test_the_log_of_another_workload_fails_with_both_numbers(judged, sizes, verdict):
+    head = sized(**sizes) + SILENT_LOGS["node0.log"]
+    summary = judged(
+        {**SILENT_LOGS, "node0.log": head, "node3.log": over_rdma("node3") + WHOLE}, with_config(config_text())
+    )
+    assert summary["verdict"] == verdict, summary["reasons"]
+    if verdict == "FAIL":
+        (reason,) = summary["reasons"]
+        assert (reason["code"], reason["node"], reason["row"]) == ("other_workload", "node0", "workload")
+        assert reason["evidence"]["found"] in sizes.values()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("global batch size:   128", "global batch size:    64"),
+        ("consumed samples:          640", "consumed samples:          650"),
+        ("consumed samples:          640", "consumed samples:          NaN"),
+    ],
+)
+def test_a_step_of_another_workload_fails(judged, change):
+    logs = SILENT_LOGS
+    assert change[0] in WHOLE
+    summary = judged({**logs, "node3.log": over_rdma("node3") + WHOLE.replace(*change)}, with_config(config_text()))
+    assert (summary["verdict"], "other_workload" in codes(summary)) == ("FAIL", True)
+
+
+def test_a_network_that_the_config_does_not_mean_fails_here_too(judged):
+    over_tcp = SILENT_LOGS["node2.log"] + "node2:77:99 [0] NCCL INFO Channel 00/0 : 8[0] -> 0[0] via NET/Socket/0\n"
+    summary = judged(
+        {**SILENT_LOGS, "node2.log": over_tcp, "node3.log": over_rdma("node3") + WHOLE}, with_config(config_text())
+    )
+    assert (summary["verdict"], codes(summary)) == ("FAIL", ["tcp_transport"])
 
 
 def test_a_failure_behind_the_last_step_is_no_pass(judged):
     known = Known("", "", {"training_record_only": True}, 1, 0)
-    summary = judged({"node0.log": "silent\n", "node1.log": WHOLE + OUT_OF_MEMORY}, known)
+    summary = judged({"node0.log": SILENT, "node1.log": WHOLE + OUT_OF_MEMORY}, known)
     assert summary["verdict"] == "INCONCLUSIVE"
     assert codes(summary)[0] == "failure_at_end"
 
@@ -121,7 +228,7 @@ def test_an_unknown_total_is_no_failure_of_a_run_that_ended_well(judged):
     ("files", "mode"),
     [
         ({"node0.log": WHOLE}, "single_node"),
-        ({"node0.log": "silent\n", "node1.log": WHOLE}, "multi_node"),
+        ({"node0.log": SILENT, "node1.log": WHOLE}, "multi_node"),
         ({"node0.log": WHOLE, "node1.log": WHOLE}, "single_node"),
         ({"node0.log": maxtext(range(9)), "node1.log": maxtext(range(9))}, "multi_node"),
     ],
@@ -131,9 +238,19 @@ def test_the_mode_is_told_from_who_prints_steps(judged, files, mode):
 
 
 def test_a_mode_that_was_told_is_taken(judged):
-    summary = judged({"node0.log": "silent\n", "node1.log": WHOLE}, ALL_TOLD, mode="single_node")
+    summary = judged({"node0.log": SILENT, "node1.log": WHOLE}, ALL_TOLD, mode="single_node")
     assert summary["mode"] == "single_node"
     assert summary["verdict"] == "INCONCLUSIVE"
+
+
+def over_rdma(node: str) -> str:
+    return f"{node}:77:99 [0] NCCL INFO Using network IB\n"
+
+
+# Of the nodes of a job of four whose ranks print no steps.
+SILENT_LOGS = {"node0.log": over_rdma("node0") + SILENT} | {
+    f"{node}.log": over_rdma(node) + WORKER.replace("node1", node) for node in ("node1", "node2")
+}
 
 
 def config_text(**changes) -> str:
@@ -162,20 +279,21 @@ def with_config(text: str, nodes: int | None = None, exit_status: int | None = 0
 
 
 def test_a_config_tells_thresholds_number_of_nodes_and_sizes_whatever_hosts_it_names(judged):
-    logs = {f"node{n}.log": "silent\n" for n in range(3)}
-    summary = judged({**logs, "node3.log": WHOLE}, with_config(config_text()))
+    logs = SILENT_LOGS
+    summary = judged({**logs, "node3.log": over_rdma("node3") + WHOLE}, with_config(config_text()))
     assert summary["verdict"] == "PASS"
     assert summary["metrics"]["step_time_ms"]["threshold"] == 200
     assert summary["metrics"]["tokens_per_sec_per_gpu"]["samples"] == 8
 
 
 def test_logs_of_fewer_nodes_than_the_config_asks_for_are_no_pass(judged):
-    summary = judged({"node0.log": "silent\n", "node1.log": WHOLE}, with_config(config_text()))
+    logs = {"node0.log": SILENT_LOGS["node0.log"], "node1.log": over_rdma("node1") + WHOLE}
+    summary = judged(logs, with_config(config_text()))
     assert (summary["verdict"], codes(summary)) == ("INCONCLUSIVE", ["logs_missing"])
 
 
 def test_a_number_of_nodes_that_contradicts_the_config_is_refused(judged):
-    logs = {"node0.log": "silent\n", "node1.log": WHOLE}
+    logs = {"node0.log": SILENT, "node1.log": WHOLE}
     with pytest.raises(ValueError, match="training_nodes is 2, but the training config asks for 4 nodes"):
         judged(logs, with_config(config_text(), nodes=2))
 
@@ -187,18 +305,18 @@ def test_a_number_of_nodes_that_is_none_is_a_fault(judged):
 
 
 def test_the_total_of_the_config_counts_where_the_log_tells_a_smaller_one(judged):
-    logs = {f"node{n}.log": "silent\n" for n in range(3)}
+    logs = SILENT_LOGS
     known = with_config(config_text(training_iterations="20"), exit_status=None)
-    summary = judged({**logs, "node3.log": WHOLE}, known)
-    assert codes(summary) == ["exit_status_unknown", "last_step_missing"]
+    summary = judged({**logs, "node3.log": over_rdma("node3") + WHOLE}, known)
+    assert codes(summary) == ["other_workload", "exit_status_unknown", "last_step_missing"]
 
 
 def test_a_file_of_thresholds_goes_before_those_of_the_config(judged):
-    logs = {f"node{n}.log": "silent\n" for n in range(3)}
+    logs = SILENT_LOGS
     cell = {"GBS=128": {"training.throughput_per_gpu": {"kind": "min", "value": 500}}}
     known = replace(with_config(config_text()), thresholds=ThresholdsFile("t.json", json.dumps(cell)))
     known = replace(known, options={**known.options, "training_thresholds": "t.json"})
-    summary = judged({**logs, "node3.log": WHOLE}, known)
+    summary = judged({**logs, "node3.log": over_rdma("node3") + WHOLE}, known)
     assert [(bound["metric"], bound["value"], bound["met"]) for bound in summary["thresholds"]] == [
         ("tflops_per_gpu", 500.0, False)
     ]

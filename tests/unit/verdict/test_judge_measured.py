@@ -7,9 +7,9 @@ import typing as t
 from pathlib import Path
 
 import pytest
-from training_logs import ALL, WORKLOAD, Node, codes, judged, line, lines
+from training_logs import ALL, SILENT, WORKLOAD, Node, codes, judged, line, lines
 
-SILENT = "Number of parameters in transformer layers in billions:  6.98\n"
+RESUMED = "  successfully loaded checkpoint from /ckpt [ t 1/1, p 1/1 ] at iteration 1000\n"
 
 
 def learning(losses: t.Iterable[float], first: int = 1) -> str:
@@ -20,7 +20,12 @@ def learning(losses: t.Iterable[float], first: int = 1) -> str:
 
 def of(log: str, folder: Path, **changes: t.Any) -> dict[str, t.Any]:
     iterations = changes.pop("iterations", 30)
-    return judged([Node("gpu00", SILENT), Node("gpu01", log)], folder, parameters={"iterations": iterations}, **changes)
+    return judged(
+        [Node("gpu00", changes.pop("head", "") + SILENT), Node("gpu01", log)],
+        folder,
+        parameters={"iterations": iterations},
+        **changes,
+    )
 
 
 FLAT = [4.0 + (step * 7 % 5) / 100 for step in range(30)]
@@ -32,7 +37,6 @@ FLAT = [4.0 + (step * 7 % 5) / 100 for step in range(30)]
         ([10 - step / 5 for step in range(30)], "PASS", "loss_falls"),
         ([4 + step / 5 for step in range(30)], "FAIL", "loss_rises"),
         (FLAT, "INCONCLUSIVE", "loss_flat"),
-        ([4.0] * 30, "INCONCLUSIVE", "loss_flat"),
     ],
 )
 def test_a_training_that_begins_anew_has_to_learn(losses: t.Any, verdict: str, code: str, tmp_path: Path) -> None:
@@ -51,7 +55,7 @@ def test_a_smoke_test_is_too_short_to_tell_and_passes(tmp_path: Path) -> None:
 
 
 def test_a_training_that_goes_on_from_a_checkpoint_may_be_flat_and_says_so(tmp_path: Path) -> None:
-    summary = of(learning(FLAT, first=1001), tmp_path, iterations=1030)
+    summary = of(learning(FLAT, first=1001), tmp_path, iterations=1030, head=RESUMED)
     assert summary["verdict"] == "PASS"
     (note,) = [one for one in summary["notes"] if one["code"] == "loss_flat"]
     assert note["message"].endswith("in a training that went on from step 1001.")
@@ -63,8 +67,24 @@ def test_after_a_restart_a_flat_loss_is_no_reason_either(tmp_path: Path) -> None
 
 
 def test_even_a_training_that_was_resumed_must_not_get_worse(tmp_path: Path) -> None:
-    summary = of(learning([4 + step / 5 for step in range(30)], first=1001), tmp_path, iterations=1030)
+    summary = of(learning([4 + step / 5 for step in range(30)], first=1001), tmp_path, iterations=1030, head=RESUMED)
     assert (summary["verdict"], codes(summary)) == ("FAIL", [("loss_rises", "gpu01")])
+
+
+@pytest.mark.parametrize(
+    ("losses", "verdict", "code"),
+    [
+        ([4.0] * 30, "INCONCLUSIVE", "loss_constant"),
+        ([40 - step / 5 for step in range(30)], "INCONCLUSIVE", "loss_too_high"),
+        ([9 - step / 5 + 30 * (step == 20) for step in range(30)], "INCONCLUSIVE", "loss_spike"),
+        ([9.0, 8.0, 7.0, 6.0, 9.5], "FAIL", "loss_rises"),
+        ([9.0 - step / 4 for step in range(24)] + [3.0 + step for step in range(6)], "FAIL", "loss_rises"),
+        ([9.0 - step / 8 for step in range(15)] + [8.5] * 15, "INCONCLUSIVE", "loss_flat"),
+    ],
+)
+def test_losses_that_no_good_training_has(losses: t.Any, verdict: str, code: str, tmp_path: Path) -> None:
+    summary = of(learning(losses), tmp_path, iterations=len(losses), warmup_steps=1)
+    assert (summary["verdict"], codes(summary)) == (verdict, [(code, "gpu01")])
 
 
 def test_each_of_several_jobs_has_to_learn(tmp_path: Path) -> None:

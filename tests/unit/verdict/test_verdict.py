@@ -24,17 +24,18 @@ def test_a_run_passes_when_everything_is_there_and_says_what_that_rests_on(tmp_p
     summary = judged(two(), tmp_path)
     assert summary["verdict"] == "PASS"
     assert codes(summary) == [
-        (code, None) for code in ("nodes", "last_step", "finite", "samples", "logs", "threshold_met")
+        (code, None) for code in ("nodes", "last_step", "finite", "loss_falls", "samples", "logs", "threshold_met")
     ]
     assert [reason["message"] for reason in summary["reasons"]] == [
         "All 2 nodes took part and ended with exit status 0.",
         "The last step, 10, was seen.",
         "All 10 losses are finite, and so is every other value.",
+        "The loss falls over 10 losses of gpu01 (its last fifth is -1.23% off, 95 % interval -1.23% to -1.23%).",
         "At least 8 steps a node count, after 2 of warm-up.",
         "The logs of 2 nodes are of this run.",
         "tflops_per_gpu is 400 TFLOP/s (median of gpu01); it has to be ≥ 300 TFLOP/s.",
     ]
-    assert [note["code"] for note in summary["notes"]] == ["loss_not_judged", "warm_up", "stragglers", "mfu"]
+    assert [note["code"] for note in summary["notes"]] == ["warm_up", "stragglers", "mfu"]
     assert summary["first_failure"] is None
 
 
@@ -89,12 +90,12 @@ def test_what_was_expected_and_hardly_ever_printed_is_no_pass(tmp_path):
     log = lines(range(1, 9), tflops=None) + lines((9, 10))
     summary = judged(two(log), tmp_path)
     assert summary["verdict"] == "INCONCLUSIVE"
-    assert codes(summary) == [("too_few_samples", "gpu01")]
-    assert "gpu01 has 2 values of tflops_per_gpu" in summary["reasons"][0]["message"]
+    assert codes(summary) == [("metric_gaps", "gpu01"), ("too_few_samples", "gpu01")]
+    assert "gpu01 has 2 values of tflops_per_gpu" in summary["reasons"][1]["message"]
 
 
 def test_in_single_node_mode_what_one_node_did_not_print_is_no_pass_though_another_did(tmp_path):
-    nodes = [Node("gpu00", ALL), Node("gpu01", lines(range(1, 11), tflops=None))]
+    nodes = [Node("gpu00", ALL), Node("gpu01", lines(range(1, 11), ms=101.0, tflops=None))]
     summary = judged(nodes, tmp_path, mode="single_node")
     assert summary["verdict"] == "INCONCLUSIVE"
     assert codes(summary) == [("metric_missing", "gpu01")]
@@ -112,7 +113,6 @@ TEST_LAST_STEP = [
     ("crashed behind exit status 0", lines(range(1, 10)), "FAIL"),
     ("trained for fewer steps than planned", lines(range(1, 8), total=7), "FAIL"),
     ("announced more steps than planned", lines(range(1, 11), total=12), "FAIL"),
-    ("trained for more steps than planned", lines(range(1, 13), total=12), "PASS"),
 ]
 
 
@@ -143,7 +143,11 @@ def test_in_single_node_mode_every_node_has_to_get_to_the_last_step(tmp_path):
 
 
 def test_in_single_node_mode_the_worst_node_is_held_against_the_threshold(tmp_path):
-    nodes = [Node("gpu00", ALL), Node("gpu01", lines(range(1, 11), tflops=299.0)), Node("gpu02", ALL)]
+    nodes = [
+        Node("gpu00", ALL),
+        Node("gpu01", lines(range(1, 11), tflops=299.0, ms=101.0)),
+        Node("gpu02", lines(range(1, 11), ms=99.0)),
+    ]
     summary = judged(nodes, tmp_path, mode="single_node")
     assert summary["verdict"] == "FAIL"
     assert summary["metrics"]["tflops_per_gpu"]["value_node"] == "gpu01"
@@ -180,8 +184,8 @@ def test_nan_to_the_end_is_told_once_a_metric_with_its_first_step(tmp_path):
     summary = judged(two(log), tmp_path)
     messages = [reason["message"] for reason in summary["reasons"]]
     assert messages == [
-        "loss is NaN or infinite on gpu01 in 4 steps, the first of them 7.",
-        "grad_norm is NaN or infinite on gpu01 in 4 steps, the first of them 7.",
+        "loss is no finite number on gpu01 in 4 steps, the first of them 7.",
+        "grad_norm is no finite number on gpu01 in 4 steps, the first of them 7.",
     ]
 
 
@@ -194,11 +198,11 @@ def test_iterations_that_megatron_counts_as_nan_fail_even_where_they_were_skippe
     log = lines(range(1, 10)) + line(10, skipped=1, nan=1)
     summary = judged(two(log), tmp_path)
     assert summary["verdict"] == "FAIL"
-    assert codes(summary) == [("nan_iterations", "gpu01")]
+    assert ("nan_iterations", "gpu01") in codes(summary)
 
 
 def test_a_run_whose_log_has_not_a_single_loss_is_no_pass(tmp_path):
-    summary = judged(two(lines(range(1, 11), loss=0, skipped=1)), tmp_path)
+    summary = judged(two(lines(range(1, 11), loss=0)), tmp_path)
     assert summary["verdict"] == "INCONCLUSIVE"
     assert codes(summary) == [("no_loss", "gpu01")]
 
@@ -219,7 +223,7 @@ def test_the_last_attempt_alone_makes_the_statistics(tmp_path):
 def test_the_last_attempt_has_to_get_to_the_last_step_by_itself(tmp_path):
     summary = judged(two(ALL + lines(range(4, 10))), tmp_path)
     assert summary["verdict"] == "FAIL"
-    assert codes(summary) == [("last_step_missing", "gpu01")]
+    assert codes(summary) == [("last_step_missing", "gpu01"), ("two_runs", "gpu01")]
 
 
 def test_a_process_that_began_behind_the_last_step_and_came_to_none_is_no_pass(tmp_path):
@@ -370,11 +374,11 @@ def test_a_run_of_which_nothing_is_known_is_an_error(tmp_path):
     assert summary["ended_at"] is None
 
 
-@pytest.mark.parametrize("mode", ["multi_node", "single_node"])
-def test_text_that_reads_like_a_failure_does_not_touch_a_pass(mode, tmp_path):
+def test_what_reads_like_a_failure_and_was_survived_does_not_touch_a_pass(tmp_path):
     harmless = IMPORT_WARNING + NCCL_ERROR + OUT_OF_MEMORY
-    nodes = [Node("gpu00", harmless + ALL), Node("gpu01", ALL + harmless)]
-    summary = judged(nodes, tmp_path, mode=mode)
+    summary = judged(
+        [Node("gpu00", harmless.replace("[rank1]", "[rank0]") + SILENT), Node("gpu01", harmless + ALL)], tmp_path
+    )
     assert summary["verdict"] == "PASS"
     assert summary["first_failure"] is None
 
@@ -405,7 +409,8 @@ def test_the_summary_is_strict_json_whatever_was_printed(tmp_path):
 )
 def test_whole_logs_with_exit_status_0(names, iterations, verdict, log_named, tmp_path):
     logs = [log_named(name).read_text(encoding="utf-8", errors="replace") for name in names]
-    nodes = [Node(f"gpu{rank:02}", log) for rank, log in enumerate(logs)]
+    told = {"started_at": None}
+    nodes = [Node(f"gpu{rank:02}", log, told=told) for rank, log in enumerate(logs)]
     bound = {"metric": "step_time_ms", "kind": "max", "value": 1e6}
     summary = judged(nodes, tmp_path, parameters={"iterations": iterations}, expected=[bound])
     assert summary["verdict"] == verdict, summary["reasons"]

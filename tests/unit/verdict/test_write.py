@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 
 import pytest
-from training_logs import ALL, Node, line, lines, plan_of, status_of
+from training_logs import ALL, SILENT, Node, line, lines, plan_of, status_of
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.write import write_report
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
@@ -34,7 +34,7 @@ def table(path: Path) -> list[dict[str, str]]:
 
 
 def test_a_run_leaves_records_summary_table_and_page(tmp_path):
-    board = board_of([Node("gpu00"), Node("gpu01", ALL)], tmp_path)
+    board = board_of([Node("gpu00", SILENT), Node("gpu01", ALL)], tmp_path)
     summary, _ = write_report(board.run_dir, 2)
     assert summary["verdict"] == "PASS"
     assert {path.name for path in board.run_dir.iterdir()} == FILES
@@ -69,7 +69,7 @@ def test_the_table_has_one_row_a_metric_and_whole_numbers_of_steps(tmp_path):
     rows = {row["metric"]: row for row in table(board.run_dir / "metrics.csv")}
     loss = rows["loss"]
     assert (loss["run_id"], loss["verdict"], loss["unit"]) == ("the-run", "INCONCLUSIVE", "1")
-    assert (loss["value"], loss["value_node"], loss["statistic"], loss["stdev"]) == ("4.0", "gpu01", "last", "0.0")
+    assert (loss["value"], loss["value_node"], loss["statistic"], loss["samples"]) == ("4.0", "gpu01", "last", "8")
     assert (loss["samples"], loss["first_step"], loss["last_step"]) == ("8", "3", "10")
     assert (loss["threshold"], loss["direction"], loss["met"]) == ("5.0", "max", "True")
     assert (rows["memory_fraction"]["value"], rows["memory_fraction"]["met"]) == ("", "False")
@@ -96,7 +96,7 @@ def test_a_run_that_never_began_is_reported_as_an_error(nodes, record_only, tmp_
 
 
 def test_a_report_is_written_anew(tmp_path):
-    board = board_of([Node("gpu00"), Node("gpu01", lines(range(1, 6)), status="stopped")], tmp_path)
+    board = board_of([Node("gpu00", SILENT), Node("gpu01", lines(range(1, 6)), status="stopped")], tmp_path)
     assert write_report(board.run_dir, 2)[0]["verdict"] == "ERROR"
     status, rows = status_of(Node("gpu01", ALL), tmp_path)
     board.update(**status)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.ending import failures_at_end
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.reader import read_log, tail
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.rows import StepRows
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.frame import (
@@ -29,14 +30,18 @@ def line(
     ms: float = 100.0,
     memory: float | None = 0.5,
     tflops: float | None = 400.0,
-    loss: float = 4.0,
+    loss: float | None = None,
     grad_norm: float = 1.0,
     skipped: int = 0,
     nan: int = 0,
 ) -> str:
-    """Return an iteration line. As in Megatron-LM, a loss that is not greater than zero is left out."""
+    """Return an iteration line, of a loss that falls to 4 at step 10 where none is given.
+
+    As in Megatron-LM, a loss that is not greater than zero is left out; as in its first releases, there is no time.
+    """
+    loss = 4.0 + (10 - step) * 0.01 if loss is None else loss
     return (
-        f" [2026-01-02 03:04:05] iteration {step:8d}/{total:8d} | consumed samples: {step * 8:12d} |"
+        f" iteration {step:8d}/{total:8d} | consumed samples: {step * 8:12d} |"
         f" elapsed time per iteration (ms): {ms:.1f} |"
         + (f" mem usages: {memory:.4f} |" if memory is not None else "")
         + (f" throughput per GPU (TFLOP/s/GPU): {tflops:.1f} |" if tflops is not None else "")
@@ -145,7 +150,8 @@ def status_of(node: Node, folder: Path, node_rank: int = 0) -> tuple[dict[str, t
         "ended_at": None if node.seconds is None else STARTED_AT + node.seconds,
         "failures": news["failures"],
         "transports": news["transports"],
-        "world_size": news["world_size"],
+        **{name: news[name] for name in ("world_size", "settings", "signs", "ranks", "conflicts")},
+        "failures_at_end": failures_at_end(str(log), "megatron"),
         "log_run_id": "the-run",
     }
     if node.status in ("exited", "killed"):
@@ -226,7 +232,10 @@ def frame_of(values: dict[str, list[float]], metric: str, warmup_steps: int = 0)
     return steps_frame(nodes, rows, warmup_steps)
 
 
-SILENT = "Number of parameters in transformer layers in billions:  6.98\n"
+SILENT = (
+    "Number of parameters in transformer layers in billions:  6.98\n"
+    "[before the start of training step] datetime: 2026-01-02 03:04:05 \n"
+)
 
 
 def two(last_rank_log: str = ALL, **last_rank) -> list[Node]:

@@ -12,12 +12,16 @@ first, one ``Config param`` line for each key.
 from __future__ import annotations
 
 import json
+import math
 import re
 import typing as t
 from collections.abc import Iterator
+from contextlib import suppress
 
+from ..clock import seconds_without_year
 from ..find import Piece
 from ..grammar import EVERY_RANK, Grammar
+from ..settings import Settings
 from ..text import line_end, line_start
 from ..world_size import RANKS, WorldSize
 
@@ -33,7 +37,30 @@ _NEEDLES = (b"completed ", b"Config param ", _MEETING, _JSON_KEY)
 # max_utils.py: "Num_devices: 16, shape (1, 16, 1)", by every process.
 WORLD_SIZE = WorldSize((b"Num_devices: ",), rb"Num_devices: " + RANKS)
 
-_FIELD = re.compile(rb"[ \t]*([^:]*?)[ \t:]+([-+]?(?:nan|inf|\d+\.?\d*(?:[eE][-+]?\d+)?))[ \t]*")
+# pyconfig.py and checkpointing.py, by every process.
+SETTINGS = (
+    Settings(
+        b"Config param ",
+        rb"Config param (global_batch_size_to_train_on|per_device_batch_size|gradient_accumulation_steps"
+        rb"|max_target_length|steps|vocab_size): (\d+(?:\.\d+)?)\s",
+        {
+            b"per_device_batch_size": "batch_per_device",
+            b"gradient_accumulation_steps": "accumulated_batches",
+            b"global_batch_size_to_train_on": "global_batch_size",
+            b"max_target_length": "sequence_length",
+            b"steps": "iterations",
+            b"vocab_size": "vocabulary",
+        },
+    ),
+    Settings(
+        b"this run's directory", rb"(restoring from) this run's directory step (\d+)", {b"restoring from": "resumed"}
+    ),
+)
+
+_FIELD = re.compile(rb"[ \t]*([^: \t]*)[ \t:]+(.*?)[ \t]*", re.DOTALL)
+_NUMBER = re.compile(rb"[-+]?(?:(?i:nan|inf(?:inity)?)|\d+\.?\d*(?:[eE][-+]?\d+)?)")
+# The prefix of absl; what follows the time are the thread and the file.
+_STAMP = re.compile(rb"[IWEF](\d\d)(\d\d) (\d\d:\d\d:\d\d\.\d+) [^\]\r\n]*\]")
 
 
 def _unchanged(value: float) -> float:
@@ -74,7 +101,8 @@ def parse(piece: Piece, memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]:
     """Yield what each step line and each step of a metrics file says, in their order; see ``Grammar``.
 
     Units are those of ``METRICS``. ``steps_total`` is that of the last configuration before the step, else null. A
-    field counts only when what follows it shows that it is whole. Tokens per second count padding too.
+    field counts only when what follows it shows that it is whole; it is NaN where it holds no number. Tokens per
+    second count padding too.
 
     ``new_process`` tells that a process began since the step before: one that goes on exactly where the last one ended
     is another attempt, too, which its step number does not show.
@@ -144,7 +172,11 @@ def _step(text: bytes, start: int) -> dict[str, t.Any] | None:
         known = field and _METRIC_OF_FIELD.get(field.group(1))
         if field and known:
             metric, convert = known
-            metrics[metric] = convert(float(field.group(2)))
+            metrics[metric] = convert(float(field.group(2))) if _NUMBER.fullmatch(field.group(2)) else math.nan
+    stamp = _STAMP.match(text, line_start(text, start), start)
+    if stamp:
+        with suppress(ValueError):
+            metrics["clock"] = seconds_without_year(*stamp.groups())
     return {"step": int(head.group(2)), "metrics": metrics, "profiler": bool(head.group(1))}
 
 
@@ -167,5 +199,6 @@ GRAMMAR = Grammar(
     first_step=0,
     step_line="completed step: N, seconds: …",
     printed_by=EVERY_RANK,
+    settings=SETTINGS,
     left_out=left_out,
 )

@@ -14,13 +14,17 @@ import math
 import re
 import typing as t
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
 from struct import Struct
 
+from ..clock import seconds_of
 from ..find import Piece
+from ..record import EVIDENCE
 from ..rows import FoundSteps
+from ..settings import Settings
 from ..world_size import RANKS, WorldSize
 
 _WORD = b"iteration "
@@ -30,9 +34,10 @@ _DIGITS_TO_ZEROS = bytes.maketrans(b"123456789", b"000000000")
 # More than an iteration line has; a log may have no line ends.
 _LINE_BYTES = 16 << 10
 
-_NUMBER = rb"[-+]?(?:nan|inf|\d+\.?\d*(?:[eE][-+]?\d+)?)"
+_NUMBER = rb"[-+]?(?:(?i:nan|inf(?:inity)?)|\d+\.?\d*(?:[eE][-+]?\d+)?)"
 # A value may be followed by its running average: "587.1/512.3", "496.3 (avg 496.1)".
 _VALUE = re.compile(rb"(" + _NUMBER + rb")(?:/" + _NUMBER + rb"|[ \t]+\(avg " + _NUMBER + rb"\))?")
+_NOT_FINITE = re.compile(rb"(?i)[-+]?(?:nan|inf)")
 _USAGE_RATIO = re.compile(rb".*/(\d+\.?\d*)%")
 
 # Where two fields of a line give one metric, the first of them here counts.
@@ -49,8 +54,15 @@ _METRIC_OF_FIELD = {
     b"grad norm": "grad_norm",
     b"number of skipped iterations": "skipped_iterations",
     b"number of nan iterations": "nan_iterations",
+    b"consumed samples": "consumed_samples",
+    b"global batch size": "global_batch_size",
+    b"loss scale": "loss_scale",
 }
+_SIZES = frozenset(EVIDENCE)
 _USAGE_RATIO_FIELDS = (b"hip mem usage/free/total/usage_ratio", b"rocm mem usage/free/total/usage_ratio")
+
+# "[2026-01-02 03:04:05.123456] iteration": what stands between the brackets, with or without the fraction.
+_STAMP_BYTES = (19, 26)
 
 # The closing lines. They count at the start of a line only, as iteration lines have "mem usages:", too.
 _CLOSING_LINES = (
@@ -66,13 +78,34 @@ _CLOSING_VALUE = re.compile(rb"[ \t]*(" + _NUMBER + rb")[ \t]*(?:[\r\n]|\Z)")
 # word, as strstr goes by two bytes, and "us" is in many words.
 WORLD_SIZE = WorldSize((b" world size: ",), rb"(?<=using) world size: " + RANKS)
 
+# arguments.py, tokenizer.py and checkpointing.py, by rank 0 only.
+SETTINGS = (
+    Settings(
+        b" ........",
+        rb"(?<![\w-])(seq_length|global_batch_size|micro_batch_size|train_iters|world_size|padded_vocab_size)"
+        rb" \.{3,} (\d+)\s",
+        {
+            b"seq_length": "sequence_length",
+            b"global_batch_size": "global_batch_size",
+            b"micro_batch_size": "micro_batch_size",
+            b"train_iters": "iterations",
+            b"world_size": "gpus",
+            b"padded_vocab_size": "vocabulary",
+        },
+    ),
+    Settings(b"padded vocab (size", rb"(padded vocab) \([^\r\n]*\(new size: (\d+)\)", {b"padded vocab": "vocabulary"}),
+    Settings(
+        b"y loaded checkpoint ", rb"(loaded checkpoint) [^\r\n]*at iteration +(\d+)", {b"loaded checkpoint": "resumed"}
+    ),
+)
+
 
 def parse(piece: Piece, _memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]:
     """Yield what each iteration line says, in their order; see ``Grammar``.
 
     Units are those of ``METRICS``; of an instant value and its running average the instant one is taken. The bytes
     need not be valid UTF-8. A field counts only when its closing ``|`` is there, so a line that was torn apart gives
-    what is whole of it. Lines that stand there twice are yielded twice.
+    what is whole of it; one whose text is no number is NaN. Lines that stand there twice are yielded twice.
 
     ``loss`` is ``lm loss`` and no other loss. Megatron prints it only where it is greater than zero (since core 0.17:
     not less), which NaN never is, so a NaN loss shows as a field that is not there: see ``_lost_loss``.
@@ -85,6 +118,7 @@ def parse_many(piece: Piece) -> Iterator[FoundSteps]:
     """Yield the same as ``parse``, many lines at once."""
     kind: _Kind | None = None
     lines: list[tuple[bytes, ...]] = []
+    stamps: list[bytes] = []
     timer_kept_on = False
     text, find = piece.text, piece.find
     find_end, has_carriage_returns = text.find, b"\r" in text
@@ -110,12 +144,13 @@ def parse_many(piece: Piece) -> Iterator[FoundSteps]:
         has_microseconds = head > 8 and text[head - 9] == _POINT
         if line_kind is not kind or has_microseconds is not timer_kept_on:
             if kind:
-                yield from _found(kind, lines, timer_kept_on)
-            kind, lines, timer_kept_on = line_kind, [], has_microseconds
+                yield from _found(kind, lines, stamps, timer_kept_on)
+            kind, lines, stamps, timer_kept_on = line_kind, [], [], has_microseconds
         lines.append(cells(line))
+        stamps.append(text[max(0, head - 2 - _STAMP_BYTES[has_microseconds]) : max(0, head - 2)])
         start = find(_WORD, start + line_end)
     if kind:
-        yield from _found(kind, lines, timer_kept_on)
+        yield from _found(kind, lines, stamps, timer_kept_on)
 
 
 def left_out(found: dict[str, t.Any], position: int) -> str | None:
@@ -165,11 +200,12 @@ def _last_head(piece: Piece) -> int:
 class _Kind(t.NamedTuple):
     """What lines have in common that are read together.
 
-    ``in_percent`` tells that the memory is, and ``loss_may_be_lost`` that ``lm loss`` is missing where NaN would
-    explain it; see ``_lost_loss``.
+    ``unread`` are the metrics whose fields hold no number. ``in_percent`` tells that the memory is, and
+    ``loss_may_be_lost`` that ``lm loss`` is missing where NaN would explain it; see ``_lost_loss``.
     """
 
     metrics: tuple[str, ...]
+    unread: tuple[str, ...]
     in_percent: bool
     loss_may_be_lost: bool
 
@@ -198,13 +234,23 @@ class _Value(t.NamedTuple):
     begin: int
 
 
-def _found(kind: _Kind, lines: Sequence[tuple[bytes, ...]], timer_kept_on: bool) -> Iterator[FoundSteps]:
+def _found(
+    kind: _Kind, lines: Sequence[tuple[bytes, ...]], stamps: Sequence[bytes], timer_kept_on: bool
+) -> Iterator[FoundSteps]:
     steps, totals, *columns = zip(*lines)
     if totals.count(totals[0]) < len(totals):
+        begin = 0
         for _total, same in groupby(lines, itemgetter(1)):
-            yield from _found(kind, list(same), timer_kept_on)
+            of_one = list(same)
+            yield from _found(kind, of_one, stamps[begin : begin + len(of_one)], timer_kept_on)
+            begin += len(of_one)
         return
     metrics = {metric: _numbers(float, column) for metric, column in zip(kind.metrics, columns)}
+    metrics.update({metric: [math.nan] * len(steps) for metric in kind.unread})
+    for metric in _SIZES.intersection(metrics):
+        metrics[metric] = [value if math.isfinite(value) else math.inf for value in metrics[metric]]
+    with suppress(ValueError):
+        metrics["clock"] = list(map(seconds_of, stamps))
     if kind.in_percent:
         metrics["memory_fraction"] = [percent / 100.0 for percent in metrics["memory_fraction"]]
     found = FoundSteps(_numbers(int, steps), int(totals[0]), metrics, timer_kept_on)
@@ -243,8 +289,15 @@ def _layout(line: bytes) -> _Layout | None:
     end = glued.start() if glued else len(line)
     fields, rest = _fields(line[:end], head.end())
     spans: dict[str, tuple[int, int]] = {}
+    unread: dict[str, None] = {}
     for name, metric in _METRIC_OF_FIELD.items():
         _add_span(spans, metric, _VALUE, fields.get(name))
+        if name in fields and metric not in spans:
+            unread[metric] = None
+    for name, value in rest.items():
+        # The line is torn, but not in front of what is no number.
+        if name in _METRIC_OF_FIELD and _NOT_FINITE.match(value.text):
+            unread[_METRIC_OF_FIELD[name]] = None
     in_percent = "memory_fraction" not in spans
     # Primus ends its lines with these and without a bar, but the percent sign shows that the number is whole.
     for name in _USAGE_RATIO_FIELDS:
@@ -254,7 +307,12 @@ def _layout(line: bytes) -> _Layout | None:
         head.start(),
         end,
         _cutter([head.span(1), head.span(2), *(spans[metric] for metric in metrics)]),
-        _kind(tuple(metrics), in_percent and "memory_fraction" in spans, _may_be_lost(fields, spans)),
+        _kind(
+            tuple(metrics),
+            tuple(metric for metric in unread if metric not in spans),
+            in_percent and "memory_fraction" in spans,
+            _may_be_lost(fields, spans),
+        ),
     )
 
 

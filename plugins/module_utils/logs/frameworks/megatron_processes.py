@@ -21,6 +21,9 @@ from . import megatron
 # Without "model", as strstr goes by two bytes, and "mo" is in every "memory".
 _BEGIN = b"-and-optimizer-setup"
 
+# training.py and utils.py: by rank 0, the memory by the first rank of each data-parallel group.
+_FIRST_RANK = (b"[before the start of training step]", b"[after training is done]")
+
 
 def parse(piece: Piece, memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]:
     """Yield the steps of ``megatron.parse``, the first one behind the begin of a process with ``new_process``."""
@@ -53,6 +56,11 @@ GRAMMAR = Grammar(
     first_step=1,
     step_line="iteration N/ TOTAL | … | elapsed time per iteration (ms): …",
     printed_by=LAST_RANK,
+    settings=megatron.SETTINGS,
+    under_way=(*_FIRST_RANK, b" iterations) memory (MB) |"),
+    first_rank=_FIRST_RANK,
+    # NCCL and the warnings of c10d, by each rank, and the lines of Primus.
+    alive=(b" Init COMPLETE", b"Connected all rings", b"Connected all trees", b"]:[W", b"[rank-"),
     left_out=megatron.left_out,
     summary=megatron.summary,
     # The launch scripts average at the end in Python.

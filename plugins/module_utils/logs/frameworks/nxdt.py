@@ -10,17 +10,21 @@ Bars are divided by carriage returns, or by nothing. Each step has two or more; 
 
 from __future__ import annotations
 
+import math
 import re
 import typing as t
 from collections.abc import Iterator
 
 from ..find import Piece
 from ..grammar import FIRST_RANK, Grammar
+from ..settings import Settings
 from ..text import line_end
 from ..world_size import RANKS, WorldSize
 
 _WORD = b"Epoch "
 _BAR = re.compile(rb"Epoch (\d+):[ :]*\d+%\|[^|\r\n]*\|[ ]*(\d+)/(\d+) \[")
+# How long the epoch has taken so far.
+_ELAPSED = re.compile(rb"(?:(\d{1,6}):)?(\d\d):(\d\d)<")
 _RATE = re.compile(rb"[^,\]]*, *(\d+(?:\.\d+)?)(s/it|it/s)(?=[,\]])")
 
 # Of NeuronX Distributed's parallel_state.py and PyTorch Lightning's distributed.py, by rank 0 only.
@@ -29,15 +33,16 @@ WORLD_SIZE = WorldSize(
     rb"> initializing world size to " + RANKS + rb"|All distributed processes registered\. Starting with " + RANKS,
 )
 
-_NUMBER = rb"[-+]?(?:nan|inf|\d+\.?\d*(?:[eE][-+]?\d+)?)"
+_NUMBER = re.compile(rb"[-+]?(?:(?i:nan|inf(?:inity)?)|\d+\.?\d*(?:[eE][-+]?\d+)?)")
 # A number is whole when what follows it is there.
 _FIELDS = {
-    metric: re.compile(rb"[ ,]" + name + rb"=(" + _NUMBER + rb")(?=[,\]])")
+    metric: re.compile(rb"[ ,]" + name + rb"=([^,\]]*)(?=[,\]])")
     for name, metric in (
         (b"reduced_train_loss", "loss"),
         (b"gradient_norm", "grad_norm"),
         (b"lr", "learning_rate"),
         (b"throughput", "sequences_per_sec"),
+        (b"consumed_samples", "consumed_samples"),
     )
 }
 
@@ -71,12 +76,18 @@ def _found(progress: re.Match[bytes], body: bytes) -> dict[str, t.Any]:
     for metric, pattern in _FIELDS.items():
         field = pattern.search(body)
         if field:
-            metrics[metric] = float(field.group(1))
+            metrics[metric] = float(field.group(1)) if _NUMBER.fullmatch(field.group(1)) else math.nan
+    elapsed = _ELAPSED.match(body)
+    if elapsed and not epoch:
+        hours, minutes, seconds = (int(part or 0) for part in elapsed.groups())
+        metrics["clock"] = 3600.0 * hours + 60.0 * minutes + seconds
     rate = _RATE.match(body)
     value = float(rate.group(1)) if rate else 0.0
     if rate and value:
         metrics["step_time_ms"] = 1000.0 * value if rate.group(2) == b"s/it" else 1000.0 / value
     sequences_per_sec = metrics.pop("sequences_per_sec", None)
+    if not math.isfinite(metrics.get("consumed_samples", 0.0)):
+        metrics["consumed_samples"] = math.inf
     return {
         "step": epoch * total + step,
         "steps_total": None,
@@ -91,4 +102,12 @@ GRAMMAR = Grammar(
     first_step=1,
     step_line="Epoch 0: …%|…| N/LENGTH [… (a progress bar)",
     printed_by=FIRST_RANK,
+    bars=True,
+    settings=(
+        Settings(
+            b"states from the checkpoint", rb"(states) from the checkpoint[^\r\n]*step=(\d+)", {b"states": "resumed"}
+        ),
+    ),
+    # Lightning's distributed.py and the compiler's wrapper, on each node, and what NeMo logs there.
+    alive=(b"GLOBAL_RANK: ", b"NEURON_CC_WRAPPER", b"Compiler status PASS", b"[NeMo "),
 )

@@ -11,7 +11,16 @@ import typing as t
 
 from pydantic import BaseModel, Field
 
-from ..config.field_types import NAME, Flag, FreeObject, Line, PathOrNothing, PortOrNothing, PositiveInteger
+from ..config.field_types import (
+    NAME,
+    Flag,
+    FreeObject,
+    Line,
+    NaturalInteger,
+    PathOrNothing,
+    PortOrNothing,
+    PositiveInteger,
+)
 from ..config.kinds import OneOf
 from ..config.texts import Several, Written
 
@@ -65,6 +74,11 @@ class ConfigOptions(BaseModel):
         description="Judge no thresholds; those of the config need not be filled in then. "
         "A run without any is only recorded as well, with a warning.",
     )
+    training_max_skipped: NaturalInteger = Field(
+        default=0,
+        description="How many iterations may be skipped after the warm-up, but for those that search a loss scale.",
+        json_schema_extra={"unit": "iterations"},
+    )
     training_scale_batch: t.Annotated[str, OneOf(("none", "reference_nodes"))] = Field(
         default="none",
         description="Take the global batch size as it is (none), or as tuned for the config's number of nodes and "
@@ -112,9 +126,15 @@ class RunOptions(ConfigOptions):
         "A vaulted variable training_hf_token goes before it.",
     )
     training_run_id: RunId = Field(default="", description="Name of the run. Without it, time, model and GPU make one.")
+    training_on_interrupt: t.Annotated[str, OneOf(("detach", "stop"))] = Field(
+        default="detach",
+        description="What the first Ctrl-C or SIGTERM does while the run is followed: leave the training to itself "
+        "(detach), or stop it on every node and judge it (stop).",
+    )
     container_profile: t.Annotated[str, OneOf(("privileged", "hardened"))] = Field(
         default="privileged",
-        description="Start containers with all privileges, as AMD's guide does, or with the named devices only.",
+        description="Start containers with all privileges, as AMD's guide does, or with the named devices and no "
+        "more capabilities than RDMA and GPUs need.",
     )
     training_image_archive: PathOrNothing = Field(
         default="", description="Image as a file on the nodes, loaded where the image is missing instead of pulled."

@@ -13,6 +13,7 @@ from collections.abc import Collection, Mapping
 from ...config.kinds import AUTO, Whole, is_placeholder
 from ...config.secret_names import is_secret_name
 from ...config.words import key_path
+from ...job.container import check_environment
 from ...job.visible_devices import visible_devices
 from . import xla_flags as xla
 from .gke import PLATFORM
@@ -177,14 +178,8 @@ def check_variables(reading: BranchReading, variables: Mapping[str, tuple[str, s
                 f"MaxText would take it for its key {key}, whatever the plan says.",
                 f"Set {key} in {ELSEWHERE.get(key, reading.branch.path)}.",
             )
-    for name in reading.config.env_vars or {}:
-        if is_secret_name(name):
-            reading.findings.fault(
-                key_path("config.env_vars", name),
-                None,
-                f"{name} looks like a secret, which would stand in the plan, on the nodes and in docker inspect.",
-                "Leave it out; for the Hugging Face token give the path of its file in config.hf_token_file.",
-            )
+    instead = "; for the Hugging Face token give the path of its file in config.hf_token_file"
+    check_environment(reading.config.env_vars or {}, reading.findings, "config.env_vars", instead)
 
 
 def timeout_of(reading: BranchReading, variables: Mapping[str, tuple[str, str]]) -> int | None:

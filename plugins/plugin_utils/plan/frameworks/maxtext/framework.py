@@ -232,7 +232,9 @@ def _job(
         gke=workload_of(reading, maxtext, environment, entry_point) if options.training_platform == PLATFORM else None,
         container_options={}
         if without_container
-        else container_options(config.container_name, config.shm_size, options.container_profile),
+        else container_options(
+            config.container_name, config.shm_size, options.container_profile, multi_node=reading.multi_node
+        ),
         architecture=architecture_of(reading),
         counts_routers=True,
     )

@@ -32,7 +32,7 @@ from .option_checks import check_options
 from .options import MegatronOptions
 from .reading import BranchReading, Reading, ScriptReading
 from .scripts import generation_for, note_generation, script_of
-from .user_variables import check_variables, variables_of_user
+from .user_variables import check_variables, users_variables
 
 _OF_NODE = {"NODE_RANK": "{node-rank}", "LOG_DIR": "{run-folder}"}
 _FORM = CvsForm(MegatronConfig, MegatronModelParameters, unused_keys)
@@ -144,7 +144,7 @@ def _job(
         master_port=options.training_master_port or MASTER_PORT,
         image=config.container_image,
         image_archive=options.training_image_archive,
-        environment=environment | variables_of_user(reading, environment) | of_node,
+        environment=environment | users_variables(reading, environment) | of_node,
         token_file=config.hf_token_file,
         # It fetches a tokenizer with wget, and with this variable alone.
         token_variable="HF_TOKEN" if known_script(script) == LLAMA3 and reading.generation == V25_5 else "",
@@ -155,7 +155,9 @@ def _job(
         devices=config.container_config.device_list,
         container_options={}
         if without_container
-        else container_options(config.container_name, config.shm_size, options.container_profile),
+        else container_options(
+            config.container_name, config.shm_size, options.container_profile, multi_node=reading.multi_node
+        ),
         environment_as_arguments=not deepseek,
         script=script,
         dataset=dataset,

@@ -7,12 +7,12 @@ import re
 from collections.abc import Mapping
 
 from ...config.words import key_path, shown
+from ...job.container import variables_of_user
 from ...job.visible_devices import visible_devices
 from .generations import DEEPSEEK, READ, known_script
 from .reading import ScriptReading
 
 _PATH = "config.container_config.env_dict"
-_OF_EACH_NODE = {"NODE_RANK", "LOG_DIR", "TRAINOPS_NODE", "TRAINOPS_RUN_ID"}
 # What decides how many ranks share a replica of the model, which the plan has to count.
 _COUNTED = {
     "TP": "tensor_parallelism",
@@ -64,15 +64,7 @@ def _check_value(name: str, value: str, reading: ScriptReading) -> None:
         fault(path, value, "With NO_TRAINING the training script trains nothing.", "Leave it out.")
 
 
-def variables_of_user(reading: ScriptReading, environment: Mapping[str, str]) -> dict[str, str]:
+def users_variables(reading: ScriptReading, environment: Mapping[str, str]) -> dict[str, str]:
     """Return the variables of env_dict that the plan does not set, with a warning for each that it does."""
-    variables = reading.config.container_config.env_dict
-    set_by_plan = {*environment, *_OF_EACH_NODE, *(["HF_TOKEN_PATH"] if reading.config.hf_token_file else [])}
-    for name in filter(set_by_plan.__contains__, variables):
-        reading.findings.warn(
-            key_path(_PATH, name),
-            variables[name],
-            f"{name} has no effect: the plan sets this variable.",
-            "Leave it out, and set the key that it is made of.",
-        )
-    return {name: value for name, value in variables.items() if name not in set_by_plan}
+    set_by_plan = {*environment, "NODE_RANK", "LOG_DIR", *(["HF_TOKEN_PATH"] if reading.config.hf_token_file else [])}
+    return variables_of_user(reading.config.container_config.env_dict, set_by_plan, _PATH, reading.findings)

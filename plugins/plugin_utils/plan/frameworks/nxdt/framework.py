@@ -16,14 +16,14 @@ from collections.abc import Mapping, Sequence
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import InterpolationResolutionError
 
-from ....contracts import Bound, Parameters
+from ....contracts import Bound, ContainerOptions, Parameters
 from ...config.findings import Findings
 from ...config.model import typed
-from ...config.words import key_path, shown
+from ...config.words import shown
 from ...config.yaml_config import YamlConfig, read_yaml, values_of, with_overrides
 from ...job.batch_scaling import TunedBatch, scaled_batch, scales_batch
 from ...job.branch import Branch, check_name
-from ...job.container import CONTAINER_KEYS, container_options
+from ...job.container import CONTAINER_KEYS, container_options, variables_of_user
 from ...job.job import Job
 from ...job.ranks import Node, master_address
 from ...job.thresholds import ExpectedResults, expected_of
@@ -217,6 +217,8 @@ def _job(reading: NxdtReading, text: str, master: str, sizes: NxdtSizes, expecte
     files = {f"{_CONFIG_NAME}.yaml": text}
     if run.compile_first:
         files[_COMPILE_NAME] = _COMPILE_FIRST
+    path = "trainops.container_config.env_dict"
+    users = variables_of_user(run.container_config.env_dict, environment, path, reading.findings)
     device_files = INSTANCES[run.instance_type].device_files if run.instance_type else []
     return Job(
         branch=Branch(reading.mode, config.name, run.instance_type or "neuron", _RUN, {}),
@@ -228,24 +230,28 @@ def _job(reading: NxdtReading, text: str, master: str, sizes: NxdtSizes, expecte
         master_port=int(environment["MASTER_PORT"]),
         image=run.container_image,
         image_archive=options.training_image_archive,
-        environment=environment | _variables_of_user(reading, set(environment)),
+        environment=environment | users,
         token_file=None,
         command=_command(reading, environment, sizes),
         working_dir=options.training_nxdt_root or run.nxdt_root,
         log_dir=run.log_dir,
         mounts=run.container_config.volume_dict,
         devices=run.container_config.device_list or device_files,
-        container_options={}
-        if without_container
-        # What AMD's GPUs need besides is of no use here.
-        else container_options(run.container_name, run.shm_size, options.container_profile)
-        | {"group_add": [], "cap_add": ["IPC_LOCK"], "security_opt": []},
+        container_options={} if without_container else _container_options(reading),
         files=files,
         script=_SCRIPT,
         tokens_per_sequence_per_gpu=sizes.tokens_per_sequence_per_device,
         architecture=architecture_of(reading),
         chips_per_gpu=chips_per_device(reading),
     )
+
+
+def _container_options(reading: NxdtReading) -> ContainerOptions:
+    run, profile = reading.config.trainops, reading.options.container_profile
+    started = container_options(run.container_name, run.shm_size, profile, multi_node=reading.nnodes > 1)
+    # What AMD's GPUs need besides is of no use here.
+    confined = [option for option in started["security_opt"] if "unconfined" not in option]
+    return {**started, "group_add": [], "cap_add": ["IPC_LOCK"], "security_opt": confined}
 
 
 def _parameters(reading: NxdtReading, sizes: NxdtSizes) -> Parameters:
@@ -339,17 +345,3 @@ def _hydra_value(text: str) -> str:
         return text
     escaped = text.replace("'", "\\'")
     return f"'{escaped}'"
-
-
-def _variables_of_user(reading: NxdtReading, set_by_plan: set[str]) -> dict[str, str]:
-    """Return the variables of env_dict that the plan does not set, with a warning for each that it does."""
-    variables = reading.config.trainops.container_config.env_dict
-    set_by_plan |= {"TRAINOPS_NODE", "TRAINOPS_RUN_ID"}
-    for name in filter(set_by_plan.__contains__, variables):
-        reading.findings.warn(
-            key_path("trainops.container_config.env_dict", name),
-            variables[name],
-            f"{name} has no effect: the plan sets this variable.",
-            "Leave it out, and set the key that it is made of.",
-        )
-    return {name: value for name, value in variables.items() if name not in set_by_plan}

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The time stamps of a log as seconds. They are local times, so that only those of one log can be compared."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from functools import lru_cache
+
+# Of stamps that tell no year: a leap year, so that every day is one of it.
+NO_YEAR = 2000
+
+
+def seconds_of(stamp: bytes) -> float:
+    """Return the seconds of ``2026-02-03 04:05:06``, with or without a fraction; raises ValueError for no time."""
+    return _minute(stamp[:16]) + float(stamp[17:])
+
+
+def seconds_without_year(month: bytes, day: bytes, time: bytes) -> float:
+    """Return the seconds of a stamp of absl, as of the year `NO_YEAR`; raises ValueError for no time."""
+    return _minute(b"%d-%b-%b %b" % (NO_YEAR, month, day, time[:5])) + float(time[6:])
+
+
+# The stamps of many steps share their minute.
+@lru_cache(maxsize=64)
+def _minute(text: bytes) -> float:
+    year, month, day, hour, minute = (int(text[a:b]) for a, b in ((0, 4), (5, 7), (8, 10), (11, 13), (14, 16)))
+    return datetime(year, month, day, hour, minute, tzinfo=timezone.utc).timestamp()

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which ranks and processes wrote a log, as far as they say it. No two nodes of a job have one in common."""
+
+from __future__ import annotations
+
+import re
+
+from .find import Piece
+from .text import line_end, line_start
+
+# Of torchrun and Primus, of Lightning's distributed.py, and of NCCL, which names the host and the process.
+_TELLING = (
+    (b"[rank", re.compile(rb"\[rank-?(\d{1,7})[\]/]"), "rank "),
+    (b"GLOBAL_RANK: ", re.compile(rb"GLOBAL_RANK: (\d{1,7}),"), "rank "),
+    (b" NCCL INFO ", re.compile(rb"([A-Za-z0-9][A-Za-z0-9.-]{0,200}:\d{1,9}):\d+ \[\d+\] NCCL INFO "), "process "),
+)
+
+
+def add_ranks(known: list[str], piece: Piece) -> list[str]:
+    """Return what is known of who wrote a log and the first of each kind that the piece tells, as ``rank 8``."""
+    found = list(known)
+    for needle, pattern, kind in _TELLING:
+        if any(told.startswith(kind) for told in found):
+            continue
+        place = piece.find(needle, 0)
+        match = place >= 0 and pattern.search(piece.text, line_start(piece.text, place), line_end(piece.text, place))
+        if match:
+            found.append(kind + match.group(1).decode("ascii"))
+    return found

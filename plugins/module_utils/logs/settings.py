@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a process says that it trains: sizes, and the checkpoint that it goes on from."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from .find import Piece
+
+SETTINGS = (
+    "sequence_length",
+    "micro_batch_size",
+    "global_batch_size",
+    "iterations",
+    "gpus",
+    "vocabulary",
+    # Sequences of a micro batch on each device, and how many of these a step takes.
+    "batch_per_device",
+    "accumulated_batches",
+    # The step that the training went on from.
+    "resumed",
+)
+# More values of one setting than a log of one run has.
+MOST_VALUES = 4
+
+
+class Settings(t.NamedTuple):
+    """How a trainer says some of its settings.
+
+    A piece without the ``needle`` has none. ``pattern`` matches a setting, its first group is the printed name, its
+    last one the number; ``names`` maps printed names to `SETTINGS`.
+    """
+
+    needle: bytes
+    pattern: bytes
+    names: dict[bytes, str]
+
+
+def add_settings(told: dict[str, list[float]], known: t.Iterable[Settings], piece: Piece) -> dict[str, list[float]]:
+    """Return what was told and what the piece tells: each setting with its different values, in their order."""
+    found = {name: list(values) for name, values in told.items()}
+    for settings in known:
+        if piece.find(settings.needle, 0) < 0:
+            continue
+        for match in re.finditer(settings.pattern, piece.text):
+            values = found.setdefault(settings.names[match.group(1)], [])
+            value = float(match.group(match.lastindex or 0))
+            if value not in values and len(values) < MOST_VALUES:
+                values.append(value)
+    return found

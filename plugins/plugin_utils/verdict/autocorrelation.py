@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How much neighbouring steps know of each other, and how many independent ones they are worth.
+
+Noise is taken for an autoregressive process of order 1: each value is ``rho`` times the one before and something new.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+import numpy as np
+from scipy.linalg import toeplitz
+
+# An estimate beyond this makes any interval endless.
+_MOST = 0.97
+
+
+class Noise(t.NamedTuple):
+    """The autocorrelation of neighbours and the standard deviation of noise around what is smooth."""
+
+    rho: float
+    deviation: float
+
+
+def noise_of(values: np.ndarray, degree: int) -> Noise:
+    """Return the noise of values around the polynomial of a degree that fits them best.
+
+    The estimate of ``rho`` from few values is too small (Marriott and Pope 1954, Kendall 1954): what it lacks is added,
+    (1 + 3 rho) / n for a level, and as much again for each degree. Negative ones are taken for none.
+    """
+    size = values.size
+    place = np.linspace(-1.0, 1.0, size)
+    residual = values - np.polynomial.Polynomial.fit(place, values, degree)(place)
+    power = float(residual @ residual)
+    if size <= degree + 2 or power <= 1e-24 * max(1.0, float(values @ values)):
+        return Noise(0.0, float(np.sqrt(power / max(1, size - degree - 1))))
+    lag = float(residual[1:] @ residual[:-1]) / power
+    bias = (degree + 1) / size
+    rho = min(_MOST, max(0.0, (lag + bias) / max(1.0 - 3.0 * bias, 0.1)))
+    # The fit takes with it what is slow in the noise; what is new in each value it leaves.
+    new = residual[1:] - rho * residual[:-1]
+    innovation = float(new @ new) / max(1, size - degree - 2)
+    return Noise(rho, float(np.sqrt(innovation / (1.0 - rho**2))))
+
+
+def deviation_of_weighted_sum(weights: np.ndarray, noise: Noise) -> float:
+    """Return the standard deviation of a weighted sum of neighbours with this noise."""
+    covariance = toeplitz(noise.rho ** np.arange(weights.size))
+    return noise.deviation * float(np.sqrt(max(0.0, weights @ covariance @ weights)))
+
+
+def effective_size(size: int, rho: float) -> float:
+    """Return how many independent values tell as much of a level as so many neighbours do: at least 1."""
+    if rho <= 0.0 or size < 2:
+        return float(size)
+    # The variance of the mean of n values is 1 / n × (1 + 2 Σ (1 - k / n) rho^k).
+    lags = np.arange(1, size)
+    return max(1.0, size / (1.0 + 2.0 * float(np.sum((1.0 - lags / size) * rho**lags))))

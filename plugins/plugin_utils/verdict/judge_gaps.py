@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Steps, losses and values that a log ought to have, and has not."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+
+import numpy as np
+
+from ..contracts import Plan, Status
+from ..plan.config.words import counted
+from .reasons import INCONCLUSIVE, Reasons
+
+if t.TYPE_CHECKING:
+    import pandas as pd
+
+    from .last_step import Reached
+
+# More than this part of the steps is no torn line any more.
+_TORN = 0.005
+# Some rates are printed from the third step on, or not where a checkpoint is written.
+_MOST_UNTOLD = 0.1
+
+
+def judge_gaps(
+    plan: Plan,
+    statuses: list[Status],
+    steps: pd.DataFrame,
+    attempts: Mapping[str, pd.DataFrame],
+    records: pd.DataFrame,
+    reached: Reached,
+    reasons: Reasons,
+) -> None:
+    """Note the steps of the last attempt that a log does not have, and those that have no loss or judged metric.
+
+    A training that was gone on with, from a checkpoint or after a restart, begins where that says. A loss that is NaN
+    is there, and iterations that were skipped have none.
+    """
+    resumed = any((status.get("settings") or {}).get("resumed") for status in statuses)
+    nan = records.loc[(records["metric"] == "loss") & records["value"].isna(), ["node", "step"]]
+    nan_losses = nan.groupby("node")["step"].agg(set).to_dict()
+    judged = dict.fromkeys(
+        bound["metric"] for bound in plan["expected"] if bound["kind"] != "info" and not bound.get("optional")
+    )
+    for node, rows in attempts.items():
+        earlier = steps[(steps["node"] == node) & (steps["attempt"] < rows["attempt"].iloc[0])]["step"]
+        _judge_steps(node, rows["step"].to_numpy(), _first(plan, earlier, resumed=resumed), reasons)
+        if "loss" in rows and rows["loss"].notna().any():
+            _judge_losses(node, rows[~rows["step"].isin(nan_losses.get(node, ()))], reached, reasons)
+        for metric in judged:
+            counting = rows[rows["counted"]]
+            if metric in rows and 0 < counting[metric].notna().sum() < (1 - _MOST_UNTOLD) * len(counting):
+                untold = int(counting[metric].isna().sum())
+                message = f"{metric} is missing in {untold} of {counted(len(counting), 'counted step')} of {node}."
+                reasons.add(INCONCLUSIVE, "metric_gaps", message, node, metric=metric, steps=untold)
+
+
+def _first(plan: Plan, earlier: pd.Series, *, resumed: bool) -> int | None:
+    """Return the first step that a log has to have, None where it may begin anywhere."""
+    if not earlier.empty:
+        return int(earlier.max()) + 1
+    return None if resumed else plan["first_step"]
+
+
+def _judge_steps(node: str, found: np.ndarray, first: int | None, reasons: Reasons) -> None:
+    apart = np.diff(found)
+    stride = int(np.bincount(apart).argmax()) if apart.size else 1
+    holes = [(int(found[place]) + 1, int(apart[place]) - stride) for place in np.flatnonzero(apart > stride)]
+    if first is not None and found[0] - first >= stride:
+        holes.insert(0, (first, int(found[0]) - first))
+    missing = sum(size for _begin, size in holes) // stride
+    if not missing:
+        return
+    share = missing / (missing + found.size)
+    message = (
+        f"The log of {node} lacks {counted(missing, 'step')} of {missing + found.size}, from step {holes[0][0]} on."
+    )
+    if share > _TORN:
+        reasons.add(INCONCLUSIVE, "steps_missing", message, node, steps=missing, first_step=holes[0][0])
+    else:
+        reasons.note("steps_missing", message, node, steps=missing, first_step=holes[0][0])
+
+
+def _judge_losses(node: str, rows: pd.DataFrame, reached: Reached, reasons: Reasons) -> None:
+    without = rows[rows["loss"].isna()]
+    if "skipped_iterations" in rows:
+        without = without[~(without["skipped_iterations"] > 0)]
+    missing = [int(step) for step in without["step"]]
+    if reached.goal in missing:
+        missing.remove(reached.goal)
+        message = f"The last step, {reached.goal}, has no loss in the log of {node}: its line is torn, or it was zero."
+        reasons.add(INCONCLUSIVE, "last_loss_missing", message, node, last_step=reached.goal)
+    if not missing:
+        return
+    message = f"The log of {node} has no loss of {counted(len(missing), 'step')}, the first of them {missing[0]}."
+    if len(missing) > _TORN * len(rows):
+        reasons.add(INCONCLUSIVE, "loss_missing", message, node, first_step=missing[0], steps=len(missing))
+    else:
+        reasons.note("loss_missing", message, node, first_step=missing[0], steps=len(missing))

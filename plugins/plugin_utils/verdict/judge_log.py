@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether each node's log is its own, of one run, and of a rank that took part."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+
+import numpy as np
+
+from ...module_utils.logs.clock import NO_YEAR, seconds_of
+from ...module_utils.logs.frameworks.known import grammar_of
+from ...module_utils.logs.grammar import EVERY_RANK
+from ..contracts import Plan, Status
+from ..plan.config.words import counted
+from .reasons import INCONCLUSIVE, Reasons
+
+if t.TYPE_CHECKING:
+    import pandas as pd
+
+    from .last_step import Reached
+
+# Clocks are set now and then, by less than this.
+_CLOCK_IS_SET = 2.0
+# No place on earth is further from the controller's time than this, nor is a log written longer after.
+_ZONES = 14 * 3600.0 + 600.0
+_FIRST_ABSOLUTE = seconds_of(b"%d-01-01 00:00:00" % (NO_YEAR + 1))
+# So many steps with the same times are no chance.
+_SAME_STEPS = 3
+
+
+def judge_life(plan: Plan, statuses: list[Status], attempts: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
+    """Note each node of one job whose ranks print no steps, and whose log does not show that they trained."""
+    grammar = grammar_of(log_framework(plan))
+    if plan["mode"] != "multi_node" or grammar.printed_by == EVERY_RANK:
+        return
+    of_first = {text.decode() for text in grammar.first_rank}
+    of_any = of_first.union(text.decode() for text in (*grammar.under_way, *grammar.alive))
+    ended = [status for status in statuses if attempts and status["status"] in ("exited", "log_only")]
+    silent = [status for status in ended if status["node"] not in attempts]
+    for status in silent:
+        node, signs = status["node"], of_any.intersection(status.get("signs") or ())
+        if not signs:
+            message = (
+                f"The log of {node} does not show that its ranks trained: it has none of the texts by which they do."
+            )
+            reasons.add(INCONCLUSIVE, "no_sign_of_life", message, node)
+    told_first = any(of_first.intersection(status.get("signs") or ()) for status in silent)
+    none_alive = any(not of_any.intersection(status.get("signs") or ()) for status in silent)
+    if (
+        of_first
+        and silent
+        and not none_alive
+        and not told_first
+        and not any(_has_first_rank(status) for status in statuses)
+    ):
+        node = min(silent, key=lambda status: status.get("node_rank", 0))["node"]
+        message = f"No log has what rank 0 prints as the training begins; that of {node} ought to."
+        reasons.add(INCONCLUSIVE, "no_sign_of_life", message, node)
+
+
+def _has_first_rank(status: Status) -> bool:
+    return status.get("last_step") is not None and "rank 0" in (status.get("ranks") or ())
+
+
+def log_framework(plan: Plan) -> str:
+    """Return the framework whose trainer writes the logs, which in a rehearsal is another one."""
+    return plan.get("log_framework") or plan["framework"]
+
+
+def judge_same_log(plan: Plan, statuses: list[Status], attempts: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
+    """Note nodes that have the log of another one: the same times of steps, or the same rank or process in one job."""
+    owner: dict[t.Any, str] = {}
+    for node, rows in attempts.items():
+        columns = [name for name in ("step", "step_time_ms", "clock", "tokens_per_sec_per_gpu", "loss") if name in rows]
+        if len(rows) >= _SAME_STEPS and "step_time_ms" in columns:
+            _note_owner(owner, rows[columns].to_numpy().tobytes(), node, "the times and losses of their steps", reasons)
+    if plan["mode"] == "multi_node":
+        for status in statuses:
+            for told in status.get("ranks") or ():
+                _note_owner(owner, told, status["node"], told, reasons)
+
+
+def _note_owner(owner: dict[t.Any, str], what: t.Any, node: str, told: str, reasons: Reasons) -> None:
+    first = owner.setdefault(what, node)
+    if first != node:
+        message = f"The logs of {first} and {node} have {told} in common: one of them is not its own."
+        reasons.add(INCONCLUSIVE, "same_log", message, node, other=first)
+
+
+def judge_one_run(
+    statuses: list[Status],
+    steps: pd.DataFrame,
+    attempts: Mapping[str, pd.DataFrame],
+    reached: Reached,
+    reasons: Reasons,
+) -> None:
+    """Note logs that hold more than one run, or lines in another order than they were written in."""
+    for status in statuses:
+        node, conflicts = status["node"], status.get("conflicts") or 0
+        if conflicts:
+            message = (
+                f"The log of {node} prints {counted(conflicts, 'step')} again with other values: it is of two runs."
+            )
+            reasons.add(INCONCLUSIVE, "steps_conflict", message, node, steps=conflicts)
+    for node, rows in attempts.items():
+        earlier = steps[(steps["node"] == node) & (steps["attempt"] < rows["attempt"].iloc[0])]
+        if reached.goal is not None and not earlier.empty and earlier["step"].max() >= reached.goal:
+            message = f"The log of {node} got to step {reached.goal}, and then begins again: it holds two runs."
+            reasons.add(INCONCLUSIVE, "two_runs", message, node)
+        _judge_clock(node, rows, earlier, reasons)
+
+
+def _judge_clock(node: str, rows: pd.DataFrame, earlier: pd.DataFrame, reasons: Reasons) -> None:
+    if "clock" not in rows:
+        return
+    clock = rows["clock"].dropna().to_numpy()
+    if "clock" in earlier and earlier["clock"].notna().any() and clock.size and clock[0] > _FIRST_ABSOLUTE:
+        clock = np.concatenate(([earlier["clock"].max()], clock))
+    back = np.diff(clock)
+    worst = float(back.min()) if back.size else 0.0
+    # Where no year is told, the new one begins far back.
+    if -300 * 86400 < worst < -_CLOCK_IS_SET:
+        message = (
+            f"The time stamps of {node} go back by {-worst:.0f} s: its lines are not in their order, or of two runs."
+        )
+        reasons.add(INCONCLUSIVE, "clock_back", message, node, seconds=-worst)
+
+
+def judge_clock_of_run(statuses: list[Status], attempts: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
+    """Note a log whose steps were stamped when its run was not there, or for longer than it took."""
+    for status in statuses:
+        rows = attempts.get(status["node"])
+        started, ended, node = status.get("started_at"), status.get("ended_at"), status["node"]
+        if rows is None or "clock" not in rows or not rows["clock"].notna().any() or not started or not ended:
+            continue
+        first, last = float(rows["clock"].min()), float(rows["clock"].max())
+        if last - first > ended - started + 60.0:
+            message = (
+                f"The steps in the log of {node} took {last - first:.0f} s by their time stamps, and the run "
+                f"{ended - started:.0f} s."
+            )
+            reasons.add(INCONCLUSIVE, "other_time", message, node, stamped=last - first, run=ended - started)
+        elif first > _FIRST_ABSOLUTE and not started - _ZONES < first <= last < ended + _ZONES:
+            message = f"The time stamps in the log of {node} are of another day than the run."
+            reasons.add(INCONCLUSIVE, "other_time", message, node, first=first, started_at=started)

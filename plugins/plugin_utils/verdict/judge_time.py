@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The time that was really spent: the median of the steps leaves out what happens now and then, or between them."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+
+import numpy as np
+
+from ..contracts import JudgedBound
+from .reasons import INCONCLUSIVE, Reasons
+from .thresholds import is_met
+
+if t.TYPE_CHECKING:
+    import pandas as pd
+
+# What the mean may be off the median by.
+_OFF = 0.1
+# Time stamps of whole seconds are off by this much over a span.
+_STAMP_SECONDS = 1.0
+_PART = 5
+_TIMES, _RATES = ("step_time_ms",), ("tflops_per_gpu", "tokens_per_sec_per_gpu")
+
+
+class TimeSpent(t.TypedDict):
+    """The step times of a node's counted steps, in ms.
+
+    ``median`` and ``mean`` are as the trainer counts them, ``wall_clock`` is the span of the time stamps over the steps
+    in it, None without time stamps. ``drift`` is how much slower the last fifth is than those before, as a fraction.
+    """
+
+    median: float
+    mean: float
+    wall_clock: float | None
+    drift: float
+
+
+def times_spent(attempts: Mapping[str, pd.DataFrame], *, bars: bool) -> dict[str, TimeSpent]:
+    """Return the time that was spent, by node that tells it; bars tell a mean already."""
+    found: dict[str, TimeSpent] = {}
+    for node, rows in attempts.items():
+        if "step_time_ms" not in rows:
+            continue
+        told = rows.loc[rows["counted"] & np.isfinite(rows["step_time_ms"])]
+        times = told["step_time_ms"].to_numpy()
+        if times.size < 2:
+            continue
+        end = max(1, times.size // _PART)
+        before = float(np.median(times[:-end]))
+        found[node] = {
+            "median": float(np.median(times)),
+            "mean": float(times.mean()),
+            "wall_clock": _wall_clock(told),
+            "drift": float(np.median(times[-end:])) / before - 1 if before and not bars else 0.0,
+        }
+    return found
+
+
+def _wall_clock(told: pd.DataFrame) -> float | None:
+    if "clock" not in told:
+        return None
+    stamped = told[["step", "clock"]].dropna()
+    taken = float(stamped["step"].max() - stamped["step"].min()) if len(stamped) > 1 else 0.0
+    span = float(stamped["clock"].iloc[-1] - stamped["clock"].iloc[0]) if taken else 0.0
+    # Stamps are of whole seconds: a short span tells nothing.
+    return 1000.0 * span / taken if span > 10 * _STAMP_SECONDS else None
+
+
+def slowest(time: TimeSpent) -> float:
+    """Return the step time (ms) that the run took for a step, pauses included."""
+    return max(time["mean"], time["wall_clock"] or 0.0)
+
+
+def judge_time(times: Mapping[str, TimeSpent], bounds: list[JudgedBound], reasons: Reasons) -> None:
+    """Note where the mean, or the wall clock, is off the judged median, unless the thresholds hold for it as well."""
+    for node, time in times.items():
+        really = slowest(time)
+        if not time["median"] > 0 or really <= (1 + _OFF) * time["median"]:
+            continue
+        share = really / time["median"]
+        wall = f", by the wall clock {time['wall_clock']:.6g} ms" if time["wall_clock"] else ""
+        told = (
+            f"A step of {node} takes {time['mean']:.6g} ms in the mean{wall}, and {time['median']:.6g} ms in the median"
+        )
+        missed = [bound["metric"] for bound in bounds if _is_missed(bound, share)]
+        if missed:
+            message = (
+                f"{told}: {' and '.join(dict.fromkeys(missed))} would miss the threshold with the time really spent."
+            )
+            reasons.add(INCONCLUSIVE, "pauses", message, node, **t.cast("dict[str, t.Any]", time))
+        else:
+            reasons.note("pauses", f"{told}: something takes time now and then, or between the steps.", node)
+
+
+def _is_missed(bound: JudgedBound, share: float) -> bool:
+    measured = bound["measured"]
+    if bound["kind"] == "info" or measured is None or bound["statistic"] != "median":
+        return False
+    if bound["metric"] in _TIMES:
+        return not is_met(measured * share, bound["least"], bound["greatest"])
+    return bound["metric"] in _RATES and not is_met(measured / share, bound["least"], bound["greatest"])

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether the logs are of the workload that was planned: another one's numbers give it away."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+
+import numpy as np
+
+from ...module_utils.logs.frameworks.known import grammar_of
+from ..contracts import Plan, Status
+from .judge_log import log_framework
+from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons
+
+if t.TYPE_CHECKING:
+    import pandas as pd
+
+# Printed rates and times are rounded, and each is taken at another moment.
+_RATE_TOLERANCE = 0.05
+_CLOCK_TOLERANCE, _STAMP_SECONDS = 0.05, 2.0
+_WORDS = {
+    "sequence_length": "sequence length",
+    "micro_batch_size": "micro batch size",
+    "global_batch_size": "global batch size",
+    "iterations": "number of iterations",
+    "gpus": "number of ranks",
+    "batch_per_device": "batch of a device",
+    "accumulated_batches": "number of accumulated batches",
+}
+
+
+def judge_workload(
+    plan: Plan, statuses: list[Status], attempts: Mapping[str, pd.DataFrame], reasons: Reasons
+) -> dict[str, list[str]]:
+    """Note each number of a log that is not the plan's, or not that of the other nodes, or contradicts another one.
+
+    Returns in words what agrees, by node.
+    """
+    planned = _planned(plan)
+    agrees: dict[str, list[str]] = {status["node"]: [] for status in statuses}
+    of_nodes: dict[str, tuple[str, float]] = {}
+    for status in statuses:
+        node = status["node"]
+        for name, word in _WORDS.items():
+            values = (status.get("settings") or {}).get(name, [])
+            if len(values) > 1:
+                told = " and ".join(f"{value:g}" for value in values)
+                message = f"The log of {node} tells two values of the {word}, {told}: it is of two runs."
+                reasons.add(INCONCLUSIVE, "settings_differ", message, node, **{name: values})
+            elif values:
+                _compare(node, word, values[0], planned.get(name), agrees, reasons)
+                first, value = of_nodes.setdefault(name, (node, values[0]))
+                if plan["mode"] == "multi_node" and value != values[0]:
+                    message = f"The {word} is {values[0]:g} in the log of {node}, and {value:g} in that of {first}."
+                    reasons.add(FAIL, "other_workload", message, node, found=values[0], other=value)
+        total = status.get("steps_total")
+        if node in attempts and total:
+            _compare(node, "number of iterations", total, planned.get("iterations"), agrees, reasons)
+    bars = grammar_of(log_framework(plan)).bars
+    for status in statuses:
+        node = status["node"]
+        if node in attempts:
+            rows = attempts[node]
+            _judge_samples(node, rows, planned.get("global_batch_size"), bars, agrees, reasons)
+            if not bars:
+                _judge_rate(node, rows, _tokens_of_gpu(plan, status), agrees, reasons)
+                _judge_stamps(node, rows, agrees, reasons)
+    if planned and all(agrees.values()):
+        reasons.add(PASS, "workload", "The logs are of the planned workload, as far as they tell it.")
+    return agrees
+
+
+def _planned(plan: Plan) -> dict[str, float]:
+    workload, parameters = plan.get("workload"), plan["parameters"]
+    planned: dict[str, float | None] = {"iterations": parameters.get("iterations")}
+    if workload:
+        planned |= {
+            "sequence_length": workload["sequence_length"],
+            "micro_batch_size": workload["micro_batch_size"],
+            "global_batch_size": workload["global_batch_size"],
+            "gpus": workload["gpus"],
+        }
+    return {name: float(value) for name, value in planned.items() if value}
+
+
+def _compare(
+    node: str, word: str, found: float, planned: float | None, agrees: dict[str, list[str]], reasons: Reasons
+) -> None:
+    if planned is None or abs(found - planned) <= 1e-6 * abs(planned):
+        if f"{word} {found:g}" not in agrees[node]:
+            agrees[node].append(f"{word} {found:g}")
+        return
+    message = f"The log of {node} is of another workload: its {word} is {found:g}, and the plan's is {planned:g}."
+    reasons.add(FAIL, "other_workload", message, node, found=found, planned=planned)
+
+
+def _judge_samples(
+    node: str,
+    rows: pd.DataFrame,
+    planned: float | None,
+    bars: bool,
+    agrees: dict[str, list[str]],
+    reasons: Reasons,
+) -> None:
+    """Compare the batch of each step, and by how many samples the consumed ones grow, with the plan or each other."""
+    batch = planned
+    if "global_batch_size" in rows:
+        printed = rows["global_batch_size"].dropna()
+        wrong = printed[printed != planned] if planned else printed[~np.isfinite(printed)]
+        if not wrong.empty or printed.empty:
+            _compare(
+                node, "global batch size", float(wrong.iloc[-1]) if len(wrong) else 0.0, planned or 0.0, agrees, reasons
+            )
+            return
+        _compare(node, "global batch size", float(printed.iloc[-1]), planned, agrees, reasons)
+        batch = batch or (float(printed.iloc[0]) if printed.nunique() == 1 else None)
+    if "consumed_samples" not in rows:
+        return
+    told = rows[["step", "consumed_samples"]].dropna()
+    steps, samples = told["step"].to_numpy(float), told["consumed_samples"].to_numpy(float)
+    if samples.size < 2:
+        return
+    batch = batch or float(np.median(np.diff(samples) / np.diff(steps)))
+    # Bars show three digits, of the step before now and then.
+    allowed = 0.01 * np.abs(samples) + 2.0 * batch if bars else 0.5
+    off = ~(np.abs(samples - samples[0] - batch * (steps - steps[0])) <= allowed)
+    if not off.any() and batch > 0:
+        agrees[node].append(f"{samples[-1]:g} samples consumed")
+        return
+    place = int(np.argmax(off))
+    grown, taken = samples[place] - samples[0], steps[place] - steps[0]
+    message = (
+        f"The log of {node} is of another workload: in {taken:g} steps it consumed {grown:g} samples, which a global "
+        f"batch size of {batch:g} makes {batch * taken:g}."
+    )
+    reasons.add(FAIL, "other_workload", message, node, found=float(grown), planned=batch * taken)
+
+
+def _tokens_of_gpu(plan: Plan, status: Status) -> float | None:
+    """Return the tokens of a GPU in a step: the plan's, or what the log tells of them."""
+    workload, told = plan.get("workload"), status.get("settings") or {}
+    if workload and workload.get("tokens_per_step"):
+        return float(t.cast(int, workload["tokens_per_step"])) / workload["gpus"]
+    if len(told.get("batch_per_device", [])) == len(told.get("sequence_length", [])) == 1:
+        return told["batch_per_device"][0] * told["sequence_length"][0] * told.get("accumulated_batches", [1.0])[0]
+    return None
+
+
+def _judge_rate(
+    node: str, rows: pd.DataFrame, tokens: float | None, agrees: dict[str, list[str]], reasons: Reasons
+) -> None:
+    """Compare tokens/s × step time with the tokens of a step."""
+    if not {"tokens_per_sec_per_gpu", "step_time_ms"} <= set(rows.columns):
+        return
+    products = (rows["tokens_per_sec_per_gpu"] * rows["step_time_ms"] / 1000.0)[rows["counted"]].dropna().to_numpy()
+    products = products[np.isfinite(products)]
+    if products.size == 0:
+        return
+    found = float(np.median(products))
+    if tokens and abs(found - tokens) > _RATE_TOLERANCE * tokens:
+        message = (
+            f"The log of {node} is of another workload: its tokens/s times its step time are {found:.6g} tokens for a "
+            f"GPU in a step, and the workload has {tokens:.6g}."
+        )
+        reasons.add(FAIL, "other_workload", message, node, found=found, planned=tokens)
+    elif (np.abs(products - found) > _RATE_TOLERANCE * abs(found)).mean() > _RATE_TOLERANCE:
+        message = f"The tokens/s and the step times of {node} contradict each other from step to step."
+        reasons.add(INCONCLUSIVE, "rates_disagree", message, node)
+    else:
+        agrees[node].append(f"{found:.6g} tokens for a GPU in a step")
+
+
+def _judge_stamps(node: str, rows: pd.DataFrame, agrees: dict[str, list[str]], reasons: Reasons) -> None:
+    """Compare the step times with the time stamps: steps that follow each other take no longer than these are apart."""
+    if not {"clock", "step_time_ms"} <= set(rows.columns):
+        return
+    told = rows.loc[rows["counted"], ["step", "clock", "step_time_ms"]].dropna()
+    if len(told) < 2:
+        return
+    span = float(told["clock"].iloc[-1] - told["clock"].iloc[0])
+    taken = float((told["step_time_ms"].to_numpy()[1:] * np.diff(told["step"])).sum()) / 1000.0
+    if taken > span * (1 + _CLOCK_TOLERANCE) + _STAMP_SECONDS and span > -_STAMP_SECONDS:
+        message = (
+            f"The log of {node} is of another workload, or was changed: by their step times its {len(told)} counted "
+            f"steps take {taken:.6g} s, and their time stamps are {span:.6g} s apart."
+        )
+        reasons.add(FAIL, "other_workload", message, node, found=taken, planned=span)
+    else:
+        agrees[node].append(f"steps of {taken:.4g} s within {span:.4g} s of time stamps")

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Steps, losses and values that a log ought to have."""
+
+from __future__ import annotations
+
+import typing as t
+from pathlib import Path
+
+import pytest
+from training_logs import ALL, SILENT, Node, codes, judged, line, lines
+
+WHOLE = line(10)
+
+
+def verdict_on(log: str, folder: Path, total: int = 10, **changes: t.Any) -> dict[str, t.Any]:
+    return judged([Node("gpu00", SILENT), Node("gpu01", log)], folder, parameters={"iterations": total}, **changes)
+
+
+@pytest.mark.parametrize(
+    ("size", "verdict"),
+    [(WHOLE.index("consumed"), "INCONCLUSIVE"), (WHOLE.index("lm loss") + 12, "INCONCLUSIVE"), (len(WHOLE), "PASS")],
+    ids=["behind its head", "in its loss", "nowhere"],
+)
+def test_a_last_step_whose_line_is_torn_is_no_pass(size: int, verdict: str, tmp_path: Path) -> None:
+    summary = verdict_on(lines(range(1, 10)) + WHOLE[:size], tmp_path)
+    assert summary["verdict"] == verdict
+    assert (("last_loss_missing", "gpu01") in codes(summary)) is (verdict != "PASS")
+
+
+TORN = {"without its line": "", "torn": line(6, 10)[:90] + "\n"}
+
+
+@pytest.mark.parametrize(("total", "verdict"), [(10, "INCONCLUSIVE"), (300, "PASS")])
+@pytest.mark.parametrize("step", TORN.values(), ids=TORN)
+def test_a_step_that_is_missing_weighs_as_much_as_the_run_is_short(
+    step: str, total: int, verdict: str, tmp_path: Path
+) -> None:
+    step = step.replace("/      10", f"/{total:8d}")
+    fall = [line(number, total, loss=9 - 5 * number / total) for number in range(1, total + 1)]
+    summary = verdict_on("".join([*fall[:5], step, *fall[6:]]), tmp_path, total)
+    code = "loss_missing" if step else "steps_missing"
+    assert summary["verdict"] == verdict
+    (told,) = [told for told in (*summary["reasons"], *summary["notes"]) if told["code"] == code]
+    assert (told["node"], told["row"], told["evidence"]) == ("gpu01", "gaps", {"first_step": 6, "steps": 1})
+
+
+def test_a_log_begins_with_the_first_step_or_says_where_the_training_went_on(tmp_path: Path) -> None:
+    rest = lines(range(5, 11))
+    assert codes(verdict_on(rest, tmp_path)) == [("steps_missing", "gpu01")]
+    assert (
+        verdict_on("  successfully loaded checkpoint from /ckpt at iteration 4\n" + rest, tmp_path)["verdict"] == "PASS"
+    )
+    assert verdict_on(lines(range(1, 5)) + "".join(rest), tmp_path)["verdict"] == "PASS"
+
+
+@pytest.mark.parametrize(
+    ("skipped", "scales", "changes", "told"),
+    [
+        ([], {}, {}, []),
+        ([1, 2], {}, {}, []),
+        ([6], {}, {}, ["skipped_iterations"]),
+        ([6], {}, {"max_skipped": 1}, []),
+        ([6, 7], {}, {"max_skipped": 1}, ["skipped_iterations"]),
+        ([40], {}, {"max_skipped": 1}, ["last_step_skipped"]),
+        # A lower loss scale after it: a search.
+        ([6], {7: 0.5}, {}, []),
+        (list(range(6, 16)), {step: 2.0**-step for step in range(7, 17)}, {}, ["skipped_iterations"]),
+    ],
+)
+def test_skipped_iterations_are_bounded(
+    skipped: list[int], scales: dict[int, float], changes: t.Any, told: list[str], tmp_path: Path
+) -> None:
+    def one(step: int) -> str:
+        text = line(step, 40, skipped=int(step in skipped), loss=0 if step in skipped else 9 - step / 10)
+        scale = min([scale for at, scale in scales.items() if at <= step], default=1.0)
+        return text.replace("loss scale: 1.0", f"loss scale: {scale:.6f}")
+
+    summary = verdict_on("".join(map(one, range(1, 41))), tmp_path, 40, **changes)
+    assert [reason["code"] for reason in summary["reasons"] if reason["verdict"] != "PASS"] == told
+
+
+def test_what_an_earlier_attempt_lacked_is_past(tmp_path: Path) -> None:
+    log = lines(range(1, 4)) + line(4)[:90] + "\n" + ALL
+    assert "loss_missing" not in [note["code"] for note in verdict_on(log, tmp_path)["notes"]]
