@@ -7,8 +7,8 @@ passes every key of the branch on as it stands.
 
 from __future__ import annotations
 
-import json
 import posixpath
+import re
 import typing as t
 from collections.abc import Sequence
 
@@ -43,8 +43,10 @@ from .options import MaxTextOptions
 from .reading import BranchReading, Reading
 
 YAML_NAME = "maxtext.yml"
-# Keys of a config that none but MaxText's has.
-_TELLING_KEYS = {"coordinator_ip", "training_steps", "xla_flags", "enable_checkpointing"}
+# Keys of a config or a branch that none but MaxText's has; also where the JSON is broken.
+_TELLING_KEYS = re.compile(
+    r'"(coordinator_ip|training_steps|xla_flags|enable_checkpointing|per_device_batch_size|max_target_length)"\s*:'
+)
 _FORM = CvsForm(MaxTextConfig, BRANCH, unused_keys, prepared=without_what_the_plan_sets, elsewhere=ELSEWHERE)
 # What CVS says to every MaxText: nothing here talks to Google Cloud, and GSPMD shards as in the measured runs.
 _CONSTANTS = {"enable_goodput_recording": False, "monitor_goodput": False, "shardy": False}
@@ -64,12 +66,7 @@ class MaxText(CvsFramework[MaxTextOptions]):
 
     def recognizes(self, text: str, _source: str) -> bool:
         """Tell whether a training config is certainly of this framework."""
-        try:
-            data = json.loads(text.removeprefix("\ufeff"))
-        except (ValueError, RecursionError):
-            return False
-        config = data.get("config") if isinstance(data, dict) else None
-        return isinstance(config, dict) and not _TELLING_KEYS.isdisjoint(config)
+        return _TELLING_KEYS.search(text) is not None
 
     def plan_job(
         self, config: CvsConfig, options: MaxTextOptions, nodes: Sequence[Node], findings: Findings
