@@ -16,9 +16,11 @@ from collections.abc import Mapping, Sequence
 from ..contracts import Plan, Status, Summary
 from .hardware import hardware_rows
 from .history import charts_of
+from .machine_changes import machine_change_rows, unread_kernel_logs
 from .pages import page_of
 from .plots import Bound, draw
 from .readable import LABELS, duration, exact, number, shown, unit_of
+from .telemetry import telemetry_rows
 from .thresholds import threshold_rows
 
 if t.TYPE_CHECKING:
@@ -36,12 +38,13 @@ def render(
     steps: pd.DataFrame,
     history: dict[str, t.Any] | None = None,
     statuses: Sequence[Status] = (),
+    telemetry: pd.DataFrame | None = None,
 ) -> str:
     """Return the report of a run as a self-contained HTML page.
 
     ``summary`` is the judged run, ``plan`` what was launched, both as written to their JSON files. ``steps`` is what
     `verdict.frame.steps_frame` returns; it may be empty. ``history`` is what `history.history_of` tells, ``statuses``
-    what is known of each node.
+    what is known of each node, ``telemetry`` what `telemetry.telemetry_frame` makes of its samples.
     """
     thresholds = threshold_rows(summary)
     stragglers = [found["node"] for found in summary["stragglers"]["nodes"]]
@@ -60,6 +63,9 @@ def render(
         figures=figures_of(summary),
         stragglers=stragglers,
         hardware=hardware_rows(statuses),
+        machine_changes=machine_change_rows(statuses),
+        telemetry=[] if telemetry is None else telemetry_rows(telemetry),
+        unread_kernel_logs=unread_kernel_logs(statuses),
         facts=facts(plan),
         command=shlex.join(map(str, nodes[0].get("argv", []))),
         differences=differences(nodes),

@@ -17,11 +17,12 @@ from ..verdict.warm_up import AUTO, parse_warm_up, warm_up_of
 from .dialects.judged_run import JudgedRun
 from .dialects.known import write_dialects
 from .dialects.summary_csv import summary_csv
-from .files import HISTORY, METRICS_TABLE, PAGE, RECORDS, SUMMARY, SUMMARY_ROW, json_text, says
+from .files import HISTORY, METRICS_TABLE, PAGE, RECORDS, SUMMARY, SUMMARY_ROW, TELEMETRY, json_text, says
 from .history import history_of
 from .history_row import row_of
 from .history_store import write_row
 from .html import render
+from .telemetry import telemetry_frame
 
 if t.TYPE_CHECKING:
     from pathlib import Path
@@ -105,7 +106,11 @@ def _write_files(
     records.to_csv(board.run_dir / RECORDS, index=False, na_rep="NaN")
     (board.run_dir / SUMMARY_ROW).write_text(summary_csv(run), encoding="utf-8")
     _metrics_table(summary).to_csv(board.run_dir / METRICS_TABLE, index=False)
-    (board.run_dir / PAGE).write_text(render(summary, run.plan, steps, history, run.statuses), encoding="utf-8")
+    telemetry = telemetry_frame({node["node"]: board.samples(node["node"]) for node in run.plan["nodes"]})
+    if not telemetry.empty:
+        telemetry.to_csv(board.run_dir / TELEMETRY, index=False)
+    page = render(summary, run.plan, steps, history, run.statuses, telemetry)
+    (board.run_dir / PAGE).write_text(page, encoding="utf-8")
     # They come last: where they say the same, all the others do.
     for name, text in texts.items():
         (board.run_dir / name).write_text(text, encoding="utf-8")

@@ -23,6 +23,7 @@ from .evidence import (
     judge_thresholds,
     samples_of,
 )
+from .failure_in_logs import failure_in_logs
 from .first_cause import first_failure, was_interrupted
 from .frame import left_out_of
 from .hidden_failure import judge_failures_at_end, judge_hidden_failure
@@ -31,7 +32,7 @@ from .judge_measured import judge_loss, judge_physics, loss_trends
 from .judge_network import judge_transport, judge_world
 from .last_step import last_step_of, reached_by
 from .missing_loss import judge_missing_loss
-from .reasons import Reasons
+from .reasons import PASS, Reasons
 from .statistics import of_nodes, of_run
 from .stragglers import DEFAULT_DEVIATIONS, stragglers_of
 from .thresholds import judge_bounds, with_thresholds
@@ -88,6 +89,8 @@ def judge(
     workload = plan.get("workload")
     utilization = utilization_of(workload, metrics)
     precision = workload["precision"] if workload else ""
+    if first is None and not interrupted and reasons.verdict() != PASS:
+        first = failure_in_logs(statuses, reasons.told(), together)
     if by_node:
         reasons.note("stragglers", stragglers["message"])
         reasons.note("mfu", told_utilization(utilization, plan["gpu"], precision))

@@ -29,6 +29,8 @@ FAULTS: list[tuple[str, dict[str, t.Any], str, str]] = [
     (HF, {"defaults": ["base"]}, "defaults", "is not a known key"),
     # Interpolations.
     (HF, {"model.optim.sched.max_steps": "${trainer.steps}"}, "model.optim.sched.max_steps", "cannot be resolved"),
+    (HF, {"data.train_dir": "${oc.env:HOME}/x"}, "data.train_dir", "oc.env would take HOME from the machine that runs"),
+    (HF, {"trainer.max_steps": "${multiply:${oc.env:N,1},2}"}, "trainer.max_steps", "oc.env would take N"),
     (HF, {"data.train_dir": "???"}, "data.train_dir", "has to be given"),
     # Sizes.
     (HF, {STRATEGY + "tensor_model_parallel_size": 12}, STRATEGY + "tensor_model_parallel_size", "128 devices"),

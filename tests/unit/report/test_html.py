@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 import re
-import shutil
 import typing as t
 from collections.abc import Callable
 from html.parser import HTMLParser
@@ -15,6 +14,7 @@ import pandas as pd
 import pytest
 from browser import Browser
 from judged_runs import FAILURE
+from not_run import need
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.html import SYMBOLS, differences, facts, render
 
@@ -329,8 +329,7 @@ def test_what_the_nodes_are_made_of_is_told_and_where_they_are_not_alike(summary
 @pytest.fixture
 def opened(tmp_path: Path, summary: Run, plan: Run, make_steps: MakeSteps) -> Callable[..., Browser]:
     """Open the page of a run on three nodes in a browser of a given size."""
-    if shutil.which("chromium") is None:
-        pytest.skip("the browser chromium is not installed")
+    need("chromium")
     page = tmp_path / "report.html"
     summary["first_failure"] = FAILURE
     page.write_text(render(summary, plan, make_steps(3, 20)), encoding="utf-8")

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import json
-import shutil
 
 import pytest
 from browser import Browser
 from history_runs import plan_of, run_row, statuses_of, summary_of
+from not_run import need
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.compare import compared
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.compare_write import write_comparison
@@ -21,8 +21,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import 
 @pytest.fixture
 def page(request, tmp_path):
     """Write the page of that name over two runs, whose names are long, and return its path."""
-    if shutil.which("chromium") is None:
-        pytest.skip("the browser chromium is not installed")
+    need("chromium", "/usr/share/fonts/truetype/liberation/LiberationSans-Regular.ttf")
     names = [f"20260301-120000-llama3_1_8b-mi300x-{place}-of-a-long-name" for place in range(2)]
     plans = [
         plan_of(name, nodes=nodes, global_batch_size=64 * nodes) for name, nodes in zip(names, (1, 2), strict=True)

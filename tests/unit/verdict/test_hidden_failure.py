@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import typing as t
 from pathlib import Path
 
@@ -54,7 +55,23 @@ def test_a_failure_behind_the_last_step_is_no_pass(tmp_path):
     assert summary["verdict"] == "INCONCLUSIVE"
     assert codes(summary) == [("failure_at_end", "gpu01")]
     assert OUT_OF_MEMORY.splitlines()[-1] in summary["reasons"][0]["message"]
-    assert summary["first_failure"] is None
+    first = summary["first_failure"]
+    assert (first["node"], first["class"]) == ("gpu01", "out_of_memory")
+
+
+def test_a_failure_after_which_no_number_of_steps_is_missing_is_named(tmp_path):
+    log = lines(range(1, 6)).replace("/      10 |", "/       5 |") + OUT_OF_MEMORY
+    summary = judged([Node("gpu00", log, told={**at_end(OUT_OF_MEMORY, tmp_path)})], tmp_path, iterations=None)
+    assert summary["verdict"] != "PASS"
+    assert summary["first_failure"]["class"] == "out_of_memory"
+
+
+def test_a_value_that_is_nan_is_the_first_failure(tmp_path):
+    log = lines(range(1, 8)) + lines(range(8, 11), loss=math.nan, grad_norm=math.nan)
+    first = judged(two(log), tmp_path)["first_failure"]
+    assert (first["node"], first["class"]) == ("gpu01", "nan")
+    assert "8" in first["message"]
+    assert "learning rate" in first["remedy"]
 
 
 @pytest.mark.parametrize("text", [WATCHDOG, LOST_PEER, NCCL_ERROR])

@@ -13,6 +13,7 @@ from collections.abc import Collection, Mapping
 from ...config.kinds import AUTO, Whole, is_placeholder
 from ...config.secret_names import is_secret_name
 from ...config.words import key_path
+from ...job.visible_devices import visible_devices
 from . import xla_flags as xla
 from .gke import PLATFORM
 from .images import has_jax_0_4
@@ -102,10 +103,12 @@ def environment_of(
     """Return what MaxText reads, as far as it is the same on every node, and note variables without effect."""
     config, multi_node, of_tpu = reading.config, reading.multi_node, reading.parameters.hardware == "tpu"
     keys = (*_KEYS, *(_KEYS_OF_MULTI_NODE if multi_node else ()))
+    # JAX puts the port behind it.
+    host = f"[{master}]" if ":" in master else master
     by_plan: dict[str, str] = {
-        "JAX_COORDINATOR_IP": master,
+        "JAX_COORDINATOR_IP": host,
         # On TPUs JAX asks the platform where to meet, and would take this for address and port.
-        "JAX_COORDINATOR_ADDRESS": "" if of_tpu else master,
+        "JAX_COORDINATOR_ADDRESS": "" if of_tpu else host,
         "JAX_COORDINATOR_PORT": str(port),
         "NNODES": str(len(reading.nodes) if multi_node else 1),
         "NODE_RANK": "{node-rank}",
@@ -126,7 +129,12 @@ def environment_of(
     # They are for hosts with AMD's GPUs, which GKE has none of.
     without_amd = of_tpu or reading.options.training_platform == PLATFORM
     constants = {} if without_amd else _CONSTANTS | (_OF_MULTI_NODE if multi_node else _OF_SINGLE_NODE)
-    return constants | users | by_plan | flags
+    devices = {}
+    if reading.parameters.hardware == "gpu" and not without_amd:
+        # AMD's runtime reads this name, too.
+        gpus = reading.options.training_gpus_per_node
+        devices = visible_devices("CUDA_VISIBLE_DEVICES", gpus, variables, reading.findings)
+    return constants | users | devices | by_plan | flags
 
 
 def _text(key: str, value: t.Any) -> str:

@@ -22,6 +22,7 @@ from ...job.batch_scaling import scales_batch
 from ...job.container import container_options
 from ...job.job import Job
 from ...job.ranks import Node
+from ...job.visible_devices import check_same_gpus
 from ..cvs_framework import CvsConfig, CvsFramework
 from .architecture import architecture_of
 from .branch_checks import MaxTextSizes, check_branch, precision_of
@@ -91,6 +92,7 @@ class MaxText(CvsFramework[MaxTextOptions]):
             _note_batch(branch_reading, sizes)
         variables = users_variables(branch_reading)
         check_variables(branch_reading, variables)
+        check_same_gpus(nodes, findings)
         port = port_of(branch_reading, variables)
         environment = environment_of(branch_reading, variables, master, port)
         timeout = timeout_of(branch_reading, variables)
@@ -205,7 +207,7 @@ def _job(
         tokens_per_step_per_gpu=sizes.tokens_per_step_per_gpu,
         expected=expected,
         nnodes=int(environment["NNODES"]),
-        master_address=environment["JAX_COORDINATOR_IP"],
+        master_address=environment["JAX_COORDINATOR_IP"].strip("[]"),
         master_port=int(environment["JAX_COORDINATOR_PORT"]),
         image=config.container_image,
         image_archive=options.training_image_archive,

@@ -188,11 +188,9 @@ class MegatronModelParameters(ScriptOptions):
         json_schema_extra={"variable": "FSDP"},
     )
     num_layers: PositiveInteger | None = Field(
-        default=None, description="Layers, for a model_size that the training script does not know."
+        default=None, description="Layers, for a model_size that only your own checkout knows (training_megatron_root)."
     )
-    num_attention_heads: PositiveInteger | None = Field(
-        default=None, description="Attention heads, for a model_size that the training script does not know."
-    )
+    num_attention_heads: PositiveInteger | None = Field(default=None, description="Attention heads of such a model.")
     num_query_groups: PositiveInteger | None = Field(
         default=None, description="Key/value heads of such a model; without it as many as attention heads."
     )

@@ -14,6 +14,7 @@ import typing as t
 from collections.abc import Mapping, Sequence
 
 from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import InterpolationResolutionError
 
 from ....contracts import Bound, Parameters
 from ...config.findings import Findings
@@ -81,6 +82,13 @@ def _product(one: t.Any, other: t.Any) -> t.Any:
 
 # NeMo registers it, for any two values, before NxDT reads its config.
 OmegaConf.register_new_resolver("multiply", _product, replace=True)
+
+
+def _refuse_environment(name: str, *_default: t.Any) -> t.NoReturn:
+    raise InterpolationResolutionError(f"oc.env would take {name} from the machine that runs Ansible")
+
+
+OmegaConf.register_new_resolver("oc.env", _refuse_environment, replace=True)
 
 
 class Nxdt(Framework[YamlConfig, NxdtOptions]):
