@@ -30,10 +30,11 @@ from .branch_config import BRANCH
 from .config import MaxTextConfig
 from .config_checks import OF_CVS_ONLY, check_config, unused_keys
 from .environment import (
+    TIMEOUTS,
     check_variables,
     environment_of,
     port_of,
-    timeout_of,
+    timeouts_of,
     users_variables,
     without_what_the_plan_sets,
 )
@@ -95,14 +96,16 @@ class MaxText(CvsFramework[MaxTextOptions]):
         check_same_gpus(nodes, findings)
         port = port_of(branch_reading, variables)
         environment = environment_of(branch_reading, variables, master, port)
-        timeout = timeout_of(branch_reading, variables)
+        timeouts = timeouts_of(branch_reading, variables)
         entry_point = _entry_point(branch_reading)
         if options.training_platform == PLATFORM:
             check_branch_on_gke(branch_reading)
         expected = expected_in(branch_reading)
         if findings.faults or sizes is None or entry_point is None:
             return None
-        return _job(branch_reading, sizes, expected, environment, _maxtext_config(branch_reading, timeout), entry_point)
+        return _job(
+            branch_reading, sizes, expected, environment, _maxtext_config(branch_reading, timeouts), entry_point
+        )
 
     def cell_values(self, values: dict[str, t.Any]) -> dict[str, t.Any]:
         """Return the values of a cell, which may keep some of them under ``maxtext_overrides``."""
@@ -145,9 +148,9 @@ def _entry_point(reading: BranchReading) -> str | None:
     return known
 
 
-def _maxtext_config(reading: BranchReading, timeout: int | None) -> dict[str, t.Any]:
+def _maxtext_config(reading: BranchReading, timeouts: dict[str, int]) -> dict[str, t.Any]:
     """Return the config of MaxText: what the branch says, on top of the base.yml that comes with the trainer."""
-    left_out = {*OF_CVS_ONLY, "model_name", "xla_flags", "result_dict", "jax_distributed_initialization_timeout"}
+    left_out = {*OF_CVS_ONLY, "model_name", "xla_flags", "result_dict", *TIMEOUTS}
     given = vars(reading.parameters)
     own = {
         key: given[key]
@@ -163,9 +166,7 @@ def _maxtext_config(reading: BranchReading, timeout: int | None) -> dict[str, t.
         **_CONSTANTS,
         **{key: _plain_number(value) for key, value in own.items()},
     }
-    if timeout is not None:
-        values["jax_distributed_initialization_timeout"] = timeout
-    return values
+    return values | timeouts
 
 
 def _plain_number(value: t.Any) -> t.Any:
