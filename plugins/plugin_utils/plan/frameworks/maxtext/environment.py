@@ -33,8 +33,8 @@ _OF_PLAN = {
 _KEY_OF_VARIABLE = {f"M_{key.upper()}": key for key in (*KEYS, *ELSEWHERE)}
 # MaxText's keys, and the variables that CVS configs set for them.
 TIMEOUTS = {
-    "jax_distributed_initialization_timeout": INITIALIZATION_TIMEOUT,
     "jax_distributed_heartbeat_timeout_seconds": HEARTBEAT_TIMEOUT,
+    "jax_distributed_initialization_timeout": INITIALIZATION_TIMEOUT,
 }
 _READ_ELSEWHERE = {INITIALIZATION_TIMEOUT, HEARTBEAT_TIMEOUT, xla.XLA, xla.LIBTPU}
 # What CVS sets in every run; the user's own values win.
