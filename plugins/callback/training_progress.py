@@ -30,14 +30,17 @@ options:
         key: interval
 """
 
+import shlex
 import typing as t
 
 from ansible import constants as C  # noqa: N812
+from ansible import context
 from ansible.plugins.callback import CallbackBase
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.controller_action import show
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.sweep_text import sweep_lines
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.text import verdict_lines
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.interrupt import InterruptHandler
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.progress import ProgressReader
 
 if t.TYPE_CHECKING:
@@ -69,6 +72,7 @@ class CallbackModule(CallbackBase):
         self.disabled = from_playbooks and self.CALLBACK_NAME in C.CALLBACKS_ENABLED
         self._run_dir: str | None = None
         self._reader: ProgressReader | None = None
+        self._interrupt: InterruptHandler | None = None
         self._reports: list[dict[str, t.Any]] = []
         self._sweep: dict[str, t.Any] | None = None
 
@@ -102,6 +106,8 @@ class CallbackModule(CallbackBase):
         if task.action == _PHASE and task.args.get("phase") == "train" and self._run_dir:
             self._reader = ProgressReader(self._run_dir, self.get_option("interval"), show)
             self._reader.start()
+            self._interrupt = InterruptHandler(self._run_dir, _inventory_options(), show)
+            self._interrupt.start()
 
     def v2_playbook_on_start(self, playbook: Playbook) -> None:  # noqa: ARG002
         """Forget earlier runs."""
@@ -126,3 +132,12 @@ class CallbackModule(CallbackBase):
         if self._reader:
             self._reader.end()
             self._reader = None
+        if self._interrupt:
+            self._interrupt.end()
+            self._interrupt = None
+
+
+def _inventory_options() -> str:
+    """Return the options of ansible-playbook that name the inventories of this call."""
+    sources = context.CLIARGS.get("inventory") or ()
+    return " ".join(f"-i {shlex.quote(str(source))}" for source in sources)

@@ -184,6 +184,8 @@ def _assembled(
         if not settings.training_rehearsal:
             warn_of_silence(job.branch.mode, planned, findings)
     optional: OptionalPlan = {"overrides": settings.training_overrides} if settings.training_overrides else {}
+    if settings.training_on_interrupt == "stop":
+        optional["on_interrupt"] = "stop"
     if job and job.gke:
         optional["gke"] = job.gke.for_run(run_id)
     return {

@@ -64,6 +64,7 @@ class Phases:
         if len(images) > 1:
             told = "; ".join(f"{', '.join(nodes)} has {image}" for image, nodes in images.items())
             return Outcome(problems=[f"The nodes do not have the same image: {told}. Name it by its digest"])
+        self.board.forget_stop()
         outcome = self._towards("start", lambda _node: {})
         if outcome.problems:
             return outcome

@@ -112,6 +112,11 @@ class RunOptions(ConfigOptions):
         "A vaulted variable training_hf_token goes before it.",
     )
     training_run_id: RunId = Field(default="", description="Name of the run. Without it, time, model and GPU make one.")
+    training_on_interrupt: t.Annotated[str, OneOf(("detach", "stop"))] = Field(
+        default="detach",
+        description="What the first Ctrl-C or SIGTERM does while the run is followed: leave the training to itself "
+        "(detach), or stop it on every node and judge it (stop).",
+    )
     container_profile: t.Annotated[str, OneOf(("privileged", "hardened"))] = Field(
         default="privileged",
         description="Start containers with all privileges, as AMD's guide does, or with the named devices only.",
