@@ -61,7 +61,7 @@ def test_what_differs_between_two_nodes_is_marked() -> None:
 
 
 def test_a_missing_value_shows_none() -> None:
-    text = plan_text(planned("{}"))
+    text = plan_text(planned('{"model_params": {}}'))
     assert "  config\n      config is missing." in text
 
 
