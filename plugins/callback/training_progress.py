@@ -16,6 +16,7 @@ description:
   - While M(trainops.cluster.training_phase) follows a run, one line every few seconds tells the step, the time of the
     last step, tokens per second and GPU, the loss and the time that is left.
   - After the play recap it tells the verdict and where the report is, or of a sweep what its cells have come to.
+  - Where Ansible is interrupted it tells how to follow the run again, and how to stop it.
   - The playbooks of this collection load it themselves. Playbooks of your own need it in C(callbacks_enabled).
 options:
   interval:
@@ -30,14 +31,18 @@ options:
         key: interval
 """
 
+import atexit
+import os
 import typing as t
 
 from ansible import constants as C  # noqa: N812
+from ansible import context
 from ansible.plugins.callback import CallbackBase
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.controller_action import show
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.sweep_text import sweep_lines
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.text import verdict_lines
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.interrupted import interrupted_lines
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.progress import ProgressReader
 
 if t.TYPE_CHECKING:
@@ -71,6 +76,8 @@ class CallbackModule(CallbackBase):
         self._reader: ProgressReader | None = None
         self._reports: list[dict[str, t.Any]] = []
         self._sweep: dict[str, t.Any] | None = None
+        # After Ctrl-C Ansible calls no callback.
+        atexit.register(self._tell_of_interrupted, os.getpid())
 
     def v2_runner_on_ok(self, result: CallbackTaskResult) -> None:
         """Learn where the run is, and from a report what came of it."""
@@ -110,6 +117,7 @@ class CallbackModule(CallbackBase):
     def v2_playbook_on_stats(self, stats: AggregateStats) -> None:  # noqa: ARG002
         """Tell the verdicts, or the sweep that they are part of."""
         self._end_reading()
+        self._run_dir = None
         if self._sweep:
             color: str | None = "green" if list(self._sweep["counts"]) == ["PASS"] else "red"
             for line in sweep_lines(self._sweep["report"]):
@@ -121,6 +129,13 @@ class CallbackModule(CallbackBase):
             for line in verdict_lines(report["report"]):
                 show(line, color)
                 color = None
+
+    def _tell_of_interrupted(self, process: int) -> None:
+        if self.disabled or self._run_dir is None or os.getpid() != process:
+            return
+        (playbook, *_), inventories = context.CLIARGS["args"], context.CLIARGS["inventory"] or ()
+        for line in interrupted_lines(self._run_dir, playbook, inventories):
+            show(line)
 
     def _end_reading(self) -> None:
         if self._reader:
