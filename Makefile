@@ -100,9 +100,15 @@ cluster-down: ## remove them without a trace
 test-cluster: $(VENV)/dev ## train on real nodes over SSH, in containers
 	$(BIN)/pytest tests/integration
 
-bench: $(VENV)/run ## how fast a log is parsed, beside grep, and what 10,000 earlier runs cost a report
+NODES ?= 4,16,64,128
+
+bench: $(VENV)/run ## how fast runs are launched, beside bare ssh; a plan, a report, a log and a history (make bench NODES=16: launches only)
+	$(BIN)/python benchmarks/launch.py --nodes $(NODES)
+ifneq ($(origin NODES),command line)
+	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/parser.py
 	$(BIN)/python benchmarks/history.py
+endif
 
 # A Python of this version from PATH, or from pyenv, whose shims on PATH fail for versions that are not active.
 python_of = $(or $(lastword $(wildcard $(or $(PYENV_ROOT),$(HOME)/.pyenv)/versions/$(1).*/bin/python$(1))),python$(1))

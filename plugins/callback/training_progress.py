@@ -16,7 +16,6 @@ description:
   - While M(trainops.cluster.training_phase) follows a run, one line every few seconds tells the step, the time of the
     last step, tokens per second and GPU, the loss and the time that is left.
   - After the play recap it tells the verdict and where the report is, or of a sweep what its cells have come to.
-  - Where Ansible is interrupted it tells how to follow the run again, and how to stop it.
   - The playbooks of this collection load it themselves. Playbooks of your own need it in C(callbacks_enabled).
 options:
   interval:
@@ -31,8 +30,7 @@ options:
         key: interval
 """
 
-import atexit
-import os
+import shlex
 import typing as t
 
 from ansible import constants as C  # noqa: N812
@@ -42,7 +40,7 @@ from ansible.plugins.callback import CallbackBase
 from ansible_collections.trainops.cluster.plugins.plugin_utils.controller_action import show
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.sweep_text import sweep_lines
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.text import verdict_lines
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run.interrupted import interrupted_lines
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.interrupt import InterruptHandler
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.progress import ProgressReader
 
 if t.TYPE_CHECKING:
@@ -74,10 +72,9 @@ class CallbackModule(CallbackBase):
         self.disabled = from_playbooks and self.CALLBACK_NAME in C.CALLBACKS_ENABLED
         self._run_dir: str | None = None
         self._reader: ProgressReader | None = None
+        self._interrupt: InterruptHandler | None = None
         self._reports: list[dict[str, t.Any]] = []
         self._sweep: dict[str, t.Any] | None = None
-        # After Ctrl-C Ansible calls no callback.
-        atexit.register(self._tell_of_interrupted, os.getpid())
 
     def v2_runner_on_ok(self, result: CallbackTaskResult) -> None:
         """Learn where the run is, and from a report what came of it."""
@@ -109,6 +106,8 @@ class CallbackModule(CallbackBase):
         if task.action == _PHASE and task.args.get("phase") == "train" and self._run_dir:
             self._reader = ProgressReader(self._run_dir, self.get_option("interval"), show)
             self._reader.start()
+            self._interrupt = InterruptHandler(self._run_dir, _inventory_options(), show)
+            self._interrupt.start()
 
     def v2_playbook_on_start(self, playbook: Playbook) -> None:  # noqa: ARG002
         """Forget earlier runs."""
@@ -117,7 +116,6 @@ class CallbackModule(CallbackBase):
     def v2_playbook_on_stats(self, stats: AggregateStats) -> None:  # noqa: ARG002
         """Tell the verdicts, or the sweep that they are part of."""
         self._end_reading()
-        self._run_dir = None
         if self._sweep:
             color: str | None = "green" if list(self._sweep["counts"]) == ["PASS"] else "red"
             for line in sweep_lines(self._sweep["report"]):
@@ -130,14 +128,16 @@ class CallbackModule(CallbackBase):
                 show(line, color)
                 color = None
 
-    def _tell_of_interrupted(self, process: int) -> None:
-        if self.disabled or self._run_dir is None or os.getpid() != process:
-            return
-        (playbook, *_), inventories = context.CLIARGS["args"], context.CLIARGS["inventory"] or ()
-        for line in interrupted_lines(self._run_dir, playbook, inventories):
-            show(line)
-
     def _end_reading(self) -> None:
         if self._reader:
             self._reader.end()
             self._reader = None
+        if self._interrupt:
+            self._interrupt.end()
+            self._interrupt = None
+
+
+def _inventory_options() -> str:
+    """Return the options of ansible-playbook that name the inventories of this call."""
+    sources = context.CLIARGS.get("inventory") or ()
+    return " ".join(f"-i {shlex.quote(str(source))}" for source in sources)

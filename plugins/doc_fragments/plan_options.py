@@ -46,6 +46,14 @@ options:
     description: Name of the run. Without it, time, model and GPU make one.
     type: str
     default: ''
+  on_interrupt:
+    description: 'What the first Ctrl-C or SIGTERM does while the run is followed: leave the
+      training to itself (detach), or stop it on every node and judge it (stop).'
+    type: str
+    choices:
+      - detach
+      - stop
+    default: detach
   container_profile:
     description: Start containers with all privileges, as AMD's guide does, or with the named
       devices only.

@@ -62,6 +62,7 @@ from ansible.plugins.inventory import BaseInventoryPlugin, Constructable
 from ansible.plugins.loader import inventory_loader
 
 from ..plugin_utils.controller_action import missing_packages
+from ..plugin_utils.plan.config.budget import text_of
 
 try:
     from ..plugin_utils.inventory.cluster_file import read_cluster_file
@@ -77,6 +78,8 @@ if t.TYPE_CHECKING:
     from ansible.inventory.data import InventoryData
     from ansible.parsing.dataloader import DataLoader
 
+# Some hundred of each node, as there may be thousands.
+_MOST_BYTES = 8 * 1024 * 1024
 _MARKS = ('"node_dict"', '"nodes"')
 
 
@@ -125,8 +128,7 @@ def _looks_like_a_cluster_file(path: str) -> bool:
 
 def _text_of(path: str) -> str:
     try:
-        with open(path, encoding="utf-8") as stream:
-            return stream.read()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        return text_of(path, _MOST_BYTES)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
         raise AnsibleParserError(f"The cluster file {path} cannot be read: {reason}.") from None

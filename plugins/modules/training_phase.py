@@ -64,7 +64,10 @@ options:
     type: float
     default: 60.0
   stall_timeout:
-    description: For how many seconds a log may not grow before its training counts as hung, for V(train).
+    description:
+      - For how many seconds no log may grow, at most, before the training counts as hung, for V(train).
+      - It is that long before the third step, and while the trainer compiles, evaluates or writes a checkpoint.
+        Otherwise it is 20 times the 95th percentile of the time between two step lines, at least 60 seconds.
     type: float
     default: 1800.0
 seealso:

@@ -173,6 +173,7 @@ class OptionalPlan(t.TypedDict, total=False):
 
     overrides: dict[str, t.Any]
     gke: GkeLaunch
+    on_interrupt: t.Literal["stop"]
     log_framework: str
     logs: LogsFound
     not_known: list[Lack]

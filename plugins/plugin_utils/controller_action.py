@@ -20,6 +20,8 @@ from ansible.module_utils.common.json import get_encoder
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
+from .plan.config.budget import text_of
+
 _REQUIREMENTS = Path(__file__).resolve().parents[2] / "requirements.txt"
 
 
@@ -102,10 +104,9 @@ class ControllerAction(ActionBase):
     def file(self, named: str) -> tuple[str, str, str | None]:
         """Return the path of a file, seen from here or from the playbook, its text, and why it cannot be read."""
         given = os.path.expanduser(named)
-        paths = (given, os.path.join(self._loader.get_basedir(), given))
-        path = next((path for path in paths if os.path.isfile(path)), named)
+        paths = (given, os.path.join(self._loader.get_basedir(), given)) if given else ()
+        path = next((path for path in paths if os.path.exists(path)), named)
         try:
-            with open(path, encoding="utf-8") as stream:
-                return path, stream.read(), None
-        except (OSError, UnicodeDecodeError) as error:
-            return path, "", getattr(error, "strerror", None) or "it is not UTF-8 text"
+            return path, text_of(path), None
+        except (OSError, ValueError) as error:
+            return path, "", getattr(error, "strerror", None) or str(error)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
-import signal
 import subprocess
 from pathlib import Path
 
-from playbook_bench import BIN, ROOT, Bench, wait_until
+from playbook_bench import BIN, ROOT, Bench
 
 JSON_CALLBACK = '''
 DOCUMENTATION = """
@@ -87,27 +85,3 @@ def test_variables_that_nothing_reads_are_refused_before_a_node_is_touched(bench
     assert done.output.count("Did you mean training_rehearsal?") == 1
     assert "No variable has this name (of node1). Did you mean training_address?" in done.output
     assert not bench.nodes.exists()
-
-
-def test_after_ctrl_c_the_training_goes_on_and_the_commands_to_go_on_are_shown(bench: Bench) -> None:
-    inventory = bench.inventory(node0={}, node1={})
-    config = bench.config(training_iterations="100000")
-    controller = bench.start("megatron_multinode.yml", inventory, config, training_run_id="held")
-    wait_until(lambda: list(bench.runs.glob("held/nodes/*/steps.jsonl")))
-    controller.send_signal(signal.SIGINT)
-    output, _ = controller.communicate(timeout=60)
-    assert controller.returncode not in (0, None)
-    assert bench.trainings()
-    assert "The run held is not followed any more. What it has started on its nodes goes on." in output
-    stop = re.search(r"^  Stop it: +(ansible-playbook .*)$", output, re.MULTILINE)[1]
-    assert str(inventory) in stop
-    done = subprocess.run(
-        [BIN / "ansible-playbook", *shlex.split(stop)[1:]],
-        cwd=ROOT,
-        env=bench.environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert bench.trainings() == []

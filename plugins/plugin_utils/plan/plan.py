@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from ...module_utils.logs.frameworks.known import grammar_of
 from ..contracts import Bound, OptionalPlan, Parameters, Plan, Workload
+from .config.budget import over_budget, too_long
 from .config.findings import Findings
 from .config.model import typed
 from .config.words import listed
@@ -26,6 +27,8 @@ from .options import PlanOptions
 from .threshold_files import OPTION, ThresholdsFile, thresholds_of
 
 SCHEMA_VERSION = 1
+# As there are lists of hosts.
+_MOST_OF_OPTION = 10_000
 
 
 def make_plan(
@@ -51,7 +54,9 @@ def make_plan(
     that. It never holds a secret.
     """
     findings = Findings()
-    settings = typed(PlanOptions, options, "", findings)
+    settings = _settings(options, findings)
+    unreadable = unreadable or too_long(text)
+    text = "" if unreadable else text
     if settings.training_rehearsal:
         settings.training_record_only = True
     ordered: list[Node] = []
@@ -83,6 +88,16 @@ def make_plan(
     return rehearsed(plan) if settings.training_rehearsal else plan
 
 
+def _settings(options: Mapping[str, t.Any], findings: Findings) -> RunOptions:
+    """Return the variables of a run with their types; those that hold more than is read are a fault, and left out."""
+    given = dict(options)
+    for name, value in options.items():
+        if reason := over_budget(value, _MOST_OF_OPTION):
+            findings.fault(name, None, f"{name} cannot be read: {reason}.", "Give less.")
+            del given[name]
+    return typed(PlanOptions, given, "", findings)
+
+
 def _expected(
     job: Job, workload: Workload, thresholds: ThresholdsFile | None, settings: RunOptions, findings: Findings
 ) -> list[Bound]:
@@ -103,7 +118,8 @@ def _expected(
 
 def asked_by(text: str, source: str, options: Mapping[str, t.Any], node_count: int) -> Asked:
     """Return which nodes a training config asks for, with the overrides of a run on so many nodes."""
-    settings = typed(PlanOptions, options, "", Findings())
+    settings = _settings(options, Findings())
+    text = "" if too_long(text) else text
     framework = FRAMEWORKS.get(settings.training_framework) or FRAMEWORKS[framework_of(text, source)]
     config = framework.read(text, source, Findings())
     if config is None:
@@ -166,6 +182,8 @@ def _assembled(
         if not settings.training_rehearsal:
             warn_of_silence(job.branch.mode, planned, findings)
     optional: OptionalPlan = {"overrides": settings.training_overrides} if settings.training_overrides else {}
+    if settings.training_on_interrupt == "stop":
+        optional["on_interrupt"] = "stop"
     if job and job.gke:
         optional["gke"] = job.gke.for_run(run_id)
     return {

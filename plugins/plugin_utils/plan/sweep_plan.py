@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ..contracts import Finding, Plan
 from .config.findings import Findings
+from .config.words import printable
 from .cvs.sweep_blocks import BLOCKS
 from .frameworks.known import FRAMEWORKS, framework_of
 from .job.ranks import Node
@@ -104,7 +105,7 @@ def sweep_text(sweep_id: str, sweep: SweepPlan, told: Mapping[str, str]) -> str:
         blocks.append("\n".join(lines))
     if sweep["warnings"]:
         blocks.append(_findings("warning", sweep["warnings"], len(sweep["cells"])))
-    return "\n\n".join(blocks)
+    return printable("\n\n".join(blocks), keep="\n")
 
 
 def _findings(what: str, findings: Sequence[CellsFinding], count: int) -> str:

@@ -4,6 +4,7 @@
 ::
 
     <run>/plan.json                     the plan
+    <run>/stop                          there once somebody wants those who follow the run to stop it
     <run>/nodes/<node>/status.json      the last that was heard of the node
     <run>/nodes/<node>/steps.jsonl      its steps, one step block a line
     <run>/nodes/<node>/telemetry.jsonl  readings of its accelerators, one sample a line
@@ -33,6 +34,7 @@ LOG_NAME = "train.log"
 _STATUS_NAME = "status.json"
 _STEPS_NAME = "steps.jsonl"
 _TELEMETRY_NAME = "telemetry.jsonl"
+_STOP_NAME = "stop"
 
 
 class Board:
@@ -58,6 +60,18 @@ class Board:
         self.run_dir.mkdir(parents=True, exist_ok=True)
         with open(self.run_dir / PLAN_NAME, "x", encoding="utf-8") as stream:
             stream.write(text)
+
+    def request_stop(self) -> None:
+        """Ask those who follow the run to stop it."""
+        (self.run_dir / _STOP_NAME).touch()
+
+    def stop_is_requested(self) -> bool:
+        """Return whether somebody wants the run to be stopped."""
+        return (self.run_dir / _STOP_NAME).exists()
+
+    def forget_stop(self) -> None:
+        """Follow the run, whatever was wanted of those who followed it before."""
+        (self.run_dir / _STOP_NAME).unlink(missing_ok=True)
 
     def node_dir(self, node: str) -> Path:
         """Return the folder of a node, making it where needed."""

@@ -63,8 +63,8 @@ def follow_node(
     ``ask`` sends what the phase ``follow`` needs and returns its answer; it raises `NodeError`, and `BadAnswerError`,
     after which the node is not asked again. In a multi-node run the failure or the stop of another node, which ``news``
     tells, ends the following too, with one more answer: this node waits for a peer that will not come back. Where the
-    run hangs, that answer says what each rank does. Times on the board are seconds since the epoch by the controller's
-    clock.
+    run hangs, that answer says what each rank does. A stop that the board requests ends it as well. Times on the board
+    are seconds since the epoch by the controller's clock.
     """
     return _Follower(ask, board, plan, node, patience, news).follow()
 
@@ -106,6 +106,8 @@ class _Follower:
             status = self._noted(answer)
             if status["status"] != "running":
                 return status
+            if self._board.stop_is_requested():
+                return self._board.update(self._node, interrupted=True)
             if looks:
                 logs = "no log of the run has" if self._plan["mode"] == "multi_node" else "its log has not"
                 silence = f"{logs} grown for {self._heard - self._news.grown:.0f} s"

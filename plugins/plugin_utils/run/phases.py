@@ -64,6 +64,7 @@ class Phases:
         if len(images) > 1:
             told = "; ".join(f"{', '.join(nodes)} has {image}" for image, nodes in images.items())
             return Outcome(problems=[f"The nodes do not have the same image: {told}. Name it by its digest"])
+        self.board.forget_stop()
         outcome = self._towards("start", lambda _node: {})
         if outcome.problems:
             return outcome
@@ -103,15 +104,17 @@ class Phases:
         return _outcome(*on_each(list(self.ask), finish, self.at_once))
 
     def _stop(self, node: str, grace_seconds: float) -> dict[str, t.Any]:
-        before = self.board.status(node)["status"]
+        known = self.board.status(node)
+        before = known["status"]
         try:
             answer = self.ask[node]("stop", grace_seconds=grace_seconds)
         except NodeLostError as error:
             if before in _UNFINISHED:
-                self.board.update(node, status="unreachable", message=str(error), ended_at=time.time())
+                message = known.get("message") or str(error)
+                self.board.update(node, status="unreachable", message=message, ended_at=time.time())
             raise
         except NodeError as error:
-            if before in _UNFINISHED:
+            if before in _UNFINISHED and not known.get("message"):
                 self.board.update(node, message=str(error))
             raise
         changes = {name: answer[name] for name in ("machine_changes",) if answer.get(name)}

@@ -286,7 +286,8 @@ TEST_ENDS = [
     (
         Node("a", status="stalled", told={"message": "its log has not grown for 60 s"}),
         "stalled",
-        "The training hung: its log has not grown for 60 s.",
+        "The training hung: its log has not grown for 60 s. Which rank holds the others up cannot be told from what "
+        "was seen.",
         [],
     ),
 ]
@@ -331,3 +332,18 @@ def test_what_the_kernel_logged_of_a_node_that_failed_is_its_cause(tmp_path):
 def test_what_the_kernel_logged_of_a_node_that_ended_well_is_no_failure(tmp_path):
     done = Node("a", lines((1, 10)), told=kernel_says(b"HW Exception by GPU node-1\n"))
     assert first_failure([status_of(done, tmp_path, 0)[0]]) is None
+
+
+def test_of_a_run_that_hung_the_rank_that_holds_the_others_up_comes_first(tmp_path):
+    def hung(name: str, rank: int, state: str) -> Node:
+        seen = {"rank": rank, "state": state, "waits_in": None, "busy": 1.0, "stack": None}
+        message = "no log of the run has grown for 60 s"
+        return Node(name, status="stalled", told={"message": message, "ranks_seen": [seen]})
+
+    first = first_of([hung("a", 0, "S"), hung("b", 1, "T"), hung("c", 2, "R")], tmp_path)
+    assert (first["node"], first["class"]) == ("b", "stalled")
+    assert first["message"] == (
+        "The training hung: no log of the run has grown for 60 s. Rank 1 on b holds the others up: it is stopped by a "
+        "signal, as 1 rank of 3."
+    )
+    assert first["evidence"] == ["rank 1: state T, 100% of a processor, no stack"]

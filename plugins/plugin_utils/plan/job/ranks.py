@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from ..config.findings import Findings
 from ..config.words import counted, listed, nearest
 
+# Of hosts that are none of the run: what is nearest is not looked for more often.
+_MOST_NAMED = 40
 _UNSAFE = re.compile(r"^[.-]|[^A-Za-z0-9._:-]|^$")
 # Names of hosts inside of a cluster have underscores, too.
 _LABEL, _LONGEST_NAME = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"), 253
@@ -49,9 +52,8 @@ def in_rank_order(
     ``rank_order`` is wrong, all nodes that take part are there nevertheless, for the checks that follow.
     """
     by_name = {node.name: node for node in nodes}
-    for name in dict.fromkeys(exclude):
-        if name not in by_name:
-            _fault_no_host("training_exclude", name, by_name, findings)
+    unknown = [name for name in dict.fromkeys(exclude) if name not in by_name]
+    _fault_no_hosts("training_exclude", unknown, by_name, findings)
     taking_part = {name: node for name, node in by_name.items() if name not in exclude}
     for node in taking_part.values():
         _check_syntax(node, findings)
@@ -102,12 +104,12 @@ def _warn_of_no_place(taking_part: dict[str, Node], findings: Findings) -> None:
 
 
 def _check_rank_order(rank_order: Sequence[str], taking_part: dict[str, Node], findings: Findings) -> None:
-    for name in dict.fromkeys(rank_order):
-        if name not in taking_part:
-            _fault_no_host("training_rank_order", name, taking_part, findings)
-        if list(rank_order).count(name) > 1:
+    counts = Counter(rank_order)
+    _fault_no_hosts("training_rank_order", [name for name in counts if name not in taking_part], taking_part, findings)
+    for name, count in counts.items():
+        if count > 1:
             findings.fault("training_rank_order", name, f"{name} stands there more than once.", "Name each host once.")
-    left_out = [name for name in taking_part if name not in rank_order]
+    left_out = [name for name in taking_part if name not in counts]
     if left_out:
         findings.fault(
             "training_rank_order",
@@ -176,11 +178,14 @@ def _normal(address: str) -> str:
         return address.casefold().removesuffix(".")
 
 
-def _fault_no_host(option: str, name: str, known: Iterable[str], findings: Findings) -> None:
-    known = list(known)
-    near = nearest(name, known)
-    remedy = f"Did you mean {near}?" if near else f"Hosts of the run: {listed(known)}."
-    findings.fault(option, name, f"{name} is not a host of the run.", remedy)
+def _fault_no_hosts(option: str, names: Sequence[str], known: Collection[str], findings: Findings) -> None:
+    for name in names[:_MOST_NAMED]:
+        near = nearest(name, known)
+        remedy = f"Did you mean {near}?" if near else f"Hosts of the run: {listed(known)}."
+        findings.fault(option, name, f"{name} is not a host of the run.", remedy)
+    if len(names) > _MOST_NAMED:
+        more = len(names) - _MOST_NAMED
+        findings.fault(option, None, f"{more} more names are no hosts of the run.", f"Its hosts: {listed(known)}.")
 
 
 def on_one_machine(nodes: Sequence[Node]) -> bool:

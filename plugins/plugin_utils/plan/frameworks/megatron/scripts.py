@@ -8,8 +8,8 @@ ROCm/Megatron-LM. AMD's guide to v25.4 spells the last one train_deepseek_v2.sh,
 from __future__ import annotations
 
 import posixpath
-import re
 
+from ...config.patterns import is_found
 from ...config.words import counted, key_path, listed, nearest, shown
 from ...job.sizes import ModelDimensions
 from .generations import (
@@ -50,10 +50,10 @@ def script_of(reading: BranchReading) -> str | None:
     """
     scripts, tokenizer = reading.config.training_scripts, reading.parameters.tokenizer_model
     for pattern, named in (scripts or {}).items():
-        if tokenizer is not None and _found(pattern, tokenizer):
+        if tokenizer is not None and is_found(pattern, tokenizer):
             _check_script(named, key_path("config.training_scripts", pattern), reading)
             return named
-    script = next((script for name, script in _BY_MODEL.items() if _found(name, reading.branch.model)), None)
+    script = next((script for name, script in _BY_MODEL.items() if is_found(name, reading.branch.model)), None)
     if scripts is None or tokenizer is None:
         return script
     if script is None:
@@ -72,10 +72,6 @@ def script_of(reading: BranchReading) -> str | None:
             "Give a pattern that is found there, or leave it out.",
         )
     return script
-
-
-def _found(pattern: str, text: str) -> bool:
-    return re.search(pattern, text, re.IGNORECASE) is not None
 
 
 def _check_script(script: str, key: str, reading: BranchReading) -> None:

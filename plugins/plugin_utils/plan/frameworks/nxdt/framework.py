@@ -22,7 +22,7 @@ from ...config.model import typed
 from ...config.words import key_path, shown
 from ...config.yaml_config import YamlConfig, read_yaml, values_of, with_overrides
 from ...job.batch_scaling import TunedBatch, scaled_batch, scales_batch
-from ...job.branch import Branch
+from ...job.branch import Branch, check_name
 from ...job.container import CONTAINER_KEYS, container_options
 from ...job.job import Job
 from ...job.ranks import Node, master_address
@@ -66,11 +66,22 @@ if [[ $status != 0 ]]; then
 fi
 COMPILE=0 exec "$@"
 """
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9_./@%+:-]+")
 
-# NeMo registers it before NxDT reads its config.
-OmegaConf.register_new_resolver("multiply", lambda one, other: one * other, replace=True)
+_LARGEST_PRODUCT = 10**18
+
+
+def _product(one: t.Any, other: t.Any) -> t.Any:
+    for factor in (one, other):
+        if isinstance(factor, bool) or not isinstance(factor, int | float):
+            raise ValueError(f"multiply takes two numbers, and {shown(factor)} is none")
+    if abs(one) > _LARGEST_PRODUCT or abs(other) > _LARGEST_PRODUCT or abs(one * other) > _LARGEST_PRODUCT:
+        raise ValueError("the product is too large")
+    return one * other
+
+
+# NeMo registers it, for any two values, before NxDT reads its config.
+OmegaConf.register_new_resolver("multiply", _product, replace=True)
 
 
 def _refuse_environment(name: str, *_default: t.Any) -> t.NoReturn:
@@ -127,6 +138,8 @@ class Nxdt(Framework[YamlConfig, NxdtOptions]):
         nnodes = len(nodes) if mode == "multi_node" else 1
         given_nodes = _given_nodes(config.config)
         values = values_of(config.config, {"trainer.num_nodes": nnodes} if given_nodes and nodes else {}, findings)
+        if values is None:
+            return None
         # What could not be resolved has been told, and is not told again as missing.
         told = {finding.key for finding in findings.faults}
         own = Findings()
@@ -140,7 +153,7 @@ class Nxdt(Framework[YamlConfig, NxdtOptions]):
 
 def _run_of(config: YamlConfig) -> dict[str, t.Any]:
     """Return the section that says how to run, empty where there is none."""
-    given = values_of(config.config, {}, Findings()).get(_RUN)
+    given = (values_of(config.config, {}, Findings()) or {}).get(_RUN)
     return given if isinstance(given, dict) else {}
 
 
@@ -153,7 +166,8 @@ def _checked_job(reading: NxdtReading, values: Mapping[str, t.Any], text: str, g
     check_secrets(values, "", reading.findings)
     check_config(reading, given_nodes)
     check_sizes(sizes, reading)
-    _check_name(reading)
+    if reading.get("name"):
+        check_name(reading.get("name"), "name", reading.findings)
     master = _master_address(reading)
     if reading.config.trainops is None:
         return None
@@ -184,18 +198,7 @@ def _typed(values: dict[str, t.Any], options: NxdtOptions, findings: Findings) -
     unjudged = options.training_record_only or options.training_thresholds
     unused |= {*(ExpectedResults.model_fields if unjudged else ())}
     lower_unknown = options.training_unknown_keys == "warn"
-    return typed(NxdtConfig, values, "", findings, unused=unused, lower_unknown=lower_unknown)
-
-
-def _check_name(reading: NxdtReading) -> None:
-    name = reading.get("name")
-    if name and not _NAME.fullmatch(name):
-        reading.findings.fault(
-            "name",
-            name,
-            f"{shown(name)} becomes a part of folder names, and not all of its characters may stand there.",
-            "Use letters, digits and . _ -, with a letter or digit in front.",
-        )
+    return typed(NxdtConfig, values, "", findings, unused=unused, lower_unknown=lower_unknown, notes=False)
 
 
 def _master_address(reading: NxdtReading) -> str:
