@@ -185,7 +185,7 @@ def _plot(
     values = steps[metric].to_numpy(dtype=np.float64)
     finite = np.isfinite(values)
     # A node that never tells this metric has no gap, it has no line.
-    telling = steps["node"].isin(steps.loc[finite, "node"]).to_numpy()
+    telling = steps["node"].isin(steps.loc[finite, "node"].unique()).to_numpy()
     counted = steps["counted"].to_numpy(dtype=bool)
     y = view_range(values[finite], counted[finite], bound.limits if bound else [])
     # Half a step more on each side gives a single step some width.
