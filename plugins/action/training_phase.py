@@ -147,14 +147,19 @@ class ActionModule(ControllerAction):
 
 
 def _end_with_the_controller() -> None:
-    """End this process, and what it has started, once the controller that it works for was killed."""
+    """End this process, and what it has started, once the controller that it works for was killed or interrupted."""
     controller = os.getppid()
+
+    def end(*_: object) -> None:
+        os.killpg(0, signal.SIGKILL)
 
     def watch() -> None:
         while os.getppid() == controller:
             time.sleep(1)
-        os.killpg(0, signal.SIGKILL)
+        end()
 
+    # After Ctrl-C Ansible terminates its workers; this one would wait for its threads, which follow the training.
+    signal.signal(signal.SIGTERM, end)
     threading.Thread(target=watch, daemon=True).start()
 
 

@@ -10,7 +10,6 @@ import time
 import typing as t
 
 from ansible import constants as C  # noqa: N812
-from ansible import context
 from ansible.errors import AnsibleActionFail
 
 from ..plugin_utils.contracts import Finding, Plan
@@ -72,7 +71,6 @@ class ActionModule(ControllerAction):
         problems = [
             *unknown_variables({**{name: hostvars[name] for name in arguments["hosts"]}, **self.own(variables)}),
             *self._note_token(options, variables.get(VALUE)),
-            *(_too_few_forks(len(nodes)) if arguments["output_dir"] else []),
         ]
         config = self._config(arguments["config"], options.get("training_thresholds"))
         if arguments["sweep"]:
@@ -195,10 +193,3 @@ class ActionModule(ControllerAction):
                 stream.write("\n")
         except OSError as error:
             raise AnsibleActionFail(f"The plan cannot be written to {path}: {error.strerror}.") from None
-
-
-def _too_few_forks(nodes: int) -> list[Finding]:
-    forks = context.CLIARGS["forks"]
-    message = f"The run has {nodes} nodes, which are followed at the same time, and Ansible talks to {forks} at once."
-    remedy = f"Add --forks {nodes}, or set forks in ansible.cfg (or ANSIBLE_FORKS)."
-    return [] if nodes <= forks else [{"key": "forks", "value": forks, "message": message, "remedy": remedy}]

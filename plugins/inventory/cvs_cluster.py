@@ -59,7 +59,9 @@ import typing as t
 
 from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin, Constructable
+from ansible.plugins.loader import inventory_loader
 
+from ..plugin_utils.controller_action import missing_packages
 from ..plugin_utils.plan.config.budget import text_of
 
 try:
@@ -87,20 +89,17 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
     NAME = "trainops.cluster.cvs_cluster"
 
     def verify_file(self, path: str) -> bool:
-        """Tell whether a file is a cluster file, or names one."""
-        if not super().verify_file(path):
-            return False
-        if path.endswith(("cvs_cluster.yml", "cvs_cluster.yaml")):
-            return True
-        return path.endswith(".json") and _looks_like_a_cluster_file(path)
+        """Tell whether a file may be a cluster file, or name one."""
+        return bool(super().verify_file(path) and path.endswith(("cvs_cluster.yml", "cvs_cluster.yaml", ".json")))
 
     def parse(self, inventory: InventoryData, loader: DataLoader, path: str, cache: bool = True) -> None:
-        """Add the nodes of the cluster file to the inventory."""
+        """Add the nodes of the cluster file to the inventory, or the hosts of a JSON file that is Ansible's own."""
+        if path.endswith(".json") and not _looks_like_a_cluster_file(path):
+            inventory_loader.get("ansible.builtin.yaml").parse(inventory, loader, path, cache)
+            return
         super().parse(inventory, loader, path, cache)
         if MISSING:
-            raise AnsibleParserError(
-                f"{MISSING}. Install what requirements.txt names, for the Python that runs Ansible."
-            )
+            raise AnsibleParserError(str(missing_packages(MISSING)))
         source = path if path.endswith(".json") else self._named_in(path)
         findings = Findings()
         hosts = read_cluster_file(_text_of(source), source, getpass.getuser(), findings)

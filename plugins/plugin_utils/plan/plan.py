@@ -14,7 +14,7 @@ from .config.findings import Findings
 from .config.model import typed
 from .config.words import listed
 from .frameworks.face import Asked, ConfigT, Framework, OptionsT
-from .frameworks.known import FRAMEWORKS, framework_of
+from .frameworks.known import FRAMEWORKS, framework_for
 from .job.container import note_profile
 from .job.impossible_bounds import warn_of_impossible
 from .job.job import Job
@@ -64,9 +64,11 @@ def make_plan(
     # Another platform has hosts of its own, so that none of the inventory takes part.
     if settings.training_platform == ON_HOSTS:
         ordered = in_rank_order(nodes, settings.training_rank_order or (), settings.training_exclude or (), findings)
-    if settings.training_framework == "auto":
-        settings.training_framework = framework_of(text, source)
-    framework = FRAMEWORKS.get(settings.training_framework)
+    framework = None
+    if not unreadable:
+        framework = framework_for(settings.training_framework, text, source, findings)
+    if framework:
+        settings.training_framework = framework.name
     _check_platform(framework, settings, findings)
     data = None
     if unreadable:
@@ -123,9 +125,9 @@ def asked_by(text: str, source: str, options: Mapping[str, t.Any], node_count: i
     """Return which nodes a training config asks for, with the overrides of a run on so many nodes."""
     settings = _settings(options, Findings())
     text = "" if too_long(text) else text
-    framework = FRAMEWORKS.get(settings.training_framework) or FRAMEWORKS[framework_of(text, source)]
-    config = framework.read(text, source, Findings())
-    if config is None:
+    framework = framework_for(settings.training_framework, text, source, Findings())
+    config = framework.read(text, source, Findings()) if framework else None
+    if framework is None or config is None:
         return Asked(None, None)
     return framework.asked(_overridden(framework, config, settings, node_count, Findings()), settings, node_count)
 

@@ -155,6 +155,16 @@ def test_the_timeouts_that_nothing_reads_are_told_and_translated() -> None:
     assert not [name for name in environment(plan) if name.startswith("JAX_DISTRIBUTED")]
     own = planned(filled(changes={f"{BRANCH}/jax_distributed_initialization_timeout": "60"}))
     assert maxtext_yaml(own)["jax_distributed_initialization_timeout"] == 60
+    newer = {"config/container_image": "rocm/jax-training:maxtext-v26.4"}
+    assert maxtext_yaml(planned(filled(changes=newer)))["jax_distributed_heartbeat_timeout_seconds"] == 900
+    key = f"{BRANCH}/jax_distributed_heartbeat_timeout_seconds"
+    for image, is_told in (("rocm/jax-training:maxtext-v26.4", False), ("rocm/jax-training:maxtext-v25.5", True)):
+        own = planned(filled(changes={"config/container_image": image, key: "60"}))
+        assert maxtext_yaml(own)["jax_distributed_heartbeat_timeout_seconds"] == 60
+        assert (
+            any("is not known to have jax_distributed_heartbeat" in one["message"] for one in own["warnings"])
+            is is_told
+        )
     wrong = filled(changes={"config/env_vars": {"JAX_DISTRIBUTED_INITIALIZATION_TIMEOUT_SECONDS": "long"}})
     assert keys(planned(wrong)["faults"]) == ["config.env_vars.JAX_DISTRIBUTED_INITIALIZATION_TIMEOUT_SECONDS"]
 

@@ -99,7 +99,9 @@ def test_no_precision_becomes_fp8_in_silence(precision: str, te_fp8: str, traine
     assert plan["parameters"]["precision"] == trained_in
     assert bool(plan["warnings"]) is warned
     if warned:
-        assert "cannot train in FP16: it will train in BF16" in only(plan["warnings"])["message"]
+        message = only(plan["warnings"])["message"]
+        assert "cannot train in FP16: it will train in BF16" in message
+        assert ("CVS trains TE_FP16 in FP8" in message) is (precision == "TE_FP16")
 
 
 @pytest.mark.parametrize("precision", ["TE_INT8", "FP8", "", 8, None])

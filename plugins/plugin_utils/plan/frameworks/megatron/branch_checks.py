@@ -94,7 +94,8 @@ def _check_precision(reading: ScriptReading) -> None:
         reading.findings.warn(
             reading.key("precision"),
             asked,
-            f"{script or 'The training script'} cannot train in FP16: it will train in BF16 (TE_FP8=0).",
+            f"{script or 'The training script'} cannot train in FP16: it will train in BF16 (TE_FP8=0)"
+            f"{', where CVS trains TE_FP16 in FP8 (TE_FP8=1)' if asked == 'TE_FP16' else ''}.",
             "Say TE_BF16 if that is meant, or TE_FP8.",
         )
 
