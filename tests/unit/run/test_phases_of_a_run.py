@@ -30,6 +30,9 @@ FOLLOWED = {
     "log_run_id": "run-1",
     "world_size": None,
     "settings": {},
+    "signs": [],
+    "ranks": [],
+    "conflicts": 0,
     "cursor": {"offset": 0, "step": None, "memory": {}},
 }
 ANSWERS: dict[str, dict[str, t.Any]] = {
