@@ -115,7 +115,11 @@ def read(path: Path, framework: str, per_step: float | None, per_sequence: float
         news["cursor"]["steps_total"],
         tail(str(path)),
         news["transports"],
-        *(news[name] for name in ("world_size", "settings", "signs", "ranks", "conflicts")),
+        news["world_size"],
+        news["settings"],
+        news["signs"],
+        news["ranks"],
+        news["conflicts"],
         began_anew(news["cursor"]),
     )
 

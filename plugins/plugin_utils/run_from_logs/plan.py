@@ -96,7 +96,7 @@ def plan_of_logs(
         "notes": [],
         "nodes": [],
     }
-    planned_nodes = plan["nodes"] or [{}] * len(names)
+    planned_nodes = t.cast("list[dict[str, t.Any]]", plan["nodes"]) or [{}]
     nodes = [
         {"env": of_plan.get("env", {}), "node": name, "node_rank": 0 if mode == "single_node" else rank}
         for (rank, name), of_plan in zip(enumerate(names), cycle(planned_nodes))

@@ -72,11 +72,8 @@ def judge_workload(
 
 
 def _planned(plan: Plan) -> dict[str, float]:
-    workload, parameters = plan.get("workload"), plan["parameters"]
-    planned = {"iterations": parameters.get("iterations")}
-    if workload:
-        names = ("sequence_length", "micro_batch_size", "global_batch_size", "gpus")
-        planned |= {name: workload.get(name) for name in names}
+    workload = t.cast("Mapping[str, t.Any]", plan.get("workload") or {})
+    planned = {name: workload.get(name) for name in _WORDS} | {"iterations": plan["parameters"].get("iterations")}
     return {name: float(value) for name, value in planned.items() if value}
 
 
