@@ -3,6 +3,10 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 SHELL := /bin/bash
+# Ansible refuses to start where the encoding is not UTF-8.
+ifneq ($(filter C POSIX,$(LC_ALL)),)
+export LC_ALL := C.UTF-8
+endif
 
 # Every target with a plain name; those with a path are files.
 .PHONY: $(shell sed -nE 's/^([a-z-]+):.*/\1/p' $(firstword $(MAKEFILE_LIST)))
@@ -14,8 +18,14 @@ help: ## this list
 demo: $(VENV)/run ## train a tiny model on two nodes of this machine, and write a report
 	$(BIN)/ansible-playbook playbooks/megatron_multinode.yml -i inventories/local/hosts
 
-test: $(VENV)/dev lint ## everything that the project promises about itself
-	$(BIN)/pytest
+test: machine $(VENV)/dev lint ## everything that the project promises about itself; TESTS=tests/unit/plan runs a part
+	$(BIN)/pytest $(TESTS)
+
+machine: ## install the programs that tests run (Debian and Ubuntu, as root or with sudo without a password)
+	@$(PYTHON) tools/machine.py
+
+test-fresh: machine ## make demo and make test in a bare Debian with Python, git and make (as root)
+	$(PYTHON) tools/fresh.py $(TESTS)
 
 LINT := lint-python lint-imports lint-yaml lint-generated lint-ansible
 
@@ -90,35 +100,49 @@ cluster-down: ## remove them without a trace
 test-cluster: $(VENV)/dev ## train on real nodes over SSH, in containers
 	$(BIN)/pytest tests/integration
 
-bench: $(VENV)/run ## how fast a log is parsed, beside grep, and what 10,000 earlier runs cost a report
+NODES ?= 4,16,64,128
+
+bench: $(VENV)/run ## how fast runs are launched, beside bare ssh; a plan, a report, a log and a history (make bench NODES=16: launches only)
+	$(BIN)/python benchmarks/launch.py --nodes $(NODES)
+ifneq ($(origin NODES),command line)
+	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/parser.py
 	$(BIN)/python benchmarks/history.py
+endif
+
+# A Python of this version from PATH, or from pyenv, whose shims on PATH fail for versions that are not active.
+python_of = $(or $(lastword $(wildcard $(or $(PYENV_ROOT),$(HOME)/.pyenv)/versions/$(1).*/bin/python$(1))),python$(1))
+need_python = @$(1) --version >/dev/null 2>&1 || { echo "$(1) is needed for $@. Install it, or set $(2) to a Python."; exit 1; }
 
 MEGATRON := .venv-megatron
-MEGATRON_TRAINER_PYTHON ?= python3.11
+MEGATRON_TRAINER_PYTHON ?= $(call python_of,3.11)
 
 test-megatron: $(VENV)/dev $(MEGATRON)/ready ## train with Megatron Core from PyPI on CPUs (Python 3.11, 1 GB)
 	MEGATRON_PYTHON=$(abspath $(MEGATRON)/bin/python) $(BIN)/pytest tests/end_to_end/test_real_megatron.py
 
 $(MEGATRON)/ready: requirements-megatron.txt
+	$(call need_python,$(MEGATRON_TRAINER_PYTHON),MEGATRON_TRAINER_PYTHON)
 	$(MEGATRON_TRAINER_PYTHON) -m venv $(MEGATRON)
 	$(MEGATRON)/bin/pip install --quiet --disable-pip-version-check --requirement requirements-megatron.txt
 	@touch $@
 
 MAXTEXT := .venv-maxtext
 XPK := .venv-xpk
-TRAINER_PYTHON ?= python3.12
+TRAINER_PYTHON ?= $(call python_of,3.12)
 
-test-trainers: test-megatron $(MAXTEXT)/ready $(XPK)/ready ## the same, and MaxText and XPK from PyPI (Python 3.12, 1.5 GB more)
+# What can be missing comes first.
+test-trainers: $(MAXTEXT)/ready $(XPK)/ready test-megatron ## the same, and MaxText and XPK from PyPI (Python 3.12, 1.5 GB more)
 	MAXTEXT_PYTHON=$(abspath $(MAXTEXT)/bin/python) XPK=$(abspath $(XPK)/bin/xpk) \
 	  $(BIN)/pytest tests/end_to_end/test_real_maxtext.py tests/end_to_end/test_maxtext_gke.py
 
 $(XPK)/ready: requirements-xpk.txt
+	$(call need_python,$(TRAINER_PYTHON),TRAINER_PYTHON)
 	$(TRAINER_PYTHON) -m venv $(XPK)
 	$(XPK)/bin/pip install --quiet --disable-pip-version-check --requirement requirements-xpk.txt
 	@touch $@
 
 $(MAXTEXT)/ready: requirements-maxtext.txt
+	$(call need_python,$(TRAINER_PYTHON),TRAINER_PYTHON)
 	$(TRAINER_PYTHON) -m venv $(MAXTEXT)
 	$(MAXTEXT)/bin/pip install --quiet --disable-pip-version-check uv
 	$(MAXTEXT)/bin/uv pip install --quiet --python $(MAXTEXT)/bin/python --requirement requirements-maxtext.txt

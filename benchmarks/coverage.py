@@ -53,9 +53,7 @@ def _ours(rho: float, size: int, count: int) -> float:
     return _coverage(median_interval, rho, size, count)
 
 
-def _coverage(
-    interval_of: Callable[[np.ndarray], dict[str, float] | None], rho: float, size: int, count: int
-) -> float:
+def _coverage(interval_of: Callable[[np.ndarray], dict[str, float] | None], rho: float, size: int, count: int) -> float:
     intervals = [interval_of(values) for values in _series(rho, size, count)]
     return sum(bool(found and found["low"] <= 0.0 <= found["high"]) for found in intervals) / count
 

@@ -126,7 +126,9 @@ def main() -> int:
     except ValueError as error:
         print(error, file=sys.stderr)
         return 1
+    print("Writing the reference of plugins and roles (about a minute)", flush=True)
     write_reference(source / "reference")
+    print("Building the pages (about two minutes)", flush=True)
     command = [sys.executable, "-m", "sphinx", "--builder", "html", "--quiet", "--fail-on-warning", "--keep-going"]
     done = subprocess.run([*command, str(source), str(BUILD / "html")], check=False)
     foreign = fetched(BUILD / "html")

@@ -8,6 +8,8 @@ import typing as t
 
 from ansible.plugins.action import ActionBase
 
+_NEEDED = "It needs Python 3.8 or newer (ansible_python_interpreter names it), and sudo where Ansible becomes root."
+
 
 class ActionModule(ActionBase):
     """Runs the module of this name on the node, and adds how far the node's clock is from the controller's."""
@@ -20,8 +22,18 @@ class ActionModule(ActionBase):
         sent = time.time()
         result = self._execute_module(module_name="trainops.cluster.node_inspect", task_vars=task_vars)
         received = time.time()
+        if "node" not in result and result.get("failed"):
+            result |= self._not_run(result)
         if "node" in result:
             clock = result["node"]["clock"]
             # The inspection lies between sending and receiving, whatever the way there and back took.
             clock["offset_seconds"] = [clock["time"] - received, clock["began"] - sent]
         return t.cast("dict[str, t.Any]", result)
+
+    def _not_run(self, result: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Say what kept a module from running at all: Ansible only says that it found no JSON."""
+        said = str(result.get("module_stderr") or result.get("module_stdout") or "").strip()
+        if not said or ("exception" not in result and "rc" not in result):
+            return {}
+        last = said.splitlines()[-1][:200]
+        return {"msg": f"The node was not inspected (exit status {result.get('rc')}): {last}. {_NEEDED}"}

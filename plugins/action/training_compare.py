@@ -8,7 +8,7 @@ import typing as t
 
 from ansible.errors import AnsibleActionFail
 
-from ..plugin_utils.controller_action import ControllerAction
+from ..plugin_utils.controller_action import ControllerAction, show
 
 try:
     from ..plugin_utils.report.compare import compared
@@ -27,6 +27,7 @@ class ActionModule(ControllerAction):
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Show the comparison, and write it unless in check mode."""
         super().run(tmp, task_vars)
+        self.refuse_unknown(task_vars or {})
         arguments = self.arguments(
             {
                 "names": {"type": "list", "elements": "str", "required": True},
@@ -43,5 +44,6 @@ class ActionModule(ControllerAction):
         except (ValueError, OSError) as error:
             raise AnsibleActionFail(f"The comparison cannot be made: {error}.") from None
         page = str(folder / PAGE)
-        self._display.display("\n".join(["", *comparison_lines(comparison), f"Comparison: {page}", ""]))
+        written = "Not written, in check mode" if self._task.check_mode else "Comparison"
+        show("\n".join(["", *comparison_lines(comparison), f"{written}: {page}", ""]))
         return {"changed": changed, "report": page, "kind": comparison["kind"]}

@@ -11,7 +11,7 @@ from pathlib import Path
 from ansible import constants as C  # noqa: N812
 from ansible.errors import AnsibleActionFail
 
-from ..plugin_utils.controller_action import ControllerAction
+from ..plugin_utils.controller_action import ControllerAction, show
 
 try:
     from ..plugin_utils.plan.options import CONFIG_ARGUMENTS as ARGUMENTS
@@ -38,6 +38,7 @@ class ActionModule(ControllerAction):
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Return the folders of the runs, or fail with all that is wrong."""
         super().run(tmp, task_vars)
+        self.refuse_unknown(task_vars or {})
         arguments = self.arguments(
             {
                 "logs": {"type": "list", "elements": "path", "required": True},
@@ -61,7 +62,7 @@ class ActionModule(ControllerAction):
             try:
                 read.append(read_run(run, output_dir, framework, mode, known))
             except ConfigFaultsError as error:
-                self._display.display(f"\n{plan_text(error.plan)}\n")
+                show(f"\n{plan_text(error.plan)}\n")
                 raise AnsibleActionFail(f"{_begun(str(error))}, named above. No log has been judged.") from None
             except (ValueError, OSError) as error:
                 problems.append(str(error))

@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
-import shlex
+import os
+import signal
+import threading
 import time
 import typing as t
 from collections.abc import Mapping
 from pathlib import Path
 
 from ansible import context
-from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
-from ansible.plugins.action import ActionBase
+from ansible.errors import AnsibleActionFail, AnsibleError
 
 try:
     # ansible-core 2.22 masks what is registered in all that it shows.
@@ -23,14 +24,17 @@ except ImportError:
         return value
 
 
+from ..plugin_utils.controller_action import ControllerAction
+
 try:
+    from ..plugin_utils.node_links import NodeLink
     from ..plugin_utils.plan.job.rehearsal import FOLDER_NAME
-    from ..plugin_utils.run.answers import BadAnswerError, checked_answer
+    from ..plugin_utils.run.asking import Asker
     from ..plugin_utils.run.board import Board
-    from ..plugin_utils.run.collect import collect_log
-    from ..plugin_utils.run.follow import NodeLostError, Patience, follow_node, interval_for
-    from ..plugin_utils.run.plain_text import one_line, plain_text
-    from ..plugin_utils.run.program import STARTER, NoAnswerError, answer_in, standard_input
+    from ..plugin_utils.run.follow import Patience, interval_for
+    from ..plugin_utils.run.node_errors import NodeError
+    from ..plugin_utils.run.phases import Outcome, Phases
+    from ..plugin_utils.run.plain_text import plain_text
     from ..plugin_utils.run.token import FILE, VALUE, given_token
 except ImportError as error:
     MISSING: ImportError | None = error
@@ -41,220 +45,166 @@ _TRAINER = Path(__file__).parents[2] / "roles" / "training" / "files" / "trainer
 _AUTOMATIC_INTERPRETERS = ("auto", "auto_silent", "auto_legacy", "auto_legacy_silent")
 
 
-class ActionModule(ActionBase):
-    """Does one phase of a run on one node, in one round trip through the task's own connection."""
+class ActionModule(ControllerAction):
+    """Does one phase of a run on all of its nodes at once, through each host's own connection."""
 
-    TRANSFERS_FILES = False
+    BYPASS_HOST_LOOP = True
+    missing = MISSING
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
-        """Do the phase that the task asks for."""
+        """Do the phase that the task asks for, and fail with what every node has to say."""
         super().run(tmp, task_vars)
-        if MISSING:
-            raise AnsibleActionFail(
-                f"{MISSING}. Install what requirements.txt names, for the Python that runs ansible-playbook."
-            )
-        _validated, self._arguments = self.validate_argument_spec(
-            argument_spec={
-                "phase": {
-                    "type": "str",
-                    "required": True,
-                    "choices": ["stage", "start", "follow", "stop", "collect"],
-                },
+        arguments = self.arguments(
+            {
+                "phase": {"type": "str", "required": True, "choices": ["stage", "train", "finish"]},
                 "run_dir": {"type": "path", "required": True},
                 "grace_seconds": {"type": "float", "default": 3.0},
                 "lost_timeout": {"type": "float", "default": 60.0},
                 "stall_timeout": {"type": "float", "default": 1800.0},
             }
         )
-        self._variables = task_vars or {}
-        self._board = Board(self._arguments["run_dir"])
+        phase = arguments["phase"]
+        if self._task.check_mode and phase != "stage":
+            return {"changed": phase == "train", "skipped": phase != "train", "msg": "not done in check mode"}
+        self._board = Board(arguments["run_dir"])
         try:
             self._plan = self._board.plan()
         except ValueError as error:
             raise AnsibleActionFail(f"{error}.") from None
-        self._node = self._node_of(self._variables["inventory_hostname"])
-        phase = self._arguments["phase"]
-        if self._task.check_mode and phase != "stage":
-            return {"changed": phase == "start", "skipped": phase != "start", "msg": "not done in check mode"}
-        phases = {
-            "stage": self._stage,
-            "start": self._start,
-            "follow": self._follow,
-            "stop": self._stop,
-            "collect": self._collect,
-        }
+        _end_with_the_controller()
+        self._connect(task_vars or {})
         try:
-            return phases[phase]()
-        except BadAnswerError as error:
-            self._note(message=str(error))
-            raise AnsibleActionFail(f"{self._node['node']}: {error}.") from None
-
-    def _node_of(self, name: str) -> dict[str, t.Any]:
-        for node in self._plan["nodes"]:
-            if node["node"] == name:
-                return t.cast("dict[str, t.Any]", node)
-        raise AnsibleActionFail(f"{name} is no node of the run {self._plan['run_id']}.")
-
-    def _stage(self) -> dict[str, t.Any]:
-        forks, nodes = context.CLIARGS["forks"], len(self._plan["nodes"])
-        if forks < nodes:
-            raise AnsibleActionFail(
-                f"The run has {nodes} nodes, which are followed at the same time, but Ansible talks to {forks} at "
-                f"once. Say --forks {nodes}, or set forks in ansible.cfg (or ANSIBLE_FORKS)."
-            )
-        needs = {"secrets": self._secrets(), "given_secrets": self._given_secrets(), "files": self._files()}
-        return self._towards("stage", needs)
-
-    def _files(self) -> dict[str, str]:
-        """Return the node's files by their paths in the run's folder there, and in a rehearsal the embedded trainer."""
-        files: dict[str, str] = self._node["files"]
-        if not self._plan["rehearsal"]:
-            return files
-        return files | {
-            f"{FOLDER_NAME}/{path.relative_to(_TRAINER)}": path.read_text(encoding="utf-8")
-            for path in sorted(_TRAINER.rglob("*"))
-            if path.suffix in (".py", ".sh")
-        }
-
-    def _secrets(self) -> dict[str, str]:
-        """Return the secrets of the node that lie on the controller. They travel over standard input only."""
-        found = {}
-        for secret in self._node["secrets"]:
-            try:
-                with open(secret["source"], encoding="utf-8") as stream:
-                    found[secret["name"]] = register_secret(stream.read())
-            except OSError:
-                continue
-        return found
-
-    def _given_secrets(self) -> dict[str, str]:
-        """Return the secrets that the user gives for the run, which go before those of the plan's files."""
-        value, path = (str(self._templar.template(self._variables.get(name)) or "") for name in (VALUE, FILE))
-        try:
-            token = given_token(value, path)
-        except ValueError as error:
-            raise AnsibleActionFail(f"{FILE}: {error}.") from None
-        return {"hf_token": register_secret(token)} if token else {}
-
-    def _start(self) -> dict[str, t.Any]:
-        images: dict[str, list[str]] = {}
-        for node in self._plan["nodes"]:
-            images.setdefault(self._board.status(node["node"]).get("image_id") or "none", []).append(node["node"])
-        if len(images) > 1:
-            told = "; ".join(f"{', '.join(nodes)} has {image}" for image, nodes in images.items())
-            raise AnsibleActionFail(f"The nodes do not have the same image: {told}. Name it by its digest.")
-        return self._towards("start", {})
-
-    def _towards(self, phase: str, needs: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Do a phase on the way to a running training, and note on the board what became of it."""
-        try:
-            answer = self._ask(phase, needs)
-        except AnsibleConnectionFailure as error:
-            self._note(status="unreachable", message=str(error))
-            raise
-        except AnsibleActionFail as error:
-            self._note(message=str(error))
-            raise
-        self._note(**{name: answer[name] for name in ("status", "image_id", "hardware") if name in answer})
-        return answer
-
-    def _follow(self) -> dict[str, t.Any]:
-        patience = Patience(
-            interval=interval_for(len(self._plan["nodes"])),
-            lost=self._arguments["lost_timeout"],
-            stall=self._arguments["stall_timeout"],
-        )
-
-        def ask(request: dict[str, t.Any]) -> dict[str, t.Any]:
-            try:
-                return self._ask("follow", request)
-            except (AnsibleConnectionFailure, AnsibleActionFail) as error:
-                raise NodeLostError(str(error)) from error
-
-        status = follow_node(ask, self._board, self._plan, self._node["node"], patience)
-        told = ("status", "exit_status", "message", "last_step", "steps_total")
-        return {"changed": False, **{name: value for name, value in status.items() if name in told}}
-
-    def _stop(self) -> dict[str, t.Any]:
-        answer = self._ask("stop", {"grace_seconds": self._arguments["grace_seconds"]})
-        if self._board.status(self._node["node"])["status"] in ("running", "staged"):
-            self._note(status=answer["status"], ended_at=time.time())
-        return answer
-
-    def _collect(self) -> dict[str, t.Any]:
-        path = self._board.log_path(self._node["node"])
-        size, left_out = collect_log(lambda offset: self._ask("collect", {"offset": offset}), path)
-        result = {"changed": False, "log": str(path), "size": size}
-        if left_out:
-            result["warnings"] = [f"{self._node['node']}: {left_out:,} bytes of its log of {size:,} are not kept"]
+            outcome = self._do(phase, arguments)
+        finally:
+            for link in self._links.values():
+                link._connection.close()
+        result: dict[str, t.Any] = {"changed": outcome.changed, "warnings": outcome.warnings}
+        if not self._task.check_mode:
+            result["nodes"] = {name: self._board.status(name)["status"] for name in self._nodes}
+        if outcome.problems:
+            result |= {"failed": True, "msg": "\n".join(f"{problem}." for problem in outcome.problems)}
         return result
 
-    def _note(self, **changes: t.Any) -> None:
-        if not self._task.check_mode:
-            self._board.update(self._node["node"], **changes)
+    def _connect(self, variables: t.Mapping[str, t.Any]) -> None:
+        """Make a link to each node of the run that is among the hosts of the play."""
+        hosts = set(variables["ansible_play_hosts_all"])
+        self._nodes = {node["node"]: node for node in self._plan["nodes"] if node["node"] in hosts}
+        if not self._nodes:
+            raise AnsibleActionFail(f"None of the play's hosts is a node of the run {self._plan['run_id']}.")
+        self._links: dict[str, NodeLink] = {}
+        self._askers: dict[str, Asker] = {}
+        self._wrong: dict[str, NodeError] = {}
+        inventory = variables["hostvars"]._inventory
+        for name, node in self._nodes.items():
+            try:
+                link = self._links[name] = NodeLink(self, inventory.get_host(name))
+                self._askers[name] = Asker(
+                    self._plan,
+                    node,
+                    link.send,
+                    _python(link),
+                    _environment(link),
+                    self._task.check_mode,
+                    self._board.status(name).get("program"),
+                )
+            except (AnsibleError, ValueError) as error:
+                self._wrong[name] = NodeError(plain_text(str(error)))
 
-    def _ask(self, phase: str, needs: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Send the program with a request to the node, and return its answer."""
-        request = {
-            "phase": phase,
-            "check_mode": self._task.check_mode,
-            "run_id": self._plan["run_id"],
-            "framework": self._plan.get("log_framework", self._plan["framework"]),
-            "container_engine": self._plan["container_engine"],
-            "tokens_per_step_per_gpu": self._plan["tokens_per_step_per_gpu"],
-            "tokens_per_sequence_per_gpu": self._plan["tokens_per_sequence_per_gpu"],
-            "node": self._node,
-            "environment": self._environment(),
-            **needs,
-        }
-        try:
-            output = self._run_program(standard_input(request))
-        except AnsibleConnectionFailure as error:
-            raise AnsibleConnectionFailure(plain_text(str(error))) from None
-        try:
-            answer = checked_answer(phase, answer_in(output["stdout"]))
-        except NoAnswerError:
-            said = [one_line(line) for line in (output["stderr"] or output["stdout"]).strip().splitlines()[-5:]]
-            raise AnsibleActionFail(
-                f"{self._python()} on {self._node['node']} did not run the program of phase {phase} (exit status "
-                f"{output['rc']}): {' / '.join(said) or 'no output'}. Python 3.8 or newer is needed there; "
-                "ansible_python_interpreter names it."
-            ) from None
-        if answer.pop("failed"):
-            raise AnsibleActionFail(f"{self._node['node']}: {answer['message']}.")
-        if answer.get("warnings"):
-            answer["warnings"] = [f"{self._node['node']}: {warning}" for warning in answer["warnings"]]
-        return answer
+    def _ask(self, name: str) -> t.Callable[..., dict[str, t.Any]]:
+        def ask(phase: str, **needs: t.Any) -> dict[str, t.Any]:
+            if name in self._wrong:
+                raise self._wrong[name]
+            return self._askers[name].ask(phase, **needs)
 
-    def _environment(self) -> dict[str, str]:
-        """Return the variables of all that runs on the node itself; a container has its own."""
-        given = self._templar.template(self._variables.get("training_node_environment") or {})
-        if not isinstance(given, Mapping):
-            raise AnsibleActionFail(
-                f"{self._node['node']}: training_node_environment is {given!r}. Give a mapping of variables, for "
-                "example {'PATH': '/opt/rocm/bin:$PATH'}."
+        return ask
+
+    def _do(self, phase: str, arguments: dict[str, t.Any]) -> Outcome:
+        asks = {name: self._ask(name) for name in self._nodes}
+        phases = Phases(self._plan, self._board, asks, context.CLIARGS["forks"])
+        if phase == "stage":
+            needs = self._needs()
+            return (phases.look if self._task.check_mode else phases.stage)(needs.__getitem__)
+        if phase == "train":
+            patience = Patience(
+                interval=interval_for(len(self._nodes)),
+                lost=arguments["lost_timeout"],
+                stall=arguments["stall_timeout"],
             )
-        return {str(name): str(value) for name, value in given.items()}
+            return phases.train(patience)
+        return phases.finish(arguments["grace_seconds"])
 
-    def _run_program(self, program: bytes) -> dict[str, t.Any]:
-        command = f"{shlex.quote(self._python())} -c {shlex.quote(STARTER)}"
-        become = self._connection.become
-        if self._connection.has_pipelining and (become is None or become.name != "su"):
-            return self._execute(command, in_data=program)
-        folder = self._make_tmp_path()
+    def _needs(self) -> dict[str, dict[str, t.Any]]:
+        """Return what each node needs to be staged."""
+        trainer = _trainer() if self._plan["rehearsal"] else {}
+        return {
+            name: {
+                "secrets": _secrets(node),
+                "given_secrets": _given_secrets(self._links[name]) if name in self._links else {},
+                "files": node["files"] | trainer,
+            }
+            for name, node in self._nodes.items()
+        }
+
+
+def _end_with_the_controller() -> None:
+    """End this process, and what it has started, once the controller that it works for was killed or interrupted."""
+    controller = os.getppid()
+
+    def end(*_: object) -> None:
+        os.killpg(0, signal.SIGKILL)
+
+    def watch() -> None:
+        while os.getppid() == controller:
+            time.sleep(1)
+        end()
+
+    # After Ctrl-C Ansible terminates its workers; this one would wait for its threads, which follow the training.
+    signal.signal(signal.SIGTERM, end)
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _trainer() -> dict[str, str]:
+    """Return the files of the embedded trainer by their paths in the run's folder on a node."""
+    return {
+        f"{FOLDER_NAME}/{path.relative_to(_TRAINER)}": path.read_text(encoding="utf-8")
+        for path in sorted(_TRAINER.rglob("*"))
+        if path.suffix in (".py", ".sh")
+    }
+
+
+def _secrets(node: t.Mapping[str, t.Any]) -> dict[str, str]:
+    """Return the secrets of a node that lie on the controller. They travel over standard input only."""
+    found = {}
+    for secret in node["secrets"]:
         try:
-            path = self._connection._shell.join_path(folder, "program")
-            self._transfer_data(path, program)
-            self._fixup_perms2((folder, path), execute=False)
-            return self._execute(f"{command} <{shlex.quote(path)}")
-        finally:
-            self._remove_tmp_path(folder)
+            with open(secret["source"], encoding="utf-8") as stream:
+                found[secret["name"]] = register_secret(stream.read())
+        except OSError:
+            continue
+    return found
 
-    def _execute(self, command: str, in_data: bytes | None = None) -> dict[str, t.Any]:
-        return t.cast("dict[str, t.Any]", self._low_level_execute_command(command, in_data=in_data))
 
-    def _python(self) -> str:
-        interpreter = self._variables.get("ansible_python_interpreter")
-        if not interpreter or interpreter in _AUTOMATIC_INTERPRETERS:
-            return "python3"
-        return str(self._templar.template(interpreter))
+def _given_secrets(link: NodeLink) -> dict[str, str]:
+    """Return the secrets that the user gives for the run, which go before those of the plan's files."""
+    value, path = (str(link.variable(name) or "") for name in (VALUE, FILE))
+    try:
+        token = given_token(value, path)
+    except ValueError as error:
+        raise AnsibleActionFail(f"{FILE}: {error}.") from None
+    return {"hf_token": register_secret(token)} if token else {}
+
+
+def _environment(link: NodeLink) -> dict[str, str]:
+    """Return the variables of all that runs on the node itself; a container has its own."""
+    given = link.variable("training_node_environment") or {}
+    if not isinstance(given, Mapping):
+        raise ValueError(
+            f"training_node_environment is {given!r}. Give a mapping of variables, for example "
+            "{'PATH': '/opt/rocm/bin:$PATH'}"
+        )
+    return {str(name): str(value) for name, value in given.items()}
+
+
+def _python(link: NodeLink) -> str:
+    interpreter = link.variable("ansible_python_interpreter")
+    return "python3" if not interpreter or interpreter in _AUTOMATIC_INTERPRETERS else str(interpreter)

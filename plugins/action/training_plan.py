@@ -13,9 +13,10 @@ from ansible import constants as C  # noqa: N812
 from ansible.errors import AnsibleActionFail
 
 from ..plugin_utils.contracts import Finding, Plan
-from ..plugin_utils.controller_action import ControllerAction
+from ..plugin_utils.controller_action import ControllerAction, show
 
 try:
+    from ..plugin_utils.inventory.unknown_variables import unknown_variables
     from ..plugin_utils.plan.job.ranks import Node
     from ..plugin_utils.plan.options import PLAN_ARGUMENTS as ARGUMENTS
     from ..plugin_utils.plan.plan import make_plan
@@ -67,15 +68,18 @@ class ActionModule(ControllerAction):
         hostvars = variables["hostvars"]
         nodes = [self._node(name, hostvars[name]) for name in arguments["hosts"]]
         now = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
-        problem = self._note_token(options, variables.get(VALUE))
+        problems = [
+            *unknown_variables({**{name: hostvars[name] for name in arguments["hosts"]}, **self.own(variables)}),
+            *self._note_token(options, variables.get(VALUE)),
+        ]
         config = self._config(arguments["config"], options.get("training_thresholds"))
         if arguments["sweep"]:
             sweep = Sweep(os.path.abspath(arguments["output_dir"]), arguments["sweep_id"] or f"{now}-sweep")
-            return self._sweep(sweep, config, options, arguments["matrix"], nodes, problem)
+            return self._sweep(sweep, config, options, arguments["matrix"], nodes, problems)
         plan = make_plan(config.text, config.path, options, nodes, now, config.unreadable, config.thresholds)
-        if problem:
-            plan |= {"faults": [*plan["faults"], problem], "nodes": []}
-        self._display.display(f"\n{plan_text(plan)}\n")
+        if problems:
+            plan |= {"faults": [*problems, *plan["faults"]], "nodes": []}
+        show(f"\n{plan_text(plan)}\n")
         if arguments["plan_file"]:
             self._write(arguments["plan_file"], plan)
         self._refuse(plan["faults"], "plan")
@@ -94,7 +98,7 @@ class ActionModule(ControllerAction):
         options: dict[str, t.Any],
         matrix: t.Any,
         nodes: list[Node],
-        problem: Finding | None,
+        problems: list[Finding],
     ) -> dict[str, t.Any]:
         """Return the cells of a sweep and what is to be done with each, with the plans of the new ones written."""
         try:
@@ -103,9 +107,8 @@ class ActionModule(ControllerAction):
                 unreadable=config.unreadable,
                 thresholds=config.thresholds,
             )
-            if problem:
-                planned["faults"].append({**problem, "cells": []})
-            self._display.display(f"\n{sweep_text(sweep.sweep_id, planned, sweep.told())}\n")
+            planned["faults"] += [{**problem, "cells": []} for problem in problems]
+            show(f"\n{sweep_text(sweep.sweep_id, planned, sweep.told())}\n")
             self._refuse(planned["faults"], "sweep")
             if not self._task.check_mode:
                 sweep.open(planned["cells"], config.path)
@@ -128,7 +131,7 @@ class ActionModule(ControllerAction):
         if faults:
             raise AnsibleActionFail(f"The {what} has {len(faults)} fault(s), named above. No node has been touched.")
 
-    def _note_token(self, options: dict[str, t.Any], token: t.Any) -> Finding | None:
+    def _note_token(self, options: dict[str, t.Any], token: t.Any) -> list[Finding]:
         """Note among the options where a token comes from, never the token; return the fault where there is none.
 
         The token is no option of the task, since options are shown.
@@ -138,10 +141,10 @@ class ActionModule(ControllerAction):
             given = given_token(value, path)
         except ValueError as error:
             remedy = "Give the path of a file with the token, on the machine that runs Ansible."
-            return {"key": FILE, "value": path, "message": f"{error}.", "remedy": remedy}
+            return [{"key": FILE, "value": path, "message": f"{error}.", "remedy": remedy}]
         if given:
             options[FILE] = VALUE if value else path
-        return None
+        return []
 
     def _opened(self, output_dir: str, plan: Plan) -> str:
         """Return the run's folder with the plan in it; in check mode a folder that Ansible removes at its end."""
@@ -163,7 +166,7 @@ class ActionModule(ControllerAction):
                 f"{run_dir} holds another run of this name; its plan differs in {', '.join(different[:5])}. Choose "
                 "another training_run_id, or leave it out."
             )
-        self._display.display(f"The run {plan['run_id']} is known already: it is picked up where it stands.\n")
+        show(f"The run {plan['run_id']} is known already: it is picked up where it stands.\n")
 
     def _config(self, config: str, thresholds: t.Any) -> Config:
         # What is no name of a file at all is a fault of the plan's.
@@ -179,6 +182,7 @@ class ActionModule(ControllerAction):
             user=str(user or getpass.getuser()),
             local=local,
             topology=str(variables.get("training_topology") or ""),
+            gpus=str(variables.get("training_gpus_per_node") or "").strip(),
         )
 
     @staticmethod

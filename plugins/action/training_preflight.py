@@ -8,7 +8,7 @@ import typing as t
 from ansible.errors import AnsibleActionFail
 from ansible.utils.color import stringc
 
-from ..plugin_utils.controller_action import ControllerAction
+from ..plugin_utils.controller_action import ControllerAction, show
 
 try:
     from ..plugin_utils.preflight.cells import RED
@@ -35,6 +35,7 @@ class ActionModule(ControllerAction):
                 "plan": {"type": "dict"},
                 "nodes": {"type": "dict"},
                 "probe": {"type": "str", "default": ""},
+                "only": {"type": "list", "elements": "str"},
             },
         )
         plan, nodes = arguments["plan"], arguments["nodes"]
@@ -42,14 +43,14 @@ class ActionModule(ControllerAction):
             raise AnsibleActionFail("plan must be a plan without faults, as trainops.cluster.training_plan returns it.")
         if nodes is None or not all(isinstance(facts, dict) and "kernel" in facts for facts in nodes.values()):
             raise AnsibleActionFail("nodes must map each node to what trainops.cluster.node_inspect returned as node.")
-        result = preflight(plan, nodes, arguments["probe"] or None)
+        result = preflight(plan, nodes, arguments["probe"] or None, arguments["only"])
         text = preflight_text(plan["run_id"], result, lambda word, status: stringc(word, _COLOURS[status]))
-        self._display.display(f"\n{text}\n")
+        show(f"\n{text}\n")
         red = [row for row in result["rows"] if row["status"] == RED]
         if red:
-            on = {row["node"] for row in red}
+            on, judged = ({row["node"] for row in rows} for rows in (red, result["rows"]))
             raise AnsibleActionFail(
-                f"The preflight has {len(red)} red cell(s) on {len(on)} of {len(plan['nodes'])} nodes, named above "
-                "with the command that mends each."
+                f"The preflight has {len(red)} red cell(s) on {len(on)} of {len(judged)} nodes, named above with what "
+                "to do about each."
             )
         return {"changed": False, **result}

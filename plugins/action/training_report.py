@@ -9,12 +9,11 @@ import typing as t
 from ansible.errors import AnsibleActionFail
 
 from ..plugin_utils.contracts import Summary
-from ..plugin_utils.controller_action import ControllerAction
+from ..plugin_utils.controller_action import ControllerAction, late_imports
 
 try:
     from ..plugin_utils.report.dialects.known import DIALECTS
     from ..plugin_utils.report.files import PAGE
-    from ..plugin_utils.report.write import write_report
 except ImportError as error:
     MISSING: ImportError | None = error
 else:
@@ -42,6 +41,8 @@ class ActionModule(ControllerAction):
         run_dir = os.path.abspath(arguments["run_dir"])
         if self._task.check_mode:
             return {"changed": False, "skipped": True, "msg": "not done in check mode"}
+        with late_imports():
+            from ..plugin_utils.report.write import write_report
         try:
             summary, changed = write_report(
                 run_dir,

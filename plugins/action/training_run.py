@@ -19,6 +19,7 @@ class ActionModule(ControllerAction):
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Return the plan of the run, or fail with the runs that there are."""
         super().run(tmp, task_vars)
+        self.refuse_unknown(task_vars or {})
         arguments = self.arguments(
             {
                 "run_id": {"type": "str", "default": ""},

@@ -11,12 +11,11 @@ from pathlib import Path
 from ansible.errors import AnsibleActionFail
 
 from ..plugin_utils.contracts import Summary
-from ..plugin_utils.controller_action import ControllerAction
+from ..plugin_utils.controller_action import ControllerAction, late_imports, show
 
 try:
     from ..plugin_utils.report.files import SUMMARY
     from ..plugin_utils.report.query import query, result_text
-    from ..plugin_utils.report.runs_page import RUNS_PAGE, write_runs_page
     from ..plugin_utils.report.side_by_side import side_by_side
 except ImportError as error:
     MISSING: ImportError | None = error
@@ -46,9 +45,9 @@ class ActionModule(ControllerAction):
                 result = query(summaries, arguments["query"])
             except ValueError as error:
                 raise AnsibleActionFail(str(error)) from None
-            self._display.display(f"\n{result_text(result)}\n")
+            show(f"\n{result_text(result)}\n")
         else:
-            self._display.display("\n" + "\n".join(side_by_side(summaries)) + "\n")
+            show("\n" + "\n".join(side_by_side(summaries)) + "\n")
         return {
             "changed": self._page(arguments["page_dir"], arguments["run_dirs"], summaries),
             "summaries": summaries,
@@ -59,12 +58,14 @@ class ActionModule(ControllerAction):
         """Write the page of several runs where one is wanted, and return whether that changed it."""
         if not folder or len(summaries) < 2 or self._task.check_mode:
             return False
+        with late_imports():
+            from ..plugin_utils.report.runs_page import RUNS_PAGE, write_runs_page
         page = Path(os.path.abspath(folder)) / RUNS_PAGE
         try:
             changed = write_runs_page(page.parent, run_dirs, summaries)
         except OSError as error:
             raise AnsibleActionFail(f"{page} cannot be written: {error.strerror}.") from None
-        self._display.display(f"Comparison: {page}\n")
+        show(f"Comparison: {page}\n")
         return changed
 
 

@@ -8,10 +8,9 @@ import typing as t
 
 from ansible.errors import AnsibleActionFail
 
-from ..plugin_utils.controller_action import ControllerAction
+from ..plugin_utils.controller_action import ControllerAction, late_imports
 
 try:
-    from ..plugin_utils.report.sweep import PAGE, write_sweep_report
     from ..plugin_utils.report.sweep_text import NOT_RUN
 except ImportError as error:
     MISSING: ImportError | None = error
@@ -35,6 +34,8 @@ class ActionModule(ControllerAction):
         )
         if self._task.check_mode:
             return {"changed": False, "skipped": True, "msg": "not done in check mode"}
+        with late_imports():
+            from ..plugin_utils.report.sweep import PAGE, write_sweep_report
         sweep_dir = os.path.abspath(arguments["sweep_dir"])
         try:
             sweep, changed = write_sweep_report(sweep_dir)

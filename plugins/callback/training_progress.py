@@ -16,6 +16,7 @@ description:
   - While M(trainops.cluster.training_phase) follows a run, one line every few seconds tells the step, the time of the
     last step, tokens per second and GPU, the loss and the time that is left.
   - After the play recap it tells the verdict and where the report is, or of a sweep what its cells have come to.
+  - The playbooks of this collection load it themselves. Playbooks of your own need it in C(callbacks_enabled).
 options:
   interval:
     description:
@@ -27,17 +28,20 @@ options:
     ini:
       - section: callback_training_progress
         key: interval
-requirements:
-  - enable in configuration
 """
 
+import shlex
 import typing as t
 
+from ansible import constants as C  # noqa: N812
+from ansible import context
 from ansible.plugins.callback import CallbackBase
 
-from ..plugin_utils.report.sweep_text import sweep_lines
-from ..plugin_utils.report.text import verdict_lines
-from ..plugin_utils.run.progress import ProgressReader
+from ansible_collections.trainops.cluster.plugins.plugin_utils.controller_action import show
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.sweep_text import sweep_lines
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.text import verdict_lines
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.interrupt import InterruptHandler
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.progress import ProgressReader
 
 if t.TYPE_CHECKING:
     from ansible.executor.stats import AggregateStats
@@ -58,13 +62,17 @@ class CallbackModule(CallbackBase):
     CALLBACK_VERSION = 2.0
     CALLBACK_TYPE = "aggregate"
     CALLBACK_NAME = "trainops.cluster.training_progress"
-    CALLBACK_NEEDS_ENABLED = True
+    CALLBACK_NEEDS_ENABLED = False
 
     def __init__(self) -> None:
         """Begin without a run."""
         super().__init__()
+        # Loaded from the folder of the playbooks, it leaves the work to the one that is configured.
+        from_playbooks = not __name__.startswith("ansible_collections.")
+        self.disabled = from_playbooks and self.CALLBACK_NAME in C.CALLBACKS_ENABLED
         self._run_dir: str | None = None
         self._reader: ProgressReader | None = None
+        self._interrupt: InterruptHandler | None = None
         self._reports: list[dict[str, t.Any]] = []
         self._sweep: dict[str, t.Any] | None = None
 
@@ -95,9 +103,11 @@ class CallbackModule(CallbackBase):
     def v2_playbook_on_task_start(self, task: Task, is_conditional: bool) -> None:  # noqa: ARG002
         """Begin to read the run's folder when its nodes are followed, and end it with the next task."""
         self._end_reading()
-        if task.action == _PHASE and task.args.get("phase") == "follow" and self._run_dir:
-            self._reader = ProgressReader(self._run_dir, self.get_option("interval"), self._display.display)
+        if task.action == _PHASE and task.args.get("phase") == "train" and self._run_dir:
+            self._reader = ProgressReader(self._run_dir, self.get_option("interval"), show)
             self._reader.start()
+            self._interrupt = InterruptHandler(self._run_dir, _inventory_options(), show)
+            self._interrupt.start()
 
     def v2_playbook_on_start(self, playbook: Playbook) -> None:  # noqa: ARG002
         """Forget earlier runs."""
@@ -109,16 +119,25 @@ class CallbackModule(CallbackBase):
         if self._sweep:
             color: str | None = "green" if list(self._sweep["counts"]) == ["PASS"] else "red"
             for line in sweep_lines(self._sweep["report"]):
-                self._display.display(line, color=color)
+                show(line, color)
                 color = None
             return
         for report in self._reports:
             color = _COLORS[report["verdict"]]
             for line in verdict_lines(report["report"]):
-                self._display.display(line, color=color)
+                show(line, color)
                 color = None
 
     def _end_reading(self) -> None:
         if self._reader:
             self._reader.end()
             self._reader = None
+        if self._interrupt:
+            self._interrupt.end()
+            self._interrupt = None
+
+
+def _inventory_options() -> str:
+    """Return the options of ansible-playbook that name the inventories of this call."""
+    sources = context.CLIARGS.get("inventory") or ()
+    return " ".join(f"-i {shlex.quote(str(source))}" for source in sources)

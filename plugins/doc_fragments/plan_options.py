@@ -46,9 +46,17 @@ options:
     description: Name of the run. Without it, time, model and GPU make one.
     type: str
     default: ''
+  on_interrupt:
+    description: 'What the first Ctrl-C or SIGTERM does while the run is followed: leave the
+      training to itself (detach), or stop it on every node and judge it (stop).'
+    type: str
+    choices:
+      - detach
+      - stop
+    default: detach
   container_profile:
     description: Start containers with all privileges, as AMD's guide does, or with the named
-      devices only.
+      devices and no more capabilities than RDMA and GPUs need.
     type: str
     choices:
       - privileged
@@ -128,7 +136,8 @@ options:
       - warn
     default: fault
   record_only:
-    description: Judge no thresholds; those of the config need not be filled in then.
+    description: Judge no thresholds; those of the config need not be filled in then. A run
+      without any is only recorded as well, with a warning.
     type: bool
     default: false
   max_skipped:

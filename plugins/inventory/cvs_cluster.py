@@ -59,6 +59,10 @@ import typing as t
 
 from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin, Constructable
+from ansible.plugins.loader import inventory_loader
+
+from ..plugin_utils.controller_action import missing_packages
+from ..plugin_utils.plan.config.budget import text_of
 
 try:
     from ..plugin_utils.inventory.cluster_file import read_cluster_file
@@ -74,6 +78,8 @@ if t.TYPE_CHECKING:
     from ansible.inventory.data import InventoryData
     from ansible.parsing.dataloader import DataLoader
 
+# Some hundred of each node, as there may be thousands.
+_MOST_BYTES = 8 * 1024 * 1024
 _MARKS = ('"node_dict"', '"nodes"')
 
 
@@ -83,20 +89,17 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
     NAME = "trainops.cluster.cvs_cluster"
 
     def verify_file(self, path: str) -> bool:
-        """Tell whether a file is a cluster file, or names one."""
-        if not super().verify_file(path):
-            return False
-        if path.endswith(("cvs_cluster.yml", "cvs_cluster.yaml")):
-            return True
-        return path.endswith(".json") and _looks_like_a_cluster_file(path)
+        """Tell whether a file may be a cluster file, or name one."""
+        return bool(super().verify_file(path) and path.endswith(("cvs_cluster.yml", "cvs_cluster.yaml", ".json")))
 
     def parse(self, inventory: InventoryData, loader: DataLoader, path: str, cache: bool = True) -> None:
-        """Add the nodes of the cluster file to the inventory."""
+        """Add the nodes of the cluster file to the inventory, or the hosts of a JSON file that is Ansible's own."""
+        if path.endswith(".json") and not _looks_like_a_cluster_file(path):
+            inventory_loader.get("ansible.builtin.yaml").parse(inventory, loader, path, cache)
+            return
         super().parse(inventory, loader, path, cache)
         if MISSING:
-            raise AnsibleParserError(
-                f"{MISSING}. Install what requirements.txt names, for the Python that runs Ansible."
-            )
+            raise AnsibleParserError(str(missing_packages(MISSING)))
         source = path if path.endswith(".json") else self._named_in(path)
         findings = Findings()
         hosts = read_cluster_file(_text_of(source), source, getpass.getuser(), findings)
@@ -125,8 +128,7 @@ def _looks_like_a_cluster_file(path: str) -> bool:
 
 def _text_of(path: str) -> str:
     try:
-        with open(path, encoding="utf-8") as stream:
-            return stream.read()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        return text_of(path, _MOST_BYTES)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
         raise AnsibleParserError(f"The cluster file {path} cannot be read: {reason}.") from None

@@ -8,13 +8,19 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: training_phase
-short_description: Does one phase of a training run on a node
+short_description: Does one phase of a training run on all of its nodes
 version_added: 1.0.0
 author:
   - The trainops.cluster maintainers (@trainops)
 description:
-  - Sends one self-contained program through the task's own connection, so that a phase is one round trip per node.
-  - The order is V(stage) on all nodes, V(start) on all nodes, V(follow), and in any case V(stop) and V(collect).
+  - Runs once for all hosts of the play, like C(ansible.builtin.add_host), and works on those that are nodes of the run,
+    all at the same time from one process. Connection plugin, become and their variables are those of each host.
+    Keywords of the task are templated with the variables of the play's first host.
+  - Sends one self-contained program through the connections, in one round trip per node. The node keeps the program in
+    the run's folder, so that later phases only name it.
+  - The order is V(stage), V(train), and V(finish) in any case.
+  - A node that cannot do its part fails the task, with what it said, once all other nodes have done theirs.
+  - C(forks) of Ansible bounds how many nodes are asked at once. All nodes are followed at the same time anyway.
   - The state of the run is kept on the node, in the run's folder there.
   - The variables C(training_hf_token) and C(training_hf_token_file) give the Hugging Face token, for V(stage). They are
     no options, since options are shown.
@@ -38,28 +44,30 @@ options:
   phase:
     description:
       - V(stage) puts everything in place and tells all that is missing.
-      - V(start) starts what was staged.
-      - V(follow) waits until the training ends, and keeps what its log tells in O(run_dir). In a multi-node run it ends
-        when any node fails. A training that fails does not make the task fail; the report judges it.
-      - V(stop) ends what is still running of this run, and nothing else.
-      - V(collect) copies the log to O(run_dir).
+      - V(train) starts what was staged on every node, and follows all nodes until their training ends. It keeps what
+        their logs tell in O(run_dir). In a multi-node run it ends when any node fails. A training that fails does not
+        make the task fail; the report judges it.
+      - V(finish) ends what is still running of this run, and nothing else, and copies the logs to O(run_dir).
     type: str
     required: true
-    choices: [stage, start, follow, stop, collect]
+    choices: [stage, train, finish]
   run_dir:
     description: The run's folder on the controller, as M(trainops.cluster.training_plan) returned it.
     type: path
     required: true
   grace_seconds:
-    description: How long after SIGTERM SIGKILL is sent, for V(stop).
+    description: How long after SIGTERM SIGKILL is sent, for V(finish).
     type: float
     default: 3.0
   lost_timeout:
-    description: For how many seconds a node may not answer before it counts as unreachable, for V(follow).
+    description: For how many seconds a node may not answer before it counts as unreachable, for V(train).
     type: float
     default: 60.0
   stall_timeout:
-    description: For how many seconds a log may not grow before its training counts as hung, for V(follow).
+    description:
+      - For how many seconds no log may grow, at most, before the training counts as hung, for V(train).
+      - It is that long before the third step, and while the trainer compiles, evaluates or writes a checkpoint.
+        Otherwise it is 20 times the 95th percentile of the time between two step lines, at least 60 seconds.
     type: float
     default: 1800.0
 seealso:
@@ -73,39 +81,24 @@ EXAMPLES = r"""
     phase: stage
     run_dir: "{{ planned.run_dir }}"
 
-- name: Start all ranks
+- name: Start all ranks, and follow the training
   trainops.cluster.training_phase:
-    phase: start
-    run_dir: "{{ planned.run_dir }}"
-
-- name: Follow the training
-  trainops.cluster.training_phase:
-    phase: follow
+    phase: train
     run_dir: "{{ planned.run_dir }}"
     stall_timeout: 600
+
+- name: Stop what is still running, and collect the logs
+  trainops.cluster.training_phase:
+    phase: finish
+    run_dir: "{{ planned.run_dir }}"
 """
 
 RETURN = r"""
-status:
+nodes:
   description:
-    - What is known of the training on the node, one of V(not_started), V(staged), V(running), V(exited), V(killed),
+    - What is known of the training on each node, one of V(not_started), V(staged), V(running), V(exited), V(killed),
       V(stopped), V(stalled) and V(unreachable).
-  returned: all phases but V(collect)
-  type: str
-  sample: exited
-exit_status:
-  description: Exit status of the training, null while there is none.
-  returned: V(follow)
-  type: int
-  sample: 0
-last_step:
-  description: Last step that the node's log tells of.
-  returned: V(follow), when there is one
-  type: int
-  sample: 30
-log:
-  description: Where the copy of the log is on the controller.
-  returned: V(collect)
-  type: str
-  sample: /home/ops/runs/20260314-092653-llama3_1_8b-mi300x/nodes/node0/train.log
+  returned: always, but for check mode
+  type: dict
+  sample: {node0: exited, node1: exited}
 """

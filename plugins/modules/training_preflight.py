@@ -14,7 +14,7 @@ author:
   - The trainops.cluster maintainers (@trainops)
 description:
   - Holds what M(trainops.cluster.node_inspect) told of each node against the plan, and the nodes against each other.
-  - Shows one table of nodes and checks, and below it each red cell with the reason and the command that mends it.
+  - Shows one table of nodes and checks, and below it each red cell with the reason and what to do about it.
   - Fails if any cell is red. Runs on the controller and touches no node. Use it with C(run_once).
 extends_documentation_fragment:
   - trainops.cluster.attributes
@@ -45,6 +45,11 @@ options:
         they have the cache in common.
     type: str
     default: ""
+  only:
+    description:
+      - Names of the nodes to judge, as where a play is limited to some. Without it all nodes of the plan are judged.
+    type: list
+    elements: str
 seealso:
   - module: trainops.cluster.node_inspect
   - module: trainops.cluster.training_plan

@@ -122,6 +122,7 @@ class ContainerOptions(t.TypedDict, total=False):
     ipc: str
     privileged: bool
     group_add: list[str]
+    cap_drop: list[str]
     cap_add: list[str]
     security_opt: list[str]
     shm_size: str
@@ -173,6 +174,7 @@ class OptionalPlan(t.TypedDict, total=False):
 
     overrides: dict[str, t.Any]
     gke: GkeLaunch
+    on_interrupt: t.Literal["stop"]
     log_framework: str
     max_skipped: int
     logs: LogsFound
@@ -231,6 +233,42 @@ Failure = t.TypedDict(
 Failure.__doc__ = "A failure that a log tells; see `module_utils.logs.failures.find_failures`."
 
 
+class Reading(t.TypedDict):
+    """What an accelerator's sensors said; units as in `module_utils.node.telemetry.readings`."""
+
+    temperature: float | None
+    power: float | None
+    clock: float | None
+    ecc_uncorrected: float | None
+
+
+class Sample(t.TypedDict):
+    """The readings of all accelerators of a node at one time."""
+
+    time: float
+    accelerators: list[Reading]
+
+
+class RankSeen(t.TypedDict):
+    """What a rank did while the run hung; see `module_utils.node.hang.ranks_here`."""
+
+    rank: int
+    state: str
+    waits_in: str | None
+    busy: float
+    stack: list[str] | None
+
+
+class MachineChanges(t.TypedDict):
+    """What changed on a node from start to stop; see `module_utils.node.machine_changes.changes_since`."""
+
+    booted: bool
+    counters: dict[str, int]
+    kernel_log: list[str] | None
+    kernel_lines: int
+    kernel_failures: list[Failure]
+
+
 class Status(t.TypedDict, total=False):
     """What is known of a node of a run; see `run.status`. ``node`` and ``status`` are always there."""
 
@@ -240,11 +278,17 @@ class Status(t.TypedDict, total=False):
     message: str
     exit_status: int | None
     oom_killed: bool
+    booted: bool
+    engine_problem: str | None
+    full_disk: str | None
+    machine_changes: MachineChanges
+    ranks_seen: list[RankSeen]
     interrupted: bool
     started_at: float | None
     ended_at: float | None
     first_step: int
     last_step: int | None
+    last_step_at: float
     steps_total: int | None
     metrics: dict[str, float]
     log_bytes: int
@@ -262,6 +306,7 @@ class Status(t.TypedDict, total=False):
     began_anew: bool
     image_id: str | None
     hardware: t.Any
+    program: str | None
 
 
 class JudgedBound(Bound, total=False):

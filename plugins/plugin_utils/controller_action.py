@@ -3,19 +3,55 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
+import shlex
+import sys
 import typing as t
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from importlib import metadata
+from pathlib import Path
 
+from ansible import constants as C  # noqa: N812
 from ansible.errors import AnsibleActionFail
 from ansible.module_utils.common.json import get_encoder
 from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+
+from .plan.config.budget import text_of
+
+_REQUIREMENTS = Path(__file__).resolve().parents[2] / "requirements.txt"
+
+
+def missing_packages(error: ImportError) -> AnsibleActionFail:
+    """Return the failure that names all Python packages that are missing, with the command that installs them."""
+    wanted = re.findall(r"^[\w-]+", _REQUIREMENTS.read_text(encoding="utf-8"), re.MULTILINE)
+    installed = {str(found.metadata["Name"]).lower().replace("_", "-") for found in metadata.distributions()}
+    missing = [name for name in wanted if name.lower().replace("_", "-") not in installed]
+    named = f"it lacks {', '.join(missing)}" if missing else str(error)
+    command = shlex.join([sys.executable, "-m", "pip", "install", "-r", str(_REQUIREMENTS)])
+    return AnsibleActionFail(f"The Python of ansible-playbook needs more packages: {named}. Run: {command}")
 
 
 def plain(value: t.Any) -> t.Any:
     """Return a value from Ansible without its tags: ansible-core's own types, which not every library takes."""
     return json.loads(json.dumps(value, cls=get_encoder("tagless")))
+
+
+def show(text: str, color: str | None = None) -> None:
+    """Show people a text: on standard output, or on standard error where a callback writes JSON to standard output."""
+    Display().display(text, color=color, stderr="json" in C.DEFAULT_STDOUT_CALLBACK)
+
+
+@contextlib.contextmanager
+def late_imports() -> Iterator[None]:
+    """Import here what takes a second and 100 MB: Ansible loads an action where it forks all of its processes from."""
+    try:
+        yield
+    except ImportError as error:
+        raise missing_packages(error) from None
 
 
 class ControllerAction(ActionBase):
@@ -28,9 +64,7 @@ class ControllerAction(ActionBase):
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Fail where a package is missing; actions do the rest."""
         if self.missing:
-            raise AnsibleActionFail(
-                f"{self.missing}. Install what requirements.txt names, for the Python that runs ansible-playbook."
-            )
+            raise missing_packages(self.missing)
         return t.cast("dict[str, t.Any]", super().run(tmp, task_vars))
 
     def arguments(self, specification: dict[str, t.Any], **rules: t.Any) -> dict[str, t.Any]:
@@ -40,6 +74,20 @@ class ControllerAction(ActionBase):
         """
         _validated, arguments = self.validate_argument_spec(argument_spec=specification, **rules)
         return t.cast("dict[str, t.Any]", plain(arguments))
+
+    @staticmethod
+    def own(variables: Mapping[str, t.Any]) -> dict[str, Mapping[str, t.Any]]:
+        """Return the variables of the task by its host."""
+        return {str(variables["inventory_hostname"]): variables}
+
+    def refuse_unknown(self, variables: Mapping[str, t.Any]) -> None:
+        """Fail where the task sees variables of this collection that are misspelled."""
+        from .inventory.unknown_variables import unknown_variables  # noqa: PLC0415 - needs packages
+
+        found = unknown_variables(self.own(variables))
+        if found:
+            told = " ".join(f"{finding['key']}: {finding['message']} {finding['remedy']}" for finding in found)
+            raise AnsibleActionFail(f"{told} Nothing has been done.")
 
     def options(
         self, arguments: Mapping[str, str], given: Mapping[str, t.Any], variables: Mapping[str, t.Any]
@@ -56,10 +104,9 @@ class ControllerAction(ActionBase):
     def file(self, named: str) -> tuple[str, str, str | None]:
         """Return the path of a file, seen from here or from the playbook, its text, and why it cannot be read."""
         given = os.path.expanduser(named)
-        paths = (given, os.path.join(self._loader.get_basedir(), given))
-        path = next((path for path in paths if os.path.isfile(path)), named)
+        paths = (given, os.path.join(self._loader.get_basedir(), given)) if given else ()
+        path = next((path for path in paths if os.path.exists(path)), named)
         try:
-            with open(path, encoding="utf-8") as stream:
-                return path, stream.read(), None
-        except (OSError, UnicodeDecodeError) as error:
-            return path, "", getattr(error, "strerror", None) or "it is not UTF-8 text"
+            return path, text_of(path), None
+        except (OSError, ValueError) as error:
+            return path, "", getattr(error, "strerror", None) or str(error)

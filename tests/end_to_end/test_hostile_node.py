@@ -14,7 +14,7 @@ PYTHON = """\
 #!{python}
 import base64, json, re, subprocess, sys, zlib
 program = sys.stdin.buffer.read()
-request = json.loads(zlib.decompress(base64.b64decode(program)))["request"]
+request = json.loads(zlib.decompress(base64.b64decode(program.splitlines()[0])))["request"]
 answer = {answers!r}.get(request["phase"])
 if answer is None:
     sys.exit(subprocess.run([sys.executable, *sys.argv[1:]], input=program).returncode)

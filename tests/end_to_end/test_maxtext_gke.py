@@ -76,7 +76,7 @@ def test_a_fault_starts_nothing(bench, config, xpk):
     assert not xpk.exists()
 
 
-@pytest.mark.skipif(not XPK, reason="XPK names no program of XPK; see make test-trainers")
+@pytest.mark.skipif(not XPK, reason="XPK names no program of XPK; run `make test-trainers`")
 def test_xpk_takes_the_line_and_makes_a_workload_of_it(bench, config):
     plan, manifest = bench.folder / "plan.json", bench.folder / "manifest.yml"
     variables = {"training_gpus_per_node": 4, "training_plan_file": str(plan)}

@@ -149,7 +149,9 @@ def test_a_package_that_is_missing_on_the_controller_is_told_without_a_traceback
     done, plan = planned(bench, hosts, filled_in(bench), **CHOICE)
     assert done.status != 0
     assert plan is None
-    assert "No module named 'pydantic'. Install what requirements.txt names" in " ".join(done.output.split())
+    assert "The Python of ansible-playbook needs more packages: No module named 'pydantic'. Run: " in " ".join(
+        done.output.split()
+    )
     assert "Traceback" not in done.output
 
 
@@ -185,3 +187,13 @@ def test_what_a_survey_leaves_empty_is_as_if_not_given(bench, hosts):
     done, plan = planned(bench, hosts, filled_in(bench), **{**CHOICE, **empty, "training_gpus_per_node": "8"})
     assert done.status == 0, done.output
     assert plan["mode"] == "multi_node"
+
+
+def test_hosts_that_say_another_number_of_gpus_are_a_fault(bench, hosts):
+    inventory = json.loads(hosts.read_text())
+    inventory["all"]["hosts"]["gpu3"]["training_gpus_per_node"] = 4
+    hosts.write_text(json.dumps(inventory))
+    done, plan = planned(bench, hosts, filled_in(bench), **CHOICE)
+    assert done.status != 0
+    assert [fault["key"] for fault in plan["faults"]] == ["training_gpus_per_node"]
+    assert "8 on gpu1, gpu2, gpu4; 4 on gpu3." in done.output

@@ -22,7 +22,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.m
 
 PYTHON = os.environ.get("MAXTEXT_PYTHON")
 pytestmark = pytest.mark.skipif(
-    not PYTHON, reason="MAXTEXT_PYTHON names no Python with MaxText; see make test-trainers"
+    not PYTHON, reason="MAXTEXT_PYTHON names no Python with MaxText; run `make test-trainers`"
 )
 
 BRANCH = {

@@ -15,7 +15,7 @@ from playbook_bench import ROOT, Bench, Finished
 
 PYTHON = os.environ.get("MEGATRON_PYTHON")
 pytestmark = pytest.mark.skipif(
-    not PYTHON, reason="MEGATRON_PYTHON names no Python with Megatron Core; see make test-trainers"
+    not PYTHON, reason="MEGATRON_PYTHON names no Python with Megatron Core; run `make test-megatron`"
 )
 TRAINER = ROOT / "tests/trainers/megatron"
 STEPS = 8

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 
 import pytest
@@ -14,7 +15,8 @@ LOGS = ROOT / "tests/data/logs"
 def line(step: int, total: int) -> str:
     return (
         f" [2026-01-02 03:04:05] iteration {step:8d}/{total:8d} | consumed samples: {step * 16:12d} |"
-        f" elapsed time per iteration (ms): 100.0 | throughput per GPU (TFLOP/s/GPU): 400.0 | lm loss: {9 - step / 10:.6E} |"
+        " elapsed time per iteration (ms): 100.0 | throughput per GPU (TFLOP/s/GPU): 400.0 |"
+        f" lm loss: {9 - step / 10:.6E} |"
         " grad norm: 1.000 | number of skipped iterations:   0 | number of nan iterations:   0 |\n"
     )
 
@@ -32,7 +34,7 @@ def reported(bench: Bench):
         done = subprocess.run(
             [str(BIN / "ansible-playbook"), str(ROOT / "playbooks/report.yml"), "-e", json.dumps(everything)],
             cwd=ROOT,
-            env=bench.environment(),
+            env={**bench.environment(), "ANSIBLE_SHOW_CUSTOM_STATS": "1"},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -103,6 +105,9 @@ def test_several_runs_are_shown_side_by_side_and_none_hides_another(bench, repor
         ["two-logs", "FAIL", "2", "10"],
     ]
     assert output.count("Report: ") == 3
+    told = " ".join(output.split("CUSTOM STATS", 1)[1].split())
+    assert re.findall(r"run_id\W+(\w+)-logs", told) == ["one", "three", "two"]
+    assert re.findall(r"verdict\W+(\w+)", told) == ["PASS", "PASS", "FAIL"]
     assert f"Comparison: {bench.runs / 'comparison.html'}" in output
     page = (bench.runs / "comparison.html").read_text()
     assert all(f'href="{name}-logs/report.html"' in page for name in ("one", "two", "three"))

@@ -6,6 +6,7 @@ node_prep changes kernel settings and packages, so its scenario is on real nodes
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -95,3 +96,22 @@ def test_training(bench: Bench, scenario: Scenario, run_dir: Path) -> None:
     assert changed(again.output) == 0
     assert (run_dir / "nodes/first/train.log").read_text() == log
     assert bench.trainings() == []
+
+
+@pytest.mark.parametrize("check", [[], ["--check"]], ids=["to change", "to check"])
+def test_node_prep_says_on_which_nodes_it_is_not_root_and_changes_nothing(bench: Bench, check: list[str]) -> None:
+    as_user = [] if os.geteuid() else ["unshare", "--user", "--map-user=1000"]
+    if subprocess.run([*as_user, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("this machine makes no user namespace for root, as in a chroot")
+    command = bench.arguments(
+        "node_prep.yml", bench.inventory(first={}, second={}), bench.config(), ansible_become=False
+    )
+    environment = {**bench.environment(), "ANSIBLE_REMOTE_TEMP": str(bench.folder)}
+    done = subprocess.run(
+        [*as_user, *command, *check], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode != 0
+    told = " ".join(done.stdout.split())
+    assert "and the login is another user on first, second. Set ansible_become to true" in told, done.stdout
+    assert told.count("fatal:") == 1
+    assert changed(done.stdout) == 0

@@ -8,6 +8,7 @@ import signal
 
 import pandas as pd
 import pytest
+from not_run import need
 from playbook_bench import ROOT, Bench, free_port, wait_until
 
 TWO = {"sweep0": {}, "sweep1": {}}
@@ -77,7 +78,7 @@ def test_a_failed_cell_does_not_stop_the_rest_and_the_same_command_runs_what_is_
     again = sweep()
     assert f"{GOOD}   has run already" in again.output
     assert f"{OTHER}   will run" in again.output
-    assert again.output.count("TASK [trainops.cluster.training : Start all ranks]") == 1
+    assert again.output.count("TASK [trainops.cluster.training : Start all ranks, and follow the training]") == 1
     assert (bench.runs / f"s-{GOOD}/summary.json").stat().st_mtime_ns == before
     assert told(bench) == {GOOD: "PASS", BROKEN: "FAIL", OTHER: "PASS"}
 
@@ -106,6 +107,7 @@ def test_stop_on_failure_leaves_the_rest_for_the_next_call(bench, sweep):
 
 
 def test_a_host_that_does_not_answer_fails_each_cell_and_drops_out_of_none(bench, sweep):
+    need("ssh")
     gone = {"ansible_connection": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 9, "training_address": "10.9.9.9"}
     inventory = bench.inventory(sweep0={"training_address": "10.9.9.8"}, sweep1=gone)
     both = {"micro_batch_size": [1, 2], "master_address": ["auto"]}

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from not_run import need_root
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
@@ -84,6 +85,7 @@ class Cluster:
 
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory) -> Cluster:
+    need_root("only root can make nodes")
     state = tmp_path_factory.mktemp("cluster")
     up = subprocess.run(
         [*COMMAND, "up", "--state", str(state), "--nodes", "3"], capture_output=True, text=True, check=False

@@ -17,6 +17,7 @@ import typing as t
 from pathlib import Path
 
 import pytest
+from not_run import need_root
 
 CLUSTER = Path(__file__).parent / "cluster/cluster.py"
 IMAGE = "localhost/trainops/trainer:1"
@@ -57,6 +58,7 @@ class Cluster(t.NamedTuple):
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """Three nodes, shared by the tests that leave them running."""
     cluster = Cluster(tmp_path_factory.mktemp("shared nodes") / "state")
+    need_root("only root can make nodes")
     done = cluster.run("up", "--nodes", str(len(NODES)))
     if done.returncode == 77:
         pytest.skip(done.stderr.strip())

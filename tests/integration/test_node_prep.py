@@ -11,13 +11,13 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import typing as t
 from pathlib import Path
 
 import pytest
+from not_run import need, need_root
 
 ROOT = Path(__file__).resolve().parents[2]
 CLUSTER = Path(__file__).parent / "cluster/cluster.py"
@@ -94,6 +94,7 @@ class Cluster:
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     cluster = Cluster(tmp_path_factory.mktemp("node_prep") / "state")
+    need_root("only root can make nodes")
     done = cluster.run("up", "--nodes", str(len(NODES)))
     if done.returncode == 77:
         pytest.skip(done.stderr.strip())
@@ -105,8 +106,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 @pytest.fixture(scope="module")
 def shared_disk(cluster: Cluster) -> Iterator[str]:
     """A disk that nodes can mount and then have in common: one block device of the kernel that they share."""
-    if not shutil.which("losetup") or not shutil.which("mkfs.ext4"):
-        pytest.skip("losetup and mkfs.ext4 make the disk that nodes share, and this machine lacks one of them")
+    need("losetup", "mkfs.ext4")
     image = cluster.state.parent / "shared.img"
     with image.open("wb") as stream:
         stream.truncate(1200 * 1024**2)
@@ -318,7 +318,7 @@ class TestPreflight:
         ):
             assert re.search(rf"^{re.escape(red)}$", found.output, re.MULTILINE), (red, found.output)
         assert "→ sysctl -w kernel.numa_balancing=0" in found.output
-        assert "→ mkdir -p /srv/shared\n" in found.output
+        assert "→ mount what belongs at /srv/shared, or take it out of volume_dict in the config\n" in found.output
         assert "Not ready: 8 red cells on 2 of 2 nodes." in found.output
         assert found.changed == set()
         assert cluster.on("node1", "ls -A /srv/shared/cache") == ""

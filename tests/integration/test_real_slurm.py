@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from not_run import need_root
 from slurm_bench import NoSlurmError, Slurm, unpacked
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,8 +22,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.inventory.hostlis
 
 @pytest.fixture(scope="module")
 def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slurm]:
-    if os.geteuid() != 0:
-        pytest.skip("slurmctld is started as root here")
+    need_root("slurmctld is started as root here")
     try:
         found = unpacked(tmp_path_factory.mktemp("slurm"))
         found.start()

@@ -74,6 +74,8 @@ class Job:
         return {
             "training_output_dir": str(self.runs),
             "training_gpus_per_node": 1,
+            # It is not AMD's, and knows the size tiny.
+            "training_megatron_root": "/workspace/Megatron-LM",
             "training_image_archive": self.archive,
             "training_address": "{{ ansible_host | regex_replace('^10\\.77', '10.78') }}",
             "container_engine": "podman",

@@ -7,7 +7,7 @@ import typing as t
 
 from docs._tables import code, table, threshold, variable
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.fields import variable_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.fields import since_of, variable_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.maxtext.branch_config import (
     MaxTextModelParameters,
 )
@@ -43,7 +43,7 @@ def values() -> dict[str, str]:
 
 def _since(name: str, field: FieldInfo) -> str:
     """Return the MaxText that brought a key of the branch, empty for what does not reach MaxText by its own name."""
-    return KEYS[name].since if variable_of(field) == name else ""
+    return KEYS[name].since if variable_of(field) == name and name in KEYS else since_of(field)
 
 
 def _keys() -> Iterator[str]:

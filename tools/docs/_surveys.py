@@ -23,6 +23,7 @@ _RUN = (
     *_PLANNED,
     "training_rehearsal",
     "training_record_only",
+    "training_thresholds",
     "training_warmup_steps",
     "training_stall_timeout",
 )
@@ -42,7 +43,13 @@ SURVEYS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "sweep": (
         "Try several values",
         "Runs the sweep of a training config, or training_matrix of the extra variables, cell after cell.",
-        (*_PLANNED, "training_sweep_id", "training_sweep_stop_on_failure", "training_record_only"),
+        (
+            *_PLANNED,
+            "training_sweep_id",
+            "training_sweep_stop_on_failure",
+            "training_record_only",
+            "training_thresholds",
+        ),
     ),
     "qualification": ("Qualify a cluster", "Checks the nodes, trains after an approval, and reports.", _RUN),
     "attach": ("Pick up a run", "Follows a run whose controller went away.", ("training_run_id",)),

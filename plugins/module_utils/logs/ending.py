@@ -17,7 +17,7 @@ from .failures import find_failures
 from .find import Piece
 from .frameworks.known import grammar_of
 from .grammar import Grammar
-from .signatures import Signature
+from .signature import Signature
 from .text import line_start
 
 # A failure that so many steps follow was survived. One is not enough: ranks print on while another one has failed.
@@ -32,9 +32,6 @@ _LAST_STEPS_BYTES = 8 << 10
 UNNAMED = Signature(
     "unnamed",
     (),
-    rb"",
-    98,
-    False,
     "Read this line and those around it: what ends well does not print it after its last step.",
 )
 _ALARM = re.compile(

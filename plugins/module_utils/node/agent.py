@@ -3,18 +3,28 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import json
+import os
 import sys
 import typing as t
 
 from .environment import add_environment
+from .files import write_bytes
+from .own_folders import UntrustedError, has_run_folder
 from .phases import PHASES, PhaseError
 
 ANSWER_MARK = "trainops-answer:"
+PROGRAM_NAME = "program"
 
 
-def main(request: dict[str, t.Any]) -> None:
-    """Do the phase that the request names and print its answer behind a mark, whatever a login shell prints besides."""
+def main(request: dict[str, t.Any], program: bytes | None = None) -> None:
+    """Do the phase that the request names and print its answer after a mark, whatever a login shell prints, too.
+
+    ``program`` is this program as it came along, which is kept in the run's folder; ``program`` of the answer tells its
+    SHA-256, so that later phases need not send it.
+    """
     add_environment(request["environment"])
     try:
         answer = dict(PHASES[request["phase"]](request), failed=False)
@@ -22,5 +32,10 @@ def main(request: dict[str, t.Any]) -> None:
         answer = {"failed": True, "message": str(error)}
     except OSError as error:
         answer = {"failed": True, "message": f"{error.filename}: {error.strerror}"}
+    if program and not request["check_mode"]:
+        with contextlib.suppress(OSError, UntrustedError):
+            if has_run_folder(request["node"]["run_folder"]):
+                write_bytes(os.path.join(request["node"]["run_folder"], PROGRAM_NAME), program, 0o600)
+                answer["program"] = hashlib.sha256(program).hexdigest()
     sys.stdout.write(f"\n{ANSWER_MARK}{json.dumps(answer)}\n")
     sys.stdout.flush()

@@ -13,7 +13,7 @@ import subprocess
 import typing as t
 
 from . import processes
-from .launch import LAUNCH_NAME
+from .launch import LAUNCH_NAME, recorded_outcome
 from .rdma_library import FUNCTION, library_lines, mount_problems
 
 RDMA_CLASS = "/sys/class/infiniband"
@@ -96,9 +96,12 @@ class ContainerEngine:
             arguments += ["--shm-size", options["shm_size"]]
         if options["privileged"]:
             arguments.append("--privileged")
-        for option in ("group_add", "cap_add", "security_opt"):
-            for value in options[option]:
+        for option in ("group_add", "cap_drop", "cap_add", "security_opt"):
+            for value in options.get(option, ()):
                 arguments += [f"--{option.replace('_', '-')}", value]
+        if options.get("cap_drop") and self.name == "docker" and os.geteuid() != 0:
+            # The root of its container is not who owns the run's folder.
+            arguments += ["--cap-add", "DAC_OVERRIDE"]
         for limit, value in options["ulimits"].items():
             arguments += ["--ulimit", f"{limit}={value}"]
         for device in node["devices"]:
@@ -107,13 +110,19 @@ class ContainerEngine:
             arguments += ["--volume", f"{mount['source']}:{mount['target']}{':ro' if mount.get('read_only') else ''}"]
         return [*arguments, "--entrypoint", "bash", node["image"], os.path.join(node["run_folder"], LAUNCH_NAME)]
 
-    def outcome(self, node: dict[str, t.Any], handle: dict[str, t.Any]) -> dict[str, t.Any]:  # noqa: ARG002
-        """Return the container's exit status and whether the kernel killed it for want of memory."""
+    def outcome(self, node: dict[str, t.Any], handle: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Return the container's exit status and whether the kernel killed it because memory ran out.
+
+        An engine that does not answer leaves what the launch script recorded, and ``engine_problem``.
+        """
         # The process is gone before the engine has taken note of it, so the engine is waited for.
-        self._run(["wait", handle["container"]])
-        container = self._inspect("container", handle["container"])
+        try:
+            self._run(["wait", handle["container"]])
+            container = self._inspect("container", handle["container"])
+        except EngineError as error:
+            return {**recorded_outcome(node), "engine_problem": str(error)}
         if container is None:
-            return {"exit_status": None, "oom_killed": False}
+            return {**recorded_outcome(node), "engine_problem": f"{self.name} does not know the container any more"}
         state = container["State"]
         return {"exit_status": state["ExitCode"], "oom_killed": bool(state.get("OOMKilled"))}
 

@@ -24,8 +24,7 @@ import typing as t
 
 from . import processes
 from .container import ContainerEngine
-from .files import read_text
-from .launch import EXIT_STATUS_NAME, LAUNCH_NAME
+from .launch import LAUNCH_NAME, recorded_outcome
 
 Handle = t.Dict[str, t.Any]
 Node = t.Dict[str, t.Any]
@@ -77,8 +76,7 @@ class NoContainer:
 
     def outcome(self, node: Node, handle: Handle) -> dict[str, t.Any]:  # noqa: ARG002
         """Return the exit status that the launch script recorded; none means that it was killed."""
-        recorded = read_text(os.path.join(node["run_folder"], EXIT_STATUS_NAME))
-        return {"exit_status": int(recorded) if recorded else None, "oom_killed": False}
+        return recorded_outcome(node)
 
     def stop(self, node: Node, run_id: str, grace_seconds: float) -> bool:
         """End every process that carries the run's labels."""

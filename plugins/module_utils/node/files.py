@@ -15,16 +15,21 @@ def write_text(path: str, text: str, mode: int) -> bool:
     """Write a file in one step, and return whether it was different before."""
     if read_text(path) == text:
         return False
+    write_bytes(path, text.encode("utf-8"), mode)
+    return True
+
+
+def write_bytes(path: str, content: bytes, mode: int) -> None:
+    """Write a file in one step."""
     descriptor, draft = tempfile.mkstemp(prefix=".trainops-", dir=os.path.dirname(path))
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+        with os.fdopen(descriptor, "wb") as stream:
             os.fchmod(descriptor, mode)
-            stream.write(text)
+            stream.write(content)
         os.replace(draft, path)
     except BaseException:
         os.unlink(draft)
         raise
-    return True
 
 
 def read_text(path: str) -> str | None:

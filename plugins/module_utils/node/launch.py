@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import typing as t
+
+from .files import read_text
 
 Preparation = t.Mapping[str, t.Sequence[str]]
 
@@ -54,6 +57,12 @@ def _value_of(secret: dict[str, str]) -> str:
     """Return the line that fills a variable with a secret itself, which so stands in no file but its own."""
     path, variable = shlex.quote(secret["target"]), secret["value_variable"]
     return f'if [[ -r {path} ]]; then {variable}="$(<{path})"; export {variable}; fi'
+
+
+def recorded_outcome(node: dict[str, t.Any]) -> dict[str, t.Any]:
+    """Return the exit status that the launch script recorded; none means that it was killed."""
+    recorded = (read_text(os.path.join(node["run_folder"], EXIT_STATUS_NAME)) or "").strip()
+    return {"exit_status": int(recorded) if recorded.isdigit() else None, "oom_killed": False}
 
 
 def run_of_log(log_file: str) -> str | None:

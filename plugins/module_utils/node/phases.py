@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import os
+import re
 import time
 import typing as t
 import zlib
@@ -21,13 +22,16 @@ from .claim import claimed_by_other, give_back, machine_locked, take
 from .dataset import dataset_function
 from .engines import Engine, NoContainer, engine_of, engines_to_look_at
 from .files import write_text
+from .hang import ranks_here
 from .hardware import hardware_facts
 from .inspection.network import port_problem
 from .interfaces import with_interfaces
 from .launch import LAUNCH_NAME, launch_script, run_of_log
+from .machine_changes import changes_since, noted
 from .own_folders import UntrustedError, has_run_folder, make_run_folder
-from .run_state import STATE_NAME, forget_state, read_state, write_state
+from .run_state import CIRCUMSTANCES, STATE_NAME, forget_state, note_state, read_state, write_state
 from .secret_files import place, remove, remove_after
+from .telemetry import readings
 
 Request = t.Dict[str, t.Any]
 Answer = t.Dict[str, t.Any]
@@ -36,6 +40,9 @@ _POLL_SECONDS = 0.1
 # The most of a log that one answer holds, and the most that is read of it for one.
 COLLECT_BYTES = 8 << 20
 _READ_BYTES = 32 << 20
+# What a trainer says before it is silent for a while, with good reason.
+_PAUSE = re.compile("checkpoint|ckpt|compil|evaluat|validat", re.IGNORECASE)
+_PAUSE_LINES = 2
 
 
 class PhaseError(Exception):
@@ -126,16 +133,20 @@ def start(request: Request) -> Answer:
         problems = _busy(engine, run_id)
         if problems:
             raise PhaseError("; ".join(problems))
-        started_at = time.time()
+        before, started_at = noted(), time.time()
         handle = engine.start(node, run_id)
-        write_state(node, dict(state, status="running", handle=handle, started_at=started_at))
+        write_state(node, dict(state, status="running", handle=handle, started_at=started_at, before=before))
         take(node, run_id)
     remove_after(node, handle["pid"])
     return {"changed": True, "status": "running"}
 
 
 def follow(request: Request) -> Answer:
-    """Wait until the training ends, at most ``wait_seconds``, and return what the log told since ``cursor``."""
+    """Wait until the training ends, at most ``wait_seconds``, and return what the log told since ``cursor``.
+
+    With ``sample`` the answer holds ``readings`` of the accelerators, too, and with ``look_at_ranks`` what each rank
+    does. ``pausing`` tells whether the trainer compiles, evaluates or writes a checkpoint, by its last lines.
+    """
     deadline = time.monotonic() + request["wait_seconds"]
     state = _state_of(request)
     while state["status"] == "running" and time.monotonic() < deadline:
@@ -169,8 +180,15 @@ def follow(request: Request) -> Answer:
         "log_bytes": log_bytes,
         "log_run_id": run_of_log(log_file),
     }
+    last_lines = tail(log_file)
+    answer["pausing"] = any(_PAUSE.search(line) for line in last_lines[-_PAUSE_LINES:])
+    if request.get("sample"):
+        answer["readings"] = readings()
+    if request.get("look_at_ranks"):
+        answer.update(last_lines=last_lines, ranks_seen=ranks_here(request["run_id"], request["node"]["node"]))
     if state["status"] != "running":
-        answer["last_lines"] = tail(log_file)
+        answer.update({name: state[name] for name in CIRCUMSTANCES if state.get(name)})
+        answer["last_lines"] = last_lines
         answer["failures_at_end"] = failures_at_end(log_file, request["framework"])
     rows = news.pop("rows")
     return dict(answer, blocks=rows.blocks(), **news)
@@ -188,7 +206,7 @@ def stop(request: Request) -> Answer:
     """End what is still running of the run on this node; what ended by itself keeps its exit status.
 
     Whatever became of the run's folder, what carries the run's labels is ended, and `PhaseError` tells what is left.
-    ``warnings`` names a folder or a state that cannot be trusted.
+    ``warnings`` names a folder or a state that cannot be trusted, ``machine_changes`` what happened since the start.
     """
     node, run_id = request["node"], request["run_id"]
     state, warnings = None, []
@@ -199,7 +217,7 @@ def stop(request: Request) -> Answer:
     remove(node)
     if state and state["status"] == "running":
         # First, so that whoever follows the node meanwhile sees a stop, and not a training that was killed.
-        state = write_state(node, dict(state, stop_requested=True))
+        state = note_state(node, dict(state, stop_requested=True))
     ended, left = False, []
     for engine in engines_to_look_at(state["engine"] if state else request["container_engine"]):
         try:
@@ -217,7 +235,8 @@ def stop(request: Request) -> Answer:
         forget_state(node)
         return {"changed": True, "status": "not_started", "warnings": warnings}
     state = read_state(node, run_id) or state
-    return {"changed": ended, "status": state["status"], "warnings": warnings}
+    changes = changes_since(state["before"])
+    return {"changed": ended, "status": state["status"], "warnings": warnings, "machine_changes": changes}
 
 
 def collect(request: Request) -> Answer:

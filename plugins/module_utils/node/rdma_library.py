@@ -49,7 +49,7 @@ def kind_of(path: str) -> str:
 
 
 class MountProblem(t.NamedTuple):
-    """Why a mount cannot be made as it is meant, and the command that mends it, where one does."""
+    """Why a mount cannot be made as it is meant, and the command, or what a person has to do."""
 
     reason: str
     command: str
@@ -67,7 +67,8 @@ def mount_problem(mount: Mount, kind: str) -> MountProblem | None:
         if kind != "missing":
             return None
         reason = f"{source} is not there, and a container engine would make an empty folder of it, owned by root"
-        return MountProblem(reason, _DRIVERS if source.startswith("/dev/infiniband") else f"mkdir -p {quoted}")
+        mounted = f"mount what belongs at {quoted}, or take it out of volume_dict in the config"
+        return MountProblem(reason, _DRIVERS if source.startswith("/dev/infiniband") else mounted)
     if kind == "missing":
         name = shlex.quote(os.path.basename(source))
         return MountProblem(f"the library {source} is not there", f"find / -xdev -name {name}")

@@ -2,11 +2,14 @@
 """The state of a run on a node: a file in the run's folder, so that the controller may go and come back.
 
 ``status`` is ``staged``, ``running``, ``exited`` (with ``exit_status``), ``killed`` (gone without an exit status) or
-``stopped`` (by us). Times are seconds since the epoch by the node's clock.
+``stopped`` (by us). Times are seconds since the epoch by the node's clock. Of what ended otherwise than by our stop,
+``booted`` tells whether the machine booted meanwhile, ``engine_problem`` why the container engine cannot say how it
+ended, and ``full_disk`` the folder of the log where nothing more could be written.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 import typing as t
@@ -14,12 +17,18 @@ import typing as t
 from .engines import ENGINES, engine_of
 from .files import read_json, write_json
 from .launch import EXIT_STATUS_NAME
+from .machine_changes import boot_id
 from .own_folders import has_run_folder
 from .processes import is_running
 
 STATE_NAME = "state.json"
 State = t.Dict[str, t.Any]
 
+# What a trainer's next lines need.
+_FULL_BYTES = 64 << 10
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
+# What else the state says of a training that ended otherwise than by our stop.
+CIRCUMSTANCES = ("booted", "engine_problem", "full_disk")
 _STATUSES = ("staged", "running", "exited", "killed", "stopped")
 
 
@@ -31,17 +40,34 @@ def read_state(node: dict[str, t.Any], run_id: str) -> State | None:
     if not has_run_folder(node["run_folder"]):
         return None
     state = _read(node, run_id)
-    if state is None or state["status"] != "running" or is_running(state["handle"]):
+    if state is None or state["status"] != "running":
+        return state
+    booted = state["before"]["boot_id"] != boot_id()
+    if not booted and is_running(state["handle"]):
         return state
     # A stop is noted before the first signal, so it stands there once the process is seen to be gone.
     state = _read(node, run_id) or state
     if state["status"] != "running":
         return state
     if state.get("stop_requested"):
-        return write_state(node, dict(state, status="stopped", ended_at=_ended_at(node, state)))
-    outcome = engine_of(state["engine"]).outcome(node, state["handle"])
-    status = "killed" if outcome["exit_status"] is None else "exited"
-    return write_state(node, dict(state, status=status, ended_at=_ended_at(node, state), **outcome))
+        return note_state(node, dict(state, status="stopped", ended_at=_ended_at(node, state)))
+    if booted:
+        outcome: State = {"exit_status": None, "oom_killed": False}
+    else:
+        outcome = engine_of(state["engine"]).outcome(node, state["handle"])
+    outcome["status"] = "killed" if outcome["exit_status"] is None else "exited"
+    outcome.update(booted=booted, full_disk=_full_disk(node), ended_at=_ended_at(node, state))
+    return note_state(node, dict(state, **outcome))
+
+
+def _full_disk(node: dict[str, t.Any]) -> str | None:
+    """Return the folder of a node's log if nothing more can be written there."""
+    folder = os.path.dirname(node["log_file"])
+    try:
+        disk = os.statvfs(folder)
+    except OSError:
+        return None
+    return folder if disk.f_bavail * disk.f_frsize < _FULL_BYTES or (disk.f_files and not disk.f_favail) else None
 
 
 def _read(node: dict[str, t.Any], run_id: str) -> State | None:
@@ -73,6 +99,16 @@ def write_state(node: dict[str, t.Any], state: State) -> State:
     """Keep the state in the node's run folder, and return it."""
     write_json(os.path.join(node["run_folder"], STATE_NAME), state)
     return state
+
+
+def note_state(node: dict[str, t.Any], state: State) -> State:
+    """Keep the state of a run that has been started, where the disk has room; it is returned in any case."""
+    try:
+        return write_state(node, state)
+    except OSError as error:
+        if error.errno not in _NO_SPACE:
+            raise
+        return state
 
 
 def forget_state(node: dict[str, t.Any]) -> None:

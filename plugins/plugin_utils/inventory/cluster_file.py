@@ -23,6 +23,8 @@ from .hosts import Host
 _TO_FILL_IN = re.compile(r"\{[^{}]*\}|<changeme>", re.IGNORECASE)
 # The file's way to say that there is none.
 _NONE = ("", "na", "n/a", "none")
+# Some of each node, as there may be thousands.
+_MOST_VALUES = 100_000
 
 
 class _HeadNode(BaseModel):
@@ -59,7 +61,7 @@ def read_cluster_file(text: str, source: str, user: str, findings: Findings) -> 
     ``{user-id}`` becomes ``user``, who runs Ansible. What is wrong is noted, all at once; keys that are not known are
     warnings, as CVS adds some with every release.
     """
-    data = read_json(text, source, findings, "cluster_file", 'keys "username" and "node_dict"')
+    data = read_json(text, source, findings, "cluster_file", 'keys "username" and "node_dict"', _MOST_VALUES)
     if data is None:
         return []
     data = with_user(data, user)

@@ -7,39 +7,54 @@ Format: https://slurm.schedmd.com/scontrol.html, of ``show hostlist`` and ``show
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Iterator
 
 _ENTRY = re.compile(r"(?:[^,\[\]]|\[[^\[\]]*\])+")
 _PART = re.compile(r"\[([^\[\]]*)\]|([^\[\]]+)")
-_RANGE = re.compile(r"([0-9]+)(?:-([0-9]+))?")
+_RANGE = re.compile(r"([0-9]{1,18})(?:-([0-9]{1,18}))?")
 _MOST = 100_000
+# In characters: Slurm itself takes no longer one.
+_LONGEST = 1024 * 1024
 
 
 def expand_hostlist(text: str) -> list[str]:
     """Return the names that a hostlist stands for, in its order. ValueError, with what is wrong, where it is none."""
     text = text.strip()
+    if len(text) > _LONGEST:
+        raise ValueError(f"a hostlist of {len(text):,} characters is not read, {_LONGEST:,} are")
     entries = _ENTRY.findall(text)
     if ",".join(entries) != text or not text:
         raise ValueError(f"{text!r} is no hostlist such as gpu[01-04,7],login1")
     names: list[str] = []
     for entry in entries:
-        parts = [_numbers(found[1]) if found[1] is not None else [found[2]] for found in _PART.finditer(entry)]
-        names += ["".join(chosen) for chosen in itertools.islice(itertools.product(*parts), _MOST + 1)]
-        if len(names) > _MOST:
+        parts = [_Numbers(found[1]) if found[1] is not None else [found[2]] for found in _PART.finditer(entry)]
+        if len(names) + math.prod(map(len, parts)) > _MOST:
             raise ValueError(f"{text!r} stands for more than {_MOST:,} hosts")
+        names += ["".join(chosen) for chosen in itertools.product(*parts)]
     return names
 
 
-def _numbers(inside: str) -> list[str]:
-    return [number for part in inside.split(",") for number in _numbers_of(part)]
+class _Numbers:
+    """The numbers that stand between brackets, counted before they are made."""
+
+    def __init__(self, inside: str) -> None:
+        self._ranges = [_range_of(part) for part in inside.split(",")]
+
+    def __len__(self) -> int:
+        return sum(last - first + 1 for first, last, _digits in self._ranges)
+
+    def __iter__(self) -> Iterator[str]:
+        return (f"{number:0{digits}}" for first, last, digits in self._ranges for number in range(first, last + 1))
 
 
-def _numbers_of(part: str) -> Iterator[str]:
+def _range_of(part: str) -> tuple[int, int, int]:
+    """Return the first and the last number of a range, and the digits that they have at least."""
     found = _RANGE.fullmatch(part)
     if not found:
         raise ValueError(f"[{part}] is no number or range such as 01-04")
     first, last = found[1], found[2] or found[1]
     if int(last) < int(first) or int(last) - int(first) >= _MOST:
         raise ValueError(f"[{part}] is no range that can be counted up")
-    return (f"{number:0{len(first)}}" for number in range(int(first), int(last) + 1))
+    return int(first), int(last), len(first)

@@ -9,22 +9,27 @@ from dataclasses import replace
 
 from ...module_utils.logs.frameworks.known import grammar_of
 from ..contracts import Bound, OptionalPlan, Parameters, Plan, Workload
+from .config.budget import over_budget, too_long
 from .config.findings import Findings
 from .config.model import typed
-from .config.words import key_path, listed
+from .config.words import listed
 from .frameworks.face import Asked, ConfigT, Framework, OptionsT
-from .frameworks.known import FRAMEWORKS, framework_of
+from .frameworks.known import FRAMEWORKS, framework_for
+from .job.container import note_profile
 from .job.impossible_bounds import warn_of_impossible
 from .job.job import Job
 from .job.options import ON_HOSTS, RunOptions
 from .job.ranks import Node, in_rank_order
 from .job.rdma import warn_of_silence
 from .job.rehearsal import rehearsed
+from .job.thresholds import is_judged, results_key, warn_of_nothing_expected
 from .job.workload import workload_of
 from .options import PlanOptions
 from .threshold_files import OPTION, ThresholdsFile, thresholds_of
 
 SCHEMA_VERSION = 1
+# As there are lists of hosts.
+_MOST_OF_OPTION = 10_000
 
 
 def make_plan(
@@ -50,16 +55,20 @@ def make_plan(
     ``log_framework`` names that. It never holds a secret.
     """
     findings = Findings()
-    settings = typed(PlanOptions, options, "", findings)
+    settings = _settings(options, findings)
+    unreadable = unreadable or too_long(text)
+    text = "" if unreadable else text
     if settings.training_rehearsal:
         settings.training_record_only = True
     ordered: list[Node] = []
     # Another platform has hosts of its own, so that none of the inventory takes part.
     if settings.training_platform == ON_HOSTS:
         ordered = in_rank_order(nodes, settings.training_rank_order or (), settings.training_exclude or (), findings)
-    if settings.training_framework == "auto":
-        settings.training_framework = framework_of(text, source)
-    framework = FRAMEWORKS.get(settings.training_framework)
+    framework = None
+    if not unreadable:
+        framework = framework_for(settings.training_framework, text, source, findings)
+    if framework:
+        settings.training_framework = framework.name
     _check_platform(framework, settings, findings)
     data = None
     if unreadable:
@@ -69,10 +78,13 @@ def make_plan(
     if framework and data is not None:
         data = framework.without_sweep(data, findings)
         data = _overridden(framework, data, settings, len(ordered), findings)
+        settings.container_engine = framework.engine_for(data, settings, findings)
     job = framework.plan_job(data, settings, ordered, findings) if framework and data is not None else None
     if job and settings.training_hf_token_file:
         # It comes along with the run: where it lies on the controller may differ each time, and is no part of a plan.
         job = replace(job, token_file="")
+    if job and not job.gke:
+        note_profile(job.container_options, findings)
     workload = workload_of(job) if job else None
     if job and workload:
         expected = _expected(job, workload, thresholds, settings, findings)
@@ -81,29 +93,41 @@ def make_plan(
     return rehearsed(plan) if settings.training_rehearsal else plan
 
 
+def _settings(options: Mapping[str, t.Any], findings: Findings) -> RunOptions:
+    """Return the variables of a run with their types; those that hold more than is read are a fault, and left out."""
+    given = dict(options)
+    for name, value in options.items():
+        if reason := over_budget(value, _MOST_OF_OPTION):
+            findings.fault(name, None, f"{name} cannot be read: {reason}.", "Give less.")
+            del given[name]
+    return typed(PlanOptions, given, "", findings)
+
+
 def _expected(
     job: Job, workload: Workload, thresholds: ThresholdsFile | None, settings: RunOptions, findings: Findings
 ) -> list[Bound]:
-    """Return the bounds of a run: those of the config, or of the file of thresholds in their place."""
-    expected, key = (
-        job.expected,
-        key_path(job.branch.path, "result_dict") if job.branch.path else "trainops.result_dict",
-    )
+    """Return the bounds of a run: those of the config, or of the file of thresholds in their place.
+
+    A run that nothing is asked of is only recorded, with a warning where that was not asked for.
+    """
+    expected, key = job.expected, results_key(job.branch)
     if thresholds and not settings.training_record_only:
-        expected, key = (
-            thresholds_of(thresholds, {**job.parameters, **workload, "nnodes": job.nnodes}, findings),
-            OPTION,
-        )
+        facts = {**job.parameters, **workload, "nnodes": job.nnodes}
+        expected, key = thresholds_of(thresholds, facts, findings), OPTION
     warn_of_impossible(expected, key, workload, job.branch.gpu, findings)
+    if not settings.training_record_only and not is_judged(expected) and not findings.faults:
+        settings.training_record_only = True
+        warn_of_nothing_expected(key, findings)
     return expected
 
 
 def asked_by(text: str, source: str, options: Mapping[str, t.Any], node_count: int) -> Asked:
     """Return which nodes a training config asks for, with the overrides of a run on so many nodes."""
-    settings = typed(PlanOptions, options, "", Findings())
-    framework = FRAMEWORKS.get(settings.training_framework) or FRAMEWORKS[framework_of(text, source)]
-    config = framework.read(text, source, Findings())
-    if config is None:
+    settings = _settings(options, Findings())
+    text = "" if too_long(text) else text
+    framework = framework_for(settings.training_framework, text, source, Findings())
+    config = framework.read(text, source, Findings()) if framework else None
+    if framework is None or config is None:
         return Asked(None, None)
     return framework.asked(_overridden(framework, config, settings, node_count, Findings()), settings, node_count)
 
@@ -163,6 +187,8 @@ def _assembled(
         if not settings.training_rehearsal:
             warn_of_silence(job.branch.mode, planned, findings)
     optional: OptionalPlan = {"overrides": settings.training_overrides} if settings.training_overrides else {}
+    if settings.training_on_interrupt == "stop":
+        optional["on_interrupt"] = "stop"
     if settings.training_max_skipped:
         optional["max_skipped"] = settings.training_max_skipped
     if job and job.gke:

@@ -9,12 +9,17 @@ import textwrap
 import typing as t
 from collections.abc import Sequence
 
+from ...module_utils.node.interfaces import VARIABLES
 from ..contracts import Finding, Plan
+from .config.words import printable
 from .job.bounds import bound_in_words
 
 _WIDTH = 118
 # Of a file that is staged: longer ones would push all else off the screen.
 _MOST_LINES = 80
+_FOUND_THERE = {(variable, "auto") for variable in VARIABLES}
+# Of a value: more is cut off before it is made one short line.
+_MOST_SHOWN = 1000
 
 
 def plan_text(plan: Plan) -> str:
@@ -24,7 +29,7 @@ def plan_text(plan: Plan) -> str:
         blocks.append(_notes(plan["notes"]))
     if plan["warnings"]:
         blocks.append(findings_text(f"{_count(plan['warnings'], 'warning')}:", plan["warnings"]))
-    return "\n\n".join(blocks)
+    return printable("\n\n".join(blocks), keep="\n")
 
 
 def _where(plan: Plan) -> list[str]:
@@ -60,7 +65,7 @@ def _notes(notes: list[str]) -> str:
 def _held(value: t.Any) -> str:
     """Return a value on one short line, as it stands in the file, only that texts go without quotes."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return textwrap.shorten(text, _WIDTH // 2, placeholder=" …") if text.strip() else '""'
+    return textwrap.shorten(text[:_MOST_SHOWN], _WIDTH // 2, placeholder=" …") if text.strip() else '""'
 
 
 def _summary(plan: Plan) -> str:
@@ -122,7 +127,8 @@ def _environment(plan: Plan) -> str:
     sentence = f"{' '.join(command)} in {first['working_dir']}, with these as environment{twice}:"
     lines = textwrap.wrap(sentence, _WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
     for name, value in first["env"].items():
-        lines.append(f"  {name}={value}{'   (by node)' if len(values[name]) > 1 else ''}")
+        found = "   (found on the node: the interface that leads to rank 0)" if (name, value) in _FOUND_THERE else ""
+        lines.append(f"  {name}={value}{'   (by node)' if len(values[name]) > 1 else found}")
     for name, text in first["files"].items():
         lines += _file(name, text.splitlines())
     return "\n".join(lines)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import math
 import re
 import typing as t
 from collections.abc import Mapping
@@ -17,7 +18,7 @@ from collections.abc import Mapping
 from .config.findings import Findings
 from .config.words import key_path, listed, nearest, shown
 from .frameworks.face import ConfigT, Framework
-from .job.sweep_cell import LONGEST_NAME, Cell
+from .job.sweep_cell import LONGEST_NAME, MOST_CELLS, Cell
 
 MATRIX = "training_matrix"
 
@@ -50,6 +51,10 @@ def _of_matrix(matrix: t.Any, findings: Findings) -> list[Cell]:
     if not axes:
         findings.fault(MATRIX, None, "It names no key to sweep over.", 'Give one: {"micro_batch_size": [1, 2, 4]}.')
     excluded = _excluded(matrix.get("exclude", []), axes, findings)
+    count = math.prod(len(values) for values in axes.values() if isinstance(values, list))
+    if count > MOST_CELLS:
+        message = f"It has {shown(count)} cells, and a sweep may have {MOST_CELLS}."
+        findings.fault(MATRIX, None, message, "Name fewer keys or values; what is excluded counts as well.")
     if findings.faults:
         return []
     every = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]

@@ -9,9 +9,11 @@ import typing as t
 from collections.abc import Callable, Mapping, Sequence
 
 from ..contracts import Finding, Plan
+from .config.budget import too_long
 from .config.findings import Findings
+from .config.words import printable
 from .cvs.sweep_blocks import BLOCKS
-from .frameworks.known import FRAMEWORKS, framework_of
+from .frameworks.known import framework_for
 from .job.ranks import Node
 from .plan import make_plan
 from .plan_text import findings_text
@@ -60,9 +62,11 @@ def plan_sweep(
     and ``warnings``: findings with ``cells``, the names of the cells that have them.
     """
     findings = Findings()
-    framework = FRAMEWORKS.get(str(options.get("training_framework", "auto"))) or FRAMEWORKS[framework_of(text, source)]
-    data = None if unreadable else framework.read(text, source, Findings())
-    cells = [] if data is None else cells_of(matrix, framework, data, findings)
+    unreadable = unreadable or too_long(text)
+    asked = str(options.get("training_framework", "auto"))
+    framework = None if unreadable else framework_for(asked, text, source, Findings())
+    data = framework.read(text, source, Findings()) if framework else None
+    cells = cells_of(matrix, framework, data, findings) if framework and data is not None else []
     given = options.get("training_overrides") or {}
     planned: list[PlannedCell] = []
     for cell in cells:
@@ -104,7 +108,7 @@ def sweep_text(sweep_id: str, sweep: SweepPlan, told: Mapping[str, str]) -> str:
         blocks.append("\n".join(lines))
     if sweep["warnings"]:
         blocks.append(_findings("warning", sweep["warnings"], len(sweep["cells"])))
-    return "\n\n".join(blocks)
+    return printable("\n\n".join(blocks), keep="\n")
 
 
 def _findings(what: str, findings: Sequence[CellsFinding], count: int) -> str:

@@ -5,14 +5,14 @@ Such a file has cells, each for one variant of a training, and in each the bound
 
     {"MBS=1,GBS=64,PRECISION=FP8": {"training.tokens_per_gpu": {"kind": "min", "value": 1000}}}
 
-The name of a cell is of one of two shapes, ``MBS=1,GBS=64,PRECISION=FP8`` or ``NN2_ST30_BF16_B2_SL8192`` (nodes, steps,
-precision, sequences per GPU, sequence length). Source: cvs/lib/utils/verdict.py and the files in
-cvs/input/config_file/training of ROCm/cvs.
+The name of a cell is of one of three shapes: ``MBS=1,GBS=64,PRECISION=FP8`` of Megatron-LM and TorchTitan;
+``NNODES=2,STEPS=30,PRECISION=BF16,BATCH=3,GBS=48,SEQLEN=8192`` of MaxText, where BATCH are the sequences of a GPU and
+GBS is only a label (in 11 of the 21 cells it is not the global batch size); and ``NN2_ST30_BF16_B2_SL8192``, the same
+in short. Source: cvs/lib/utils/verdict.py, cvs/lib/training and cvs/input/config_file/training of ROCm/cvs.
 """
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import typing as t
@@ -21,6 +21,7 @@ from collections.abc import Mapping
 from ...module_utils.logs.record import canonical_metric
 from ..contracts import Bound
 from .config.findings import Findings
+from .config.json_config import read_json
 from .config.words import key_path, listed, nearest, shown
 from .job.bounds import KINDS
 
@@ -39,11 +40,20 @@ _OTHERS: dict[str, tuple[str, float, str | None]] = {
 _OF_ALL_GPUS = "tokens_per_sec_total"
 # Every run is judged by this, threshold or not.
 _JUDGED_ANYWAY = "loss_decreased"
-_PAIRS = re.compile(r"(MBS|GBS|PRECISION)=([^,]+)")
+_EFFICIENCY, _BASELINE = "scaling_efficiency_pct", "scaling_baseline"
+_EXAMPLE = f'"{_BASELINE}": {{"tokens_per_sec_total": 96000, "num_nodes": 1}}'
 _PARTS = {"NN": "nnodes", "ST": "iterations", "B": "micro_batch_size", "SL": "sequence_length"}
 _PART = re.compile(r"(NN|ST|SL|B)(\d+)")
 _PRECISION = re.compile(r"(?i)(bf|fp|mxfp)\d+")
-_OF_PAIRS = {"MBS": "micro_batch_size", "GBS": "global_batch_size", "PRECISION": "precision"}
+_OF_PAIRS = {
+    "NNODES": "nnodes",
+    "STEPS": "iterations",
+    "PRECISION": "precision",
+    "BATCH": "micro_batch_size",
+    "MBS": "micro_batch_size",
+    "GBS": "global_batch_size",
+    "SEQLEN": "sequence_length",
+}
 
 
 class ThresholdsFile(t.NamedTuple):
@@ -59,16 +69,14 @@ def thresholds_of(file: ThresholdsFile, facts: Mapping[str, t.Any], findings: Fi
 
     ``facts`` are the sizes of the run that cells are named by: ``micro_batch_size``, ``global_batch_size``,
     ``precision`` (lower case), ``nnodes``, ``iterations``, ``sequence_length``, and ``gpus``. Where no cell is for the
-    run, that is a fault; but the only cell of a file is taken, with a warning.
+    run, that is a fault; but the only cell of a file is taken where its name tells no size, with a warning.
     """
     source = file.source
     if file.unreadable:
         findings.fault(OPTION, source, f"{source} cannot be read: {file.unreadable}.", "Give the path of a JSON file.")
         return []
-    try:
-        data = json.loads(file.text, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:
-        findings.fault(OPTION, source, f"{source} is not JSON: {error}.", "Correct the file.")
+    data = read_json(file.text, source, findings, OPTION, "cells, each an object of thresholds")
+    if data is None:
         return []
     cells = _cells(data)
     if not cells:
@@ -78,69 +86,78 @@ def thresholds_of(file: ThresholdsFile, facts: Mapping[str, t.Any], findings: Fi
     name = _cell_for(cells, source, facts, findings)
     if name is None:
         return []
-    bounds = []
+    facts, bounds = {**facts, _BASELINE: data.get(_BASELINE)}, []
     for metric, spec in cells[name].items():
-        if not metric.startswith("_"):
-            key = f"{source}: {key_path(*filter(None, (name, metric)))}"
-            bounds += _bounds_of(metric, spec, key, facts, findings)
+        key = f"{source}: {key_path(*filter(None, (name, metric)))}"
+        bounds += _bounds_of(metric, spec, key, facts, findings)
     return bounds
 
 
-def _refuse_constant(name: str) -> t.Never:
-    raise ValueError(f"{name} is no number")
-
-
-def _cells(data: t.Any) -> dict[str, dict[str, t.Any]]:
+def _cells(data: Mapping[str, t.Any]) -> dict[str, dict[str, t.Any]]:
     """Return the cells of a file by name; bounds that stand in no cell are one without a name."""
-    if not isinstance(data, dict):
-        return {}
-    named = {str(key): value for key, value in data.items() if not str(key).startswith("_") and isinstance(value, dict)}
+    named = {key: value for key, value in data.items() if isinstance(value, dict) and key != _BASELINE}
     if named and all("kind" in value for value in named.values()):
         return {"": named}
     return named
 
 
 def _cell_for(cells: Mapping[str, t.Any], source: str, facts: Mapping[str, t.Any], findings: Findings) -> str | None:
-    differing = {name: _differences(name, facts) for name in cells}
-    fitting = [name for name, differences in differing.items() if not differences]
+    said = {name: _said(name) for name in cells}
+    differing = {name: _differences(parts, facts) for name, parts in said.items()}
+    fitting = [name for name, differences in differing.items() if not differences and (said[name] or not name)]
     if fitting:
-        return fitting[0]
-    only = next(iter(cells)) if len(cells) == 1 else None
-    if only is not None:
+        # Of a name and a shorter one, the one that says more is meant.
+        return max(fitting, key=lambda name: len(said[name]))
+    only = next(iter(cells))
+    if len(cells) == 1 and not said[only]:
         findings.warn(
             OPTION,
             source,
-            f"The only cell of {source}, {only}, is used, although {' and '.join(differing[only])}.",
-            "Correct its name, so that it is certain that it is meant for this run.",
+            f"The only cell of {source}, {shown(only)}, is used, although its name tells no size of a run.",
+            "Name it by what it is for, such as NNODES=2,STEPS=30,PRECISION=FP8,BATCH=2,SEQLEN=8192.",
         )
         return only
-    near = min(differing, key=lambda name: len(differing[name]))
+    near = min(filter(differing.get, differing), key=lambda name: len(differing[name]), default=None)
+    found = f"; in the nearest one, {near}, {' and '.join(differing[near])}" if near else ""
     findings.fault(
         OPTION,
         source,
-        f"No cell of {source} is for this run; in the nearest one, {near}, {' and '.join(differing[near])}.",
+        f"No cell of {source} is for this run{found}.",
         f"It has {listed(cells)}. Name a cell by what the run has.",
     )
     return None
 
 
-def _differences(name: str, facts: Mapping[str, t.Any]) -> list[str]:
+def _said(name: str) -> dict[str, str]:
+    """Return what the name of a cell says, by the names of facts, and parts that nothing is known of as they stand."""
+    pairs = [part.strip().partition("=") for part in name.split(",") if part.strip()]
+    if any(equals for _key, equals, _value in pairs):
+        said = {_OF_PAIRS.get(key.upper(), key): value.strip().casefold() for key, _equals, value in pairs}
+        if any(key.upper() == "BATCH" for key, _equals, _value in pairs):
+            said.pop("global_batch_size", None)
+        return said
+    parts = name.split("_")
+    said = {_PARTS[found[1]]: found[2] for part in parts if (found := _PART.fullmatch(part))}
+    precision = next((part.casefold() for part in parts if _PRECISION.fullmatch(part)), None)
+    return said | ({"precision": precision} if precision else {})
+
+
+def _differences(said: Mapping[str, str], facts: Mapping[str, t.Any]) -> list[str]:
     """Return what of a cell's name is not so in the run, in words; what the name does not say is no difference."""
-    if not name:
-        return []
-    said = {_OF_PAIRS[key]: value.strip().casefold() for key, value in _PAIRS.findall(name)}
-    if not said:
-        parts = name.split("_")
-        said = {_PARTS[found[1]]: found[2] for part in parts if (found := _PART.fullmatch(part))}
-        precision = next((part.casefold() for part in parts if _PRECISION.fullmatch(part)), None)
-        said |= {"precision": precision} if precision else {}
-    if not said:
-        return ["its name says nothing about sizes"]
     return [
-        f"{fact} is {said[fact]} and not {shown(facts.get(fact))}"
-        for fact in said
-        if str(facts.get(fact)).casefold() != said[fact]
+        f"{fact} is {value} and not {shown(facts[fact])}" if fact in facts else f"nothing is known here about {fact}"
+        for fact, value in said.items()
+        if fact not in facts or not _is_said(value, facts[fact])
     ]
+
+
+def _is_said(value: str, fact: t.Any) -> bool:
+    """Tell whether a part of a cell's name says a fact: ``2`` and ``2.0`` are one size."""
+    number = _number(fact)
+    try:
+        return value == str(fact).casefold() if number is None else float(value) == number
+    except ValueError:
+        return False
 
 
 def _bounds_of(name: str, spec: t.Any, key: str, facts: Mapping[str, t.Any], findings: Findings) -> list[Bound]:
@@ -155,6 +172,8 @@ def _bounds_of(name: str, spec: t.Any, key: str, facts: Mapping[str, t.Any], fin
         findings.fault(key, spec.get("kind"), "The kind of the threshold is not known.", f"Use {listed(KINDS)}.{hint}")
         return []
     short = name.removeprefix(_PREFIX)
+    if short == _EFFICIENCY:
+        return _efficiency(kind, spec, key, facts, findings)
     metric, factor, statistic = _metric(short, facts)
     if metric is None:
         if kind != "info" and short != _JUDGED_ANYWAY:
@@ -176,6 +195,43 @@ def _bounds_of(name: str, spec: t.Any, key: str, facts: Mapping[str, t.Any], fin
     if spec.get("optional") is True:
         bound["optional"] = True
     return [bound] if _completed(bound, spec, key, facts, findings) else []
+
+
+def _efficiency(
+    kind: str, spec: Mapping[str, t.Any], key: str, facts: Mapping[str, t.Any], findings: Findings
+) -> list[Bound]:
+    """Return the bound of the scaling efficiency: tokens/s of a GPU as a part of those where the baseline was measured.
+
+    Source: compute_scaling_efficiency in cvs/lib/training/megatron/utils/scaling.py, which takes all tokens/s by nodes.
+    """
+    if kind == "info":
+        return []
+    value, baseline = _number(spec.get("value")), facts.get(_BASELINE)
+    if kind != "min" or value is None or value <= 0:
+        findings.fault(
+            key, spec.get("value"), f"{_EFFICIENCY} takes the kind min and a value in percent.", "Give them."
+        )
+        return []
+    given = baseline if isinstance(baseline, dict) else {}
+    total, nodes = _number(given.get("tokens_per_sec_total")), _number(given.get("num_nodes", 1))
+    if total == 0:
+        findings.warn(
+            key,
+            value,
+            f"{_EFFICIENCY} is not judged: its baseline is 0 tokens/s.",
+            f"Measure one, and give {_EXAMPLE}.",
+        )
+        return []
+    if total is None or total < 0 or nodes is None or nodes <= 0:
+        findings.fault(
+            key,
+            value,
+            f"{_EFFICIENCY} refers to a throughput that the file does not give.",
+            f"Give {_EXAMPLE} at the top of the file, as a config of CVS has it, or the kind info.",
+        )
+        return []
+    reference = total / nodes / (facts["gpus"] / facts["nnodes"])
+    return [{"metric": "tokens_per_sec_per_gpu", "kind": "ratio", "value": value / 100, "reference": reference}]
 
 
 def _completed(

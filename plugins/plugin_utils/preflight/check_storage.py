@@ -110,17 +110,22 @@ def check_mounts(look: Look) -> Cell:
     """What the container is to see of the node is there."""
     if look.engine is None:
         return grey("no container")
+    problems = []
     for device in look.node["devices"]:
         facts = look.path(device)
         if facts and facts["kind"] == "missing":
-            return red(f"no {device}", f"the device {device} is not there", "lsmod | grep -E 'amdgpu|nvidia|ib_uverbs'")
+            drivers = "load the kernel driver; lsmod | grep -E 'amdgpu|nvidia|ib_uverbs' shows which are loaded"
+            problems.append((f"the device {device} is not there", drivers))
     mounts = [one for one in look.node["mounts"] if not one.get("staged") and not one["target"].endswith(HOST_LIBRARY)]
     for mount in mounts:
         facts = look.path(mount["source"])
         problem = mount_problem(mount, facts["kind"]) if facts else None
         if problem:
-            return red("missing", problem.reason, problem.command)
-    return green(f"{len(mounts)} there")
+            problems.append((problem.reason, problem.command))
+    if not problems:
+        return green(f"{len(mounts)} there")
+    reasons, commands = (dict.fromkeys(texts) for texts in zip(*problems, strict=True))
+    return red(f"{len(reasons)} missing", "; ".join(reasons), "; ".join(commands))
 
 
 def cache_cells(looks: Sequence[Look], probe: str | None) -> dict[str, Cell]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from ..contracts import Plan
 from .cells import RED, Cell, red
@@ -34,6 +34,11 @@ _OF_A_NODE: dict[str, Callable[[Look], Cell]] = {
     "mounts": check_mounts,
     "engine": check_engine,
 }
+_NOT_REACHED = red(
+    "no",
+    "the node could not be inspected; Ansible says above why",
+    "a person has to put that right; then repeat the preflight with --limit and the names of these nodes",
+)
 CHECKS = (
     REACHED,
     *("gpus", "driver", "idle", "numa", "rdma", "gid", "provider", "firmware"),
@@ -42,27 +47,29 @@ CHECKS = (
 )
 
 
-def preflight(plan: Plan, facts: Mapping[str, Mapping[str, t.Any]], probe: str | None = None) -> dict[str, t.Any]:
+def preflight(
+    plan: Plan,
+    facts: Mapping[str, Mapping[str, t.Any]],
+    probe: str | None = None,
+    only: Collection[str] | None = None,
+) -> dict[str, t.Any]:
     """Return ``rows`` (one for each node of the plan and check) and ``proposals``.
 
     ``facts`` maps names of nodes to what the module ``node_inspect`` returned; a node without any was not reached.
     ``probe`` is a file that rank 0 left in the data cache. ``proposals`` maps keys of the training config that it
-    leaves open, or at ``auto``, to values that fit all nodes.
+    leaves open, or at ``auto``, to values that fit all nodes. ``only`` names the nodes to judge, None all.
     """
     looks = [Look(plan, node, facts[node["node"]]) for node in plan["nodes"] if node["node"] in facts]
     cells = _cells(looks, probe) if looks else {}
     rows = []
     for node in plan["nodes"]:
         name = node["node"]
+        if only is not None and name not in only:
+            continue
         if name not in facts:
-            rows.append(_not_reached(name).row(name, REACHED))
+            rows.append(_NOT_REACHED.row(name, REACHED))
         rows += [cells[check][name].row(name, check) for check in CHECKS if check in cells and name in facts]
     return {"rows": rows, "proposals": _proposals(looks)}
-
-
-def _not_reached(name: str) -> Cell:
-    reason = "the node could not be inspected; Ansible says above why"
-    return red("no", reason, f"ansible {name} -m ansible.builtin.ping")
 
 
 def _cells(looks: Sequence[Look], probe: str | None) -> dict[str, dict[str, Cell]]:

@@ -1,47 +1,181 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What all charts of all pages look like."""
+"""Charts as inline SVG that stretches with the page; what is text on them is HTML, which keeps its size.
+
+A chart's area is `WIDTH` × `HEIGHT` units, however many pixels that is. ``page/charts.js`` lets a
+pointer read lines, and zooms the charts that share their steps.
+"""
 
 from __future__ import annotations
 
-import typing as t
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 
-from bokeh.models import BasicTickFormatter, HoverTool, LinearAxis
-from bokeh.plotting import figure
+from markupsafe import Markup, escape
+
+from .readable import THIN_SPACE
 
 # Readable on white and on near-black; after eight, the same colours come back as dashed lines.
 COLOURS = ("#2f7ed8", "#d9600a", "#239b56", "#d8434e", "#8e63ce", "#a0703a", "#cf559c", "#0f9aab")
 HIGHLIGHT = "#ff8c1a"
-# Where the page gives no colour by CSS (Bokeh reads the --bk-* variables), this reads on both backgrounds.
 NEUTRAL = "#7d838c"
 SHADE = "#8a94a6"
+FORBIDDEN = "#d8434e"
+
+WIDTH, HEIGHT = 2000, 1000
+# A point this far outside of the area is as good as any further one.
+_FAR = 3000
+_STEPS_OF_TICKS = (1, 2, 2.5, 5, 10)
+
+Span = tuple[float, float]
 
 
-def plain(**options: t.Any) -> figure:
-    """Return an empty chart, without tools unless they are given, with axes that keep in the background."""
-    drawing = figure(
-        sizing_mode="stretch_width",
-        min_border_left=64,  # charts below each other have their axes below each other
-        background_fill_alpha=0,
-        border_fill_alpha=0,
-        outline_line_color=None,
-        **{"height": 240, "tools": [], "toolbar_location": None, **options},
-    )
-    for axis in drawing.select(LinearAxis):
-        axis.formatter = BasicTickFormatter(use_scientific=False)
-    drawing.axis.axis_line_color = None
-    drawing.axis.major_tick_line_color = None
-    drawing.axis.minor_tick_line_color = None
-    drawing.axis.axis_label_text_font_style = "normal"
-    drawing.axis.axis_label_text_font_size = "12px"
-    drawing.axis.major_label_text_font_size = "12px"
-    drawing.axis.axis_label_text_color = NEUTRAL
-    drawing.axis.major_label_text_color = NEUTRAL
-    drawing.grid.grid_line_color = SHADE
-    drawing.grid.grid_line_alpha = 0.25
-    drawing.xgrid.grid_line_color = None
-    return drawing
+def ticks(low: float, high: float, most: int, least_step: float = 0.0) -> list[float]:
+    """Return at most about ``most`` round numbers between two, at equal distances of at least ``least_step``."""
+    rough = max((high - low) / most, least_step, 1e-300)
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * factor for factor in _STEPS_OF_TICKS if power * factor >= rough * (1 - 1e-9))
+    if least_step:
+        step = max(least_step, round(step / least_step) * least_step)
+    first = math.ceil(low / step - 1e-9)
+    return [step * place for place in range(first, math.floor(high / step + 1e-9) + 1)]
 
 
-def hover(drawing: figure, points: t.Any, tooltip: str) -> None:
-    """Let the points of a chart tell what they are."""
-    drawing.add_tools(HoverTool(renderers=[points], tooltips=tooltip, visible=False))
+def tick_texts(values: Sequence[float]) -> list[str]:
+    """Return ticks for reading, each with as many decimals as it takes to tell them apart."""
+    step = min((after - before for before, after in pairwise(values)), default=1.0)
+    decimals = max(0, min(12, 1 - math.floor(math.log10(step) + 1e-9)))
+    texts = [f"{value:,.{decimals}f}" for value in values]
+    while decimals and all(text.endswith("0") for text in texts):
+        decimals, texts = decimals - 1, [text[:-1].rstrip(".") for text in texts]
+    return [text.replace(",", THIN_SPACE).replace("-", "\N{MINUS SIGN}") for text in texts]
+
+
+class Chart:
+    """A chart of values ``y`` over ``x``, both as ranges (first, last) that it shows.
+
+    ``unit`` is that of the values, ``x_name`` what one of the ``x`` is, for what a pointer reads.
+    """
+
+    def __init__(self, x: Span, y: Span, x_label: str, y_label: str, *, unit: str = "", x_name: str = "") -> None:
+        """Begin with axes and a grid."""
+        self.x, self.y = x, y
+        self._labels = (x_label, y_label)
+        self._told = (unit, x_name)
+        self._marks: list[str] = []
+        self._texts: list[str] = []
+        self._rows = ""
+
+    def axes(self, x_ticks: Iterable[tuple[float, str]] | None = None, *, whole: bool = False) -> None:
+        """Draw ticks: the given ones and their texts along x, or round numbers, ``whole`` ones where they count."""
+        if x_ticks is None:
+            found = ticks(*self.x, 8, 1.0 if whole else 0.0)
+            x_ticks = zip(found, tick_texts(found), strict=True)
+        for value, text in x_ticks:
+            self._texts.append(f'<span class="x" style="left:{self._percent_x(value):.2f}%">{escape(text)}</span>')
+        found = ticks(*self.y, 5)
+        for value, text in zip(found, tick_texts(found), strict=True):
+            top = self._y(value)
+            self._marks.append(f'<path class="grid" d="M0 {top}H{WIDTH}"/>')
+            self._texts.append(f'<span class="y" style="top:{top / HEIGHT:.2%}">{escape(text)}</span>')
+
+    def names(self, names: Sequence[str]) -> None:
+        """Name rows of equal height instead of values along y."""
+        self._rows = " rows"
+        for place, name in enumerate(names):
+            self._texts.append(f'<span class="y" style="top:{(place + 0.5) / len(names):.2%}">{escape(name)}</span>')
+
+    def tiles(self, paths: Mapping[str, str]) -> None:
+        """Fill paths, each in the colour by which it stands here, and name the steps along x."""
+        self._marks += [f'<path fill="{colour}" d="{path}"/>' for colour, path in paths.items()]
+        found = ticks(*self.x, 8, 1.0)
+        for value, text in zip(found, tick_texts(found), strict=True):
+            self._texts.append(f'<span class="x" style="left:{self._percent_x(value):.2f}%">{text}</span>')
+
+    def shade(self, left: float, right: float) -> None:
+        """Shade a range of x."""
+        begin, end = self._x(left), self._x(right)
+        self._marks.append(f'<path fill="{SHADE}" fill-opacity=".16" d="M{begin} 0H{end}V{HEIGHT}H{begin}z"/>')
+
+    def band(self, low: float | None, high: float | None, colour: str, opacity: float) -> None:
+        """Shade a range of y; None is where the area ends."""
+        bottom = HEIGHT if low is None else self._y(low)
+        top = 0 if high is None else self._y(high)
+        if 0 <= top < bottom <= _FAR:
+            self._marks.append(f'<path fill="{colour}" fill-opacity="{opacity}" d="M0 {top}H{WIDTH}V{bottom}H0z"/>')
+
+    def level(self, value: float, text: str) -> None:
+        """Draw a value as a dashed line across, with a text on the side where there is more room."""
+        top = self._y(value)
+        where = "below" if top < HEIGHT / 2 else "above"
+        self._marks.append(f'<path class="line" stroke="{NEUTRAL}" stroke-dasharray="7 4" d="M0 {top}H{WIDTH}"/>')
+        self._texts.append(f'<em class="{where}" style="top:{top / HEIGHT:.2%}">{escape(text)}</em>')
+
+    def line(
+        self,
+        pieces: Iterable[Iterable[tuple[float, float]]],
+        colour: str,
+        *,
+        width: float = 2.0,
+        opacity: float = 1.0,
+        dashed: bool = False,
+        name: str = "",
+    ) -> None:
+        """Draw points as a line in pieces, between which it does not go on."""
+        path = "".join(
+            "M" + "L".join(f"{self._x(x)} {self._y(y)}" for x, y in piece) + ("h0" if len(piece) == 1 else "")
+            for piece in map(list, pieces)
+            if piece
+        )
+        dashes = ' stroke-dasharray="8 4"' if dashed else ""
+        told = f' data-name="{escape(name)}"' if name else ""
+        self._marks.append(
+            f'<path class="line" stroke="{colour}" stroke-width="{width:g}" stroke-opacity="{opacity:g}"'
+            f'{dashes}{told} d="{path}"/>'
+        )
+
+    def dots(self, points: Iterable[tuple[float, float]], colour: str, size: float = 5.0, title: str = "") -> None:
+        """Draw points as dots of so many pixels, with what a pointer reads on them."""
+        path = "".join(f"M{self._x(x)} {self._y(y)}h0" for x, y in points)
+        told = f"<title>{escape(title)}</title>" if title else ""
+        self._marks.append(f'<path class="line" stroke="{colour}" stroke-width="{size:g}" d="{path}">{told}</path>')
+
+    def whisker(self, x: float, low: float, high: float) -> None:
+        """Draw the interval of a value, with its ends."""
+        at, bottom, top = self._x(x), self._y(low), self._y(high)
+        path = f"M{at} {bottom}V{top}M{at - 9} {bottom}h18M{at - 9} {top}h18"
+        self._marks.append(f'<path class="line" stroke="{NEUTRAL}" stroke-width="1.2" d="{path}"/>')
+
+    def html(self, height: int = 240, *, labelled: bool = True) -> Markup:
+        """Return the chart, whose area is so many pixels high; y is ``labelled`` where no heading does that."""
+        x_label, y_label = map(escape, self._labels)
+        unit, x_name = map(escape, self._told)
+        shares = f' data-unit="{unit}" data-name="{x_name}"' if x_name else ""
+        shown = f'<div class="y-label">{y_label}</div>' if labelled and y_label else ""
+        ends = " ".join(f"{end:.9g}" for end in (*self.x, *self.y))
+        marks, texts = "".join(self._marks), "".join(self._texts)
+        return Markup(
+            f'<figure class="chart{self._rows}" data-ends="{ends}"{shares}>{shown}'
+            f'<div class="area" style="height:{height}px">'
+            f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" preserveAspectRatio="none" role="img"'
+            f' aria-label="{y_label or x_label}">{marks}</svg>{texts}</div>'
+            f"<figcaption>{x_label}</figcaption></figure>"
+        )
+
+    def _percent_x(self, value: float) -> float:
+        return 100 * (value - self.x[0]) / (self.x[1] - self.x[0])
+
+    def _x(self, value: float) -> int:
+        return round(self._percent_x(value) / 100 * WIDTH)
+
+    def _y(self, value: float) -> int:
+        place = HEIGHT * (self.y[1] - value) / (self.y[1] - self.y[0])
+        return round(min(max(place, -_FAR), _FAR))
+
+
+def around(values: Iterable[float], share: float = 0.08) -> Span:
+    """Return a range that holds all of the values, and a margin."""
+    told = list(values)
+    low, high = min(told), max(told)
+    margin = share * (high - low) or 0.05 * abs(high) or 1.0
+    return low - margin, high + margin

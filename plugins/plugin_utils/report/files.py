@@ -9,7 +9,7 @@ from pathlib import Path
 
 RECORDS, SUMMARY, PAGE = "records.csv", "summary.json", "report.html"
 SUMMARY_ROW, METRICS_TABLE = "summary.csv", "metrics.csv"
-HISTORY = "history.json"
+HISTORY, TELEMETRY = "history.json", "telemetry.csv"
 
 
 def json_text(value: t.Any) -> str:

@@ -20,7 +20,7 @@ from .readable import titled
 if t.TYPE_CHECKING:
     from pathlib import Path
 
-    from bokeh.plotting import figure
+    from markupsafe import Markup
 
     from .history_row import Row
 
@@ -64,7 +64,7 @@ def history_of(row: Row, folder: str | Path) -> dict[str, t.Any]:
     }
 
 
-def charts_of(history: Mapping[str, t.Any]) -> dict[str, figure]:
+def charts_of(history: Mapping[str, t.Any]) -> dict[str, Markup]:
     """Return the charts of the section on the page, by metric: throughput, or step time where there is none."""
     if len(history["runs"]) < 2:
         return {}

@@ -10,16 +10,20 @@ from __future__ import annotations
 
 import json
 import shlex
+import statistics
 import typing as t
 from collections.abc import Mapping, Sequence
 
 from ..contracts import Plan, Status, Summary
+from .deviations import COLOURS, heat_map
 from .hardware import hardware_rows
 from .history import charts_of
 from .ledger_rows import ledger_rows
+from .machine_changes import machine_change_rows, unread_kernel_logs
 from .pages import page_of
 from .plots import Bound, draw
-from .readable import LABELS, duration, exact, number, shown, unit_of
+from .readable import LABELS, duration, exact, measured, number, shown, titled, unit_of
+from .telemetry import telemetry_rows
 from .thresholds import threshold_rows
 
 if t.TYPE_CHECKING:
@@ -28,6 +32,7 @@ if t.TYPE_CHECKING:
 PAGE_TEMPLATE = "report.html.j2"
 SYMBOLS = {"PASS": "✓", "FAIL": "✗", "INCONCLUSIVE": "?", "ERROR": "!"}
 FIGURES = ("tokens_per_sec_per_gpu", "tflops_per_gpu", "step_time_ms", "loss", "memory_fraction")
+_ENDED = ("exited", "log_only")
 PLOTTED = ("step_time_ms", "tokens_per_sec_per_gpu", "loss")
 
 
@@ -37,22 +42,26 @@ def render(
     steps: pd.DataFrame,
     history: dict[str, t.Any] | None = None,
     statuses: Sequence[Status] = (),
+    logs: Mapping[str, str] | None = None,
+    telemetry: pd.DataFrame | None = None,
 ) -> str:
     """Return the report of a run as a self-contained HTML page.
 
     ``summary`` is the judged run, ``plan`` what was launched, both as written to their JSON files. ``steps`` is what
     `verdict.frame.steps_frame` returns; it may be empty. ``history`` is what `history.history_of` tells, ``statuses``
-    what is known of each node.
+    what is known of each node, ``logs`` where each node's log is, as the page links to it, ``telemetry`` what
+    `telemetry.telemetry_frame` makes of its samples.
     """
     thresholds = threshold_rows(summary)
     stragglers = [found["node"] for found in summary["stragglers"]["nodes"]]
-    units = {metric: unit_of(metric) for metric in PLOTTED}
-    plots, traces = draw(steps, units, _bounds(thresholds), stragglers)
+    labels = {metric: (titled(metric), unit_of(metric)) for metric in PLOTTED}
+    plots, traces = draw(steps, labels, _bounds(thresholds), stragglers)
+    deviation_of = deviations_of_nodes(summary)
     of_history = charts_of(history) if history else {}
     nodes = plan["nodes"]
     return page_of(
         PAGE_TEMPLATE,
-        {plot.metric: plot.figure for plot in plots} | {f"history {name}": chart for name, chart in of_history.items()},
+        {f"history {name}": chart for name, chart in of_history.items()},
         summary=summary,
         plan=plan,
         symbol=SYMBOLS[summary["verdict"]],
@@ -63,17 +72,41 @@ def render(
         figures=figures_of(summary),
         stragglers=stragglers,
         hardware=hardware_rows(statuses),
+        machine_changes=machine_change_rows(statuses),
+        telemetry=[] if telemetry is None else telemetry_rows(telemetry),
+        unread_kernel_logs=unread_kernel_logs(statuses),
         facts=facts(plan),
         command=shlex.join(map(str, nodes[0].get("argv", []))),
         differences=differences(nodes),
         node_metrics=[metric for metric in LABELS if any(metric in node["metrics"] for node in summary["nodes"])],
         steps_recorded=len(steps),
+        nodes=sorted(summary["nodes"], key=lambda node: -abs(deviation_of.get(node["node"], 0.0))),
+        deviation_of=deviation_of,
+        logs=logs or {},
+        finished=all(node["state"] in _ENDED and not node["exit_code"] for node in summary["nodes"]),
+        undrawn=[f"{plot.not_finite} × {LABELS[plot.metric].lower()}" for plot in plots if plot.not_finite],
+        heat=next(filter(None, (heat_map(steps, metric) for metric in PLOTTED[:2])), None) if plots else None,
+        heat_colours=COLOURS,
         plots=plots,
         traces=traces,
         not_plotted=[LABELS[metric] for metric in PLOTTED if metric not in {plot.metric for plot in plots}],
         history=history,
         history_metrics=list(of_history),
     )
+
+
+def deviations_of_nodes(summary: Summary) -> dict[str, float]:
+    """Return how far each node's median is off the median of all nodes, in percent; of the first metric that tells."""
+    for metric in PLOTTED[:2]:
+        values = {
+            node["node"]: node["metrics"][metric]["value"]
+            for node in summary["nodes"]
+            if node["metrics"].get(metric, {}).get("value") is not None
+        }
+        middle = statistics.median(values.values()) if len(values) > 1 else 0.0
+        if middle:
+            return {node: (value / middle - 1) * 100 for node, value in values.items()}
+    return {}
 
 
 def figures_of(summary: Summary) -> list[tuple[str, str, str]]:
@@ -83,12 +116,21 @@ def figures_of(summary: Summary) -> list[tuple[str, str, str]]:
     for metric in FIGURES:
         if metric in metrics:
             found = metrics[metric]
-            percent = metric == "memory_fraction"
-            value = _percent(found["value"]) if percent else f"{number(found['value'])} {unit_of(metric)}".rstrip()
+            value = f"{measured(found['value'], metric)} {unit_of(metric)}".rstrip()
             rows.append((LABELS[metric], value, f"{found['statistic']} of {found['value_node']}"))
+            rows += _by_the_clock(summary, found) if metric == "tokens_per_sec_per_gpu" else []
     if summary["mfu"] is not None:
         rows.append(("MFU", _percent(summary["mfu"]), f"from {summary['mfu_basis']}"))
     return rows
+
+
+def _by_the_clock(summary: Summary, found: Mapping[str, t.Any]) -> list[tuple[str, str, str]]:
+    """Return the throughput over the time that really went by, where time stamps tell it."""
+    spent = next((node.get("time_spent") for node in summary["nodes"] if node["node"] == found["value_node"]), None)
+    if not spent or not spent.get("wall_clock"):
+        return []
+    rate = found["value"] * spent["median"] / spent["wall_clock"]
+    return [("Throughput by the clock", f"{number(rate)} tokens/s", "with all that went by between the steps")]
 
 
 def _percent(fraction: float) -> str:

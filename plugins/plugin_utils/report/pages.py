@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What all HTML pages share: their templates, and the plots in them, which need no network."""
+"""What all HTML pages share: their templates, which need no network."""
 
 from __future__ import annotations
 
@@ -8,25 +8,18 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import jinja2
-from bokeh.embed import components
-from bokeh.resources import Resources
-from markupsafe import Markup
 
-from .readable import instant, number, plural, shown, titled
+from .readable import instant, measured, number, plural, shown, titled
 
 if t.TYPE_CHECKING:
-    from bokeh.plotting import figure
+    from markupsafe import Markup
 
 
-def page_of(template: str, charts: Mapping[str, figure], **given: t.Any) -> str:
-    """Return a page as self-contained HTML; in its template ``charts`` are the places of the charts by their names."""
-    script, places = components(dict(charts)) if charts else ("", {})
-    # Only the core: no widgets, tables, WebGL or MathJax, which would triple the page.
-    bokeh = Resources(mode="inline", components=["bokeh"]).render_js() if charts else ""
+def page_of(template: str, charts: Mapping[str, Markup], **given: t.Any) -> str:
+    """Return a page as self-contained HTML; in its template ``charts`` are the charts by their names."""
     environment = _environment()
     return environment.get_template(template).render(
-        charts={name: Markup(place) for name, place in places.items()},
-        scripts=Markup(bokeh + script),
+        charts=charts,
         sections=environment.list_templates(filter_func=lambda name: name.startswith("sections/")),
         **given,
     )
@@ -41,5 +34,11 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"number": number, "titled": titled, "instant": instant, "plural": plural}
+    environment.filters |= {
+        "number": number,
+        "titled": titled,
+        "instant": instant,
+        "plural": plural,
+        "measured": measured,
+    }
     return environment

@@ -4,39 +4,23 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from bokeh.models import (
-    BasicTicker,
-    BoxAnnotation,
-    BoxZoomTool,
-    ColumnDataSource,
-    HoverTool,
-    Label,
-    MultiLine,
-    PanTool,
-    Range1d,
-    ResetTool,
-    Span,
-    WheelZoomTool,
-)
 
-from .drawing import COLOURS, HIGHLIGHT, NEUTRAL, SHADE, plain
+from .drawing import COLOURS, FORBIDDEN, HIGHLIGHT, Chart
 
 if t.TYPE_CHECKING:
     import pandas as pd
-    from bokeh.plotting import figure
+    from markupsafe import Markup
 
-# Above this, colours cannot be told apart: all lines look alike and the hover names the node.
+# Above this, colours cannot be told apart: all lines look alike and the pointer tells the node.
 MAX_COLOURED_NODES = 16
-# A point (float32 value, 16 bit step) is 8 characters of base64, so three plots stay below 1.5 MB.
+# A point takes about 9 characters, so three plots stay below 1.7 MB.
 MAX_POINTS = 60_000
 # Up to here a marker for every value can be seen as one.
 MAX_MARKERS = 2_000
-
-FORBIDDEN = "#d8434e"
 
 
 @dataclass(frozen=True)
@@ -54,24 +38,6 @@ class Bound:
 
 
 @dataclass(frozen=True)
-class Plot:
-    """The figure of one metric and what its caption has to say.
-
-    ``bound_lies`` is ``above``, ``below`` or ``outside`` where the bound is too far from the values to be drawn.
-    ``not_finite`` counts the values that are missing, NaN or infinite, ``outside`` the left-out values that the first
-    view does not show, ``thinned`` tells that not every point is drawn.
-    """
-
-    metric: str
-    figure: figure
-    bound: Bound | None
-    bound_lies: str | None
-    not_finite: int
-    outside: int
-    thinned: bool
-
-
-@dataclass(frozen=True)
 class Trace:
     """How one node's lines look on every plot and in the legend."""
 
@@ -79,6 +45,41 @@ class Trace:
     colour: str
     dashed: bool
     straggler: bool
+
+
+@dataclass(frozen=True)
+class Line:
+    """The values of a node in one attempt, in pieces: between two of them steps or values are missing."""
+
+    trace: Trace
+    attempt: int
+    pieces: list[list[tuple[float, float]]]
+
+    @property
+    def points(self) -> list[tuple[float, float]]:
+        """Return all of its points: step and value."""
+        return [point for piece in self.pieces for point in piece]
+
+
+@dataclass(frozen=True)
+class Plot:
+    """The chart of one metric and what its caption has to say.
+
+    ``x`` and ``y`` are the ranges that it shows. ``bound_lies`` is ``above``, ``below`` or ``outside`` where the bound
+    is too far from the values to be drawn. ``not_finite`` counts the values that are missing, NaN or infinite,
+    ``outside`` the left-out values that it does not show, ``thinned`` tells that not every point is drawn.
+    """
+
+    metric: str
+    lines: list[Line]
+    x: tuple[float, float]
+    y: tuple[float, float]
+    bound: Bound | None
+    bound_lies: str | None
+    not_finite: int
+    outside: int
+    thinned: bool
+    chart: Markup
 
 
 def traces(steps: pd.DataFrame, stragglers: Collection[str] = ()) -> list[Trace]:
@@ -106,7 +107,7 @@ def shaded_ranges(steps: pd.DataFrame) -> list[tuple[int, int]]:
 
 
 def thinned(values: np.ndarray, limit: int) -> np.ndarray:
-    """Return the indices of at most ``limit`` (4 or more) values that keep a line's shape.
+    """Return the indices of at most ``limit`` (4 or more) finite values that keep a line's shape.
 
     Both ends stay, and of each of the equal intervals between them the lowest and the highest value, so that no
     spike is lost.
@@ -115,16 +116,30 @@ def thinned(values: np.ndarray, limit: int) -> np.ndarray:
         return np.arange(len(values))
     kept = {0, len(values) - 1}
     for interval in np.array_split(np.arange(1, len(values) - 1), (limit - 2) // 2):
-        finite = interval[np.isfinite(values[interval])]
-        if finite.size:
-            kept |= {int(finite[values[finite].argmin()]), int(finite[values[finite].argmax()])}
-        else:
-            kept.add(int(interval[0]))
+        kept |= {int(interval[values[interval].argmin()]), int(interval[values[interval].argmax()])}
     return np.array(sorted(kept))
 
 
+def pieces_of(steps: np.ndarray, values: np.ndarray, limit: int) -> list[list[tuple[float, float]]]:
+    """Return a line of at most ``limit`` points in pieces, each without a missing step or value.
+
+    Steps that are further apart than most are missing, as a log may print each tenth one only.
+    """
+    finite = np.isfinite(values)
+    if not finite.any():
+        return []
+    apart = np.diff(steps)
+    usual = np.median(apart) if apart.size else 1
+    # How many breaks there are up to each step: where the number goes up, the line does not go on.
+    breaks = np.cumsum(np.concatenate(([0], (apart > usual).astype(int))) + ~finite)[finite]
+    told_steps, told = steps[finite], values[finite]
+    kept = thinned(told, limit)
+    cuts = np.flatnonzero(np.diff(breaks[kept]) > 0) + 1
+    return [list(zip(told_steps[piece].tolist(), told[piece].tolist(), strict=True)) for piece in np.split(kept, cuts)]
+
+
 def view_range(values: np.ndarray, counted: np.ndarray, limits: Sequence[float]) -> tuple[float, float]:
-    """Return the first view's y range: it follows the values, not a far bound and not a warm-up that dwarfs them.
+    """Return the y range: it follows the values, not a far bound and not a warm-up that dwarfs them.
 
     ``values`` are the finite ones, ``counted`` tells which of them are judged. Values that do not count are left out
     where they would make the range more than four times as large. A limit not further off than half of the range is
@@ -143,75 +158,59 @@ def view_range(values: np.ndarray, counted: np.ndarray, limits: Sequence[float])
 
 
 def draw(
-    steps: pd.DataFrame, units: Mapping[str, str], bounds: Mapping[str, Bound], stragglers: Collection[str] = ()
+    steps: pd.DataFrame,
+    labels: Mapping[str, tuple[str, str]],
+    bounds: Mapping[str, Bound],
+    stragglers: Collection[str] = (),
 ) -> tuple[list[Plot], list[Trace]]:
-    """Return a plot for each metric of ``units`` that has a finite value, and how the nodes look on all of them.
+    """Return a plot for each metric of ``labels`` that has a finite value, and how the nodes look on all of them.
 
-    ``steps`` has the columns node, node_rank, attempt, step, counted and one per metric. ``units`` maps metric to
-    what it is measured in, ``bounds`` maps metric to its threshold; ``stragglers`` are nodes to mark. Panning moves the
-    plots together.
+    ``steps`` has the columns node, node_rank, attempt, step, counted and one per metric. ``labels`` maps metric to its
+    title and its unit, ``bounds`` maps metric to its threshold; ``stragglers`` are nodes to mark.
     """
-    finite = {metric: np.isfinite(steps[metric].to_numpy()) for metric in units if metric in steps}
+    finite = {metric: np.isfinite(steps[metric].to_numpy()) for metric in labels if metric in steps}
     finite = {metric: mask for metric, mask in finite.items() if mask.any()}
     if not finite:
         return [], []
     # A node without any value (a trainer may print on one rank only) takes no part: neither colour nor legend.
     telling = steps.loc[np.any(list(finite.values()), axis=0), "node"].unique()
     steps = steps[steps["node"].isin(telling)].sort_values(["node_rank", "attempt", "step"], kind="stable")
-    # Half a step more on each side gives a single step some width.
-    x_range = Range1d(float(steps["step"].min()) - 0.5, float(steps["step"].max()) + 0.5)
     looks = traces(steps, stragglers)
-    shades = shaded_ranges(steps)
-    return [_plot(steps, metric, units[metric], bounds.get(metric), x_range, looks, shades) for metric in finite], looks
+    return [_plot(steps, metric, labels[metric], bounds.get(metric), looks) for metric in finite], looks
 
 
 def _plot(
-    steps: pd.DataFrame,
-    metric: str,
-    unit: str,
-    bound: Bound | None,
-    x_range: Range1d,
-    looks: Sequence[Trace],
-    shades: Sequence[tuple[int, int]],
+    steps: pd.DataFrame, metric: str, label: tuple[str, str], bound: Bound | None, looks: Sequence[Trace]
 ) -> Plot:
     values = steps[metric].to_numpy(dtype=np.float64)
     finite = np.isfinite(values)
     # A node that never tells this metric has no gap, it has no line.
-    telling = steps["node"].isin(steps.loc[finite, "node"]).to_numpy()
+    telling = steps["node"].isin(steps.loc[finite, "node"].unique()).to_numpy()
     counted = steps["counted"].to_numpy(dtype=bool)
-    low, high = view_range(values[finite], counted[finite], bound.limits if bound else [])
-    bound_lies = _lies(bound, low, high) if bound else None
+    y = view_range(values[finite], counted[finite], bound.limits if bound else [])
+    # Half a step more on each side gives a single step some width.
+    x = (float(steps["step"].min()) - 0.5, float(steps["step"].max()) + 0.5)
     lines = _lines(steps[telling], metric, looks)
-
-    drawing = plain(
-        height=280,
-        x_range=x_range,
-        y_range=Range1d(low, high),
-        x_axis_label="step",
-        tools=[PanTool(), BoxZoomTool(), WheelZoomTool(), ResetTool()],
-        # An active drag would keep a finger from scrolling past the plot.
-        active_drag=None,
-        toolbar_location="above",
-    )
-    drawing.toolbar.logo = None
-    drawing.xaxis.ticker = BasicTicker(min_interval=1)
-    for first, last in shades:
-        drawing.add_layout(
-            BoxAnnotation(left=first - 0.5, right=last + 0.5, fill_color=SHADE, fill_alpha=0.16, line_color=None)
-        )
-    attempt = ", attempt @attempt" if (steps["attempt"] > 1).any() else ""
-    tooltip = f"<div><b>@node</b>{attempt}, step $snap_x{{%d}}: $snap_y{{%.6g}} {unit}</div>"
-    _draw_lines(drawing, lines, tooltip, many=len(looks) > MAX_COLOURED_NODES)
+    drawn = sum(len(line.points) for line in lines)
+    title, unit = label
+    chart = Chart(x, y, "step", title, unit=unit, x_name="step")
+    chart.axes(whole=True)
+    for first, last in shaded_ranges(steps):
+        chart.shade(first - 0.5, last + 0.5)
     if bound:
-        _draw_bound(drawing, bound, (low, high))
+        _draw_bound(chart, bound, y)
+    _draw_lines(chart, lines, many=len(looks) > MAX_COLOURED_NODES, dots=drawn <= MAX_MARKERS)
     return Plot(
         metric=metric,
-        figure=drawing,
+        lines=lines,
+        x=x,
+        y=y,
         bound=bound,
-        bound_lies=bound_lies,
+        bound_lies=_lies(bound, *y) if bound else None,
         not_finite=int((telling & ~finite).sum()),
-        outside=int((finite & ~counted & ((values < low) | (values > high))).sum()),
-        thinned=sum(map(len, lines["ys"])) < int(telling.sum()),
+        outside=int((finite & ~counted & ((values < y[0]) | (values > y[1]))).sum()),
+        thinned=drawn < int(finite.sum()),
+        chart=chart.html(260, labelled=False),
     )
 
 
@@ -224,93 +223,44 @@ def _lies(bound: Bound, low: float, high: float) -> str | None:
     return "below" if all(limit < low for limit in bound.limits) else "outside"
 
 
-def _lines(steps: pd.DataFrame, metric: str, looks: Sequence[Trace]) -> dict[str, list[t.Any]]:
-    """Return the columns of the lines: one line per node and attempt, since a restart goes back in steps."""
+def _lines(steps: pd.DataFrame, metric: str, looks: Sequence[Trace]) -> list[Line]:
+    """Return a line per node and attempt, since a restart goes back in steps; what is last lies on top."""
     look_of = {look.node: look for look in looks}
     groups = [rows for _group, rows in steps.groupby(["node", "attempt"], sort=False, observed=True)]
-    step_type = np.min_scalar_type(int(steps["step"].max()))
-    many = len(looks) > MAX_COLOURED_NODES
-    lines = []
-    # What is drawn last lies on top.
-    for rows in sorted(groups, key=lambda rows: look_of[rows["node"].iloc[0]].straggler):
-        look = look_of[rows["node"].iloc[0]]
-        values = rows[metric].to_numpy(dtype=np.float64)
-        values = np.where(np.isfinite(values), values, np.nan)
-        kept = thinned(values, max(4, MAX_POINTS // len(groups)))
-        lines.append(
-            {
-                "node": look.node,
-                "attempt": int(rows["attempt"].iloc[0]),
-                "xs": rows["step"].to_numpy()[kept].astype(step_type),
-                "ys": values[kept].astype(np.float32),
-                "colour": look.colour,
-                "dash": "dashed" if look.dashed else "solid",
-                "width": (1 if many else 2) * (2 if look.straggler else 1),
-                "alpha": 0.35 if many and not look.straggler else 0.9,
-            }
+    limit = max(4, MAX_POINTS // len(groups))
+    lines = [
+        Line(
+            look_of[rows["node"].iloc[0]],
+            int(rows["attempt"].iloc[0]),
+            pieces_of(rows["step"].to_numpy(), rows[metric].to_numpy(dtype=np.float64), limit),
         )
-    return {name: [line[name] for line in lines] for name in lines[0]}
+        for rows in groups
+    ]
+    return sorted(lines, key=lambda line: line.trace.straggler)
 
 
-def _draw_lines(drawing: figure, lines: dict[str, list[t.Any]], tooltip: str, *, many: bool) -> None:
-    source = ColumnDataSource(lines)
-    look = {"xs": "xs", "ys": "ys", "line_color": "colour", "line_dash": "dash"}
-    visible = drawing.multi_line(**look, source=source, line_width="width", line_alpha="alpha")
-    visible.hover_glyph = MultiLine(**look, line_width=1.5 if many else 3, line_alpha=1)
-    if many:
-        visible.hover_glyph.line_color = HIGHLIGHT
-    # Bokeh finds a line at half its width from the pointer: this one is only there to be found.
-    target = drawing.multi_line(xs="xs", ys="ys", source=source, line_alpha=0, line_width=4 if many else 16)
-    repeats = [len(line) for line in lines["ys"]]
-    if sum(repeats) <= MAX_MARKERS:
-        columns: dict[str, t.Any] = {name: np.repeat(lines[name], repeats) for name in ("node", "attempt", "colour")}
-        markers = drawing.scatter(
-            "x",
-            "y",
-            source=ColumnDataSource(columns | {"x": np.concatenate(lines["xs"]), "y": np.concatenate(lines["ys"])}),
-            size=4 if many else 5,
-            color="colour",
-            line_color=None,
+def _draw_lines(chart: Chart, lines: Iterable[Line], *, many: bool, dots: bool) -> None:
+    for line in lines:
+        trace = line.trace
+        name = trace.node if line.attempt == 1 else f"{trace.node}, attempt {line.attempt}"
+        chart.line(
+            line.pieces,
+            trace.colour,
+            width=(1 if many else 2) * (2 if trace.straggler else 1),
+            opacity=0.35 if many and not trace.straggler else 0.9,
+            dashed=trace.dashed,
+            name=name,
         )
-        if max(repeats) == 1:
-            target = markers
-    drawing.add_tools(
-        HoverTool(
-            renderers=[target],
-            tooltips=tooltip,
-            formatters={"$snap_x": "printf", "$snap_y": "printf"},
-            line_policy="nearest",
-            visible=False,
-        )
-    )
+        if dots:
+            chart.dots(line.points, trace.colour, 4 if many else 5)
 
 
-def _draw_bound(drawing: figure, bound: Bound, view: tuple[float, float]) -> None:
+def _draw_bound(chart: Chart, bound: Bound, view: tuple[float, float]) -> None:
     """Shade what the bound forbids, and draw and label its limits as far as the view has them."""
-    if bound.least is not None:
-        drawing.add_layout(_forbidden(top=bound.least))
-    if bound.greatest is not None:
-        drawing.add_layout(_forbidden(bottom=bound.greatest))
+    if bound.least is not None and bound.least > view[0]:
+        chart.band(None, min(bound.least, view[1]), FORBIDDEN, 0.09)
+    if bound.greatest is not None and bound.greatest < view[1]:
+        chart.band(max(bound.greatest, view[0]), None, FORBIDDEN, 0.09)
     for limit in bound.limits:
-        if not view[0] <= limit <= view[1]:
-            continue
-        drawing.add_layout(
-            Span(location=limit, dimension="width", line_color=NEUTRAL, line_dash="dotdash", line_width=1.5)
-        )
-        upper_half = limit > sum(view) / 2
-        drawing.add_layout(
-            Label(
-                x=6,
-                x_units="screen",
-                y=limit,
-                y_offset=-3 if upper_half else 3,
-                text=f"threshold {bound.text}",
-                text_baseline="top" if upper_half else "bottom",
-                text_color=NEUTRAL,
-                text_font_size="12px",
-            )
-        )
-
-
-def _forbidden(**side: float) -> BoxAnnotation:
-    return BoxAnnotation(**side, fill_color=FORBIDDEN, fill_alpha=0.09, line_color=None, level="underlay")
+        if view[0] <= limit <= view[1]:
+            chart.level(limit, f"threshold {bound.text}")

@@ -7,7 +7,7 @@ import math
 import typing as t
 
 from ..contracts import JudgedBound, Summary
-from .readable import exact
+from .readable import exact, scaled
 
 Row = dict[str, t.Any]
 
@@ -23,14 +23,14 @@ def threshold_rows(summary: Summary) -> list[Row]:
 
 def limits_in_words(bound: JudgedBound) -> str:
     """Return the limits of a bound as judged, such as ``≥ 380``; of one without limits its value."""
-    least, greatest = bound["least"], bound["greatest"]
+    least, greatest, value = (scaled(bound.get(name), bound["metric"]) for name in ("least", "greatest", "value"))
     if least is not None and greatest is not None:
         return f"{exact(least)} – {exact(greatest)}"
     if least is not None:
         return f"≥ {exact(least)}"
     if greatest is not None:
         return f"≤ {exact(greatest)}"
-    return exact(bound["value"]) if isinstance(bound.get("value"), (int, float)) else ""
+    return exact(value) if isinstance(value, (int, float)) else ""
 
 
 def _margin(bound: JudgedBound) -> float | None:

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import os
 import typing as t
 from collections.abc import Sequence
+from urllib.parse import quote
 
 import pandas as pd
 
@@ -17,11 +19,12 @@ from ..verdict.warm_up import AUTO, parse_warm_up, warm_up_of
 from .dialects.judged_run import JudgedRun
 from .dialects.known import write_dialects
 from .dialects.summary_csv import summary_csv
-from .files import HISTORY, METRICS_TABLE, PAGE, RECORDS, SUMMARY, SUMMARY_ROW, json_text, says
+from .files import HISTORY, METRICS_TABLE, PAGE, RECORDS, SUMMARY, SUMMARY_ROW, TELEMETRY, json_text, says
 from .history import history_of
 from .history_row import row_of
 from .history_store import write_row
 from .html import render
+from .telemetry import telemetry_frame
 
 if t.TYPE_CHECKING:
     from pathlib import Path
@@ -105,11 +108,22 @@ def _write_files(
     records.to_csv(board.run_dir / RECORDS, index=False, na_rep="NaN")
     (board.run_dir / SUMMARY_ROW).write_text(summary_csv(run), encoding="utf-8")
     _metrics_table(summary).to_csv(board.run_dir / METRICS_TABLE, index=False)
-    (board.run_dir / PAGE).write_text(render(summary, run.plan, steps, history, run.statuses), encoding="utf-8")
+    telemetry = telemetry_frame({node["node"]: board.samples(node["node"]) for node in run.plan["nodes"]})
+    if not telemetry.empty:
+        telemetry.to_csv(board.run_dir / TELEMETRY, index=False)
+    page = render(summary, run.plan, steps, history, run.statuses, _logs(board, run), telemetry)
+    (board.run_dir / PAGE).write_text(page, encoding="utf-8")
     # They come last: where they say the same, all the others do.
     for name, text in texts.items():
         (board.run_dir / name).write_text(text, encoding="utf-8")
     return True
+
+
+def _logs(board: Board, run: JudgedRun) -> dict[str, str]:
+    """Return where the log of each node is, seen from the page."""
+    named = {status["node"]: status.get("log_file") for status in run.statuses if run.plan.get("logs")}
+    paths = {node["node"]: named.get(node["node"]) or board.log_path(node["node"]) for node in run.plan["nodes"]}
+    return {node: quote(os.path.relpath(path, board.run_dir)) for node, path in paths.items() if os.path.isfile(path)}
 
 
 def _metrics_table(summary: Summary) -> pd.DataFrame:

@@ -16,13 +16,17 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from ...module_utils.logs.ending import UNNAMED
 from ...module_utils.logs.record import EVIDENCE, METRICS
 from ...module_utils.logs.settings import MOST_VALUES, SETTINGS
-from ...module_utils.logs.signatures import PYTHON_ERROR, SIGNATURES
+from ...module_utils.logs.signatures.known import PYTHON_ERROR, SIGNATURES
 from ...module_utils.node.phases import COLLECT_BYTES
+from .node_errors import NodeError
 from .plain_text import one_line
 
 
-class BadAnswerError(ValueError):
+class BadAnswerError(NodeError):
     """What a node answered is nothing that a node of ours answers."""
+
+
+_MOST_DEVICES = 256
 
 
 def _one_of(words: t.Iterable[str]) -> t.Callable[[str], str]:
@@ -41,6 +45,7 @@ Count = t.Annotated[int, Field(ge=0, le=2**53)]
 Number = t.Annotated[int, Field(ge=-(2**31), le=2**31)]
 # Seconds since the epoch, such that a calendar knows them whatever is added.
 Time = t.Annotated[float, Field(ge=0, le=1e10)]
+Finite = t.Annotated[float, Field(allow_inf_nan=False)]
 Status = t.Literal["not_started", "staged", "running", "exited", "killed", "stopped"]
 FailureClass = t.Annotated[str, AfterValidator(_one_of(one.failure for one in (*SIGNATURES, PYTHON_ERROR, UNNAMED)))]
 SettingName = t.Annotated[str, AfterValidator(_one_of(SETTINGS))]
@@ -81,7 +86,11 @@ class _Hardware(_Part):
     nics: list[_Nic]
 
 
-class _Done(_Part):
+class _Answer(_Part):
+    program: t.Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
+
+
+class _Done(_Answer):
     changed: bool
     status: Status
     warnings: list[Line] = []
@@ -132,9 +141,27 @@ class _Cursor(_Part):
     memory: dict[Line, bool | Count | Line | None]
 
 
+class _Reading(_Part):
+    temperature: Finite | None
+    power: Finite | None
+    clock: Finite | None
+    ecc_uncorrected: Finite | None
+
+
+class _Rank(_Part):
+    rank: Number
+    state: t.Annotated[str, Field(max_length=1)]
+    waits_in: Line | None
+    busy: t.Annotated[float, Field(ge=0, le=1e6)]
+    stack: list[Line] | None
+
+
 class _Followed(_Done):
     exit_status: Number | None
     oom_killed: bool
+    booted: bool = False
+    engine_problem: Line | None = None
+    full_disk: Line | None = None
     has_ended: bool
     started_at: Time | None
     ended_at: Time | None
@@ -145,6 +172,9 @@ class _Followed(_Done):
     failures: list[_Failure]
     failures_at_end: list[_Failure] = []
     last_lines: list[Line] = []
+    pausing: bool = False
+    ranks_seen: list[_Rank] = Field(default=[], max_length=_MOST_DEVICES)
+    readings: list[_Reading] = Field(default=[], max_length=_MOST_DEVICES)
     transports: list[Line]
     world_size: Count | None
     settings: Settings
@@ -154,7 +184,19 @@ class _Followed(_Done):
     cursor: _Cursor
 
 
-class _Collected(_Part):
+class _MachineChanges(_Part):
+    booted: bool
+    counters: dict[Line, Count]
+    kernel_log: list[Line] | None
+    kernel_lines: Count
+    kernel_failures: list[_Failure]
+
+
+class _Stopped(_Done):
+    machine_changes: _MachineChanges | None = None
+
+
+class _Collected(_Answer):
     data: str
     size: Count
 
@@ -163,7 +205,7 @@ _ANSWERS: dict[str, type[_Part]] = {
     "stage": _Staged,
     "start": _Done,
     "follow": _Followed,
-    "stop": _Done,
+    "stop": _Stopped,
     "collect": _Collected,
 }
 

@@ -4,8 +4,10 @@
 ::
 
     <run>/plan.json                     the plan
+    <run>/stop                          there once somebody wants those who follow the run to stop it
     <run>/nodes/<node>/status.json      the last that was heard of the node
     <run>/nodes/<node>/steps.jsonl      its steps, one step block a line
+    <run>/nodes/<node>/telemetry.jsonl  readings of its accelerators, one sample a line
     <run>/nodes/<node>/train.log        its log, once collected
 
 The nodes of a run are followed by separate processes; this folder is how one learns that another node has failed.
@@ -17,11 +19,11 @@ import contextlib
 import json
 import os
 import typing as t
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from ...module_utils.logs.rows import rows_of
-from ..contracts import Plan, Status
+from ..contracts import Plan, Reading, Sample, Status
 
 if t.TYPE_CHECKING:
     from ...module_utils.logs.record import StepRow
@@ -31,6 +33,8 @@ PLAN_NAME = "plan.json"
 LOG_NAME = "train.log"
 _STATUS_NAME = "status.json"
 _STEPS_NAME = "steps.jsonl"
+_TELEMETRY_NAME = "telemetry.jsonl"
+_STOP_NAME = "stop"
 
 
 class Board:
@@ -57,6 +61,18 @@ class Board:
         with open(self.run_dir / PLAN_NAME, "x", encoding="utf-8") as stream:
             stream.write(text)
 
+    def request_stop(self) -> None:
+        """Ask those who follow the run to stop it."""
+        (self.run_dir / _STOP_NAME).touch()
+
+    def stop_is_requested(self) -> bool:
+        """Return whether somebody wants the run to be stopped."""
+        return (self.run_dir / _STOP_NAME).exists()
+
+    def forget_stop(self) -> None:
+        """Follow the run, whatever was wanted of those who followed it before."""
+        (self.run_dir / _STOP_NAME).unlink(missing_ok=True)
+
     def node_dir(self, node: str) -> Path:
         """Return the folder of a node, making it where needed."""
         folder = self.run_dir / "nodes" / node
@@ -81,14 +97,33 @@ class Board:
             return {"node": node, "status": "not_started"}
 
     def append_steps(self, node: str, blocks: Iterable[StepBlock]) -> None:
-        """Add steps of a node. What a writer that was killed left of a line is ended first."""
-        lines = "".join(json.dumps(block) + "\n" for block in blocks).encode()
+        """Add steps of a node."""
+        self._append(node, _STEPS_NAME, blocks)
+
+    def append_readings(self, node: str, seconds: float, readings: Sequence[Reading]) -> None:
+        """Add a sample of a node's accelerators, taken at a time in seconds since the epoch by our own clock."""
+        if readings:
+            self._append(node, _TELEMETRY_NAME, [{"time": seconds, "accelerators": readings}])
+
+    def _append(self, node: str, name: str, values: Iterable[t.Mapping[str, t.Any]]) -> None:
+        """Add lines of JSON to a file of a node. What a writer that was killed left of a line is ended first."""
+        lines = "".join(json.dumps(value) + "\n" for value in values).encode()
         if not lines:
             return
-        with open(self.node_dir(node) / _STEPS_NAME, "ab+") as stream:
+        with open(self.node_dir(node) / name, "ab+") as stream:
             stream.seek(max(0, stream.tell() - 1))
             torn = stream.read() not in (b"", b"\n")
             stream.write(b"\n" + lines if torn else lines)
+
+    def samples(self, node: str) -> Iterator[Sample]:
+        """Yield the samples of a node's accelerators, but for lines that are not whole."""
+        with (
+            contextlib.suppress(FileNotFoundError),
+            open(self.run_dir / "nodes" / node / _TELEMETRY_NAME, encoding="utf-8") as stream,
+        ):
+            for line in stream:
+                with contextlib.suppress(json.JSONDecodeError):
+                    yield json.loads(line)
 
     def steps(self, node: str) -> Iterator[StepRow]:
         """Yield the step rows of a node, but for lines that are not whole; ValueError where they are no step blocks.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Following one node of a run until there is nothing more to wait for."""
+"""Following a node of a run until there is nothing more to wait for, beside those who follow the others."""
 
 from __future__ import annotations
 
@@ -11,29 +11,33 @@ from dataclasses import dataclass
 
 from ...module_utils.logs.grammar import began_anew
 from ...module_utils.logs.rows import rows_of
+from ...module_utils.node.run_state import CIRCUMSTANCES
 from ..contracts import Failure, Plan, Status
 from .answers import BadAnswerError
+from .news import News
+from .node_errors import NodeError
 from .open_failures import OpenFailures
+from .silence import StepPace
 from .status import has_failed
 
 if t.TYPE_CHECKING:
     from .board import Board
 
 _RETRY_SECONDS = 1.0
+# How long a node whose peer has failed may take to say what it has to say.
+_LAST_WAIT_SECONDS = 1.0
+_SAMPLE_SECONDS = 15.0
 # The most that is kept of a node, some 600 MB, whatever its log goes on to tell.
 _MOST_STEPS = 3_000_000
 
 
-class NodeLostError(Exception):
-    """A node does not answer."""
-
-
 @dataclass(frozen=True)
 class Patience:
-    """For how long, in seconds, a node may not answer (``lost``) and its log may not grow (``stall``).
+    """For how long, in seconds, a node may not answer (``lost``) and its log may at most be silent (``stall``).
 
-    A multi-node run stalls when no node's log grows: as a trainer may print the steps on one rank only, the logs of
-    the other nodes are silent. ``interval`` is how long a node may wait before it answers while all goes well.
+    A multi-node run hangs when no node's log grows: as a trainer may print the steps on one rank only, the logs of the
+    other nodes are silent. Once steps are known, their pace says how long is too long (`silence.StepPace`).
+    ``interval`` is how long a node may wait before it answers while all goes well.
     """
 
     interval: float
@@ -52,62 +56,125 @@ def follow_node(
     plan: Plan,
     node: str,
     patience: Patience,
+    news: News,
 ) -> Status:
     """Write a node's steps and status to the board until its training ends, and return the last status.
 
-    ``ask`` sends what the phase ``follow`` needs and returns its answer; it raises `NodeLostError`, and
-    `BadAnswerError`, after which the node is not asked again. In a multi-node run the failure or the stop of another
-    node ends the following too, with one more answer: this node waits for a peer that will not come back. Times on the
-    board are seconds since the epoch by the controller's clock.
+    ``ask`` sends what the phase ``follow`` needs and returns its answer; it raises `NodeError`, and `BadAnswerError`,
+    after which the node is not asked again. In a multi-node run the failure or the stop of another node, which ``news``
+    tells, ends the following too, with one more answer: this node waits for a peer that will not come back. Where the
+    run hangs, that answer says what each rank does. A stop that the board requests ends it as well. Times on the board
+    are seconds since the epoch by the controller's clock.
     """
-    peers = [other["node"] for other in plan["nodes"] if other["node"] != node and plan["mode"] == "multi_node"]
-    cursor: dict[str, t.Any] = {}
-    failures = OpenFailures()
-    heard = grown = time.monotonic()
-    sizes = [0] * (1 + len(peers))
-    last_steps: list[int | None] = [None] * (1 + len(peers))
-    was_running = peer_failed = False
-    tells_until = math.inf
-    steps = 0
-    while True:
-        try:
-            answer = ask({"cursor": cursor, "wait_seconds": patience.interval})
-        except BadAnswerError as error:
-            return board.update(node, status="unreachable", message=str(error), ended_at=time.time())
-        except NodeLostError as error:
-            lost_for = time.monotonic() - heard
-            if lost_for > patience.lost:
-                return board.update(node, status="unreachable", message=str(error), ended_at=time.time() - lost_for)
-            time.sleep(_RETRY_SECONDS)
-            continue
-        heard = time.monotonic()
-        cursor = answer["cursor"]
-        steps += sum(len(block["steps"]) for block in answer["blocks"])
-        if steps > _MOST_STEPS:
+    return _Follower(ask, board, plan, node, patience, news).follow()
+
+
+class _Follower:
+    def __init__(
+        self,
+        ask: Callable[[dict[str, t.Any]], dict[str, t.Any]],
+        board: Board,
+        plan: Plan,
+        node: str,
+        patience: Patience,
+        news: News,
+    ) -> None:
+        self._ask, self._board, self._plan, self._node = ask, board, plan, node
+        self._patience, self._news = patience, news
+        self._cursor: dict[str, t.Any] = {}
+        self._failures = OpenFailures()
+        self._pace = StepPace()
+        self._steps = self._size = self._advances = 0
+        self._last_step: int | None = None
+        self._was_running = False
+        self._heard = time.monotonic()
+        self._sampled = self._peer_failed_at = -math.inf
+
+    def follow(self) -> Status:
+        while True:
+            looks = self._news.hangs
+            try:
+                answer = self._asked(looks)
+            except BadAnswerError as error:
+                return self._given_up("unreachable", str(error), time.time())
+            except NodeError as error:
+                lost_for = time.monotonic() - self._heard
+                if lost_for > self._patience.lost:
+                    return self._given_up("unreachable", str(error), time.time() - lost_for)
+                time.sleep(_RETRY_SECONDS)
+                continue
+            status = self._noted(answer)
+            if status["status"] != "running":
+                return status
+            if self._board.stop_is_requested():
+                return self._board.update(self._node, interrupted=True)
+            if looks:
+                logs = "no log of the run has" if self._plan["mode"] == "multi_node" else "its log has not"
+                silence = f"{logs} grown for {self._heard - self._news.grown:.0f} s"
+                return self._given_up("stalled", silence, time.time())
+            if self._peer_failed_at > 0 and not self._still_tells(answer):
+                return status
+            self._look_around()
+
+    def _asked(self, looks: bool) -> dict[str, t.Any]:
+        """Return the next answer, which waits on the node for news unless a peer has failed."""
+        wait = self._patience.interval
+        request: dict[str, t.Any] = {"cursor": self._cursor, "wait_seconds": wait}
+        if looks or self._peer_failed_at > 0:
+            request["wait_seconds"] = min(wait, _LAST_WAIT_SECONDS)
+        samples = time.monotonic() - self._sampled > _SAMPLE_SECONDS
+        if samples:
+            request["sample"] = True
+        if looks:
+            request["look_at_ranks"] = True
+        answer = self._ask(request)
+        self._heard = time.monotonic()
+        self._sampled = self._heard if samples else self._sampled
+        self._cursor = answer["cursor"]
+        return answer
+
+    def _noted(self, answer: dict[str, t.Any]) -> Status:
+        """Put an answer on the board, and return the node's status."""
+        self._steps += sum(len(block["steps"]) for block in answer["blocks"])
+        if self._steps > _MOST_STEPS:
             answer["blocks"] = []
-            board.update(node, message=f"its log tells more than {_MOST_STEPS} steps: the rest is not kept")
-        interrupted = was_running and answer["status"] == "stopped"
-        was_running = answer["status"] == "running"
-        status = _note(board, plan["first_step"], node, answer, failures.add(answer["failures"]), interrupted)
-        # What has ended tells so with the rest of its log, which may take several answers.
-        still_tells = answer["has_ended"] and heard < tells_until
-        if status["status"] != "running" or (peer_failed and not still_tells):
-            return status
-        run = [status, *(board.status(peer) for peer in peers)]
-        if any(has_failed(seen) or seen["status"] == "stopped" for seen in run[1:]):
+            message = f"its log tells more than {_MOST_STEPS} steps: the rest is not kept"
+            self._board.update(self._node, message=message)
+        interrupted = self._was_running and answer["status"] == "stopped"
+        self._was_running = answer["status"] == "running"
+        failures = self._failures.add(answer["failures"])
+        status = _note(self._board, self._plan["first_step"], self._node, answer, failures, interrupted)
+        self._news.note(
+            failed=has_failed(status) or status["status"] == "stopped",
+            grown=self._heard if status["log_bytes"] != self._size else None,
+            advanced=status.get("last_step") != self._last_step,
+        )
+        self._size, self._last_step = status["log_bytes"], status.get("last_step")
+        self._pace.add(answer["blocks"])
+        pausing = answer.get("pausing", False)
+        self._news.note_pace(self._node, self._pace.limit(self._patience.stall, pausing), pausing)
+        return status
+
+    def _still_tells(self, answer: dict[str, t.Any]) -> bool:
+        """Return whether more of the log of a training that has ended is to come, which may take several answers."""
+        return answer["has_ended"] and self._heard < self._peer_failed_at + self._patience.lost
+
+    def _look_around(self) -> None:
+        """Take notice of the others, and let them know when the run hangs."""
+        news = self._news
+        if news.failed:
             # The cause may have been written to this log after the answer: what there is now is read once more.
-            peer_failed = True
-            tells_until = min(tells_until, heard + patience.lost)
-            continue
-        last_steps_before, last_steps = last_steps, [seen.get("last_step") for seen in run]
-        if last_steps != last_steps_before:
-            failures.advance()
-        sizes_before, sizes = sizes, [seen.get("log_bytes", 0) for seen in run]
-        if sizes != sizes_before:
-            grown = heard
-        elif heard - grown > patience.stall:
-            silence = f"{'no log of the run has' if peers else 'its log has not'} grown for {patience.stall:g} s"
-            return board.update(node, status="stalled", message=silence, ended_at=time.time())
+            self._peer_failed_at = self._heard if self._peer_failed_at < 0 else self._peer_failed_at
+            return
+        if news.advances != self._advances:
+            self._advances = news.advances
+            self._failures.advance()
+        if self._heard - news.grown > news.longest_silence():
+            news.note(failed=True, hangs=True)
+
+    def _given_up(self, status: str, message: str, ended_at: float) -> Status:
+        self._news.note(failed=True)
+        return self._board.update(self._node, status=status, message=message, ended_at=ended_at)
 
 
 def _note(
@@ -136,7 +203,12 @@ def _note(
             "steps_total": last["steps_total"],
             "metrics": last["metrics"],
         }
-    changes |= {name: answer[name] for name in ("last_lines", "failures_at_end") if name in answer}
+    board.append_readings(node, time.time(), answer.get("readings", []))
+    if blocks:
+        changes["last_step_at"] = time.time()
+    changes |= {
+        name: answer[name] for name in (*CIRCUMSTANCES, "last_lines", "failures_at_end", "ranks_seen") if name in answer
+    }
     return board.update(
         node,
         status=answer["status"],

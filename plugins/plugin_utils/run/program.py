@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The one self-contained program that a phase sends to a node: our node-side sources, and the request."""
+"""The self-contained program that a phase runs on a node: our node-side sources, sent once, and the request."""
 
 from __future__ import annotations
 
 import base64
 import json
+import shlex
 import typing as t
 import zlib
 from functools import cache
@@ -12,14 +13,16 @@ from pathlib import Path
 
 from ...module_utils.node.agent import ANSWER_MARK
 from .answers import BadAnswerError
+from .node_errors import NodeError
 
 _MODULE_UTILS = Path(__file__).parents[2] / "module_utils"
 _PACKAGE = "ansible_collections.trainops.cluster.plugins.module_utils"
 
-# What python3 -c is given. The rest comes over standard input, out of sight of `ps` and of its length limits.
+# What python3 -c is given: -I and -S, as neither the folder it starts in nor packages of the node are ours. The rest
+# comes over standard input, out of sight of `ps` and of its length limits.
 STARTER = (
     "import base64,json,sys,zlib;"
-    "sent=json.loads(zlib.decompress(base64.b64decode(sys.stdin.buffer.read())));"
+    "sent=json.loads(zlib.decompress(base64.b64decode(sys.stdin.buffer.readline())));"
     "exec(compile(sent.pop('bootstrap'),'<trainops>','exec'),sent)"
 )
 
@@ -29,17 +32,20 @@ _MOST_CHARACTERS = 64 << 20
 _MOST_VALUES = 4_000_000
 
 
-class NoAnswerError(ValueError):
+class NoAnswerError(NodeError):
     """What came back from a node holds no answer of the program."""
 
 
 @cache
-def _sources() -> dict[str, str]:
-    return {
-        ".".join((_PACKAGE, *path.relative_to(_MODULE_UTILS).with_suffix("").parts)): path.read_text(encoding="utf-8")
-        for folder in ("node", "logs")
-        for path in sorted((_MODULE_UTILS / folder).rglob("*.py"))
-    }
+def _sources() -> bytes:
+    """Return our node-side sources, which are the same for every node, as one line."""
+    return _line(
+        {
+            ".".join((_PACKAGE, *path.relative_to(_MODULE_UTILS).with_suffix("").parts)): path.read_text("utf-8")
+            for folder in ("node", "logs")
+            for path in sorted((_MODULE_UTILS / folder).rglob("*.py"))
+        }
+    )
 
 
 @cache
@@ -47,10 +53,23 @@ def _bootstrap() -> str:
     return (Path(__file__).parent / "bootstrap.py").read_text(encoding="utf-8")
 
 
-def standard_input(request: dict[str, t.Any]) -> bytes:
-    """Return what the program reads from its standard input: sources and request, in one line of base64."""
-    sent = {"__name__": "trainops", "bootstrap": _bootstrap(), "sources": _sources(), "request": request}
-    return base64.b64encode(zlib.compress(json.dumps(sent).encode())) + b"\n"
+def _line(value: dict[str, t.Any]) -> bytes:
+    return base64.b64encode(zlib.compress(json.dumps(value).encode())) + b"\n"
+
+
+def command(python: str) -> str:
+    """Return the command that runs the program with a Python of a node."""
+    return f"{shlex.quote(python)} -IS -c {shlex.quote(STARTER)}"
+
+
+def standard_input(request: dict[str, t.Any], kept: tuple[str, str] | None = None) -> bytes:
+    """Return what the program reads from its standard input: lines of base64, the request and the sources.
+
+    ``kept`` is where an earlier phase kept the program on the node, with its SHA-256: the sources are not sent then,
+    and the answer is ``no_program`` where it is not there any more.
+    """
+    first = _line({"__name__": "trainops", "bootstrap": _bootstrap(), "request": request, "kept": kept})
+    return first if kept else first + _sources()
 
 
 def answer_in(standard_output: str) -> dict[str, t.Any]:

@@ -17,6 +17,10 @@ if t.TYPE_CHECKING:
     from pathlib import Path
 
 _SHORTEST_INTERVAL = 0.25
+# A step is missing after so many times its length, and at least so many seconds.
+_MISSED_STEPS = 3
+_NOTED_SILENCE = 10.0
+_LONG_SILENCE = 120.0
 
 
 def progress_line(plan: Plan, statuses: list[Status], now: float) -> str:
@@ -31,6 +35,7 @@ def progress_line(plan: Plan, statuses: list[Status], now: float) -> str:
     parts = [f"REHEARSAL {plan['run_id']}" if plan.get("rehearsal") else plan["run_id"]]
     if telling:
         parts += _of_node(plan, min(telling, key=lambda status: status["last_step"] or 0))
+        wrong = [*_of_silence(telling, now), *wrong] if running else wrong
     else:
         started = [began for status in statuses if (began := status.get("started_at"))]
         parts.append(f"no step yet after {_duration(now - min(started))}" if started else "starting")
@@ -42,6 +47,15 @@ def progress_line(plan: Plan, statuses: list[Status], now: float) -> str:
 def _of_failed(status: Status) -> str:
     exit_status = f" {status.get('exit_status')}" if status["status"] == "exited" else ""
     return f"{status['node']} {status['status']}{exit_status}"
+
+
+def _of_silence(telling: list[Status], now: float) -> list[str]:
+    """Return for how long no step came on any node, once one is missing, in numbers that do not change all the time."""
+    last = max(telling, key=lambda status: status.get("last_step_at", 0.0))
+    silent = now - last.get("last_step_at", now)
+    if silent < max(_NOTED_SILENCE, _MISSED_STEPS * (last["metrics"].get("step_time_ms") or 0.0) / 1000):
+        return []
+    return [f"no step for {silent - silent % (10 if silent < _LONG_SILENCE else 60):.0f} s"]
 
 
 def _of_node(plan: Plan, status: Status) -> list[str]:

@@ -96,10 +96,10 @@ def plan_of_logs(
         "notes": [],
         "nodes": [],
     }
-    planned_nodes = t.cast("list[dict[str, t.Any]]", plan["nodes"]) or [{}]
+    environments: Sequence[dict[str, str]] = [node["env"] for node in plan["nodes"]] or [{}]
     nodes = [
-        {"env": of_plan.get("env", {}), "node": name, "node_rank": 0 if mode == "single_node" else rank}
-        for (rank, name), of_plan in zip(enumerate(names), cycle(planned_nodes))
+        {"env": environment, "node": name, "node_rank": 0 if mode == "single_node" else rank}
+        for (rank, name), environment in zip(enumerate(names), cycle(environments))
     ]
     return {
         **plan,

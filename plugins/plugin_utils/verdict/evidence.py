@@ -195,7 +195,7 @@ def judge_thresholds(plan: Plan, judged: list[JudgedBound], reached: Reached, re
         else:
             reasons.add(FAIL, "threshold_missed", f"{what}; it had {wanted}.", bound=bound)
     if plan["record_only"]:
-        why = "this was a rehearsal" if plan.get("rehearsal") else "training_record_only"
+        why = "this was a rehearsal" if plan.get("rehearsal") else "the run is only recorded"
         reasons.add(PASS, "thresholds_not_judged", f"Thresholds were not judged ({why}).")
 
 

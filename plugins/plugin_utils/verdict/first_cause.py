@@ -22,8 +22,9 @@ import signal
 import typing as t
 from collections.abc import Collection, Iterable
 
-from ..contracts import Failure, FirstFailure, Status
+from ..contracts import Failure, FirstFailure, RankSeen, Status
 from ..run.status import has_failed, stops_short
+from .lagging import Lagging, lagging
 
 # Where a node's log has no failure text, its end is what is known. On the scale of the log signatures: a process
 # that was killed from outside or a node that is gone is nearer to a cause than the program; a bare exit status says
@@ -36,6 +37,10 @@ _EXIT_STATUS = 99
 _FIRST_OF_NETWORK = 50
 # Echoes that come from another node. The others, of launchers and launch scripts, come from a process of this one.
 _OF_A_PEER = frozenset({"watchdog", "peer_died", "coordinator_died"})
+_REMEDY_OF_HANG = (
+    "Look at that rank and its node first. Where none is named, compare the last lines of the nodes; where py-spy is "
+    "installed on the nodes, the stacks of the ranks are compared, too."
+)
 _EXIT_STATUS_OF_SIGKILL = 128 + signal.SIGKILL
 
 
@@ -50,7 +55,13 @@ def first_failure(
     ``unfinished`` are the nodes that ended with exit status 0 without reaching the last step.
     """
     statuses = list(statuses)
-    causes = [cause for status in statuses if (cause := _cause(status, status["node"] in unfinished))]
+    hangs = any(status["status"] == "stalled" for status in statuses)
+    last = lagging(statuses) if together and hangs else None
+    held_up = _held_up_by(last) if together and hangs else ""
+    causes = [cause for status in statuses if (cause := _cause(status, status["node"] in unfinished, held_up))]
+    for cause in causes:
+        if last and last.node == cause["node"] and cause["class"] == "stalled":
+            cause["order"] = (*cause["order"][:1], 0.0)
     if together and was_interrupted(statuses):
         causes = [cause for cause in causes if cause["own"]]
     if not any(cause["failed"] for cause in causes):
@@ -74,14 +85,15 @@ def was_interrupted(statuses: Iterable[Status]) -> bool:
     return any(status.get("interrupted") for status in statuses)
 
 
-def _cause(status: Status, unfinished: bool) -> dict[str, t.Any] | None:
+def _cause(status: Status, unfinished: bool, held_up: str) -> dict[str, t.Any] | None:
     """Return what is nearest to a cause in a node's log and end, and the node's place in the order."""
     failed = has_failed(status) or unfinished
-    texts = status.get("failures", [])
+    changes = status.get("machine_changes")
+    texts = [*status.get("failures", []), *(changes["kernel_failures"] if changes else [])]
     if not failed:
         # What ended well has no failure, whatever its log says; of what we stopped, only its own causes count.
         texts = [text for text in texts if status["status"] != "exited" and is_own(text)]
-    found = min([*texts, *([_end_of(status)] if failed else [])], key=_nearness, default=None)
+    found = min([*texts, *([_end_of(status, held_up)] if failed else [])], key=_nearness, default=None)
     if found is None:
         return None
     ended_at = status.get("ended_at") or math.inf
@@ -115,11 +127,23 @@ def _nearness(failure: Failure) -> tuple[bool, bool, int]:
     return failure["echo"], failure["class"] not in _OF_A_PEER, failure["blame"]
 
 
-def _end_of(status: Status) -> Failure:
+def _end_of(status: Status, held_up: str) -> Failure:
     """Return what the end of a node that failed says, shaped like a failure in its log."""
-    if status.get("oom_killed"):
+    if status.get("booted"):
+        failure_class, blame = "rebooted", _KILLED
+        message = "The node booted while it trained."
+        remedy = "Find out why: the log of the boot before (journalctl --boot=-1), the event log of the BMC, the power."
+    elif status.get("full_disk"):
+        failure_class, blame = "disk_full", _KILLED
+        message = f"The disk of {status['full_disk']} is full: neither log nor exit status could be written."
+        remedy = "Free space there (df, du), or let log_dir be on another disk."
+    elif status.get("engine_problem"):
+        failure_class, blame = "engine_stopped", _KILLED
+        message = f"The container engine cannot say how the training ended: {_sentence(status['engine_problem'])}"
+        remedy = "Look why the engine stopped (systemctl status, journalctl --unit of docker or podman), and start it."
+    elif status.get("oom_killed"):
         failure_class, blame = "killed", _KILLED
-        message = "The kernel killed the training for want of host memory."
+        message = "The kernel killed the training because the host memory ran out."
         remedy = "Give the container more memory, or let the training use less: fewer data workers, a smaller cache."
     elif status["status"] == "killed" or status.get("exit_status") == _EXIT_STATUS_OF_SIGKILL:
         failure_class, blame = "killed", _KILLED
@@ -131,8 +155,8 @@ def _end_of(status: Status) -> Failure:
         remedy = "Look whether the node is up and its management network works."
     elif status["status"] == "stalled":
         failure_class, blame = "stalled", _STALLED
-        message = f"The training hung: {_sentence(status.get('message'))}"
-        remedy = "Look at the last lines of every node: the one that is a step behind holds the others up."
+        message = f"The training hung: {_sentence(status.get('message'))} {held_up}".rstrip()
+        remedy = _REMEDY_OF_HANG
     else:
         failure_class, blame = "exit_status", _EXIT_STATUS
         message = f"The training ended with {_exit_in_words(status)}."
@@ -142,11 +166,25 @@ def _end_of(status: Status) -> Failure:
         "blame": blame,
         "echo": blame == _EXIT_STATUS,
         "line": message,
-        "evidence": status.get("last_lines", []),
+        "evidence": [*map(_rank_in_words, status.get("ranks_seen", [])), *status.get("last_lines", [])],
         "remedy": remedy,
         "rank": None,
         "exit_code": None,
     }
+
+
+def _rank_in_words(rank: RankSeen) -> str:
+    """Return what a rank did while the run hung, the innermost frame first."""
+    parts = [f"rank {rank['rank']}: state {rank['state']}", f"{rank['busy']:.0%} of a processor"]
+    parts += [rank["waits_in"]] if rank["waits_in"] else []
+    return ", ".join([*parts, " < ".join(rank["stack"] or ["no stack"])])
+
+
+def _held_up_by(last: Lagging | None) -> str:
+    if last is None:
+        return "Which rank holds the others up cannot be told from what was seen."
+    who = last.node if last.rank is None else f"Rank {last.rank} on {last.node}"
+    return f"{who} holds the others up: {last.evidence}."
 
 
 def _exit_in_words(status: Status) -> str:

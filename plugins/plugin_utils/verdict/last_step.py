@@ -49,7 +49,7 @@ def reached_by(plan: Plan, statuses: list[Status], steps: pd.DataFrame) -> Reach
     with_steps: dict[str, int | None] = {node: step for node, step in steps_of.items() if step is not None}
     together = plan["mode"] == "multi_node"
     one_prints = together and grammar_of(plan.get("log_framework") or plan["framework"]).printed_by != EVERY_RANK
-    by_node = with_steps if one_prints or (together and not with_steps) else steps_of
+    by_node: dict[str, int | None] = {**(with_steps if one_prints or (together and not with_steps) else steps_of)}
     if goal is None:
         return Reached(None, by_node, frozenset())
     short = {node for node, step in steps_of.items() if not _at_least(step, goal)}

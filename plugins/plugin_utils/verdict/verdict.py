@@ -24,6 +24,7 @@ from .evidence import (
     judge_thresholds,
     samples_of,
 )
+from .failure_in_logs import failure_in_logs
 from .first_cause import first_failure, was_interrupted
 from .frame import attempts_of, left_out_of
 from .hidden_failure import judge_failures_at_end, judge_hidden_failure
@@ -37,7 +38,7 @@ from .judge_time import judge_time, times_spent
 from .judge_workload import judge_workload
 from .last_step import last_step_of, reached_by
 from .ledger import Seen, ledger_of
-from .reasons import Reasons
+from .reasons import PASS, Reasons
 from .statistics import of_nodes, of_run
 from .stragglers import DEFAULT_DEVIATIONS, stragglers_of
 from .thresholds import judge_bounds, with_thresholds
@@ -105,6 +106,8 @@ def judge(
     utilization = utilization_of(workload, metrics)
     precision = workload["precision"] if workload else ""
     ledger = ledger_of(Seen(plan, statuses, attempts, reached, trends, agrees, times), reasons)
+    if first is None and not interrupted and reasons.verdict() != PASS:
+        first = failure_in_logs(statuses, reasons.told(), together)
     if by_node:
         reasons.note("stragglers", stragglers["message"])
         reasons.note("mfu", told_utilization(utilization, plan["gpu"], precision))

@@ -67,7 +67,7 @@ def require(needed: Mapping[str, str], *, install: bool) -> None:
         return
     names = " ".join(missing)
     if not install:
-        cure = f"`apt-get install {names}`, or repeat with --install"
+        cure = f"run `apt-get install {names}`, or repeat with --install"
         raise CannotRunHereError(f"missing Debian packages: {names}; {cure}")
     apt_get = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq"]
     run([*apt_get, "update"])

@@ -10,7 +10,7 @@ import sys
 import typing as t
 from pathlib import Path
 
-from _run import ClusterError, run
+from _run import CannotRunHereError, ClusterError, run, run_aloud
 
 SUITE: t.Final = "bookworm"
 
@@ -101,12 +101,12 @@ def ensure(cache: Path) -> Path:
 def mmdebstrap(target: Path, variant: str, packages: t.Sequence[str], *options: str) -> None:
     """Fetch ``packages`` and what they need, less manuals and translations, into ``target``, a folder or a ``.tar``.
 
-    Raises ClusterError with what mmdebstrap said.
+    Raises CannotRunHereError with what mmdebstrap said.
     """
     leave_out = [f"--dpkgopt=path-exclude=/usr/share/{folder}/*" for folder in ("doc", "info", "locale", "man")]
-    quick = ["--quiet", "--mode=root", "--dpkgopt=force-unsafe-io", *leave_out]
+    quick = ["--mode=root", "--dpkgopt=force-unsafe-io", *leave_out]
     try:
-        run(
+        run_aloud(
             [
                 "mmdebstrap",
                 f"--variant={variant}",
@@ -118,7 +118,9 @@ def mmdebstrap(target: Path, variant: str, packages: t.Sequence[str], *options: 
             ]
         )
     except ClusterError as error:
-        raise ClusterError(f"Debian {SUITE} cannot be fetched; is deb.debian.org within reach? {error}") from error
+        raise CannotRunHereError(
+            f"Debian {SUITE} cannot be fetched; is deb.debian.org within reach? {error}"
+        ) from error
 
 
 def _bootstrap(target: Path) -> None:

@@ -35,6 +35,31 @@ def run(argv: Sequence[str], *, stdin: str | None = None) -> str:
     return done.stdout
 
 
+def run_aloud(argv: Sequence[str]) -> None:
+    """Run ``argv``, which takes long, and print its standard error as it comes.
+
+    Raises ClusterError as `run` does.
+    """
+    lines: list[str] = []
+    try:
+        with subprocess.Popen(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+        ) as process:
+            for line in process.stderr or ():
+                print(line, end="", flush=True)
+                lines.append(line)
+    except FileNotFoundError:
+        raise ClusterError(f"{argv[0]}: no such program") from None
+    if process.returncode != 0:
+        complaint = "".join(lines).strip()[-2000:]
+        raise ClusterError(f"`{shlex.join(argv)}` ended with {process.returncode}: {complaint}")
+
+
 def wait_until(condition: Callable[[], bool], *, seconds: float, interval: float = 0.05) -> bool:
     """Ask ``condition`` every ``interval`` seconds until it holds; False if it does not within ``seconds``."""
     deadline = time.monotonic() + seconds

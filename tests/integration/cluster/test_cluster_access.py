@@ -8,6 +8,7 @@ from pathlib import Path
 import _access
 from _network import Network
 from _node import Node
+from not_run import need
 
 NETWORK = Network("trainops-0a1b2c", 72)
 
@@ -54,6 +55,7 @@ def test_a_command_arrives_on_the_node_word_by_word(tmp_path: Path) -> None:
 
 
 def test_the_key_pair_is_made_once(tmp_path: Path) -> None:
+    need("ssh-keygen")
     first = _access.public_key(tmp_path)
 
     assert _access.public_key(tmp_path) == first

@@ -9,8 +9,11 @@ import sys
 import typing as t
 from pathlib import Path
 
+import _cgroups
 import _host
 import pytest
+from _run import CannotRunHereError
+from not_run import AS_ROOT, need
 
 CLUSTER = Path(__file__).with_name("cluster.py")
 
@@ -23,12 +26,23 @@ def command(
     return subprocess.run(argv, capture_output=True, text=True, check=False, env=environment)
 
 
+def need_namespaces() -> None:
+    need(*_host.TO_RUN, *_host.TO_BUILD)
+    try:
+        _host.require_namespaces()
+        _cgroups.hierarchies()
+    except CannotRunHereError as error:
+        pytest.skip(str(error))
+
+
 def assert_nothing_was_made(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
 def test_who_is_not_root_is_told_so(tmp_path: Path) -> None:
     wrapper = ["unshare", "--user", "--map-user=1000"] if os.geteuid() == 0 else []
+    if subprocess.run([*wrapper, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("this machine makes no user namespace for root, as in a chroot")
 
     done = command(tmp_path, "up", wrapper=wrapper)
 
@@ -37,7 +51,7 @@ def test_who_is_not_root_is_told_so(tmp_path: Path) -> None:
     assert_nothing_was_made(tmp_path)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give up what root may do")
+@pytest.mark.skipif(os.geteuid() != 0, reason=f"only root can give up what root may do; {AS_ROOT}")
 @pytest.mark.parametrize(
     ("without", "refused"),
     [
@@ -47,6 +61,7 @@ def test_who_is_not_root_is_told_so(tmp_path: Path) -> None:
     ],
 )
 def test_a_root_that_may_not_do_what_nodes_need_is_told_so(tmp_path: Path, without: str, refused: str) -> None:
+    need_namespaces()
     wrapper = ["setpriv", f"--bounding-set=-{without}"]
 
     done = command(tmp_path, "up", wrapper=wrapper)
@@ -56,8 +71,9 @@ def test_a_root_that_may_not_do_what_nodes_need_is_told_so(tmp_path: Path, witho
     assert_nothing_was_made(tmp_path)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="who is not root is told that first")
+@pytest.mark.skipif(os.geteuid() != 0, reason=f"who is not root is told that first; {AS_ROOT}")
 def test_a_folder_that_cannot_be_named_in_a_mount_is_refused(tmp_path: Path) -> None:
+    need_namespaces()
     (tmp_path / "a:b").mkdir()
 
     done = command(tmp_path / "a:b", "up")
@@ -67,12 +83,12 @@ def test_a_folder_that_cannot_be_named_in_a_mount_is_refused(tmp_path: Path) -> 
     assert_nothing_was_made(tmp_path / "a:b")
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="who is not root is told that first")
+@pytest.mark.skipif(os.geteuid() != 0, reason=f"who is not root is told that first; {AS_ROOT}")
 def test_a_missing_package_is_named(tmp_path: Path) -> None:
     done = command(tmp_path, "up", path=str(tmp_path))
 
     assert (done.returncode, done.stdout) == (77, "")
-    assert "missing Debian packages: iproute2 mmdebstrap mount openssh-client util-linux; `apt-get" in done.stderr
+    assert "missing Debian packages: iproute2 mmdebstrap mount openssh-client util-linux; run `apt-get" in done.stderr
     assert_nothing_was_made(tmp_path)
 
 
@@ -84,9 +100,10 @@ def test_a_count_that_makes_no_sense_is_refused(tmp_path: Path, nodes: str) -> N
     assert f"{nodes!r} is not a number of nodes from 1 to 200" in done.stderr
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="who is not root is told that first")
+@pytest.mark.skipif(os.geteuid() != 0, reason=f"who is not root is told that first; {AS_ROOT}")
 @pytest.mark.parametrize("name", ["up", "down"])
 def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path: Path, name: str) -> None:
+    need_namespaces()
     (tmp_path / "state/nodes").mkdir(parents=True)
 
     done = command(tmp_path, name)
@@ -106,6 +123,7 @@ def test_a_file_is_there_if_it_exists_and_a_program_if_it_is_in_path(tmp_path: P
 
 
 def test_no_node_is_up_where_none_was_started(tmp_path: Path) -> None:
+    need("ip")
     done = command(tmp_path, "status")
 
     assert (done.returncode, done.stdout) == (1, "no node is up\n")

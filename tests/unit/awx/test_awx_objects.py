@@ -30,7 +30,13 @@ KEYS = {
         *("name", "description", "organization", "project", "inventory", "playbook", "execution_environment"),
         *("job_type", "credentials", "extra_vars", "allow_simultaneous", "survey_enabled", "survey_spec"),
         *("ask_inventory_on_launch", "ask_limit_on_launch", "ask_verbosity_on_launch"),
-        "ask_variables_on_launch",
+        *(
+            "ask_credential_on_launch",
+            "ask_variables_on_launch",
+            "ask_job_type_on_launch",
+            "ask_diff_mode_on_launch",
+            "become_enabled",
+        ),
     },
     "controller_workflows": {
         *("name", "description", "organization", "inventory", "ask_inventory_on_launch", "ask_limit_on_launch"),

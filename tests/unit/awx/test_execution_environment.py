@@ -17,7 +17,7 @@ BIN = Path(sys.executable).parent
 BUILDER = BIN / "ansible-builder"
 
 
-@pytest.mark.skipif(not BUILDER.exists(), reason="ansible-builder is not installed here; `make test` has it")
+@pytest.mark.skipif(not BUILDER.exists(), reason="ansible-builder is not installed; run `make test`")
 def test_the_build_context_holds_requirements_collection_and_ssh(tmp_path: Path) -> None:
     for name in ("execution-environment.yml", "requirements.txt", "bindep.txt"):
         shutil.copy(ROOT / name, tmp_path)
@@ -36,7 +36,7 @@ def test_the_build_context_holds_requirements_collection_and_ssh(tmp_path: Path)
     assert (context / "_build/requirements.txt").read_text() == (ROOT / "requirements.txt").read_text()
 
 
-@pytest.mark.skipif(not BUILDER.exists(), reason="ansible-builder is not installed here; `make test` has it")
+@pytest.mark.skipif(not BUILDER.exists(), reason="ansible-builder is not installed; run `make test`")
 def test_an_image_that_lists_the_collection_gets_what_it_needs(tmp_path: Path) -> None:
     collection = tmp_path / "ansible_collections/trainops/cluster"
     collection.mkdir(parents=True)

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from not_run import need_python_38
 
 ROOT = Path(__file__).resolve().parents[3]
 BIN = Path(sys.executable).parent
@@ -94,8 +95,8 @@ def test_options_of_action_plugins_are_the_documented_ones(tmp_path, documented)
             if about.get("required")
         }
         options = {"no_such_option": 1, **required}
-        tasks.append({f"trainops.cluster.{module}": options, "register": module, "ignore_errors": True})
-    content = {module: f"{{{{ {module}.msg }}}}" for module in plugins}
+        tasks.append({f"trainops.cluster.{module}": options, "register": f"of_{module}", "ignore_errors": True})
+    content = {module: f"{{{{ of_{module}.msg }}}}" for module in plugins}
     tasks.append({"ansible.builtin.copy": {"content": content, "dest": str(tmp_path / "refused.json")}})
     play = [{"hosts": "localhost", "gather_facts": False, "tasks": tasks}]
     playbook = tmp_path / "options.yml"
@@ -111,10 +112,7 @@ def test_options_of_action_plugins_are_the_documented_ones(tmp_path, documented)
 
 
 def test_what_runs_on_nodes_imports_on_python_38(tmp_path):
-    built_ones = (str(path) for path in Path.home().glob(".pyenv/versions/3.8.*/bin/python3.8"))
-    python = next(built_ones, None) or shutil.which("python3.8")
-    if python is None:
-        pytest.skip("there is no Python 3.8 on this machine")
+    python = need_python_38()
     # The ansible-core that is installed here may be one that does not run on 3.8.
     basic = tmp_path / "ansible/module_utils/basic.py"
     basic.parent.mkdir(parents=True)

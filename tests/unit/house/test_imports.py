@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.controller_action import missing_packages
 
 ROOT = Path(__file__).resolve().parents[3]
 THIN = ("action", "callback", "doc_fragments", "filter", "inventory", "modules")
-HEAVY = ("bokeh", "jmespath", "numpy", "omegaconf", "pandas", "prometheus_client", "pydantic", "pyarrow", "scipy")
+HEAVY = ("jmespath", "numpy", "omegaconf", "pandas", "prometheus_client", "pydantic", "pyarrow", "scipy")
 
 IMPORT_WITHOUT = """
 import importlib, sys
@@ -29,3 +32,28 @@ def test_thin_plugins_can_be_imported_where_only_ansible_is_installed():
         check=False,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_all_packages_that_are_missing_are_named_at_once_with_the_command_that_installs_them(monkeypatch):
+    requirements = ROOT / "requirements.txt"
+    there = [found for found in metadata.distributions() if found.metadata["Name"] not in ("pandas", "ClusterShell")]
+    monkeypatch.setattr(metadata, "distributions", lambda: there)
+    assert str(missing_packages(ImportError("No module named 'pandas'"))) == (
+        "The Python of ansible-playbook needs more packages: it lacks ClusterShell, pandas. "
+        f"Run: {sys.executable} -m pip install -r {requirements}"
+    )
+
+
+def test_what_takes_a_second_to_import_is_not_in_the_process_that_ansible_forks_all_others_from():
+    """Ansible loads the action of each task of a play there; comparing two runs is a playbook of its own."""
+    names = [f"action.{path.stem}" for path in (ROOT / "plugins/action").glob("training_*.py")]
+    names = sorted({*names, "callback.training_progress", "filter.summary_essence"} - {"action.training_compare"})
+    loaded = "import sys\nprint(*sorted({'pandas', 'pyarrow', 'scipy'} & {*sys.modules}))"
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORT_WITHOUT + loaded, "", *names],
+        env={"PYTHONPATH": str(ROOT / "collections")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == []

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tools"))
 sys.path.insert(0, str(ROOT))
 
-noxfile = pytest.importorskip("noxfile", reason="nox is not installed here; `make matrix` has it", exc_type=ImportError)
+noxfile = pytest.importorskip("noxfile", reason="nox is not installed; run `make test`", exc_type=ImportError)
 from support_matrix import closing, table
 
 

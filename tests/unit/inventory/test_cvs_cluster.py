@@ -86,3 +86,12 @@ def test_a_file_that_names_none_or_a_missing_one_says_so(tmp_path: Path) -> None
     assert "names no cluster_file" in run("ansible-inventory", "-i", str(source), "--list").stderr
     source.write_text("plugin: trainops.cluster.cvs_cluster\ncluster_file: gone.json\n")
     assert "gone.json cannot be read: No such file" in run("ansible-inventory", "-i", str(source), "--list").stderr
+
+
+def test_a_json_file_of_ansibles_own_format_is_read_too(tmp_path: Path) -> None:
+    source = tmp_path / "hosts.json"
+    source.write_text(json.dumps({"all": {"hosts": {"gpu2": {"rack": 1}, "gpu1": {}}}}))
+    assert listed(source)["hostvars"]["gpu2"]["rack"] == 1
+    assert in_play_order(source) == ["gpu2", "gpu1"]
+    source.write_text('{"all": ')
+    assert "hosts.json" in run("ansible-inventory", "-i", str(source), "--list").stderr

@@ -10,6 +10,134 @@ TEXTS: dict[str, list[Text]] = {
         "HW Exception by GPU node-9 (Agent handle: 0x1) reason :GPU Hang",
         " 45%|####  | 9/20 [00:09<00:11]HW Exception by GPU node-9 (Agent handle: 0x1) reason :GPU Hang",
     ],
+    "gpu_ecc": [
+        "RuntimeError: CUDA error: uncorrectable ECC error encountered",
+        "[ 12.1] NVRM: Xid (PCI:0000:3b:00): 95, pid=7, Uncontained: LRC. RST: Yes",
+        "[ 12.1] amdgpu 0000:05:00.0: amdgpu: socket: 0, die: 0 2 uncorrectable hardware errors detected in umc block",
+        "[ 12.1] amdgpu 0000:e3:00.0: amdgpu: uncorrectable hardware error(ERREVENT_ATHUB_INTERRUPT) detected!",
+        "2026-Jan-02 03:04:05.6 7:8 ERROR NRT:nrt_infodump Failure: NRT_EXEC_HW_ERR_HBM_UE in nrt_execute()",
+    ],
+    "node_failure": [
+        "slurmstepd: error: *** JOB 7 ON n3 CANCELLED AT 2026-01-02T03:04:05 DUE TO NODE FAILURE, SEE SLURMCTLD "
+        "LOG ***",
+        "srun: error: Node failure on n3",
+        "[ 12.1] watchdog: BUG: soft lockup - CPU#7 stuck for 26s! [python3:77]",
+        "[ 12.1] Kernel panic - not syncing: Fatal exception",
+    ],
+    "driver_mismatch": [
+        "Failed to initialize NVML: Driver/library version mismatch",
+        "RuntimeError: The NVIDIA driver on your system is too old (found version 11040).",
+        "CUDA initialization: Error 802: system not yet initialized",
+        "nvidia-container-cli: requirement error: unsatisfied condition: cuda>=12.4",
+        "RuntimeError: HIP error: initialization error",
+    ],
+    "neuron": [
+        'RuntimeError: Execute failed: nrt_execute: status=1004, error message="Execution was completed with other '
+        'errors"',
+        "2026-Jan-02 03:04:05.6 7:8 ERROR  TDRV:tdrv_init_one_mla_phase1  Could not map the BAR",
+        "2026-Jan-02 03:04:05.6 7:8 ERROR   NRT:nrt_infodump    Failure: NRT_INVALID in nrt_load()",
+    ],
+    "io_error": [
+        "RuntimeError: read(): fd 7 failed with Stale file handle",
+        "ls: reading directory '/data': Stale NFS file handle",
+        "OSError: [Errno 5] Input/output error: '/data/x.bin'",
+        "mkdir: cannot create directory '/out': Read-only file system",
+        "[ 12.1] nfs: server nas7 not responding, timed out",
+    ],
+    "checkpoint": [
+        "RuntimeError: Error(s) in loading state_dict for GPTModel:",
+    ],
+    "compile": [
+        "2026-01-02 ERROR ||NEURON_CC_WRAPPER||: [F134] neuronx-cc terminated abnormally",
+        "jaxlib.xla_extension.XlaRuntimeError: INTERNAL: Failed to compile fusion",
+        "triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 131072, Hardware limit: "
+        "65536. "
+        "RuntimeError: x",
+    ],
+    "container": [
+        'docker: Error response from daemon: Conflict. The container name "/x" is already in use by container 0a.',
+        "Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?",
+        "Error: crun: open `/proc/7`: No such file or directory: OCI runtime attempted to invoke a command",
+        "exec /usr/bin/python: exec format error",
+    ],
+    "data_corrupt": [
+        "ValueError: offset must be non-negative and no greater than buffer length (7)",
+        "ValueError: mmap length is greater than file size",
+        "_pickle.UnpicklingError: invalid load key, 'v'.",
+        "RuntimeError: PytorchStreamReader failed reading zip archive: failed finding central directory",
+        "pyarrow.lib.ArrowInvalid: Parquet magic bytes not found in footer.",
+    ],
+    "duplicate_gpu": [
+        ("Duplicate GPU detected : rank 3 and rank 0 both on CUDA device 5000", 3, None),
+        "RuntimeError: HIP error: invalid device ordinal",
+    ],
+    "hub_rate_limit": [
+        "huggingface_hub.errors.HfHubHTTPError: 429 Client Error: Too Many Requests for url: https://huggingface.co/x",
+    ],
+    "hub_unreachable": [
+        "huggingface_hub.errors.LocalEntryNotFoundError: An error happened while trying to locate the file",
+        "OSError: We couldn't connect to 'https://huggingface.co' to load the files",
+        "requests.exceptions.SSLError: HTTPSConnectionPool(host='huggingface.co', port=443): Max retries exceeded",
+    ],
+    "image_pull": [
+        "docker: Error response from daemon: manifest for rocm/x:7 not found: manifest unknown",
+        "Error response from daemon: toomanyrequests: You have reached your unauthenticated pull rate limit.",
+        "Error: initializing source docker://nope:7: reading manifest 7 in docker.io/library/nope: denied",
+        "slurmstepd: error: pyxis: failed to import docker image",
+        'Failed to pull image "x": rpc error: code = Unknown desc = failed to copy: 429 Too Many Requests',
+    ],
+    "open_files": [
+        "OSError: [Errno 24] Too many open files: '/data/x'",
+        "RuntimeError: received 0 items of ancdata",
+    ],
+    "permission_denied": [
+        "PermissionError: [Errno 13] Permission denied: '/out/checkpoints'",
+    ],
+    "slurm_start": [
+        "srun: error: Unable to create step for job 7: Requested nodes are busy",
+        "slurmstepd: error: execve(): /home/x/run.sh: No such file or directory",
+        "srun: error: Task launch for StepId=7.0 failed on node n3: Communication connection failure",
+    ],
+    "tokenizer": [
+        "OSError: Can't load tokenizer for 'x/y'. If you were trying to load it from 'https://huggingface.co/models'",
+        "OSError: x/y is not a local folder and is not a valid model identifier listed on "
+        "'https://huggingface.co/models'",
+        "FileNotFoundError: [Errno 2] No such file or directory: '/models/tokenizer.model'",
+    ],
+    "collective_mismatch": [
+        "n1:1:2 [0] NCCL WARN Message truncated : received 1024 bytes instead of 256",
+    ],
+    "wrong_gpu_build": [
+        "RuntimeError: HIP error: invalid device function",
+        "rocBLAS error: Cannot read /x/TensileLibrary.dat: No such file or directory for GPU arch : gfx942",
+        "RuntimeError: CUDA error: no kernel image is available for execution on the device",
+    ],
+    "bus_error": [
+        ("E api.py:874] failed (exitcode: -7) local_rank: 3 (pid: 77) of binary: /usr/bin/python", None, -7),
+        "train.sh: line 7:   77 Bus error               (core dumped) python3 x.py",
+        "  traceback : Signal 7 (SIGBUS) received by PID 77",
+    ],
+    "illegal_instruction": [
+        "train.sh: line 7:   77 Illegal instruction     (core dumped) python3 x.py",
+    ],
+    "memlock": [
+        "[16.5] [n1:7:0] ib_log.c:246  UCX  ERROR mlx5_0: ibv_create_cq() failed: Cannot allocate memory. Please "
+        "set max "
+        "locked memory (ulimit -l) to 'unlimited'",
+        "n1:1:2 [4] NCCL WARN Call to ibv_reg_mr_iova2 failed with error Cannot allocate memory",
+    ],
+    "rdma_devices": [
+        "RDMA devices: 8 on the node, 0 in the container",
+    ],
+    "preempted": [
+        "slurmstepd: error: *** STEP 7.0 ON n3 CANCELLED AT 2026-01-02T03:04:05 DUE TO PREEMPTION ***",
+    ],
+    "process_limit": [
+        "RuntimeError: can't start new thread",
+    ],
+    "time_limit": [
+        "slurmstepd: error: *** JOB 7 ON n3 CANCELLED AT 2026-01-02T03:04:05 DUE TO TIME LIMIT ***",
+    ],
     "gpu_memory_fault": [
         "Memory access fault by GPU node-3 (Agent handle: 0x1) on address 0x7f. Reason: Page not present.",
     ],
@@ -24,6 +152,13 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "killed": [
+        "slurmstepd: error: Detected 1 oom_kill event in StepId=7.0. Some of the step tasks have been OOM Killed.",
+        "srun: error: n3: task 0: Out Of Memory",
+        ("srun: error: n3: tasks 2-3,7: Killed", None, None),
+        "train.sh: line 7:   77 Killed                  python3 x.py",
+        "[ 12.1] Out of memory: Killed process 77 (python3) total-vm:7kB, anon-rss:7kB",
+        "RuntimeError: DataLoader worker (pid 77) is killed by signal: Killed.",
+        "terminate called after throwing an instance of 'std::bad_alloc'",
         (
             "E api.py:874] failed (exitcode: -9) local_rank: 3 (pid: 77) of binary: /usr/bin/python",
             None,

@@ -7,7 +7,7 @@ import pytest
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.failures import find_failures as failures_of_piece
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.failures import open_message
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.find import Piece
-from ansible_collections.trainops.cluster.plugins.module_utils.logs.signatures import SIGNATURES
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.signatures.known import SIGNATURES
 
 
 def find_failures(text: bytes) -> list[dict[str, Any]]:
@@ -16,7 +16,7 @@ def find_failures(text: bytes) -> list[dict[str, Any]]:
 
 def test_a_failure_carries_what_its_signature_says() -> None:
     [found] = find_failures(b"[rank1]: torch.OutOfMemoryError: HIP out of memory.\n")
-    [signature] = [signature for signature in SIGNATURES if signature.failure == "out_of_memory"]
+    signature = next(signature for signature in SIGNATURES if b"HIP out of memory" in signature.marks)
     assert found == {
         "class": "out_of_memory",
         "blame": signature.blame,

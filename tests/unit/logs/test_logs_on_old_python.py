@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
+from not_run import need_python_38
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -20,16 +18,8 @@ print(json.dumps([len(answer["rows"]), [failure["class"] for failure in answer["
 """
 
 
-def python_38() -> str | None:
-    versions = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    found = sorted(str(path) for path in versions.glob("3.8.*/bin/python3.8"))
-    return found[-1] if found else shutil.which("python3.8")
-
-
 def test_the_oldest_python_of_a_node_reads_a_log() -> None:
-    python = python_38()
-    if not python:
-        pytest.skip("there is no python3.8 here, neither in PATH nor of pyenv")
+    python = need_python_38()
     log = ROOT / "tests" / "data" / "logs" / "megatron_rocm_restarted.log"
     done = subprocess.run(
         [python, "-W", "error", "-c", PROGRAM, str(log)],

@@ -12,6 +12,7 @@ from row_values import of_evidence, of_metrics
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.find import Piece
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.frameworks.maxtext import left_out
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.frameworks.maxtext import parse as steps_of_piece
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.reader import read_log
 
 PERF = "seconds: 5.250, TFLOP/s/device: 135.5, Tokens/s/device: 8687.5"
 PERF_METRICS = {"step_time_ms": 5250.0, "tflops_per_gpu": 135.5, "tokens_per_sec_per_gpu": 8687.5}
@@ -231,3 +232,17 @@ def test_whole_logs(name: str, steps: list[int], log_named: Callable[[str], Path
     for step in found:
         assert set(of_metrics(step["metrics"])) == {"step_time_ms", "tflops_per_gpu", "tokens_per_sec_per_gpu", "loss"}
         assert 0 < step["metrics"]["loss"] < 20
+
+
+def test_processes_of_a_node_that_share_a_log_some_steps_apart_are_one_run(tmp_path: Path) -> None:
+    """Eight processes, each up to three steps behind the first one, print between each other."""
+    lines = sorted((step + process * 3 / 8, process, step) for process in range(8) for step in range(12))
+    told = [f"completed step: {step}, seconds: 1.{process}, loss: {12 - step}.0\n" for _at, process, step in lines]
+    log = tmp_path / "train.log"
+    log.write_text("".join(told), encoding="utf-8")
+    rows = list(read_log(str(log), "maxtext", final=True)["rows"])
+    assert [(row["attempt"], row["step"]) for row in rows] == [(1, step) for step in range(12)]
+    assert {row["metrics"]["step_time_ms"] for row in rows} == {1000.0}
+    log.write_text("".join(told).replace("step: 7, seconds: 1.5, loss: 5.0", "step: 7, seconds: 1.5, loss: nan"))
+    values = [row["metrics"]["loss"] for row in read_log(str(log), "maxtext", final=True)["rows"]]
+    assert any(map(math.isnan, values))

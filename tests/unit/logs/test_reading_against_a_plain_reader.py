@@ -17,7 +17,8 @@ from ansible_collections.trainops.cluster.plugins.module_utils.logs import parts
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.failures import few_of_each_class
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.reader import read_log
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.record import METRICS
-from ansible_collections.trainops.cluster.plugins.module_utils.logs.signatures import SIGNATURES
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.signature import compiled
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.signatures.known import SIGNATURES
 
 FIELDS = {
     "elapsed time per iteration (ms)": "step_time_ms",
@@ -173,7 +174,7 @@ def plain_failures(lines: list[str]) -> list[tuple[str, int | None]]:
     starts = list(accumulate((len(line.encode()) + 1 for line in lines), initial=0))
     kinds: dict[int, tuple[str, int | None]] = {}
     for signature in reversed(SIGNATURES):
-        pattern, start = re.compile(signature.pattern), 0
+        pattern, start = compiled(signature), 0
         while match := pattern.search(text, start):
             number = bisect_right(starts, match.start()) - 1
             start = starts[number + 1]

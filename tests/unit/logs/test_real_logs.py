@@ -19,7 +19,9 @@ def told_in(log: str, framework: str) -> str:
     return repr((list(answer["rows"]), answer["failures"], answer["summary"]))
 
 
-@pytest.mark.skipif(not FOLDER, reason="TRAINOPS_REAL_LOGS names no folder of real logs (*.log)")
+@pytest.mark.skipif(
+    not FOLDER, reason="no folder of real logs (*.log) is named; run `make test TRAINOPS_REAL_LOGS=DIR`"
+)
 def test_a_real_log_is_read_in_small_parts_as_it_is_read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     logs = [str(log) for log in Path(FOLDER or "").rglob("*.log")]
     assert logs

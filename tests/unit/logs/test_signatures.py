@@ -1,18 +1,24 @@
 from __future__ import annotations
 
-import re
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from failure_texts import HARMLESS, TEXTS
+from regex_texts import examples, parsed, repeats
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.failures import find_failures
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.find import Piece
-from ansible_collections.trainops.cluster.plugins.module_utils.logs.signatures import (
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.signature import Signature, compiled
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.signatures.known import (
     NEEDLES,
     PYTHON_ERROR,
     SIGNATURES,
-    Signature,
 )
+
+ROOT = Path(__file__).resolve().parents[3]
 
 CASES = [
     (name, *(entry if isinstance(entry, tuple) else (entry, None, None)))
@@ -28,8 +34,48 @@ def test_each_text_is_of_its_class_alone(name: str, text: str, rank: int | None,
     assert found["line"] in " ".join(text.split())
 
 
-def test_every_signature_has_a_text_here() -> None:
+def test_every_class_has_a_text_here() -> None:
     assert {signature.failure for signature in SIGNATURES} == set(TEXTS)
+
+
+@pytest.mark.parametrize("signature", SIGNATURES, ids=lambda signature: f"{signature.failure}-{signature.marks[0]!r}")
+def test_each_alternative_of_a_pattern_is_found_and_has_its_remedy(signature: Signature) -> None:
+    """Some stand behind the name of an exception only, by which their lines are found."""
+    for text in examples(parsed(compiled(signature).pattern)):
+        lines = (text.encode("latin-1"), b"SomeError: " + text.encode("latin-1"))
+        found = [[(it["class"], it["remedy"]) for it in find_failures(Piece(line + b"\n"))] for line in lines]
+        assert [(signature.failure, signature.remedy)] in found, text
+
+
+def test_a_line_costs_no_more_than_its_length_allows() -> None:
+    """Each repeat has an end, and what is repeated holds no other one of many: so a match is given up soon."""
+    for signature in SIGNATURES:
+        for _least, most, inner in repeats(parsed(compiled(signature).pattern)):
+            assert most <= 1000, signature
+            assert most <= 20 or not any(within > 20 for _, within, _ in repeats(inner)), signature
+
+
+WORST = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_CPU, (120, 120))
+from regex_texts import parsed, worst_texts
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.failures import find_failures, open_message
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.find import Piece
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.signature import compiled
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.signatures.known import PYTHON_ERROR, SIGNATURES
+for signature in (*SIGNATURES, PYTHON_ERROR):
+    for text in worst_texts(compiled(signature).pattern, 40_000):
+        compiled(signature).findall(text)
+for text in (b"Traceback (most recent call last):", b"ImportError: ", b"a.", b"[x]: ", b"exitcode : "):
+    piece = Piece(b"Traceback (most recent call last): ImportError:\\n" + text * (160_000 // len(text)))
+    find_failures(piece), open_message(piece)
+"""
+
+
+def test_no_line_is_made_that_takes_a_signature_long() -> None:
+    """A guard: each takes milliseconds, and one that grows with the square of a line would take minutes."""
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'collections'}:{Path(__file__).parent}"}
+    subprocess.run([sys.executable, "-c", WORST], env=environment, check=True)
 
 
 @pytest.mark.parametrize("text", HARMLESS)
@@ -47,24 +93,13 @@ def test_blame_follows_the_chain_from_cause_to_echo() -> None:
     assert max(not_echoes) < min(signature.blame for signature in SIGNATURES if signature.echo)
 
 
-@pytest.mark.parametrize("signature", SIGNATURES, ids=lambda signature: signature.failure)
-def test_every_match_begins_on_a_line_with_a_mark_and_a_needle(signature: Signature) -> None:
-    """Which is what the search relies on; the texts hold every alternative of the patterns."""
-    for name, text, _, _ in CASES:
-        match = re.search(signature.pattern, text.encode())
-        if match and name == signature.failure:
-            start = text.encode().rfind(b"\n", 0, match.start()) + 1
-            line = text.encode()[start:].split(b"\n")[0]
-            assert any(mark in line for mark in signature.marks), line
-            assert any(needle in line for needle in NEEDLES), line
-
-
-def test_every_needle_stands_in_a_text() -> None:
-    texts = [*(text.encode() for _, text, _, _ in CASES), *PYTHON_ERROR.marks]
+def test_every_needle_is_of_use() -> None:
+    made = [text for signature in SIGNATURES for text in examples(parsed(compiled(signature).pattern))]
+    texts = [*(text.encode() for text in [*made, *(text for _, text, _, _ in CASES)]), *PYTHON_ERROR.marks]
     assert [needle for needle in NEEDLES if not any(needle in text for text in texts)] == []
 
 
-def test_every_class_has_a_remedy_and_a_sentence_of_its_own() -> None:
-    remedies = [signature.remedy for signature in (*SIGNATURES, PYTHON_ERROR)]
-    assert all(remedy.endswith(".") for remedy in remedies)
-    assert len(set(remedies)) == len(remedies)
+def test_every_remedy_is_a_sentence_of_one_class() -> None:
+    signatures = (*SIGNATURES, PYTHON_ERROR)
+    assert all(signature.remedy.endswith(".") for signature in signatures)
+    assert len({(one.remedy, one.failure) for one in signatures}) == len({one.remedy for one in signatures})

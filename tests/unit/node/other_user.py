@@ -8,10 +8,11 @@ import typing as t
 from pathlib import Path
 
 import pytest
+from not_run import AS_ROOT
 
 MALLORY = 54321
 
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can play another user")
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason=f"only root can play another user; {AS_ROOT}")
 
 
 class Mallory:

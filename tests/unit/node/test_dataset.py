@@ -11,6 +11,7 @@ import typing as t
 from pathlib import Path
 
 import pytest
+from not_run import need
 from real_training import wait_until
 
 from ansible_collections.trainops.cluster.plugins.module_utils.node.dataset import dataset_function
@@ -251,11 +252,10 @@ def downloads(cluster: Cluster) -> t.Iterator[Cluster]:
 def only_with(folder: Path, *programs: str) -> dict[str, str]:
     """Return the environment of an image that has, of what could download, these programs only."""
     folder.mkdir()
-    for program in ("bash", "mkdir", "flock", "cat", "mv", "du", "cut", "rm", *programs):
-        found = shutil.which(program)
-        if found is None:
-            pytest.skip(f"{program} is not installed here")
-        (folder / program).symlink_to(found)
+    used = ("bash", "mkdir", "flock", "cat", "mv", "du", "cut", "rm", *programs)
+    need(*used)
+    for program in used:
+        (folder / program).symlink_to(str(shutil.which(program)))
     return {"PATH": str(folder)}
 
 

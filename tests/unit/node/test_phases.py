@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import signal
 import socket
@@ -302,7 +304,9 @@ def test_stop_changes_nothing_where_everything_has_ended(training):
     run = training("exit 5")
     run.run_to_its_end()
     for _ in range(2):
-        assert run.stop() == {"changed": False, "status": "exited", "warnings": []}
+        stopped = run.stop()
+        assert stopped.pop("machine_changes")["booted"] is False
+        assert stopped == {"changed": False, "status": "exited", "warnings": []}
     assert run.follow()["exit_status"] == 5
 
 
@@ -315,7 +319,8 @@ def test_a_run_that_was_stopped_stays_stopped(training):
     run.begin()
     wait_until(run.in_workspace("begun").exists)
     run.stop()
-    assert run.stop() == {"changed": False, "status": "stopped", "warnings": []}
+    again = run.stop()
+    assert (again["changed"], again["status"]) == (False, "stopped")
     assert run.follow()["exit_status"] is None
 
 
@@ -378,3 +383,35 @@ def test_whoever_follows_a_training_that_is_being_stopped_sees_a_stop_and_no_kil
         follower = pool.submit(run.follow, wait_seconds=30)
         run.stop(grace_seconds=0.3)
     assert follower.result()["status"] == "stopped"
+
+
+def test_a_machine_that_booted_is_told_apart_from_a_training_that_was_killed(training):
+    run = training(FOR_EVER)
+    run.begin()
+    state_file = Path(run.node["run_folder"], "state.json")
+    state = json.loads(state_file.read_text())
+    state["before"]["boot_id"] = "the boot before"
+    state_file.write_text(json.dumps(state))
+    answer = run.follow()
+    assert (answer["status"], answer["exit_status"], answer["booted"]) == ("killed", None, True)
+    assert run.stop()["machine_changes"]["booted"] is True
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a disk of its own")
+def test_a_full_disk_keeps_nobody_from_learning_the_end_and_is_named(training, tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", disk], check=True)
+    try:
+        run = training("wait_for() { while [ ! -e go ]; do sleep 0.02; done; }; wait_for\nexit 3")
+        run.move_to(disk)
+        run.begin()
+        with contextlib.suppress(OSError), open(disk / "filler", "wb", buffering=0) as filler:
+            while filler.write(b"x" * 4096):
+                pass
+        run.in_workspace("go").touch()
+        answer = run.follow(wait_seconds=60)
+        assert (answer["status"], answer["full_disk"]) == ("killed", run.node["run_folder"])
+        assert run.stop()["status"] == "killed"
+    finally:
+        subprocess.run(["umount", "--lazy", disk], check=True)

@@ -1,14 +1,17 @@
 from __future__ import annotations
 
+import hashlib
+import marshal
 import os
-import shutil
 import sys
 from pathlib import Path
 
 import pytest
+from not_run import need_python_38
 from real_training import iteration, processes_with
 from sent_program import answer_of, send
 
+from ansible_collections.trainops.cluster.plugins.module_utils.node.agent import PROGRAM_NAME
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.program import (
     NoAnswerError,
     answer_in,
@@ -16,18 +19,9 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.run.program impor
 )
 
 
-def python_38() -> str | None:
-    versions = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    found = sorted(str(path) for path in versions.glob("3.8.*/bin/python3.8"))
-    return found[-1] if found else shutil.which("python3.8")
-
-
 @pytest.fixture(params=[sys.executable, "3.8"], ids=["this Python", "Python 3.8"])
 def python(request):
-    found = python_38() if request.param == "3.8" else request.param
-    if not found:
-        pytest.skip("there is no python3.8 here, neither in PATH nor of pyenv")
-    return found
+    return need_python_38() if request.param == "3.8" else request.param
 
 
 def test_the_program_does_all_phases_of_a_run_on_a_node_that_has_nothing_of_ours(python, training):
@@ -71,7 +65,7 @@ def test_what_is_wrong_on_the_node_is_an_answer_and_no_traceback(python, trainin
 
 
 def test_the_answer_is_found_between_whatever_a_login_shell_prints(python, training):
-    shell = 'echo "Welcome to gpu00"; printf "no newline"; "$0" -c "$1"; echo; echo bye'
+    shell = 'echo "Welcome to gpu00"; printf "no newline"; eval "$0"; echo; echo bye'
     done = send(python, training().request(phase="collect", offset=0), shell)
     assert "Welcome to gpu00" in done.stdout
     assert done.stdout.endswith("bye\n")
@@ -84,8 +78,54 @@ def test_an_output_without_an_answer_is_told_as_such(output):
         answer_in(output)
 
 
-def test_the_program_is_one_line_of_text_that_any_shell_and_terminal_passes_on(training):
+def test_the_program_is_lines_of_text_that_any_shell_and_terminal_passes_on(training):
     program = standard_input(training().request(phase="stage", words="größe → ∞"))
     assert program.endswith(b"\n")
-    assert program.count(b"\n") == 1
+    assert program.count(b"\n") == 2
     assert program.isascii()
+
+
+def test_the_node_keeps_the_program_and_later_phases_only_name_it(python, training):
+    run = training(f'echo "{iteration(1)}"')
+    staged = answer_of(python, run.request(phase="stage"))
+    path = Path(run.node["run_folder"]) / PROGRAM_NAME
+    kept = (str(path), staged["program"])
+    request = run.request(phase="start")
+    assert answer_of(python, request, kept)["status"] == "running"
+    assert len(standard_input(request, kept)) < len(standard_input(request)) / 10
+    assert path.stat().st_mode & 0o777 == 0o600
+    followed = answer_of(python, run.request(phase="follow", cursor={}, wait_seconds=600), kept)
+    assert (followed["status"], "program" in followed) == ("exited", False)
+
+
+def of_another_python(content: bytes) -> bytes:
+    return b"3.7.0 " + content
+
+
+def of_somebody_else(content: bytes) -> bytes:
+    return content.partition(b"\n")[0] + b"\n" + marshal.dumps({"json": compile("raise SystemExit", "", "exec")})
+
+
+@pytest.mark.parametrize("change", [of_another_python, of_somebody_else, None], ids=["Python", "content", "gone"])
+def test_a_kept_program_that_is_another_one_is_not_run_but_asked_for_again(change, training):
+    run = training()
+    staged = answer_of(sys.executable, run.request(phase="stage"))
+    path = Path(run.node["run_folder"]) / PROGRAM_NAME
+    told = staged["program"]
+    if change is None:
+        path.unlink()
+    else:
+        path.write_bytes(change(path.read_bytes()))
+    if change is of_another_python:
+        told = hashlib.sha256(path.read_bytes()).hexdigest()
+    answer = answer_of(sys.executable, run.request(phase="stage"), (str(path), told))
+    assert answer == {"failed": True, "no_program": True}
+    again = answer_of(sys.executable, run.request(phase="stage"))
+    assert again["program"] == staged["program"] == hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_nothing_is_kept_where_nothing_was_staged(training):
+    run = training()
+    assert "program" not in answer_of(sys.executable, run.request(phase="stop", grace_seconds=0))
+    assert "program" not in answer_of(sys.executable, run.request(phase="stage", check_mode=True))
+    assert not Path(run.node["run_folder"]).exists()

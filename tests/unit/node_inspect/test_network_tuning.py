@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import functools
 import os
-import shutil
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from module_runs import call_module, run_module
+from not_run import need, need_root
 
 from ansible_collections.trainops.cluster.plugins.modules import network_tuning as tuning
 
@@ -39,12 +39,13 @@ def in_namespace(name: str, command: str) -> str:
 @pytest.fixture
 def namespace() -> Iterator[str]:
     """Return the name of a network namespace with an interface e0 and a default route over it."""
-    if os.geteuid() or not shutil.which("ip"):
-        pytest.skip("a network namespace needs root and iproute2")
+    need("ip")
+    need_root("only root makes a network namespace")
     name = f"trainops-{os.getpid()}"
-    made = subprocess.run(["ip", "netns", "add", name], capture_output=True, text=True, check=False)
-    if made.returncode:
-        pytest.skip(f"this machine makes no network namespace: {made.stderr.strip()}")
+    for command in (f"ip netns add {name}", f"ip netns exec {name} true"):
+        made = subprocess.run(command.split(), capture_output=True, text=True, check=False)
+        if made.returncode:
+            pytest.skip(f"this machine makes no network namespace: {made.stderr.strip()}")
     try:
         for command in SETUP:
             in_namespace(name, command)
@@ -82,8 +83,7 @@ def test_check_mode_shows_what_changes_and_the_second_run_changes_nothing(
 
 
 def test_features_are_switched_once(tune: Callable[..., dict[str, Any]], namespace: str) -> None:
-    if not shutil.which("ethtool"):
-        pytest.skip("ethtool is not on this machine")
+    need("ethtool")
     first = tune(features={"tx-nocache-copy": True}, interface="e0")
     assert first["commands"] == [["ethtool", "--features", "e0", "tx-nocache-copy", "on"]]
     assert "tx-nocache-copy: on" in in_namespace(namespace, "ethtool --show-features e0")

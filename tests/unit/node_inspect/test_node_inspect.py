@@ -12,6 +12,7 @@ import pytest
 import yaml
 from module_runs import ROOT, call_module, run_module
 from node_trees import mi300x_thor2
+from not_run import need_python_38
 
 from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.facts import inspect
 from ansible_collections.trainops.cluster.plugins.modules import node_inspect
@@ -110,16 +111,8 @@ print(json.dumps([len(node["gpus"]["devices"]), len(node["rdma"]["devices"]), so
 """
 
 
-def python_38() -> str | None:
-    versions = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    found = sorted(str(path) for path in versions.glob("3.8.*/bin/python3.8"))
-    return found[-1] if found else shutil.which("python3.8")
-
-
 def test_the_oldest_python_of_a_node_inspects_it(tmp_path: Path) -> None:
-    python = python_38()
-    if not python:
-        pytest.skip("there is no python3.8 here, neither in PATH nor of pyenv")
+    python = need_python_38()
     done = subprocess.run(
         [python, "-W", "error", "-c", PROGRAM, str(tmp_path), str(DATA)],
         env={**os.environ, "PYTHONPATH": str(ROOT / "collections"), "PYTHONDONTWRITEBYTECODE": "1"},

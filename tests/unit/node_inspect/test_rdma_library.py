@@ -56,7 +56,7 @@ def test_each_wrong_source_is_named_with_what_mends_it(tmp_path: Path) -> None:
         f"try: rmdir {made_by_docker}",
         f"the library {missing} is not there; try: find / -xdev -name libionic-rdmav34.so",
         f"{tmp_path}/a b is not there, and a container engine would make an empty folder of it, owned by root; "
-        f"try: mkdir -p '{tmp_path}/a b'",
+        f"try: mount what belongs at '{tmp_path}/a b', or take it out of volume_dict in the config",
         "/dev/infiniband-not-there is not there, and a container engine would make an empty folder of it, owned by "
         "root; try: modprobe -a ib_uverbs rdma_ucm",
         "/dev/null must be a library, but is no regular file; try: ls -l /dev/null",

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from training_configs import DISTRIBUTED, REMOVED, filled, keys, only, planned
+from training_configs import DISTRIBUTED, REMOVED, SINGLE, filled, keys, only, planned
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.container import container_options, is_mounted
 
@@ -64,14 +64,61 @@ def test_a_path_lies_in_a_mount_by_its_folders(path: str, inside: bool) -> None:
     assert is_mounted(path, {"/a": "/home/amd", "/b": "/root/"}) is inside
 
 
-@pytest.mark.parametrize(("profile", "privileged"), [("privileged", True), ("hardened", False)])
-def test_container_options_are_those_of_the_guide(profile: str, privileged: bool) -> None:
-    options = container_options("training", "64G", profile)
-    assert options["privileged"] is privileged
+def test_the_privileged_container_is_that_of_the_guide() -> None:
+    options = container_options("training", "64G", "privileged", multi_node=False)
     assert (options["name"], options["shm_size"], options["network"], options["ipc"]) == (
         "training",
         "64G",
         "host",
         "host",
     )
+    assert (options["privileged"], options["cap_add"]) == (True, ["SYS_PTRACE", "IPC_LOCK"])
     assert options["ulimits"]["memlock"] == "-1:-1"
+    plan = planned(filled(DISTRIBUTED))
+    assert plan["notes"][-1].startswith("The container is privileged: whoever chooses its image is root on the nodes.")
+
+
+@pytest.mark.parametrize(("name", "hosts", "network"), [(DISTRIBUTED, 4, "host"), (SINGLE, 1, "bridge")])
+def test_the_hardened_container_keeps_what_rdma_and_gpus_need_and_says_so(name: str, hosts: int, network: str) -> None:
+    config = filled(name, {"config/nnodes": str(hosts)})
+    plan = planned(config, hosts, container_profile="hardened")
+    options = plan["nodes"][0]["container_options"]
+    assert (options["privileged"], options["network"], options["cap_drop"]) == (False, network, ["ALL"])
+    assert options["cap_add"] == ["IPC_LOCK", "SYS_PTRACE", "SYS_NICE"]
+    assert options["security_opt"] == ["no-new-privileges"]
+    told = "the host's network, to which the addresses of RDMA devices belong" if hosts > 1 else "a network of its own"
+    assert f"seccomp filter, {told}, and the host's shared memory" in plan["notes"][-1]
+    assert "IPC_LOCK pins memory for RDMA" in plan["notes"][-1]
+
+
+def test_without_a_container_nothing_is_said_of_its_privileges() -> None:
+    assert not [note for note in planned(filled(DISTRIBUTED), container_engine="none")["notes"] if "privileg" in note]
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("/", "With / the container can change the node's own system."),
+        ("//", "With / the container can change the node's own system."),
+        ("/etc", "With /etc the container can change the node's own system."),
+        ("/etc/sudoers.d", "With /etc/sudoers.d the container can change the node's own system."),
+        ("/home/../etc", "/home/../etc leads to /etc by .., which hides what is mounted."),
+        ("/var/run/docker.sock", "Who reaches the engine's socket can start any container as root on the node."),
+        ("/run", "Who reaches the engine's socket can start any container as root on the node."),
+        ("/etc/libibverbs.d", None),
+        ("/home/{user-id}", None),
+        ("/etcetera", None),
+    ],
+)
+def test_a_mount_that_gives_the_node_away_is_a_warning(source: str, message: str | None) -> None:
+    changes = {f"{CONTAINER}/volume_dict": {source: "/x", "/home/y": "/home/{user-id}"}}
+    plan = planned(filled(DISTRIBUTED, changes))
+    assert plan["faults"] == []
+    assert [warning["message"] for warning in plan["warnings"]] == ([message] if message else [])
+
+
+@pytest.mark.parametrize("variable", ["LD_PRELOAD", "BASH_ENV"])
+def test_a_variable_that_brings_code_into_every_program_is_a_warning(variable: str) -> None:
+    warning = only(planned(filled(DISTRIBUTED, {f"{CONTAINER}/env_dict": {variable: "/x.so"}}))["warnings"])
+    assert warning["key"] == f"config.container_config.env_dict.{variable}"
+    assert warning["message"].startswith(f"What {variable} names is run by every program of the training")

@@ -27,10 +27,18 @@ def test_each_threshold_has_its_metric_and_its_direction(key: str, value: object
 
 
 @pytest.mark.parametrize("value", [REMOVED, {}, {"_example_tokens_per_gpu": "1"}, {"loss": None}])
-def test_a_run_without_thresholds_is_a_fault_also_beside_others(value: object) -> None:
-    faults = planned(filled(DISTRIBUTED, {RESULTS: value, "config/nnodes": "3"}))["faults"]
-    assert keys(faults) == ["config.nnodes", RESULTS_KEY]
-    assert "training_record_only=true" in faults[1]["remedy"]
+def test_a_run_without_thresholds_is_recorded_and_says_so_once_and_loudly(value: object) -> None:
+    plan = planned(filled(DISTRIBUTED, {RESULTS: value}))
+    assert (plan["faults"], plan["expected"], plan["record_only"]) == ([], [], True)
+    assert len(plan["nodes"]) == 4
+    warning = only([found for found in plan["warnings"] if "threshold" in found["message"].lower()])
+    assert (warning["key"], warning["message"][:24]) == (RESULTS_KEY, "THERE IS NO THRESHOLD: t")
+
+
+def test_a_wrong_threshold_is_no_missing_one() -> None:
+    plan = planned(filled(DISTRIBUTED, {RESULTS: {"tokens_per_gpu": "fast"}}))
+    assert keys(plan["faults"]) == [f"{RESULTS_KEY}.tokens_per_gpu"]
+    assert "THERE IS NO" not in str(plan["warnings"])
 
 
 @pytest.mark.parametrize("value", [REMOVED, {}, {"tokens_per_gpu": "<changeme>"}, {"tokens_per_gpu": "fast"}])

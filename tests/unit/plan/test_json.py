@@ -22,7 +22,7 @@ def test_documentation_keys_are_left_out_at_any_depth() -> None:
         ('{\n  "nnodes": "4"\n  "log_dir": "/x"\n}', "line 3, column 3", '"log_dir": "/x"'),
         ('{"a": "1" "b": 2}', "line 1, column 11", '{"a": "1" "b": 2}'),
         ("", "line 1, column 1", ""),
-        ('{"a": "x\ty"}', "line 1, column 9", '{"a": "x\ty"}'),
+        ('{"a": "x\ty"}', "line 1, column 9", '{"a": "x\\ty"}'),
     ],
 )
 def test_broken_json_is_a_fault_with_line_and_column(text: str, place: str, found: str) -> None:
@@ -35,7 +35,7 @@ def test_broken_json_is_a_fault_with_line_and_column(text: str, place: str, foun
     assert "commas" in fault.remedy
 
 
-@pytest.mark.parametrize("depth", [51, 200, 450, 900, 100_000])
+@pytest.mark.parametrize("depth", [51, 200, 450, 900, 10_000])
 def test_brackets_without_end_are_a_fault(depth: int) -> None:
     for text in ("[" * depth + "]" * depth, '{"a":' * depth + "1" + "}" * depth):
         plan = planned('{"config": ' + text + "}")

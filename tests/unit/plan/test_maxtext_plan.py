@@ -21,6 +21,7 @@ from maxtext_configs import (
 from training_configs import DISTRIBUTED, keys, only
 from training_configs import filled as megatron_config
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.ranks import Node
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan import make_plan
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan_text import plan_text
 
@@ -86,6 +87,7 @@ def test_the_environment_is_that_of_cvs() -> None:
         "NVTE_CK_BWD_V3": "1",
         "NVTE_CK_V3_BF16_CVT": "2",
         "GPU_MAX_HW_QUEUES": "2",
+        "CUDA_VISIBLE_DEVICES": "0,1,2,3,4,5,6,7",
         "XLA_PYTHON_CLIENT_MEM_FRACTION": "0.975",
         "XLA_GPU_EXECUTABLE_WARN_STUCK_TIMEOUT": "90",
         "NCCL_CROSS_NIC": "0",
@@ -153,6 +155,16 @@ def test_the_timeouts_that_nothing_reads_are_told_and_translated() -> None:
     assert not [name for name in environment(plan) if name.startswith("JAX_DISTRIBUTED")]
     own = planned(filled(changes={f"{BRANCH}/jax_distributed_initialization_timeout": "60"}))
     assert maxtext_yaml(own)["jax_distributed_initialization_timeout"] == 60
+    newer = {"config/container_image": "rocm/jax-training:maxtext-v26.4"}
+    assert maxtext_yaml(planned(filled(changes=newer)))["jax_distributed_heartbeat_timeout_seconds"] == 900
+    key = f"{BRANCH}/jax_distributed_heartbeat_timeout_seconds"
+    for image, is_told in (("rocm/jax-training:maxtext-v26.4", False), ("rocm/jax-training:maxtext-v25.5", True)):
+        own = planned(filled(changes={"config/container_image": image, key: "60"}))
+        assert maxtext_yaml(own)["jax_distributed_heartbeat_timeout_seconds"] == 60
+        assert (
+            any("is not known to have jax_distributed_heartbeat" in one["message"] for one in own["warnings"])
+            is is_told
+        )
     wrong = filled(changes={"config/env_vars": {"JAX_DISTRIBUTED_INITIALIZATION_TIMEOUT_SECONDS": "long"}})
     assert keys(planned(wrong)["faults"]) == ["config.env_vars.JAX_DISTRIBUTED_INITIALIZATION_TIMEOUT_SECONDS"]
 
@@ -403,4 +415,21 @@ def test_a_threshold_by_the_name_that_cvs_gives_it() -> None:
     changes = {f"{BRANCH}/result_dict": {"tflops_per_sec_per_gpu": "381"}}
     assert planned(filled(TWO_NODES, changes))["expected"] == [
         {"metric": "tflops_per_gpu", "kind": "min", "value": 381.0}
+    ]
+
+
+def test_an_address_of_ipv6_stands_in_brackets_before_a_port() -> None:
+    hosts = [Node(f"gpu{place}", f"fd00::{place + 1}", "amd") for place in range(2)]
+    plan = planned(filled(), hosts)
+    assert environment(plan)["JAX_COORDINATOR_IP"] == environment(plan)["JAX_COORDINATOR_ADDRESS"] == "[fd00::1]"
+    assert plan["nodes"][0]["master_address"] == "fd00::1"
+
+
+def test_jax_sees_as_many_gpus_as_the_plan_counts() -> None:
+    key, value = "config/container_config", {"env_dict": {"HIP_VISIBLE_DEVICES": "0,1"}}
+    assert environment(planned(filled()))["CUDA_VISIBLE_DEVICES"] == "0,1,2,3,4,5,6,7"
+    assert "CUDA_VISIBLE_DEVICES" not in environment(planned(tpu(), 4, **ON_TPU))
+    faults = planned(filled(changes={key: value}))["faults"]
+    assert [fault["message"] for fault in faults] == [
+        "It shows 2 GPUs to the training, and training_gpus_per_node is 8."
     ]

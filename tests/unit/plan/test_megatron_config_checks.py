@@ -156,6 +156,7 @@ def test_nothing_of_the_network_is_asked_for_on_one_node_or_on_one_machine() -> 
         training_gpu="",
         training_gpus_per_node=1,
         container_engine="none",
+        training_megatron_root="/the/embedded/trainer",
     )
     assert (tiny["faults"], tiny["warnings"]) == ([], [])
 

@@ -40,6 +40,7 @@ def test_the_environment_of_every_node_of_a_multi_node_run() -> None:
             "NCCL_SOCKET_IFNAME": "ens51f1np1",
             "GLOO_SOCKET_IFNAME": "ens51f1np1",
             "TEE_OUTPUT": "1",
+            "HIP_VISIBLE_DEVICES": "0,1,2,3,4,5,6,7",
             "LOG_DIR": folder,
             "HF_TOKEN_PATH": "",
             "TRAINOPS_RUN_ID": "now-llama3_1_8b-mi300x",
@@ -98,7 +99,9 @@ def test_no_precision_becomes_fp8_in_silence(precision: str, te_fp8: str, traine
     assert plan["parameters"]["precision"] == trained_in
     assert bool(plan["warnings"]) is warned
     if warned:
-        assert "cannot train in FP16: it will train in BF16" in only(plan["warnings"])["message"]
+        message = only(plan["warnings"])["message"]
+        assert "cannot train in FP16: it will train in BF16" in message
+        assert ("CVS trains TE_FP16 in FP8" in message) is (precision == "TE_FP16")
 
 
 @pytest.mark.parametrize("precision", ["TE_INT8", "FP8", "", 8, None])
@@ -144,14 +147,16 @@ def test_variables_of_the_user_reach_old_scripts_too() -> None:
 
 
 def test_a_variable_that_the_plan_sets_is_not_the_users_to_set() -> None:
-    changes = {"config/container_config/env_dict": {"TP": "4", "NODE_RANK": "7", "HF_TOKEN_PATH": "/x"}}
+    changes = {"config/container_config/env_dict": {"TE_FP8": "0", "NODE_RANK": "7", "HF_TOKEN_PATH": "/x"}}
     plan = planned(filled(DISTRIBUTED, changes))
     path = "config.container_config.env_dict"
-    assert keys(plan["warnings"]) == [f"{path}.TP", f"{path}.NODE_RANK", f"{path}.HF_TOKEN_PATH"]
+    assert keys(plan["warnings"]) == [f"{path}.TE_FP8", f"{path}.NODE_RANK", f"{path}.HF_TOKEN_PATH"]
     node = plan["nodes"][1]
-    assert (node["env"]["TP"], node["env"]["NODE_RANK"]) == ("1", "1")
-    assert [argument for argument in node["argv"] if argument.startswith(("TP=", "NODE_RANK=", "HF_TOKEN_PATH"))] == [
-        "TP=1",
+    assert (node["env"]["TE_FP8"], node["env"]["NODE_RANK"]) == ("1", "1")
+    assert [
+        argument for argument in node["argv"] if argument.startswith(("TE_FP8=", "NODE_RANK=", "HF_TOKEN_PATH"))
+    ] == [
+        "TE_FP8=1",
         "NODE_RANK=1",
     ]
 

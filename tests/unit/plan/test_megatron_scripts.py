@@ -117,18 +117,22 @@ def test_the_dimensions_of_every_model_that_the_scripts_know(
     ]
 
 
-def test_dimensions_of_its_own_let_another_size_through_and_are_checked() -> None:
+OWN_CHECKOUT = {"training_model": "llama3_x", "training_megatron_root": "/my/Megatron-LM"}
+
+
+def test_dimensions_of_its_own_let_another_size_of_an_own_checkout_through_and_are_checked() -> None:
     own = {"num_layers": "6", "num_attention_heads": 6, "model_size": "tiny"}
-    assert planned(renamed("llama3_x", **own), training_model="llama3_x")["faults"] == []
+    assert planned(renamed("llama3_x", **own), **OWN_CHECKOUT)["faults"] == []
+    assert only(planned(renamed("llama3_x", **own), training_model="llama3_x")["faults"])["message"] == (
+        f"{LLAMA3} of generation v25.5 knows no model of size 'tiny'."
+    )
     wrong = renamed("llama3_x", **own, tensor_parallelism="4", pipeline_parallelism="4")
-    assert [fault["message"] for fault in planned(wrong, training_model="llama3_x")["faults"]] == [
+    assert [fault["message"] for fault in planned(wrong, **OWN_CHECKOUT)["faults"]] == [
         "The model's 6 attention heads and 6 query groups cannot be divided among 4 tensor-parallel ranks.",
         "The model's 6 layers cannot be divided among 4 pipeline stages.",
     ]
     groups = renamed("llama3_x", **own, num_query_groups="3", tensor_parallelism="2")
-    assert (
-        "6 attention heads and 3 query groups" in only(planned(groups, training_model="llama3_x")["faults"])["message"]
-    )
+    assert "6 attention heads and 3 query groups" in only(planned(groups, **OWN_CHECKOUT)["faults"])["message"]
 
 
 def test_dimensions_that_are_null_are_none() -> None:
@@ -140,7 +144,7 @@ def test_dimensions_that_are_null_are_none() -> None:
 @pytest.mark.parametrize("wrong", [{"num_layers": "x"}, {"num_query_groups": "x"}])
 def test_a_wrong_dimension_is_the_only_fault(wrong: dict[str, str]) -> None:
     own = {"num_layers": "6", "num_attention_heads": 6, "model_size": "tiny", "tensor_parallelism": 2, **wrong}
-    fault = only(planned(renamed("llama3_x", **own), training_model="llama3_x")["faults"])
+    fault = only(planned(renamed("llama3_x", **own), **OWN_CHECKOUT)["faults"])
     assert fault["key"].endswith(next(iter(wrong)))
 
 

@@ -29,6 +29,8 @@ FAULTS: list[tuple[str, dict[str, t.Any], str, str]] = [
     (HF, {"defaults": ["base"]}, "defaults", "is not a known key"),
     # Interpolations.
     (HF, {"model.optim.sched.max_steps": "${trainer.steps}"}, "model.optim.sched.max_steps", "cannot be resolved"),
+    (HF, {"data.train_dir": "${oc.env:HOME}/x"}, "data.train_dir", "oc.env would take HOME from the machine that runs"),
+    (HF, {"trainer.max_steps": "${multiply:${oc.env:N,1},2}"}, "trainer.max_steps", "oc.env would take N"),
     (HF, {"data.train_dir": "???"}, "data.train_dir", "has to be given"),
     # Sizes.
     (HF, {STRATEGY + "tensor_model_parallel_size": 12}, STRATEGY + "tensor_model_parallel_size", "128 devices"),
@@ -40,6 +42,12 @@ FAULTS: list[tuple[str, dict[str, t.Any], str, str]] = [
     (HF, {STRATEGY + "pipeline_model_parallel_size": 64}, STRATEGY + "tensor_model_parallel_size", "= 1024"),
     (
         HF,
+        {"model.num_layers": 7, STRATEGY + "pipeline_model_parallel_size": 8},
+        STRATEGY + "pipeline_model_parallel_size",
+        "7 layers",
+    ),
+    (
+        MEGATRON,
         {"model.num_layers": 31, STRATEGY + "pipeline_model_parallel_size": 2},
         STRATEGY + "pipeline_model_parallel_size",
         "31 layers",
@@ -88,7 +96,11 @@ FAULTS: list[tuple[str, dict[str, t.Any], str, str]] = [
     ),
     (MEGATRON, {"model.moe": {**MOE, "dropless": True}, "model.activation": "gelu"}, "model.activation", "need swiglu"),
     (MEGATRON, {"model.moe": {**MOE, "dropless": True, "glu_mlp": False}}, "model.moe.glu_mlp", "need gated units"),
+    (MEGATRON, {"model.moe": {**MOE, "dropless": True}, "model.activation": None}, "model.activation", "need swiglu"),
     (MEGATRON, {"model.moe": {**MOE, "capacity_factor": 0}}, "model.moe.capacity_factor", "no tokens"),
+    (MEGATRON, {"model.moe": {**MOE, "capacity_factor": None}}, "model.moe.capacity_factor", "is not a number"),
+    (MEGATRON, {"model.moe": {**MOE, "capacity_factor": "2"}}, "model.moe.capacity_factor", "is text"),
+    (MEGATRON, {"model.moe": {"num_experts": 8}}, "model.moe.capacity_factor", "capacity_factor is missing"),
     (MEGATRON, {"model.moe": {**MOE, "routing_algorithm": "sinkhorn"}}, "model.moe.top_k", "one expert"),
     (
         MEGATRON,
@@ -138,7 +150,6 @@ FAULTS: list[tuple[str, dict[str, t.Any], str, str]] = [
         "create_checkpoint_callback needs",
     ),
     (HF, {"trainops.result_dict": {"tflops_per_gpu": 100}}, "trainops.result_dict.tflops_per_gpu", "does not tell"),
-    (HF, {"trainops.result_dict": {}}, "trainops.result_dict", "no threshold"),
     (HF, {"trainops.master_address": "10.0.0.11"}, "trainops.master_address", "which has rank 1"),
     (
         HF,
@@ -161,6 +172,8 @@ FAULTS: list[tuple[str, dict[str, t.Any], str, str]] = [
 WARNINGS: list[tuple[str, dict[str, t.Any], str, str]] = [
     (HF, {"trainer.num_nodes": 16}, "trainer.num_nodes", "the run has 2 hosts"),
     (HF, {"trainer.devices": 32}, "trainer.devices", "32 of them stay idle"),
+    (HF, {"trainops.result_dict": {}}, "trainops.result_dict", "THERE IS NO THRESHOLD"),
+    (MEGATRON, {"model.moe": {**MOE, "dropless": True}}, "model.moe.capacity_factor", "NxDT sets it to 0.0"),
     (SFT, {"trainer.lnc": 2}, "trainer.lnc", "always one physical core"),
     (HF, {"trainops.instance_type": None}, "trainops.instance_type", "cannot be checked"),
     (HF, {"precision.type": "mixed_precision_SR"}, "precision.type", "no FP32 master weights"),
@@ -252,6 +265,24 @@ def test_keys_of_ones_own_need_an_option() -> None:
     assert keys(planned_nxdt(HF, changes)["faults"]) == ["data.my_key"]
     plan = planned_nxdt(HF, changes, training_unknown_keys="warn")
     assert (plan["faults"], keys(plan["warnings"])) == ([], ["data.my_key"])
+
+
+def test_a_file_of_nxdts_own_runs_on_the_hosts_and_is_recorded() -> None:
+    """Some of AWS's examples leave out what NxDT reads with a default, or share 126 layers out to 32 stages."""
+    own = {
+        "trainops": REMOVED,
+        "model.do_layer_norm_weight_decay": REMOVED,
+        "model.fusions.softmax": REMOVED,
+        "model.num_layers": 31,
+        STRATEGY + "pipeline_model_parallel_size": 4,
+    }
+    plan = planned_nxdt(HF, own, container_engine="auto")
+    assert (plan["faults"], plan["container_engine"], plan["record_only"]) == ([], "none", True)
+    assert len(plan["nodes"]) == 2
+    assert "NEURON_FUSE_SOFTMAX" not in plan["nodes"][0]["env"]
+    assert any("in no container" in note for note in plan["notes"])
+    named = planned_nxdt(HF, {"trainops.container_image": "nxdt:1"}, container_engine="auto")
+    assert (named["faults"], named["container_engine"]) == ([], "auto")
 
 
 def test_in_a_container_an_image_is_needed_and_paths_have_to_be_mounted() -> None:

@@ -28,6 +28,12 @@ def test_the_plan_in_one_look() -> None:
     assert "  NODE_RANK=0   (by node)" in lines
 
 
+def test_an_interface_that_the_node_finds_is_marked() -> None:
+    text = plan_text(planned(filled(DISTRIBUTED, {"config/nccl_socket_ifname": "auto"})))
+    assert "  NCCL_SOCKET_IFNAME=auto   (found on the node: the interface that leads to rank 0)\n" in text
+    assert text.count("found on the node") == 1
+
+
 def test_what_is_different_without_container_and_thresholds_and_on_single_nodes() -> None:
     options: dict[str, t.Any] = {"container_engine": "none", "training_record_only": True, "training_gpus_per_node": 1}
     text = plan_text(planned(filled(SINGLE), **options))
@@ -61,11 +67,11 @@ def test_what_differs_between_two_nodes_is_marked() -> None:
 
 
 def test_a_missing_value_shows_none() -> None:
-    text = plan_text(planned("{}"))
+    text = plan_text(planned('{"model_params": {}}'))
     assert "  config\n      config is missing." in text
 
 
 def test_what_a_plan_took_for_granted_is_told_with_it_and_not_with_its_faults() -> None:
     text = plan_text(planned(filled(DISTRIBUTED)))
-    assert "\nnote:\n  examples/llama/train_llama3.sh is read as that of generation v25.5" in text
-    assert "note:" not in plan_text(planned(filled(DISTRIBUTED, {"config/nnodes": "3"})))
+    assert "\nnotes:\n  examples/llama/train_llama3.sh is read as that of generation v25.5" in text
+    assert "notes:" not in plan_text(planned(filled(DISTRIBUTED, {"config/nnodes": "3"})))

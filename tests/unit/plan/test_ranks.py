@@ -11,6 +11,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.ranks im
     master_address,
     on_one_machine,
 )
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.visible_devices import check_same_gpus
 
 LOCAL = [Node("node0", "node0", "me", local=True), Node("node1", "node1", "me", local=True)]
 
@@ -99,6 +100,14 @@ def test_a_run_without_hosts_is_a_fault(count: int, exclude: list[str]) -> None:
         (Node("a;b", "a;b", "amd"), "training_hosts"),
         (Node("../etc", "10.0.0.1", "amd"), "training_hosts"),
         (Node("gpu0", "$(reboot)", "amd"), "training_address of gpu0"),
+        (Node("gpu0", "999.1.1.1", "amd"), "training_address of gpu0"),
+        (Node("gpu0", "10.0.0", "amd"), "training_address of gpu0"),
+        (Node("gpu0", "10.0.0.010", "amd"), "training_address of gpu0"),
+        (Node("gpu0", "fd00::12345", "amd"), "training_address of gpu0"),
+        (Node("gpu0", "fe80::1%$(reboot)", "amd"), "training_address of gpu0"),
+        (Node("gpu0", "224.0.0.1", "amd"), "training_address of gpu0"),
+        (Node("gpu0", "gpu0..cluster", "amd"), "training_address of gpu0"),
+        (Node("gpu0", "gpu0:22", "amd"), "training_address of gpu0"),
         (Node("gpu0", "10.0.0.1", "a b"), "ansible_user of gpu0"),
         (Node("gpu0", "10.0.0.1", ""), "ansible_user of gpu0"),
     ],
@@ -216,3 +225,60 @@ def test_rank_order_decides_who_the_master_is() -> None:
         ("gpu1", 2, "10.0.0.12"),
         ("gpu3", 3, "10.0.0.12"),
     ]
+
+
+@pytest.mark.parametrize("address", ["10.0.0.1", "fd00::1", "gpu0", "gpu-0.cluster.local.", "gpu_0", "4.gpu", "1gpu"])
+def test_an_address_is_of_ip_or_a_name(address: str) -> None:
+    findings = Findings()
+    in_rank_order([Node("gpu0", address, "amd")], [], [], findings)
+    assert not findings.faults
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "told"),
+    [
+        ("10.0.0.1", "10.0.0.1", "10.0.0.1"),
+        ("fd00::1", "FD00:0:0::0001", "fd00::1"),
+        ("GPU.cluster", "gpu.cluster.", "gpu.cluster"),
+    ],
+)
+def test_two_hosts_with_one_address_are_a_fault(one: str, other: str, told: str) -> None:
+    findings = Findings()
+    in_rank_order([Node("a", one, "amd"), Node("b", other, "amd"), Node("c", "10.0.0.9", "amd")], [], [], findings)
+    [fault] = findings.faults
+    assert (fault.key, fault.value) == ("training_hosts", ["a", "b"])
+    assert fault.message == f"a, b have one address, {told}, so that they are one machine."
+    left_out = Findings()
+    in_rank_order([Node("a", one, "amd"), Node("b", other, "amd")], [], ["b"], left_out)
+    assert not left_out.faults
+
+
+def test_several_nodes_may_be_processes_of_one_machine() -> None:
+    findings = Findings()
+    in_rank_order([Node("a", "127.0.0.1", "me"), Node("b", "127.0.0.1", "me")], [], [], findings)
+    in_rank_order([Node("a", "ctl", "me", local=True), Node("b", "ctl", "me", local=True)], [], [], findings)
+    assert not findings.faults
+
+
+def test_the_address_of_rank_0_may_be_written_in_another_way() -> None:
+    findings = Findings()
+    assert master_address("FD00:0::1", [Node("a", "fd00::1", "amd")], "k", findings) == "FD00:0::1"
+    assert not findings.faults
+
+
+@pytest.mark.parametrize(
+    ("gpus", "told"),
+    [
+        (("", ""), None),
+        (("4", "4"), None),
+        (("8", ""), None),
+        (("4", "8"), "The hosts of a run need as many GPUs each, and the inventory says: 4 on a; 8 on b."),
+        (("4", ""), "The hosts of a run need as many GPUs each, and the inventory says: 4 on a; 8 on b."),
+    ],
+)
+def test_hosts_with_other_numbers_of_gpus_are_a_fault(gpus: tuple[str, str], told: str | None) -> None:
+    findings = Findings()
+    check_same_gpus([Node(name, name, "amd", gpus=given) for name, given in zip("ab", gpus, strict=True)], findings)
+    assert [(fault.key, fault.message) for fault in findings.faults] == (
+        [("training_gpus_per_node", told)] if told else []
+    )

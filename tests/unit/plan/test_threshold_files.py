@@ -101,17 +101,74 @@ def test_a_run_that_no_cell_is_for_is_told_what_differs() -> None:
     )
 
 
-def test_the_only_cell_of_a_file_is_taken_with_a_warning() -> None:
+def test_the_only_cell_of_a_file_is_not_taken_for_another_run() -> None:
     bounds, findings = read(MAXTEXT, nnodes=4, precision="bf16")
-    assert len(bounds) == 6
-    warning = only(findings.as_dict()["warnings"])["message"]
-    assert "nnodes is 2 and not 4 and precision is fp8 and not" in warning
+    assert bounds == []
+    message = only(findings.as_dict()["faults"])["message"]
+    assert "NN2_ST30_FP8_B1_SL8192, nnodes is 2 and not 4 and precision is fp8 and not 'bf16'" in message
+
+
+def test_the_only_cell_of_a_file_is_taken_where_its_name_tells_no_size() -> None:
+    bounds, findings = read({"usual": MEGATRON["MBS=1,GBS=64,PRECISION=BF16"]})
+    assert (len(bounds), findings.faults) == (1, [])
+    assert "although its name tells no size" in only(findings.as_dict()["warnings"])["message"]
+    assert read({"usual": {}, "other": {}})[1].faults[0].message == "No cell of t.json is for this run."
+
+
+# Of CVS's 21 cells for MaxText 11 have a GBS that is not the global batch size.
+WHOLE = "NNODES=2,STEPS=30,PRECISION=FP8,BATCH=1,GBS=640,SEQLEN=8192"
+
+
+@pytest.mark.parametrize(
+    ("facts", "differing"),
+    [
+        ({}, ""),
+        ({"micro_batch_size": 1.0}, ""),
+        ({"global_batch_size": 640}, ""),
+        ({"nnodes": 16}, "nnodes is 2 and not 16"),
+        ({"iterations": 10}, "iterations is 30 and not 10"),
+        ({"precision": "bf16"}, "precision is fp8 and not 'bf16'"),
+        ({"micro_batch_size": 2}, "micro_batch_size is 1 and not 2"),
+        ({"sequence_length": 4096}, "sequence_length is 8192 and not 4096"),
+    ],
+)
+def test_a_cell_is_taken_by_its_whole_name_in_which_gbs_beside_batch_is_a_label(
+    facts: dict[str, t.Any], differing: str
+) -> None:
+    bounds, findings = read({WHOLE: MAXTEXT["NN2_ST30_FP8_B1_SL8192"]}, **facts)
+    assert bool(bounds) is (not differing)
+    assert [differing in fault.message for fault in findings.faults] == [True] * bool(differing)
+
+
+def test_a_part_of_a_name_that_nothing_is_known_of_is_no_match_and_the_longer_name_goes_first() -> None:
+    bound = {"tokens_per_gpu": {"kind": "min", "value": 1}}
+    _, findings = read({"MBS=1,TP=8": bound})
+    assert "nothing is known here about TP" in only(findings.as_dict()["faults"])["message"]
+    bounds, _ = read({"MBS=1": bound, "MBS=1,GBS=64": {"tokens_per_gpu": {"kind": "min", "value": 2}}})
+    assert [bound["value"] for bound in bounds] == [2]
+
+
+def test_a_scaling_efficiency_is_a_part_of_the_throughput_where_the_baseline_was_measured() -> None:
+    cell = {"training.scaling_efficiency_pct": {"kind": "min", "value": 85.0}}
+    bounds, findings = read({"scaling_baseline": {"tokens_per_sec_total": 96000, "num_nodes": 1}, "MBS=1": cell})
+    assert findings.faults == findings.warnings == []
+    assert bounds == [{"metric": "tokens_per_sec_per_gpu", "kind": "ratio", "value": 0.85, "reference": 12000.0}]
+    bounds, findings = read({"scaling_baseline": {"tokens_per_sec_total": 0.0, "num_nodes": 1}, "MBS=1": cell})
+    assert (bounds, findings.faults) == ([], [])
+    assert "its baseline is 0 tokens/s" in only(findings.as_dict()["warnings"])["message"]
+    for wrong in ({}, {"scaling_baseline": 5}, {"scaling_baseline": {"tokens_per_sec_total": "5"}}):
+        bounds, findings = read({**wrong, "MBS=1": cell})
+        assert bounds == []
+        assert "a throughput that the file does not give" in only(findings.as_dict()["faults"])["message"]
+    _, findings = read({"MBS=1": {"scaling_efficiency_pct": {"kind": "max", "value": 85.0}}})
+    assert "takes the kind min" in only(findings.as_dict()["faults"])["message"]
 
 
 FAULTS: list[tuple[str, t.Any, str]] = [
-    ("no json", "{", "t.json is not JSON"),
-    ("not a number", '{"MBS=1": {"training.tokens_per_gpu": {"kind": "min", "value": NaN}}}', "NaN is no number"),
-    ("a list", [], "t.json holds no thresholds"),
+    ("no json", "{", "this is not valid JSON"),
+    ("not a number", '{"MBS=1": {"training.tokens_per_gpu": {"kind": "min", "value": NaN}}}', "The value is no number"),
+    ("a list", [], "t.json holds a list instead of an object"),
+    ("a cell twice", '{"MBS=1": {}, "MBS=1": {}}', "MBS=1 stands there more than once"),
     ("no cell", {"_comment": "x"}, "t.json holds no thresholds"),
     ("no kind", {"MBS=1": {"tokens_per_gpu": {"value": 5}}}, "The kind of the threshold is not known"),
     ("a number", {"MBS=1": {"tokens_per_gpu": 5}}, "A threshold is an object"),
@@ -162,6 +219,12 @@ def test_a_faulty_file_stops_the_plan() -> None:
     for file in (ThresholdsFile("t.json", "{"), ThresholdsFile("gone.json", "", "No such file or directory")):
         plan = planned(file)
         assert (only(plan["faults"])["key"], plan["nodes"], plan["workload"]) == ("training_thresholds", [], None)
+
+
+def test_a_file_whose_cell_judges_nothing_makes_a_run_that_is_only_recorded() -> None:
+    plan = planned(file_for_the_plan(tokens_per_gpu={"kind": "info", "value": 1}))
+    assert (plan["faults"], plan["record_only"]) == ([], True)
+    assert [found["key"] for found in plan["warnings"] if "NO THRESHOLD" in found["message"]] == ["training_thresholds"]
 
 
 def test_a_run_that_is_only_recorded_or_rehearsed_needs_no_thresholds() -> None:

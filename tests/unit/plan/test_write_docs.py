@@ -87,7 +87,7 @@ def test_the_page_of_the_keys_of_maxtext_has_every_key() -> None:
         ("maxtext_config", "env_vars", "later shape"),
         ("maxtext_config", "batch_size", ""),
         ("megatron_config", "megatron_fsdp", "v26.1"),
-        ("megatron_config", "sequence_length", "v25.3"),
+        ("megatron_config", "sequence_length", "v24.12"),
         ("nxdt_config", "orpo", "1.3.0"),
         ("nxdt_config", "lnc", "1.1.0"),
     ],

@@ -41,6 +41,7 @@ def text_of(flags: dict[str, t.Any], variable: str = XLA) -> str:
         ("xla_gpu_enable_cublaslt", 0, "=false"),
         (GATHER, "137438953472", "=137438953472"),
         (GATHER, 0, "=0"),
+        ("xla_gpu_memory_limit_slop_factor", "80", "=80"),
         ("xla_gpu_enable_command_buffer", "''", "=''"),
         ("xla_gpu_enable_command_buffer", "", "=''"),
         ("xla_gpu_enable_command_buffer", "FUSION,CUBLAS", "=FUSION,CUBLAS"),
@@ -90,6 +91,7 @@ def test_a_flag_that_is_not_known_is_told_with_the_nearest() -> None:
     findings = Findings()
     assert checked(given_in({"xla_gpu_enable_cublaslte": 1}, "f"), XLA, findings) == {"xla_gpu_enable_cublaslte": "1"}
     assert findings.warnings[0].remedy.startswith("Did you mean xla_gpu_enable_cublaslt?")
+    assert "passed on as it stands" in findings.warnings[0].remedy
 
 
 def test_texts_of_scripts_are_read_with_all_their_habits() -> None:

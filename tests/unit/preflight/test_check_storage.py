@@ -105,9 +105,14 @@ def test_without_rdma_memlock_does_not_matter(bench) -> None:
 def test_a_mount_or_a_device_that_is_not_there(bench) -> None:
     nodes = bench()
     nodes[1]["paths"]["/tmp/TRAINING_LOGS"]["kind"] = "missing"
-    nodes[2]["paths"]["/dev/kfd"]["kind"] = "missing"
-    assert nodes.cell("mounts", 1)["command"] == "mkdir -p /tmp/TRAINING_LOGS"
-    assert nodes.cell("mounts", 2)["reason"] == "the device /dev/kfd is not there"
+    for path in ("/dev/kfd", "/dev/dri", "/tmp/TRAINING_LOGS"):
+        nodes[2]["paths"][path]["kind"] = "missing"
+    advised = "mount what belongs at /tmp/TRAINING_LOGS, or take it out of volume_dict in the config"
+    assert nodes.cell("mounts", 1)["command"] == advised
+    cell = nodes.cell("mounts", 2)
+    assert cell["reason"].startswith("the device /dev/dri is not there; the device /dev/kfd is not there; /tmp/TR")
+    assert cell["command"].startswith("load the kernel driver; ")
+    assert cell["command"].endswith(advised)
 
 
 def test_the_runs_own_folder_need_not_be_there(bench) -> None:

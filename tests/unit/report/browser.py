@@ -80,9 +80,8 @@ class Browser:
         """Open a page and wait until its plots, if it has any, are drawn."""
         self.call("Page.navigate", url=page.as_uri())
         self.run(
-            "new Promise(done => { const wait = () => document.readyState === 'complete' && (!window.Bokeh ||"
-            " Bokeh.documents.length && Bokeh.documents.every(d => d.is_idle)) ? done(1) : setTimeout(wait, 20);"
-            " wait(); })"
+            "new Promise(done => { const wait = () => document.readyState === 'complete' ? done(1) :"
+            " setTimeout(wait, 20); wait(); })"
         )
 
     def run(self, script: str) -> t.Any:

@@ -65,7 +65,7 @@ def test_every_metric_has_a_label() -> None:
     ("metric", "title"),
     [
         ("step_time_ms", "Step time (ms)"),
-        ("memory_fraction", "GPU memory in use (fraction)"),
+        ("memory_fraction", "GPU memory in use (%)"),
         ("loss", "Loss"),
         ("nan_iterations", "NaN iterations"),
         ("something_new", "something_new"),

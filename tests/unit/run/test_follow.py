@@ -5,13 +5,11 @@ import typing as t
 
 import pytest
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.answers import BadAnswerError
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run.follow import (
-    NodeLostError,
-    Patience,
-    follow_node,
-    interval_for,
-)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.follow import Patience, follow_node, interval_for
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.news import News
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.node_errors import NodeLostError
 
 PATIENCE = Patience(interval=1.5, lost=3600, stall=3600)
 NODES = ["gpu00", "gpu01"]
@@ -73,8 +71,21 @@ def board(tmp_path):
     return Board(tmp_path)
 
 
-def follow(node: Node, board: Board, mode: str = "multi_node", patience: Patience = PATIENCE) -> dict[str, t.Any]:
-    return follow_node(node.ask, board, plan(mode), "gpu00", patience)
+def follow(
+    node: Node,
+    board: Board,
+    mode: str = "multi_node",
+    patience: Patience = PATIENCE,
+    news: News | None = None,
+    name: str = "gpu00",
+) -> dict[str, t.Any]:
+    return follow_node(node.ask, board, plan(mode), name, patience, news or News())
+
+
+def news_of_a_failure() -> News:
+    news = News()
+    news.note(failed=True)
+    return news
 
 
 ENDED = answer("exited", exit_status=0, ended_at=1010.0, last_lines=["the end"])
@@ -174,15 +185,14 @@ def test_a_stop_while_a_node_is_followed_interrupts_the_run(statuses, interrupte
 
 
 def test_where_a_peer_failed_a_training_that_has_ended_is_read_to_the_end_of_its_long_log(board):
-    board.update("gpu01", status="exited", exit_status=1)
     node = Node(answer(), answer(has_ended=True), answer(has_ended=True), ENDED)
-    assert follow(node, board)["exit_status"] == 0
+    assert follow(node, board, news=news_of_a_failure())["exit_status"] == 0
 
 
 def test_where_a_peer_failed_a_node_that_never_tells_the_end_is_not_followed_for_ever(board):
-    board.update("gpu01", status="exited", exit_status=1)
     node = Node(answer(), answer(has_ended=True), ENDED)
-    assert follow(node, board, patience=Patience(interval=1, lost=0, stall=3600))["status"] == "running"
+    patience = Patience(interval=1, lost=0, stall=3600)
+    assert follow(node, board, patience=patience, news=news_of_a_failure())["status"] == "running"
 
 
 def test_a_node_that_is_lost_for_too_long_is_unreachable_since_it_was_heard_last(board):
@@ -199,70 +209,101 @@ def test_a_node_that_answers_again_in_time_is_followed_on(board):
 
 
 def test_a_log_that_no_longer_grows_is_a_stall(board):
-    node = Node(answer(log_bytes=10), answer(log_bytes=11), answer(log_bytes=11))
+    seen = [{"rank": 0, "state": "S", "waits_in": None, "busy": 0.0, "stack": None}]
+    node = Node(answer(log_bytes=10), answer(log_bytes=11), answer(log_bytes=11), answer(log_bytes=11, ranks_seen=seen))
     status = follow(node, board, "single_node", Patience(interval=1, lost=3600, stall=0))
     assert (status["status"], status["message"]) == ("stalled", "its log has not grown for 0 s")
-    assert node.answers == []
+    assert [request.get("look_at_ranks") for request in node.asked] == [None, None, None, True]
+    assert board.status("gpu00")["ranks_seen"] == seen
+
+
+def test_where_a_run_hangs_each_node_is_looked_at(board):
+    news = News()
+    news.note(failed=True, hangs=True)
+    node = Node(answer(log_bytes=10))
+    assert follow(node, board, news=news)["status"] == "stalled"
+    assert node.asked[0]["look_at_ranks"] is True
+
+
+def test_the_pace_of_the_steps_says_how_long_is_too_long_unless_the_trainer_pauses(board):
+    steps = block(list(range(1, 9)), step_time_ms=[500.0] * 8)
+    news = News()
+    follow(Node(answer(blocks=[steps]), ENDED), board, news=news)
+    assert news.longest_silence() == 60
+    follow(Node(answer(), ENDED), board, news=news, name="gpu01")
+    assert news.longest_silence() == 60
+    follow(Node(answer(), {**ENDED, "pausing": True}), board, news=news, name="gpu01")
+    assert news.longest_silence() == PATIENCE.stall
+
+
+def test_the_accelerators_are_sampled_at_first_and_then_at_a_low_rate(board):
+    reading = {"temperature": 50.0, "power": 300.0, "clock": 2100.0, "ecc_uncorrected": 0.0}
+    node = Node(answer(readings=[reading]), answer(), ENDED)
+    follow(node, board)
+    assert [request.get("sample") for request in node.asked] == [True, None, None]
+    assert [sample["accelerators"] for sample in board.samples("gpu00")] == [[reading]]
 
 
 def test_a_silent_node_is_no_stall_while_the_log_of_another_grows(board):
-    def while_the_other_prints(log_bytes: int) -> t.Callable[[], dict[str, t.Any]]:
-        return lambda: board.update("gpu01", status="running", log_bytes=log_bytes) and answer(log_bytes=10)
+    news = News()
 
-    node = Node(*(while_the_other_prints(log_bytes) for log_bytes in (20, 30, 40, 40)))
-    status = follow(node, board, patience=Patience(interval=1, lost=3600, stall=0))
+    def while_the_other_prints() -> dict[str, t.Any]:
+        news.note(grown=time.monotonic() + 3600)
+        return answer(log_bytes=10)
+
+    node = Node(answer(log_bytes=10), *[while_the_other_prints] * 3, ENDED)
+    assert follow(node, board, patience=Patience(interval=1, lost=3600, stall=0), news=news)["status"] == "exited"
+    silent = Node(*[answer(log_bytes=10)] * 3)
+    status = follow(silent, board, patience=Patience(interval=1, lost=3600, stall=0))
     assert (status["status"], status["message"]) == ("stalled", "no log of the run has grown for 0 s")
-    assert node.answers == []
-
-
-def test_a_silent_node_stalls_in_single_node_mode_whatever_the_others_print(board):
-    node = Node(answer(log_bytes=10), lambda: board.update("gpu01", log_bytes=20) and answer(log_bytes=10))
-    status = follow(node, board, "single_node", Patience(interval=1, lost=3600, stall=0))
-    assert status["status"] == "stalled"
 
 
 @pytest.mark.parametrize(
     "failed",
     [
         {"status": "exited", "exit_status": 1},
-        {"status": "exited", "exit_status": 0, "first_step": 1, "last_step": 3, "steps_total": 9},
+        {
+            "status": "exited",
+            "exit_status": 0,
+            "blocks": [{"attempt": 1, "steps": [3], "steps_total": 9, "metrics": {}}],
+        },
         {"status": "killed"},
         {"status": "unreachable"},
         {"status": "stopped"},
     ],
 )
 def test_the_failure_or_stop_of_another_node_ends_a_multi_node_run_with_one_more_look_at_the_log(board, failed):
-    board.update("gpu01", **failed)
+    news = News()
+    follow(
+        Node(answer(**failed) if failed["status"] != "unreachable" else BadAnswerError("")),
+        board,
+        news=news,
+        name="gpu01",
+    )
     node = Node(answer(log_bytes=10), answer(log_bytes=90, failures=[failure("out_of_memory")]))
-    status = follow(node, board)
+    status = follow(node, board, news=news)
     assert status["status"] == "running"
     assert [found["class"] for found in status["failures"]] == ["out_of_memory"]
     assert node.answers == []
+    # It need not wait as long as while all goes well.
+    assert [request["wait_seconds"] for request in node.asked] == [1.5, 1.0]
 
 
 def test_the_last_look_tells_a_node_that_failed_as_well(board):
-    board.update("gpu01", status="killed")
-    status = follow(Node(answer(), answer("exited", exit_status=1)), board)
+    status = follow(Node(answer(), answer("exited", exit_status=1)), board, news=news_of_a_failure())
     assert (status["status"], status["exit_status"]) == ("exited", 1)
 
 
 def test_a_lost_node_is_waited_for_even_where_another_failed_as_it_may_be_the_cause(board):
-    board.update("gpu01", status="exited", exit_status=1)
     node = Node(answer(), NodeLostError("Connection timed out"))
-    status = follow(node, board, patience=Patience(interval=1, lost=0, stall=3600))
-    assert status["status"] == "unreachable"
+    patience = Patience(interval=1, lost=0, stall=3600)
+    assert follow(node, board, patience=patience, news=news_of_a_failure())["status"] == "unreachable"
 
 
-@pytest.mark.parametrize("well", [{"status": "exited", "exit_status": 0}, {"status": "staged"}])
-def test_a_node_that_has_not_failed_ends_no_other(board, well):
-    board.update("gpu01", **well)
-    assert follow(Node(answer(log_bytes=1), answer(log_bytes=2), ENDED), board)["status"] == "exited"
-
-
-def test_the_failure_of_another_node_ends_nothing_in_single_node_mode(board):
-    board.update("gpu01", status="killed")
-    status = follow(Node(answer(log_bytes=1), answer(log_bytes=2), ENDED), board, "single_node")
-    assert (status["status"], status["exit_status"]) == ("exited", 0)
+def test_a_node_that_has_ended_well_ends_no_other(board):
+    news = News()
+    follow(Node(ENDED), board, news=news, name="gpu01")
+    assert follow(Node(answer(log_bytes=1), answer(log_bytes=2), ENDED), board, news=news)["status"] == "exited"
 
 
 def test_a_failure_text_is_forgotten_when_the_training_goes_on(board):
@@ -283,15 +324,17 @@ def test_a_failure_text_stays_while_the_steps_may_be_from_before_it(board):
 
 
 def test_a_failure_text_on_a_silent_node_is_forgotten_when_the_steps_of_another_go_on(board):
-    def while_the_other_trains(number: int, *failures: str) -> t.Callable[[], dict[str, t.Any]]:
+    news = News()
+
+    def while_the_other_trains(*failures: str) -> t.Callable[[], dict[str, t.Any]]:
         def give() -> dict[str, t.Any]:
-            board.update("gpu01", status="running", last_step=number, log_bytes=number)
+            news.note(advanced=True)
             return answer(failures=[failure(name) for name in failures])
 
         return give
 
-    node = Node(while_the_other_trains(1, "import_error"), *map(while_the_other_trains, (2, 3)), ENDED)
-    assert follow(node, board)["failures"] == []
+    node = Node(while_the_other_trains("import_error"), *[while_the_other_trains()] * 2, ENDED)
+    assert follow(node, board, news=news)["failures"] == []
 
 
 def test_a_failure_text_stays_while_the_training_does_not_go_on(board):

@@ -23,6 +23,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.run.answers impor
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.collect import collect_log
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.follow import Patience, follow_node
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.node_errors import NodeError
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.program import answer_in
 
 MARK = "\ntrainops-answer:"
@@ -153,7 +154,7 @@ def test_every_phase_is_checked(phase: str, answer: dict[str, t.Any]) -> None:
 )
 def test_an_answer_that_would_fill_the_memory_is_refused_before_it_is_read(answer: str) -> None:
     before = peak_megabytes()
-    with pytest.raises(ValueError, match="answer"):
+    with pytest.raises(NodeError, match="answer"):
         answer_in(MARK + answer)
     assert peak_megabytes() - before < 400
 
@@ -247,7 +248,7 @@ def bad() -> dict[str, t.Any]:
 def follow_answers(board: Board, *answers: t.Callable[[], dict[str, t.Any]]) -> dict[str, t.Any]:
     plan = {"mode": "single_node", "first_step": 1, "nodes": [{"node": "gpu00"}]}
     left = list(answers)
-    return follow_node(lambda _request: left.pop(0)(), board, plan, "gpu00", Patience(1, 3600, 3600))
+    return follow_node(lambda _request: left.pop(0)(), board, plan, "gpu00", Patience(1, 3600, 3600), follow.News())
 
 
 def test_an_unexpected_answer_ends_the_node_on_the_board_like_any_failure(tmp_path: Path) -> None:

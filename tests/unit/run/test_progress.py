@@ -45,6 +45,21 @@ TEST_LINES = [
         "the-run  step  29/200  loss 2.0000",
     ),
     (
+        "a step is missing",
+        [running(**at(20, step_time_ms=5000.0), last_step_at=NOW - 48)],
+        "the-run  step  20/200  5,000.0 ms/step  15:00 left  !! no step for 40 s",
+    ),
+    (
+        "a slow step is not missing yet",
+        [running(**at(20, step_time_ms=40_000.0), last_step_at=NOW - 100)],
+        "the-run  step  20/200  40,000.0 ms/step  2:00:00 left",
+    ),
+    (
+        "what has ended misses no step",
+        [{"node": "gpu00", "status": "exited", "exit_status": 0, **at(200, step_time_ms=5.0), "last_step_at": 1.0}],
+        "the-run  step 200/200  5.0 ms/step  0 of 1 nodes running",
+    ),
+    (
         "more than an hour is left",
         [running(**at(20, step_time_ms=40_000.0))],
         "the-run  step  20/200  40,000.0 ms/step  2:00:00 left",

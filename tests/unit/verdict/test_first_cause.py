@@ -20,6 +20,8 @@ from training_logs import (
     status_of,
 )
 
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.failures import find_failures
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.find import Piece
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.first_cause import first_failure
 
 
@@ -251,10 +253,23 @@ TEST_ENDS = [
     (
         Node("a", "x\n", exit_status=1, told={"oom_killed": True}),
         "killed",
-        "The kernel killed the training for want of host memory.",
+        "The kernel killed the training because the host memory ran out.",
         ["x"],
     ),
     (Node("a", "x\n", status="killed"), "killed", "The training was killed (SIGKILL).", ["x"]),
+    (Node("a", "x\n", status="killed", told={"booted": True}), "rebooted", "The node booted while it trained.", ["x"]),
+    (
+        Node("a", "x\n", status="killed", told={"full_disk": "/log/run-1/a"}),
+        "disk_full",
+        "The disk of /log/run-1/a is full: neither log nor exit status could be written.",
+        ["x"],
+    ),
+    (
+        Node("a", "x\n", status="killed", told={"engine_problem": "docker wait failed: no daemon"}),
+        "engine_stopped",
+        "The container engine cannot say how the training ended: docker wait failed: no daemon.",
+        ["x"],
+    ),
     (
         Node("a", lines((1, 2))),
         "exit_status",
@@ -271,7 +286,8 @@ TEST_ENDS = [
     (
         Node("a", status="stalled", told={"message": "its log has not grown for 60 s"}),
         "stalled",
-        "The training hung: its log has not grown for 60 s.",
+        "The training hung: its log has not grown for 60 s. Which rank holds the others up cannot be told from what "
+        "was seen.",
         [],
     ),
 ]
@@ -301,3 +317,33 @@ def test_whole_logs_of_failed_runs(log, failure_class, rank, log_named, tmp_path
     text = log_named(log).read_text(encoding="utf-8", errors="replace")
     first = first_of([failed("a", text, 10)], tmp_path)
     assert (first["class"], first["rank"]) == (failure_class, rank)
+
+
+def kernel_says(line: bytes) -> dict:
+    return {"machine_changes": {"kernel_failures": find_failures(Piece(line))}}
+
+
+def test_what_the_kernel_logged_of_a_node_that_failed_is_its_cause(tmp_path):
+    nodes = [Node("a", "x\n", exit_status=1, told=kernel_says(b"HW Exception by GPU node-1\n")), failed("b", "x\n", 1)]
+    first = first_of(nodes, tmp_path)
+    assert (first["node"], first["class"]) == ("a", "gpu_hang")
+
+
+def test_what_the_kernel_logged_of_a_node_that_ended_well_is_no_failure(tmp_path):
+    done = Node("a", lines((1, 10)), told=kernel_says(b"HW Exception by GPU node-1\n"))
+    assert first_failure([status_of(done, tmp_path, 0)[0]]) is None
+
+
+def test_of_a_run_that_hung_the_rank_that_holds_the_others_up_comes_first(tmp_path):
+    def hung(name: str, rank: int, state: str) -> Node:
+        seen = {"rank": rank, "state": state, "waits_in": None, "busy": 1.0, "stack": None}
+        message = "no log of the run has grown for 60 s"
+        return Node(name, status="stalled", told={"message": message, "ranks_seen": [seen]})
+
+    first = first_of([hung("a", 0, "S"), hung("b", 1, "T"), hung("c", 2, "R")], tmp_path)
+    assert (first["node"], first["class"]) == ("b", "stalled")
+    assert first["message"] == (
+        "The training hung: no log of the run has grown for 60 s. Rank 1 on b holds the others up: it is stopped by a "
+        "signal, as 1 rank of 3."
+    )
+    assert first["evidence"] == ["rank 1: state T, 100% of a processor, no stack"]

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import pytest
 from training_logs import (
     ALL,
@@ -64,7 +66,26 @@ def test_nothing_that_sounds_like_a_failure_passes_after_the_end(text, place, tm
     assert summary["verdict"] == "INCONCLUSIVE"
     assert {reason["code"] for reason in summary["reasons"]} == {"failure_at_end"}
     assert {(reason["node"], reason["row"]) for reason in summary["reasons"]} == {(nodes[place].name, "failures")}
-    assert summary["first_failure"] is None
+
+
+def test_a_failure_after_the_last_step_is_the_first_failure(tmp_path):
+    first = judged(two(ALL + OUT_OF_MEMORY), tmp_path)["first_failure"]
+    assert (first["node"], first["class"]) == ("gpu01", "out_of_memory")
+
+
+def test_a_failure_after_which_no_number_of_steps_is_missing_is_named(tmp_path):
+    log = lines(range(1, 6)).replace("/      10 |", "/       5 |") + OUT_OF_MEMORY
+    summary = judged([Node("gpu00", log)], tmp_path, iterations=None)
+    assert summary["verdict"] != "PASS"
+    assert summary["first_failure"]["class"] == "out_of_memory"
+
+
+def test_a_value_that_is_nan_is_the_first_failure(tmp_path):
+    log = lines(range(1, 8)) + lines(range(8, 11), loss=math.nan, grad_norm=math.nan)
+    first = judged(two(log), tmp_path)["first_failure"]
+    assert (first["node"], first["class"]) == ("gpu01", "nan")
+    assert "8" in first["message"]
+    assert "learning rate" in first["remedy"]
 
 
 # The same as MaxText and JAX, c10d and the launch scripts of Megatron-LM print them where all went well.

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The grammars that there are: the only place of the logs that lists them."""
+"""What the frameworks print: the only place of the logs that lists grammars and signatures of theirs."""
 
 from __future__ import annotations
 
 from ..grammar import Grammar
-from . import maxtext, megatron_processes, nxdt
+from . import maxtext_failures, maxtext_processes, megatron_failures, megatron_processes, nxdt
 
-GRAMMARS = {"megatron": megatron_processes.GRAMMAR, "maxtext": maxtext.GRAMMAR, "nxdt": nxdt.GRAMMAR}
+GRAMMARS = {"megatron": megatron_processes.GRAMMAR, "maxtext": maxtext_processes.GRAMMAR, "nxdt": nxdt.GRAMMAR}
+FAILURES = megatron_failures.SIGNATURES + maxtext_failures.SIGNATURES
 
 # The embedded trainer prints the lines of this one, whatever trainer it stands in for.
 OF_EMBEDDED_TRAINER = "megatron"

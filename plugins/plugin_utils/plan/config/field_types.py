@@ -9,7 +9,8 @@ from .kinds import AUTO, LARGEST, OrNothing, OrWord, Real, Switch, Whole, Words
 from .texts import USER_FIELD, OneLine, Several, Written
 
 _FIELD = r"\{user-id\}"
-_UNPRINTABLE = r"\x00-\x1f\x7f"
+# Control characters, ends of lines, and what turns the direction of writing.
+_UNPRINTABLE = r"\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069"
 
 NAME = Written(
     rf"(?!-)([A-Za-z0-9_.:@%+=~^-]|{_FIELD})+", "a name", "a name of letters, digits and . _ : @ - (not in front)"

@@ -12,8 +12,11 @@ from dataclasses import dataclass, field
 
 from ... import contracts
 from .secret_names import without_secrets
+from .words import printable
 
 _LONG_WORD = re.compile(r"\S{200,}")
+# More than that nobody reads.
+_MOST = 200
 
 
 @dataclass(frozen=True)
@@ -63,13 +66,31 @@ class Findings:
 
     @staticmethod
     def _add(findings: list[Finding], key: str, value: t.Any, message: str, remedy: str) -> None:
+        if len(findings) > _MOST:
+            return
         names = re.findall(r"\w+", key)
         name = names[-1] if names else ""
-        finding = Finding(key, without_secrets(value, name), _readable(message), _readable(remedy))
+        finding = Finding(
+            _shortened(printable(key)), _shown(without_secrets(value, name)), _readable(message), _readable(remedy)
+        )
         if finding not in findings:
-            findings.append(finding)
+            more = Finding("", None, f"There are more than these {_MOST}.", "Correct these first.")
+            findings.append(finding if len(findings) < _MOST else more)
 
 
 def _readable(sentence: str) -> str:
-    """Return a sentence without the secrets that it repeats, and without the middle of words that nobody reads."""
-    return _LONG_WORD.sub(lambda word: f"{word.group()[:50]}…{word.group()[-50:]}", str(without_secrets(sentence)))
+    """Return a sentence without the secrets that it repeats, and without what nobody reads or a terminal obeys."""
+    return _shortened(printable(str(without_secrets(sentence))))
+
+
+def _shortened(sentence: str) -> str:
+    return _LONG_WORD.sub(lambda word: f"{word.group()[:50]}…{word.group()[-50:]}", sentence)
+
+
+def _shown(value: t.Any) -> t.Any:
+    """Return a value whose texts hold nothing that a terminal obeys."""
+    if isinstance(value, dict):
+        return {_shown(key): _shown(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_shown(inner) for inner in value]
+    return printable(value) if isinstance(value, str) else value

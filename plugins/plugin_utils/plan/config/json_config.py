@@ -8,13 +8,14 @@ import json
 import math
 import typing as t
 
+from .budget import MOST_VALUES, over_budget, too_deep
 from .findings import Findings
 from .secret_names import line_without_secrets
 from .words import key_path, shown
 
-# Far deeper than any config, and far from where Python gives up.
-_DEEPEST = 50
-_Repeated = list[tuple[dict[str, t.Any], str]]
+_SHOWN = 500
+# The objects with a key that stands twice, by their identity, each with these keys.
+_Repeated = dict[int, tuple[dict[str, t.Any], list[str]]]
 
 
 def read_json(
@@ -23,20 +24,22 @@ def read_json(
     findings: Findings,
     option: str = "training_config",
     sections: str = 'sections "config" and "model_params"',
+    most_values: int = MOST_VALUES,
 ) -> dict[str, t.Any] | None:
     """Return the JSON object that the text holds, without its documentation keys; None, and a fault, without one.
 
     Documentation keys begin with ``_`` (``_example_nnodes``, ``_comment``, ``__note``); ``$schema`` at the top is one
     too, as it is for editors. ``source`` names the file, ``option`` what named the file, and ``sections`` what it
-    begins with. A key that stands twice in one object is a fault.
+    begins with. A key that stands twice in one object is a fault, and so are more than ``most_values`` values.
     """
-    repeated: _Repeated = []
+    repeated: _Repeated = {}
 
     def unique(pairs: list[tuple[str, t.Any]]) -> dict[str, t.Any]:
         values = dict(pairs)
         if len(values) < len(pairs):
             counts = collections.Counter(key for key, _value in pairs)
-            repeated.extend((values, key) for key in values if counts[key] > 1 and not key.startswith("_"))
+            twice = [key for key in values if counts[key] > 1 and not key.startswith("_")]
+            repeated[id(values)] = values, twice
         return values
 
     try:
@@ -48,7 +51,7 @@ def read_json(
         _fault_syntax(text, source, error, findings, option)
         return None
     except RecursionError:
-        _fault_depth(source, findings, option)
+        _fault_budget(source, too_deep(), findings, option)
         return None
     except ValueError as error:
         findings.fault(option, source, f"{source} cannot be read: {error}.", "Shorten that number.")
@@ -61,27 +64,19 @@ def read_json(
             f"Begin it with {{ and give the {sections}.",
         )
         return None
-    if _is_too_deep(data):
-        _fault_depth(source, findings, option)
+    if reason := over_budget(data, most_values):
+        _fault_budget(source, reason, findings, option)
         return None
     data.pop("$schema", None)
     return t.cast("dict[str, t.Any]", _without_documentation(data, "", repeated, findings))
 
 
-def _is_too_deep(data: t.Any) -> bool:
-    level = [data]
-    for _depth in range(_DEEPEST):
-        inner = [value.values() if isinstance(value, dict) else value for value in level]
-        level = [value for values in inner for value in values if isinstance(value, dict | list)]
-    return bool(level)
-
-
-def _fault_depth(source: str, findings: Findings, option: str) -> None:
+def _fault_budget(source: str, reason: str, findings: Findings, option: str) -> None:
     findings.fault(
         option,
         source,
-        f"{source} cannot be read: lists and objects stand in each other more than {_DEEPEST} deep.",
-        "Look for brackets that are not closed where they should be.",
+        f"{source} cannot be read: {reason}.",
+        "Look for what does not belong there, such as brackets that are not closed where they should be.",
     )
 
 
@@ -92,7 +87,7 @@ def _finite(digits: str) -> float | str:
 
 def _fault_syntax(text: str, source: str, error: json.JSONDecodeError, findings: Findings, option: str) -> None:
     lines = text.splitlines() or [""]
-    found = lines[min(error.lineno, len(lines)) - 1].strip()
+    found = lines[min(error.lineno, len(lines)) - 1].strip()[:_SHOWN]
     findings.fault(
         option,
         line_without_secrets(found),
@@ -103,10 +98,9 @@ def _fault_syntax(text: str, source: str, error: json.JSONDecodeError, findings:
 
 def _without_documentation(value: t.Any, path: str, repeated: _Repeated, findings: Findings) -> t.Any:
     if isinstance(value, dict):
-        for held, key in repeated:
-            if held is value:
-                where = key_path(path, key)
-                findings.fault(where, value[key], f"{key} stands there more than once.", "Keep one of them.")
+        for key in repeated.get(id(value), (value, []))[1]:
+            where = key_path(path, key)
+            findings.fault(where, value[key], f"{key} stands there more than once.", "Keep one of them.")
         return {
             key: _without_documentation(inner, key_path(path, key), repeated, findings)
             for key, inner in value.items()

@@ -20,7 +20,7 @@ if t.TYPE_CHECKING:
 
 ModelT = t.TypeVar("ModelT", bound=BaseModel)
 
-# More names than that are not read in a sentence.
+# More names than that are not read in a sentence, and more unknown keys not one by one.
 _MOST_NAMES = 40
 # Kinds say themselves what is wrong; these come from pydantic, which reads lists and objects.
 _REASONS = {"dict_type": "is not an object", "list_type": "is not a list"}
@@ -53,24 +53,29 @@ def refuse_unknown_keys(
     *,
     lower_to_warning: bool = False,
     elsewhere: Mapping[str, str] | None = None,
+    notes: bool = True,
 ) -> None:
     """Note every key that is not known, with the nearest one that is.
 
-    ``elsewhere`` maps keys that are known in another place to the path of that place.
+    ``elsewhere`` maps keys that are known in another place to the path of that place. ``notes`` tells whether the
+    format has keys that begin with _ for notes.
     """
-    for key, value in data.items():
-        if key in known:
-            continue
+    note = findings.warn if lower_to_warning else findings.fault
+    unknown = [key for key in data if key not in known]
+    of_notes = " A key that begins with _ is taken for a note." if notes else ""
+    for key in unknown[:_MOST_NAMES]:
         near = nearest(key, known)
         if elsewhere and key in elsewhere:
             remedy = f"Its place is {elsewhere[key]}."
         elif near:
-            remedy = f"Did you mean {near}? A key that begins with _ is taken for a note."
+            remedy = f"Did you mean {near}?{of_notes}"
         else:
             names = listed(known) if len(known) <= _MOST_NAMES else f"{len(known)} keys, which docs/ lists"
-            remedy = f"Known here: {names}. A key that begins with _ is taken for a note."
-        note = findings.warn if lower_to_warning else findings.fault
-        note(key_path(path, key), value, f"{shown(key)} is not a known key here.", remedy)
+            remedy = f"Known here: {names}.{of_notes}"
+        note(key_path(path, key), data[key], f"{shown(key)} is not a known key here.", remedy)
+    if len(unknown) > _MOST_NAMES:
+        more = f"{len(unknown) - _MOST_NAMES} more keys are not known here."
+        note(path, None, more, "Correct the first ones, or say for what the file is meant.")
 
 
 def typed(
@@ -82,14 +87,15 @@ def typed(
     unused: Collection[str] = (),
     lower_unknown: bool = False,
     elsewhere: Mapping[str, str] | None = None,
+    notes: bool = True,
 ) -> ModelT:
     """Return the model with every value of the section that is right; what is wrong is noted and left None.
 
-    Keys of ``unused``, at any depth, are known but not read: nothing that they hold can be wrong. ``elsewhere`` is
-    that of `refuse_unknown_keys`.
+    Keys of ``unused``, at any depth, are known but not read: nothing that they hold can be wrong. ``elsewhere`` and
+    ``notes`` are those of `refuse_unknown_keys`.
     """
     parts = _parts_of(model)
-    refuse_unknown_keys(data, parts, path, findings, lower_to_warning=lower_unknown, elsewhere=elsewhere)
+    refuse_unknown_keys(data, parts, path, findings, lower_to_warning=lower_unknown, elsewhere=elsewhere, notes=notes)
     values: dict[str, t.Any] = {}
     for key, part in parts.items():
         if key in unused or key not in data:
@@ -99,7 +105,9 @@ def typed(
         elif part.nested and not (data[key] is None and part.nullable):
             where = key_path(path, key)
             inner = section(data, key, where, findings) or {}
-            values[part.name] = typed(part.nested, inner, where, findings, unused=unused, lower_unknown=lower_unknown)
+            values[part.name] = typed(
+                part.nested, inner, where, findings, unused=unused, lower_unknown=lower_unknown, notes=notes
+            )
         else:
             values[part.name] = _typed_value(part, key, data[key], path, findings)
     return model.model_construct(**values)

@@ -4,9 +4,20 @@
 from __future__ import annotations
 
 import typing as t
+from collections.abc import Iterator, Mapping
 
+from .budget import DEEPEST
 from .findings import Findings
 from .words import key_path
+
+
+def within_depth(overrides: Mapping[str, t.Any], findings: Findings) -> Iterator[tuple[str, t.Any]]:
+    """Yield the overrides whose paths are no deeper than a config may be, and note the others."""
+    for path, value in overrides.items():
+        if path.count(".") + path.count("[") >= DEEPEST:
+            fault_no_place(path, value, f"its path is more than {DEEPEST} keys deep", findings)
+        else:
+            yield path, value
 
 
 def fault_no_place(path: str, value: t.Any, reason: str, findings: Findings) -> None:

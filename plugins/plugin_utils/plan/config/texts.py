@@ -22,12 +22,14 @@ class Written(Kind):
 
     ``what`` names it for the sentence 'is not …', ``expected`` for 'Give …'. Unless it is ``free``, it holds nothing
     that a shell could take for syntax, and no field besides ``{user-id}``. A whole number is taken for its digits.
+    ``longest`` is in characters.
     """
 
     pattern: str
     what: str
     expected: str
     free: bool = False
+    longest: int = 4096
 
     @property
     def words(self) -> str:
@@ -39,6 +41,8 @@ class Written(Kind):
         bare = plain(value)
         if isinstance(bare, bool) or not isinstance(bare, str | int):
             raise ValueError("is not text")
+        if isinstance(bare, str) and len(bare) > self.longest:
+            raise ValueError(f"has more than {self.longest} characters")
         text = str(bare)
         if not text and not re.fullmatch(self.pattern, text):
             raise ValueError("is empty")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 import json
 import re
 import reprlib
@@ -11,6 +12,8 @@ import typing as t
 from collections.abc import Iterable
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+# More names than that are not read in a sentence, and longer ones are not compared.
+_MOST_NAMES, _LONGEST_NAME, _MOST_COMPARED = 40, 100, 2000
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 60
 
@@ -39,8 +42,19 @@ def shown(value: t.Any) -> str:
 
 
 def listed(names: Iterable[str]) -> str:
-    """Return the names as a list for a sentence: ``a, b, c``, or ``nothing``."""
-    return ", ".join(names) or "nothing"
+    """Return the names as a list for a sentence: ``a, b, c``, ``nothing``, or the first ones and how many more."""
+    every = list(names)
+    more = f" and {len(every) - _MOST_NAMES} more" if len(every) > _MOST_NAMES else ""
+    return (", ".join(every[:_MOST_NAMES]) or "nothing") + more
+
+
+def printable(text: str, keep: str = "") -> str:
+    """Return a text with what a terminal could obey written as an escape, but for the characters to keep."""
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() or char in keep else char.encode("unicode_escape").decode() for char in text
+    )
 
 
 def counted(number: int, what: str) -> str:
@@ -50,6 +64,8 @@ def counted(number: int, what: str) -> str:
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that is most like the given one, upper and lower case being the same, or None."""
-    by_folded = {candidate.casefold(): candidate for candidate in known}
+    if len(name) > _LONGEST_NAME:
+        return None
+    by_folded = {candidate.casefold(): candidate for candidate in itertools.islice(known, _MOST_COMPARED)}
     matches = difflib.get_close_matches(name.casefold(), by_folded, n=1, cutoff=0.6)
     return by_folded[matches[0]] if matches else None

@@ -16,12 +16,18 @@ import yaml
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from .budget import DEEPEST, LONGEST_TEXT, MOST_VALUES, over_budget, too_deep, too_long_a_text, too_many_values
 from .findings import Findings
-from .overrides import fault_no_place
+from .overrides import fault_no_place, within_depth
 from .secret_names import line_without_secrets
 from .words import key_path
 
 _UNREADABLE = object()
+_SHOWN = 500
+# In YAML keys are nodes as well as values.
+_MOST_NODES = 2 * MOST_VALUES
+# Each may stand for a text with others in it, so that the work grows as 3 to the power of a third of their number.
+_MOST_INTERPOLATIONS = 20
 
 
 @dataclass(frozen=True)
@@ -35,12 +41,13 @@ class YamlConfig:
 def read_yaml(text: str, source: str, findings: Findings) -> YamlConfig | None:
     """Return what the text holds, or None, and a fault, where it is no YAML object. ``source`` names the file."""
     try:
+        _check_budget(text)
         config = OmegaConf.load(io.StringIO(text.removeprefix("\ufeff")))
     except yaml.MarkedYAMLError as error:
         _fault_syntax(text, source, error, findings)
         return None
     except (yaml.YAMLError, OmegaConfBaseException, OSError, ValueError, RecursionError) as error:
-        reason = "it is nested too deeply" if isinstance(error, RecursionError) else _first_line(error)
+        reason = too_deep() if isinstance(error, RecursionError) else _first_line(error)
         findings.fault("training_config", source, f"{source} cannot be read: {reason}.", "Correct that.")
         return None
     if not isinstance(config, DictConfig):
@@ -54,10 +61,40 @@ def read_yaml(text: str, source: str, findings: Findings) -> YamlConfig | None:
     return YamlConfig(text, config)
 
 
+def _check_budget(text: str) -> None:
+    """Raise ValueError where a text has more than is read. What an alias stands for counts each time."""
+    if text.count("${") > _MOST_INTERPOLATIONS:
+        raise ValueError(f"it has more than {_MOST_INTERPOLATIONS} interpolations (${{…}})")
+    anchored: dict[str, int] = {}
+    around: list[tuple[str | None, int]] = []
+    for event in yaml.parse(text, yaml.SafeLoader):
+        anchor, values = getattr(event, "anchor", None), 1
+        if isinstance(event, yaml.CollectionStartEvent):
+            around.append((anchor, 1))
+            if len(around) > DEEPEST:
+                raise ValueError(too_deep())
+            continue
+        if isinstance(event, yaml.CollectionEndEvent):
+            anchor, values = around.pop()
+        elif isinstance(event, yaml.AliasEvent):
+            # What is not closed yet would hold itself.
+            values, anchor = anchored.get(str(anchor), _MOST_NODES), None
+        elif not isinstance(event, yaml.ScalarEvent):
+            continue
+        elif len(event.value) > LONGEST_TEXT:
+            raise ValueError(too_long_a_text())
+        if anchor:
+            anchored[anchor] = values
+        if around:
+            around[-1] = (around[-1][0], around[-1][1] + values)
+        if sum(held for _anchor, held in around) > _MOST_NODES:
+            raise ValueError(too_many_values())
+
+
 def with_overrides(data: YamlConfig, overrides: Mapping[str, t.Any], findings: Findings) -> YamlConfig:
     """Return a config with values by the paths of their keys, and a fault for each that has no place there."""
     changed = data.config.copy()
-    for path, value in overrides.items():
+    for path, value in within_depth(overrides, findings):
         try:
             OmegaConf.update(changed, path, value, merge=False, force_add=True)
         except (OmegaConfBaseException, ValueError, TypeError) as error:
@@ -66,8 +103,8 @@ def with_overrides(data: YamlConfig, overrides: Mapping[str, t.Any], findings: F
     return YamlConfig(OmegaConf.to_yaml(changed), changed)
 
 
-def values_of(config: DictConfig, overrides: Mapping[str, t.Any], findings: Findings) -> dict[str, t.Any]:
-    """Return the config as plain data with every interpolation resolved.
+def values_of(config: DictConfig, overrides: Mapping[str, t.Any], findings: Findings) -> dict[str, t.Any] | None:
+    """Return the config as plain data with every interpolation resolved; None, and a fault, where they do not end.
 
     ``overrides`` are values by the paths of their keys, which have to be there, and are put in place first. A value
     that cannot be resolved is left out and noted as a fault under the path of its key, with what stands there.
@@ -76,32 +113,51 @@ def values_of(config: DictConfig, overrides: Mapping[str, t.Any], findings: Find
     for path, value in overrides.items():
         OmegaConf.update(changed, path, value)
     try:
-        return t.cast("dict[str, t.Any]", _plain(changed, OmegaConf.to_container(changed), "", findings))
+        return t.cast("dict[str, t.Any]", _Plain(findings).of(changed, OmegaConf.to_container(changed), ""))
     except RecursionError:
         findings.fault("training_config", None, "Its interpolations lead in a circle.", "Look at those with ${…}.")
-        return {}
+    except _TooMuchError as error:
+        message = f"With its interpolations {error}."
+        findings.fault("training_config", None, message, "Look at those with ${…}.")
+    return None
 
 
-def _plain(value: t.Any, raw: t.Any, path: str, findings: Findings) -> t.Any:
-    if isinstance(value, DictConfig):
-        return {str(key): inner for key, inner in _entries(value, value.keys(), raw, path, findings)}
-    if isinstance(value, ListConfig):
-        return [inner for _key, inner in _entries(value, range(len(value)), raw, path, findings)]
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)  # no number of JSON; where a number is due, it is refused
-    return value if isinstance(value, str | int | float | None) else str(value)
+class _TooMuchError(Exception):
+    """A config has more than is read."""
 
 
-def _entries(
-    section: DictConfig | ListConfig, keys: t.Iterable[t.Any], raw: t.Any, path: str, findings: Findings
-) -> Iterator[tuple[t.Any, t.Any]]:
-    for key in keys:
-        where = key_path(path, key if isinstance(section, ListConfig) else str(key))
-        # Under a section that is itself an interpolation there is nothing raw but that.
-        held = raw[key] if isinstance(raw, dict | list) else raw
-        value = _resolved(section, key, held, where, findings)
-        if value is not _UNREADABLE:
-            yield key, _plain(value, held, where, findings)
+class _Plain:
+    """Turns a config into plain data, and counts its values."""
+
+    def __init__(self, findings: Findings) -> None:
+        self.findings, self.count = findings, 0
+
+    def of(self, value: t.Any, raw: t.Any, path: str) -> t.Any:
+        self.count += 1
+        if self.count > MOST_VALUES:
+            raise _TooMuchError(too_many_values())
+        if isinstance(value, DictConfig):
+            return {str(key): inner for key, inner in self._entries(value, value.keys(), raw, path)}
+        if isinstance(value, ListConfig):
+            return [inner for _key, inner in self._entries(value, range(len(value)), raw, path)]
+        if isinstance(value, str) and len(value) > LONGEST_TEXT:
+            raise _TooMuchError(too_long_a_text())
+        if isinstance(value, float) and not math.isfinite(value):
+            return str(value)  # no number of JSON; where a number is due, it is refused
+        if isinstance(value, int) and over_budget(value):
+            return hex(value)  # a number that Python does not write otherwise; it is refused in the same way
+        return value if isinstance(value, str | int | float | None) else str(value)
+
+    def _entries(
+        self, section: DictConfig | ListConfig, keys: t.Iterable[t.Any], raw: t.Any, path: str
+    ) -> Iterator[tuple[t.Any, t.Any]]:
+        for key in keys:
+            where = key_path(path, key if isinstance(section, ListConfig) else str(key))
+            # Under a section that is itself an interpolation there is nothing raw but that.
+            held = raw[key] if isinstance(raw, dict | list) else raw
+            value = _resolved(section, key, held, where, self.findings)
+            if value is not _UNREADABLE:
+                yield key, self.of(value, held, where)
 
 
 def _resolved(section: DictConfig | ListConfig, key: t.Any, held: t.Any, where: str, findings: Findings) -> t.Any:
@@ -130,7 +186,7 @@ def _fault_syntax(text: str, source: str, error: yaml.MarkedYAMLError, findings:
     line = min(mark.line, len(lines) - 1) if mark else 0
     findings.fault(
         "training_config",
-        line_without_secrets(lines[line].strip()),
+        line_without_secrets(lines[line].strip()[:_SHOWN]),
         f"{source}, line {line + 1}, column {mark.column + 1 if mark else 1}: this is not valid YAML "
         f"({error.problem or error.context}).",
         "Mind indentation, colons and quotes there or on the line before.",

@@ -10,10 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from ..config.findings import Findings
 from ..config.model import flag_in, refuse_unknown_keys, section
 from ..config.words import key_path, listed, shown
-from ..job.branch import MODES, Branch
+from ..job.branch import MODES, Branch, check_name
 from ..job.options import RunOptions
-
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
 def canonical_gpu(name: str) -> str:
@@ -71,13 +69,7 @@ def choose_branch(data: Mapping[str, t.Any], mode: str, options: RunOptions, fin
     model, gpu = chosen
     path = key_path(path, model, gpu)
     for name in chosen:
-        if not _NAME.fullmatch(name):
-            findings.fault(
-                path,
-                name,
-                f"{shown(name)} becomes a part of folder names, and not all of its characters may stand there.",
-                "Use letters, digits and . _ -, with a letter or digit in front.",
-            )
+        check_name(name, path, findings)
     values = section(models[model], gpu, path, findings)
     return None if values is None else Branch(mode, model, gpu, path, values)
 

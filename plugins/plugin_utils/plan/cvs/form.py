@@ -121,7 +121,6 @@ def expected_in(reading: CvsBranchReading[t.Any, t.Any, t.Any]) -> list[Bound]:
     """Return the thresholds of a branch, and note what is wrong with them."""
     return expected_of(
         reading.parameters.result_dict,
-        reading.branch.values.get("result_dict", {}),
         reading.key("result_dict"),
         reading.findings,
         reading.options,

@@ -8,7 +8,7 @@ import typing as t
 from collections.abc import Collection
 
 from ..config.findings import Findings
-from ..config.overrides import fault_no_place
+from ..config.overrides import fault_no_place, within_depth
 from ..config.words import shown
 from ..job.options import RunOptions
 from .branch import choose_branch, mode_of
@@ -28,7 +28,7 @@ def with_overrides(
     # That no branch can be chosen, and why, is said when the job is planned.
     branch = choose_branch(changed, mode_of(changed, options, node_count), options, Findings())
     of_branch = {} if branch is None else branch.values
-    for path, value in options.training_overrides.items():
+    for path, value in within_depth(options.training_overrides, findings):
         keys = path.split(".")
         if keys[0] in ("config", "model_params"):
             _put(changed, keys, path, value, findings)

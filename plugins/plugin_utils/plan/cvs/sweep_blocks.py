@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 
 from ..config.findings import Findings
 from ..config.words import key_path, listed, nearest, shown
-from ..job.sweep_cell import LONGEST_NAME, Cell
+from ..job.sweep_cell import LONGEST_NAME, MOST_CELLS, Cell
 
 BLOCKS = ("sweep", "sweeps", "runs")
 
@@ -62,6 +62,10 @@ def _of_blocks(
         findings.fault(
             runs_path, runs, f"It is {shown(runs)}, not a list of cells.", f"Name some of {listed(offered)}."
         )
+        return []
+    if len(wanted) > MOST_CELLS:
+        message = f"It has {len(wanted)} cells, and a sweep may have {MOST_CELLS}."
+        findings.fault(path if runs is None else runs_path, None, message, "Name fewer.")
         return []
     for place, name in enumerate(wanted):
         if name not in offered or not isinstance(offered[name], dict):

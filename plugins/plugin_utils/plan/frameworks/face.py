@@ -61,6 +61,10 @@ class Framework(abc.ABC, t.Generic[ConfigT, OptionsT]):
     def overridden(self, config: ConfigT, options: OptionsT, node_count: int, findings: Findings) -> ConfigT:
         """Return a config with the values of ``training_overrides``, and a fault for each that has no place there."""
 
+    def engine_for(self, _config: ConfigT, options: OptionsT, _findings: Findings) -> str:
+        """Return what holds the training: one of the values of ``container_engine``."""
+        return options.container_engine
+
     def sweep_cells(self, _config: ConfigT, _findings: Findings) -> list[Cell] | None:
         """Return the cells of the sweep that the config itself describes; None where it describes none."""
         return None

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import typing as t
 
+from ..config.findings import Findings
 from .face import Framework
+from .foreign import fault_foreign
 from .maxtext.framework import MaxText
 from .megatron.framework import Megatron
 from .nxdt.framework import Nxdt
@@ -13,6 +15,13 @@ from .nxdt.framework import Nxdt
 FRAMEWORKS: dict[str, Framework[t.Any, t.Any]] = {known.name: known for known in (Megatron(), MaxText(), Nxdt())}
 
 
-def framework_of(text: str, source: str) -> str:
-    """Return the framework that a training config is for; one that none recognizes is taken for the first."""
-    return next((name for name, known in FRAMEWORKS.items() if known.recognizes(text, source)), next(iter(FRAMEWORKS)))
+def framework_for(asked: str, text: str, source: str, findings: Findings) -> Framework[t.Any, t.Any] | None:
+    """Return the framework that a training config is for, which may be asked for by name; None, and a fault, for none.
+
+    One in the format of CVS that no framework recognizes is taken for the first.
+    """
+    known = FRAMEWORKS.get(asked)
+    named = known or next((one for one in FRAMEWORKS.values() if one.recognizes(text, source)), None)
+    if fault_foreign(text, source, findings, recognized=named is not None):
+        return None
+    return named or next(iter(FRAMEWORKS.values()))

@@ -3,17 +3,36 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 from dataclasses import dataclass
 
+from ..config.findings import Findings
+from ..config.words import shown
+
 MODES = ("single_node", "multi_node")
+_OF_FOLDERS, _LONGEST = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*"), 60
+
+
+def check_name(name: str, key: str, findings: Findings) -> None:
+    """Note a name that stands under a key and cannot become a part of the names of folders."""
+    if not _OF_FOLDERS.fullmatch(name) or len(name) > _LONGEST:
+        reason = (
+            f"has more than {_LONGEST} characters"
+            if len(name) > _LONGEST
+            else "not all of its characters may stand there"
+        )
+        findings.fault(
+            key,
+            name,
+            f"{shown(name)} becomes a part of folder names, and {reason}.",
+            "Use letters, digits and . _ -, with a letter or digit in front.",
+        )
 
 
 @dataclass(frozen=True)
 class Branch:
-    """What a run trains: ``path`` is the key path of that part of the config, empty for a whole file, ``values`` what
-    it holds.
-    """
+    """What a run trains: ``path`` is the key path of the part of the config that says how, ``values`` what it holds."""
 
     mode: str
     model: str

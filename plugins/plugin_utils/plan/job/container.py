@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import posixpath
 import typing as t
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from pydantic import BaseModel, Field
 
@@ -16,6 +17,20 @@ from ..config.words import key_path, listed
 
 # Keys of a training config that only a container reads, at any depth.
 CONTAINER_KEYS = ("container_image", "container_name", "shm_size", "device_list", "volume_dict")
+
+HARDENED = "hardened"
+# The capabilities that are left, and what needs them; Docker's own seccomp filter goes by them as well.
+_KEPT = {
+    "IPC_LOCK": "pins memory for RDMA",
+    "SYS_PTRACE": "lets ranks share memory of GPUs, and stacks be read of a training that hangs",
+    "SYS_NICE": "places memory on NUMA nodes",
+}
+_SOCKETS = {"docker.sock", "podman.sock", "containerd.sock", "crio.sock"}
+_RUNTIME = {"/run", "/var/run", "/run/docker", "/run/podman", "/run/containerd"}
+_OF_SYSTEM = {"/", "/etc", "/boot", "/usr", "/bin", "/sbin", "/lib", "/lib64", "/var", "/proc", "/sys", "/dev"}
+# Which user-space drivers of RDMA devices there are.
+_HARMLESS = {"/etc/libibverbs.d"}
+_LOADED = {"LD_PRELOAD", "LD_AUDIT", "BASH_ENV", "ENV"}
 
 
 class ContainerConfig(BaseModel):
@@ -36,47 +51,120 @@ class ContainerConfig(BaseModel):
     )
 
 
-def container_options(name: str, shm_size: str, profile: str) -> ContainerOptions:
-    """Return how a training container is started on AMD GPUs, as AMD's guides to training on ROCm give it.
+def container_options(name: str, shm_size: str, profile: str, *, multi_node: bool) -> ContainerOptions:
+    """Return how a training container is started on AMD GPUs.
 
-    The profile ``hardened`` leaves the privileges out: the devices that are named and these capabilities have to do.
+    ``privileged`` is what AMD's guides to training on ROCm give; `note_profile` says what ``hardened`` leaves out.
     """
-    return {
+    hardened = profile == HARDENED
+    options: ContainerOptions = {
         "name": name,
-        "network": "host",
+        "network": "host" if multi_node or not hardened else "bridge",
         "ipc": "host",
-        "privileged": profile == "privileged",
+        "privileged": not hardened,
         "group_add": ["video"],
-        "cap_add": ["SYS_PTRACE", "IPC_LOCK"],
-        "security_opt": ["seccomp=unconfined"],
+        "cap_add": list(_KEPT) if hardened else ["SYS_PTRACE", "IPC_LOCK"],
+        "security_opt": ["no-new-privileges"] if hardened else ["seccomp=unconfined"],
         "shm_size": shm_size,
         "ulimits": {"memlock": "-1:-1", "nofile": "1048576:1048576"},
     }
+    return {**options, "cap_drop": ["ALL"]} if hardened else options
+
+
+def note_profile(options: ContainerOptions, findings: Findings) -> None:
+    """Say what a training's container may do on its node; nothing where training runs without one."""
+    if not options:
+        return
+    if options["privileged"]:
+        findings.note(
+            "The container is privileged: whoever chooses its image is root on the nodes. "
+            f"container_profile={HARDENED} takes that away."
+        )
+        return
+    kept = "; ".join(f"{name} {why}" for name, why in _KEPT.items() if name in options["cap_add"])
+    network = (
+        "the host's network, to which the addresses of RDMA devices belong"
+        if options["network"] == "host"
+        else "a network of its own"
+    )
+    findings.note(
+        f"The container has no privileges, the engine's own seccomp filter, {network}, and the host's shared memory, "
+        f"where the token lies. It keeps these capabilities: {kept}. It may read and write only what its user owns."
+    )
 
 
 def check_container(container: ContainerConfig, findings: Findings, path: str, instead: str = "") -> None:
-    """Note what no container can be started with, and secrets, which would stand in the plan.
+    """Note what no container can be started with, secrets, which would stand in the plan, and what gives a node away.
 
     ``path`` is the key path of the section, ``instead`` what to do in place of giving a secret.
     """
     sources: dict[str, str] = {}
     for source, target in (container.volume_dict or {}).items():
+        key = key_path(path, "volume_dict", source)
         if target in sources:
             findings.fault(
-                key_path(path, "volume_dict", source),
+                key,
                 target,
                 f"{target} is also where {sources[target]} is mounted.",
                 "Mount each in a place of its own.",
             )
         sources.setdefault(target, source)
-    for name in container.env_dict or {}:
+        reason = _gives_away(source)
+        if reason:
+            findings.warn(key, target, f"{reason}.", "Mount only the folders that the training needs.")
+    check_environment(container.env_dict or {}, findings, key_path(path, "env_dict"), instead)
+
+
+def _gives_away(source: str) -> str | None:
+    """Return in words what a mount of a path gives to the container, or None for an ordinary folder."""
+    real = posixpath.normpath(f"/{source.lstrip('/')}")
+    if ".." in source.split("/"):
+        return f"{source} leads to {real} by .., which hides what is mounted"
+    if posixpath.basename(real) in _SOCKETS or real in _RUNTIME:
+        return "Who reaches the engine's socket can start any container as root on the node"
+    if real in _OF_SYSTEM or (real.startswith("/etc/") and real not in _HARMLESS):
+        return f"With {real} the container can change the node's own system"
+    return None
+
+
+def check_environment(variables: Mapping[str, str], findings: Findings, path: str, instead: str = "") -> None:
+    """Note secrets among the user's variables, and those that bring code into every program.
+
+    ``path`` is the key path of the variables, ``instead`` what to do in place of giving a secret.
+    """
+    for name, value in variables.items():
         if is_secret_name(name):
             findings.fault(
-                key_path(path, "env_dict", name),
+                key_path(path, name),
                 None,
                 f"{name} looks like a secret, which would stand in the plan, on the nodes and in docker inspect.",
                 f"Leave it out{instead}.",
             )
+        elif name in _LOADED:
+            findings.warn(
+                key_path(path, name),
+                value,
+                f"What {name} names is run by every program of the training, its launch script included.",
+                "Leave it out, unless you know who can write that file.",
+            )
+
+
+def variables_of_user(
+    variables: Mapping[str, str], set_by_plan: Collection[str], path: str, findings: Findings
+) -> dict[str, str]:
+    """Return the user's variables that the plan does not set, with a warning for each that it does.
+
+    ``path`` is the key path of the variables.
+    """
+    own = {*set_by_plan, "TRAINOPS_NODE", "TRAINOPS_RUN_ID"}
+    for name in filter(own.__contains__, variables):
+        findings.warn(
+            key_path(path, name),
+            variables[name],
+            f"{name} has no effect: the plan sets this variable.",
+            "Leave it out, and set the key that it is made of.",
+        )
+    return {name: value for name, value in variables.items() if name not in own}
 
 
 def is_mounted(path: str, mounts: Mapping[str, str]) -> bool:

@@ -26,6 +26,8 @@ from ..config.texts import Several, Written
 
 # The platform whose nodes are hosts of the inventory.
 ON_HOSTS = "gce"
+# It becomes, with a node's name, a part of a file name.
+LONGEST_RUN_ID = 128
 
 HostNames = t.Annotated[list[str], Several(NAME, "names of inventory hosts, as a list or with commas", at_least=0)]
 RunId = t.Annotated[
@@ -33,8 +35,9 @@ RunId = t.Annotated[
     Written(
         "([A-Za-z0-9][A-Za-z0-9_.-]*)?",
         "a name for folders and containers",
-        "a name of letters, digits and . _ - (not in front)",
+        f"a name of letters, digits and . _ - (not in front), {LONGEST_RUN_ID} characters at most",
         free=True,
+        longest=LONGEST_RUN_ID,
     ),
 ]
 
@@ -67,7 +70,9 @@ class ConfigOptions(BaseModel):
         default="fault", description="Whether an unknown key of the config stops the run or is only told."
     )
     training_record_only: Flag = Field(
-        default=False, description="Judge no thresholds; those of the config need not be filled in then."
+        default=False,
+        description="Judge no thresholds; those of the config need not be filled in then. "
+        "A run without any is only recorded as well, with a warning.",
     )
     training_max_skipped: NaturalInteger = Field(
         default=0,
@@ -121,9 +126,15 @@ class RunOptions(ConfigOptions):
         "A vaulted variable training_hf_token goes before it.",
     )
     training_run_id: RunId = Field(default="", description="Name of the run. Without it, time, model and GPU make one.")
+    training_on_interrupt: t.Annotated[str, OneOf(("detach", "stop"))] = Field(
+        default="detach",
+        description="What the first Ctrl-C or SIGTERM does while the run is followed: leave the training to itself "
+        "(detach), or stop it on every node and judge it (stop).",
+    )
     container_profile: t.Annotated[str, OneOf(("privileged", "hardened"))] = Field(
         default="privileged",
-        description="Start containers with all privileges, as AMD's guide does, or with the named devices only.",
+        description="Start containers with all privileges, as AMD's guide does, or with the named devices and no "
+        "more capabilities than RDMA and GPUs need.",
     )
     training_image_archive: PathOrNothing = Field(
         default="", description="Image as a file on the nodes, loaded where the image is missing instead of pulled."

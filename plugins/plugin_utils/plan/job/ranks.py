@@ -5,13 +5,18 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from ..config.findings import Findings
 from ..config.words import counted, listed, nearest
 
+# Of hosts that are none of the run: what is nearest is not looked for more often.
+_MOST_NAMED = 40
 _UNSAFE = re.compile(r"^[.-]|[^A-Za-z0-9._:-]|^$")
+# Names of hosts inside of a cluster have underscores, too.
+_LABEL, _LONGEST_NAME = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"), 253
 _UNSAFE_USER = re.compile(r"^[.-]|[^A-Za-z0-9._@+-]|^$")
 _LOOPBACK_NAMES = ("localhost", "ip6-localhost", "ip6-loopback")
 
@@ -23,6 +28,7 @@ class Node:
     ``address`` is how the other nodes reach it (``training_address``, else ``ansible_host``, else the name), ``user``
     who connects to it, ``local`` whether it is the controller itself. ``topology`` is where it stands in the network,
     from the outermost to the nearest, with / between (``training_topology``: ``spine1/rack3``); empty if not known.
+    ``gpus`` is what the inventory says for it as training_gpus_per_node; empty for nothing.
     """
 
     name: str
@@ -30,10 +36,11 @@ class Node:
     user: str
     local: bool = False
     topology: str = ""
+    gpus: str = ""
 
     def names(self) -> set[str]:
         """Return every name under which a master address may mean this node."""
-        return {self.name.casefold(), self.address.casefold()}
+        return {_normal(self.name), _normal(self.address)}
 
 
 def in_rank_order(
@@ -45,12 +52,12 @@ def in_rank_order(
     ``rank_order`` is wrong, all nodes that take part are there nevertheless, for the checks that follow.
     """
     by_name = {node.name: node for node in nodes}
-    for name in dict.fromkeys(exclude):
-        if name not in by_name:
-            _fault_no_host("training_exclude", name, by_name, findings)
+    unknown = [name for name in dict.fromkeys(exclude) if name not in by_name]
+    _fault_no_hosts("training_exclude", unknown, by_name, findings)
     taking_part = {name: node for name, node in by_name.items() if name not in exclude}
     for node in taking_part.values():
         _check_syntax(node, findings)
+    _check_addresses(list(taking_part.values()), findings)
     if not taking_part:
         findings.fault(
             "training_hosts",
@@ -97,12 +104,12 @@ def _warn_of_no_place(taking_part: dict[str, Node], findings: Findings) -> None:
 
 
 def _check_rank_order(rank_order: Sequence[str], taking_part: dict[str, Node], findings: Findings) -> None:
-    for name in dict.fromkeys(rank_order):
-        if name not in taking_part:
-            _fault_no_host("training_rank_order", name, taking_part, findings)
-        if list(rank_order).count(name) > 1:
+    counts = Counter(rank_order)
+    _fault_no_hosts("training_rank_order", [name for name in counts if name not in taking_part], taking_part, findings)
+    for name, count in counts.items():
+        if count > 1:
             findings.fault("training_rank_order", name, f"{name} stands there more than once.", "Name each host once.")
-    left_out = [name for name in taking_part if name not in rank_order]
+    left_out = [name for name in taking_part if name not in counts]
     if left_out:
         findings.fault(
             "training_rank_order",
@@ -121,7 +128,7 @@ def _check_syntax(node: Node, findings: Findings) -> None:
             "This host's name becomes a folder and an argument, and not all of its characters may stand there.",
             "Rename it in the inventory to letters, digits and . _ : -, and give its address in ansible_host.",
         )
-    elif _UNSAFE.search(node.address):
+    elif not _is_address(node.address):
         findings.fault(
             f"training_address of {node.name}",
             node.address,
@@ -137,11 +144,48 @@ def _check_syntax(node: Node, findings: Findings) -> None:
         )
 
 
-def _fault_no_host(option: str, name: str, known: Iterable[str], findings: Findings) -> None:
-    known = list(known)
-    near = nearest(name, known)
-    remedy = f"Did you mean {near}?" if near else f"Hosts of the run: {listed(known)}."
-    findings.fault(option, name, f"{name} is not a host of the run.", remedy)
+def _is_address(text: str) -> bool:
+    """Tell whether a text is an IP address or may be a host's name, whose last part is no number (RFC 3696)."""
+    try:
+        # What follows % is an interface of one machine, and may be anything.
+        return "%" not in text and not ipaddress.ip_address(text).is_multicast
+    except ValueError:
+        labels = text.removesuffix(".").split(".")
+        return len(text) <= _LONGEST_NAME and all(map(_LABEL.fullmatch, labels)) and not labels[-1].isdecimal()
+
+
+def _check_addresses(nodes: Sequence[Node], findings: Findings) -> None:
+    """Note hosts that are one and the same machine to the others; on a machine of one's own, several nodes may be."""
+    by_address: dict[str, list[str]] = {}
+    for node in nodes:
+        if not node.local and not is_loopback(node.address):
+            by_address.setdefault(_normal(node.address), []).append(node.name)
+    for address, names in by_address.items():
+        if len(names) > 1:
+            findings.fault(
+                "training_hosts",
+                names,
+                f"{listed(names)} have one address, {address}, so that they are one machine.",
+                "Give each its own in the inventory (training_address, or else ansible_host), or leave hosts out with "
+                "training_exclude.",
+            )
+
+
+def _normal(address: str) -> str:
+    try:
+        return str(ipaddress.ip_address(address))
+    except ValueError:
+        return address.casefold().removesuffix(".")
+
+
+def _fault_no_hosts(option: str, names: Sequence[str], known: Collection[str], findings: Findings) -> None:
+    for name in names[:_MOST_NAMED]:
+        near = nearest(name, known)
+        remedy = f"Did you mean {near}?" if near else f"Hosts of the run: {listed(known)}."
+        findings.fault(option, name, f"{name} is not a host of the run.", remedy)
+    if len(names) > _MOST_NAMED:
+        more = len(names) - _MOST_NAMED
+        findings.fault(option, None, f"{more} more names are no hosts of the run.", f"Its hosts: {listed(known)}.")
 
 
 def on_one_machine(nodes: Sequence[Node]) -> bool:
@@ -170,14 +214,14 @@ def master_address(asked: str | None, nodes: Sequence[Node], key: str, findings:
                 "(training_address).",
             )
         return address
-    if address.casefold() not in first.names():
+    if _normal(address) not in first.names():
         _fault_not_first(address, asked, nodes, key, findings)
     return address
 
 
 def _fault_not_first(address: str, asked: str | None, nodes: Sequence[Node], key: str, findings: Findings) -> None:
     first = nodes[0]
-    rank = next((rank for rank, node in enumerate(nodes) if address.casefold() in node.names()), None)
+    rank = next((rank for rank, node in enumerate(nodes) if _normal(address) in node.names()), None)
     if rank is not None:
         findings.fault(
             key,

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 # It becomes a part of folder and container names.
 LONGEST_NAME = 60
+# Each is a run.
+MOST_CELLS = 256
 
 
 @dataclass(frozen=True)

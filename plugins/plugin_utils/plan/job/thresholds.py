@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import typing as t
+from collections.abc import Iterable
 
 from pydantic import BaseModel, Field
 
@@ -12,6 +12,7 @@ from ...contracts import Bound
 from ..config.field_types import Fraction, Number
 from ..config.findings import Findings
 from ..config.words import key_path
+from .branch import Branch
 from .options import RunOptions
 
 
@@ -52,20 +53,26 @@ class ExpectedResults(BaseModel):
     loss: Number | None = Field(default=None, description="At most this loss at the last step.")
 
 
-def expected_of(
-    results: ExpectedResults, given: t.Any, path: str, findings: Findings, options: RunOptions
-) -> list[Bound]:
+def results_key(branch: Branch) -> str:
+    """Return the key path of the thresholds in a config."""
+    return key_path(branch.path, "result_dict")
+
+
+def is_judged(expected: Iterable[Bound]) -> bool:
+    """Tell whether any bound judges a run; those of the kind info only tell."""
+    return any(bound["kind"] != "info" for bound in expected)
+
+
+def expected_of(results: ExpectedResults | None, path: str, findings: Findings, options: RunOptions) -> list[Bound]:
     """Return the thresholds as ``metric`` (canonical), ``kind`` (min or max) and ``value``.
 
-    There are none to record only, or where a file of thresholds stands in their place. ``given`` is what stands in the
-    config under ``path``. Naming no threshold at all is a fault.
+    There are none to record only, or where a file of thresholds stands in their place. ``path`` is where they stand in
+    the config.
     """
     if options.training_record_only or options.training_thresholds:
         return []
-    if isinstance(given, dict) and all(given.get(key) is None for key in ExpectedResults.model_fields):
-        _fault_nothing_expected(path, findings)
     expected: dict[str, Bound] = {}
-    for key, value in results.model_dump(exclude_none=True).items():
+    for key, value in (results.model_dump(exclude_none=True) if results else {}).items():
         metric = str(canonical_metric(key))
         if metric in expected and expected[metric]["value"] != value:
             findings.fault(
@@ -79,10 +86,11 @@ def expected_of(
     return list(expected.values())
 
 
-def _fault_nothing_expected(path: str, findings: Findings) -> None:
-    findings.fault(
+def warn_of_nothing_expected(path: str, findings: Findings) -> None:
+    """Note that a run has no threshold to be judged by."""
+    findings.warn(
         path,
         None,
-        "There is no threshold to judge the run by.",
-        "Give one, for example tokens_per_gpu, or say -e training_record_only=true to run without.",
+        "THERE IS NO THRESHOLD: the run is recorded, and however slow it is, no threshold fails it.",
+        "Give one, for example tokens_per_gpu; training_record_only=true says that none is wanted.",
     )

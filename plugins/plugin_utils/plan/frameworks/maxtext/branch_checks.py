@@ -11,7 +11,7 @@ from ...config.kinds import Switch, Whole, is_placeholder
 from ...config.words import counted, listed, nearest
 from .config_checks import OF_CVS_ONLY, check_data
 from .gke import PLATFORM, slices_of
-from .images import has_jax_0_4
+from .images import has_heartbeat_key, has_jax_0_4
 from .keys import AXES, MODELS, missing_in
 from .models import DIMENSIONS, PRESETS, WITHOUT_PRESET, model_with
 from .reading import BranchReading
@@ -55,6 +55,7 @@ def check_branch(reading: BranchReading) -> MaxTextSizes | None:
     parameters, gpus_per_node = reading.parameters, reading.options.training_gpus_per_node
     _check_model(reading)
     _check_generation(reading)
+    _check_heartbeat(reading)
     _check_checkpoints(reading)
     _check_packing(reading)
     _check_hardware(reading)
@@ -163,6 +164,18 @@ def _check_generation(reading: BranchReading) -> None:
                 "know.",
                 "Leave it out, or take another image.",
             )
+
+
+def _check_heartbeat(reading: BranchReading) -> None:
+    image, key = reading.config.container_image, "jax_distributed_heartbeat_timeout_seconds"
+    if reading.gives(key) and has_heartbeat_key(image) is not True:
+        reading.findings.warn(
+            reading.key(key),
+            reading.branch.values[key],
+            f"{f'The MaxText of {image}' if image else 'This MaxText'} is not known to have {key}: AMD's has it, in "
+            "images from v26.2 on. MaxText ends at a key that it does not know.",
+            "Leave it out, or take another image.",
+        )
 
 
 def _check_checkpoints(reading: BranchReading) -> None:

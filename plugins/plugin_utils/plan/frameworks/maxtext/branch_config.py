@@ -114,6 +114,13 @@ class MaxTextModelParameters(BaseModel):
         examples=[1800],
         json_schema_extra=_becomes("jax_distributed_initialization_timeout"),
     )
+    jax_distributed_heartbeat_timeout_seconds: PositiveInteger | None = Field(
+        default=None,
+        description="After this long without a sign of life a node counts as dead. AMD's MaxText has it, in images "
+        "from v26.2 on; PyPI's up to 0.2.5 ends at it.",
+        examples=[900],
+        json_schema_extra={**_becomes("jax_distributed_heartbeat_timeout_seconds", "s"), "since": "rocm-26.2"},
+    )
     tokenizer_model: Line | None = Field(default=None, description="No effect: tokenizer_path names the tokenizer.")
     model_size: Line | None = Field(default=None, description="No effect: the model's name says its size.")
     batch_size: Line | None = Field(default=None, description="No effect: the batch is made of per_device_batch_size.")

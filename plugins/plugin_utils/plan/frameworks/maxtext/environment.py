@@ -13,9 +13,11 @@ from collections.abc import Collection, Mapping
 from ...config.kinds import AUTO, Whole, is_placeholder
 from ...config.secret_names import is_secret_name
 from ...config.words import key_path
+from ...job.container import check_environment
+from ...job.visible_devices import visible_devices
 from . import xla_flags as xla
 from .gke import PLATFORM
-from .images import has_jax_0_4
+from .images import has_heartbeat_key, has_jax_0_4
 from .keys import ELSEWHERE, KEYS
 from .reading import BranchReading
 from .xla_flag_sets import FLAG_SETS
@@ -30,6 +32,11 @@ _OF_PLAN = {
 }
 # What MaxText takes for its keys as well (``yaml_key_to_env_key`` of pyconfig.py).
 _KEY_OF_VARIABLE = {f"M_{key.upper()}": key for key in (*KEYS, *ELSEWHERE)}
+# MaxText's keys, and the variables that CVS configs set for them.
+TIMEOUTS = {
+    "jax_distributed_heartbeat_timeout_seconds": HEARTBEAT_TIMEOUT,
+    "jax_distributed_initialization_timeout": INITIALIZATION_TIMEOUT,
+}
 _READ_ELSEWHERE = {INITIALIZATION_TIMEOUT, HEARTBEAT_TIMEOUT, xla.XLA, xla.LIBTPU}
 # What CVS sets in every run; the user's own values win.
 _CONSTANTS = {
@@ -102,10 +109,12 @@ def environment_of(
     """Return what MaxText reads, as far as it is the same on every node, and note variables without effect."""
     config, multi_node, of_tpu = reading.config, reading.multi_node, reading.parameters.hardware == "tpu"
     keys = (*_KEYS, *(_KEYS_OF_MULTI_NODE if multi_node else ()))
+    # JAX puts the port behind it.
+    host = f"[{master}]" if ":" in master else master
     by_plan: dict[str, str] = {
-        "JAX_COORDINATOR_IP": master,
+        "JAX_COORDINATOR_IP": host,
         # On TPUs JAX asks the platform where to meet, and would take this for address and port.
-        "JAX_COORDINATOR_ADDRESS": "" if of_tpu else master,
+        "JAX_COORDINATOR_ADDRESS": "" if of_tpu else host,
         "JAX_COORDINATOR_PORT": str(port),
         "NNODES": str(len(reading.nodes) if multi_node else 1),
         "NODE_RANK": "{node-rank}",
@@ -126,7 +135,12 @@ def environment_of(
     # They are for hosts with AMD's GPUs, which GKE has none of.
     without_amd = of_tpu or reading.options.training_platform == PLATFORM
     constants = {} if without_amd else _CONSTANTS | (_OF_MULTI_NODE if multi_node else _OF_SINGLE_NODE)
-    return constants | users | by_plan | flags
+    devices = {}
+    if reading.parameters.hardware == "gpu" and not without_amd:
+        # AMD's runtime reads this name, too.
+        gpus = reading.options.training_gpus_per_node
+        devices = visible_devices("CUDA_VISIBLE_DEVICES", gpus, variables, reading.findings)
+    return constants | users | devices | by_plan | flags
 
 
 def _text(key: str, value: t.Any) -> str:
@@ -169,48 +183,49 @@ def check_variables(reading: BranchReading, variables: Mapping[str, tuple[str, s
                 f"MaxText would take it for its key {key}, whatever the plan says.",
                 f"Set {key} in {ELSEWHERE.get(key, reading.branch.path)}.",
             )
-    for name in reading.config.env_vars or {}:
-        if is_secret_name(name):
-            reading.findings.fault(
-                key_path("config.env_vars", name),
-                None,
-                f"{name} looks like a secret, which would stand in the plan, on the nodes and in docker inspect.",
-                "Leave it out; for the Hugging Face token give the path of its file in config.hf_token_file.",
-            )
+    instead = "; for the Hugging Face token give the path of its file in config.hf_token_file"
+    check_environment(reading.config.env_vars or {}, reading.findings, "config.env_vars", instead)
 
 
-def timeout_of(reading: BranchReading, variables: Mapping[str, tuple[str, str]]) -> int | None:
-    """Return how many seconds the nodes wait for each other, for the key of MaxText that says so.
+def timeouts_of(reading: BranchReading, variables: Mapping[str, tuple[str, str]]) -> dict[str, int]:
+    """Return MaxText's keys for how long nodes wait for each other, and for a sign of life, in seconds.
 
-    The two variables for timeouts that CVS configs set are read by nothing; the one that has a key is translated.
+    The two variables for timeouts that CVS configs set are read by nothing; where MaxText has the key, it is
+    translated.
     """
-    own = reading.parameters.jax_distributed_initialization_timeout
-    if HEARTBEAT_TIMEOUT in variables:
-        value, path = variables[HEARTBEAT_TIMEOUT]
+    timeouts = {key: _timeout(key, variable, reading, variables) for key, variable in TIMEOUTS.items()}
+    return {key: seconds for key, seconds in timeouts.items() if seconds is not None}
+
+
+def _timeout(key: str, variable: str, reading: BranchReading, variables: Mapping[str, tuple[str, str]]) -> int | None:
+    own: int | None = getattr(reading.parameters, key)
+    if variable not in variables:
+        return own
+    value, path = variables[variable]
+    if variable == HEARTBEAT_TIMEOUT and not own and not has_heartbeat_key(reading.config.container_image):
         reading.findings.warn(
             path,
             value,
-            f"{HEARTBEAT_TIMEOUT} has no effect: neither JAX nor MaxText reads it, and MaxText has no key for it.",
+            f"{variable} has no effect: neither JAX nor MaxText reads it, and this MaxText has no key for it that "
+            f"is known here: {key} came with AMD's images of v26.2.",
             "Leave it out: a node counts as dead after the time that is built into JAX (100 s).",
         )
-    if INITIALIZATION_TIMEOUT not in variables:
-        return own
-    value, path = variables[INITIALIZATION_TIMEOUT]
+        return None
     try:
         seconds = _SECONDS.read(value)
     except ValueError as error:
-        reading.findings.fault(path, value, f"{INITIALIZATION_TIMEOUT} {error}.", f"Give {_SECONDS.words} (s).")
+        reading.findings.fault(path, value, f"{variable} {error}.", f"Give {_SECONDS.words} (s).")
         return own
     reading.findings.warn(
         path,
         value,
-        f"{INITIALIZATION_TIMEOUT} is read by neither JAX nor MaxText. "
+        f"{variable} is read by neither JAX nor MaxText. "
         + (
-            f"The key jax_distributed_initialization_timeout says {own}, and that counts."
+            f"The key {key} says {own}, and that counts."
             if own
-            else "It is translated to the key of MaxText that works, jax_distributed_initialization_timeout."
+            else f"It is translated to the key of MaxText that works, {key}."
         ),
-        f"Leave it out, and set jax_distributed_initialization_timeout in {reading.branch.path}.",
+        f"Leave it out, and set {key} in {reading.branch.path}.",
     )
     return own or seconds
 

@@ -7,8 +7,8 @@ passes every key of the branch on as it stands.
 
 from __future__ import annotations
 
-import json
 import posixpath
+import re
 import typing as t
 from collections.abc import Sequence
 
@@ -22,6 +22,7 @@ from ...job.batch_scaling import scales_batch
 from ...job.container import container_options
 from ...job.job import Job
 from ...job.ranks import Node
+from ...job.visible_devices import check_same_gpus
 from ..cvs_framework import CvsConfig, CvsFramework
 from .architecture import architecture_of
 from .branch_checks import MaxTextSizes, check_branch, precision_of
@@ -29,10 +30,11 @@ from .branch_config import BRANCH
 from .config import MaxTextConfig
 from .config_checks import OF_CVS_ONLY, check_config, unused_keys
 from .environment import (
+    TIMEOUTS,
     check_variables,
     environment_of,
     port_of,
-    timeout_of,
+    timeouts_of,
     users_variables,
     without_what_the_plan_sets,
 )
@@ -43,8 +45,10 @@ from .options import MaxTextOptions
 from .reading import BranchReading, Reading
 
 YAML_NAME = "maxtext.yml"
-# Keys of a config that none but MaxText's has.
-_TELLING_KEYS = {"coordinator_ip", "training_steps", "xla_flags", "enable_checkpointing"}
+# Keys of a config or a branch that none but MaxText's has; also where the JSON is broken.
+_TELLING_KEYS = re.compile(
+    r'"(coordinator_ip|training_steps|xla_flags|enable_checkpointing|per_device_batch_size|max_target_length)"\s*:'
+)
 _FORM = CvsForm(MaxTextConfig, BRANCH, unused_keys, prepared=without_what_the_plan_sets, elsewhere=ELSEWHERE)
 # What CVS says to every MaxText: nothing here talks to Google Cloud, and GSPMD shards as in the measured runs.
 _CONSTANTS = {"enable_goodput_recording": False, "monitor_goodput": False, "shardy": False}
@@ -64,12 +68,7 @@ class MaxText(CvsFramework[MaxTextOptions]):
 
     def recognizes(self, text: str, _source: str) -> bool:
         """Tell whether a training config is certainly of this framework."""
-        try:
-            data = json.loads(text.removeprefix("\ufeff"))
-        except (ValueError, RecursionError):
-            return False
-        config = data.get("config") if isinstance(data, dict) else None
-        return isinstance(config, dict) and not _TELLING_KEYS.isdisjoint(config)
+        return _TELLING_KEYS.search(text) is not None
 
     def plan_job(
         self, config: CvsConfig, options: MaxTextOptions, nodes: Sequence[Node], findings: Findings
@@ -94,16 +93,19 @@ class MaxText(CvsFramework[MaxTextOptions]):
             _note_batch(branch_reading, sizes)
         variables = users_variables(branch_reading)
         check_variables(branch_reading, variables)
+        check_same_gpus(nodes, findings)
         port = port_of(branch_reading, variables)
         environment = environment_of(branch_reading, variables, master, port)
-        timeout = timeout_of(branch_reading, variables)
+        timeouts = timeouts_of(branch_reading, variables)
         entry_point = _entry_point(branch_reading)
         if options.training_platform == PLATFORM:
             check_branch_on_gke(branch_reading)
         expected = expected_in(branch_reading)
         if findings.faults or sizes is None or entry_point is None:
             return None
-        return _job(branch_reading, sizes, expected, environment, _maxtext_config(branch_reading, timeout), entry_point)
+        return _job(
+            branch_reading, sizes, expected, environment, _maxtext_config(branch_reading, timeouts), entry_point
+        )
 
     def cell_values(self, values: dict[str, t.Any]) -> dict[str, t.Any]:
         """Return the values of a cell, which may keep some of them under ``maxtext_overrides``."""
@@ -146,9 +148,9 @@ def _entry_point(reading: BranchReading) -> str | None:
     return known
 
 
-def _maxtext_config(reading: BranchReading, timeout: int | None) -> dict[str, t.Any]:
+def _maxtext_config(reading: BranchReading, timeouts: dict[str, int]) -> dict[str, t.Any]:
     """Return the config of MaxText: what the branch says, on top of the base.yml that comes with the trainer."""
-    left_out = {*OF_CVS_ONLY, "model_name", "xla_flags", "result_dict", "jax_distributed_initialization_timeout"}
+    left_out = {*OF_CVS_ONLY, "model_name", "xla_flags", "result_dict", *TIMEOUTS}
     given = vars(reading.parameters)
     own = {
         key: given[key]
@@ -164,9 +166,7 @@ def _maxtext_config(reading: BranchReading, timeout: int | None) -> dict[str, t.
         **_CONSTANTS,
         **{key: _plain_number(value) for key, value in own.items()},
     }
-    if timeout is not None:
-        values["jax_distributed_initialization_timeout"] = timeout
-    return values
+    return values | timeouts
 
 
 def _plain_number(value: t.Any) -> t.Any:
@@ -208,7 +208,7 @@ def _job(
         tokens_per_step_per_gpu=sizes.tokens_per_step_per_gpu,
         expected=expected,
         nnodes=int(environment["NNODES"]),
-        master_address=environment["JAX_COORDINATOR_IP"],
+        master_address=environment["JAX_COORDINATOR_IP"].strip("[]"),
         master_port=int(environment["JAX_COORDINATOR_PORT"]),
         image=config.container_image,
         image_archive=options.training_image_archive,
@@ -230,7 +230,9 @@ def _job(
         gke=workload_of(reading, maxtext, environment, entry_point) if options.training_platform == PLATFORM else None,
         container_options={}
         if without_container
-        else container_options(config.container_name, config.shm_size, options.container_profile),
+        else container_options(
+            config.container_name, config.shm_size, options.container_profile, multi_node=reading.multi_node
+        ),
         architecture=architecture_of(reading),
         counts_routers=True,
     )

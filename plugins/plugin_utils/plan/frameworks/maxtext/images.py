@@ -18,6 +18,7 @@ _ENTRY_POINTS = {
 _NEWEST = "src/maxtext/trainers/pre_train/train.py"
 ENTRY_POINTS = (*_ENTRY_POINTS.values(), _NEWEST)
 _GENERATION = re.compile(r"maxtext-v([0-9]{2})\.([0-9]{1,2})(?![0-9])")
+_LAST_WITHOUT_HEARTBEAT, _FIRST_WITH_HEARTBEAT = (25, 5), (26, 2)
 # The newest generation that has JAX 0.4.35.
 _OF_JAX_0_4 = (25, 5)
 
@@ -34,6 +35,17 @@ def entry_point_of(image: str | None) -> str | None:
     if generation is None:
         return None
     return next((script for last, script in _ENTRY_POINTS.items() if generation <= last), _NEWEST)
+
+
+def has_heartbeat_key(image: str | None) -> bool | None:
+    """Tell whether an image's MaxText has jax_distributed_heartbeat_timeout_seconds, or None where that is not known.
+
+    AMD's has it, as its configs and runs with maxtext-v26.2 show; PyPI's up to 0.2.5 and AMD's of spring 2025 have not.
+    """
+    generation = generation_of(image)
+    if generation is None or _LAST_WITHOUT_HEARTBEAT < generation < _FIRST_WITH_HEARTBEAT:
+        return None
+    return generation >= _FIRST_WITH_HEARTBEAT
 
 
 def has_jax_0_4(image: str | None) -> bool | None:

@@ -98,6 +98,7 @@ FLAGS = {
     "xla_gpu_enable_reduce_scatter_combine_by_dim": _BOOLEAN,
     "xla_gpu_autotune_level": Flag(Kind.INTEGER),
     "xla_gpu_graph_level": Flag(Kind.INTEGER),
+    "xla_gpu_memory_limit_slop_factor": Flag(Kind.INTEGER, unit="percent"),
     "xla_gpu_executable_warn_stuck_timeout": _SECONDS,
     "xla_gpu_executable_terminate_timeout": _SECONDS,
     "xla_gpu_first_collective_call_warn_stuck_timeout_seconds": _SECONDS,
@@ -220,8 +221,9 @@ def _warn_of_unknown(flag: Given, findings: Findings) -> None:
     findings.warn(
         flag.path,
         flag.value,
-        f"Nothing is known here about the flag {flag.name}, and XLA ends the process at one that it does not know.",
-        f"{hint}See that the image's XLA knows it.",
+        f"{flag.name} is not among the {len(FLAGS)} flags that are known here, those of MaxText's scripts and of CVS. "
+        "XLA has many more, and ends the process only at one that it does not have.",
+        f"{hint}It is passed on as it stands; see that the image's XLA has it.",
     )
 
 

@@ -9,18 +9,18 @@ import re
 from ...job.batch_scaling import TunedBatch, scaled_batch, scales_batch
 from ...job.sizes import Sizes, check_sizes
 from .config import PRECISIONS
-from .generations import DEEPSEEK, LLAMA2, V25_3, known_script, reads
+from .generations import DEEPSEEK, LLAMA2, LONGEST_SEQUENCES, V25_5, known_script, reads
 from .reading import ScriptReading
 from .scripts import dimensions_of, is_hub_name
 
-# What a script takes that does not read TOKENIZER_MODEL: by whether it is of v25.3, and whether it is that of Llama 2.
+# What a script takes that does not read TOKENIZER_MODEL: by whether it is of v25.5, and whether it is that of Llama 2.
 _FIXED_TOKENIZERS = {
-    (False, True): (
+    (True, True): (
         "the folder tokenizer_llama2 of its data folder",
         "Put the tokenizer there (DATA_DIR, else /root/.cache/data in the container).",
     ),
-    (True, True): ("experiment/tokenizer.model of its checkout", "It fetches that itself where it is missing."),
-    (True, False): ("meta-llama/Llama-3.1-8B", "Say that, and give hf_token_file, as access to it is restricted."),
+    (False, True): ("experiment/tokenizer.model of its checkout", "It fetches that itself where it is missing."),
+    (False, False): ("meta-llama/Llama-3.1-8B", "Say that, and give hf_token_file, as access to it is restricted."),
 }
 
 
@@ -54,8 +54,22 @@ def check_branch(reading: ScriptReading) -> Sizes:
         at_once = (parameters.micro_batch_size or 1) * (sizes.data_parallelism or 1)
         scaled = scaled_batch(tuned, reading.nnodes, at_once, reading.findings)
         sizes = dataclasses.replace(sizes, global_batch_size=scaled)
-    check_sizes(sizes, dimensions_of(reading, reading.script), keys, reading.findings)
+    _check_length(reading)
+    check_sizes(sizes, dimensions_of(reading), keys, reading.findings)
     return sizes
+
+
+def _check_length(reading: ScriptReading) -> None:
+    longest = LONGEST_SEQUENCES.get(known_script(reading.script) or "", {}).get(reading.generation)
+    length = reading.parameters.sequence_length
+    if longest and length and length > longest:
+        reading.findings.fault(
+            reading.key("sequence_length"),
+            length,
+            f"{reading.script} of generation {reading.generation} has {longest} positions, and Megatron-LM refuses a "
+            "longer sequence.",
+            f"Choose {longest} or less.",
+        )
 
 
 def _check_fsdp(reading: ScriptReading) -> None:
@@ -80,7 +94,8 @@ def _check_precision(reading: ScriptReading) -> None:
         reading.findings.warn(
             reading.key("precision"),
             asked,
-            f"{script or 'The training script'} cannot train in FP16: it will train in BF16 (TE_FP8=0).",
+            f"{script or 'The training script'} cannot train in FP16: it will train in BF16 (TE_FP8=0)"
+            f"{', where CVS trains TE_FP16 in FP8 (TE_FP8=1)' if asked == 'TE_FP16' else ''}.",
             "Say TE_BF16 if that is meant, or TE_FP8.",
         )
 
@@ -91,7 +106,7 @@ def _check_tokenizer(reading: ScriptReading) -> None:
     if tokenizer is None or script is None or known_script(script) == DEEPSEEK:
         return
     if not reads(script, reading.generation, "TOKENIZER_MODEL"):
-        place, remedy = _FIXED_TOKENIZERS[reading.generation == V25_3, known_script(script) == LLAMA2]
+        place, remedy = _FIXED_TOKENIZERS[reading.generation == V25_5, known_script(script) == LLAMA2]
         if tokenizer != place:
             reading.findings.warn(key, tokenizer, f"tokenizer_model has no effect: {script} takes {place}.", remedy)
     elif is_hub_name(tokenizer) and not _has_token(reading):

@@ -16,6 +16,7 @@ from ...config.field_types import (
     Text,
 )
 from ...config.kinds import OneOf, Words
+from ...config.patterns import few, pattern
 from ...config.texts import Written
 from ...cvs.config_fields import (
     ContainerName,
@@ -38,14 +39,6 @@ from .script_options import ScriptOptions
 PRECISIONS = {"TE_FP8": "fp8", "TE_BF16": "bf16", "TE_FP16": "fp16", "TE_F16": "fp16", "TE_FP4": "fp4"}
 
 
-def _regular_expression(value: str) -> str:
-    try:
-        re.compile(value)
-    except re.error as error:
-        raise ValueError(f"is not a regular expression ({error})") from None
-    return value
-
-
 def _without_b(value: str) -> str:
     return re.sub(r"^([0-9]+)[bB]$", r"\1", value)
 
@@ -57,7 +50,8 @@ ModelSize = t.Annotated[
     AfterValidator(_without_b),
 ]
 Scripts = t.Annotated[
-    dict[t.Annotated[str, AfterValidator(_regular_expression)], Text],
+    dict[t.Annotated[str, AfterValidator(pattern)], Text],
+    AfterValidator(few),
     Words("an object of scripts by regular expressions"),
 ]
 
@@ -194,11 +188,9 @@ class MegatronModelParameters(ScriptOptions):
         json_schema_extra={"variable": "FSDP"},
     )
     num_layers: PositiveInteger | None = Field(
-        default=None, description="Layers, for a model_size that the training script does not know."
+        default=None, description="Layers, for a model_size that only your own checkout knows (training_megatron_root)."
     )
-    num_attention_heads: PositiveInteger | None = Field(
-        default=None, description="Attention heads, for a model_size that the training script does not know."
-    )
+    num_attention_heads: PositiveInteger | None = Field(default=None, description="Attention heads of such a model.")
     num_query_groups: PositiveInteger | None = Field(
         default=None, description="Key/value heads of such a model; without it as many as attention heads."
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ....contracts import Dataset
 from .dataset import DEEPSEEK_RESULT
 from .environment import deepseek_data_dir
-from .generations import DEEPSEEK, V25_3, V25_5, known_script
+from .generations import DEEPSEEK, V24_12, V25_3, V25_5, known_script
 from .reading import ScriptReading
 
 TOKENIZER = "deepseek-ai/DeepSeek-V2-Lite"
@@ -24,6 +24,7 @@ _FIXED_LENGTH = {V25_3: 4096}
 def check_deepseek(reading: ScriptReading, dataset: Dataset | None) -> None:
     """Note what of a run train_deepseekv2.sh cannot do; nothing for another script."""
     if known_script(reading.script) == DEEPSEEK:
+        _check_generation(reading)
         _check_nodes(reading)
         _check_parallelism(reading)
         _check_steps(reading)
@@ -32,6 +33,16 @@ def check_deepseek(reading: ScriptReading, dataset: Dataset | None) -> None:
         _check_recompute(reading)
         if reading.config.mock_data is False:
             _check_folder(reading, dataset)
+
+
+def _check_generation(reading: ScriptReading) -> None:
+    if reading.generation == V24_12:
+        reading.findings.fault(
+            reading.branch.path,
+            None,
+            f"{reading.script} is no file of the generation {V24_12}.",
+            "Take an image of v25.3 or later.",
+        )
 
 
 def _check_nodes(reading: ScriptReading) -> None:

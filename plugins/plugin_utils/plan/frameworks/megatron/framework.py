@@ -9,16 +9,16 @@ train_deepseekv2.sh reads its environment only.
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from ....contracts import Bound, Dataset, OptionalParameters
 from ...config.findings import Findings
-from ...config.words import key_path
 from ...cvs.form import CvsForm, expected_in, master_of, read_branch, read_config
 from ...job.container import container_options
 from ...job.job import Job
 from ...job.ranks import Node
 from ...job.sizes import Sizes
+from ...job.visible_devices import check_same_gpus
 from ..cvs_framework import CvsConfig, CvsFramework
 from .architecture import architecture_of
 from .branch_checks import check_branch
@@ -26,15 +26,15 @@ from .config import PRECISIONS, MegatronConfig, MegatronModelParameters
 from .config_checks import check_config, unused_keys
 from .dataset import fetched_dataset
 from .deepseek_checks import EXPERT_PARALLELISM, check_deepseek
-from .environment import MASTER_PORT, environment_of
+from .environment import MASTER_PORT, checkpointing_of, environment_of
 from .generations import DEEPSEEK, LLAMA3, V25_5, known_script
 from .option_checks import check_options
 from .options import MegatronOptions
 from .reading import BranchReading, Reading, ScriptReading
 from .scripts import generation_for, note_generation, script_of
+from .user_variables import check_variables, users_variables
 
 _OF_NODE = {"NODE_RANK": "{node-rank}", "LOG_DIR": "{run-folder}"}
-_OF_EACH_NODE = {*_OF_NODE, "TRAINOPS_NODE", "TRAINOPS_RUN_ID"}
 _FORM = CvsForm(MegatronConfig, MegatronModelParameters, unused_keys)
 # What the combinations of a sweep call otherwise than model_params.
 _KEYS_OF_CELLS = {"global_batch_size": "batch_size"}
@@ -82,10 +82,13 @@ class Megatron(CvsFramework[MegatronOptions]):
         check_options(script_reading, sizes)
         dataset = fetched_dataset(reading.config.dataset_source, parameters.tokenizer_model)
         check_deepseek(script_reading, dataset)
+        check_same_gpus(nodes, findings)
+        devices = check_variables(script_reading)
         expected = expected_in(branch_reading)
         if findings.faults or script is None:
             return None
-        return _job(script_reading, script, master, sizes, expected, dataset)
+        environment = environment_of(script_reading, sizes, master, dataset) | devices
+        return _job(script_reading, script, master, sizes, expected, dataset, environment)
 
     def cell_values(self, values: dict[str, t.Any]) -> dict[str, t.Any]:
         """Return the values of a combination by the keys of a branch."""
@@ -102,12 +105,12 @@ def _job(
     sizes: Sizes,
     expected: list[Bound],
     dataset: Dataset | None,
+    environment: dict[str, str],
 ) -> Job:
     config, parameters, options = reading.config, reading.parameters, reading.options
     without_container = options.container_engine == "none"
     deepseek = known_script(script) == DEEPSEEK
     of_node = {} if deepseek else _OF_NODE
-    environment = environment_of(reading, sizes, master, dataset)
     parallelism: OptionalParameters = {}
     if sizes.context_parallelism != 1:
         parallelism["context_parallelism"] = sizes.context_parallelism
@@ -127,7 +130,7 @@ def _job(
             "pipeline_parallelism": sizes.pipeline_parallelism,
             **parallelism,
             "data_parallelism": sizes.data_parallelism,
-            "recompute": parameters.recompute,
+            "recompute": checkpointing_of(reading) == "full" if deepseek else parameters.recompute,
             "fsdp": parameters.fsdp,
             "iterations": config.training_iterations,
             "mock_data": config.mock_data,
@@ -141,7 +144,7 @@ def _job(
         master_port=options.training_master_port or MASTER_PORT,
         image=config.container_image,
         image_archive=options.training_image_archive,
-        environment=environment | _variables_of_user(reading, environment) | of_node,
+        environment=environment | users_variables(reading, environment) | of_node,
         token_file=config.hf_token_file,
         # It fetches a tokenizer with wget, and with this variable alone.
         token_variable="HF_TOKEN" if known_script(script) == LLAMA3 and reading.generation == V25_5 else "",
@@ -152,7 +155,9 @@ def _job(
         devices=config.container_config.device_list,
         container_options={}
         if without_container
-        else container_options(config.container_name, config.shm_size, options.container_profile),
+        else container_options(
+            config.container_name, config.shm_size, options.container_profile, multi_node=reading.multi_node
+        ),
         environment_as_arguments=not deepseek,
         script=script,
         dataset=dataset,
@@ -164,17 +169,3 @@ def _trained_in(reading: ScriptReading) -> str:
     """Return the precision that the script trains in: the Llama scripts have no FP16, which a warning tells."""
     precision = PRECISIONS[reading.parameters.precision]
     return "bf16" if precision == "fp16" and known_script(reading.script) != DEEPSEEK else precision
-
-
-def _variables_of_user(reading: ScriptReading, environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables of env_dict that the plan does not set, with a warning for each that it does."""
-    variables = reading.config.container_config.env_dict
-    set_by_plan = {*environment, *_OF_EACH_NODE, *(["HF_TOKEN_PATH"] if reading.config.hf_token_file else [])}
-    for name in filter(set_by_plan.__contains__, variables):
-        reading.findings.warn(
-            key_path("config.container_config.env_dict", name),
-            variables[name],
-            f"{name} has no effect: the plan sets this variable.",
-            "Leave it out, and set the key that it is made of.",
-        )
-    return {name: value for name, value in variables.items() if name not in set_by_plan}

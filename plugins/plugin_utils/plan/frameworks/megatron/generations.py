@@ -3,8 +3,10 @@
 
 A generation is called after the image release that stands for it. Sources, examples/*/train_*.sh of:
 
-- ``v25.3`` (images up to 25.3): ROCmSoftwarePlatform/Megatron-LM at ea744aae and 0504d29e. The system variables are
-  plain exports there, which only a KEY=VALUE argument overrides, and the Llama scripts know synthetic data only.
+- ``v24.12`` (images up to 25.2): ROCmSoftwarePlatform/Megatron-LM at 20292f59, of rocm_dev in December 2024. The Llama
+  scripts know synthetic data only, and DeepSeek has none.
+- ``v25.3``: the same repository at 68a47d46, the head of its branch megatron_release_v25.3. Up to here the system
+  variables are plain exports, which only a KEY=VALUE argument overrides.
 - ``v25.5`` (25.4 to 25.12): ROCm/Megatron-LM at 02b8aa76, and copies of its successor at be381b14 and d4626b48. The
   former reads MOCK_DATA, the latter trains on synthetic data exactly where there is no DATA_PATH; which image was built
   from which is not written down, so both count as read, and a plan says the same with both.
@@ -21,9 +23,9 @@ LLAMA3 = "examples/llama/train_llama3.sh"
 LLAMA2 = "examples/llama/train_llama2.sh"
 DEEPSEEK = "examples/deepseek_v2/train_deepseekv2.sh"
 
-V25_3, V25_5, V26_1 = GENERATIONS = ("v25.3", "v25.5", "v26.1")
+V24_12, V25_3, V25_5, V26_1 = GENERATIONS = ("v24.12", "v25.3", "v25.5", "v26.1")
 # Up to which release, as year and month, each generation reaches.
-_LAST_RELEASES = {V25_3: (25, 3), V25_5: (25, 12)}
+_LAST_RELEASES = {V24_12: (25, 2), V25_3: (25, 3), V25_5: (25, 12)}
 _RELEASE = re.compile(r"v?([0-9]{2})\.([0-9]{1,2})(?![0-9.])")
 _IMAGE = re.compile(r"(?:^|/)[^/]*(?:megatron|primus)[^/:]*:(?:[^/:]*[-_])?" + _RELEASE.pattern, re.IGNORECASE)
 
@@ -32,13 +34,12 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_LLAMA_V25_3 = _names(
+_LLAMA_V24_12 = _names(
     "MODEL_SIZE TP PP CP MBS BS SEQ_LENGTH TOTAL_ITERS SEQ_PARALLEL CONTI_PARAMS TE_FP8 GEMM_TUNING MCORE TEE_OUTPUT "
     "USE_FLASH_ATTN ENABLE_PROFILING"
 )
-_LLAMA2_V25_5 = _LLAMA_V25_3 | _names(
-    "FSDP RECOMPUTE OPTIMIZER ROPE_FUSION TOKENIZER_TYPE MOCK_DATA DATA_DIR DATA_PATH DATA_CACHE_PATH"
-)
+_LLAMA_V25_3 = _LLAMA_V24_12 | _names("MOCK_DATA DATA_PATH")
+_LLAMA2_V25_5 = _LLAMA_V25_3 | _names("FSDP RECOMPUTE OPTIMIZER ROPE_FUSION TOKENIZER_TYPE DATA_DIR DATA_CACHE_PATH")
 _LLAMA2_V26_1 = (_LLAMA2_V25_5 - _names("MOCK_DATA DATA_DIR")) | _names(
     "TOKENIZER_MODEL TE_FP8_RECIPE FP8_PARAM_GATHER FP8_TRANSPOSE_CACHE MEGATRON_FSDP ENABLE_HSDP HSDP_NUM_REPLICAS "
     "GRADIENT_ACCUMULATION_FUSION DDP_AVERAGE_IN_COLLECTIVE CROSS_ENTROPY_LOSS_FUSION CROSS_ENTROPY_FUSION_IMPL "
@@ -51,27 +52,42 @@ _DEEPSEEK_V25_5 = _DEEPSEEK_V25_3 | _names("SEQ_LEN PAD_LEN DATA_CACHE_PATH DATA
 
 # What they take where nothing is said of the network.
 OWN_RDMA_DEVICES = {
+    V24_12: "rdma0 to rdma7",
     V25_3: "rdma0 to rdma7",
     V25_5: "the first eight of 'rdma link', in whatever state, and none where there are fewer",
     V26_1: "the first eight of 'rdma link', or as many as there are, in whatever state",
 }
-OWN_INTERFACE = {V25_3: "ens50f0np0", V25_5: "ens51np0", V26_1: "ens51np0"}
+OWN_INTERFACE = {V24_12: "ens5, and ens50f0 for Gloo", V25_3: "ens51np0", V25_5: "ens51np0", V26_1: "ens51np0"}
 # Where the Llama scripts keep the dataset's index that do not read DATA_CACHE_PATH.
 FIXED_CACHES = {V25_3: "/root/cache"}
 
 # The variables of train_*.sh that a training config sets, as far as each script reads them.
 READ: dict[str, dict[str, frozenset[str]]] = {
     LLAMA3: {
+        V24_12: _LLAMA_V24_12,
         V25_3: _LLAMA_V25_3,
         V25_5: _LLAMA2_V25_5 | {"TOKENIZER_MODEL"},
         V26_1: _LLAMA2_V26_1 | _FP4,
     },
-    LLAMA2: {V25_3: _LLAMA_V25_3, V25_5: _LLAMA2_V25_5, V26_1: _LLAMA2_V26_1},
+    LLAMA2: {V24_12: _LLAMA_V24_12, V25_3: _LLAMA_V25_3, V25_5: _LLAMA2_V25_5, V26_1: _LLAMA2_V26_1},
     DEEPSEEK: {
+        V24_12: frozenset(),
         V25_3: _DEEPSEEK_V25_3,
         V25_5: _DEEPSEEK_V25_5,
         V26_1: _DEEPSEEK_V25_5 | {"MOE_USE_LEGACY_GROUPED_GEMM"},
     },
+}
+# --max-position-embeddings of the Llama scripts: Megatron-LM refuses a longer sequence. In tokens.
+LONGEST_SEQUENCES = {
+    LLAMA3: {V24_12: 128000, V25_3: 131072, V25_5: 131072, V26_1: 131072},
+    LLAMA2: {V24_12: 128000, V25_3: 4096, V25_5: 32000, V26_1: 32000},
+}
+# Sizes for which there is more than "Model size not supported.", in billions of parameters. DeepSeek's has one written
+# in it, whatever MODEL_SIZE says.
+SIZES: dict[str, dict[str, tuple[str, ...]]] = {
+    LLAMA3: dict.fromkeys(GENERATIONS, ("8", "70")),
+    LLAMA2: {V24_12: ("7", "70"), V25_3: ("7", "70"), V25_5: ("7", "13", "70"), V26_1: ("7", "13", "70")},
+    DEEPSEEK: dict.fromkeys(GENERATIONS, ("16",)),
 }
 _BY_NAME = {posixpath.basename(script): script for script in READ}
 

@@ -8,14 +8,16 @@ ROCm/Megatron-LM. AMD's guide to v25.4 spells the last one train_deepseek_v2.sh,
 from __future__ import annotations
 
 import posixpath
-import re
 
+from ...config.patterns import is_found
 from ...config.words import counted, key_path, listed, nearest, shown
 from ...job.sizes import ModelDimensions
 from .generations import (
     DEEPSEEK,
     LLAMA2,
     LLAMA3,
+    SIZES,
+    V24_12,
     V25_5,
     V26_1,
     generation_of,
@@ -23,22 +25,17 @@ from .generations import (
     known_script,
     tells_exit_status,
 )
-from .reading import BranchReading, Reading
+from .reading import BranchReading, Reading, ScriptReading
 
-# Sizes that each script knows ("Model size not supported." otherwise), with the dimensions it gives them.
+# What the scripts give to each size, in the order of layers, attention heads and query groups.
 _DIMENSIONS = {
-    posixpath.basename(LLAMA3): {
-        "8": ModelDimensions(layers=32, attention_heads=32, query_groups=8),
-        "70": ModelDimensions(layers=80, attention_heads=64, query_groups=8),
-    },
-    posixpath.basename(LLAMA2): {
-        "7": ModelDimensions(layers=32, attention_heads=32, query_groups=32),
-        "13": ModelDimensions(layers=40, attention_heads=40, query_groups=40),
-        "70": ModelDimensions(layers=80, attention_heads=64, query_groups=8),
-    },
+    LLAMA3: {"8": ModelDimensions(32, 32, 8), "70": ModelDimensions(80, 64, 8)},
+    LLAMA2: {"7": ModelDimensions(32, 32, 32), "13": ModelDimensions(40, 40, 40), "70": ModelDimensions(80, 64, 8)},
     # DeepSeek-V2-Lite, whatever MODEL_SIZE says.
-    posixpath.basename(DEEPSEEK): {"16": ModelDimensions(layers=27, attention_heads=16, query_groups=16)},
+    DEEPSEEK: {"16": ModelDimensions(27, 16, 16)},
 }
+# Until January 2025 what it calls Llama 2 7B had the query groups and the feed-forward part of Llama 3 8B.
+_EARLY_LLAMA2_7B = ModelDimensions(32, 32, 8)
 _BY_MODEL = {r"llama[-_. ]?3": LLAMA3, r"llama[-_. ]?2": LLAMA2, r"deepseek[-_. ]?v?2": DEEPSEEK}
 # ROCm/Megatron-LM at 02b8aa76: it takes any TOKENIZER_MODEL for a folder, and fetches these files where it is missing.
 _FETCHED = "meta-llama/Llama-3.1-8B"
@@ -53,10 +50,10 @@ def script_of(reading: BranchReading) -> str | None:
     """
     scripts, tokenizer = reading.config.training_scripts, reading.parameters.tokenizer_model
     for pattern, named in (scripts or {}).items():
-        if tokenizer is not None and _found(pattern, tokenizer):
+        if tokenizer is not None and is_found(pattern, tokenizer):
             _check_script(named, key_path("config.training_scripts", pattern), reading)
             return named
-    script = next((script for name, script in _BY_MODEL.items() if _found(name, reading.branch.model)), None)
+    script = next((script for name, script in _BY_MODEL.items() if is_found(name, reading.branch.model)), None)
     if scripts is None or tokenizer is None:
         return script
     if script is None:
@@ -77,14 +74,9 @@ def script_of(reading: BranchReading) -> str | None:
     return script
 
 
-def _found(pattern: str, text: str) -> bool:
-    return re.search(pattern, text, re.IGNORECASE) is not None
-
-
 def _check_script(script: str, key: str, reading: BranchReading) -> None:
-    name = posixpath.basename(script)
-    if name not in _DIMENSIONS:
-        near = nearest(name, [posixpath.basename(DEEPSEEK)])
+    if known_script(script) is None:
+        near = nearest(posixpath.basename(script), [posixpath.basename(DEEPSEEK)])
         reading.findings.warn(
             key,
             script,
@@ -136,25 +128,44 @@ def _image_of(reading: Reading) -> str | None:
     return None if reading.options.container_engine == "none" else reading.config.container_image
 
 
-def dimensions_of(reading: BranchReading, script: str | None) -> ModelDimensions | None:
-    """Return the model's dimensions: the script's, or the config's for a size that the script does not know."""
-    parameters = reading.parameters
-    known = _DIMENSIONS.get(posixpath.basename(script or ""))
-    if known and parameters.model_size in known:
-        dimensions = known[parameters.model_size]
+def dimensions_of(reading: ScriptReading) -> ModelDimensions | None:
+    """Return the model's dimensions: those that the script has for its size, or else the config's own.
+
+    The releases' scripts refuse a size that they do not know, whatever the config says of it. A script or a checkout of
+    the user's own may know others.
+    """
+    script, parameters = known_script(reading.script), reading.parameters
+    known = SIZES[script][reading.generation] if script else ()
+    if script and parameters.model_size in known:
+        early = is_early_llama2_7b(reading)
+        dimensions = _EARLY_LLAMA2_7B if early else _DIMENSIONS[script][parameters.model_size]
         _warn_of_own_dimensions(reading, dimensions)
         return dimensions
-    if known and parameters.model_size is not None and not _gives_own_dimensions(reading):
+    own_checkout = bool(reading.options.training_megatron_root)
+    if script and parameters.model_size is not None and not (own_checkout and _gives_own_dimensions(reading)):
         reading.findings.fault(
             reading.key("model_size"),
             parameters.model_size,
-            f"{script} knows no model of size {shown(parameters.model_size)}.",
-            f"It knows {listed(known)}. For another size give num_layers and num_attention_heads as well.",
+            f"{reading.script} of generation {reading.generation} knows no model of size "
+            f"{shown(parameters.model_size)}.",
+            f"It knows {listed(known)}. "
+            + (
+                "For another size of your checkout give num_layers and num_attention_heads as well."
+                if own_checkout
+                else "Where your own checkout knows more, name it with training_megatron_root, and give num_layers and "
+                "num_attention_heads as well."
+            ),
         )
     return _own_dimensions(reading)
 
 
-def _own_dimensions(reading: BranchReading) -> ModelDimensions | None:
+def is_early_llama2_7b(reading: ScriptReading) -> bool:
+    """Tell whether the script trains another model than Llama 2 7B under its name."""
+    is_first = known_script(reading.script) == LLAMA2 and reading.generation == V24_12
+    return is_first and bool(reading.parameters.model_size == "7")
+
+
+def _own_dimensions(reading: ScriptReading) -> ModelDimensions | None:
     parameters = reading.parameters
     layers, heads, groups = parameters.num_layers, parameters.num_attention_heads, parameters.num_query_groups
     if not layers or not heads or (groups is None and reading.gives("num_query_groups")):
@@ -162,12 +173,12 @@ def _own_dimensions(reading: BranchReading) -> ModelDimensions | None:
     return ModelDimensions(layers, heads, groups or heads)
 
 
-def _gives_own_dimensions(reading: BranchReading) -> bool:
+def _gives_own_dimensions(reading: ScriptReading) -> bool:
     """Tell whether the config has dimensions of its own, be they right or wrong."""
     return reading.gives("num_layers") and reading.gives("num_attention_heads")
 
 
-def _warn_of_own_dimensions(reading: BranchReading, dimensions: ModelDimensions) -> None:
+def _warn_of_own_dimensions(reading: ScriptReading, dimensions: ModelDimensions) -> None:
     for name in _OWN_DIMENSIONS:
         if reading.gives(name):
             reading.findings.warn(

@@ -162,16 +162,23 @@ def _check_experts(reading: NxdtReading) -> None:
         return
     if experts.dropless:
         activation = reading.get("model.activation")
-        if activation not in (None, "swiglu"):
+        if activation != "swiglu" and (activation or reading.get("model_source") == "megatron"):
             findings.fault("model.activation", activation, "Dropless experts need swiglu.", "Say swiglu.")
         if experts.glu_mlp is False:
             findings.fault("model.moe.glu_mlp", False, "Dropless experts need gated units.", "Set it to True.")
-    elif isinstance(experts.capacity_factor, int | float) and experts.capacity_factor <= 0:
+        if experts.capacity_factor:
+            findings.warn(
+                "model.moe.capacity_factor",
+                experts.capacity_factor,
+                "capacity_factor has no effect: NxDT sets it to 0.0 for dropless experts.",
+                "Set it to 0.0.",
+            )
+    elif experts.capacity_factor == 0:
         findings.fault(
             "model.moe.capacity_factor",
             experts.capacity_factor,
             "An expert that takes no tokens learns nothing.",
-            "Give a number greater than 0, or null.",
+            "Give a number greater than 0, or set dropless to True.",
         )
     if experts.routing_algorithm == "sinkhorn" and experts.top_k not in (None, 1):
         findings.fault("model.moe.top_k", experts.top_k, "sinkhorn gives each token one expert.", "Set it to 1.")

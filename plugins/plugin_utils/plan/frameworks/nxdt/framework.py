@@ -14,15 +14,16 @@ import typing as t
 from collections.abc import Mapping, Sequence
 
 from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import InterpolationResolutionError
 
-from ....contracts import Bound, Parameters
+from ....contracts import Bound, ContainerOptions, Parameters
 from ...config.findings import Findings
 from ...config.model import typed
-from ...config.words import key_path, shown
+from ...config.words import shown
 from ...config.yaml_config import YamlConfig, read_yaml, values_of, with_overrides
 from ...job.batch_scaling import TunedBatch, scaled_batch, scales_batch
-from ...job.branch import Branch
-from ...job.container import CONTAINER_KEYS, container_options
+from ...job.branch import Branch, check_name
+from ...job.container import CONTAINER_KEYS, container_options, variables_of_user
 from ...job.job import Job
 from ...job.ranks import Node, master_address
 from ...job.thresholds import ExpectedResults, expected_of
@@ -43,6 +44,8 @@ _SECTIONS = re.compile(
     r"^(trainer|exp_manager|distributed_strategy|model_source|precision|model_alignment_strategy)\s*:", re.MULTILINE
 )
 _SCRIPT = "training_orchestrator.py"
+# The section of a config that says how to run.
+_RUN = "trainops"
 _CONFIG_NAME = "nxdt_config"
 _COMPILE_NAME = "compile_first.sh"
 # What train_setup.sh exports on every kind of cluster.
@@ -63,11 +66,29 @@ if [[ $status != 0 ]]; then
 fi
 COMPILE=0 exec "$@"
 """
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9_./@%+:-]+")
 
-# NeMo registers it before NxDT reads its config.
-OmegaConf.register_new_resolver("multiply", lambda one, other: one * other, replace=True)
+_LARGEST_PRODUCT = 10**18
+
+
+def _product(one: t.Any, other: t.Any) -> t.Any:
+    for factor in (one, other):
+        if isinstance(factor, bool) or not isinstance(factor, int | float):
+            raise ValueError(f"multiply takes two numbers, and {shown(factor)} is none")
+    if abs(one) > _LARGEST_PRODUCT or abs(other) > _LARGEST_PRODUCT or abs(one * other) > _LARGEST_PRODUCT:
+        raise ValueError("the product is too large")
+    return one * other
+
+
+# NeMo registers it, for any two values, before NxDT reads its config.
+OmegaConf.register_new_resolver("multiply", _product, replace=True)
+
+
+def _refuse_environment(name: str, *_default: t.Any) -> t.NoReturn:
+    raise InterpolationResolutionError(f"oc.env would take {name} from the machine that runs Ansible")
+
+
+OmegaConf.register_new_resolver("oc.env", _refuse_environment, replace=True)
 
 
 class Nxdt(Framework[YamlConfig, NxdtOptions]):
@@ -93,13 +114,21 @@ class Nxdt(Framework[YamlConfig, NxdtOptions]):
         """Return a config with the values of ``training_overrides``, whose paths begin at the top."""
         return with_overrides(config, options.training_overrides, findings)
 
+    def engine_for(self, config: YamlConfig, options: NxdtOptions, findings: Findings) -> str:
+        """Return ``none`` where neither an engine nor an image is named: NxDT's guide trains on the host."""
+        if options.container_engine != "auto" or _run_of(config).get("container_image") is not None:
+            return options.container_engine
+        findings.note(
+            "No image is named (trainops.container_image), so the training runs on the hosts, in no container."
+        )
+        return "none"
+
     def asked(self, config: YamlConfig, options: NxdtOptions, node_count: int) -> Asked:
         """Return ``trainer.num_nodes``, but where the batch is scaled from it, and ``trainops.master_address``."""
         mode = _mode(options)
-        values = values_of(config.config, {}, Findings())
-        run = typed(RunConfig, given, "", Findings()) if isinstance(given := values.get("trainops"), dict) else None
+        master = typed(RunConfig, _run_of(config), "", Findings()).master_address
         nodes = None if scales_batch(options, mode) else _given_nodes(config.config)
-        return Asked(nodes, run.master_address if run and mode == "multi_node" else None)
+        return Asked(nodes, master if mode == "multi_node" else None)
 
     def plan_job(
         self, config: YamlConfig, options: NxdtOptions, nodes: Sequence[Node], findings: Findings
@@ -109,6 +138,8 @@ class Nxdt(Framework[YamlConfig, NxdtOptions]):
         nnodes = len(nodes) if mode == "multi_node" else 1
         given_nodes = _given_nodes(config.config)
         values = values_of(config.config, {"trainer.num_nodes": nnodes} if given_nodes and nodes else {}, findings)
+        if values is None:
+            return None
         # What could not be resolved has been told, and is not told again as missing.
         told = {finding.key for finding in findings.faults}
         own = Findings()
@@ -120,6 +151,12 @@ class Nxdt(Framework[YamlConfig, NxdtOptions]):
         return None if findings.faults else job
 
 
+def _run_of(config: YamlConfig) -> dict[str, t.Any]:
+    """Return the section that says how to run, empty where there is none."""
+    given = (values_of(config.config, {}, Findings()) or {}).get(_RUN)
+    return given if isinstance(given, dict) else {}
+
+
 def _mode(options: NxdtOptions) -> str:
     return "multi_node" if options.training_mode == "auto" else options.training_mode
 
@@ -129,17 +166,13 @@ def _checked_job(reading: NxdtReading, values: Mapping[str, t.Any], text: str, g
     check_secrets(values, "", reading.findings)
     check_config(reading, given_nodes)
     check_sizes(sizes, reading)
-    _check_name(reading)
+    if reading.get("name"):
+        check_name(reading.get("name"), "name", reading.findings)
     master = _master_address(reading)
     if reading.config.trainops is None:
         return None
-    run = values.get("trainops", {})
     expected = expected_of(
-        reading.config.trainops.result_dict,
-        run.get("result_dict", {}) if isinstance(run, dict) else None,
-        "trainops.result_dict",
-        reading.findings,
-        reading.options,
+        reading.config.trainops.result_dict, f"{_RUN}.result_dict", reading.findings, reading.options
     )
     return None if reading.findings.faults else _job(reading, text, master, sizes, expected)
 
@@ -165,18 +198,7 @@ def _typed(values: dict[str, t.Any], options: NxdtOptions, findings: Findings) -
     unjudged = options.training_record_only or options.training_thresholds
     unused |= {*(ExpectedResults.model_fields if unjudged else ())}
     lower_unknown = options.training_unknown_keys == "warn"
-    return typed(NxdtConfig, values, "", findings, unused=unused, lower_unknown=lower_unknown)
-
-
-def _check_name(reading: NxdtReading) -> None:
-    name = reading.get("name")
-    if name and not _NAME.fullmatch(name):
-        reading.findings.fault(
-            "name",
-            name,
-            f"{shown(name)} becomes a part of folder names, and not all of its characters may stand there.",
-            "Use letters, digits and . _ -, with a letter or digit in front.",
-        )
+    return typed(NxdtConfig, values, "", findings, unused=unused, lower_unknown=lower_unknown, notes=False)
 
 
 def _master_address(reading: NxdtReading) -> str:
@@ -195,9 +217,11 @@ def _job(reading: NxdtReading, text: str, master: str, sizes: NxdtSizes, expecte
     files = {f"{_CONFIG_NAME}.yaml": text}
     if run.compile_first:
         files[_COMPILE_NAME] = _COMPILE_FIRST
+    path = "trainops.container_config.env_dict"
+    users = variables_of_user(run.container_config.env_dict, environment, path, reading.findings)
     device_files = INSTANCES[run.instance_type].device_files if run.instance_type else []
     return Job(
-        branch=Branch(reading.mode, config.name, run.instance_type or "neuron", "", {}),
+        branch=Branch(reading.mode, config.name, run.instance_type or "neuron", _RUN, {}),
         parameters=_parameters(reading, sizes),
         tokens_per_step_per_gpu=sizes.tokens_per_step_per_device,
         expected=expected,
@@ -206,24 +230,28 @@ def _job(reading: NxdtReading, text: str, master: str, sizes: NxdtSizes, expecte
         master_port=int(environment["MASTER_PORT"]),
         image=run.container_image,
         image_archive=options.training_image_archive,
-        environment=environment | _variables_of_user(reading, set(environment)),
+        environment=environment | users,
         token_file=None,
         command=_command(reading, environment, sizes),
         working_dir=options.training_nxdt_root or run.nxdt_root,
         log_dir=run.log_dir,
         mounts=run.container_config.volume_dict,
         devices=run.container_config.device_list or device_files,
-        container_options={}
-        if without_container
-        # What AMD's GPUs need besides is of no use here.
-        else container_options(run.container_name, run.shm_size, options.container_profile)
-        | {"group_add": [], "cap_add": ["IPC_LOCK"], "security_opt": []},
+        container_options={} if without_container else _container_options(reading),
         files=files,
         script=_SCRIPT,
         tokens_per_sequence_per_gpu=sizes.tokens_per_sequence_per_device,
         architecture=architecture_of(reading),
         chips_per_gpu=chips_per_device(reading),
     )
+
+
+def _container_options(reading: NxdtReading) -> ContainerOptions:
+    run, profile = reading.config.trainops, reading.options.container_profile
+    started = container_options(run.container_name, run.shm_size, profile, multi_node=reading.nnodes > 1)
+    # What AMD's GPUs need besides is of no use here.
+    confined = [option for option in started["security_opt"] if "unconfined" not in option]
+    return {**started, "group_add": [], "cap_add": ["IPC_LOCK"], "security_opt": confined}
 
 
 def _parameters(reading: NxdtReading, sizes: NxdtSizes) -> Parameters:
@@ -317,17 +345,3 @@ def _hydra_value(text: str) -> str:
         return text
     escaped = text.replace("'", "\\'")
     return f"'{escaped}'"
-
-
-def _variables_of_user(reading: NxdtReading, set_by_plan: set[str]) -> dict[str, str]:
-    """Return the variables of env_dict that the plan does not set, with a warning for each that it does."""
-    variables = reading.config.trainops.container_config.env_dict
-    set_by_plan |= {"TRAINOPS_NODE", "TRAINOPS_RUN_ID"}
-    for name in filter(set_by_plan.__contains__, variables):
-        reading.findings.warn(
-            key_path("trainops.container_config.env_dict", name),
-            variables[name],
-            f"{name} has no effect: the plan sets this variable.",
-            "Leave it out, and set the key that it is made of.",
-        )
-    return {name: value for name, value in variables.items() if name not in set_by_plan}

@@ -10,7 +10,7 @@ import typing as t
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ...config.field_types import Boolean, Count, Positive, Probability, YamlText
+from ...config.field_types import Boolean, Count, NotNegative, Positive, Probability, YamlText
 from ...config.key_tables import with_keys
 from ...config.kinds import OneOf, Words
 from .data_config import Names
@@ -28,8 +28,11 @@ Tolerance = t.Annotated[t.Any, Words("a number, or null")]
 class FusionsConfig(BaseModel):
     """The section ``model.fusions``: kernels that do several operations at once."""
 
-    softmax: Boolean = Field(
-        description="Use the fused softmax.", examples=[True], json_schema_extra={"variable": "NEURON_FUSE_SOFTMAX"}
+    softmax: Boolean | None = Field(
+        default=None,
+        description="Use the fused softmax.",
+        examples=[True],
+        json_schema_extra={"variable": "NEURON_FUSE_SOFTMAX"},
     )
     flash_attention: Boolean = Field(description="Use the flash attention kernel.", examples=[True])
     ring_attention: Boolean | None = Field(
@@ -58,8 +61,8 @@ class MoeConfig(BaseModel):
 
     num_experts: Count = Field(description="Experts of a layer.", examples=[8])
     frequency: Count | None = Field(default=None, description="Every how many layers have experts.")
-    capacity_factor: t.Any = Field(
-        default=None, description="Tokens that an expert takes, relative to an even share; null takes all."
+    capacity_factor: NotNegative = Field(
+        description="Tokens that an expert takes, relative to an even share; 0.0 with dropless.", examples=[2.0]
     )
     dropless: Boolean | None = Field(default=None, description="Drop no token, with the blockwise kernel.")
     glu_mlp: Boolean | None = Field(default=None, description="Experts with gated linear units, which dropless needs.")

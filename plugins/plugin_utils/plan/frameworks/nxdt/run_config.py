@@ -47,7 +47,8 @@ class RunConfig(BaseModel):
         json_schema_extra={"variable": "MASTER_ADDR, --master_addr"},
     )
     container_image: Text | None = Field(
-        default=None, description="Image of the container; needed unless container_engine is none."
+        default=None,
+        description="Image of the container; without it the training runs on the host, as in NxDT's guide.",
     )
     container_name: ContainerName = Field(default="nxdt_training", description="Name of the container on each node.")
     shm_size: Size = Field(default="64G", description="Size of the container's /dev/shm.")

@@ -195,12 +195,14 @@ def _check_layers(sizes: NxdtSizes, reading: NxdtReading) -> None:
             _VIRTUAL, virtual, "There is nothing to interleave without pipeline parallelism.", "Set it to 1."
         )
     stages = sizes.pipeline * virtual
-    if layers and cuts is None and layers % stages:
+    # NxD shares the layers of model_source hf out unevenly where it has to; NxDT's Megatron model asserts.
+    even = reading.get("model_source") != "hf"
+    if layers and cuts is None and (layers % stages if even else layers < stages):
         reading.findings.fault(
             _PIPELINE,
             sizes.pipeline,
             f"The {counted(layers, 'layer')} cannot be divided among {counted(stages, 'pipeline stage')}.",
-            f"Choose a divisor of {layers}, or name model.pipeline_cuts.",
+            f"Choose {f'a divisor of {layers}' if even else f'{layers} or fewer'}, or name model.pipeline_cuts.",
         )
     if cuts is not None and len(cuts) != stages - 1:
         reading.findings.fault(

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the collection is held against, each a process of its own: ``python _arms.py ssh_floor|pssh FOLDER``.
+
+Both do what the phases of a run do: they put something in place, start the same training, wait for its end, and fetch
+its log. ``FOLDER/bench.json`` says where the nodes are.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+import typing as t
+from pathlib import Path
+
+# As many bytes as the collection sends to a node that has nothing of it, and to one that has.
+_PROGRAM_BYTES: t.Final = 90_000
+_REQUEST_BYTES: t.Final = 4_000
+
+
+def main(arm: str, folder: Path) -> None:
+    """Run one arm."""
+    bench = json.loads((folder / "bench.json").read_text())
+    {"ssh_floor": ssh_floor, "pssh": parallel_ssh}[arm](bench)
+
+
+def ssh_floor(bench: dict[str, t.Any]) -> None:
+    """Use bare ssh over shared connections: five commands on each node, all nodes at once, a barrier after each."""
+
+    def work(address: str) -> str:
+        return shlex.quote(f"{bench['work']}/{address}")
+
+    start = f"nohup sh {shlex.quote(bench['script'])} >log 2>&1; touch ended"
+    phases: list[tuple[int, t.Callable[[str], str]]] = [
+        (_PROGRAM_BYTES, lambda address: f"mkdir -p {work(address)} && cat >{work(address)}/program"),
+        (_REQUEST_BYTES, lambda address: f"cat >/dev/null; cd {work(address)} && ({start}) >/dev/null 2>&1 &"),
+        (_REQUEST_BYTES, lambda address: f"cd {work(address)}; while [ ! -e ended ]; do sleep 0.1; done; tail -3 log"),
+        (_REQUEST_BYTES, lambda address: f"cat >/dev/null; rm {work(address)}/ended"),
+        (_REQUEST_BYTES, lambda address: f"cat >/dev/null; gzip -c {work(address)}/log"),
+    ]
+    for size, command in phases:
+        running = []
+        for address in bench["addresses"]:
+            process = subprocess.Popen(
+                ["ssh", *bench["ssh_options"], address, command(address)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            running.append(process)
+        for process in running:
+            process.communicate(b"x" * size)
+        if any(process.returncode for process in running):
+            raise SystemExit("a command failed on a node")
+
+
+def parallel_ssh(bench: dict[str, t.Any]) -> None:
+    """Use parallel-ssh as CVS does: 15 short commands one after the other, each on all nodes."""
+    from pssh.clients import ParallelSSHClient
+
+    addresses = bench["addresses"]
+    client = ParallelSSHClient(addresses, port=bench["port"], pkey=bench["key"], pool_size=len(addresses))
+    script = shlex.quote(bench["script"])
+    work = f"{shlex.quote(bench['work'])}/$(echo $SSH_CONNECTION | cut -d' ' -f3)"
+    commands = [
+        *["uname -a"] * 4,
+        f"mkdir -p {work}",
+        *[f"echo setting >>{work}/env"] * 5,
+        f"cd {work} && (nohup sh {script} >log 2>&1; touch ended) >/dev/null 2>&1 &",
+        f"cd {work}; while [ ! -e ended ]; do sleep 0.1; done",
+        f"tail -3 {work}/log",
+        f"rm {work}/ended",
+        f"cat {work}/log",
+    ]
+    for command in commands:
+        output = client.run_command(command)
+        client.join(output)
+        for host in output:
+            list(host.stdout)
+            if host.exit_code:
+                raise SystemExit(f"{command} failed on {host.host}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]))

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Nodes for a benchmark: sshds of this user on loopback addresses of this machine, each with a folder of its own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+import typing as t
+from pathlib import Path
+
+# The most that one sshd listens on.
+_ADDRESSES_OF_AN_SSHD: t.Final = 16
+
+
+class Nodes:
+    """``count`` nodes below a folder, from ``with`` on to its end; root needs what a packaged sshd needs of root."""
+
+    def __init__(self, folder: Path, count: int, port: int) -> None:
+        self.folder = folder
+        self.port = port
+        self.addresses = [f"127.77.{1 + number // 250}.{1 + number % 250}" for number in range(count)]
+        self.key = folder / "key"
+        self.known_hosts = folder / "known_hosts"
+        self._sshds: list[subprocess.Popen[bytes]] = []
+
+    def __enter__(self) -> t.Self:
+        sshd = shutil.which("sshd", path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
+        if not sshd:
+            raise SystemExit("The nodes are sshds: install an OpenSSH server (openssh-server), and leave it stopped.")
+        self.folder.mkdir(parents=True)
+        for name in ("key", "host_key"):
+            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", self.folder / name], check=True)
+        shutil.copy(self.folder / "key.pub", self.folder / "authorized_keys")
+        self.known_hosts.write_text(f"[127.77.*]:{self.port} {(self.folder / 'host_key.pub').read_text()}")
+        for first in range(0, len(self.addresses), _ADDRESSES_OF_AN_SSHD):
+            config = self.folder / f"sshd_{first}.conf"
+            config.write_text(self._config(self.addresses[first : first + _ADDRESSES_OF_AN_SSHD]))
+            with open(self._log(first), "wb") as log:
+                self._sshds.append(subprocess.Popen([sshd, "-D", "-e", "-f", str(config)], stderr=log))
+        deadline = time.monotonic() + 30
+        while self._said("Server listening") < len(self.addresses):
+            if time.monotonic() > deadline:
+                raise SystemExit(f"The sshds do not come up:\n{self._log(0).read_text()}")
+            time.sleep(0.1)
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        for sshd in self._sshds:
+            sshd.terminate()
+        for sshd in self._sshds:
+            sshd.wait()
+
+    def _config(self, addresses: list[str]) -> str:
+        own = "".join(
+            f"Match LocalAddress {address}\n  SetEnv TRAINOPS_LOCK_FOLDER={self.folder}/machines/{address}\n"
+            for address in addresses
+        )
+        return (
+            f"Port {self.port}\n"
+            + "".join(f"ListenAddress {address}\n" for address in addresses)
+            + f"HostKey {self.folder}/host_key\nAuthorizedKeysFile {self.folder}/authorized_keys\nStrictModes no\n"
+            f"UsePAM no\nPidFile none\nMaxStartups 1000\nLogLevel VERBOSE\nPermitRootLogin yes\n{own}"
+        )
+
+    def _log(self, first: int) -> Path:
+        return self.folder / f"sshd_{first}.log"
+
+    def _said(self, words: str) -> int:
+        return sum(path.read_text(errors="replace").count(words) for path in self.folder.glob("sshd_*.log"))
+
+    def round_trips(self) -> int:
+        """Return how many commands the nodes have been given so far."""
+        return self._said("Starting session:")
+
+    def connections(self) -> int:
+        """Return how many connections the nodes have accepted so far."""
+        return self._said("Accepted publickey")

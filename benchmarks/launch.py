@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How fast a run is launched, followed, stopped and judged, beside bare ssh, parallel-ssh and a naive playbook.
+
+The nodes are sshds on loopback addresses of this machine, so wall times have the work of the nodes in them, and of
+whatever else the machine does: compare arms, which are interleaved, by their ratios. ``controller_cpu_s`` is the user
+and system time of the arm's process, all that it started and the ssh masters it left; ``peak_mb`` their PSS, looked at
+once a second; ``round_trips`` the commands that all nodes were given. The training is the same script for each arm.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import csv
+import importlib.util
+import json
+import math
+import os
+import resource
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import typing as t
+from pathlib import Path
+
+from _nodes import Nodes
+
+_HERE = Path(__file__).resolve().parent
+_ROOT = _HERE.parent
+_BIN = Path(sys.executable).parent
+ARMS = ("trainops", "trainops_warm", "ssh_floor", "pssh", "naive")
+_FIELDS = ("arm", "nodes", "round", "wall_s", "controller_cpu_s", "peak_mb", "round_trips")
+_NAIVE_AT_MOST: t.Final = 16
+_TRAINER = """\
+i=1
+while [ $i -le {steps} ]; do
+  echo " iteration $i/ {steps} | elapsed time per iteration (ms): 100.0 | lm loss: $((50 - i % 40)).0E-01 |"
+  sleep {seconds}
+  i=$((i + 1))
+done
+"""
+
+
+def main() -> None:
+    """Measure, and write what was measured."""
+    parser = argparse.ArgumentParser("launch.py", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--nodes", default="4,16,64,128", help="sizes, with commas (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, default=5, help="of each size (default: %(default)s)")
+    parser.add_argument("--arms", default=",".join(ARMS), help="with commas (default: %(default)s)")
+    parser.add_argument("--steps", type=int, default=10, help="of the training; 600 take a minute of following")
+    parser.add_argument("--results", type=Path, default=_HERE / "results", help="folder (default: %(default)s)")
+    options = parser.parse_args()
+    rows = []
+    options.results.mkdir(parents=True, exist_ok=True)
+    for size in map(int, options.nodes.split(",")):
+        with tempfile.TemporaryDirectory(prefix="trainops-bench-") as name:
+            rows += measured(Path(name), size, options.rounds, options.arms.split(","), options.steps)
+        with open(options.results / "launch.csv", "w", newline="", encoding="utf-8") as stream:
+            writer = csv.DictWriter(stream, _FIELDS)
+            writer.writeheader()
+            writer.writerows(rows)
+    plot(rows, options.results / "launch.html")
+
+
+def measured(folder: Path, size: int, rounds: int, arms: list[str], steps: int) -> list[dict[str, t.Any]]:
+    """Return a row for each round of each arm, and print the medians."""
+    rows = []
+    left_out = {"naive"} if size > _NAIVE_AT_MOST else set()
+    if not importlib.util.find_spec("pssh"):
+        left_out.add("pssh")
+        print("pssh is left out: install parallel-ssh for it")
+    with Nodes(folder / "sshd", size, free_port()) as nodes:
+        bench = Bench(folder, nodes, steps)
+        for number in range(1, rounds + 1):
+            for arm in [arm for arm in arms if arm not in left_out]:
+                rows.append({"arm": arm, "nodes": size, "round": number, **bench.run(arm, f"{arm}-{number}")})
+                print(",".join(str(rows[-1][name]) for name in _FIELDS), flush=True)
+    floor = [row["wall_s"] for row in rows if row["arm"] == "ssh_floor"]
+    for arm in dict.fromkeys(row["arm"] for row in rows):
+        of_arm = [row for row in rows if row["arm"] == arm]
+        wall, cpu, peak = (
+            statistics.median(row[name] for row in of_arm) for name in ("wall_s", "controller_cpu_s", "peak_mb")
+        )
+        ratio = f"{wall / statistics.median(floor):5.1f} × floor" if floor else ""
+        print(f"{size:5} nodes  {arm:14} {wall:7.2f} s {ratio}  {1000 * cpu / size:7.1f} ms a node  {peak:6.0f} MB")
+    return rows
+
+
+def free_port() -> int:
+    """Return a port that nothing listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class Bench:
+    """One size: what each arm needs, and its measuring."""
+
+    def __init__(self, folder: Path, nodes: Nodes, steps: int) -> None:
+        self.folder, self.nodes = folder, nodes
+        self.sockets = folder / "cp"
+        self.sockets.mkdir()
+        script = folder / "trainer/examples/llama/train_llama3.sh"
+        script.parent.mkdir(parents=True)
+        script.write_text(_TRAINER.format(steps=steps, seconds=0.1))
+        options = {
+            "Port": nodes.port,
+            "IdentityFile": nodes.key,
+            "UserKnownHostsFile": nodes.known_hosts,
+            "ControlMaster": "auto",
+            "ControlPersist": "60s",
+            "ControlPath": f"{self.sockets}/%C",
+            "BatchMode": "yes",
+        }
+        self._write("bench.json", {
+            "addresses": nodes.addresses,
+            "port": nodes.port,
+            "key": str(nodes.key),
+            "work": str(folder / "work"),
+            "script": str(script),
+            "ssh_options": ["-F", "none", *(f"-o{name}={value}" for name, value in options.items())],
+        })  # fmt: skip
+        common = {
+            "ansible_port": nodes.port,
+            "ansible_ssh_private_key_file": str(nodes.key),
+            "ansible_ssh_common_args": f"-F none -o UserKnownHostsFile={nodes.known_hosts}",
+            "ansible_python_interpreter": "/usr/bin/python3" if Path("/usr/bin/python3").exists() else sys.executable,
+            "container_engine": "none",
+            "training_gpus_per_node": 1,
+            "training_megatron_root": str(folder / "trainer"),
+            "bench_work": str(folder / "work"),
+            "bench_script": str(script),
+        }
+        hosts = {f"node{number:04}": {"ansible_host": address} for number, address in enumerate(nodes.addresses)}
+        self._write("hosts", {"all": {"hosts": hosts, "vars": common}})
+        config = json.loads((_ROOT / "inventories/local/tiny_llama.json").read_text())
+        config["config"] |= {
+            "nnodes": str(len(hosts)),
+            "master_address": "auto",
+            "training_iterations": str(steps),
+            "log_dir": str(folder / "logs"),
+        }
+        model = config["model_params"]["multi_node"]["llama3_tiny"]["cpu"]
+        model |= {"batch_size": str(4 * len(hosts)), "result_dict": {}}
+        self._write("config.json", config)
+
+    def _write(self, name: str, value: t.Any) -> None:
+        (self.folder / name).write_text(json.dumps(value))
+
+    def _command(self, arm: str, run_id: str) -> tuple[list[str], dict[str, str]]:
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("ANSIBLE_")}
+        environment |= {"ANSIBLE_SSH_CONTROL_PATH_DIR": str(self.sockets)}
+        playbook = [str(_BIN / "ansible-playbook"), "-i", str(self.folder / "hosts")]
+        if arm in ("ssh_floor", "pssh"):
+            return [sys.executable, str(_HERE / "_arms.py"), arm, str(self.folder)], environment
+        if arm == "naive":
+            # Ansible's own settings; only where the sockets are is ours.
+            defaults = self.folder / "defaults.cfg"
+            defaults.touch()
+            return [*playbook, str(_HERE / "naive.yml")], environment | {"ANSIBLE_CONFIG": str(defaults)}
+        given = {
+            "training_config": str(self.folder / "config.json"),
+            "training_output_dir": str(self.folder / "runs"),
+            "training_run_id": run_id,
+            "training_record_only": True,
+            "report_require_pass": False,
+        }
+        return [*playbook, str(_ROOT / "playbooks/megatron_multinode.yml"), "-e", json.dumps(given)], environment
+
+    def run(self, arm: str, run_id: str) -> dict[str, t.Any]:
+        """Run an arm once; every arm but a warm one begins without connections."""
+        if arm != "trainops_warm":
+            self._end_masters()
+        round_trips = self.nodes.round_trips()
+        command, environment = self._command(arm, run_id)
+        before, masters_before = resource.getrusage(resource.RUSAGE_CHILDREN), self._cpu_of_masters()
+        began = time.monotonic()
+        with open(self.folder / f"{run_id}.log", "w+b") as log:
+            process = subprocess.Popen(command, cwd=_ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT)
+            with Peak(process.pid, str(self.sockets)) as peak:
+                status = process.wait()
+            wall = time.monotonic() - began
+            if status != 0 or (arm.startswith("trainops") and not self._all_trained(run_id)):
+                log.seek(0)
+                raise SystemExit(f"{arm} failed with {status}:\n{log.read().decode(errors='replace')}")
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        return {
+            "wall_s": round(wall, 2),
+            "controller_cpu_s": round(cpu + self._cpu_of_masters() - masters_before, 2),
+            "peak_mb": round(peak.megabytes),
+            "round_trips": self.nodes.round_trips() - round_trips,
+        }
+
+    def _all_trained(self, run_id: str) -> bool:
+        summary = json.loads((self.folder / "runs" / run_id / "summary.json").read_text())
+        return [node["exit_code"] for node in summary["nodes"]] == [0] * len(self.nodes.addresses)
+
+    def _masters(self) -> list[int]:
+        return [pid for pid, command in processes() if str(self.sockets) in command and "[mux]" in command]
+
+    def _cpu_of_masters(self) -> float:
+        ticks = 0
+        for pid in self._masters():
+            with contextlib.suppress(OSError):
+                fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+                ticks += int(fields[11]) + int(fields[12])
+        return ticks / os.sysconf("SC_CLK_TCK")
+
+    def _end_masters(self) -> None:
+        while masters := self._masters():
+            for pid in masters:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGTERM)
+            time.sleep(0.1)
+
+
+def processes() -> t.Iterator[tuple[int, str]]:
+    """Yield pid and command line of every process."""
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                yield int(entry.name), (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+
+
+class Peak:
+    """The greatest PSS of a process, its descendants and the masters of its connections, while it is open."""
+
+    def __init__(self, pid: int, sockets: str) -> None:
+        self._pid, self._sockets = pid, sockets
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self.megabytes = 0.0
+
+    def __enter__(self) -> t.Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._ended.wait(1.0):
+            self.megabytes = max(self.megabytes, sum(map(_pss, self._family())))
+
+    def _family(self) -> set[int]:
+        parents = {}
+        found = {pid for pid, command in processes() if self._sockets in command and "[mux]" in command}
+        for pid, _command in processes():
+            with contextlib.suppress(OSError):
+                parents[pid] = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        family = {self._pid}
+        while more := {pid for pid, parent in parents.items() if parent in family} - family:
+            family |= more
+        return found | family
+
+
+def _pss(pid: int) -> float:
+    with contextlib.suppress(OSError, StopIteration):
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+        return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("Pss:"))
+    return 0.0
+
+
+def plot(rows: list[dict[str, t.Any]], path: Path) -> None:
+    """Draw wall and controller time over the number of nodes, medians of the rounds."""
+    sys.path.insert(0, str(_ROOT / "collections"))
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.report import drawing
+
+    style = (Path(drawing.__file__).parent / "page" / "style.css").read_text(encoding="utf-8")
+    page = f"<!DOCTYPE html><meta charset='utf-8'><title>Launch speed</title><style>{style}</style><main>"
+    for name, title in (("wall_s", "wall time (s)"), ("controller_cpu_s", "CPU time of the controller (s)")):
+        counts = sorted({one["nodes"] for one in rows})
+        places = [math.log2(count) for count in counts]
+        chart = drawing.Chart(drawing.around(places), (0.0, 1.05 * max(one[name] for one in rows)), "nodes", title)
+        chart.axes(zip(places, map(str, counts), strict=True))
+        for arm, colour in zip(ARMS, drawing.COLOURS, strict=False):
+            told = {
+                count: [one[name] for one in rows if (one["arm"], one["nodes"]) == (arm, count)] for count in counts
+            }
+            points = [(math.log2(count), statistics.median(values)) for count, values in told.items() if values]
+            chart.line([points], colour, name=arm)
+            page += f"<p class='legend'><i style='border-color:{colour}'></i>{arm}</p>" if points else ""
+        page += f"<section>{chart.html(320)}</section>"
+    path.write_text(page, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

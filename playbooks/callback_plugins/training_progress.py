@@ -1,0 +1,1 @@
+../../plugins/callback/training_progress.py

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What Megatron-LM, its launch scripts and Transformer Engine say when they fail.
+
+The checks for NaN are those of megatron/core (param_and_grad_buffer.py, rerun_state_machine.py) and training.py.
+"""
+
+from __future__ import annotations
+
+from ..signature import Signature
+
+SIGNATURES = (
+    Signature(
+        "nan",
+        (b"found NaN in", b"found Inf in", b"found unexpected", b"Unexpected result"),
+        "The loss or the gradients became NaN or infinite: check data, precision and learning rate; where one rank "
+        "alone has it, check its GPU.",
+        (
+            rb"(?:Rank (?P<rank>\d{1,9})[:,][^\r\n]{0,300})?"
+            rb"(?:found (?:NaN|Inf|unexpected large grads) in|Unexpected result (?:nan|[-+]?inf)\b)"
+        ),
+    ),
+    Signature(
+        "sizes",
+        (b"not compatible for FP8", b"FP8 execution requires"),
+        "FP8 needs dimensions that are divisible by 8 and 16: change sequence length, micro batch size or the "
+        "padding of "
+        "the vocabulary (make_vocab_size_divisible_by).",
+        rb"Tensor dimensions are not compatible for FP8|FP8 execution requires ",
+    ),
+    Signature(
+        "settings_refused",
+        (b"Model size not", b".py: error: "),
+        "The trainer does not take a setting: correct what the message names; another image may know other settings.",
+        rb"Model size not supported|\.py: error: (?:argument |unrecognized arguments|ambiguous option"
+        rb"|the following arguments are required)",
+    ),
+    Signature(
+        "data_cache",
+        (b"_index.npy",),
+        "The data index of the first rank cannot be seen here: the data cache path must be shared by all nodes.",
+        rb"FileNotFoundError: [^\r\n]{0,300}_index\.npy",
+    ),
+    Signature(
+        "data_cache",
+        (b".idx and .bin files", b"files cannot be found at the path prefix", b"could not find data-path"),
+        "The dataset is not at the path: data_path is the prefix of a .bin and an .idx file that every node sees.",
+    ),
+)

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a signature of a failure is, and the classes of failures that there are."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from functools import lru_cache
+
+_FIRST_ECHO = 60
+
+# The smaller, the nearer a class is to the cause, whatever is printed first: fault of the GPU or the host 1x, out of
+# memory 2x, NaN 3x, the program and its settings 4x, the network and the scheduler 5x. From 60 on a class is an echo,
+# which follows from a failure elsewhere: it stands in the logs of healthy nodes as well.
+BLAME = {
+    "gpu_hang": 10,
+    "gpu_memory_fault": 10,
+    "gpu_ecc": 10,
+    "node_failure": 11,
+    "no_gpu": 12,
+    "driver_mismatch": 12,
+    "gpu_error": 13,
+    "neuron": 13,
+    "killed": 14,
+    "disk_full": 18,
+    "io_error": 18,
+    "out_of_memory": 20,
+    "nan": 30,
+    "access_denied": 40,
+    "checkpoint": 40,
+    "compile": 40,
+    "container": 40,
+    "data_cache": 40,
+    "data_corrupt": 40,
+    "duplicate_gpu": 40,
+    "hub_rate_limit": 40,
+    "hub_unreachable": 40,
+    "image_pull": 40,
+    "import_error": 40,
+    "jax_start": 40,
+    "not_found": 40,
+    "open_files": 40,
+    "permission_denied": 40,
+    "process_limit": 40,
+    "settings_refused": 40,
+    "sizes": 40,
+    "slurm_start": 40,
+    "collective_mismatch": 40,
+    "tokenizer": 40,
+    "wrong_rank": 40,
+    "wrong_gpu_build": 40,
+    "xla_flags": 40,
+    "address_in_use": 41,
+    "bus_error": 42,
+    "illegal_instruction": 42,
+    "segmentation_fault": 42,
+    "name_resolution": 43,
+    "network_interface": 43,
+    "python_error": 44,
+    "memlock": 48,
+    "rdma_abi_mismatch": 48,
+    "rdma_devices": 48,
+    "gloo": 50,
+    "rendezvous_timeout": 54,
+    "stale_process": 54,
+    "nccl": 56,
+    "preempted": 58,
+    "time_limit": 58,
+    "watchdog": 60,
+    "elastic": 62,
+    "child_failed": 64,
+    "training_script": 66,
+    "coordinator_died": 70,
+    "peer_died": 70,
+    "sigterm": 80,
+    "unnamed": 98,
+}
+
+
+class Signature(t.NamedTuple):
+    """How a failure of one class shows in what one source prints, and what helps.
+
+    ``pattern`` is a regular expression that is looked for only where one of the ``marks`` stands: one of them is part
+    of every line in which a match begins, and so is one of the ``NEEDLES``. Without a pattern each mark is a match. It
+    is compiled when it is needed, as few ever are. All of its repeats are bounded, so that what it costs grows with the
+    length of a line and no faster. Its groups ``rank`` (the rank or JAX task that the text blames) and ``exit_code``
+    are kept.
+    """
+
+    failure: str
+    marks: t.Tuple[bytes, ...]
+    remedy: str
+    pattern: t.Optional[bytes] = None
+
+    @property
+    def blame(self) -> int:
+        """Return how near the class is to the cause; see `BLAME`."""
+        return BLAME[self.failure]
+
+    @property
+    def echo(self) -> bool:
+        """Tell whether the class follows from a failure elsewhere."""
+        return self.blame >= _FIRST_ECHO
+
+
+@lru_cache(maxsize=None)
+def compiled(signature: Signature) -> re.Pattern[bytes]:
+    """Return what a line is searched for."""
+    return re.compile(signature.pattern or b"|".join(map(re.escape, signature.marks)))

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What AMD's GPUs say: ROCr (HSA), HIP and its libraries, and the kernel driver amdgpu (amdgpu_ras.c, kfd)."""
+
+from __future__ import annotations
+
+from ..signature import Signature
+
+SIGNATURES = (
+    Signature(
+        "gpu_ecc",
+        (b"uncorrectable", b"ERREVENT_ATHUB", b"poison consum", b"bad page threshold", b"ncorrectable ECC"),
+        "A GPU of this node has uncorrectable memory errors: drain the node, read the RAS counters (amd-smi metric "
+        "--ecc) "
+        "and the kernel log, reset the GPU, and replace it where they come back.",
+        (
+            rb"uncorrectable hardware errors?\b|[1-9]\d{0,8} (?:new )?uncorrectable errors? |ERREVENT_ATHUB_INTERRUPT"
+            rb"|RAS[^\r\n]{0,99} poison consum|poison consumption|reached bad page threshold"
+            rb"|RAS[^\r\n]{0,200}[Uu]ncorrectable ECC"
+        ),
+    ),
+    Signature(
+        "gpu_hang",
+        (
+            *(b"HW Exception by GPU", b"GPU reset begin", b"queues preemption", b"fence wait loop timeout"),
+            *(b"GPU Recovery Failed", b"GPU reset(", b"evict process queues", b"device lost from bus", b"ERROR* ring "),
+            *(b"SMU: I'm not done", b"MES failed to respon"),
+        ),
+        "A GPU of this node hung: drain the node, read its kernel log for amdgpu messages and reset the GPU.",
+        (
+            rb"HW Exception by GPU|amdgpu: GPU reset begin|queues preemption|fence wait loop timeout expired"
+            rb"|GPU Recovery Failed"
+            rb"|amdgpu: GPU reset\(\d{1,9}\) failed|[Ff]ailed to evict process queues|device lost from bus"
+            rb"|\*ERROR\* ring \S{1,60} timeout|SMU: I'm not done with your previous command|MES failed to respon"
+        ),
+    ),
+    Signature(
+        "gpu_memory_fault",
+        (b"Memory access fault by GPU", b"page fault (src_id", b"HSA_STATUS_ERROR_MEMORY_"),
+        "A kernel touched memory that is not its own: if other nodes run the same software well, suspect the GPU "
+        "(kernel log, RAS counters); if not, the container image.",
+        rb"Memory access fault by GPU|no-retry page fault \(src_id|HSA_STATUS_ERROR_MEMORY_(?:FAULT"
+        rb"|APERTURE_VIOLATION)",
+    ),
+    Signature(
+        "no_gpu",
+        (b"open /dev/kfd", b"/dev/kfd", b"hsa runtime failed", b"Tensile host", b"ROCk module is NOT loaded"),
+        "The GPUs cannot be used: check that the amdgpu driver is loaded and fits the ROCm of the image, that "
+        "/dev/kfd and "
+        "/dev/dri are passed in, and that the user is in the groups video and render.",
+        (
+            rb"Initializing the hsa runtime failed|initialize Tensile host|[Uu]nable to open /dev/kfd"
+            rb"|[Cc]ould not open /dev/kfd|[Ff]ailed to open /dev/kfd"
+            rb"|ROCk module is NOT loaded"
+            rb"|/dev/kfd['\"]?: (?:Permission denied|No such file|Invalid argument|Operation not permitted)"
+        ),
+    ),
+    Signature(
+        "no_gpu",
+        (
+            b"No HIP GPUs",
+            b"error from hipGetDeviceCount",
+            b"/dev/dri",
+            b"call to hipInit",
+            b"no ROCm-capable device",
+            b"hipErrorNoDevice",
+            b"HIP_ERROR_NoDevice",
+            b"librocm reported version",
+        ),
+        "No GPU can be used in the container: check the driver, the devices passed in (/dev/kfd, /dev/dri) and "
+        "HIP_VISIBLE_DEVICES.",
+        (
+            rb"error from hipGetDeviceCount|/dev/dri[^\r\n]{0,99}: Permission denied|No HIP GPUs are available"
+            rb"|failed call to hipInit|no ROCm-capable device is detected|\bhipErrorNoDevice\b"
+            rb"|librocm reported version is: NOT_FOUND"
+        ),
+    ),
+    Signature(
+        "out_of_memory",
+        (
+            b"HIP out of memory",
+            b"HIP error: out of memory",
+            b"hipErrorOutOfMemory",
+            b"HIP failure",
+            b"HSA_STATUS_ERROR_OUT_OF_RESOURCES",
+        ),
+        "The GPU memory does not suffice: lower the micro batch size, recompute activations or split the model "
+        "more; look "
+        "(amd-smi) whether another process holds some of it.",
+        (
+            rb"HIP out of memory|HIP error: out of memory|\bhipErrorOutOfMemory\b"
+            rb"|HIP failure:? [^\r\n]{0,30}out of memory"
+            rb"|HSA_STATUS_ERROR_OUT_OF_RESOURCES"
+        ),
+    ),
+    Signature(
+        "driver_mismatch",
+        (
+            b"initialization error",
+            b"hipErrorInsufficientDriver",
+            b"driver version is insufficient",
+            b"KFD does not support",
+        ),
+        "ROCm in the image and the node's amdgpu driver do not fit each other: take an image for this driver, or "
+        "update "
+        "the driver.",
+        rb"HIP error: (?:initialization error|[^\r\n]{0,99}driver version is insufficient)"
+        rb"|\bhipErrorInsufficientDriver\b|KFD does not support",
+    ),
+    Signature(
+        "wrong_gpu_build",
+        (
+            *(
+                b"hipErrorNoBinaryForGpu",
+                b"code object for",
+                b"invalid device function",
+                b"for GPU arch",
+                b"hipErrorSharedObjectInitFailed",
+            ),
+            *(b"ERROR_INVALID_ISA", b"hipErrorInvalidDeviceFunction", b"device kernel image is invalid"),
+        ),
+        "The software was built without this GPU's architecture: take an image for this GPU (PYTORCH_ROCM_ARCH "
+        "names the "
+        "architectures; rocminfo the GPU's).",
+        (
+            rb"hipErrorNoBinaryForGpu|Unable to find code object for|HIP error: (?:invalid device function"
+            rb"|device kernel image is invalid)"
+            rb"|\bhipErrorInvalidDeviceFunction\b|TensileLibrary[^\r\n]{0,300} for GPU arch"
+            rb"|hipErrorSharedObjectInitFailed|HSA_STATUS_ERROR_INVALID_ISA"
+        ),
+    ),
+    Signature(
+        "duplicate_gpu",
+        (b"HIP error: invalid device ordinal", b"hipErrorInvalidDevice"),
+        "A rank wants a GPU that it does not see: check processes per node, the local ranks, and HIP_VISIBLE_DEVICES.",
+        rb"HIP error: invalid device ordinal|\bhipErrorInvalidDevice\b",
+    ),
+    Signature(
+        "gpu_error",
+        (
+            *(
+                b"HIPBLAS_STATUS_",
+                b"HIPBLASLT",
+                b"hipblaslt",
+                b"rocblaslt",
+                b"rocBLAS error",
+                b"ROCBLAS_STATUS",
+                b"rocblas_status",
+            ),
+            *(b"MIOpen", b"miopenStatus", b"hipfft", b"HIPFFT_"),
+        ),
+        "A ROCm math library failed (hipBLASLt, rocBLAS, MIOpen): try another image or ROCm version, another size or "
+        "precision; where one node alone has it, look at its GPU and kernel log.",
+        (
+            rb"\bHIPBLAS_STATUS_(?!SUCCESS)[A-Z_]{1,60}|(?i:hipblaslt error)|(?i:rocblaslt error)|rocBLAS error"
+            rb"|(?i:rocblas_status_)(?!(?i:success))\w{1,60}"
+            rb"|MIOpen(?:\(HIP\))?:? Error|\bmiopenStatus(?!Success)\w{1,60}|\bHIPFFT_(?!SUCCESS)[A-Z_]{1,60}"
+        ),
+    ),
+    Signature(
+        "gpu_error",
+        (
+            b"HSA_STATUS_ERROR",
+            b"hip",
+            b"specified compilation parameters",
+            b"HIP error: ",
+            b"HIP failure",
+            b"hipError",
+            b"HIP runtime error",
+            b"[HIP]: ",
+        ),
+        "A GPU kernel failed: run again with AMD_SERIALIZE_KERNEL=3 to see which one, and read the node's kernel log.",
+        (
+            rb"\bhip[A-Z]\w{1,40} failed : |specified compilation parameters does not support this problem"
+            rb"|== hipSuccess|\bHSA_STATUS_ERROR\w{0,60}|HIP error: |HIP failure:? "
+            rb"|\bhipError[A-Z]\w{1,60}(?:[ '\")(:.]|$)"
+            rb"|HIP runtime error: |Triton Error \[HIP\]: "
+        ),
+    ),
+)

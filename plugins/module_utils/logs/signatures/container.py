@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What docker, podman, containerd, the kubelet and the OCI runtimes say."""
+
+from __future__ import annotations
+
+from ..signature import Signature
+
+SIGNATURES = (
+    Signature(
+        "image_pull",
+        (b"429 Too Many Requests", b"toomanyrequests", b"pull rate limit"),
+        "The registry throttles: log in, take the image from a mirror, or load it on the nodes beforehand.",
+        (
+            rb"toomanyrequests: |pull rate limit"
+            rb"|(?:[Ff]ailed to (?:pull|copy|resolve)|pinging container registry|reading manifest|initializing source)"
+            rb"[^\r\n]{0,400}429 Too Many Requests"
+        ),
+    ),
+    Signature(
+        "image_pull",
+        (
+            *(
+                b"manifest unknown",
+                b"manifest for ",
+                b"reading manifest",
+                b"pull access denied",
+                b"requested access to the ",
+            ),
+            *(b"no basic auth", b"authentication required", b"initializing source", b"no matching manifest"),
+            *(
+                b"ailed to pull",
+                b"ErrImagePull",
+                b"ImagePullBackOff",
+                b"nable to find image",
+                b"did not resolve to an alias",
+            ),
+            *(
+                b"rror pulling image",
+                b"registry-1.docker.io",
+                b"invalid reference format",
+                b"repository does not exist",
+            ),
+        ),
+        "The image cannot be pulled: check its name and tag, log in to the registry (docker login), check network, "
+        "proxy "
+        "and certificates, or load the image on the nodes beforehand.",
+        (
+            rb"manifest unknown|manifest for \S{1,300} not found|reading manifest [^\r\n]{0,300}: |pull access denied"
+            rb"|requested access to the (?:resource|requested resource) is (?:denied|not authorized)"
+            rb"|no basic auth credentials"
+            rb"|unauthorized: authentication required|[Ee]rror[^\r\n]{0,99} initializing source "
+            rb"|no matching manifest for "
+            rb"|[Ff]ailed to pull (?:and unpack )?image|\bErrImagePull\b|\bImagePullBackOff\b"
+            rb"|did not resolve to an alias"
+            rb"|[Ee]rror pulling image|registry-1\.docker\.io[^\r\n]{0,300}(?:timeout|timed out|no such host"
+            rb"|refused|canceled)"
+            rb"|[Dd]ocker: invalid reference format|Error: [^\r\n]{0,200}nable to find image"
+            rb"|repository does not exist or may"
+        ),
+    ),
+    Signature(
+        "no_gpu",
+        (b"gathering device information", b"stat /dev/", b"unresolvable CDI", b"could not select device driver"),
+        "The node lacks a device or what passes it in: load the GPU driver (modprobe amdgpu or nvidia; ls /dev/kfd "
+        "/dev/dri), and for NVIDIA install the container toolkit.",
+        (
+            rb"error gathering device information while adding custom device|unresolvable CDI devices"
+            rb"|stat /dev/(?:kfd|dri|nvidia|neuron)\S{0,60}: no such file|could not select device driver"
+        ),
+    ),
+    Signature(
+        "driver_mismatch",
+        (b"unsatisfied condition: ",),
+        "The image needs a newer GPU driver than the node has: update the driver, or take an image for this one.",
+        rb"requirement error: unsatisfied condition: ",
+    ),
+    Signature(
+        "no_gpu",
+        (b"nvidia-container-cli",),
+        "The NVIDIA container tools cannot use the driver: check nvidia-smi on the node, its driver modules and the "
+        "container toolkit.",
+        rb"nvidia-container-cli(?:\.real)?: (?:initialization|device|driver|ldcache|mount|detection) error",
+    ),
+    Signature(
+        "container",
+        (b"Cannot connect to the Docker daemon", b"trying to connect to the Docker", b"connect to Podman"),
+        "The container engine cannot be used: check that it runs (systemctl status docker) and that the user may "
+        "use it "
+        "(group docker, or become).",
+        (
+            rb"Cannot connect to the Docker daemon|permission denied while trying to connect to the Docker"
+            rb"|[Cc]annot connect to Podman"
+        ),
+    ),
+    Signature(
+        "container",
+        (b"is already in use by",),
+        "A container of this name is there already: look whose it is, and remove it if it is left over.",
+        rb"(?:Conflict\. The container )?name \S{1,200} is already in use by",
+    ),
+    Signature(
+        "container",
+        (b"exec format error",),
+        "The image or program is for another processor architecture than the node's.",
+    ),
+    Signature(
+        "not_found",
+        (b"executable file ", b"bind source path does not exist", b"rror: statfs "),
+        "A program of the launch or a folder to mount is not there: the image or the paths are not those that the plan "
+        "expects.",
+        rb"executable file [^\r\n]{0,200}not found in \$PATH|bind source path does not exist|Error: statfs ",
+    ),
+    Signature(
+        "disk_full",
+        (b"o space left on device",),
+        "The disk of the container engine (or the registry cache) is full: free it (docker system df shows what is "
+        "there), or give the engine a larger data folder.",
+        rb"(?:failed to register layer|[Ww]riting blob|copying layers|failed to extract"
+        rb"|storing blob)[^\r\n]{0,400}[Nn]o space left on device",
+    ),
+    Signature(
+        "killed",
+        (b"low on resource: memory",),
+        "The node ran out of memory and ended the pod: ask for more memory, use fewer data workers or a smaller cache.",
+    ),
+    Signature(
+        "disk_full",
+        (b"low on resource: ephemeral-storage",),
+        "The node ran out of disk and ended the pod: let caches and checkpoints go elsewhere, or ask for more storage.",
+    ),
+    Signature(
+        "container",
+        (b"Error response from daemon: ", b"docker: unknown", b"OCI runtime", b"crun: ", b"runc", b"CreateContainer"),
+        "The container engine refused to start the container: the message says which option, mount or device; "
+        "compare it "
+        "with the plan's container options.",
+        (
+            rb"docker: (?:Error response from daemon: |unknown )|OCI runtime (?:create|start|exec)? ?(?:failed|error)"
+            rb"|Error: (?:OCI runtime|crun: |runc: )"
+            rb"|runc (?:create|run) failed: |\bCreateContainer(?:Config)?Error\b"
+        ),
+    ),
+    Signature(
+        "killed",
+        (b"OOMKilled",),
+        "The container exceeded its memory limit and was killed: give it more, use fewer data workers or a smaller "
+        "cache.",
+    ),
+)

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What JAX and XLA say: the coordination service (tsl/coordination), PJRT, XLA's rendezvous, jax.distributed."""
+
+from __future__ import annotations
+
+from ..signature import Signature
+
+_TASK = rb"/job:\S{1,99}/task:"
+
+SIGNATURES = (
+    Signature(
+        "no_gpu",
+        (b"visible GPU", b"Unable to initialize backend", b"libtpu", b"TPU "),
+        "JAX finds no accelerator that it can use: check the driver and the devices passed in, that jaxlib is "
+        "built for "
+        "this platform (JAX_PLATFORMS), and that no other process holds them.",
+        (
+            rb"No visible GPU devices|RuntimeError: Unable to initialize backend|(?:libtpu\S{0,20}"
+            rb"|The TPU) is already in use by"
+            rb"|No TPU devices were found|Failed to get TPU metadata"
+        ),
+    ),
+    Signature(
+        "xla_flags",
+        (b"XLA_FLAGS", b"Couldn't interpret", b"to read flags for environment", b"Illegal value for"),
+        "XLA does not take a flag: flags belong to a version of jaxlib, TPU flags go in LIBTPU_INIT_ARGS, and each "
+        "flag begins with --.",
+        (
+            rb"Unknown flags? in XLA_FLAGS: |Couldn't interpret value \S{0,300} ?for flag|Illegal value for --xla"
+            rb'|Could not open file "[^"\r\n]{0,300}" to read flags for environment variable'
+        ),
+    ),
+    Signature(
+        "jax_start",
+        (
+            b"should be defined",
+            b"must be defined",
+            b"distributed.initialize() must be called",
+            b"Duplicate task registration",
+        ),
+        "JAX was not told how the nodes find each other, or two processes have one number: set JAX_COORDINATOR_IP, "
+        "JAX_COORDINATOR_PORT, NNODES and NODE_RANK, and hardware=gpu.",
+        (
+            rb"Error: (?:coordinator_address should be defined|Number of processes must be defined"
+            rb"|The process id of the current process must be defined)"
+            rb"|distributed\.initialize\(\) must be called before"
+            rb"|Duplicate task registration with "
+        ),
+    ),
+    Signature(
+        "out_of_memory",
+        (b"RESOURCE_EXHAUSTED", b"OOM Debugging", b"an out of memory in memory"),
+        "The GPU memory does not suffice: lower the batch per device, choose another remat policy, shard the model "
+        "more, or "
+        "raise XLA_PYTHON_CLIENT_MEM_FRACTION.",
+        (
+            rb"RESOURCE_EXHAUSTED: (?:Out of memory|Error allocating|Failed to allocate|Attempting to|XLA:TPU)"
+            rb"|failed: RESOURCE_EXHAUSTED|BufferAssignment OOM Debugging|Ran out of memory in memory space"
+        ),
+    ),
+    Signature(
+        "name_resolution",
+        (b"DNS resolution failed",),
+        "The coordinator's name cannot be resolved on this node: give an address that every node resolves and reaches "
+        "(JAX_COORDINATOR_IP).",
+        rb"DNS resolution failed for",
+    ),
+    Signature(
+        "watchdog",
+        (b"may be stuck", b"Termination timeout"),
+        "Not all GPUs came to a collective: look for the process that hangs or died, which has no such line; "
+        "mostly its own "
+        "log has the cause.",
+        (
+            rb"waiting for `?(?:initialize clique|[^\r\n]{0,300}) for \d{1,9} seconds and may be stuck"
+            rb"|Termination timeout (?:for|of) "
+        ),
+    ),
+    Signature(
+        "rendezvous_timeout",
+        (
+            b"RegisterTask",
+            b"DEADLINE_EXCEEDED",
+            b"failed to connect to all addresses",
+            b"registration failed",
+            b"Barrier timed out",
+        ),
+        "The processes did not all meet: look for a node that did not start or failed before, then check the "
+        "coordinator's "
+        "address, port and firewall.",
+        (
+            rb"RegisterTask(?:[^\n]{0,600}\n){0,3}?[^\n]{0,600}?Deadline Exceeded"
+            rb"|DEADLINE_EXCEEDED: Barrier timed out[^\r\n]{0,300}PjRT_Client_Connect[^\r\n]{0,300}"
+            rb"(?:\s{1,4}" + _TASK + rb"(?P<rank>\d{1,9}))?"
+            rb"|DEADLINE_EXCEEDED(?:[^\n]{0,600}\n){0,3}?[^\n]{0,600}?RegisterTask"
+            rb"|DEADLINE_EXCEEDED: (?:Deadline Exceeded|failed to connect to all addresses)"
+            rb"|DEADLINE_EXCEEDED: Barrier timed out"
+            rb"|UNAVAILABLE: ?failed to connect to all addresses|cluster registration failed"
+            rb"|DEADLINE_EXCEEDED: GetKeyValue\(\) timed out"
+        ),
+    ),
+    Signature(
+        "stale_process",
+        (b"different incarnation",),
+        "A process of an earlier start still takes part: stop what is left over on all nodes, then start again.",
+        rb"(?:/task:(?P<rank>\d{1,9}) )?unexpectedly tried to connect with a different incarnation",
+    ),
+    Signature(
+        "nccl",
+        (b"NCCL operation ",),
+        "A collective of XLA failed: check links, NCCL_SOCKET_IFNAME and NCCL_IB_HCA, and the logs of the other nodes; "
+        "NCCL_DEBUG=WARN tells more.",
+        rb"NCCL operation \w{1,60}\([^\r\n]{0,400}\) failed",
+    ),
+    Signature(
+        "peer_died",
+        (b"heartbeat", b"BarrierError"),
+        "Another process of the job went away: its log has the cause.",
+        (
+            rb"(?:The following tasks are unhealthy \(stopped sending heartbeats\):\s{0,9}" + _TASK + rb""
+            rb"|Task " + _TASK + rb"(?=\d{1,9} heartbeat timeout))(?P<rank>\d{1,9})|BarrierError"
+        ),
+    ),
+    Signature(
+        "coordinator_died",
+        (b"Failed to send RPC", b"grpc_message:"),
+        "The process that coordinates the others, the first one, went away: its log has the cause.",
+        (
+            rb"Failed to send RPC to coordination service"
+            rb'|Error received from peer[^\r\n]{0,400}grpc_message:"Socket closed"'
+        ),
+    ),
+    Signature(
+        "peer_died",
+        (b"JAX distributed service detected fatal errors",),
+        "The coordination service ended this process as another one failed: its log has the cause.",
+    ),
+    Signature(
+        "compile",
+        (b"Failed to compile", b"Autotuning failed", b"ptxas ", b"Failed to load in-memory"),
+        "XLA could not compile or load a kernel: try another image or jaxlib, or fewer XLA_FLAGS; a node alone "
+        "with it has "
+        "another driver.",
+        rb"[Ee]rror: INTERNAL: (?:Failed to compile|Autotuning failed|ptxas |Failed to load in-memory)",
+    ),
+    Signature(
+        "gpu_error",
+        (b"INTERNAL: ",),
+        "A kernel or library failed under XLA: read the words behind INTERNAL, try another image or fewer "
+        "XLA_FLAGS, and "
+        "compare with another node; where one alone has it, read its kernel log.",
+        rb"(?:RuntimeError|failed|StatusOr access): INTERNAL: ",
+    ),
+)

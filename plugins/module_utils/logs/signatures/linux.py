@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the Linux kernel, the shells and the C library say."""
+
+from __future__ import annotations
+
+from ..signature import Signature
+
+SIGNATURES = (
+    Signature(
+        "killed",
+        (b"ut of memory: Kill", b"invoked oom-killer", b"oom-kill:constraint", b"oom_reaper"),
+        "The kernel killed a process for lack of host memory: use fewer data workers, a smaller cache, or give the "
+        "container more memory.",
+        rb"[Oo]ut of memory: Kill(?:ed)? process|invoked oom-killer|oom-kill:constraint|oom_reaper: reaped process",
+    ),
+    Signature(
+        "killed",
+        (b"Killed",),
+        "A process was killed with SIGKILL, mostly by the kernel for lack of host memory: read the kernel log.",
+        rb": line \d{1,9}: {1,20}\d{1,9} Killed {2,60}|(?m:^\S{0,200}\.sh: [^\r\n]{0,200}: Killed$)|(?m:^Killed\r?$)",
+    ),
+    Signature(
+        "node_failure",
+        (b"Machine Check Exception", b"[Hardware Error]", b"Kernel panic", b"soft lockup", b"AER: Uncorrect"),
+        "The hardware or the kernel of this node failed: drain it, and read its kernel log, BMC event log and ECC "
+        "counters.",
+        (
+            rb"Machine Check Exception|\[Hardware Error\]: [^\r\n]{0,200}(?:[Uu]ncorrected|Machine Check|fatal)"
+            rb"|Kernel panic - not syncing|BUG: soft lockup|AER: Uncorrect\w{1,9} \((?:Non-)?Fatal\)"
+        ),
+    ),
+    Signature(
+        "io_error",
+        (b"I/O error, dev ", b"EXT4-fs error", b"nfs: server ", b"LustreError", b" QID "),
+        "A disk or file system of this node failed: read the kernel log, check the disk (smartctl, nvme smart-log) "
+        "or the "
+        "file server and the network to it.",
+        (
+            rb"I/O error, dev |EXT4-fs error"
+            rb"|nfs: server \S{1,200} (?:not responding|timed out)|LustreError: "
+            rb"|nvme\d{1,4}: I/O [^\r\n]{0,99}QID \d{1,6} timeout"
+        ),
+    ),
+    Signature(
+        "nccl",
+        (b"Cable unplugged",),
+        "A network port of this node went down or its adapter failed: check cable, switch port and the adapter's "
+        "firmware.",
+    ),
+    Signature(
+        "segmentation_fault",
+        (b"Segmentation fault", b"SIGSEGV", b"(exitcode: -11)", b"(exitcode: 139)"),
+        "A process crashed in native code: mostly libraries in the image that do not fit each other or the driver; the "
+        "frames around this line name the library.",
+        (rb"Segmentation fault|\bSIGSEGV\b|failed \(exitcode: (?P<exit_code>-11|139)\)"),
+    ),
+    Signature(
+        "bus_error",
+        (b"Bus error", b"SIGBUS", b"(exitcode: -7)", b"(exitcode: 135)"),
+        "A process got SIGBUS: mostly too little shared memory in the container (/dev/shm, --shm-size), or a "
+        "mapped file "
+        "that was cut off.",
+        rb"\bBus error\b(?! \()|Bus error {1,60}\(core|\bSIGBUS\b|failed \(exitcode: (?P<exit_code>-7|135)\)",
+    ),
+    Signature(
+        "killed",
+        (b"(exitcode: -9)", b"(exitcode: 137)", b"Signal 9 (SIGKILL)", b"died with <Signals.SIGKILL"),
+        "A process was killed with SIGKILL, mostly by the kernel for lack of host memory: read the kernel log of this "
+        "node, and use fewer data workers or a smaller cache.",
+        rb"failed \(exitcode: (?P<exit_code>-9|137)\)|Signal 9 \(SIGKILL\) received|died with <Signals\.SIGKILL",
+    ),
+    Signature(
+        "illegal_instruction",
+        (b"Illegal instruction", b"SIGILL", b"(exitcode: -4)"),
+        "A program or library was built for another processor than this node has: use one that is built for it.",
+        rb"\bIllegal instruction\b(?! \()|Illegal instruction {1,60}\(core|\bSIGILL\b"
+        rb"|failed \(exitcode: (?P<exit_code>-4)\)",
+    ),
+    Signature(
+        "import_error",
+        (b"version `GLIBC", b"error while loading shared libraries"),
+        "A library is missing or older than the program wants: the image is not the one that it was built for.",
+        rb"version `GLIBC(?:XX)?_[\d.]{1,12}' not found|error while loading shared libraries: ",
+    ),
+    Signature(
+        "not_found",
+        (b"No such file", b"Errno 2]", b"not found", b"Permission denied"),
+        "A program, script or folder of the launch is not there: the image or the paths are not those that the plan "
+        "expects.",
+        (
+            rb"sh: (?:line \d{1,9}: )?cd: [^\r\n]{0,300}: (?:No such file or directory|Permission denied)"
+            rb"|\blaunch\.sh: line \d{1,9}: [^\r\n]{0,300}: (?:No such file or directory|command not found"
+            rb"|Permission denied)"
+            rb"|(?:^|(?<=[\s/]))(?:ba)?sh: (?:line \d{1,9}: )?[^:\r\n]{1,300}: (?:No such file or directory"
+            rb"|Permission denied)"
+            rb"|\b(?:torchrun|python3?|bash|docker|podman|enroot|nvidia-smi|rocm-smi|srun|numactl|ninja|make"
+            rb"|g\+\+): (?:command )?not found"
+            rb"|\bsh: \d{1,9}: cannot open [^\r\n]{0,300}: No such file"
+            rb"|can't open file '[^'\r\n]{0,300}': \[Errno 2\]|/env: [^\r\n]{0,300}: No such file or directory"
+        ),
+    ),
+    Signature(
+        "child_failed",
+        (b"(core dumped)",),
+        "A process of the training aborted: what it printed before is the cause.",
+        rb"\bAborted {1,60}\(core dumped\)",
+    ),
+    Signature(
+        "process_limit",
+        (
+            b"start new thread",
+            b"pthread_create",
+            b"esource temporarily unavailable",
+            b"BlockingIOError",
+            b"Thread creation failed",
+        ),
+        "No further process or thread may be started: raise the limits (ulimit -u, --pids-limit=-1), or use fewer data "
+        "workers and OMP_NUM_THREADS=1.",
+        (
+            rb"RuntimeError: can't start new thread|pthread_create[^\r\n]{0,60} failed"
+            rb"|fork: (?:retry: )?Resource temporarily unavailable"
+            rb"|BlockingIOError: \[Errno 11\]|libgomp: Thread creation failed"
+        ),
+    ),
+    Signature(
+        "killed",
+        (b"exited on signal 9",),
+        "A process was killed with SIGKILL, mostly by the kernel for lack of host memory: read the kernel log of "
+        "its node.",
+        rb"mpirun noticed that process rank (?P<rank>\d{1,9}) with [^\r\n]{0,200} exited on signal 9 ",
+    ),
+    Signature(
+        "child_failed",
+        (b"mpirun ", b"MPI_ABORT", b"ORTE has lost", b"PRTE has lost"),
+        "mpirun tells which process ended: what that one printed before is the cause.",
+        (
+            rb"mpirun (?:noticed|detected) that (?:process rank (?P<rank>\d{1,9}))?|MPI_ABORT was invoked on rank"
+            rb"|[OP]RTE has lost communication"
+        ),
+    ),
+)

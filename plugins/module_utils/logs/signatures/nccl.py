@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What NCCL and RCCL say (the WARN of their sources), and UCX, libibverbs and gloo beside them."""
+
+from __future__ import annotations
+
+from ..signature import Signature
+
+_CONNECT = rb"(?:connect to|[Cc]onnect to) [^\r\n]{1,200}"
+
+SIGNATURES = (
+    Signature(
+        "duplicate_gpu",
+        (b"Duplicate GPU detected",),
+        "Two ranks use the same GPU: check processes per node, the local rank that each process takes its device "
+        "by, and "
+        "HIP_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES.",
+        rb"Duplicate GPU detected : rank (?P<rank>\d{1,9})|Duplicate GPU detected",
+    ),
+    Signature(
+        "memlock",
+        (b"max locked memory", b"ibv_reg_mr", b"ibv_create_cq", b"ibv_create_qp", b"fi_mr_reg"),
+        "RDMA may not lock memory: raise the limit in the container and on the node (--ulimit memlock=-1, ulimit -l "
+        "unlimited; for Slurm the limit of slurmd).",
+        rb"max locked memory|(?:ibv_(?:reg_mr\w{0,20}|create_cq|create_qp)"
+        rb"|fi_mr_reg)[^\r\n]{0,200}(?:Cannot allocate memory|ENOMEM)",
+    ),
+    Signature(
+        "rdma_abi_mismatch",
+        (b"kernel ABI of", b"IBVERBS_PRIVATE"),
+        "The RDMA library in the container is older than the host's driver: mount the host's library into it.",
+        rb"Driver \S{1,99} does not support the kernel ABI of"
+        rb"|couldn't load driver [^\r\n]{0,200}version `IBVERBS_PRIVATE",
+    ),
+    Signature(
+        "disk_full",
+        (b"Error while creating shared memory segment", b"failed to extend /dev/shm", b"hared memory segment"),
+        "The shared memory of the container (/dev/shm) is full or too small: give it more (--shm-size, or ipc=host).",
+        rb"Error while (?:creating|attaching to) shared memory segment|failed to extend /dev/shm",
+    ),
+    Signature(
+        "out_of_memory",
+        (b"Failed to CUDA calloc", b"Failed to CUDA malloc", b"Failed to HIP"),
+        "The GPU memory does not suffice for the communicator: lower the micro batch size, or NCCL_BUFFSIZE.",
+        rb"Failed to (?:CUDA|HIP) (?:calloc|malloc)",
+    ),
+    Signature(
+        "network_interface",
+        (b"nterface found", b"AF_INET", b"nable to find a", b"Unable to find interface", b"NCCL_SOCKET_IFNAME"),
+        "This node has no such network interface, or it has no address: set NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME "
+        "to what it is called here (gloo takes one name, no list and no ^).",
+        (
+            rb"(?:Bootstrap|NET/Socket) ?: [Nn]o (?:socket )?interface found|is neither AF_INET\(2\) nor AF_INET6"
+            rb"|Unable to find (?:address|interface) for: "
+        ),
+    ),
+    Signature(
+        "settings_refused",
+        (
+            b"Mismatched NCCL version",
+            b"NCCL version mismatch",
+            b"Invalid NCCL_COMM_ID",
+            b"network IB not found",
+            b"network ",
+        ),
+        "The nodes run different NCCL or RCCL versions, or a network that is asked for is not there: use one image "
+        "on all "
+        "nodes, and look at NCCL_NET, NCCL_IB_DISABLE and the network plugin.",
+        rb"Mismatched NCCL version detected|NCCL version mismatch with remote peer|Invalid NCCL_COMM_ID"
+        rb"|Error: network \w{1,40} not found",
+    ),
+    Signature(
+        "collective_mismatch",
+        (b"Message truncated", b"message truncated", b"mismatch between collectives", b"ismatched collective"),
+        "The ranks called different collectives or sizes: mostly settings, data or code that differ between nodes; "
+        "compare "
+        "them, and set TORCH_DISTRIBUTED_DEBUG=DETAIL to see the call.",
+        rb"[Mm]essage truncated : receiv|mismatch between collectives|[Mm]ismatched collective",
+    ),
+    Signature(
+        "nccl",
+        (b"Got completion", b"with error 12", b"status=12"),
+        "A peer does not answer (retries exceeded): check the links, NCCL_IB_GID_INDEX, NCCL_IB_TC and the log of "
+        "the peer.",
+        rb"Got completion (?:from peer [^\r\n]{0,200})?with (?:error|status=)(?:[A-Z_]{1,30}\()? ?12\b",
+    ),
+    Signature(
+        "nccl",
+        (b"local catastrophic error", b"device fatal", b"port error"),
+        "The HCA of this node failed: read the kernel log, and check its firmware, driver and link.",
+        rb"Got async (?:error )?event ?: (?:local catastrophic error|device fatal|port error)",
+    ),
+    Signature(
+        "nccl",
+        (
+            b"Got completion",
+            b"Got async",
+            b"ibv_modify_qp",
+            b"work queue",
+            b"Call to ibv_",
+            b"IBV_WC_",
+            b"Transport retry count exceeded",
+        ),
+        "RDMA failed on this device: check links, NCCL_IB_HCA, NCCL_IB_GID_INDEX, the HCA's driver and firmware, "
+        "GPUDirect "
+        "(peer memory or DMA-BUF), and the log of the peer.",
+        (
+            rb"Got completion from peer|Got completion with |Got async (?:error )?event|Call to ibv_\w{1,40} failed"
+            rb"|local work queue catastrophic error|\bIBV_WC_\w{1,30}|Transport retry count exceeded"
+        ),
+    ),
+    Signature(
+        "peer_died",
+        (b" by peer", b"by remote peer", b"Software caused connection abort"),
+        "Another rank went away: its log, or what it printed before, has the cause.",
+        (
+            rb"gloo/transport/tcp/pair\.cc:\d{1,6}\][^\r\n]{0,300}(?:closed|reset) by peer"
+            rb"|Connection closed by remote peer"
+            rb"|(?<!')Connection reset by peer|Connection closed by peer|Software caused connection abort"
+        ),
+    ),
+    Signature(
+        "nccl",
+        (
+            b"failed : ",
+            b"No route to host",
+            b"onnection refused",
+            b"onnection timed out",
+            b"etwork is unreachable",
+            b"exceeded error retry count",
+        ),
+        "A rank cannot reach a peer over NCCL's sockets: check that the peer runs, NCCL_SOCKET_IFNAME on all nodes, "
+        "routes and firewall.",
+        (
+            rb"NCCL WARN [^\r\n]{0,200}(?:[Cc]onnect(?:ing)? to|[Cc]all to connect|bootstrap)[^\r\n]{0,200}"
+            rb"(?:No route to host|[Cc]onnection refused|[Cc]onnection timed out|[Nn]etwork is unreachable"
+            rb"|exceeded error retry count)"
+        ),
+    ),
+    Signature(
+        "gloo",
+        (b"connectFullMesh", b"[enforce fail at ", b"loo timeout", b"gloo/transport"),
+        "The ranks cannot reach each other over gloo: set GLOO_SOCKET_IFNAME to the interface of the cluster "
+        "network, and "
+        "look for a rank that did not start.",
+        rb"Gloo connectFullMesh failed|gloo/transport/tcp/\w{1,30}\.cc:\d{1,6}\] [^\r\n]{0,200}(?:[Tt]imed out"
+        rb"|[Cc]onnect |[Nn]o route)",
+    ),
+    Signature(
+        "nccl",
+        (
+            b"ncclRemoteError",
+            b"ncclSystemError",
+            b"CCL error",
+            b"CCL Error",
+            b"ncclInternalError",
+            b"ncclUnhandled",
+            b"ncclInvalid",
+            b"RCCL error",
+            b"Failed to initialize any NET",
+        ),
+        "NCCL or RCCL failed: run again with NCCL_DEBUG=WARN; check the links, NCCL_IB_HCA, NCCL_IB_GID_INDEX, "
+        "NCCL_SOCKET_IFNAME and the logs of the other nodes.",
+        (
+            rb"nccl(?:(?:Remote|System|Internal|UnhandledCuda)Error|InvalidUsage|InvalidArgument): "
+            rb"|[NR]CCL [Ee]rror(?: in| \d{1,2})?:"
+            rb"|Failed to initialize any NET plugin"
+        ),
+    ),
+    Signature(
+        "nccl",
+        (b"NCCL WARN", b"RCCL WARN"),
+        "NCCL or RCCL warns of what it could not do: the words behind WARN say it; compare nodes, image and NCCL "
+        "variables, "
+        "and run again with NCCL_DEBUG=INFO.",
+        rb"[NR]CCL WARN [^\r\n]{0,200}(?:[Ff]ailed|[Ee]rror|[Uu]nable to|[Cc]ould not|[Tt]imeout|[Tt]imed out)",
+    ),
+)

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What NVIDIA says: CUDA and its libraries, NVML, and the kernel driver (numbers by NVIDIA's catalogue of Xids)."""
+
+from __future__ import annotations
+
+from ..signature import Signature
+
+SIGNATURES = (
+    Signature(
+        "gpu_ecc",
+        (b"uncorrectable", b"Xid ", b"ECC_UNCORRECTABLE", b"ECCUncorrectable"),
+        "A GPU of this node has uncorrectable memory errors: drain the node, read nvidia-smi -q (ECC, row "
+        "remapper) and "
+        "the kernel log, reset the GPU, and replace it where they come back.",
+        (
+            rb"uncorrectable ECC error|\bCUDA_ERROR_ECC_UNCORRECTABLE\b|cudaErrorECCUncorrectable"
+            rb"|Xid \([^)\r\n]{1,60}\): (?:48|63|64|92|94|95|140|171|172)\b"
+        ),
+    ),
+    Signature(
+        "gpu_error",
+        (b"Xid ", b"fallen off the bus", b"GPU is lost", b"NVLink error"),
+        "The GPU or its link fell out (off the PCIe bus, NVLink or firmware): drain the node, check power, PCIe and "
+        "NVLink, reboot it, and replace the GPU where it comes back.",
+        (
+            rb"Xid \([^)\r\n]{1,60}\): (?:54|61|62|74|79|109|110|119|120|121|122|123|136|142|143|144|145|146|147"
+            rb"|148|149|150|154)\b"
+            rb"|fallen off the bus|GPU is lost|uncorrectable NVLink error"
+        ),
+    ),
+    Signature(
+        "driver_mismatch",
+        (
+            *(
+                b"driver version is insufficient",
+                b"ersion mismatch",
+                b"driver on your system is too old",
+                b"forward compatibility was attempted",
+            ),
+            *(
+                b"not yet initialized",
+                b"SYSTEM_NOT_READY",
+                b"SYSTEM_DRIVER_MISMATCH",
+                b"COMPAT_NOT_SUPPORTED",
+                b"InsufficientDriver",
+            ),
+            *(b"unsupported toolchain", b"UNSUPPORTED_PTX_VERSION"),
+        ),
+        "The image's CUDA and the node's driver do not fit each other, or the fabric manager does not run: reload "
+        "or update "
+        "the driver (reboot after an update), start nvidia-fabricmanager, or take an image for this driver.",
+        (
+            rb"CUDA driver version is insufficient|Driver/library version mismatch|driver on your system is too old"
+            rb"|forward compatibility was attempted on non supported|(?:CUDA error"
+            rb"|Error 802): system not yet initialized"
+            rb"|\bCUDA_ERROR_(?:SYSTEM_NOT_READY|SYSTEM_DRIVER_MISMATCH|COMPAT_NOT_SUPPORTED\w{0,20}"
+            rb"|UNSUPPORTED_PTX_VERSION)\b"
+            rb"|cudaErrorInsufficientDriver|unsupported toolchain"
+        ),
+    ),
+    Signature(
+        "no_gpu",
+        (
+            b"No CUDA GPUs",
+            b"no CUDA-capable device",
+            b"CUDA_ERROR_NO_DEVICE",
+            b"Found no NVIDIA driver",
+            b"error from cudaGetDeviceCount",
+            b"Torch not compiled with",
+            b"communicate with the NVIDIA driver",
+            b"busy or unavailable",
+            b"initialize NVML",
+        ),
+        "No GPU can be used: check nvidia-smi on the node, the devices passed in (--gpus), CUDA_VISIBLE_DEVICES, and "
+        "whether another process holds the GPUs.",
+        (
+            rb"error from cudaGetDeviceCount|Torch not compiled with CUDA|No CUDA GPUs are available"
+            rb"|no CUDA-capable device|\bCUDA_ERROR_NO_DEVICE\b|Found no NVIDIA driver"
+            rb"|couldn't communicate with the NVIDIA driver|devices?(?:\(s\))?(?: are| is)? busy or unavailable"
+            rb"|Failed to initialize NVML: "
+        ),
+    ),
+    Signature(
+        "duplicate_gpu",
+        (b"CUDA error: invalid device ordinal", b"CUDA_ERROR_INVALID_DEVICE"),
+        "A rank wants a GPU that it does not see: check processes per node, the local ranks, and CUDA_VISIBLE_DEVICES.",
+    ),
+    Signature(
+        "out_of_memory",
+        (
+            b"CUDA out of memory",
+            b"CUDA error: out of memory",
+            b"Cuda failure",
+            b"CUDA_ERROR_OUT_OF_MEMORY",
+            b"_ALLOC_FAILED",
+            b"cudaErrorMemoryAllocation",
+        ),
+        "The GPU memory does not suffice: lower the micro batch size, recompute activations or split the model "
+        "more; look "
+        "(nvidia-smi) whether another process holds some of it.",
+        (
+            rb"CUDA out of memory|CUDA error: out of memory|Cuda failure [^\r\n]{0,30}out of memory"
+            rb"|\bCUDA_ERROR_OUT_OF_MEMORY\b"
+            rb"|\bCU\w{1,12}_STATUS_ALLOC_FAILED\b|cudaErrorMemoryAllocation"
+        ),
+    ),
+    Signature(
+        "wrong_gpu_build",
+        (b"no kernel image is available", b"CUDA error: invalid device function", b"NO_BINARY_FOR_GPU"),
+        "The software was built without this GPU's architecture: take an image for this GPU (TORCH_CUDA_ARCH_LIST).",
+        rb"no kernel image is available|CUDA error: invalid device function|\bCUDA_ERROR_NO_BINARY_FOR_GPU\b",
+    ),
+    Signature(
+        "sizes",
+        (b"device-side assert",),
+        "A kernel was given an index that is out of range, mostly a token outside the vocabulary: compare "
+        "tokenizer, data "
+        "and vocabulary size; CUDA_LAUNCH_BLOCKING=1 shows the call.",
+        rb"device-side assert triggered",
+    ),
+    Signature(
+        "gpu_error",
+        (
+            *(
+                b"CUDA error: ",
+                b"cuda runtime error",
+                b"CUBLAS_STATUS_",
+                b"CUDNN_STATUS_",
+                b"failed : ",
+                b"uBLAS Error",
+                b"CUBLAS Error",
+                b"cublasLt ran into",
+                b"cuDNN Error",
+                b"unable to find an engine",
+                b"CUDA_ERROR_",
+                b"Cuda failure",
+            ),
+            *(b"[CUDA]: ", b"Xid ", b"CUFFT_", b"CUDA Error: "),
+        ),
+        "A GPU kernel or library failed: run again with CUDA_LAUNCH_BLOCKING=1 to see which one, read the kernel "
+        "log for "
+        "Xid lines, and compare with another node.",
+        (
+            rb"CUDA [Ee]rror: |cuBLAS Error: |CUBLAS Error: |cuDNN Error: |cublasLt ran into an error"
+            rb"|unable to find an engine to execute|\bcuda[A-Z]\w{1,40} failed : |cuda runtime error \("
+            rb"|\bCUBLAS_STATUS_(?!SUCCESS)[A-Z_]{1,60}"
+            rb"|\bCUDNN_STATUS_(?!SUCCESS)[A-Z_]{1,60}"
+            rb"|\bCUDA_ERROR_[A-Z_]{1,60}|Cuda failure |Triton Error \[CUDA\]: "
+            rb"|NVRM: Xid \([^)\r\n]{1,60}\): \d{1,4}|\bCUFFT_(?!SUCCESS)[A-Z_]{1,60}"
+        ),
+    ),
+)

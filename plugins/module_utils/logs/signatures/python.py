@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What Python and its libraries say, whatever program they are in."""
+
+from __future__ import annotations
+
+from ..signature import Signature
+
+_FAULT = rb"Fatal Python error: "
+
+SIGNATURES = (
+    Signature(
+        "import_error",
+        (
+            b"ModuleNotFoundError",
+            b"ImportError",
+            b"No module named",
+            b"DistributionNotFound",
+            b"PackageNotFoundError",
+            b"undefined symbol",
+        ),
+        "A Python package is missing or does not fit: the container image is not the one that the trainer needs.",
+        (
+            rb"(?:ModuleNotFoundError|ImportError|DistributionNotFound|PackageNotFoundError): "
+            rb"|/python[\d.]{0,9}: No module named "
+            rb"|Error: [^\r\n]{0,300}undefined symbol: "
+        ),
+    ),
+    Signature(
+        "data_corrupt",
+        (
+            *(
+                b"greater than buffer length",
+                b"mmap length",
+                b"cannot mmap an empty",
+                b"buffer is smaller than",
+                b"buffer size must be a multiple",
+            ),
+            *(
+                b"doesn't match expected format",
+                b"Arrow",
+                b"Parquet magic",
+                b"BadZipFile",
+                b"BadGzipFile",
+                b"Compressed file ended",
+                b"DataLossError",
+                b"DATA_LOSS",
+            ),
+        ),
+        "A data file is cut off or does not fit its index: copy it or preprocess it again, and look whether a copy "
+        "or a "
+        "fetch was interrupted.",
+        (
+            rb"no greater than buffer length|mmap length is greater than file size|cannot mmap an empty file"
+            rb"|buffer is smaller than requested size"
+            rb"|buffer size must be a multiple of element size|Index file doesn't match expected format"
+            rb"|Arrow(?:Invalid|TypeError|IOError)?: [^\r\n]{0,200}(?:footer|[Tt]runcated|magic|corrupt"
+            rb"|[Ee]xpected to read)|Parquet magic bytes not found"
+            rb"|BadZipFile: |BadGzipFile: |Compressed file ended before the end-of-stream|DataLossError: |DATA_LOSS: "
+        ),
+    ),
+    Signature(
+        "killed",
+        (b"MemoryError", b"Cannot allocate memory", b"can't allocate memory", b"bad_alloc"),
+        "The host memory does not suffice: use fewer data workers or a smaller cache, or give the container more "
+        "memory.",
+        rb"(?m:^(?:\[\w{1,20}\]: ?)?MemoryError\b)|(?:numpy[\w.]{0,40}\._?ArrayMemoryError"
+        rb"|\[Errno 12\] Cannot allocate memory)|can't allocate memory: you tried to allocate"
+        rb"|instance of 'std::bad_alloc'",
+    ),
+    Signature(
+        "segmentation_fault",
+        (_FAULT,),
+        "Python itself crashed in native code: mostly libraries in the image that do not fit each other or the "
+        "driver; the "
+        "stack below this line names the library.",
+    ),
+    Signature(
+        "name_resolution",
+        (b"gaierror", b"ailure in name resolution", b"Name or service not known", b"NameResolutionError"),
+        "A name cannot be resolved on this node: check DNS and /etc/hosts, and give addresses that every node "
+        "resolves and "
+        "reaches (MASTER_ADDR, JAX_COORDINATOR_IP).",
+        (
+            rb"gaierror: \[Errno|NameResolutionError|(?:Error"
+            rb"|failed)[^\r\n]{0,300}(?:[Tt]emporary failure in name resolution|Name or service not known)"
+        ),
+    ),
+    Signature(
+        "sizes",
+        (
+            b"divisible by",
+            b"implied data parallel",
+            b"not compatible for FP8",
+            b"must be a multiple of",
+            b"should be a multiple of",
+            b"multiple of",
+        ),
+        "The sizes do not fit each other: the GPUs must be a multiple of tensor × pipeline × context parallel size, "
+        "the global batch size one of micro batch size × data parallel size.",
+        rb"(?:Error|Exception): [^\r\n]{0,400}(?:divisible by|invalid implied data parallel degree|(?:must"
+        rb"|should) be a multiple of)",
+    ),
+    Signature(
+        "peer_died",
+        (b"ConnectionResetError", b"BrokenPipeError", b"EOFError"),
+        "Another process went away: its log, or what it printed before, has the cause.",
+        # An EOFError with a message is of a file.
+        rb"(?:ConnectionResetError|BrokenPipeError): |(?<!raise )\bEOFError(?=\s{0,99}(?m:$))",
+    ),
+    Signature(
+        "rendezvous_timeout",
+        (b"ConnectionRefusedError", b"Errno 111]", b"Errno 113]"),
+        "Nobody listens where this rank connects to, or no route leads there: look for a node that did not start "
+        "or failed "
+        "before, then check address, port and firewall.",
+        rb"ConnectionRefusedError: |OSError: \[Errno 11[13]\]",
+    ),
+    Signature(
+        "not_found",
+        (b"FileNotFoundError: ",),
+        "A file or folder is not there on this node: check the path and the mounts, and that every node sees it.",
+        rb"FileNotFoundError: \[Errno 2\]",
+    ),
+    Signature(
+        "sigterm",
+        (b"KeyboardInterrupt",),
+        "The process was interrupted (SIGINT): by a person, a scheduler or the launcher.",
+        rb"(?m:^(?:\[\w{1,20}\]: ?)?KeyboardInterrupt\b)",
+    ),
+)
+
+TRACEBACK = b"Traceback (most recent call last):"
+EXCEPTION = (
+    rb"(?:[A-Za-z_]\w{0,60}\.){0,20}"
+    rb"(?:[A-Za-z_]\w{0,60}?)?(?:Error|Exception|Exit|Expired|Failure|Group|Interrupt|Iteration|Timeout)"
+)
+PYTHON_ERROR = Signature(
+    "python_error",
+    (TRACEBACK,),
+    "The trainer raised an exception: read the traceback before this line.",
+    EXCEPTION + rb"(?::[^\r\n]*)?$",
+)

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What Slurm says: srun, slurmstepd, and pyxis and enroot under them; src/slurmd/slurmstepd/req.c, src/srun."""
+
+from __future__ import annotations
+
+from ..signature import Signature
+
+_TASK = rb"srun: error: \S{1,300}: tasks? [\d,-]{1,300}: "
+
+SIGNATURES = (
+    Signature(
+        "killed",
+        (
+            b"oom_kill",
+            b"oom-kill",
+            b"OOM Killed",
+            b"Out Of Memory",
+            b"out-of-memory handler",
+            b"memory limit",
+            b": Killed",
+        ),
+        "The host memory of the job did not suffice, or somebody killed it: ask Slurm for more (--mem=0 takes all "
+        "of the "
+        "node), use fewer data workers, and read the node's kernel log for the OOM killer.",
+        (
+            rb"Detected \d{1,9} oom[-_]kill event|OOM Killed|cgroup out-of-memory handler"
+            rb"|slurmstepd: error: [^\r\n]{0,200}exceeded (?:job |step )?memory limit"
+            rb"|" + _TASK + rb"(?:Out Of Memory|Killed)"
+        ),
+    ),
+    Signature(
+        "time_limit",
+        (b"DUE TO TIME LIMIT",),
+        "Slurm ended the job at its time limit: ask for more time (--time), or go on from a checkpoint; where the "
+        "steps "
+        "had stopped before, the log before this line has the cause.",
+    ),
+    Signature(
+        "node_failure",
+        (b"DUE TO NODE FAILURE", b"Node failure on "),
+        "Slurm lost the named node: look whether it is up (sinfo -R, console, kernel log), drain it, and go on from a "
+        "checkpoint on others.",
+        rb"DUE TO NODE FAILURE|srun: error: Node failure on ",
+    ),
+    Signature(
+        "preempted",
+        (b"DUE TO PREEMPTION", b"DUE TO JOB REQUEUE", b"this job is preempted"),
+        "Slurm preempted the job for another one or queued it again: go on from a checkpoint, or use a partition "
+        "or QOS "
+        "that is not preempted.",
+        rb"DUE TO (?:PREEMPTION|JOB REQUEUE)|this job is preempted",
+    ),
+    Signature(
+        "image_pull",
+        (b"[ERROR] ", b"pyxis: "),
+        "The image could not be fetched for the job: check its name, the login to the registry (enroot's .credentials) "
+        "and the network, or import it beforehand.",
+        (
+            rb"pyxis: (?:failed to import docker image|couldn't import )"
+            rb"|\[ERROR\] (?:URL https?://\S{1,300} returned error code: |Could not (?:resolve|find) )"
+        ),
+    ),
+    Signature(
+        "container",
+        (b"pyxis: ", b"enroot-"),
+        "pyxis or enroot could not start the container: read the lines around this one for a mount, a path, a hook "
+        "or space "
+        "that is missing.",
+        rb"error: pyxis: (?!\s{0,9}(?:\[INFO\]|printing |if the image))|enroot-\w{1,30}: failed to ",
+    ),
+    Signature(
+        "slurm_start",
+        (b"srun: error: ", b"srun: fatal: ", b"slurmstepd: error: ", b"sbatch: error: ", b"salloc: error: "),
+        "Slurm did not start the job's tasks: the message says what it could not give or do; check account, partition, "
+        "node state (sinfo -R), and that the working folder and the program are on every node.",
+        (
+            rb"srun: error: (?:Unable to (?:allocate resources|create step)|Task launch for |Application launch failed"
+            rb"|Job/step already completing|task \d{1,9} launch failed: )"
+            rb"|(?:sbatch|salloc): error: (?:Batch j|J)ob submi(?:ssion failed|t/allocate failed)"
+            rb"|srun: (?:fatal: |error: (?:[Tt]imeout waiting for task launch|Unable to (?:contact|confirm)"
+            rb"|Invalid |Job ))"
+            rb"|slurmstepd: error: (?:execve\(\): |couldn't chdir to `|Failed to invoke task plugins)"
+        ),
+    ),
+    Signature(
+        "segmentation_fault",
+        (b": Segmentation fault",),
+        "A process crashed in native code: mostly libraries in the image that do not fit each other or the driver.",
+        _TASK + rb"Segmentation fault",
+    ),
+    Signature(
+        "bus_error",
+        (b": Bus error",),
+        "A process got SIGBUS: mostly too little shared memory (/dev/shm), or a mapped file that was cut off: enlarge "
+        "--shm-size, and look at the disk with the data.",
+        _TASK + rb"Bus error",
+    ),
+    Signature(
+        "child_failed",
+        (b"xited with exit code", b": Aborted"),
+        "A task of the job failed: what it printed before is the cause.",
+        _TASK + rb"(?:Exited with exit code (?P<exit_code>\d{1,9})|Aborted)",
+    ),
+    Signature(
+        "sigterm",
+        (b"CANCELLED AT ", b": Terminated", b"Force Terminated", b"Job step aborted: Waiting"),
+        "The job was told to stop: by Slurm because a task failed, by a person (scancel) or by a limit.",
+        (
+            rb"\*\*\* (?:JOB|STEP) [^\r\n]{1,200} CANCELLED AT |srun: Force Terminated "
+            rb"|srun: Job step aborted: Waiting |" + _TASK + rb"Terminated"
+        ),
+    ),
+)

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What disks and file systems say through whatever program meets it."""
+
+from __future__ import annotations
+
+from ..signature import Signature
+
+SIGNATURES = (
+    Signature(
+        "disk_full",
+        (b"insufficient shared memory", b"/dev/shm"),
+        "The shared memory of the container (/dev/shm) is full: give it more (--shm-size, or ipc=host), or use "
+        "fewer data "
+        "workers.",
+        (
+            rb"[Bb]us error [^\r\n]{0,300}insufficient shared memory"
+            rb"|/dev/shm[^\r\n]{0,300}(?:No space left on device|could not be resized|Cannot allocate memory)"
+            rb"|(?:No space left on device|[Uu]nable to (?:open|write|allocate|create) )[^\r\n]{0,200}/dev/shm"
+        ),
+    ),
+    Signature(
+        "disk_full",
+        (b"o space left", b"uota exceeded", b"O SPACE LEFT", b"ENOSPC", b"EDQUOT", b"StorageFull", b"unexpected pos "),
+        "A disk of this node is full, or a quota is used up: free it, or let logs, caches and checkpoints go "
+        "elsewhere.",
+        (
+            rb"(?i:no space left)|(?i:quota exceeded)(?! for (?:quota )?metric)|\bENOSPC\b|\bEDQUOT\b|\bStorageFull\b"
+            rb"|unexpected pos \d{1,20} vs \d{1,20}"
+        ),
+    ),
+    Signature(
+        "io_error",
+        (b"tale file handle", b"tale NFS", b"ESTALE", b"Errno 116"),
+        "The shared file system lost a file that was open: look whether another node or job replaced it, look at "
+        "the NFS "
+        "server, and mount the file system again.",
+        rb"(?i:stale (?:NFS )?file handle)|\bESTALE\b|\[Errno 116\]",
+    ),
+    Signature(
+        "io_error",
+        (
+            b"nput/output error",
+            b"emote I/O error",
+            b"emote i/o error",
+            b"Errno 5]",
+            b"ead-only file system",
+            b"Errno 30]",
+            b"endpoint is not connected",
+            b"tructure needs cleaning",
+            b"Errno 107]",
+        ),
+        "A file system failed or went away: read the kernel log, look at the mount (findmnt), the disk and the file "
+        "server.",
+        (
+            rb"(?i:input/output error)|(?i:remote i/o error)|\[Errno (?:5|30|107)\]|(?i:read-only file system)"
+            rb"|(?i:transport endpoint is not connected)|(?i:structure needs cleaning)"
+        ),
+    ),
+    Signature(
+        "open_files",
+        (b"oo many open files", b"received 0 items of ancdata", b"Errno 24]"),
+        "A process may not open more files: raise the limit (ulimit -n, --ulimit nofile), or use fewer data workers.",
+        rb"(?i:too many open files)|received 0 items of ancdata|\[Errno 24\]",
+    ),
+    Signature(
+        "permission_denied",
+        (b"Errno 13]",),
+        "The training may not use a file or folder: check its owner and mode for the user of the container, and "
+        "root_squash on NFS.",
+        rb"\[Errno 13\] Permission denied: ",
+    ),
+)

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What PyTorch says: c10d (ProcessGroupNCCL.cpp, TCPStore.cpp, socket.cpp), torchrun (torch/distributed/elastic)."""
+
+from __future__ import annotations
+
+from ..signature import Signature
+
+SIGNATURES = (
+    Signature(
+        "out_of_memory",
+        (b"OutOfMemoryError",),
+        "The GPU memory does not suffice: lower the micro batch size, recompute activations or split the model more.",
+        rb"OutOfMemoryError: ",
+    ),
+    Signature(
+        "killed",
+        (b"DataLoader worker",),
+        "A data worker was killed, mostly for lack of host memory, or too little shared memory (/dev/shm): use fewer "
+        "workers, give the container more of it, and read the kernel log.",
+        rb"DataLoader worker \(pid(?:\(s\))? [\d, ]{1,99}\) (?:is killed by signal|exited unexpectedly)",
+    ),
+    Signature(
+        "data_corrupt",
+        (
+            b"PytorchStreamReader failed",
+            b"UnpicklingError",
+            b"MetadataIncompleteBuffer",
+            b"HeaderTooLarge",
+            b"InvalidHeader",
+        ),
+        "A checkpoint or data file is cut off or damaged: mostly the run that wrote it was killed, or a copy is "
+        "not whole; "
+        "take an earlier checkpoint or copy it again.",
+        (
+            rb"PytorchStreamReader failed|UnpicklingError: (?:invalid load key|pickle data was truncated)"
+            rb"|SafetensorError: [^\r\n]{0,200}(?:MetadataIncompleteBuffer|HeaderTooLarge|InvalidHeader)"
+        ),
+    ),
+    Signature(
+        "checkpoint",
+        (b"loading state_dict for", b"CheckpointException", b"Missing key(s) in state_dict", b"size mismatch for "),
+        "The checkpoint does not fit this model: compare the model's sizes, the parallel sizes and the checkpoint "
+        "format "
+        "with the run that wrote it.",
+        rb"Error\(s\) in loading state_dict for|CheckpointException|Missing key\(s\) in state_dict",
+    ),
+    Signature(
+        "compile",
+        (
+            b"out of resource: ",
+            b"InductorError",
+            b"BackendCompilerFailed",
+            b"Error building extension",
+            b"Error compiling objects",
+            b"Ninja is required",
+        ),
+        "A kernel could not be compiled for this GPU: try another image, switch torch.compile or the fused kernel "
+        "off, or "
+        "build the extension in the image.",
+        (
+            rb"out of resource: shared memory|InductorError: |BackendCompilerFailed: |Error building extension"
+            rb"|Error compiling objects for extension"
+            rb"|Ninja is required to load"
+        ),
+    ),
+    Signature(
+        "settings_refused",
+        (b"expected, but not set",),
+        "The launch did not tell a rank where the others are: torchrun sets MASTER_ADDR, MASTER_PORT, RANK and "
+        "WORLD_SIZE; "
+        "start the trainer with it.",
+        rb"environment variable \w{1,40} expected, but not set",
+    ),
+    Signature(
+        "compile",
+        (b"LLVM ERROR", b"error in backend"),
+        "A compiler of kernels failed: try another image, or switch torch.compile or the fused kernel off.",
+        rb"LLVM ERROR: |fatal error: error in backend",
+    ),
+    Signature(
+        "peer_died",
+        (b"monitoredBarrier", b"monitored_barrier"),
+        "The named ranks did not come to the barrier: their logs have the cause.",
+        rb"Ranks? (?P<rank>\d{1,9})[\d, ]{0,999} failed to pass monitoredBarrier",
+    ),
+    Signature(
+        "rendezvous_timeout",
+        (
+            *(
+                b"imed out after",
+                b"RendezvousTimeoutError",
+                b"client socket has failed",
+                b"client socket has timed out",
+            ),
+            *(b"RendezvousClosedError", b"connect() timed out", b"waiting for clients", b"waiting for workers"),
+        ),
+        "The nodes did not all meet: look for a node that did not start or failed before, then check master address, "
+        "port and firewall.",
+        (
+            rb"connect\(\) timed out|api\.RendezvousTimeoutError"
+            rb"|client socket has timed out after \S{1,60} while trying to connect to"
+            rb"|client socket has failed to connect to any network address"
+            rb"|Timed out after \d{1,9} seconds waiting for (?:clients|workers)|RendezvousClosedError"
+        ),
+    ),
+    Signature(
+        "address_in_use",
+        (b"ddress already in use", b"EADDRINUSE"),
+        "Another process holds the port: stop what an earlier run left there, or choose another master port.",
+        rb"[Aa]ddress already in use|\bEADDRINUSE\b",
+    ),
+    Signature(
+        "watchdog",
+        (
+            *(b"atchdog", b"DistBackendError", b"NCCL operations have failed", b"Heartbeat monitor timed out"),
+            *(b"imeout at NCCL work", b"dump signal due to a collective timeout", b"ollective operation timeout"),
+        ),
+        "A collective was never finished: the culprit is the rank that has no such line, or the smallest last "
+        "completed work.",
+        (
+            rb"[Ww]atchdog caught collective operation timeout|detected by watchdog at work"
+            rb"|watchdog thread terminated with exception"
+            rb"|throwing an instance of 'c10::DistBackendError'|Some NCCL operations have failed or timed out"
+            rb"|Heartbeat monitor timed out|ProcessGroupNCCL(?:'s)? watchdog (?:got stuck|hang)"
+            rb"|Timeout at NCCL work: |dump signal due to a collective timeout"
+        ),
+    ),
+    Signature(
+        "elastic",
+        (b"Root Cause (first",),
+        "torchrun names the rank that failed first on this node: what that rank printed before is the cause.",
+        (
+            rb"Root Cause \(first observed failure\):(?s:.{0,400}?)rank\s{1,9}: (?P<rank>\d{1,9})(?s:.{0,200}?)"
+            rb"exitcode\s{1,9}: (?P<exit_code>-?\d{1,9})"
+        ),
+    ),
+    Signature(
+        "child_failed",
+        (
+            b"failed (exitcode: ",
+            b"ChildFailedError",
+            b"crashed with exit code",
+            b"ProcessExitedException",
+            b"ProcessRaisedException",
+        ),
+        "A process of the training failed: what it printed before is the cause.",
+        rb"failed \(exitcode: (?P<exit_code>-?\d{1,9})\)|Rank \d{1,6} crashed with exit code"
+        rb"|errors\.ChildFailedError|Process(?:Exited|Raised)Exception: ",
+    ),
+    Signature(
+        "peer_died",
+        (
+            *(
+                b"recv, got 0 bytes",
+                b"DistNetworkError",
+                b"RendezvousConnectionError",
+                b"got error: ",
+                b"SocketImpl(",
+                b"ait timeout after",
+                b"ocket Timeout",
+            ),
+            *(b"Broken pipe", b"poolFD failed", b"c10d store has failed", b"DistStoreError"),
+        ),
+        "Another rank or the process that holds the store went away: its log, or that of the first node, has the "
+        "cause.",
+        (
+            rb"\[c10d\] While waitForInput, poolFD failed|[Ff]ailed to recv, got 0 bytes"
+            rb"|DistNetworkError: (?!The (?:client|server) socket)"
+            rb"|store->get\('[^'\r\n]{0,99}'\) got error: |RendezvousConnectionError: "
+            rb"|failed on SocketImpl\([^\r\n]{0,300}: Broken pipe"
+            rb"|(?:Runtime|DistStore|DistNetwork)Error: (?:Broken pipe|Socket Timeout|wait timeout after )"
+        ),
+    ),
+    Signature(
+        "sigterm",
+        (b"death signal", b"got signal: 15", b"SIGTERM"),
+        "The process was told to stop: by the launcher because another one failed, by a person or by a scheduler.",
+        (
+            rb"Received \S{1,30} death signal, shutting down workers|got signal: 15|closing signal SIGTERM"
+            rb"|Signal 15 \(SIGTERM\) received by PID|SIGTERM caught|[Rr]eceived SIGTERM\b|Caught signal SIGTERM"
+            rb"|Bypassing signal SIGTERM"
+            rb"|died with <Signals\.SIGTERM"
+        ),
+    ),
+)

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the ranks of a run do on a node while none of them goes on: state, load and stack of each process."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+import typing as t
+
+from .inspection.files import fields, text
+from .inspection.tools import ToolError, run_tool, together
+from .processes import members
+
+# What a launcher gives each process as its global rank: torchrun, then the launch script for one process a node.
+_RANKS = ("RANK", "JAX_PROCESS_ID", "NODE_RANK")
+_MOST = 64
+_WATCHED_SECONDS = 1.0
+_STACK_SECONDS = 10.0
+_STACK_FRAMES = 12
+_CHARACTERS = 200
+# "    all_reduce (torch/distributed/distributed_c10d.py:2501)"
+_FRAME = re.compile(r"^ {4}(\S.*)$", re.MULTILINE)
+_MAIN_THREAD = re.compile(r'^Thread [^\n]*"MainThread"\n((?: {4}[^\n]*\n)+)', re.MULTILINE)
+
+
+def ranks_here(run_id: str, node: str) -> list[dict[str, t.Any]]:
+    """Return what each rank of a run does on this node, at most 64 of them, in their order.
+
+    ``rank`` is the global one. ``state`` is the kernel's letter (R, S, D, T …), ``waits_in`` the function of the kernel
+    that the process sleeps in, or None, ``busy`` the share of one processor that it used during a second. ``stack`` are
+    the innermost frames of its main thread as py-spy prints them; None where py-spy is missing or not allowed to look.
+    """
+    found = sorted(_ranks(run_id, node).items())[:_MOST]
+    before = [_ticks(pid) for _rank, pid in found]
+    time.sleep(_WATCHED_SECONDS)
+    busy = [(_ticks(pid) - ticks) / os.sysconf("SC_CLK_TCK") for (_rank, pid), ticks in zip(found, before)]
+    stacks = together({str(pid): _StackOf(pid) for _rank, pid in found}, _STACK_SECONDS)
+    return [
+        {
+            "rank": rank,
+            "state": (_stat(pid) or ["?"])[0],
+            "waits_in": (text("/", f"/proc/{pid}/wchan") or "").strip("0\n") or None,
+            "busy": round(used / _WATCHED_SECONDS, 2),
+            "stack": None if isinstance(stacks[str(pid)], ToolError) else stacks[str(pid)],
+        }
+        for (rank, pid), used in zip(found, busy)
+    ]
+
+
+def _ranks(run_id: str, node: str) -> dict[int, int]:
+    """Return the process of each rank: the oldest that has it, as workers for the data inherit it."""
+    environments = {
+        pid: fields((text("/", f"/proc/{pid}/environ") or "").replace("\0", "\n"), "=")
+        for pid in _pythons(run_id, node)
+    }
+    for variable in _RANKS:
+        ranks = {pid: env[variable] for pid, env in environments.items() if env.get(variable, "").isdigit()}
+        if ranks:
+            oldest_last = sorted(ranks, key=lambda pid: int((_stat(pid) or ["?"] * 19 + ["0"])[19]), reverse=True)
+            return {int(ranks[pid]): pid for pid in oldest_last}
+    return {}
+
+
+def _pythons(run_id: str, node: str) -> list[int]:
+    return [
+        pid for pid in members(run_id, node) if "python" in (text("/", f"/proc/{pid}/cmdline") or "").partition("\0")[0]
+    ]
+
+
+def _stat(pid: int) -> list[str]:
+    """Return the fields of /proc/<pid>/stat from the state on (proc(5)); none where the process is gone."""
+    return (text("/", f"/proc/{pid}/stat") or "").rpartition(")")[2].split()
+
+
+def _ticks(pid: int) -> int:
+    stat = _stat(pid)
+    return int(stat[11]) + int(stat[12]) if stat else 0
+
+
+class _StackOf:
+    """Asks for the stack of one process."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+
+    def __call__(self) -> list[str]:
+        output = run_tool(["py-spy", "dump", "--nonblocking", "--pid", str(self._pid)], _STACK_SECONDS)[0]
+        main_thread = _MAIN_THREAD.search(f"{output}\n")
+        frames = _FRAME.findall(main_thread.group(1) if main_thread else output)
+        return [frame[:_CHARACTERS] for frame in frames[:_STACK_FRAMES]]

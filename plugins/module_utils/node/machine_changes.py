@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What changed on a machine while a run was on it: whether it booted, error counters of its network, its kernel log.
+
+Counters of ports are those of Linux, Documentation/ABI/stable/sysfs-class-infiniband, and a driver's own
+(``hw_counters``); those of interfaces are of Documentation/ABI/testing/sysfs-class-net-statistics. A record of
+/dev/kmsg is ``priority,sequence,microseconds,flags;message`` (Documentation/ABI/testing/dev-kmsg).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+import typing as t
+from collections.abc import Iterator
+
+from ..logs.failures import find_failures
+from ..logs.find import Piece
+from .inspection.files import below, line, names, number
+
+_BOOT_ID = "/proc/sys/kernel/random/boot_id"
+_INFINIBAND = "/sys/class/infiniband"
+_NETWORK = "/sys/class/net"
+# Words in the names of counters that grow when something is wrong, or when the network is congested.
+_TROUBLE = re.compile(
+    "err|discard|drop|retrans|retry|timeout|downed|recovery|nak|out_of_sequence|overrun|integrity|missing_resp|cnp|ecn"
+    "|xmit_wait|carrier_changes"
+)
+_WARNING = 4  # include/linux/kern_levels.h; what is greater is less severe
+_SEVERITY = 7  # the bits of a priority that are not the facility
+_KEPT_LINES = 60
+_KEPT_CHARACTERS = 400
+_RECORD_BYTES = 8192
+
+
+def boot_id(root: str = "/") -> str | None:
+    """Return what names this boot of the machine."""
+    return line(root, _BOOT_ID)
+
+
+def noted(root: str = "/") -> dict[str, t.Any]:
+    """Return what `changes_since` needs: ``boot_id``, ``uptime`` in seconds, and ``counters``."""
+    return {"boot_id": boot_id(root), "uptime": time.monotonic(), "counters": _counters(root)}
+
+
+def changes_since(before: dict[str, t.Any], root: str = "/") -> dict[str, t.Any]:
+    """Return what changed since ``before`` was noted.
+
+    ``booted`` tells whether the machine did. ``counters`` are those that grew, by how much; after a boot they count
+    from zero. ``kernel_log`` are the first lines of warnings and worse, or None where it cannot be read;
+    ``kernel_lines`` says how many there were, and ``kernel_failures`` what of them is known as a failure.
+    """
+    booted = before["boot_id"] != boot_id(root)
+    old = {} if booted else before["counters"]
+    grown = {name: value - old.get(name, 0) for name, value in _counters(root).items() if value > old.get(name, 0)}
+    said = _kernel_log(root, 0.0 if booted else before["uptime"])
+    return {
+        "booted": booted,
+        "counters": grown,
+        "kernel_log": None if said is None else said[:_KEPT_LINES],
+        "kernel_lines": len(said or ()),
+        "kernel_failures": find_failures(Piece("".join(f"{text}\n" for text in said or ()).encode())),
+    }
+
+
+def _counters(root: str) -> dict[str, int]:
+    found = {}
+    for owner, folder in _counter_folders(root):
+        for name in names(root, folder):
+            value = number(root, f"{folder}/{name}") if _TROUBLE.search(name) else None
+            if value is not None:
+                found[f"{owner} {name}"] = value
+    return found
+
+
+def _counter_folders(root: str) -> Iterator[tuple[str, str]]:
+    """Yield whose counters stand in which folder: each port of an RDMA device, and each interface of an adapter."""
+    for device in names(root, _INFINIBAND):
+        for port in names(root, f"{_INFINIBAND}/{device}/ports"):
+            for kind in ("counters", "hw_counters"):
+                yield f"{device}/{port}", f"{_INFINIBAND}/{device}/ports/{port}/{kind}"
+    for interface in names(root, _NETWORK):
+        if os.path.exists(below(root, f"{_NETWORK}/{interface}/device")):
+            yield interface, f"{_NETWORK}/{interface}"
+            yield interface, f"{_NETWORK}/{interface}/statistics"
+
+
+def _kernel_log(root: str, since: float) -> list[str] | None:
+    """Return the messages since some seconds after boot that are warnings or worse, each on one line."""
+    try:
+        log = os.open(below(root, "/dev/kmsg"), os.O_RDONLY | os.O_NONBLOCK)
+    except OSError:
+        return None
+    try:
+        records = b"".join(_reads(log)).decode("utf-8", "replace").splitlines()
+    except OSError:
+        return None
+    finally:
+        os.close(log)
+    said = []
+    for record in records:
+        head, found, message = record.partition(";")
+        priority, *fields = head.split(",")
+        if found and priority.isdigit() and int(priority) & _SEVERITY <= _WARNING and int(fields[1]) >= since * 1e6:
+            said.append(message[:_KEPT_CHARACTERS])
+    return said
+
+
+def _reads(log: int) -> Iterator[bytes]:
+    """Yield what the kernel still holds, one record a read."""
+    while True:
+        try:
+            record = os.read(log, _RECORD_BYTES)
+        except BlockingIOError:
+            return
+        except BrokenPipeError:  # Records were overwritten before they were read; the next one is there.
+            continue
+        if not record:
+            return
+        yield record

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Variables with a prefix of the collection that nothing in it reads, as of a name that is misspelled."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from collections.abc import Collection, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+import yaml
+
+from ..contracts import Finding
+from ..plan.config.words import nearest
+from .folded_names import folded
+
+PREFIXES = ("training_", "report_", "node_prep_")
+# Variables of hosts, which are no arguments of a role.
+_OF_HOSTS = ("training_address", "training_node_environment", "training_topology")
+_COLLECTION = Path(__file__).resolve().parents[3]
+_PREFIX = re.compile("|".join(f"^{prefix}" for prefix in PREFIXES))
+_NAMED_BY = ("register", "loop_var")
+
+
+def unknown_variables(variables: Mapping[str, Collection[str]]) -> list[Finding]:
+    """Return a finding for each unknown name among the variables of hosts, by host."""
+    hosts: dict[str, list[str]] = {}
+    for host, names in variables.items():
+        for name in names:
+            if name.startswith(PREFIXES) and name not in _known():
+                hosts.setdefault(name, []).append(host)
+    return [
+        {
+            "key": name,
+            "value": None,
+            "message": f"No variable has this name{'' if len(on) == len(variables) else f' (of {folded(on)})'}.",
+            "remedy": f"Did you mean {like}?" if (like := _like(name)) else "Leave it out.",
+        }
+        for name, on in sorted(hosts.items())
+    ]
+
+
+def _like(name: str) -> str | None:
+    """Return the argument whose name is nearest, apart from its prefix."""
+    own = next(prefix for prefix in PREFIXES if name.startswith(prefix))
+    # Of two arguments that differ in their prefix only, the one with the prefix of the name comes last.
+    ordered = sorted(_arguments(), key=lambda argument: argument.startswith(own))
+    by_rest = {_PREFIX.sub("", argument): argument for argument in ordered}
+    found = nearest(name.removeprefix(own), by_rest)
+    return by_rest[found] if found else None
+
+
+@cache
+def _arguments() -> frozenset[str]:
+    """Return the arguments of all roles, and the variables that hosts may have."""
+    found = set(_OF_HOSTS)
+    for path in sorted(_COLLECTION.glob("roles/*/meta/argument_specs.yml")):
+        for entry in _read(path)["argument_specs"].values():
+            found |= entry.get("options", {}).keys()
+    return frozenset(found)
+
+
+@cache
+def _known() -> frozenset[str]:
+    """Return the arguments, and the names that roles and playbooks themselves register or set."""
+    folders = ("roles/*/tasks", "roles/*/vars", "roles/*/defaults", "playbooks")
+    own = {
+        name
+        for folder in folders
+        for path in sorted(_COLLECTION.glob(f"{folder}/*.yml"))
+        for name in _names_in(_read(path))
+        if name.startswith(PREFIXES)
+    }
+    return _arguments() | own
+
+
+def _names_in(content: t.Any) -> Iterator[str]:
+    """Yield every key of a file of Ansible, and the variables that its tasks register or loop with."""
+    if isinstance(content, list):
+        for item in content:
+            yield from _names_in(item)
+    elif isinstance(content, dict):
+        for key, value in content.items():
+            yield str(key)
+            if key in _NAMED_BY:
+                yield str(value)
+            yield from _names_in(value)
+
+
+def _read(path: Path) -> t.Any:
+    return yaml.load(path.read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))

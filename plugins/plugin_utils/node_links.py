@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The connections of one task to many hosts, each as Ansible itself makes it for that host.
+
+A task that Ansible runs on each host is a process of some 15 MB and 50 ms for each, and waits in it. Here one task, run
+once, holds all connections, and uses them from threads: connection plugin, become, shell and their options are those of
+each host. What a keyword of the task says (``become_user`` and the like) is templated once; variables of hosts are each
+host's own. Templating is not safe in threads, so all of it is done when a link is made.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible.errors import AnsibleConnectionFailure, AnsibleError
+from ansible.executor.process import worker
+from ansible.executor.task_executor import TaskExecutor
+from ansible.plugins.action import ActionBase
+from ansible.template import Templar
+
+from .run.asking import Output
+from .run.node_errors import NodeError, NodeLostError
+from .run.plain_text import plain_text
+
+if t.TYPE_CHECKING:
+    from ansible.playbook.play_context import PlayContext
+
+
+class _Executor(TaskExecutor):
+    """The part of Ansible's executor that makes a host's connection and sets its options."""
+
+    _task: t.Any = None  # in ansible-core 2.21 a property that cannot be set
+
+    def __init__(self, action: ActionBase, context: PlayContext) -> None:
+        self._task = action._task
+        self._play_context = context
+        self._shared_loader_obj = action._shared_loader_obj
+        self._connection = None
+
+    def connect(self, variables: dict[str, t.Any], templar: Templar) -> t.Any:
+        name = variables.get("ansible_connection")
+        self._connection = self._get_connection(variables, templar, templar.template(name or self._task.connection))
+        self._set_connection_options(variables, templar)
+        return self._connection
+
+
+class NodeLink(ActionBase):
+    """Runs commands on a host; `variable` gives a variable of the host, templated, while no thread runs."""
+
+    def __init__(self, action: ActionBase, host: t.Any) -> None:
+        """Make the connection of a host for an action's task; AnsibleError where its variables are wrong."""
+        task = action._task
+        manager = task.get_variable_manager()
+        self._variables = manager.get_vars(play=task.get_play(), host=host, task=task)
+        templar = Templar(loader=action._loader, variables=self._variables)
+        # The worker's own is without what the first host's variables have made of it.
+        context = getattr(worker.current_worker, "_play_context", action._play_context)
+        context = context.set_task_and_variable_override(task=task, variables=self._variables, templar=templar)
+        context.post_validate(templar=templar)
+        context.remote_addr = context.remote_addr or host.address
+        context.update_vars(self._variables)
+        connection = _Executor(action, context).connect(self._variables, templar)
+        super().__init__(task, connection, context, action._loader, templar, action._shared_loader_obj)
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        """Nobody runs a link: it sends."""
+        raise NotImplementedError
+
+    def variable(self, name: str) -> t.Any:
+        """Return a variable of the host, or None."""
+        return self._templar.template(self._variables.get(name))
+
+    def send(self, command: str, program: bytes) -> Output:
+        """Run a command with a standard input; `NodeLostError` where the host does not answer."""
+        try:
+            done = self._run(command, program)
+        except AnsibleConnectionFailure as error:
+            raise NodeLostError(plain_text(str(error))) from None
+        except (AnsibleError, OSError) as error:
+            raise NodeError(plain_text(str(error))) from None
+        return Output(done["rc"], done["stdout"], done["stderr"])
+
+    def _run(self, command: str, program: bytes) -> dict[str, t.Any]:
+        become = self._connection.become
+        if self._connection.has_pipelining and (become is None or become.name != "su"):
+            return self._execute(command, program)
+        folder = self._make_tmp_path()
+        try:
+            path = self._connection._shell.join_path(folder, "program")
+            self._transfer_data(path, program)
+            self._fixup_perms2((folder, path), execute=False)
+            return self._execute(f"{command} <{self._connection._shell.quote(path)}")
+        finally:
+            self._remove_tmp_path(folder)
+
+    def _execute(self, command: str, in_data: bytes | None = None) -> dict[str, t.Any]:
+        return t.cast("dict[str, t.Any]", self._low_level_execute_command(command, in_data=in_data))

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How much a file may hold that people write by hand, so that it is read, checked and told of within seconds.
+
+The largest config of CVS has 12 KB, 210 values and texts of 728 characters, the largest example of NxDT 8 KB and five
+interpolations.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import typing as t
+
+MOST_BYTES = 256 * 1024
+MOST_VALUES = 3000
+DEEPEST = 50
+LONGEST_TEXT = 10_000
+# Python does not write longer numbers; what is no hexadecimal one it does not read either.
+_MOST_BITS = 4096
+_KINDS = {stat.S_ISDIR: "a directory", stat.S_ISFIFO: "a FIFO", stat.S_ISSOCK: "a socket"}
+
+
+def text_of(path: str, most_bytes: int = MOST_BYTES) -> str:
+    """Return the text of a file. OSError and ValueError say why there is none; a FIFO or device is not waited for."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        mode = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(mode):
+            raise ValueError(f"it is {next((words for is_it, words in _KINDS.items() if is_it(mode)), 'a device')}")
+        with open(descriptor, "rb", closefd=False) as stream:
+            data = stream.read(most_bytes + 1)
+    finally:
+        os.close(descriptor)
+    if len(data) > most_bytes:
+        raise ValueError(_too_large(most_bytes))
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise ValueError("it is not UTF-8 text") from None
+
+
+def too_long(text: str, most: int = MOST_BYTES) -> str | None:
+    """Return why a text is more than is read, or None."""
+    return _too_large(most) if len(text) > most else None
+
+
+def _too_large(most: int) -> str:
+    return f"it has more than {most // 1024} KiB, which no file of its kind needs"
+
+
+def over_budget(data: t.Any, most_values: int = MOST_VALUES) -> str | None:
+    """Return what plain data has more of than is read, as the end of a sentence; None where it is within bounds."""
+    level, count = [data], 0
+    for _depth in range(DEEPEST + 1):
+        inner: list[t.Any] = []
+        for value in level:
+            if isinstance(value, dict):
+                inner += value.values()
+                if any(len(key) > LONGEST_TEXT for key in value if isinstance(key, str)):
+                    return too_long_a_text()
+            elif isinstance(value, list):
+                inner += value
+            elif isinstance(value, str) and len(value) > LONGEST_TEXT:
+                return too_long_a_text()
+            elif isinstance(value, int) and value.bit_length() > _MOST_BITS:
+                return "it has a number with more than 1,200 digits"
+        count += len(inner)
+        if count > most_values:
+            return too_many_values(most_values)
+        level = inner
+        if not level:
+            return None
+    return too_deep()
+
+
+def too_many_values(most: int = MOST_VALUES) -> str:
+    """Return that there are too many values, as the end of a sentence."""
+    return f"it has more than {most:,} values"
+
+
+def too_long_a_text() -> str:
+    """Return that a text is too long, as the end of a sentence."""
+    return f"it has a text of more than {LONGEST_TEXT:,} characters"
+
+
+def too_deep() -> str:
+    """Return that the data is nested too deeply, as the end of a sentence."""
+    return f"lists and objects stand in each other more than {DEEPEST} deep"

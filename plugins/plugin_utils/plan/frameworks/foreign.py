@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Files that are given for a training config and are none that is read here: what each one is, in one sentence."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+import typing as t
+from collections.abc import Callable
+
+from ..config.findings import Findings
+from ..config.words import listed, shown
+
+_EXAMPLES = "examples/ has training configs to start from."
+_FIRST_FORM = f"Give one of CVS's first format, with the sections config and model_params; {_EXAMPLES}"
+_TITAN = "a config for TorchTitan, which is not supported"
+_TITAN_KEYS = {"torchtitan_root", "use_generated_config"}
+_TITAN_SECTIONS = {"job", "model", "optimizer", "training", "parallelism", "checkpoint", "profiling", "metrics"}
+_TRAINERS_OWN = re.compile(
+    r"^(base_config|base_output_directory|per_device_batch_size|max_target_length|run_name|dataset_type)\s*:",
+    re.MULTILINE,
+)
+_Data = dict[str, t.Any]
+
+
+def fault_foreign(text: str, source: str, findings: Findings, *, recognized: bool) -> bool:
+    """Note what a file is that no framework here reads, and tell whether it is such a one.
+
+    ``recognized`` tells that a framework takes it for its own, or that the user names one.
+    """
+    found = _kind_of(text, source, recognized=recognized)
+    if found:
+        findings.fault("training_config", source, f"{source} {found[0]}.", found[1])
+    return found is not None
+
+
+def _kind_of(text: str, source: str, *, recognized: bool) -> tuple[str, str] | None:
+    if not text.strip("\ufeff \t\r\n"):
+        return "is empty", f"Give a training config; {_EXAMPLES}"
+    data = _parsed(json.loads, text.removeprefix("\ufeff"))
+    if isinstance(data, dict):
+        return _kind_of_json(data, recognized=recognized)
+    if data is not None or text.lstrip("\ufeff \t\r\n").startswith("{") or source.endswith(".json"):
+        return None  # that it is no JSON, or no object, is said with its line when it is read
+    table = _parsed(tomllib.loads, text)
+    if table:
+        is_titan = len(_TITAN_SECTIONS & table.keys()) > 1
+        return f"is {_TITAN if is_titan else 'TOML, which no framework here reads'}", f"Give JSON or YAML; {_EXAMPLES}"
+    if len(set(_TRAINERS_OWN.findall(text))) > 1:
+        return (
+            "is a config that MaxText itself reads, and not one of CVS for it",
+            f"Put its keys into a branch of model_params; {_EXAMPLES}",
+        )
+    what = "is no training config that is known here"
+    return None if recognized else (what, f"JSON of CVS and YAML of NxDT are; {_EXAMPLES}")
+
+
+def _parsed(parse: Callable[[str], t.Any], text: str) -> t.Any:
+    try:
+        return parse(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _kind_of_json(data: _Data, *, recognized: bool) -> tuple[str, str] | None:
+    if "schema_version" in data and "run_id" not in data:
+        of = f", framework {shown(data['framework'])}" if "framework" in data else ""
+        return (
+            f"is of CVS's later format (schema_version {shown(data['schema_version'])}{of}), which is not read yet",
+            (f"{_FIRST_FORM} Its file of thresholds can be given as training_thresholds."),
+        )
+    if "config" not in data and "model_params" not in data:
+        for is_it, what, remedy in _OTHERS:
+            if is_it(data):
+                return what, remedy
+        held = f"it holds {listed(data)}" if data else "it holds nothing"
+        what = f"has neither the section config nor model_params: {held}"
+        return None if recognized else (what, f"Give a training config; {_EXAMPLES}")
+    config = data.get("config")
+    is_titan = isinstance(config, dict) and not _TITAN_KEYS.isdisjoint(config)
+    return (f"is {_TITAN}", _FIRST_FORM) if is_titan else None
+
+
+def _holds_thresholds(data: _Data) -> bool:
+    cells = [value for key, value in data.items() if isinstance(value, dict) and key != "scaling_baseline"]
+    bounds = [bound for cell in cells for bound in cell.values()]
+    return bool(bounds) and all(isinstance(bound, dict) and "kind" in bound for bound in bounds)
+
+
+# Each with how it is told, what it is, and what to do with it.
+_OTHERS: tuple[tuple[Callable[[_Data], bool], str, str], ...] = (
+    (
+        lambda data: {"run_id", "nodes"} <= data.keys(),
+        "is the plan of a run",
+        "Give the training config that it was made of, which it names in config_file.",
+    ),
+    (_holds_thresholds, "is a file of thresholds", "Give it as training_thresholds, beside a training config."),
+    (
+        lambda data: "username" in data and not {"node_dict", "nodes"}.isdisjoint(data),
+        "is a cluster file",
+        "Give it as an inventory, with -i.",
+    ),
+    (
+        lambda data: not {"architectures", "model_type"}.isdisjoint(data),
+        "describes a model for Hugging Face's transformers",
+        f"Give a training config; {_EXAMPLES}",
+    ),
+    (
+        lambda data: not {"tokenizer_class", "added_tokens", "added_tokens_decoder"}.isdisjoint(data),
+        "describes a tokenizer",
+        f"Give a training config; {_EXAMPLES}",
+    ),
+)

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The user's own variables of a training (``env_dict``), which a training script of Megatron-LM reads, too."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from ...config.words import key_path, shown
+from ...job.container import variables_of_user
+from ...job.visible_devices import visible_devices
+from .generations import DEEPSEEK, READ, known_script
+from .reading import ScriptReading
+
+_PATH = "config.container_config.env_dict"
+# What decides how many ranks share a replica of the model, which the plan has to count.
+_COUNTED = {
+    "TP": "tensor_parallelism",
+    "PP": "pipeline_parallelism",
+    "CP": "context_parallelism",
+    "MEGATRON_FSDP": "megatron_fsdp",
+    "ENABLE_HSDP": "hsdp_replicas",
+    "HSDP_NUM_REPLICAS": "hsdp_replicas",
+}
+# The scripts put a command together and hand it to ``eval``. These are in it, besides what a plan may set.
+_IN_COMMAND = {
+    *("EXP_NAME", "LOG_INTERVAL", "EVAL_INTERVAL", "EVAL_ITERS", "LOAD_CKPT_PATH", "MP_VP"),
+    *(name for by_generation in READ.values() for names in by_generation.values() for name in names),
+}
+_SUBSTITUTED = re.compile(r"[$`]")
+_NOT_A_WORD = re.compile(r"[^A-Za-z0-9_./:@%+=,^-]")
+
+
+def check_variables(reading: ScriptReading) -> dict[str, str]:
+    """Note what of env_dict would run as a command, or decide on what the plan counts otherwise.
+
+    Returned is the variable that keeps the script to the plan's GPUs, if one is needed.
+    """
+    variables = reading.config.container_config.env_dict or {}
+    for name, value in variables.items():
+        _check_value(name, value, reading)
+    if known_script(reading.script) == DEEPSEEK:
+        # It has eight written in it.
+        return {}
+    users = {name: (value, key_path(_PATH, name)) for name, value in variables.items()}
+    return visible_devices("HIP_VISIBLE_DEVICES", reading.options.training_gpus_per_node, users, reading.findings)
+
+
+def _check_value(name: str, value: str, reading: ScriptReading) -> None:
+    fault, path = reading.findings.fault, key_path(_PATH, name)
+    unsafe = _SUBSTITUTED.search(value) or (name in _IN_COMMAND and _NOT_A_WORD.search(value))
+    if unsafe:
+        found = "a blank" if unsafe.group().isspace() else repr(unsafe.group())
+        fault(
+            path,
+            value,
+            f"{shown(value)} holds {found}, which the training script hands to a shell that may run what it finds.",
+            "Give the value itself, in letters, digits and . _ / : @ % + = , ^ -",
+        )
+    if name in _COUNTED:
+        key = _COUNTED[name]
+        fault(path, value, f"The plan counts {key}, not {name}.", f"Set {key} in {reading.branch.path}.")
+    if name == "NO_TRAINING" and value != "0":
+        fault(path, value, "With NO_TRAINING the training script trains nothing.", "Leave it out.")
+
+
+def users_variables(reading: ScriptReading, environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables of env_dict that the plan does not set, with a warning for each that it does."""
+    set_by_plan = {*environment, "NODE_RANK", "LOG_DIR", *(["HF_TOKEN_PATH"] if reading.config.hf_token_file else [])}
+    return variables_of_user(reading.config.container_config.env_dict, set_by_plan, _PATH, reading.findings)

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How many GPUs of a node a trainer finds: it starts a rank on each, whatever the plan counts.
+
+The variables are those of HIP ("GPU isolation techniques" of the ROCm documentation), which knows CUDA's name, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ..config.findings import Findings
+from ..config.words import counted, listed
+from .options import RunOptions
+from .ranks import Node
+
+OPTION = "training_gpus_per_node"
+_VARIABLES = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL")
+
+
+def visible_devices(
+    variable: str, gpus: int | None, users: Mapping[str, tuple[str, str]], findings: Findings
+) -> dict[str, str]:
+    """Return the variable that hides all but so many GPUs, unless the user hides them; what does not fit is a fault.
+
+    ``users`` are the user's variables, each with its value and its key path.
+    """
+    given = [name for name in _VARIABLES if name in users]
+    for name in given:
+        value, path = users[name]
+        found = len([part for part in value.split(",") if part.strip()])
+        if gpus and found != gpus:
+            findings.fault(
+                path,
+                value,
+                f"It shows {counted(found, 'GPU')} to the training, and {OPTION} is {gpus}.",
+                f"Set {OPTION} to {found}, or leave {name} out for the first {gpus}." if found else "Leave it out.",
+            )
+    return {} if given or not gpus else {variable: ",".join(str(index) for index in range(gpus))}
+
+
+def check_same_gpus(nodes: Sequence[Node], findings: Findings) -> None:
+    """Note hosts whose inventory says another number of GPUs than that of the others; without one the default holds."""
+    default = str(RunOptions.model_fields[OPTION].default)
+    hosts: dict[str, list[str]] = {}
+    for node in nodes:
+        hosts.setdefault(node.gpus or default, []).append(node.name)
+    if len(hosts) > 1:
+        told = "; ".join(f"{gpus} on {listed(names)}" for gpus, names in hosts.items())
+        findings.fault(
+            OPTION,
+            next(iter(hosts)),
+            f"The hosts of a run need as many GPUs each, and the inventory says: {told}.",
+            "Say -e training_gpus_per_node=… with what every host has, or leave hosts out with training_exclude.",
+        )

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How far each node is off the median of its step: a heat map of nodes over steps."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+import numpy as np
+
+from .drawing import HEIGHT, WIDTH, Chart
+
+if t.TYPE_CHECKING:
+    import pandas as pd
+    from markupsafe import Markup
+
+# So many nodes are shown, those that are furthest off; a cell holds as many steps as it takes to have no more of them.
+MAX_NODES = 64
+MAX_CELLS = 120
+# From faster over like the others to slower; readable on white and on near-black.
+COLOURS = ("#1f6fc4", "#5b9bdc", "#a5c6ea", "#ccd1d8", "#f0b98c", "#e4853f", "#d9480a")
+# What is less off than this is noise.
+_LEAST_PERCENT = 1.0
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    """The chart of a metric's deviations, and what its caption has to say.
+
+    ``limit`` is the deviation in percent at which the colours end, ``steps_in_cell`` how many steps a cell is the
+    largest deviation of. ``left_off`` are nodes that are less off than all that are shown.
+    """
+
+    metric: str
+    nodes: list[str]
+    limit: float
+    steps_in_cell: int
+    left_off: int
+    chart: Markup
+
+
+def deviations(steps: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Return the deviations in percent of a metric from the median of each step: a row per node, a column per step.
+
+    Of a step that was done twice the last attempt counts.
+    """
+    told = steps[np.isfinite(steps[metric])].sort_values("attempt", kind="stable")
+    values = told.pivot_table(index="node", columns="step", values=metric, aggfunc="last", observed=True)
+    off: pd.DataFrame = (values / values.median(axis=0) - 1) * 100
+    return off
+
+
+def heat_map(steps: pd.DataFrame, metric: str) -> HeatMap | None:
+    """Return the heat map of a metric, the nodes that are furthest off first; None where not two nodes tell it."""
+    if metric not in steps or not np.isfinite(steps[metric]).any():
+        return None
+    off = deviations(steps, metric)
+    if len(off) < 2:
+        return None
+    # By the median over the steps that count, so that a single slow step moves no node up.
+    counted = [step for step in off.columns if step in set(steps.loc[steps["counted"], "step"])] or list(off.columns)
+    order = off[counted].median(axis=1).abs().sort_values(ascending=False, kind="stable").index
+    shown = off.loc[order[:MAX_NODES]]
+    spread = np.nanquantile(np.abs(shown[counted].to_numpy()), 0.99)
+    limit = max(_LEAST_PERCENT, float(spread))
+    cells, in_cell = _cells(shown)
+    first, last = int(off.columns.min()), int(off.columns.max())
+    chart = Chart((first - 0.5, last + 0.5), (0.0, 1.0), "step", "")
+    _draw(chart, cells, limit)
+    rows = len(shown)
+    if rows <= 32:
+        chart.names([str(node) for node in shown.index])
+    return HeatMap(
+        metric, list(map(str, shown.index)), limit, in_cell, len(off) - rows, chart.html(max(60, min(20 * rows, 480)))
+    )
+
+
+def _cells(off: pd.DataFrame) -> tuple[list[tuple[int, int, np.ndarray]], int]:
+    """Return the columns of cells: first and last step, and of each node the deviation that is furthest off."""
+    steps = off.columns.to_numpy()
+    in_cell = -(-len(steps) // MAX_CELLS)
+    values = off.to_numpy()
+    cells = []
+    for begin in range(0, len(steps), in_cell):
+        block = values[:, begin : begin + in_cell]
+        furthest = np.nan_to_num(np.abs(block), nan=-1.0).argmax(axis=1)
+        after = begin + in_cell
+        end = steps[after] if after < len(steps) and in_cell > 1 else steps[min(after, len(steps)) - 1] + 1
+        cells.append((int(steps[begin]), int(end), block[np.arange(len(block)), furthest]))
+    return cells, in_cell
+
+
+def _draw(chart: Chart, cells: list[tuple[int, int, np.ndarray]], limit: float) -> None:
+    """Draw all cells of a colour as one path."""
+    paths: dict[int, list[str]] = {}
+    rows = len(cells[0][2])
+    height = HEIGHT / rows
+    low, high = chart.x
+    for first, end, column in cells:
+        left = round((first - 0.5 - low) / (high - low) * WIDTH)
+        width = max(1, round((end - 0.5 - low) / (high - low) * WIDTH) - left)
+        for row, value in enumerate(column):
+            if np.isfinite(value):
+                place = round((min(max(value / limit, -1.0), 1.0) + 1) / 2 * (len(COLOURS) - 1))
+                top, bottom = round(row * height), round((row + 1) * height)
+                paths.setdefault(place, []).append(f"M{left} {top}h{width}v{bottom - top}h-{width}z")
+    chart.tiles({COLOURS[place]: "".join(path) for place, path in sorted(paths.items())})

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Asking a node of a run for a phase: the request, the program that answers it, and the answer as far as it is ours."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ...module_utils.node.agent import PROGRAM_NAME
+from ..contracts import NodePlan, Plan
+from .answers import checked_answer
+from .node_errors import NodeError
+from .plain_text import one_line
+from .program import NoAnswerError, answer_in, command, standard_input
+
+# What the node has written down when it was staged, and does not need again.
+_ONLY_STAGED = ("files",)
+
+
+class Output(t.NamedTuple):
+    """What a command on a node printed, and its exit status."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+
+@dataclass
+class Asker:
+    """Asks one node, through ``send``: a command and its standard input to its `Output`, or `NodeLostError`.
+
+    ``program`` is the SHA-256 of the program that the node keeps, if it does; ``environment`` the variables of all that
+    runs on the node itself.
+    """
+
+    plan: Plan
+    node: NodePlan
+    send: Callable[[str, bytes], Output]
+    python: str
+    environment: dict[str, str]
+    check_mode: bool
+    program: str | None = None
+
+    def ask(self, phase: str, **needs: t.Any) -> dict[str, t.Any]:
+        """Return the node's answer; `NodeError` where it refuses, and where it does not answer as one of ours."""
+        plan = self.plan
+        request = {
+            "phase": phase,
+            "check_mode": self.check_mode,
+            "run_id": plan["run_id"],
+            "framework": plan.get("log_framework", plan["framework"]),
+            "container_engine": plan["container_engine"],
+            "tokens_per_step_per_gpu": plan["tokens_per_step_per_gpu"],
+            "tokens_per_sequence_per_gpu": plan["tokens_per_sequence_per_gpu"],
+            "node": {name: value for name, value in self.node.items() if name not in _ONLY_STAGED},
+            "environment": self.environment,
+            **needs,
+        }
+        answer = self._answer(phase, request)
+        if answer.get("no_program") and self.program:
+            self.program = None
+            answer = self._answer(phase, request)
+        answer = checked_answer(phase, answer)
+        if answer.pop("failed"):
+            raise NodeError(answer["message"])
+        self.program = answer.get("program", self.program)
+        return answer
+
+    def _answer(self, phase: str, request: dict[str, t.Any]) -> dict[str, t.Any]:
+        kept = (f"{self.node['run_folder']}/{PROGRAM_NAME}", self.program) if self.program else None
+        output = self.send(command(self.python), standard_input(request, kept))
+        try:
+            return answer_in(output.stdout)
+        except NoAnswerError:
+            said = [one_line(line) for line in (output.stderr or output.stdout).strip().splitlines()[-5:]]
+            raise NodeError(
+                f"{self.python} did not run the program of phase {phase} (exit status {output.status}): "
+                f"{' / '.join(said) or 'no output'}. Python 3.8 or newer is needed there; ansible_python_interpreter "
+                "names it"
+            ) from None

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What Ctrl-C, SIGTERM and SIGHUP do while a run is followed: the training never ends without a word."""
+
+from __future__ import annotations
+
+import os
+import signal
+import typing as t
+from collections.abc import Callable
+from pathlib import Path
+
+from .board import Board
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class InterruptHandler:
+    """Handles the signals of this process from `start` to `end`.
+
+    A run whose plan says ``on_interrupt: stop`` is stopped by the first Ctrl-C or SIGTERM, and judged. Otherwise, and
+    with the second one, whoever follows it ends as without this handler: the training goes on, and ``tell`` is given
+    the commands to attach to it and to stop it.
+    """
+
+    def __init__(self, run_dir: str | Path, inventory: str, tell: Callable[[str], t.Any]) -> None:
+        """Handle signals for the run in a folder; ``inventory`` are the options of ansible-playbook that name it."""
+        self._board = Board(run_dir)
+        self._inventory = inventory
+        self._tell = tell
+        self._before: dict[int, t.Any] = {}
+
+    def start(self) -> None:
+        """Begin to handle signals; a folder that holds no run, as in check mode, has none to lose."""
+        try:
+            self._plan = self._board.plan()
+        except ValueError:
+            return
+        self._before = {number: signal.signal(number, self._handle) for number in _SIGNALS}
+
+    def end(self) -> None:
+        """Give the signals back."""
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        self._before = {}
+
+    def _handle(self, number: int, frame: t.Any) -> None:
+        run_id = self._plan["run_id"]
+        if number != signal.SIGHUP and self._plan.get("on_interrupt") == "stop" and not self._board.stop_is_requested():
+            self._board.request_stop()
+            self._tell(
+                f"Stopping run {run_id} on every node; it is judged then. Once more leaves the training to itself."
+            )
+            return
+        handler = self._before[number]
+        self.end()
+        command = f"{self._inventory} -e training_run_id={run_id}"
+        self._tell(
+            f"Run {run_id} goes on without you. Follow it again: ansible-playbook playbooks/attach.yml {command}\n"
+            f"Stop it: ansible-playbook playbooks/stop.yml {command}"
+        )
+        if callable(handler):
+            handler(number, frame)
+        else:
+            os.kill(os.getpid(), number)

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The same work for many nodes at once, in threads of this one process: a node costs no process of its own."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import typing as t
+from collections.abc import Callable, Sequence
+from contextvars import copy_context
+
+from .node_errors import NodeError
+
+Result = t.TypeVar("Result")
+
+
+def on_each(
+    nodes: Sequence[str], work: Callable[[str], Result], at_once: int
+) -> tuple[dict[str, Result], dict[str, NodeError]]:
+    """Return what the work gave for each node, and the `NodeError` of each node where it raised one.
+
+    ``at_once`` nodes are worked on at the same time, in their order. Any other exception is raised here at once.
+    """
+    waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
+    done: queue.SimpleQueue[tuple[str, Result | None, BaseException | None]] = queue.SimpleQueue()
+
+    def take_turns() -> None:
+        while True:
+            try:
+                node = waiting.get_nowait()
+            except queue.Empty:
+                return
+            try:
+                done.put((node, work(node), None))
+            except BaseException as error:
+                done.put((node, None, error))
+
+    for node in nodes:
+        waiting.put(node)
+    for _number in range(min(at_once, len(nodes))):
+        # A daemon, so that whoever ends this process need not wait for a node.
+        threading.Thread(target=copy_context().run, args=(take_turns,), daemon=True).start()
+    results: dict[str, Result] = {}
+    errors: dict[str, NodeError] = {}
+    for _node in nodes:
+        node, result, error = done.get()
+        if error is None:
+            results[node] = t.cast("Result", result)
+        elif isinstance(error, NodeError):
+            errors[node] = error
+        else:
+            raise error
+    return {node: results[node] for node in nodes if node in results}, {n: errors[n] for n in nodes if n in errors}

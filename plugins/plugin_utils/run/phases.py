@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The phases of a run on all of its nodes at once, and what became of each node on the board.
+
+Between two phases lies a barrier: a phase begins when the one before it is done on every node. A node that fails is a
+problem of the run, and keeps no other node from being asked.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import typing as t
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from ..contracts import Plan
+from .board import Board
+from .collect import collect_log
+from .follow import Patience, follow_node
+from .news import News
+from .node_errors import NodeError, NodeLostError
+from .on_each import on_each
+
+Ask = Callable[..., dict[str, t.Any]]
+# A part of a log takes some 25 MB while it is unpacked and written.
+_COLLECTED_AT_ONCE = 8
+_UNFINISHED = ("not_started", "staged", "running")
+
+
+@dataclass
+class Outcome:
+    """What a phase did on all nodes: ``problems`` are sentences that name the node."""
+
+    changed: bool = False
+    warnings: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Phases:
+    """A run's phases. ``ask`` of a node takes a phase and its needs; ``at_once`` nodes are asked at the same time."""
+
+    plan: Plan
+    board: Board
+    ask: Mapping[str, Ask]
+    at_once: int
+
+    def stage(self, needs: Callable[[str], dict[str, t.Any]]) -> Outcome:
+        """Put everything in place on every node, and tell all that is missing on any."""
+        return self._towards("stage", needs)
+
+    def look(self, needs: Callable[[str], dict[str, t.Any]]) -> Outcome:
+        """Tell what `stage` would, in check mode: nothing is noted."""
+        return _outcome(*on_each(list(self.ask), lambda node: self.ask[node]("stage", **needs(node)), self.at_once))
+
+    def train(self, patience: Patience) -> Outcome:
+        """Start every rank, and follow all of them until there is nothing more to wait for.
+
+        A training that fails is no problem here: what is known of it is on the board.
+        """
+        images: dict[str, list[str]] = {}
+        for node in self.ask:
+            images.setdefault(self.board.status(node).get("image_id") or "none", []).append(node)
+        if len(images) > 1:
+            told = "; ".join(f"{', '.join(nodes)} has {image}" for image, nodes in images.items())
+            return Outcome(problems=[f"The nodes do not have the same image: {told}. Name it by its digest"])
+        self.board.forget_stop()
+        outcome = self._towards("start", lambda _node: {})
+        if outcome.problems:
+            return outcome
+        together = News() if self.plan["mode"] == "multi_node" else None
+
+        def follow(node: str) -> None:
+            def ask(request: dict[str, t.Any]) -> dict[str, t.Any]:
+                return self.ask[node]("follow", **request)
+
+            follow_node(ask, self.board, self.plan, node, patience, together or News())
+
+        # Whoever is followed waits on its node: that is one thread each, however few may be asked at once.
+        on_each(list(self.ask), follow, len(self.ask))
+        return outcome
+
+    def finish(self, grace_seconds: float) -> Outcome:
+        """End what still runs on any node, and copy the log of every node that answers."""
+        few = threading.Semaphore(_COLLECTED_AT_ONCE)
+
+        def finish(node: str) -> dict[str, t.Any]:
+            problem = None
+            stopped: dict[str, t.Any] = {"changed": False}
+            try:
+                stopped = self._stop(node, grace_seconds)
+            except NodeLostError:
+                raise
+            except NodeError as error:
+                problem = error
+            with few:
+                path = self.board.log_path(node)
+                size, left_out = collect_log(lambda offset: self.ask[node]("collect", offset=offset), path)
+            if problem:
+                raise problem
+            kept = [f"{left_out:,} bytes of its log of {size:,} are not kept"] if left_out else []
+            return {**stopped, "warnings": [*stopped.get("warnings", []), *kept]}
+
+        return _outcome(*on_each(list(self.ask), finish, self.at_once))
+
+    def _stop(self, node: str, grace_seconds: float) -> dict[str, t.Any]:
+        known = self.board.status(node)
+        before = known["status"]
+        try:
+            answer = self.ask[node]("stop", grace_seconds=grace_seconds)
+        except NodeLostError as error:
+            if before in _UNFINISHED:
+                message = known.get("message") or str(error)
+                self.board.update(node, status="unreachable", message=message, ended_at=time.time())
+            raise
+        except NodeError as error:
+            if before in _UNFINISHED and not known.get("message"):
+                self.board.update(node, message=str(error))
+            raise
+        changes = {name: answer[name] for name in ("machine_changes",) if answer.get(name)}
+        if before in ("running", "staged"):
+            changes |= {"status": answer["status"], "ended_at": time.time()}
+        if changes:
+            self.board.update(node, **changes)
+        return answer
+
+    def _towards(self, phase: str, needs: Callable[[str], dict[str, t.Any]]) -> Outcome:
+        """Do a phase on the way to a running training, and note on the board what became of it."""
+
+        def do(node: str) -> dict[str, t.Any]:
+            try:
+                answer = self.ask[node](phase, **needs(node))
+            except NodeLostError as error:
+                self.board.update(node, status="unreachable", message=str(error))
+                raise
+            except NodeError as error:
+                self.board.update(node, message=str(error))
+                raise
+            told = {name: answer[name] for name in ("status", "image_id", "hardware", "program") if name in answer}
+            self.board.update(node, **told)
+            return answer
+
+        return _outcome(*on_each(list(self.ask), do, self.at_once))
+
+
+def _outcome(answers: Mapping[str, Mapping[str, t.Any]], errors: Mapping[str, NodeError]) -> Outcome:
+    return Outcome(
+        changed=any(answer["changed"] for answer in answers.values()),
+        warnings=[f"{node}: {text}" for node, answer in answers.items() for text in answer.get("warnings", [])],
+        problems=[f"{node}: {error}" for node, error in errors.items()],
+    )

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Who holds the others up in a run that hangs, by evidence only: a rank that waits for nobody while the others do."""
+
+from __future__ import annotations
+
+import typing as t
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Sequence
+
+from ..contracts import RankSeen, Status
+from ..plan.config.words import counted
+
+# proc(5); what sleeps (S), runs (R) or idles in the kernel (I) may be waiting for a peer.
+_STATES = {"D": "waits in the kernel", "T": "is stopped by a signal", "t": "is stopped by a debugger", "Z": "has ended"}
+_BUSY = 0.5
+_COMPARED_FRAMES = 3
+
+
+class Lagging(t.NamedTuple):
+    """The node, its rank where that is known, and the evidence as a sentence."""
+
+    node: str
+    rank: int | None
+    evidence: str
+
+
+class _Seen(t.NamedTuple):
+    node: str
+    rank: RankSeen
+
+
+def lagging(statuses: Iterable[Status]) -> Lagging | None:
+    """Return who holds the others up, or None where it cannot be told from what was seen of the nodes."""
+    statuses = list(statuses)
+    seen = [_Seen(status["node"], rank) for status in statuses for rank in status.get("ranks_seen") or ()]
+    return _behind(statuses) or _odd_state(seen) or _odd_stack(seen) or _odd_load(seen)
+
+
+def _behind(statuses: Sequence[Status]) -> Lagging | None:
+    """Return the node whose log is steps behind those of all others, where each node prints steps."""
+    steps = {status["node"]: status.get("last_step") for status in statuses}
+    known = {node: step for node, step in steps.items() if step is not None}
+    if len(known) < max(2, len(steps)):
+        return None
+    (last, behind), (_other, step) = sorted(known.items(), key=lambda item: item[1])[:2]
+    return (
+        Lagging(last, None, f"its last step is {behind}, and {step} or later on every other node")
+        if behind < step
+        else None
+    )
+
+
+def _odd_state(seen: Sequence[_Seen]) -> Lagging | None:
+    odd = [one for one in seen if one.rank["state"] in _STATES]
+    if not odd or 2 * len(odd) > len(seen):
+        return None
+    rank = odd[0].rank
+    where = f" in {rank['waits_in']}" if rank["state"] == "D" and rank["waits_in"] else ""
+    return _named(odd[0], f"it {_STATES[rank['state']]}{where}, as {counted(len(odd), 'rank')} of {len(seen)}")
+
+
+def _odd_stack(seen: Sequence[_Seen]) -> Lagging | None:
+    known = [one for one in seen if one.rank["stack"]]
+    odd, most = _minority(known, lambda one: tuple(_place(frame) for frame in _frames(one)[:_COMPARED_FRAMES]))
+    if odd is None or most is None:
+        return None
+    evidence = f"it is in {_frames(odd)[0]}, while most of {len(known)} ranks are in {_frames(most)[0]}"
+    return _named(odd, evidence)
+
+
+def _frames(seen: _Seen) -> list[str]:
+    return seen.rank["stack"] or []
+
+
+def _odd_load(seen: Sequence[_Seen]) -> Lagging | None:
+    odd, most = _minority(seen, lambda one: one.rank["busy"] > _BUSY)
+    if odd is None or most is None:
+        return None
+    used, others = (round(one.rank["busy"] * 100) for one in (odd, most))
+    return _named(odd, f"it uses {used} % of a processor, while most of {len(seen)} ranks use about {others} %")
+
+
+def _minority(seen: Sequence[_Seen], key: Callable[[_Seen], Hashable]) -> tuple[_Seen | None, _Seen | None]:
+    """Return one of the rarest kind and one of the kind that more than half are of; None where there is no such."""
+    kinds = Counter(map(key, seen)).most_common()
+    if len(kinds) < 2 or 2 * kinds[0][1] <= len(seen):
+        return None, None
+    most, rarest = kinds[0][0], kinds[-1][0]
+    return next(one for one in seen if key(one) == rarest), next(one for one in seen if key(one) == most)
+
+
+def _place(frame: str) -> str:
+    """Return a frame without its line: ranks that wait in one loop may be on different lines of it."""
+    return frame.rpartition(":")[0]
+
+
+def _named(seen: _Seen, evidence: str) -> Lagging:
+    return Lagging(seen.node, seen.rank["rank"], evidence)

@@ -1,0 +1,38 @@
+"""The launch bench works; how fast anything is, it tells on a machine that does nothing else."""
+
+from __future__ import annotations
+
+import csv
+import os
+import pwd
+import shutil
+import subprocess
+import sys
+
+import pytest
+from playbook_bench import ROOT
+
+
+def without_an_sshd() -> str | None:
+    if not shutil.which("sshd", path=f"{os.environ['PATH']}:/usr/sbin"):
+        return "no OpenSSH server is installed here"
+    if os.geteuid() == 0 and not (os.path.isdir("/run/sshd") and "sshd" in {user.pw_name for user in pwd.getpwall()}):
+        return "an OpenSSH server that root starts needs the user sshd and /run/sshd, as its package makes them"
+    return None
+
+
+@pytest.mark.skipif(bool(without_an_sshd()), reason=str(without_an_sshd()))
+def test_four_nodes_are_launched_cold_and_warm_and_beside_bare_ssh(tmp_path):
+    arms = ["trainops", "trainops_warm", "ssh_floor", "naive"]
+    options = ["--nodes", "4", "--rounds", "1", "--arms", ",".join(arms), "--results", str(tmp_path)]
+    done = subprocess.run(
+        [sys.executable, "benchmarks/launch.py", *options], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    with open(tmp_path / "launch.csv", newline="") as stream:
+        rows = {row["arm"]: row for row in csv.DictReader(stream)}
+    assert list(rows) == arms
+    # One round trip a node for each of the five phases, and one more for each time it is asked how it goes.
+    assert rows["ssh_floor"]["round_trips"] == "20"
+    assert 20 <= int(rows["trainops"]["round_trips"]) < int(rows["naive"]["round_trips"])
+    assert "ssh_floor" in (tmp_path / "launch.html").read_text()

@@ -1,0 +1,24 @@
+"""playbooks/preflight.yml on nodes that are processes: on one node of a run, and where no node can be inspected."""
+
+from __future__ import annotations
+
+from not_run import need
+from playbook_bench import Bench
+
+
+def test_one_node_of_a_run_is_judged_by_the_plan_of_all(bench: Bench) -> None:
+    need("ip")
+    done = bench.play("preflight.yml", bench.inventory(node0={}, node1={}), bench.config(), "--limit", "node1")
+    assert done.status == 0, done.output
+    assert "Ready: nothing is red on 1 node." in done.output
+    assert "rank 0 listens, not this node" in done.output
+
+
+def test_nodes_that_all_fail_the_same_way_are_one_row_and_one_reason(bench: Bench) -> None:
+    broken = {"ansible_python_interpreter": "/nowhere/python3"}
+    done = bench.play("preflight.yml", bench.inventory(**{f"node{n}": broken for n in range(2)}), bench.config())
+    assert done.status != 0
+    told = " ".join(done.output.split())
+    assert "node[0-1] RED reached on node[0-1] the node could not be inspected; Ansible says above why." in told
+    assert "/nowhere/python3: not found. It needs Python 3.8 or newer (ansible_python_interpreter names it)" in told
+    assert "Not ready: 2 red cells on 2 of 2 nodes." in told

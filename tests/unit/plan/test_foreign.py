@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Files that are given for a training config and are none: each is told what it is, in one fault."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+
+import pytest
+from maxtext_configs import filled as maxtext
+from nxdt_configs import HF, text_of
+from training_configs import DISTRIBUTED, ROOT, filled, nodes, only, planned
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan import asked_by, make_plan
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.sweep_plan import plan_sweep
+
+BOUND = {"training.tokens_per_gpu": {"kind": "min", "value": 1}}
+TITAN = '[job]\ndump_folder = "./outputs"\n\n[training]\nsteps = 10\n\n[parallelism]\n'
+LATER = {"schema_version": 1, "framework": "jaxmaxtext", "training": {"steps": 30}, "model": {}}
+FILES: dict[str, tuple[str, t.Any, str]] = {
+    "an empty file": ("c.json", "\ufeff \n", "is empty"),
+    "an empty object": ("c.json", {}, "it holds nothing"),
+    "later form": ("c.json", LATER, "is of CVS's later format (schema_version 1, framework 'jaxmaxtext')"),
+    "later form with sections": ("c.json", {**LATER, "config": {}, "model_params": {}}, "is of CVS's later format"),
+    "thresholds": ("t.json", {"_comment": "x", "MBS=1,GBS=64": BOUND}, "is a file of thresholds"),
+    "TorchTitan of CVS": (
+        "c.json",
+        {"config": {"torchtitan_root": "/x"}, "model_params": {}},
+        "is a config for TorchTitan",
+    ),
+    "TorchTitan": ("c.toml", TITAN, "is a config for TorchTitan"),
+    "TOML": ("c.toml", "a = 1\n", "is TOML"),
+    "MaxText's own": (
+        "c.yml",
+        "base_config: base.yml\nper_device_batch_size: 4\n",
+        "is a config that MaxText itself reads",
+    ),
+    "other YAML": ("c.yaml", "trainer:\n  devices: 8\n", "is no training config that is known here"),
+    "a shell script": ("c.sh", "#!/bin/bash\ntorchrun train.py\n", "is no training config that is known here"),
+    "a model": ("config.json", {"architectures": ["LlamaForCausalLM"], "hidden_size": 4096}, "describes a model"),
+    "a tokenizer": ("tokenizer_config.json", {"tokenizer_class": "LlamaTokenizer"}, "describes a tokenizer"),
+    "a cluster file": ("cluster.json", {"username": "me", "node_dict": {}}, "is a cluster file"),
+    "a plan": ("plan.json", planned(filled(DISTRIBUTED)), "is the plan of a run"),
+    "something else": (
+        "c.json",
+        {"env": {}, "job": {}},
+        "has neither the section config nor model_params: it holds env, job",
+    ),
+}
+
+
+# Where a framework is named, these are left to it.
+UNCERTAIN = ("an empty object", "other YAML", "a shell script", "something else")
+
+
+@pytest.mark.parametrize("asked", ["auto", "megatron", "nxdt"])
+@pytest.mark.parametrize("name", FILES)
+def test_what_a_file_is_is_told_in_one_fault(name: str, asked: str) -> None:
+    source, data, told = FILES[name]
+    text, options = data if isinstance(data, str) else json.dumps(data), {"training_framework": asked}
+    plan = make_plan(text, source, options, nodes(2), "now")
+    assert plan["faults"]
+    assert plan["nodes"] == []
+    if name in UNCERTAIN and asked != "auto":
+        return
+    fault = only(plan["faults"])
+    assert fault["key"] == "training_config"
+    assert fault["message"].startswith(f"{source} ")
+    assert told in fault["message"]
+    assert "megatron" not in fault["message"]
+    assert asked_by(text, source, options, 2) == (None, None)
+    assert told in only(plan_sweep(text, source, options, {"a": [1]}, nodes(2), str)["faults"])["message"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps(maxtext()).replace("}", "", 1),
+        json.dumps({"model_params": maxtext()["model_params"]}),
+        json.dumps({"config": maxtext()["config"]}),
+        json.dumps(maxtext())[:-1],
+    ],
+)
+def test_a_broken_file_for_maxtext_is_never_taken_for_another_framework(text: str) -> None:
+    plan = make_plan(text, "c.json", {}, nodes(2), "now")
+    assert (plan["framework"], bool(plan["faults"])) == ("maxtext", True)
+
+
+def test_the_examples_are_none_of_these() -> None:
+    for path in [*sorted((ROOT / "examples").glob("*/*.json")), ROOT / "inventories/local/tiny_llama.json"]:
+        plan = make_plan(path.read_text("utf-8"), path.name, {}, nodes(1), "now")
+        assert plan["framework"] == ("maxtext" if path.parent.name == "maxtext" else "megatron")
+    assert make_plan(text_of(HF), "c.yaml", {}, nodes(2), "now")["framework"] == "nxdt"

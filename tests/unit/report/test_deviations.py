@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The heat map of nodes over steps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pandas as pd
+import pytest
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.deviations import (
+    COLOURS,
+    MAX_CELLS,
+    MAX_NODES,
+    deviations,
+    heat_map,
+)
+
+MakeSteps = Callable[[int, int], pd.DataFrame]
+TIME = "step_time_ms"
+
+
+def test_a_deviation_is_from_the_median_of_its_step() -> None:
+    rows = [("a", 1, 90.0), ("b", 1, 100.0), ("c", 1, 120.0), ("a", 2, 50.0), ("b", 2, 50.0), ("c", 2, math.nan)]
+    steps = pd.DataFrame(rows, columns=["node", "step", TIME]).assign(attempt=1, counted=True)
+    off = deviations(steps, TIME)
+    assert off[1].to_dict() == pytest.approx({"a": -10.0, "b": 0.0, "c": 20.0})
+    assert off.loc["a", 2] == 0
+    assert math.isnan(off.loc["c", 2])
+
+
+def test_nodes_that_are_furthest_off_come_first_and_warm_up_moves_none(make_steps: MakeSteps) -> None:
+    steps = make_steps(4, 20)
+    steps.loc[(steps["node_rank"] == 2) & steps["counted"], TIME] *= 1.5
+    steps.loc[(steps["node_rank"] == 1) & (steps["step"] == 1), TIME] *= 9
+    drawn = heat_map(steps, TIME)
+    assert drawn is not None
+    assert drawn.nodes[0] == "node-002"
+    assert COLOURS[-1] in drawn.chart
+    assert 45 < drawn.limit < 55
+
+
+def test_one_node_has_nobody_to_stand_against(make_steps: MakeSteps) -> None:
+    assert heat_map(make_steps(1, 20), TIME) is None
+    assert heat_map(make_steps(2, 20), "tflops_per_gpu") is None
+
+
+def test_many_nodes_and_steps_share_cells(make_steps: MakeSteps) -> None:
+    drawn = heat_map(make_steps(MAX_NODES + 6, 500), TIME)
+    assert drawn is not None
+    assert (len(drawn.nodes), drawn.left_off, drawn.steps_in_cell) == (MAX_NODES, 6, 5)
+    assert drawn.chart.count("M") <= MAX_NODES * MAX_CELLS + 100
+
+
+def test_a_missing_step_has_no_cell(make_steps: MakeSteps) -> None:
+    steps = make_steps(2, 10)
+    whole, torn = (heat_map(some, TIME) for some in (steps, steps[~((steps["node_rank"] == 1) & (steps["step"] == 5))]))
+    assert whole is not None
+    assert torn is not None
+    assert torn.chart.count("v500") == whole.chart.count("v500") - 1

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.machine_changes import (
+    machine_change_rows,
+    unread_kernel_logs,
+)
+
+QUIET = {"booted": False, "counters": {}, "kernel_log": [], "kernel_lines": 0, "kernel_failures": []}
+
+
+def status(node: str, **changes) -> dict:
+    return {"node": node, "status": "exited", "machine_changes": QUIET | changes}
+
+
+def test_nodes_on_which_nothing_happened_have_no_row():
+    assert machine_change_rows([status("gpu1"), {"node": "gpu2", "status": "unreachable"}]) == []
+
+
+def test_nodes_to_which_the_same_happened_share_a_row_and_a_boot_comes_first():
+    errors = {"counters": {"mlx5_0/1 symbol_error": 7}}
+    rows = machine_change_rows(
+        [
+            *(status(f"gpu{number}", **errors) for number in range(1, 65)),
+            status("gpu65", booted=True),
+            status("gpu66", kernel_log=["NVRM: Xid 79"], kernel_lines=12),
+        ]
+    )
+    assert [(row["nodes"], row["booted"], row["counters"], row["kernel_log"], row["more"]) for row in rows] == [
+        ("gpu65", True, [], [], 0),
+        ("gpu66", False, [], ["NVRM: Xid 79"], 11),
+        ("gpu[1-64]", False, ["mlx5_0/1 symbol_error +7"], [], 0),
+    ]
+
+
+def test_a_kernel_log_that_could_not_be_read_is_said_and_taken_for_no_quiet_one():
+    assert (
+        unread_kernel_logs([status("gpu1", kernel_log=None), status("gpu2", kernel_log=None), status("gpu3")])
+        == "gpu[1-2]"
+    )

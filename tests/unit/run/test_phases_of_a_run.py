@@ -1,0 +1,170 @@
+"""The phases of a run over all of its nodes, each played by a function that answers as a node does."""
+
+from __future__ import annotations
+
+import base64
+import threading
+import typing as t
+import zlib
+
+import pytest
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.follow import Patience
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.node_errors import NodeError, NodeLostError
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.on_each import on_each
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.phases import Outcome, Phases
+
+NODES = ["gpu00", "gpu01", "gpu02"]
+LOG = b"the log\n"
+FOLLOWED = {
+    "has_ended": True,
+    "exit_status": 0,
+    "started_at": 1000.0,
+    "ended_at": 1010.0,
+    "now": 1010.0,
+    "log_bytes": 0,
+    "blocks": [],
+    "failures": [],
+    "transports": [],
+    "log_run_id": "run-1",
+    "world_size": None,
+    "cursor": {"offset": 0, "step": None, "memory": {}},
+}
+ANSWERS: dict[str, dict[str, t.Any]] = {
+    "stage": {"changed": True, "status": "staged", "image_id": "sha256:1", "program": "a" * 64},
+    "start": {"changed": True, "status": "running"},
+    "follow": {**FOLLOWED, "changed": False, "status": "exited"},
+    "stop": {"changed": False, "status": "exited"},
+    "collect": {"data": base64.b64encode(zlib.compress(LOG)).decode(), "size": len(LOG)},
+}
+
+
+class Cluster:
+    """Nodes that answer as they should but for what is given, by node and phase; ``asked`` is what they were asked."""
+
+    def __init__(self, board: Board, given: dict[tuple[str, str], t.Any], mode: str = "multi_node") -> None:
+        self.given = given
+        self.asked: list[tuple[str, str]] = []
+        plan: t.Any = {"mode": mode, "first_step": 1, "nodes": [{"node": node} for node in NODES]}
+        self.phases = Phases(plan, board, {node: self._node(node) for node in NODES}, at_once=2)
+
+    def _node(self, node: str) -> t.Callable[..., dict[str, t.Any]]:
+        def ask(phase: str, **_needs: t.Any) -> dict[str, t.Any]:
+            self.asked.append((node, phase))
+            answer = self.given.get((node, phase), ANSWERS[phase])
+            if isinstance(answer, Exception):
+                raise answer
+            return answer() if callable(answer) else dict(answer)
+
+        return ask
+
+    def of(self, phase: str) -> list[str]:
+        return sorted(node for node, asked in self.asked if asked == phase)
+
+
+@pytest.fixture
+def board(tmp_path):
+    return Board(tmp_path)
+
+
+PATIENCE = Patience(interval=1, lost=0, stall=3600)
+
+
+def test_a_run_goes_through_its_phases_on_every_node(board):
+    cluster = Cluster(board, {})
+    assert cluster.phases.stage(lambda _node: {}) == Outcome(changed=True)
+    assert cluster.phases.train(PATIENCE) == Outcome(changed=True)
+    assert cluster.phases.finish(1.0) == Outcome()
+    for phase in ANSWERS:
+        assert cluster.of(phase) == NODES
+    assert [board.status(node)["status"] for node in NODES] == ["exited"] * 3
+    assert board.status("gpu01")["program"] == "a" * 64
+    assert {board.log_path(node).read_bytes() for node in NODES} == {LOG}
+
+
+@pytest.mark.parametrize(
+    ("error", "status"), [(NodeLostError("no route"), "unreachable"), (NodeError("port 1 is not free"), "not_started")]
+)
+def test_what_is_wrong_with_a_node_keeps_no_other_from_being_asked_and_is_on_the_board(board, error, status):
+    cluster = Cluster(board, {("gpu01", "stage"): error})
+    assert cluster.phases.stage(lambda _node: {}).problems == [f"gpu01: {error}"]
+    assert cluster.of("stage") == NODES
+    assert [board.status(node)["status"] for node in NODES] == ["staged", status, "staged"]
+    assert board.status("gpu01")["message"] == str(error)
+
+
+def test_no_rank_is_followed_where_one_was_not_started(board):
+    cluster = Cluster(board, {("gpu01", "start"): NodeError("not staged")})
+    assert cluster.phases.train(PATIENCE).problems == ["gpu01: not staged"]
+    assert cluster.of("follow") == []
+
+
+def test_nodes_with_different_images_are_not_started(board):
+    cluster = Cluster(board, {("gpu01", "stage"): {**ANSWERS["stage"], "image_id": "sha256:2"}})
+    cluster.phases.stage(lambda _node: {})
+    (problem,) = cluster.phases.train(PATIENCE).problems
+    assert "gpu00, gpu02 has sha256:1; gpu01 has sha256:2" in problem
+    assert cluster.of("start") == []
+
+
+def test_all_nodes_are_followed_at_the_same_time_however_few_may_be_asked_at_once(board):
+    together = threading.Barrier(len(NODES), timeout=30)
+    waits = {(node, "follow"): lambda: together.wait() + 1 and ANSWERS["follow"] for node in NODES}
+    Cluster(board, waits).phases.train(PATIENCE)
+    assert [board.status(node)["status"] for node in NODES] == ["exited"] * 3
+
+
+@pytest.mark.parametrize(("mode", "last"), [("multi_node", "running"), ("single_node", "exited")])
+def test_a_node_that_is_lost_ends_a_multi_node_run_and_no_other(board, mode, last):
+    def until_the_other_is_lost() -> dict[str, t.Any]:
+        while board.status("gpu00")["status"] != "unreachable":
+            pass
+        ended = cluster.asked.count(("gpu01", "follow")) > 3
+        return {**ANSWERS["follow"], "status": "exited" if ended else "running", "has_ended": ended}
+
+    given = {("gpu00", "follow"): NodeLostError("no route"), ("gpu01", "follow"): until_the_other_is_lost}
+    cluster = Cluster(board, given, mode)
+    assert cluster.phases.train(PATIENCE).problems == []
+    assert [board.status(node)["status"] for node in NODES] == ["unreachable", last, "exited"]
+
+
+@pytest.mark.parametrize("before", ["running", "exited"])
+def test_a_run_is_finished_on_every_node_that_answers_and_one_that_does_not_is_noted(board, before):
+    board.update("gpu01", status=before)
+    cluster = Cluster(board, {("gpu01", "stop"): NodeLostError("no route")})
+    assert cluster.phases.finish(1.0).problems == ["gpu01: no route"]
+    assert cluster.of("stop") == NODES
+    assert cluster.of("collect") == ["gpu00", "gpu02"]
+    assert board.status("gpu01")["status"] == ("unreachable" if before == "running" else "exited")
+
+
+def test_a_log_is_collected_where_the_training_could_not_be_stopped_and_that_is_a_problem(board):
+    board.update("gpu01", status="running")
+    cluster = Cluster(board, {("gpu01", "stop"): NodeError("the docker daemon does not answer")})
+    assert cluster.phases.finish(1.0).problems == ["gpu01: the docker daemon does not answer"]
+    assert board.log_path("gpu01").read_bytes() == LOG
+    assert board.status("gpu01")["message"] == "the docker daemon does not answer"
+
+
+def test_a_bug_is_raised_and_no_problem_of_a_node():
+    with pytest.raises(ZeroDivisionError):
+        on_each(NODES, lambda _node: 1 / 0, 2)
+
+
+def test_no_more_nodes_are_asked_at_once_than_may_be():
+    busy, most = [], []
+    lock = threading.Lock()
+
+    def work(node: str) -> str:
+        with lock:
+            busy.append(node)
+            most.append(len(busy))
+        with lock:
+            busy.remove(node)
+        return node
+
+    results, errors = on_each([f"gpu{number}" for number in range(50)], work, 3)
+    assert list(results) == [f"gpu{number}" for number in range(50)]
+    assert not errors
+    assert max(most) <= 3
