@@ -72,15 +72,8 @@ def judge_workload(
 
 
 def _planned(plan: Plan) -> dict[str, float]:
-    workload, parameters = plan.get("workload"), plan["parameters"]
-    planned: dict[str, float | None] = {"iterations": parameters.get("iterations")}
-    if workload:
-        planned |= {
-            "sequence_length": workload["sequence_length"],
-            "micro_batch_size": workload["micro_batch_size"],
-            "global_batch_size": workload["global_batch_size"],
-            "gpus": workload["gpus"],
-        }
+    workload = t.cast("Mapping[str, t.Any]", plan.get("workload") or {})
+    planned = {name: workload.get(name) for name in _WORDS} | {"iterations": plan["parameters"].get("iterations")}
     return {name: float(value) for name, value in planned.items() if value}
 
 

@@ -46,7 +46,7 @@ def reached_by(plan: Plan, statuses: list[Status], steps: pd.DataFrame) -> Reach
     total = max([plan["parameters"]["iterations"] or 0, *(status.get("steps_total") or 0 for status in statuses)])
     goal = plan["first_step"] + total - 1 if total else None
     steps_of = {status["node"]: last_step_of(steps, status["node"]) for status in statuses}
-    with_steps = {node: step for node, step in steps_of.items() if step is not None}
+    with_steps: dict[str, int | None] = {node: step for node, step in steps_of.items() if step is not None}
     together = plan["mode"] == "multi_node"
     one_prints = together and grammar_of(plan.get("log_framework") or plan["framework"]).printed_by != EVERY_RANK
     by_node: dict[str, int | None] = {**(with_steps if one_prints or (together and not with_steps) else steps_of)}

@@ -31,24 +31,28 @@ def describe(steps: pd.DataFrame, metric: str) -> Statistics | None:
     rest on, and of which steps. Values that are not finite are left out here; that they were printed is a finding of
     the verdict's own.
     """
-    counted = steps.loc[steps["counted"] & np.isfinite(steps[metric]), ["step", metric]].sort_values("step")
-    if counted.empty:
+    every = steps[metric].to_numpy()
+    counted = np.flatnonzero(steps["counted"].to_numpy() & np.isfinite(every))
+    if not counted.size:
         return None
-    values = counted[metric]
+    numbers = steps["step"].to_numpy()[counted]
+    order = np.argsort(numbers, kind="stable")
+    values, numbers = every[counted][order], numbers[order]
+    p05, median, p95 = (float(value) for value in np.quantile(values, [0.05, 0.5, 0.95]))
     statistic = METRICS[metric].statistic
     compared = METRICS[metric].better != "none" and statistic == "median"
     return {
-        "value": float({"median": values.median(), "max": values.max(), "last": values.iloc[-1]}[statistic]),
+        "value": float({"median": median, "max": values.max(), "last": values[-1]}[statistic]),
         "statistic": statistic,
-        "median": float(values.median()),
+        "median": median,
         "mean": float(values.mean()),
-        "p05": float(values.quantile(0.05)),
-        "p95": float(values.quantile(0.95)),
-        "stdev": float(values.std()) if len(values) > 1 else None,
-        "interval": median_interval(values.to_numpy()) if compared else None,
+        "p05": p05,
+        "p95": p95,
+        "stdev": float(values.std(ddof=1)) if len(values) > 1 else None,
+        "interval": median_interval(values) if compared else None,
         "samples": len(values),
-        "first_step": int(counted["step"].iloc[0]),
-        "last_step": int(counted["step"].iloc[-1]),
+        "first_step": int(numbers[0]),
+        "last_step": int(numbers[-1]),
     }
 
 
