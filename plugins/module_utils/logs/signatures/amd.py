@@ -35,10 +35,11 @@ SIGNATURES = (
     ),
     Signature(
         "gpu_memory_fault",
-        (b"Memory access fault by GPU", b"page fault (src_id", b"HSA_STATUS_ERROR_MEMORY_"),
+        (b"Memory access fault by GPU", b"page fault (src_id", b"PROTECTION_FAULT_STATUS", b"HSA_STATUS_ERROR_MEMORY_"),
         "A kernel touched memory that is not its own: if other nodes run the same software well, suspect the GPU "
         "(kernel log, RAS counters); if not, the container image.",
-        rb"Memory access fault by GPU|no-retry page fault \(src_id|HSA_STATUS_ERROR_MEMORY_(?:FAULT"
+        rb"Memory access fault by GPU|(?:\]|retry) page fault \(src_id|amdgpu: \w{0,20}PROTECTION_FAULT_STATUS"
+        rb"|HSA_STATUS_ERROR_MEMORY_(?:FAULT"
         rb"|APERTURE_VIOLATION)",
     ),
     Signature(

@@ -149,6 +149,6 @@ SIGNATURES = (
         "A kernel or library failed under XLA: read the words behind INTERNAL, try another image or fewer "
         "XLA_FLAGS, and "
         "compare with another node; where one alone has it, read its kernel log.",
-        rb"(?:RuntimeError|failed|StatusOr access): INTERNAL: ",
+        rb"(?:RuntimeError|failed|StatusOr access): INTERNAL: |INTERNAL: RET_CHECK failure",
     ),
 )

@@ -157,13 +157,14 @@ SIGNATURES = (
             b"ncclInvalid",
             b"RCCL error",
             b"Failed to initialize any NET",
+            b"communicator was aborted",
         ),
         "NCCL or RCCL failed: run again with NCCL_DEBUG=WARN; check the links, NCCL_IB_HCA, NCCL_IB_GID_INDEX, "
         "NCCL_SOCKET_IFNAME and the logs of the other nodes.",
         (
             rb"nccl(?:(?:Remote|System|Internal|UnhandledCuda)Error|InvalidUsage|InvalidArgument): "
             rb"|[NR]CCL [Ee]rror(?: in| \d{1,2})?:"
-            rb"|Failed to initialize any NET plugin"
+            rb"|Failed to initialize any NET plugin|NCCL communicator was aborted"
         ),
     ),
     Signature(

@@ -127,6 +127,14 @@ SIGNATURES = (
         "The process was interrupted (SIGINT): by a person, a scheduler or the launcher.",
         rb"(?m:^(?:\[\w{1,20}\]: ?)?KeyboardInterrupt\b)",
     ),
+    Signature(
+        "child_failed",
+        (b"throwing an instance of",),
+        "A process ended by an exception in native code: the line after this one, what(), says which, and what was "
+        "printed "
+        "before is the cause.",
+        rb"terminate called after throwing an instance of",
+    ),
 )
 
 TRACEBACK = b"Traceback (most recent call last):"

@@ -22,6 +22,7 @@ SIGNATURES = (
     Signature(
         "data_corrupt",
         (
+            b"unexpected EOF",
             b"PytorchStreamReader failed",
             b"UnpicklingError",
             b"MetadataIncompleteBuffer",
@@ -32,7 +33,8 @@ SIGNATURES = (
         "not whole; "
         "take an earlier checkpoint or copy it again.",
         (
-            rb"PytorchStreamReader failed|UnpicklingError: (?:invalid load key|pickle data was truncated)"
+            rb"unexpected EOF[^\r\n]{0,60}corrupted|PytorchStreamReader failed"
+            rb"|UnpicklingError: (?:invalid load key|pickle data was truncated)"
             rb"|SafetensorError: [^\r\n]{0,200}(?:MetadataIncompleteBuffer|HeaderTooLarge|InvalidHeader)"
         ),
     ),
