@@ -64,7 +64,7 @@ from ansible_collections.trainops.cluster.plugins.module_utils.logs.find import 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.signature import compiled
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.signatures.known import PYTHON_ERROR, SIGNATURES
 for signature in (*SIGNATURES, PYTHON_ERROR):
-    for text in worst_texts(compiled(signature).pattern, 40_000):
+    for text in worst_texts(compiled(signature).pattern, 12_000):
         compiled(signature).findall(text)
 for text in (b"Traceback (most recent call last):", b"ImportError: ", b"a.", b"[x]: ", b"exitcode : "):
     piece = Piece(b"Traceback (most recent call last): ImportError:\\n" + text * (160_000 // len(text)))
