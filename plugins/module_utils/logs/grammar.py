@@ -51,6 +51,8 @@ class Grammar(t.NamedTuple):
     survived. The first rank of a job prints one of ``first_rank``, and each node where it has no steps one of these or
     of ``alive``, by which it is known to have taken part.
 
+    ``each_step`` tells that a process prints every step that it does, and not every tenth, say.
+
     ``bars`` tells that a step is drawn again and again as it goes on, each time with other values.
 
     ``first_step`` is the number of the first step of a training: one of N steps is complete at ``first_step + N - 1``.
@@ -68,6 +70,7 @@ class Grammar(t.NamedTuple):
     under_way: t.Tuple[bytes, ...] = ()
     first_rank: t.Tuple[bytes, ...] = ()
     alive: t.Tuple[bytes, ...] = ()
+    each_step: bool = False
     bars: bool = False
     left_out: Callable[[dict[str, t.Any], int], t.Optional[str]] = _all_count
     summary: Callable[[Piece], dict[str, float]] = _no_summary

@@ -8,8 +8,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from ...module_utils.logs.frameworks.known import grammar_of
 from ..contracts import Plan, Status
 from ..plan.config.words import counted
+from .judge_log import log_framework
 from .reasons import INCONCLUSIVE, Reasons
 
 if t.TYPE_CHECKING:
@@ -43,9 +45,12 @@ def judge_gaps(
     judged = dict.fromkeys(
         bound["metric"] for bound in plan["expected"] if bound["kind"] != "info" and not bound.get("optional")
     )
+    each_step = grammar_of(log_framework(plan)).each_step
     for node, rows in attempts.items():
         earlier = steps[(steps["node"] == node) & (steps["attempt"] < rows["attempt"].iloc[0])]["step"]
-        _judge_steps(node, rows["step"].to_numpy(), _first(plan, earlier, resumed=resumed), reasons)
+        found = rows["step"].to_numpy()
+        stride = 1 if each_step else _usual_stride(found)
+        _judge_steps(node, found, stride, _first(plan, earlier, resumed=resumed), reasons)
         if "loss" in rows and rows["loss"].notna().any():
             _judge_losses(node, rows[~rows["step"].isin(nan_losses.get(node, ()))], reached, reasons)
         for metric in judged:
@@ -63,9 +68,13 @@ def _first(plan: Plan, earlier: pd.Series, *, resumed: bool) -> int | None:
     return None if resumed else plan["first_step"]
 
 
-def _judge_steps(node: str, found: np.ndarray, first: int | None, reasons: Reasons) -> None:
+def _usual_stride(found: np.ndarray) -> int:
     apart = np.diff(found)
-    stride = int(np.bincount(apart).argmax()) if apart.size else 1
+    return int(np.bincount(apart).argmax()) if apart.size else 1
+
+
+def _judge_steps(node: str, found: np.ndarray, stride: int, first: int | None, reasons: Reasons) -> None:
+    apart = np.diff(found)
     holes = [(int(found[place]) + 1, int(apart[place]) - stride) for place in np.flatnonzero(apart > stride)]
     if first is not None and found[0] - first >= stride:
         holes.insert(0, (first, int(found[0]) - first))

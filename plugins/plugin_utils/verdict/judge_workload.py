@@ -40,8 +40,12 @@ def judge_workload(
     planned = _planned(plan)
     agrees: dict[str, list[str]] = {status["node"]: [] for status in statuses}
     of_nodes: dict[str, tuple[str, float]] = {}
+    together = plan["mode"] == "multi_node"
     for status in statuses:
         node = status["node"]
+        ranks = status.get("world_size")
+        if ranks and together:
+            _compare_nodes(node, "number of ranks", ranks, of_nodes, reasons)
         for name, word in _WORDS.items():
             values = (status.get("settings") or {}).get(name, [])
             if len(values) > 1:
@@ -50,10 +54,10 @@ def judge_workload(
                 reasons.add(INCONCLUSIVE, "settings_differ", message, node, **{name: values})
             elif values:
                 _compare(node, word, values[0], planned.get(name), agrees, reasons)
-                first, value = of_nodes.setdefault(name, (node, values[0]))
-                if plan["mode"] == "multi_node" and value != values[0]:
-                    message = f"The {word} is {values[0]:g} in the log of {node}, and {value:g} in that of {first}."
-                    reasons.add(FAIL, "other_workload", message, node, found=values[0], other=value)
+                if together:
+                    _compare_nodes(node, word, values[0], of_nodes, reasons)
+        if node in attempts and planned.get("iterations"):
+            _judge_last_step(node, int(attempts[node]["step"].max()), plan, reasons)
         total = status.get("steps_total")
         if node in attempts and total:
             _compare(node, "number of iterations", total, planned.get("iterations"), agrees, reasons)
@@ -75,6 +79,22 @@ def _planned(plan: Plan) -> dict[str, float]:
     workload = t.cast("Mapping[str, t.Any]", plan.get("workload") or {})
     planned = {name: workload.get(name) for name in _WORDS} | {"iterations": plan["parameters"].get("iterations")}
     return {name: float(value) for name, value in planned.items() if value}
+
+
+def _compare_nodes(
+    node: str, word: str, found: float, of_nodes: dict[str, tuple[str, float]], reasons: Reasons
+) -> None:
+    first, value = of_nodes.setdefault(word, (node, found))
+    if value != found:
+        message = f"The {word} is {found:g} in the log of {node}, and {value:g} in that of {first}."
+        reasons.add(FAIL, "other_workload", message, node, found=found, other=value)
+
+
+def _judge_last_step(node: str, last: int, plan: Plan, reasons: Reasons) -> None:
+    goal = plan["first_step"] + int(plan["parameters"]["iterations"] or 0) - 1
+    if last > goal:
+        message = f"The log of {node} is of another workload: it goes on to step {last}, and the plan's last is {goal}."
+        reasons.add(FAIL, "other_workload", message, node, found=last, planned=goal)
 
 
 def _compare(

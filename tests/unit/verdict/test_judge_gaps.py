@@ -82,3 +82,11 @@ def test_skipped_iterations_are_bounded(
 def test_what_an_earlier_attempt_lacked_is_past(tmp_path: Path) -> None:
     log = lines(range(1, 4)) + line(4)[:90] + "\n" + ALL
     assert "loss_missing" not in [note["code"] for note in verdict_on(log, tmp_path)["notes"]]
+
+
+@pytest.mark.parametrize(("framework", "missing"), [("megatron", False), ("maxtext", True)])
+def test_only_a_trainer_that_has_a_log_interval_may_print_each_second_step(
+    framework: str, missing: bool, tmp_path: Path
+) -> None:
+    found = codes(verdict_on(lines(range(2, 11, 2)), tmp_path, framework=framework))
+    assert (("steps_missing", "gpu01") in found) is missing

@@ -200,5 +200,6 @@ GRAMMAR = Grammar(
     step_line="completed step: N, seconds: …",
     printed_by=EVERY_RANK,
     settings=SETTINGS,
+    each_step=True,
     left_out=left_out,
 )

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What gives away that a log is of another workload than the planned one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from training_logs import ALL, SILENT, Node, judged
+
+
+def told(nodes: list[Node], folder: Path, **changes) -> list[str]:
+    summary = judged(nodes, folder, **changes)
+    assert summary["verdict"] == "FAIL"
+    return [reason["message"] for reason in summary["reasons"] if reason["code"] == "other_workload"]
+
+
+def test_a_training_that_goes_on_after_the_last_planned_step(tmp_path: Path) -> None:
+    nodes = [Node("gpu00", SILENT), Node("gpu01", ALL, told={"steps_total": None})]
+    assert "The log of gpu01 is of another workload: it goes on to step 10, and the plan's last is 8." in told(
+        nodes, tmp_path, parameters={"iterations": 8}
+    )
+
+
+def test_nodes_of_one_job_that_see_another_number_of_ranks(tmp_path: Path) -> None:
+    nodes = [Node("gpu00", SILENT, told={"world_size": 8}), Node("gpu01", ALL, told={"world_size": 16})]
+    assert told(nodes, tmp_path) == ["The number of ranks is 16 in the log of gpu01, and 8 in that of gpu00."]
