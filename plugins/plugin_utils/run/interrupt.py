@@ -22,9 +22,13 @@ class InterruptHandler:
     the commands to attach to it and to stop it.
     """
 
-    def __init__(self, run_dir: str | Path, inventory: str, tell: Callable[[str], t.Any]) -> None:
-        """Handle signals for the run in a folder; ``inventory`` are the options of ansible-playbook that name it."""
+    def __init__(self, run_dir: str | Path, playbooks: str, inventory: str, tell: Callable[[str], t.Any]) -> None:
+        """Handle signals for the run in a folder.
+
+        ``playbooks`` is the folder of the collection's, ``inventory`` the options of ansible-playbook that name it.
+        """
         self._board = Board(run_dir)
+        self._playbooks = playbooks
         self._inventory = inventory
         self._tell = tell
         self._before: dict[int, t.Any] = {}
@@ -53,11 +57,11 @@ class InterruptHandler:
             return
         handler = self._before[number]
         self.end()
-        command = f"{self._inventory} -e training_run_id={run_id}"
-        self._tell(
-            f"Run {run_id} goes on without you. Follow it again: ansible-playbook playbooks/attach.yml {command}\n"
-            f"Stop it: ansible-playbook playbooks/stop.yml {command}"
+        attach, stop = (
+            f"ansible-playbook {self._playbooks}/{name}.yml {self._inventory} -e training_run_id={run_id}"
+            for name in ("attach", "stop")
         )
+        self._tell(f"Run {run_id} goes on without you.\n  Follow it again: {attach}\n  Stop it: {stop}")
         if callable(handler):
             handler(number, frame)
         else:
