@@ -15,6 +15,7 @@ from ..plugin_utils.controller_action import ControllerAction, show
 
 try:
     from ..plugin_utils.plan.options import CONFIG_ARGUMENTS as ARGUMENTS
+    from ..plugin_utils.plan.options import FRAMEWORK_OPTIONS
     from ..plugin_utils.plan.plan_text import plan_text
     from ..plugin_utils.plan.threshold_files import ThresholdsFile
     from ..plugin_utils.run_from_logs.files import find_runs, fit_name
@@ -51,7 +52,9 @@ class ActionModule(ControllerAction):
             },
         )
         runs = self._found(arguments["logs"], arguments["run_id"])
-        options = self.options(ARGUMENTS, arguments, task_vars or {})
+        own = {name: name for name in FRAMEWORK_OPTIONS}
+        options = self.options(own, dict.fromkeys(own), task_vars or {})
+        options |= self.options(ARGUMENTS, arguments, task_vars or {})
         known = self._known(arguments, options)
         output_dir = Path(C.DEFAULT_LOCAL_TMP if self._task.check_mode else os.path.abspath(arguments["output_dir"]))
         framework, mode = _told(options, "training_framework"), _told(options, "training_mode")

@@ -58,6 +58,7 @@ CONFIG = {
     "training_config": "inventories/local/tiny_llama.json",
     "training_gpus_per_node": 1,
     "container_engine": "none",
+    "training_megatron_root": "/workspace/own",
 }
 ALL_TOLD = {"training_nodes": 2, "training_exit_status": 0, "training_record_only": True}
 
@@ -83,7 +84,7 @@ def test_a_config_with_overrides_and_thresholds_is_judged_as_its_run_would_be(be
     thresholds.write_text(json.dumps({"GBS=32": bounds, "GBS=16": {"step_time_ms": {"kind": "max", "value": 500}}}))
     told = {**CONFIG, "training_exit_status": 0, "training_thresholds": str(thresholds)}
     status, output = reported(logs, **told, training_overrides={"training_iterations": 10})
-    assert "step_time_ms is 100 ms (median of node1); it has to be ≤ 500 ms" in output
+    assert "step_time_ms is 100 ms (median of node1); it has to be ≤ 500 ms" in output, output
     assert status == 0, output
     status, output = reported(
         logs, **told, training_run_id="other", training_overrides={"training_iterations": 10, "batch_size": 32}

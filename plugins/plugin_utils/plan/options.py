@@ -28,6 +28,9 @@ def _with_own_options() -> type[RunOptions]:
 PlanOptions = _with_own_options()
 
 
+# The variables that only some framework has: what it is that trains, as far as the config leaves it open.
+FRAMEWORK_OPTIONS = tuple(name for name in PlanOptions.model_fields if name not in RunOptions.model_fields)
+
 # What a variable is called among the arguments of a task that makes a plan, or that reads a config for its logs.
 PLAN_ARGUMENTS, CONFIG_ARGUMENTS = (
     {name: name.removeprefix("training_") for name in model.model_fields} for model in (PlanOptions, ConfigOptions)
