@@ -214,20 +214,16 @@ def _efficiency(
         return []
     given = baseline if isinstance(baseline, dict) else {}
     total, nodes = _number(given.get("tokens_per_sec_total")), _number(given.get("num_nodes", 1))
-    if total == 0:
-        findings.warn(
-            key,
-            value,
-            f"{_EFFICIENCY} is not judged: its baseline is 0 tokens/s.",
-            f"Measure one, and give {_EXAMPLE}.",
-        )
+    if baseline is None or total == 0:
+        why = "the file gives no baseline" if baseline is None else "its baseline is 0 tokens/s"
+        findings.warn(key, value, f"{_EFFICIENCY} is not judged: {why}.", f"Measure one, and give {_EXAMPLE}.")
         return []
     if total is None or total < 0 or nodes is None or nodes <= 0:
         findings.fault(
             key,
             value,
-            f"{_EFFICIENCY} refers to a throughput that the file does not give.",
-            f"Give {_EXAMPLE} at the top of the file, as a config of CVS has it, or the kind info.",
+            f"{_BASELINE} at the top of the file holds no throughput.",
+            f"Give {_EXAMPLE}, as a config of CVS has it.",
         )
         return []
     reference = total / nodes / (facts["gpus"] / facts["nnodes"])

@@ -153,13 +153,15 @@ def test_a_scaling_efficiency_is_a_part_of_the_throughput_where_the_baseline_was
     bounds, findings = read({"scaling_baseline": {"tokens_per_sec_total": 96000, "num_nodes": 1}, "MBS=1": cell})
     assert findings.faults == findings.warnings == []
     assert bounds == [{"metric": "tokens_per_sec_per_gpu", "kind": "ratio", "value": 0.85, "reference": 12000.0}]
-    bounds, findings = read({"scaling_baseline": {"tokens_per_sec_total": 0.0, "num_nodes": 1}, "MBS=1": cell})
-    assert (bounds, findings.faults) == ([], [])
-    assert "its baseline is 0 tokens/s" in only(findings.as_dict()["warnings"])["message"]
-    for wrong in ({}, {"scaling_baseline": 5}, {"scaling_baseline": {"tokens_per_sec_total": "5"}}):
-        bounds, findings = read({**wrong, "MBS=1": cell})
+    zero = {"scaling_baseline": {"tokens_per_sec_total": 0.0, "num_nodes": 1}}
+    for none, why in ((zero, "its baseline is 0 tokens/s"), ({}, "the file gives no baseline")):
+        bounds, findings = read({**none, "MBS=1": cell})
+        assert (bounds, findings.faults) == ([], [])
+        assert why in only(findings.as_dict()["warnings"])["message"]
+    for wrong in (5, {"tokens_per_sec_total": "5"}):
+        bounds, findings = read({"scaling_baseline": wrong, "MBS=1": cell})
         assert bounds == []
-        assert "a throughput that the file does not give" in only(findings.as_dict()["faults"])["message"]
+        assert "holds no throughput" in only(findings.as_dict()["faults"])["message"]
     _, findings = read({"MBS=1": {"scaling_efficiency_pct": {"kind": "max", "value": 85.0}}})
     assert "takes the kind min" in only(findings.as_dict()["faults"])["message"]
 
