@@ -153,7 +153,12 @@ def config(cluster: Cluster) -> Path:
 
 @pytest.fixture
 def options(config: Path) -> dict[str, t.Any]:
-    return {"training_config": str(config), "training_gpus_per_node": 1, "container_engine": "podman"}
+    return {
+        "training_config": str(config),
+        "training_gpus_per_node": 1,
+        "training_megatron_root": "/workspace/Megatron-LM",
+        "container_engine": "podman",
+    }
 
 
 def settings_of(cluster: Cluster, node: str) -> str:
