@@ -90,7 +90,7 @@ def test_the_shipped_example_names_everything_that_is_to_be_filled_in(bench, hos
     ("text", "told"),
     [
         ('{"config": {\n  "nnodes": "2",\n}}', "line 3"),
-        ("", "line 1"),
+        ("", "is empty"),
         ("[]", "object"),
     ],
 )
