@@ -155,3 +155,15 @@ class Bench:
                 if marker in environment and state != "Z":
                     found.append(int(entry.name))
         return found
+
+    def controllers(self) -> list[int]:
+        """Return the pids of live processes of ansible-playbook that work for this bench."""
+        found = []
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                words = path.read_bytes()
+            except OSError:
+                continue
+            if b"ansible-playbook" in words and str(self.folder).encode() in words:
+                found.append(int(path.parent.name))
+        return found

@@ -275,6 +275,7 @@ def test_a_run_goes_on_without_its_controller_is_picked_up_and_stopped(bench):
     wait_until(lambda: reached(3))
     run.kill()
     run.communicate()
+    wait_until(lambda: not bench.controllers())
     assert bench.trainings()
     refused = bench.play("megatron_multinode.yml", inventory, config, training_run_id="other")
     assert refused.status != 0

@@ -20,7 +20,8 @@ print(f"rank {node_rank} of {arguments['trainer.num_nodes']}, COMPILE={os.enviro
 compiles = os.environ.get("COMPILE") == "1"
 for step in range(1, 11 if compiles else int(os.environ["STEPS"]) + 1):
     sys.stderr.write(f"\\rEpoch 0:   1%|# | {step}/91 [00:01<01:00, 3.{node_rank}{step % 10}s/it, v_num=2, "
-                     f"reduced_train_loss={0 if compiles else 7 - step / 20:.2f}, lr=7.5e-9, throughput=8.0, throughput_peak=8.5]")
+                     f"reduced_train_loss={0 if compiles else 7 - step / 20:.2f}, lr=7.5e-9, throughput=8.0, "
+                     f"throughput_peak=8.5]")
 sys.stderr.write("\\n")
 """
 COMPILER = """\

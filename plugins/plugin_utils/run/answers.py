@@ -27,6 +27,9 @@ class BadAnswerError(NodeError):
 
 
 _MOST_DEVICES = 256
+_MOST_LINES = 100
+# 16 adapters with some dozens of counters each.
+_MOST_COUNTERS = 4096
 
 
 def _one_of(words: t.Iterable[str]) -> t.Callable[[str], str]:
@@ -153,7 +156,7 @@ class _Rank(_Part):
     state: t.Annotated[str, Field(max_length=1)]
     waits_in: Line | None
     busy: t.Annotated[float, Field(ge=0, le=1e6)]
-    stack: list[Line] | None
+    stack: t.Annotated[list[Line], Field(max_length=_MOST_LINES)] | None
 
 
 class _Followed(_Done):
@@ -186,10 +189,10 @@ class _Followed(_Done):
 
 class _MachineChanges(_Part):
     booted: bool
-    counters: dict[Line, Count]
-    kernel_log: list[Line] | None
+    counters: t.Annotated[dict[Line, Count], Field(max_length=_MOST_COUNTERS)]
+    kernel_log: t.Annotated[list[Line], Field(max_length=_MOST_LINES)] | None
     kernel_lines: Count
-    kernel_failures: list[_Failure]
+    kernel_failures: list[_Failure] = Field(max_length=_MOST_LINES)
 
 
 class _Stopped(_Done):

@@ -129,6 +129,8 @@ def test_an_answer_of_ours_comes_through_as_it_is() -> None:
         ("settings", {"iterations": [1.0] * 5}),
         ("signs", [1]),
         ("conflicts", -1),
+        ("readings", [{"temperature": float("inf"), "power": None, "clock": None, "ecc_uncorrected": None}]),
+        ("ranks_seen", [{"rank": 0, "state": "S", "waits_in": None, "busy": 0.0, "stack": ["x"] * 101}]),
         ("cursor", {}),
         ("cursor.memory", {"new_process": [[[]]]}),
         ("failed", None),
@@ -264,3 +266,16 @@ def test_steps_without_end_fill_no_disk_and_that_is_told(tmp_path: Path, monkeyp
     status = follow_answers(Board(tmp_path), *(lambda n=n: changed("log_bytes", n) for n in range(9)), lambda: ended)
     assert len(list(Board(tmp_path).steps("gpu00"))) == 4
     assert (status["status"], status["message"]) == ("exited", "its log tells more than 5 steps: the rest is not kept")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"counters": {f"eth{number} rx_errors": 1 for number in range(5000)}}, {"kernel_log": ["x"] * 101}],
+    ids=["counters", "kernel log"],
+)
+def test_what_changed_on_a_machine_is_bounded(changes: dict[str, t.Any]) -> None:
+    quiet = {"booted": False, "counters": {}, "kernel_log": [], "kernel_lines": 0, "kernel_failures": []}
+    answer = {"failed": False, "changed": False, "status": "exited"}
+    assert checked_answer("stop", {**answer, "machine_changes": quiet})["machine_changes"] == quiet
+    with pytest.raises(BadAnswerError, match="machine_changes"):
+        checked_answer("stop", {**answer, "machine_changes": quiet | changes})
