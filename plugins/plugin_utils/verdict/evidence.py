@@ -57,7 +57,8 @@ def judge_nodes(statuses: list[Status], interrupted: bool, reasons: Reasons) -> 
         elif none_failed:
             reasons.add(ERROR, "node_stopped", f"{node} was stopped before it had finished.", node)
     if ended_well == len(statuses):
-        reasons.add(PASS, "nodes", f"All {len(statuses)} nodes took part and ended with exit status 0.")
+        who = "The node" if len(statuses) == 1 else f"All {len(statuses)} nodes"
+        reasons.add(PASS, "nodes", f"{who} took part and ended with exit status 0.")
 
 
 def judge_log_only(statuses: list[Status], reasons: Reasons) -> None:

@@ -28,16 +28,18 @@ def test_nodes_with_the_same_evidence_stand_together_the_gravest_first() -> None
     assert (network.verdict, network.passed, network.nodes, network.more) == ("FAIL", 5, 6, 0)
     assert [tuple(group) for group in network.groups] == [
         ("FAIL", "NET/Socket", "gpu5"),
-        ("PASS", "NET/IB", "gpu0, gpu1, gpu2 and 2 more"),
+        ("PASS", "NET/IB", "gpu[0-4]"),
     ]
     assert (loss.verdict, len(loss.groups)) == ("PASS", 1)
 
 
-def test_a_terminal_shows_what_lacks_on_which_node() -> None:
-    assert ledger_lines(ledger(gpu0=("PASS", "NET/IB"), gpu1=("INCONCLUSIVE", "nothing is known"))) == [
-        "Evidence by nodes:",
-        "  network  1 of 2; INCONCLUSIVE on gpu1",
-        "  loss     2 of 2",
+def test_a_terminal_shows_what_lacks_on_which_nodes() -> None:
+    whole = {f"gpu{n}": ("PASS", "NET/IB") for n in range(64)}
+    assert ledger_lines(ledger(**whole)) == ["Evidence of 64 nodes: network, loss"]
+    lacking = {f"gpu{n}": ("INCONCLUSIVE", "nothing is known") for n in range(8, 12)}
+    assert ledger_lines(ledger(**whole | lacking)) == [
+        "Evidence of 64 nodes: loss",
+        "  network: 60 of 64, INCONCLUSIVE on gpu[8-11]",
     ]
     assert ledger_lines([]) == []
 
