@@ -46,7 +46,7 @@ class Phases:
     at_once: int
 
     def stage(self, needs: Callable[[str], dict[str, t.Any]]) -> Outcome:
-        """Put everything in place on every node, and tell all that is missing on any."""
+        """Put everything in place on every node, and report all that is missing on any."""
         return self._towards("stage", needs)
 
     def look(self, needs: Callable[[str], dict[str, t.Any]]) -> Outcome:

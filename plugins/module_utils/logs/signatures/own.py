@@ -16,7 +16,7 @@ SIGNATURES = (
         "wrong_rank",
         (b"two nodes were started", b"with other settings"),
         "A node was not started as this run's plan says: look for a launch of another run or by hand on the nodes that "
-        "the message names, stop it, then start anew.",
+        "the message names, stop it, then start again.",
         (
             rb"(?:two nodes were started as rank "
             rb"|rank (?=\d{1,9} \([^\r\n]{0,300}\) was started with other settings))(?P<rank>\d{1,9})"

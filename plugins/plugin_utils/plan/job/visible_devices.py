@@ -50,5 +50,5 @@ def check_same_gpus(nodes: Sequence[Node], findings: Findings) -> None:
             OPTION,
             next(iter(hosts)),
             f"The hosts of a run need as many GPUs each, and the inventory says: {told}.",
-            "Say -e training_gpus_per_node=… with what every host has, or leave hosts out with training_exclude.",
+            "Set training_gpus_per_node to what every host has, or leave hosts out with training_exclude.",
         )
