@@ -101,7 +101,10 @@ def _kernel_log(root: str, since: float) -> list[str] | None:
     for record in records:
         head, found, message = record.partition(";")
         priority, *fields = head.split(",")
-        if found and priority.isdigit() and int(priority) & _SEVERITY <= _WARNING and int(fields[1]) >= since * 1e6:
+        numbers = [priority, *fields[1:2]]
+        if not found or len(numbers) < 2 or not all(text.isdigit() for text in numbers):
+            continue
+        if int(priority) & _SEVERITY <= _WARNING and int(fields[1]) >= since * 1e6:
             said.append(message[:_KEPT_CHARACTERS])
     return said
 

@@ -78,6 +78,7 @@ def _read(node: dict[str, t.Any], run_id: str) -> State | None:
         or (state.get("run_id"), state.get("node")) != (run_id, node["node"])
         or state.get("engine") not in ENGINES
         or state.get("status") not in _STATUSES
+        or (state["status"] != "staged" and not isinstance(state.get("before"), dict))
     ):
         raise ValueError(f"{path} is no state of run {run_id} on {node['node']}")
     return state

@@ -50,11 +50,13 @@ class InterruptHandler:
     def _handle(self, number: int, frame: t.Any) -> None:
         run_id = self._plan["run_id"]
         if number != signal.SIGHUP and self._plan.get("on_interrupt") == "stop" and not self._board.stop_is_requested():
-            self._board.request_stop()
-            self._tell(
-                f"Stopping run {run_id} on every node; it is judged then. Once more leaves the training to itself."
-            )
-            return
+            try:
+                self._board.request_stop()
+            except OSError as error:
+                self._tell(f"Run {run_id} cannot be asked to stop: {error.filename}: {error.strerror}.")
+            else:
+                self._tell(f"Stopping run {run_id} on every node. Press Ctrl-C again to leave it to itself.")
+                return
         handler = self._before[number]
         self.end()
         attach, stop = (

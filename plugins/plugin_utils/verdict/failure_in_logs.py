@@ -23,8 +23,8 @@ def failure_in_logs(
 ) -> FirstFailure | None:
     """Return the first cause among what no step has shown to be survived, as `first_failure` does, or None.
 
-    That is what a node's log tells of the node itself in front of its last few steps, of whatever class after the last
-    one, and a value that is NaN or infinite as one of the ``reasons`` has it.
+    These are failures of the node itself before its last few steps, failures of any class after the last step, and
+    values that are NaN or infinite, which are among the ``reasons``.
     """
     found: list[Status] = []
     for status in statuses:

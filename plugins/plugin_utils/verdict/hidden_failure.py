@@ -27,7 +27,7 @@ def judge_hidden_failure(
         return
     status = next(status for status in statuses if status["node"] == first["node"])
     if status["status"] == "exited" and status.get("exit_status") == 0:
-        message = f"{first['node']} ended with exit status 0, but its log tells of a failure ({first['class']})."
+        message = f"{first['node']} ended with exit status 0, but its log holds a failure ({first['class']})."
         reasons.add(FAIL, "failure_in_log", message, first["node"])
 
 
@@ -49,5 +49,5 @@ def judge_failures_at_end(
             failures = [*status.get("failures", [])] or failures
             where = "that nothing shows it to have survived"
         for line, failure in {failure["line"]: failure for failure in failures}.items():
-            message = f"The log of {node} tells of a failure {where} ({failure['class']}): {line}"
+            message = f"The log of {node} holds a failure {where} ({failure['class']}): {line}"
             reasons.add(INCONCLUSIVE, "failure_at_end", message, node)

@@ -119,7 +119,7 @@ def _judge_clock(node: str, rows: pd.DataFrame, earlier: pd.DataFrame, reasons: 
         clock = np.concatenate(([earlier["clock"].max()], clock))
     back = np.diff(clock)
     worst = float(back.min()) if back.size else 0.0
-    # Where no year is told, the new one begins far back.
+    # Stamps without a year go back far at New Year.
     if -300 * 86400 < worst < -_CLOCK_IS_SET:
         message = (
             f"The time stamps of {node} go back by {-worst:.0f} s: its lines are not in their order, or of two runs."

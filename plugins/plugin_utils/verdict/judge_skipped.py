@@ -29,7 +29,7 @@ def judge_skipped(plan: Plan, attempts: Mapping[str, pd.DataFrame], reasons: Rea
         if "skipped_iterations" not in rows:
             continue
         skipped = rows["skipped_iterations"].fillna(0.0).to_numpy()
-        # What is no number is told with the numbers.
+        # judge_finite reports what is no number.
         skipped = np.where(np.isfinite(skipped), skipped, 0.0)
         searching = _searching(rows, skipped)
         late = (rows["left_out"] != WARM_UP).to_numpy() & (skipped > 0)

@@ -151,7 +151,7 @@ def _judge_samples(
 
 
 def _tokens_of_gpu(plan: Plan, status: Status) -> float | None:
-    """Return the tokens of a GPU in a step: the plan's, or what the log tells of them."""
+    """Return the tokens of a GPU in a step: the plan's, or those that the log's own settings make."""
     workload, told = plan.get("workload"), status.get("settings") or {}
     if workload and workload.get("tokens_per_step"):
         return float(t.cast(int, workload["tokens_per_step"])) / workload["gpus"]

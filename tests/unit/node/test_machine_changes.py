@@ -61,6 +61,8 @@ def test_the_kernel_log_holds_warnings_since_the_start_and_the_failures_among_th
         record(3, "Out of memory: Killed process 4711 (python3) total-vm:1kB"),
         " SUBSYSTEM=pci",
         "torn",
+        "3;torn in its head",
+        "3,17,soon,-;torn in its time",
     ]
     write(machine, {"dev/kmsg": "\n".join(lines)})
     changes = changes_since(before, str(machine))
