@@ -40,7 +40,6 @@ from ansible.plugins.callback import CallbackBase
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.controller_action import show
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.sweep_text import sweep_lines
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.text import verdict_lines
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.interrupt import InterruptHandler
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.progress import ProgressReader
 
@@ -123,6 +122,11 @@ class CallbackModule(CallbackBase):
                 show(line, color)
                 color = None
             return
+        if not self._reports:
+            return
+        # It needs packages that Ansible itself does not have; where a report was made, they are installed.
+        from ansible_collections.trainops.cluster.plugins.plugin_utils.report.text import verdict_lines  # noqa: PLC0415
+
         for report in self._reports:
             color = _COLORS[report["verdict"]]
             for line in verdict_lines(report["report"]):
