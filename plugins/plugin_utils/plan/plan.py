@@ -23,9 +23,9 @@ from .job.ranks import Node, in_rank_order
 from .job.rdma import warn_of_silence
 from .job.rehearsal import rehearsed
 from .job.thresholds import is_judged, results_key, warn_of_nothing_expected
-from .job.workload import workload_of
+from .job.workload import named_precision, workload_of
 from .options import PlanOptions
-from .threshold_files import OPTION, ThresholdsFile, thresholds_of
+from .threshold_files import OPTION, ThresholdsFile, thresholds_of, warn_of_other_names
 
 SCHEMA_VERSION = 1
 # As there are lists of hosts.
@@ -112,8 +112,9 @@ def _expected(
     """
     expected, key = job.expected, results_key(job.branch)
     if thresholds and not settings.training_record_only:
-        facts = {**job.parameters, **workload, "nnodes": job.nnodes}
+        facts = {**job.parameters, **workload, "nnodes": job.nnodes, "precision": named_precision(job)}
         expected, key = thresholds_of(thresholds, facts, findings), OPTION
+        warn_of_other_names(thresholds.source, settings.training_framework, job.branch, findings)
     warn_of_impossible(expected, key, workload, job.branch.gpu, findings)
     if not settings.training_record_only and not is_judged(expected) and not findings.faults:
         settings.training_record_only = True
