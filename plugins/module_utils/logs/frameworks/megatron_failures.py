@@ -45,9 +45,9 @@ SIGNATURES = (
     ),
     Signature(
         "data_cache",
-        (b"_index.npy",),
+        (b"_index.npy", b"_idx.npy"),
         "The data index of the first rank cannot be seen here: the data cache path must be shared by all nodes.",
-        rb"FileNotFoundError: [^\r\n]{0,300}_index\.npy",
+        rb"FileNotFoundError: [^\r\n]{0,300}_(?:index|idx)\.npy",
     ),
     Signature(
         "data_cache",

@@ -133,7 +133,12 @@ SIGNATURES = (
                 b"for GPU arch",
                 b"hipErrorSharedObjectInitFailed",
             ),
-            *(b"ERROR_INVALID_ISA", b"hipErrorInvalidDeviceFunction", b"device kernel image is invalid"),
+            *(
+                b"ERROR_INVALID_ISA",
+                b"hipErrorInvalidDeviceFunction",
+                b"device kernel image is invalid",
+                b"compatible with the device ISA",
+            ),
         ),
         "The software was built without this GPU's architecture: take an image for this GPU (PYTORCH_ROCM_ARCH "
         "names the "
@@ -143,6 +148,7 @@ SIGNATURES = (
             rb"|device kernel image is invalid)"
             rb"|\bhipErrorInvalidDeviceFunction\b|TensileLibrary[^\r\n]{0,300} for GPU arch"
             rb"|hipErrorSharedObjectInitFailed|HSA_STATUS_ERROR_INVALID_ISA"
+            rb"|ISA \S{1,99} is not compatible with the device ISA"
         ),
     ),
     Signature(
@@ -179,7 +185,7 @@ SIGNATURES = (
         (
             b"HSA_STATUS_ERROR",
             b"hip",
-            b"specified compilation parameters",
+            b"does not support this problem",
             b"HIP error: ",
             b"HIP failure",
             b"hipError",
@@ -188,7 +194,7 @@ SIGNATURES = (
         ),
         "A GPU kernel failed: run again with AMD_SERIALIZE_KERNEL=3 to see which one, and read the node's kernel log.",
         (
-            rb"\bhip[A-Z]\w{1,40} failed : |specified compilation parameters does not support this problem"
+            rb"\bhip[A-Z]\w{1,40} failed : |does not support this problem"
             rb"|== hipSuccess|\bHSA_STATUS_ERROR\w{0,60}|HIP error: |HIP failure:? "
             rb"|\bhipError[A-Z]\w{1,60}(?:[ '\")(:.]|$)"
             rb"|HIP runtime error: |Triton Error \[HIP\]: "

@@ -67,7 +67,7 @@ SIGNATURES = (
             b"gathering device information",
             b"stat /dev/",
             b"CDI",
-            b"nvidia.com/gpu",
+            b"nvidia.com/",
             b"cdi-hook",
             b"could not select device driver",
         ),
@@ -149,7 +149,15 @@ SIGNATURES = (
     ),
     Signature(
         "container",
-        (b"Error response from daemon: ", b"docker: unknown", b"OCI ", b"crun: ", b"runc", b"CreateContainer"),
+        (
+            b"Error response from daemon: ",
+            b"docker: unknown",
+            b"OCI ",
+            b"Error: ",
+            b"crun: ",
+            b"runc",
+            b"CreateContainer",
+        ),
         "The container engine refused to start the container: the message says which option, mount or device; "
         "compare it "
         "with the plan's container options.",

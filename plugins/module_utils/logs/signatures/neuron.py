@@ -75,7 +75,20 @@ SIGNATURES = (
     ),
     Signature(
         "compile",
-        (b"neuronx-cc", b"neuron-cc", b"[NCC_", b"Compiler status ", b"Compilation failed for", b"neuronx_cc:"),
+        (
+            b"neuronx-cc",
+            b"neuron-cc",
+            b"[NCC_",
+            b"Compiler status ",
+            b"Compilation failed for",
+            b"neuronx_cc:",
+            b"[neuronxcc",
+            b"Failed compilation with",
+            b"failed neff",
+            b"RunNeuronCC",
+            b"Internal Compiler Error",
+            b"nhandled exception with message",
+        ),
         "The Neuron compiler failed: read its log (log-neuron-cc.txt), check compiler flags and version, and clear the "
         "compile cache of the failed graph.",
         (
@@ -83,6 +96,8 @@ SIGNATURES = (
             rb"|neuronx?-cc[^\r\n]{0,600}(?:non-zero exit status|failed with"
             rb"|terminated abnormally)|\[NCC_[A-Z]{1,10}\d{1,5}\]"
             rb"|Compiler status (?:ERROR|FAIL)|Compilation failed for |ERROR:neuronx_cc:"
+            rb"|ERROR \d{1,9} \[neuronxcc\.|Failed compilation with |Got a cached failed neff"
+            rb"|RunNeuronCC\w{0,20}: error|\[[A-Z]{3}\d{3}\] {1,4}Unhandled exception with message"
         ),
     ),
     Signature(

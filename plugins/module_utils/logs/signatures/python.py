@@ -177,7 +177,8 @@ SIGNATURES = (
         (b"NaN", b"nan", b"finite", b"Inf"),
         "The loss or the gradients became NaN or infinite: check data, precision and learning rate; where one rank "
         "alone has it, check its GPU.",
-        rb"(?:Error|Exception): (?!could not convert)[^\r\n]{0,200}\b(?:NaNs?|nan|[Nn]on-finite|not finite|[Ii]nfinite loss|Inf)\b",
+        rb"(?:Error|Exception): (?!could not convert)[^\r\n]{0,200}\b(?:NaNs?|nan|[Nn]on-finite|not finite"
+        rb"|[Ii]nfinite loss|Inf)\b",
     ),
     Signature(
         "checkpoint",
