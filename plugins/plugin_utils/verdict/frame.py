@@ -82,9 +82,14 @@ def _left_out(own: StepColumns, warmup_steps: int) -> np.ndarray:
     return np.where(last, reasons, EARLIER_ATTEMPT).astype(object)
 
 
-def attempts_of(steps: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return the steps of the last attempt of each node that has some, in their order, by node."""
-    return {str(node): own[own["attempt"] == own["attempt"].max()] for node, own in steps.groupby("node", sort=False)}
+def attempts_of(steps: pd.DataFrame) -> tuple[dict[str, pd.DataFrame], dict[str, pd.DataFrame]]:
+    """Return the steps of the last attempt and those before it, in their order, of each node that has some, by node."""
+    last, earlier = {}, {}
+    for node, own in steps.groupby("node", sort=False):
+        attempts = own["attempt"].to_numpy()
+        before = int(np.searchsorted(attempts, attempts[-1]))
+        last[str(node)], earlier[str(node)] = own.iloc[before:], own.iloc[:before]
+    return last, earlier
 
 
 def left_out_of(steps: pd.DataFrame) -> list[dict[str, t.Any]]:
