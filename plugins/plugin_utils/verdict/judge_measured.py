@@ -8,7 +8,6 @@ import typing as t
 from collections.abc import Mapping
 
 import numpy as np
-from scipy.ndimage import median_filter
 
 from ...module_utils.logs.record import in_words
 from ..contracts import Plan, Status
@@ -124,7 +123,8 @@ def _spike(values: np.ndarray, begin: int) -> int | None:
     """Return the place of the highest loss after the begin that is far above both those before and those after it."""
     if values.size < MIN_LOSSES:
         return None
-    around = median_filter(values, size=_NEIGHBOURS, mode="nearest")
+    padded = np.pad(values, _NEIGHBOURS // 2, mode="edge")
+    around = np.median(np.lib.stride_tricks.sliding_window_view(padded, _NEIGHBOURS), axis=1)
     above = values > _SPIKE * around
     above[:begin] = False
     return int(np.argmax(np.where(above, values, -np.inf))) if above.any() else None

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 from ...module_utils.logs.record import in_words
 from ..plan.config.words import counted
+from .intervals import robust_deviation
 
 if t.TYPE_CHECKING:
     from .columns import StepColumns
@@ -115,7 +115,7 @@ def _length(pace: np.ndarray) -> int | None:
     half = pace.size // 2
     later = pace[half:]
     steady = np.median(later)
-    band = max(_DEVIATIONS * stats.median_abs_deviation(later, scale="normal"), _SMALLEST_BAND * abs(steady))
+    band = max(_DEVIATIONS * robust_deviation(later), _SMALLEST_BAND * abs(steady))
     inside = np.abs(pace - steady) <= band
     in_a_row = np.convolve(inside, np.ones(_IN_A_ROW, dtype=int), mode="valid") == _IN_A_ROW
     found = np.flatnonzero(in_a_row[: half + 1])
