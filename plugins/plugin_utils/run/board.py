@@ -22,11 +22,9 @@ import typing as t
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from ...module_utils.logs.rows import rows_of
 from ..contracts import Plan, Reading, Sample, Status
 
 if t.TYPE_CHECKING:
-    from ...module_utils.logs.record import StepRow
     from ...module_utils.logs.rows import StepBlock
 
 PLAN_NAME = "plan.json"
@@ -125,8 +123,8 @@ class Board:
                 with contextlib.suppress(json.JSONDecodeError):
                     yield json.loads(line)
 
-    def steps(self, node: str) -> Iterator[StepRow]:
-        """Yield the step rows of a node, but for lines that are not whole; ValueError where they are no step blocks.
+    def blocks(self, node: str) -> Iterator[StepBlock]:
+        """Yield the step blocks of a node, but for lines that are not whole; ValueError where they are none.
 
         The last one may be being written. One before it was torn when its writer was killed; whoever follows the node
         anew reads all of its steps again.
@@ -140,7 +138,7 @@ class Board:
                     block = json.loads(line)
                     if "steps" not in block:
                         raise ValueError(f"{path} was written before release 1.0.0, and is not read any more")
-                    yield from rows_of([block])
+                    yield block
 
     def log_path(self, node: str) -> Path:
         """Return where a node's collected log stands."""
