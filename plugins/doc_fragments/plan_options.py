@@ -46,6 +46,16 @@ options:
     description: Name of the run. Without it, time, model and GPU make one.
     type: str
     default: ''
+  spares:
+    description: Group of the inventory whose hosts take no part until another host is in quarantine.
+    type: str
+    default: ''
+  retries:
+    description: 'How often a job over all nodes is tried again when it failed of a node: with
+      a spare in its place, or else on fewer nodes. The node is in quarantine from then on.
+      A fault of the config or of the model is not tried again, nor are the runs of a sweep.'
+    type: int
+    default: 0
   on_interrupt:
     description: 'What the first Ctrl-C or SIGTERM does while the run is followed: leave the
       training to itself (detach), or stop it on every node and judge it (stop).'

@@ -177,6 +177,8 @@ class OptionalPlan(t.TypedDict, total=False):
     on_interrupt: t.Literal["stop"]
     log_framework: str
     max_skipped: int
+    checkpoints: str
+    retry: Retry
     logs: LogsFound
     not_known: list[Lack]
 
@@ -207,6 +209,26 @@ class LogsFound(t.TypedDict):
     """Where the logs stand of a run that nobody followed."""
 
     folder: str
+
+
+class LeftOut(t.TypedDict):
+    """A node that a run failed of, how, and the spare that took its place in the next one; None for none."""
+
+    node: str
+    reason: str
+    spare: str | None
+
+
+class Retry(t.TypedDict):
+    """Which run a plan tries again and how often that was done; ``checkpoints`` is where it may go on from."""
+
+    attempt: int
+    first: str
+    before: str
+    nodes: int
+    nodes_of_first: int
+    left_out: list[LeftOut]
+    checkpoints: str | None
 
 
 class Lack(t.TypedDict):
@@ -406,6 +428,7 @@ class Summary(Utilization):
     model: str
     gpu: str
     rehearsal: bool
+    retry: Retry | None
     verdict: Verdict
     reasons: list[Reason]
     notes: list[Reason]

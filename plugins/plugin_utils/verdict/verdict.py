@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from ...module_utils.logs.frameworks.known import grammar_of
 from ...module_utils.logs.record import METRICS
 from ..contracts import Plan, Status, Summary
+from ..run.retry import in_words
 from .evidence import (
     judge_finite,
     judge_lacks,
@@ -108,6 +109,9 @@ def judge(
     ledger = ledger_of(Seen(plan, statuses, attempts, reached, trends, agrees, times), reasons)
     if first is None and not interrupted and reasons.verdict() != PASS:
         first = failure_in_logs(statuses, reasons.told(), together)
+    retry = plan.get("retry")
+    if retry:
+        reasons.note("retry", in_words(retry))
     if by_node:
         reasons.note("stragglers", stragglers["message"])
         reasons.note("mfu", told_utilization(utilization, plan["gpu"], precision))
@@ -119,6 +123,7 @@ def judge(
         "model": plan["model"],
         "gpu": plan["gpu"],
         "rehearsal": plan.get("rehearsal", False),
+        "retry": retry,
         "verdict": reasons.verdict(),
         "reasons": reasons.told(),
         "notes": reasons.notes(),

@@ -126,6 +126,16 @@ class RunOptions(ConfigOptions):
         "A vaulted variable training_hf_token goes before it.",
     )
     training_run_id: RunId = Field(default="", description="Name of the run. Without it, time, model and GPU make one.")
+    training_spares: Line = Field(
+        default="",
+        description="Group of the inventory whose hosts take no part until another host is in quarantine.",
+    )
+    training_retries: NaturalInteger = Field(
+        default=0,
+        description="How often a job over all nodes is tried again when it failed of a node: with a spare in its "
+        "place, or else on fewer nodes. The node is in quarantine from then on. A fault of the config or of the model "
+        "is not tried again, nor are the runs of a sweep.",
+    )
     training_on_interrupt: t.Annotated[str, OneOf(("detach", "stop"))] = Field(
         default="detach",
         description="What the first Ctrl-C or SIGTERM does while the run is followed: leave the training to itself "
