@@ -179,6 +179,8 @@ class OptionalPlan(t.TypedDict, total=False):
     max_skipped: int
     checkpoints: str
     retry: Retry
+    abort_on_nan: bool
+    keep: KeptRuns
     logs: LogsFound
     not_known: list[Lack]
 
@@ -209,6 +211,13 @@ class LogsFound(t.TypedDict):
     """Where the logs stand of a run that nobody followed."""
 
     folder: str
+
+
+class KeptRuns(t.TypedDict):
+    """How many runs, and those of how many days, stay on a node; see `module_utils.node.old_runs`."""
+
+    keep_runs: int
+    keep_days: float
 
 
 class LeftOut(t.TypedDict):
@@ -291,6 +300,13 @@ class MachineChanges(t.TypedDict):
     kernel_failures: list[Failure]
 
 
+class Outage(t.TypedDict):
+    """When a node that came back stopped to answer, and for how many seconds it did not."""
+
+    since: float
+    seconds: float
+
+
 class Status(t.TypedDict, total=False):
     """What is known of a node of a run; see `run.status`. ``node`` and ``status`` are always there."""
 
@@ -303,6 +319,8 @@ class Status(t.TypedDict, total=False):
     booted: bool
     engine_problem: str | None
     full_disk: str | None
+    log_problem: str
+    outages: list[Outage]
     machine_changes: MachineChanges
     ranks_seen: list[RankSeen]
     interrupted: bool

@@ -2,9 +2,10 @@
 """What a node's status on the board means.
 
 ``not_started``, ``staged`` and ``running`` lead to one of ``exited`` (with ``exit_status``), ``killed`` (gone without
-one), ``stopped`` (by us; ``interrupted`` where that was another command than the one that follows the run), ``stalled``
-(its log stopped growing) and ``unreachable`` (it does not answer). ``log_only`` is a node that nobody followed: there
-is a log of it, which does not tell how the training ended.
+one), ``stopped`` (by us; ``interrupted`` where that was another command than the one that follows the run),
+``stalled`` (its log stopped growing), ``unreachable`` (it does not answer) and ``gone`` (its folder of the run was
+removed). ``log_only`` is a node that nobody followed: there is a log of it, which does not tell how the training
+ended.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ def has_failed(status: Status) -> bool:
     if status["status"] == "log_only":
         # A log that just ends may be half a copy; one that ends with a failure is not.
         return bool(status.get("failures")) and (status.get("last_step") is None or stops_short(status))
-    return status["status"] in ("killed", "stalled", "unreachable")
+    return status["status"] in ("killed", "stalled", "unreachable", "gone")
 
 
 def stops_short(status: Status) -> bool:

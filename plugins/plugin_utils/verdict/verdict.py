@@ -21,6 +21,7 @@ from .evidence import (
     judge_log_only,
     judge_logs,
     judge_nodes,
+    judge_outages,
     judge_samples,
     judge_thresholds,
     samples_of,
@@ -81,6 +82,7 @@ def judge(
     first = first_failure(statuses, reached.unfinished, together=together)
     interrupted = first is None and was_interrupted(statuses)
     judge_nodes(statuses, interrupted, reasons)
+    judge_outages(statuses, reasons)
     judge_log_only(statuses, reasons)
     judge_last_step(statuses, reached, interrupted, reasons)
     judge_hidden_failure(statuses, first, interrupted, reasons)
