@@ -31,6 +31,7 @@ from .machine_changes import changes_since, noted
 from .old_runs import old_runs
 from .old_runs import remove as remove_old_runs
 from .own_folders import UntrustedError, has_run_folder, make_run_folder
+from .room import LEAST_BYTES, room_problems
 from .run_state import CIRCUMSTANCES, STATE_NAME, forget_state, note_state, read_state, write_state
 from .secret_files import place, remove, remove_after
 from .telemetry import readings
@@ -69,6 +70,7 @@ def stage(request: Request) -> Answer:
             return {"changed": False, "status": state["status"], "warnings": []}
         node = with_interfaces(request["node"])
         problems = [*engine.problems(node), *_port_problems(node), *_busy(engine, run_id)]
+        problems = problems or room_problems(_needs(engine, node))
         if problems:
             raise PhaseError("; ".join(problems))
         old = old_runs(node, run_id, **request["keep"]) if request.get("keep") else []
@@ -101,6 +103,14 @@ def _write_files(node: dict[str, t.Any], files: dict[str, str]) -> bool:
         os.makedirs(os.path.dirname(target), exist_ok=True)
         changed = write_text(target, text, 0o640) or changed
     return changed
+
+
+def _needs(engine: Engine, node: dict[str, t.Any]) -> dict[str, int]:
+    """Return how many bytes the run needs at least, by path."""
+    needs = {node["run_folder"]: LEAST_BYTES}
+    if node.get("dataset"):
+        needs[node["dataset"]["folder"]] = LEAST_BYTES
+    return {**needs, **engine.room(node)}
 
 
 def _existing_state(request: Request) -> dict[str, t.Any] | None:

@@ -28,7 +28,9 @@ def has_failed(status: Status) -> bool:
 
 
 def stops_short(status: Status) -> bool:
-    """Tell whether a node's log has steps, but not the last of those that it announces."""
+    """Tell whether a node's log has steps, but not the last of those that it announces, though nobody took it away."""
+    if status.get("log_problem"):
+        return False
     last_step, steps_total = status.get("last_step"), status.get("steps_total")
     if last_step is None or steps_total is None:
         return False

@@ -109,7 +109,11 @@ def _told(status: Status) -> str:
 
 def judge_last_step(statuses: list[Status], reached: Reached, interrupted: bool, reasons: Reasons) -> None:
     """Note where the last step was not seen: a failure of a training that ended by itself, else an open question."""
-    ended = {status["node"] for status in statuses if status["status"] == "exited" and not interrupted}
+    ended = {
+        status["node"]
+        for status in statuses
+        if status["status"] == "exited" and not interrupted and not status.get("log_problem")
+    }
     if not reached.by_node:
         reasons.add(INCONCLUSIVE, "no_steps", "No node's log has a single training step.")
     if reached.goal is None:

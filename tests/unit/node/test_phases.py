@@ -424,7 +424,8 @@ def test_a_log_that_was_moved_or_cut_is_called_so(harm, told, training):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a disk of its own")
-def test_a_full_disk_keeps_nobody_from_learning_the_end_and_is_named(training, tmp_path):
+def test_a_full_disk_keeps_nobody_from_learning_the_end_and_is_named(training, tmp_path, monkeypatch):
+    monkeypatch.setattr(phases, "LEAST_BYTES", 1024)
     disk = tmp_path / "disk"
     disk.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", disk], check=True)
@@ -441,3 +442,11 @@ def test_a_full_disk_keeps_nobody_from_learning_the_end_and_is_named(training, t
         assert run.stop()["status"] == "killed"
     finally:
         subprocess.run(["umount", "--lazy", disk], check=True)
+
+
+def test_a_disk_without_room_for_the_run_is_named_while_staging(training, monkeypatch):
+    run = training()
+    monkeypatch.setattr(phases, "LEAST_BYTES", 1 << 60)
+    with pytest.raises(PhaseError, match=r"/logs/run-1/node-\S+ need 1,073,741,824.0 GiB and have \S+ GiB free; free"):
+        run.stage()
+    assert not Path(run.node["run_folder"]).exists()
