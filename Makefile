@@ -104,7 +104,7 @@ FAULTS ?= faults.md
 
 test-faults: $(VENV)/dev ## kill, hang, lose and fill what a run is made of; the table of what was said is FAULTS
 	@printf '| fault | seconds until noticed | what is said | verdict | what is left |\n|---|---|---|---|---|\n' >$(FAULTS)
-	TRAINOPS_FAULTS=$(abspath $(FAULTS)) $(BIN)/pytest tests/end_to_end/test_faults.py
+	TRAINOPS_FAULTS=$(abspath $(FAULTS)) $(BIN)/pytest tests/end_to_end/test_faults_in_mid_run.py
 	@cat $(FAULTS)
 
 STEPS ?= 5000
