@@ -141,6 +141,7 @@ class ActionModule(ControllerAction):
                 "secrets": _secrets(node),
                 "given_secrets": _given_secrets(self._links[name]) if name in self._links else {},
                 "files": node["files"] | trainer,
+                "keep": self._plan.get("keep"),
             }
             for name, node in self._nodes.items()
         }

@@ -48,7 +48,8 @@ def make_plan(
     has none. ``thresholds`` is the file that the option training_thresholds names.
 
     The plan holds ``schema_version``, ``framework``, ``mode``, ``model``, ``gpu``, ``run_id``, ``config_file``,
-    ``container_engine``, ``rehearsal``, ``record_only``, ``overrides`` and ``max_skipped`` (where there are any),
+    ``container_engine``, ``rehearsal``, ``record_only``, ``overrides``, ``max_skipped``, ``abort_on_nan``,
+    ``keep`` and ``checkpoints`` (the folder from which the same command goes on), where there are any,
     ``parameters``, ``first_step``, ``tokens_per_step_per_gpu`` and ``tokens_per_sequence_per_gpu`` (tokens),
     ``workload`` (see `job/workload`), ``gke`` (on GKE: see `job/gke`), ``expected``, ``faults``, ``warnings``,
     ``notes`` (sentences) and ``nodes``. Where the log is written by another framework's trainer, as in a rehearsal,
@@ -190,8 +191,14 @@ def _assembled(
     optional: OptionalPlan = {"overrides": settings.training_overrides} if settings.training_overrides else {}
     if settings.training_on_interrupt == "stop":
         optional["on_interrupt"] = "stop"
+    if settings.training_abort_on_nan:
+        optional["abort_on_nan"] = True
+    if settings.training_keep_runs:
+        optional["keep"] = {"keep_runs": settings.training_keep_runs, "keep_days": settings.training_keep_days}
     if settings.training_max_skipped:
         optional["max_skipped"] = settings.training_max_skipped
+    if job and job.checkpoints and not settings.training_rehearsal:
+        optional["checkpoints"] = job.checkpoints
     if job and job.gke:
         optional["gke"] = job.gke.for_run(run_id)
     return {

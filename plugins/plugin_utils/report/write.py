@@ -62,7 +62,7 @@ def write_report(
     Writes ``records.csv`` (one row per measurement; what was printed as NaN says NaN), ``summary.json``,
     ``summary.csv`` (one row for the run), ``metrics.csv`` (one row per metric) and ``report.html``, and the files of
     the ``dialects``; with ``history_dir`` also ``history.json``, how the run stands to earlier ones, and the run's row
-    in the history there. A rehearsal measures nothing and has none. A report that says the same already is left as it
+    in the history there. A rehearsal and a retry have none. A report that says the same already is left as it
     is. ``warmup_steps`` is ``auto`` or how many first steps do not count. Raises ValueError where it is neither, where
     the folder holds no run, and for a dialect that is none.
     """
@@ -76,7 +76,8 @@ def write_report(
     steps = steps_frame(plan["nodes"], steps_by_node, warm_up.steps)
     records = records_frame(plan["run_id"], plan["nodes"], steps_by_node)
     summary = judge(plan, statuses, steps, records, warm_up, straggler_deviations)
-    row = row_of(summary, plan, statuses) if history_dir and not plan.get("rehearsal") else None
+    is_measurement = not (plan.get("rehearsal") or plan.get("retry"))
+    row = row_of(summary, plan, statuses) if history_dir and is_measurement else None
     history = history_of(row, history_dir) if row and history_dir else None
     run = JudgedRun(summary, plan, statuses, last_passed(history))
     changed = _write_files(board, run, steps, records, history)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ...module_utils.node.agent import PROGRAM_NAME
 from ..contracts import NodePlan, Plan
 from .answers import checked_answer
-from .node_errors import NodeError
+from .node_errors import NodeError, RunGoneError
 from .plain_text import one_line
 from .program import NoAnswerError, answer_in, command, standard_input
 
@@ -63,7 +63,7 @@ class Asker:
             answer = self._answer(phase, request)
         answer = checked_answer(phase, answer)
         if answer.pop("failed"):
-            raise NodeError(answer["message"])
+            raise (RunGoneError if answer.get("gone") else NodeError)(answer["message"])
         self.program = answer.get("program", self.program)
         return answer
 

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from ...module_utils.logs.frameworks.known import grammar_of
 from ...module_utils.logs.record import METRICS
 from ..contracts import Plan, Status, Summary
+from ..run.retry import in_words
 from .evidence import (
     judge_finite,
     judge_lacks,
@@ -21,6 +22,7 @@ from .evidence import (
     judge_log_only,
     judge_logs,
     judge_nodes,
+    judge_outages,
     judge_samples,
     judge_thresholds,
     samples_of,
@@ -81,6 +83,7 @@ def judge(
     first = first_failure(statuses, reached.unfinished, together=together)
     interrupted = first is None and was_interrupted(statuses)
     judge_nodes(statuses, interrupted, reasons)
+    judge_outages(statuses, reasons)
     judge_log_only(statuses, reasons)
     judge_last_step(statuses, reached, interrupted, reasons)
     judge_hidden_failure(statuses, first, interrupted, reasons)
@@ -109,6 +112,9 @@ def judge(
     ledger = ledger_of(Seen(plan, statuses, attempts, reached, trends, agrees, times), reasons)
     if first is None and not interrupted and reasons.verdict() != PASS:
         first = failure_in_logs(statuses, reasons.told(), together)
+    retry = plan.get("retry")
+    if retry:
+        reasons.note("retry", in_words(retry))
     if by_node:
         reasons.note("stragglers", stragglers["message"])
         reasons.note("mfu", told_utilization(utilization, plan["gpu"], precision))
@@ -120,6 +126,7 @@ def judge(
         "model": plan["model"],
         "gpu": plan["gpu"],
         "rehearsal": plan.get("rehearsal", False),
+        "retry": retry,
         "verdict": reasons.verdict(),
         "reasons": reasons.told(),
         "notes": reasons.notes(),
