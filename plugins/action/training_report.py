@@ -9,7 +9,7 @@ import typing as t
 from ansible.errors import AnsibleActionFail
 
 from ..plugin_utils.contracts import Summary
-from ..plugin_utils.controller_action import ControllerAction, late_imports
+from ..plugin_utils.controller_action import ControllerAction, late_imports, write_index_of
 
 try:
     from ..plugin_utils.report.dialects.known import DIALECTS
@@ -35,6 +35,7 @@ class ActionModule(ControllerAction):
                 "straggler_deviations": {"type": "float", "default": 5.0},
                 "require_pass": {"type": "bool", "default": True},
                 "history_dir": {"type": "path", "default": ""},
+                "index": {"type": "bool", "default": True},
                 "dialects": {"type": "list", "elements": "str", "default": [], "choices": list(DIALECTS)},
             },
         )
@@ -53,6 +54,8 @@ class ActionModule(ControllerAction):
             )
         except (ValueError, OSError) as error:
             raise AnsibleActionFail(f"The report cannot be written: {error}.") from error
+        if arguments["index"]:
+            changed = write_index_of(os.path.dirname(run_dir)) or changed
         verdict = summary["verdict"]
         result = {
             "changed": changed,
