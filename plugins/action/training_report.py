@@ -12,8 +12,10 @@ from ..plugin_utils.contracts import Summary
 from ..plugin_utils.controller_action import ControllerAction, late_imports, write_index_of
 
 try:
+    from ..plugin_utils.plan.config.words import counted
     from ..plugin_utils.report.dialects.known import DIALECTS
     from ..plugin_utils.report.files import PAGE
+    from ..plugin_utils.report.messages import messages_of
 except ImportError as error:
     MISSING: ImportError | None = error
 else:
@@ -62,7 +64,7 @@ class ActionModule(ControllerAction):
             "verdict": verdict,
             "run_id": summary["run_id"],
             "report": os.path.join(run_dir, PAGE),
-            "reasons": [reason["message"] for reason in summary["reasons"]],
+            "reasons": messages_of(summary["reasons"]),
         }
         if verdict != "PASS" and arguments["require_pass"]:
             result |= {"failed": True, "msg": _told(summary)}
@@ -74,4 +76,6 @@ def _told(summary: Summary) -> str:
     if first:
         rank = "" if first["node_rank"] is None else f" (node rank {first['node_rank']})"
         return f"{summary['verdict']}: first failure on {first['node']}{rank}, {first['class']}: {first['message']}"
-    return f"{summary['verdict']}: {' '.join(reason['message'] for reason in summary['reasons'])}"
+    message, *more = messages_of(summary["reasons"])
+    others = f" (and {counted(len(more), 'more reason')})" if more else ""
+    return f"{summary['verdict']}: {message}{others}"

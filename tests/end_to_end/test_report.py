@@ -119,6 +119,17 @@ def test_several_runs_are_shown_side_by_side_and_none_hides_another(bench, repor
     assert "changed=0" in reported(f"{bench.folder}/runs/*/logs", **ALL_TOLD)[1]
 
 
+def test_of_64_logs_the_odd_one_comes_first_and_the_others_are_one_line(bench, reported):
+    nodes = [f"node{number}" for number in range(1, 65)]
+    lengths = {node: 4 if node == "node17" else 8 for node in nodes}
+    lines = {length: "".join(line(step, 10) for step in range(1, length)) for length in (4, 8)}
+    logs = logs_of(bench, "many", **{node: lines[lengths[node]] for node in nodes})
+    _status, output = reported(logs, training_exit_status=0, training_record_only=True)
+    verdict = output.split("\nFAIL  many\n")[1].splitlines()
+    assert verdict[:2] == ["  node17 got to step 3 of 10.", "  node[1-16,18-64] got to step 7 of 10."]
+    assert all(row.count("node64") == 0 for row in output.splitlines() if "many" not in row)
+
+
 def test_a_query_is_answered_and_a_bad_one_tells_the_place(bench, reported):
     logs = logs_of(bench, "monday", node0=SILENT, node1=WHOLE)
     status, output = reported(logs, **ALL_TOLD, training_query="[0].metrics.tflops_per_gpu.value")
