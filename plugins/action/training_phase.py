@@ -27,6 +27,7 @@ except ImportError:
 from ..plugin_utils.controller_action import ControllerAction
 
 try:
+    from ..plugin_utils.inventory.folded_names import folded
     from ..plugin_utils.node_links import NodeLink
     from ..plugin_utils.plan.job.rehearsal import FOLDER_NAME
     from ..plugin_utils.run.asking import Asker
@@ -80,7 +81,10 @@ class ActionModule(ControllerAction):
                 link._connection.close()
         result: dict[str, t.Any] = {"changed": outcome.changed, "warnings": outcome.warnings}
         if not self._task.check_mode:
-            result["nodes"] = {name: self._board.status(name)["status"] for name in self._nodes}
+            states: dict[str, list[str]] = {}
+            for name in self._nodes:
+                states.setdefault(self._board.status(name)["status"], []).append(name)
+            result["nodes"] = {state: folded(names) for state, names in states.items()}
         if outcome.problems:
             result |= {"failed": True, "msg": "\n".join(f"{problem}." for problem in outcome.problems)}
         return result
