@@ -169,11 +169,18 @@ class FoundFindings(t.TypedDict):
     notes: list[str]
 
 
+class SlurmJob(t.TypedDict):
+    """What is submitted to Slurm: see `plan.slurm.script`."""
+
+    script: str
+
+
 class OptionalPlan(t.TypedDict, total=False):
     """What only some plans have."""
 
     overrides: dict[str, t.Any]
     gke: GkeLaunch
+    slurm: SlurmJob
     on_interrupt: t.Literal["stop"]
     log_framework: str
     max_skipped: int
