@@ -35,6 +35,7 @@ try:
     from ..plugin_utils.run.node_errors import NodeError
     from ..plugin_utils.run.phases import Outcome, Phases
     from ..plugin_utils.run.plain_text import plain_text
+    from ..plugin_utils.run.slurm.end import note_end
     from ..plugin_utils.run.slurm.job import SlurmJob
     from ..plugin_utils.run.slurm.launch import Needs, hand_over
     from ..plugin_utils.run.slurm.records import JobNode
@@ -135,12 +136,20 @@ class ActionModule(ControllerAction):
             if self._task.check_mode:
                 return Outcome(changed=job.id is None)
             known = job.id
-            number = hand_over(job, self._plan, self._needs_of_job(variables))
-            show(f"Job {number} of Slurm {'is known already' if known else 'is submitted'}: {job.run_dir}")
-            job.wait_for_nodes(show)
+            try:
+                number = hand_over(job, self._plan, self._needs_of_job(variables))
+                show(f"Job {number} of Slurm {'is known already' if known else 'is submitted'}: {job.run_dir}")
+                job.wait_for_nodes(show)
+            except NodeError as error:
+                for name in self._nodes:
+                    self._board.update(name, message=str(error))
+                raise
             self._plan = self._board.plan()
             self._nodes = {node["node"]: node for node in self._plan["nodes"]}
-        return self._do(phase, arguments, {name: JobNode(job.run_dir, name, job).ask for name in self._nodes})
+        outcome = self._do(phase, arguments, {name: JobNode(job.run_dir, name, job).ask for name in self._nodes})
+        if phase == "finish":
+            note_end(job, self._board, self._nodes)
+        return outcome
 
     def _do(self, phase: str, arguments: dict[str, t.Any], asks: dict[str, t.Any]) -> Outcome:
         phases = Phases(self._plan, self._board, asks, context.CLIARGS["forks"])

@@ -288,6 +288,7 @@ class Status(t.TypedDict, total=False):
     booted: bool
     engine_problem: str | None
     full_disk: str | None
+    ended_by: Failure
     machine_changes: MachineChanges
     ranks_seen: list[RankSeen]
     interrupted: bool

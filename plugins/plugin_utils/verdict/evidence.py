@@ -55,7 +55,7 @@ def judge_nodes(statuses: list[Status], interrupted: bool, reasons: Reasons) -> 
             if none_failed:
                 reasons.add(ERROR, "node_running", f"{node} was still training when it was last heard of.", node)
         elif none_failed:
-            reasons.add(ERROR, "node_stopped", f"{node} was stopped before it had finished.", node)
+            reasons.add(ERROR, "node_stopped", f"{node} was stopped before it had finished{told}.", node)
     if ended_well == len(statuses):
         who = "The node" if len(statuses) == 1 else f"All {len(statuses)} nodes"
         reasons.add(PASS, "nodes", f"{who} took part and ended with exit status 0.")

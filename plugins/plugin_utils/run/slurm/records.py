@@ -66,8 +66,11 @@ class JobNode:
         return self._last_followed
 
     def _stopped(self, grace_seconds: float) -> dict[str, t.Any]:
-        if self._job.id is None or self._job.state()[0] == "PENDING":
-            if self._job.id is not None:
+        if self._job.id is None:
+            return {"changed": False, "status": "not_started", "warnings": []}
+        if not (self._folder / ANSWERS_NAME).exists():
+            # The job waits, or has not got as far as this node: nothing runs there.
+            if not self._job.is_over():
                 self._job.cancel()
             return {"changed": False, "status": "not_started", "warnings": []}
         self._stop.touch()
