@@ -6,6 +6,8 @@ from __future__ import annotations
 import re
 import typing as t
 
+# The plan as it was made, beside the one for the nodes that were chosen.
+MADE_NAME = "made_plan.json"
 _NAME, _ADDRESS = "slurm-node-{:04}", "slurm-address-{:04}"
 _STAND_IN = re.compile("slurm-(node|address)-([0-9]{4,})")
 

@@ -4,7 +4,7 @@
 ::
 
     plan.json                    the plan; `place` puts the nodes of the job in the place of their stand-ins
-    to_place.json                the plan as it was submitted
+    made_plan.json               the plan as it was submitted
     job.json                     what the tasks need besides: ``environment`` and ``files`` of the embedded trainer
     secrets.json                 ``secrets`` by node rank and ``given_secrets``; gone once all nodes are staged
     stop                         there once somebody wants the run to end
@@ -30,9 +30,9 @@ import typing as t
 from ..node.environment import add_environment
 from ..node.phases import PHASES, PhaseError
 from ..node.request import request_of
-from .placement import placed
+from .placement import MADE_NAME, placed
 
-PLAN_NAME, TO_PLACE_NAME, JOB_NAME, SECRETS_NAME = "plan.json", "to_place.json", "job.json", "secrets.json"
+PLAN_NAME, JOB_NAME, SECRETS_NAME = "plan.json", "job.json", "secrets.json"
 STOP_NAME, FAILED_NAME = "stop", "failed"
 ANSWERS_NAME, COPY_NAME = "answers.jsonl", "task.log"
 GRACE_SECONDS = 10.0
@@ -42,7 +42,7 @@ _LAST_WAIT_SECONDS = 1.0
 
 def place() -> int:
     """Write the plan for the nodes of this job; Slurm's own order of them is that of the ranks."""
-    plan = _read_json(TO_PLACE_NAME)
+    plan = _read_json(MADE_NAME)
     names = _scontrol("show", "hostnames", os.environ["SLURM_JOB_NODELIST"]).split()
     shown = _scontrol("--oneliner", "show", "node", os.environ["SLURM_JOB_NODELIST"]).splitlines()
     fields = [dict(pair.partition("=")[::2] for pair in line.split()) for line in shown]

@@ -13,7 +13,7 @@ import typing as t
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ....module_utils.slurm.task import TO_PLACE_NAME
+from ....module_utils.slurm.placement import MADE_NAME
 from ...inventory.slurm import fields
 from ..node_errors import NodeError
 from ..plain_text import one_line
@@ -96,7 +96,7 @@ class SlurmJob:
     def wait_for_nodes(self, show: t.Callable[[str], None]) -> None:
         """Wait until the job has its nodes, and show what it waits for; `SlurmError` where it ends before."""
         told, pause = None, _ASKED_SECONDS
-        submitted = (self.run_dir / TO_PLACE_NAME).read_bytes()
+        submitted = (self.run_dir / MADE_NAME).read_bytes()
         while (self.run_dir / "plan.json").read_bytes() == submitted:
             state, reason = self.state()
             if self.is_over():

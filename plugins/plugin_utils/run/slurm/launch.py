@@ -10,7 +10,8 @@ import typing as t
 import zipfile
 from pathlib import Path, PurePosixPath
 
-from ....module_utils.slurm.task import JOB_NAME, SECRETS_NAME, TO_PLACE_NAME
+from ....module_utils.slurm.placement import MADE_NAME
+from ....module_utils.slurm.task import JOB_NAME, SECRETS_NAME
 from ...contracts import Plan
 from ...plan.slurm.script import JOB_PROGRAM
 from ..board import PLAN_NAME
@@ -34,7 +35,7 @@ def hand_over(job: SlurmJob, plan: Plan, needs: Needs) -> str:
     """Write what the job needs and submit it; return its number. A run that has a job already keeps it."""
     if job.id is not None:
         return job.id
-    shutil.copyfile(job.run_dir / PLAN_NAME, job.run_dir / TO_PLACE_NAME)
+    shutil.copyfile(job.run_dir / PLAN_NAME, job.run_dir / MADE_NAME)
     _write_program(job.run_dir / JOB_PROGRAM)
     (job.run_dir / SCRIPT_NAME).write_text(plan["slurm"]["script"], encoding="utf-8")
     given = json.dumps({"environment": needs["environment"], "files": needs["files"]})
