@@ -4,6 +4,7 @@
 ::
 
     <run>/plan.json                     the plan
+    <run>/made_plan.json                the plan as it was made, where its nodes were chosen afterwards
     <run>/stop                          there once somebody wants those who follow the run to stop it
     <run>/nodes/<node>/status.json      the last that was heard of the node
     <run>/nodes/<node>/steps.jsonl      its steps, one step block a line
@@ -22,6 +23,7 @@ import typing as t
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from ...module_utils.slurm.placement import MADE_NAME
 from ..contracts import Plan, Reading, Sample, Status
 
 if t.TYPE_CHECKING:
@@ -51,6 +53,11 @@ class Board:
             raise ValueError(f"{self.run_dir} holds no run: there is no {PLAN_NAME} in it") from None
         except ValueError as error:
             raise ValueError(f"{path} is no plan: it is not whole JSON ({error})") from None
+
+    def made_plan(self) -> Plan:
+        """Return the plan of the run as it was made, where its nodes were chosen afterwards; ValueError as `plan`."""
+        path = self.run_dir / MADE_NAME
+        return t.cast("Plan", json.loads(path.read_text(encoding="utf-8"))) if path.exists() else self.plan()
 
     def write_plan(self, plan: Plan) -> None:
         """Write the plan, which makes the run's folder; FileExistsError where there is a run in it already."""
