@@ -119,6 +119,7 @@ bench: $(VENV)/run ## how fast runs are launched, beside bare ssh; a plan, a rep
 	$(BIN)/python benchmarks/launch.py --nodes $(NODES)
 ifneq ($(origin NODES),command line)
 	$(BIN)/python benchmarks/scale.py
+	$(BIN)/python benchmarks/simulate.py
 	$(BIN)/python benchmarks/parser.py
 	$(BIN)/python benchmarks/history.py
 endif
