@@ -172,9 +172,19 @@ def _warn_of_no_effect(
             )
 
 
+_PLATFORMS = {"JAX_PLATFORMS", "JAX_PLATFORM_NAME"}
+
+
 def check_variables(reading: BranchReading, variables: Mapping[str, tuple[str, str]]) -> None:
-    """Note secrets among env_vars, which would stand in the plan, and variables that MaxText takes for its keys."""
+    """Note secrets among env_vars, which would stand in the plan, and variables that MaxText or JAX takes otherwise."""
     for name, (value, path) in variables.items():
+        if name in _PLATFORMS and value.split(",")[0] == "cpu" and reading.parameters.hardware in ("gpu", "tpu"):
+            reading.findings.fault(
+                path,
+                value,
+                f"With it JAX trains on the CPU, and hardware is {reading.parameters.hardware}.",
+                "Leave it out.",
+            )
         key = _KEY_OF_VARIABLE.get(name)
         if key and not is_secret_name(name):
             reading.findings.fault(
