@@ -14,6 +14,7 @@ from ...config.kinds import AUTO, Whole, is_placeholder
 from ...config.secret_names import is_secret_name
 from ...config.words import key_path
 from ...job.container import check_environment
+from ...job.peak_tflops import accelerator_of
 from ...job.visible_devices import visible_devices
 from . import xla_flags as xla
 from .gke import PLATFORM
@@ -178,11 +179,11 @@ _PLATFORMS = {"JAX_PLATFORMS", "JAX_PLATFORM_NAME"}
 def check_variables(reading: BranchReading, variables: Mapping[str, tuple[str, str]]) -> None:
     """Note secrets among env_vars, which would stand in the plan, and variables that MaxText or JAX takes otherwise."""
     for name, (value, path) in variables.items():
-        if name in _PLATFORMS and value.split(",")[0] == "cpu" and reading.parameters.hardware in ("gpu", "tpu"):
+        if name in _PLATFORMS and value.split(",")[0] == "cpu" and accelerator_of(reading.branch.gpu):
             reading.findings.fault(
                 path,
                 value,
-                f"With it JAX trains on the CPU, and hardware is {reading.parameters.hardware}.",
+                f"With it JAX trains on the CPU, and this branch is for {reading.branch.gpu}.",
                 "Leave it out.",
             )
         key = _KEY_OF_VARIABLE.get(name)
