@@ -116,7 +116,7 @@ def _check_fsdp_options(reading: ScriptReading) -> None:
             "would silently set it to 1.",
             "Set tensor_parallelism to 1, or megatron_fsdp to 0.",
         )
-    if parameters.fp8_param_gather and parameters.optimizer == "sgd" and not is_sharded:
+    if reading.option("fp8_param_gather") and reading.option("optimizer") == "sgd" and not is_sharded:
         findings.fault(
             reading.key("fp8_param_gather"),
             True,
@@ -124,10 +124,10 @@ def _check_fsdp_options(reading: ScriptReading) -> None:
             "with sgd, or with FSDP.",
             "Set optimizer to adam, or leave fp8_param_gather out.",
         )
-    if parameters.fsdp and parameters.save_checkpoint_path and parameters.checkpoint_format != "torch_dist":
+    if parameters.fsdp and parameters.save_checkpoint_path and reading.option("checkpoint_format") != "torch_dist":
         findings.fault(
             reading.key("checkpoint_format"),
-            parameters.checkpoint_format,
+            reading.option("checkpoint_format"),
             "Megatron-LM saves a run with fsdp as torch_dist, and the script's own format is torch.",
             "Set checkpoint_format to torch_dist.",
         )
