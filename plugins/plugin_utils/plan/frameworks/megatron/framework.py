@@ -116,6 +116,8 @@ def _job(
         parallelism["context_parallelism"] = sizes.context_parallelism
     if deepseek:
         parallelism["expert_parallelism"] = EXPERT_PARALLELISM
+    given = environment | users_variables(reading, environment)
+    saved, loaded = (given.get(name, "") for name in ("SAVE_CKPT_PATH", "LOAD_CKPT_PATH"))
     return Job(
         branch=reading.branch,
         parameters={
@@ -144,7 +146,7 @@ def _job(
         master_port=options.training_master_port or MASTER_PORT,
         image=config.container_image,
         image_archive=options.training_image_archive,
-        environment=environment | users_variables(reading, environment) | of_node,
+        environment=given | of_node,
         token_file=config.hf_token_file,
         # It fetches a tokenizer with wget, and with this variable alone.
         token_variable="HF_TOKEN" if known_script(script) == LLAMA3 and reading.generation == V25_5 else "",
@@ -162,6 +164,7 @@ def _job(
         script=script,
         dataset=dataset,
         architecture=architecture_of(reading, script, sizes.tensor_parallelism or 1),
+        checkpoints=saved if saved == loaded else "",
     )
 
 
