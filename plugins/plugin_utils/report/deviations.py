@@ -58,7 +58,8 @@ def heat_map(steps: pd.DataFrame, metric: str) -> HeatMap | None:
     if len(off) < 2:
         return None
     # By the median over the steps that count, so that a single slow step moves no node up.
-    counted = [step for step in off.columns if step in set(steps.loc[steps["counted"], "step"])] or list(off.columns)
+    counts = off.columns.isin(steps.loc[steps["counted"], "step"])
+    counted = off.columns[counts] if counts.any() else off.columns
     order = off[counted].median(axis=1).abs().sort_values(ascending=False, kind="stable").index
     shown = off.loc[order[:MAX_NODES]]
     spread = np.nanquantile(np.abs(shown[counted].to_numpy()), 0.99)

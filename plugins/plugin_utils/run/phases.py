@@ -10,10 +10,11 @@ from __future__ import annotations
 import threading
 import time
 import typing as t
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..contracts import Plan
+from ..inventory.folded_names import folded, folded_messages
 from .board import Board
 from .collect import collect_log
 from .follow import Patience, follow_node
@@ -24,6 +25,7 @@ from .on_each import on_each
 Ask = Callable[..., dict[str, t.Any]]
 # A part of a log takes some 25 MB while it is unpacked and written.
 _COLLECTED_AT_ONCE = 8
+_NAMED = 8
 _UNFINISHED = ("not_started", "staged", "running")
 
 
@@ -62,7 +64,7 @@ class Phases:
         for node in self.ask:
             images.setdefault(self.board.status(node).get("image_id") or "none", []).append(node)
         if len(images) > 1:
-            told = "; ".join(f"{', '.join(nodes)} has {image}" for image, nodes in images.items())
+            told = "; ".join(f"{folded(nodes)} has {image}" for image, nodes in images.items())
             return Outcome(problems=[f"The nodes do not have the same image: {told}. Name it by its digest"])
         self.board.forget_stop()
         outcome = self._towards("start", lambda _node: {})
@@ -143,9 +145,30 @@ class Phases:
         return _outcome(*on_each(list(self.ask), do, self.at_once))
 
 
+def _removed(answers: Mapping[str, Mapping[str, t.Any]]) -> list[str]:
+    """Return which old run folders went on which nodes, a sentence for all nodes that had the same."""
+    nodes: dict[tuple[str, ...], list[str]] = {}
+    for node, answer in answers.items():
+        if answer.get("removed"):
+            nodes.setdefault(tuple(sorted(answer["removed"])), []).append(node)
+    return [
+        f"{_few(of)}: old run folders removed, as training_keep_runs says: {_few(runs)}" for runs, of in nodes.items()
+    ]
+
+
+def _few(names: Sequence[str]) -> str:
+    more = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
 def _outcome(answers: Mapping[str, Mapping[str, t.Any]], errors: Mapping[str, NodeError]) -> Outcome:
     return Outcome(
         changed=any(answer["changed"] for answer in answers.values()),
-        warnings=[f"{node}: {text}" for node, answer in answers.items() for text in answer.get("warnings", [])],
-        problems=[f"{node}: {error}" for node, error in errors.items()],
+        warnings=[
+            *folded_messages(
+                (node, f"{node}: {text}") for node, answer in answers.items() for text in answer.get("warnings", [])
+            ),
+            *_removed(answers),
+        ],
+        problems=folded_messages((node, f"{node}: {error}") for node, error in errors.items()),
     )

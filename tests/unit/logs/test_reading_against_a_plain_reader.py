@@ -193,7 +193,7 @@ def in_order(metrics: dict[str, float]) -> list[tuple[str, str]]:
 @pytest.mark.parametrize("seed", range(12))
 def test_a_random_log_is_read_as_a_plain_reader_reads_it(seed: int, tmp_path: Path) -> None:
     chance = random.Random(seed)
-    text = random_log(chance, pieces=8000 if seed < 2 else 800)
+    text = random_log(chance, pieces=8000 if seed == 0 else 800)
     log = tmp_path / "training.log"
     log.write_bytes(text)
     assert_plainly_read(text, read_log(str(log), "megatron", final=True))

@@ -55,7 +55,7 @@ def launched(run: Training) -> int:
 
 
 def test_of_two_starts_of_one_run_exactly_one_starts(training: MakeTraining) -> None:
-    for number in range(20):
+    for number in range(6):
         run = training(FOR_EVER, run_id=f"run-{number}")
         run.stage()
         answers = at_once(run.start, run.start)
@@ -67,7 +67,7 @@ def test_of_two_starts_of_one_run_exactly_one_starts(training: MakeTraining) -> 
 
 @pytest.mark.parametrize("other_name", [False, True], ids=["one inventory", "two inventories"])
 def test_of_two_runs_exactly_one_starts_and_the_other_names_it(other_name: bool, training: MakeTraining) -> None:
-    for number in range(20):
+    for number in range(6):
         runs = [training(FOR_EVER, run_id=f"run-{number}{letter}") for letter in "ab"]
         if other_name:
             runs[1].rename(f"{runs[1].node_name}-too")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Callable
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -17,23 +18,20 @@ def make_steps() -> MakeSteps:
     """Return a maker of step frames for so many nodes and steps; the first two steps are warm-up, the first is slow."""
 
     def make(nodes: int, count: int) -> pd.DataFrame:
-        rows = []
-        for rank in range(nodes):
-            for step in range(1, count + 1):
-                step_time_ms = 60_000.0 if step == 1 else 10_000.0 + 100 * rank + (37 * step + 11 * rank) % 50
-                rows.append(
-                    {
-                        "node": f"node-{rank:03}",
-                        "node_rank": rank,
-                        "attempt": 1,
-                        "step": step,
-                        "counted": step > 2,
-                        "step_time_ms": step_time_ms,
-                        "tokens_per_sec_per_gpu": 65_536_000.0 / step_time_ms,
-                        "loss": 12.0 - 8.0 * step / count,
-                    }
-                )
-        return pd.DataFrame(rows)
+        rank, step = np.repeat(range(nodes), count), np.tile(range(1, count + 1), nodes)
+        step_time_ms = np.where(step == 1, 60_000.0, 10_000.0 + 100 * rank + (37 * step + 11 * rank) % 50)
+        return pd.DataFrame(
+            {
+                "node": [f"node-{number:03}" for number in rank],
+                "node_rank": rank,
+                "attempt": 1,
+                "step": step,
+                "counted": step > 2,
+                "step_time_ms": step_time_ms,
+                "tokens_per_sec_per_gpu": 65_536_000.0 / step_time_ms,
+                "loss": 12.0 - 8.0 * step / count,
+            }
+        )
 
     return make
 
