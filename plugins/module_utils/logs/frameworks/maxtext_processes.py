@@ -44,7 +44,9 @@ def _remember(found: dict[str, t.Any], memory: dict[str, t.Any]) -> None:
 def _differs(found: dict[str, t.Any], memory: dict[str, t.Any]) -> bool:
     """Tell whether a step has another loss than the first process printed: it is that of the whole batch."""
     loss, first = found["metrics"].get("loss"), memory.get(f"{_LOSS}{found['step']}")
-    return None not in (loss, first) and abs(loss - float(first)) > _SAME_LOSS * max(1.0, abs(float(first)))
+    if loss is None or first is None:
+        return False
+    return bool(abs(loss - float(first)) > _SAME_LOSS * max(1.0, abs(float(first))))
 
 
 GRAMMAR = maxtext.GRAMMAR._replace(parse=parse)
