@@ -53,6 +53,8 @@ class Grammar(t.NamedTuple):
 
     ``each_step`` tells that a process prints every step that it does, and not every tenth, say.
 
+    ``counts_skipped`` tells that every step line says how many iterations were skipped.
+
     ``bars`` tells that a step is drawn again and again as it goes on, each time with other values.
 
     ``first_step`` is the number of the first step of a training: one of N steps is complete at ``first_step + N - 1``.
@@ -71,6 +73,7 @@ class Grammar(t.NamedTuple):
     first_rank: t.Tuple[bytes, ...] = ()
     alive: t.Tuple[bytes, ...] = ()
     each_step: bool = False
+    counts_skipped: bool = False
     bars: bool = False
     left_out: Callable[[dict[str, t.Any], int], t.Optional[str]] = _all_count
     summary: Callable[[Piece], dict[str, float]] = _no_summary

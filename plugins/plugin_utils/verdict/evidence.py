@@ -139,7 +139,7 @@ def judge_finite(steps: pd.DataFrame, records: pd.DataFrame, reasons: Reasons) -
     """Note what is NaN or infinite in the last attempt, but for skipped iterations, and what it counts as NaN."""
     last_attempts = steps.groupby("node", sort=False)["attempt"].max()
     last = records[records["attempt"] == records["node"].map(last_attempts)]
-    skipped = last[(last["metric"] == "skipped_iterations") & (last["value"] > 0)]
+    skipped = last[(last["metric"] == "skipped_iterations") & (last["value"] > 0) & np.isfinite(last["value"])]
     taken = last[~last.set_index(["node", "step"]).index.isin(skipped.set_index(["node", "step"]).index)]
     wrong = taken[~np.isfinite(taken["value"])]
     found = wrong.groupby(["node", "metric"], sort=False)
@@ -148,6 +148,7 @@ def judge_finite(steps: pd.DataFrame, records: pd.DataFrame, reasons: Reasons) -
         where = f"step {first}" if len(rows) == 1 else f"{len(rows)} steps, the first of them {first}"
         message = f"{metric} is no finite number on {node} in {where}."
         reasons.add(FAIL, "not_finite", message, str(node), metric=metric, first_step=first, steps=len(rows))
+    _judge_signs(taken, reasons)
     nan_iterations = last[(last["metric"] == "nan_iterations") & (last["value"] > 0)]
     for node, step in nan_iterations.groupby("node", sort=False)["step"].min().items():
         message = f"{node} counts NaN iterations at step {step}."
@@ -159,6 +160,16 @@ def judge_finite(steps: pd.DataFrame, records: pd.DataFrame, reasons: Reasons) -
         reasons.add(INCONCLUSIVE, "no_loss", f"The log of {node} has steps, but not a single loss.", node)
     if not losses.empty and wrong.empty and nan_iterations.empty and not without:
         reasons.add(PASS, "finite", f"All {len(losses)} losses are finite, and so is every other value.")
+
+
+def _judge_signs(records: pd.DataFrame, reasons: Reasons) -> None:
+    """Note times, rates and counts that nothing has: below zero, and a step that takes no time."""
+    below = (records["value"] < 0) & (records["metric"] != "loss")
+    wrong = records[below | (records["value"] == 0) & (records["metric"] == "step_time_ms")]
+    for (node, metric), rows in wrong.groupby(["node", "metric"], sort=False):
+        value, step = float(rows["value"].iloc[0]), int(rows["step"].iloc[0])
+        message = f"{metric} is {value:g} on {node} in step {step}, which cannot be."
+        reasons.add(FAIL, "below_zero", message, str(node), metric=metric, first_step=step, steps=len(rows))
 
 
 def judge_samples(plan: Plan, by_node: dict[str, dict[str, Statistics]], warm_up: WarmUp, reasons: Reasons) -> None:

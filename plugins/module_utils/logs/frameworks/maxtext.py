@@ -167,9 +167,13 @@ def _step(text: bytes, start: int) -> dict[str, t.Any] | None:
     if end < len(text) and not glued:
         closed.append(rest)
     metrics = {}
+    metric = ""
     for piece in closed:
         field = _FIELD.fullmatch(piece)
         known = field and _METRIC_OF_FIELD.get(field.group(1))
+        if not field and piece and metric:
+            # What stands between two commas and has no name belongs to the number before.
+            metrics[metric] = math.nan
         if field and known:
             metric, convert = known
             metrics[metric] = convert(float(field.group(2))) if _NUMBER.fullmatch(field.group(2)) else math.nan

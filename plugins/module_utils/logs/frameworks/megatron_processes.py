@@ -56,6 +56,7 @@ GRAMMAR = Grammar(
     first_step=1,
     step_line="iteration N/ TOTAL | … | elapsed time per iteration (ms): …",
     printed_by=LAST_RANK,
+    counts_skipped=True,
     settings=megatron.SETTINGS,
     under_way=(*_FIRST_RANK, b" iterations) memory (MB) |"),
     first_rank=_FIRST_RANK,

@@ -36,7 +36,7 @@ WORLD_SIZE = WorldSize(
 _NUMBER = re.compile(rb"[-+]?(?:(?i:nan|inf(?:inity)?)|\d+\.?\d*(?:[eE][-+]?\d+)?)")
 # A number is whole when what follows it is there.
 _FIELDS = {
-    metric: re.compile(rb"[ ,]" + name + rb"=([^,\]]*)(?=[,\]])")
+    metric: re.compile(rb"[ ,]" + name + rb"=([^\]\r\n]{0,99}?)(?=, |\])")
     for name, metric in (
         (b"reduced_train_loss", "loss"),
         (b"gradient_norm", "grad_norm"),
@@ -108,6 +108,6 @@ GRAMMAR = Grammar(
             b"states from the checkpoint", rb"(states) from the checkpoint[^\r\n]*step=(\d+)", {b"states": "resumed"}
         ),
     ),
-    # Lightning's distributed.py and the compiler's wrapper, on each node, and what NeMo logs there.
-    alive=(b"GLOBAL_RANK: ", b"NEURON_CC_WRAPPER", b"Compiler status PASS", b"[NeMo "),
+    # The compiler's wrapper, on each node as it trains, and what NeMo logs there.
+    alive=(b"NEURON_CC_WRAPPER", b"Compiler status PASS", b"[NeMo "),
 )

@@ -116,6 +116,7 @@ NEEDLES = {
     b"Multiple Ranks": 0,
     b"No valid ": 0,
     b"NOT loaded": 0,
+    b"call failure": 0,
     b"Invalid rank": 0,
     b"TE was unable": 0,
     b"segfault at": 0,
