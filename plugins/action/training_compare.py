@@ -8,7 +8,7 @@ import typing as t
 
 from ansible.errors import AnsibleActionFail
 
-from ..plugin_utils.controller_action import ControllerAction, show
+from ..plugin_utils.controller_action import ControllerAction, show, write_index_of
 
 try:
     from ..plugin_utils.report.compare import compared
@@ -43,6 +43,8 @@ class ActionModule(ControllerAction):
             changed = False if self._task.check_mode else write_comparison(folder, comparison)
         except (ValueError, OSError) as error:
             raise AnsibleActionFail(f"The comparison cannot be made: {error}.") from None
+        if not self._task.check_mode:
+            changed = write_index_of(output_dir) or changed
         page = str(folder / PAGE)
         written = "Not written, in check mode" if self._task.check_mode else "Comparison"
         show("\n".join(["", *comparison_lines(comparison), f"{written}: {page}", ""]))

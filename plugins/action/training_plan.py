@@ -245,7 +245,7 @@ class ActionModule(ControllerAction):
 
     def _refuse_another_plan(self, run_dir: str, plan: Plan) -> None:
         """Go on with the run of this name if it is the same one, so that the same command picks it up again."""
-        different = differences(Board(run_dir).plan(), plan)
+        different = differences(Board(run_dir).made_plan(), plan)
         if different:
             raise AnsibleActionFail(
                 f"{run_dir} holds another run of this name; its plan differs in {', '.join(different[:5])}. Choose "

@@ -37,6 +37,7 @@ class ActionModule(ControllerAction):
                 "plan": {"type": "dict"},
                 "nodes": {"type": "dict"},
                 "probe": {"type": "str", "default": ""},
+                "problems": {"type": "dict", "default": {}},
                 "only": {"type": "list", "elements": "str"},
                 "quarantine": {"type": "path"},
             },
@@ -46,7 +47,7 @@ class ActionModule(ControllerAction):
             raise AnsibleActionFail("plan must be a plan without faults, as trainops.cluster.training_plan returns it.")
         if nodes is None or not all(isinstance(facts, dict) and "kernel" in facts for facts in nodes.values()):
             raise AnsibleActionFail("nodes must map each node to what trainops.cluster.node_inspect returned as node.")
-        result = preflight(plan, nodes, arguments["probe"] or None, arguments["only"])
+        result = preflight(plan, nodes, arguments["probe"] or None, arguments["only"], arguments["problems"])
         text = preflight_text(plan["run_id"], result, lambda word, status: stringc(word, _COLOURS[status]))
         show(f"\n{text}\n")
         red = [row for row in result["rows"] if row["status"] == RED]

@@ -9,11 +9,13 @@ import typing as t
 from ansible.errors import AnsibleActionFail
 
 from ..plugin_utils.contracts import Summary
-from ..plugin_utils.controller_action import ControllerAction, late_imports
+from ..plugin_utils.controller_action import ControllerAction, late_imports, write_index_of
 
 try:
+    from ..plugin_utils.plan.config.words import counted
     from ..plugin_utils.report.dialects.known import DIALECTS
     from ..plugin_utils.report.files import PAGE
+    from ..plugin_utils.report.messages import messages_of
 except ImportError as error:
     MISSING: ImportError | None = error
 else:
@@ -35,6 +37,7 @@ class ActionModule(ControllerAction):
                 "straggler_deviations": {"type": "float", "default": 5.0},
                 "require_pass": {"type": "bool", "default": True},
                 "history_dir": {"type": "path", "default": ""},
+                "index": {"type": "bool", "default": True},
                 "dialects": {"type": "list", "elements": "str", "default": [], "choices": list(DIALECTS)},
             },
         )
@@ -53,13 +56,15 @@ class ActionModule(ControllerAction):
             )
         except (ValueError, OSError) as error:
             raise AnsibleActionFail(f"The report cannot be written: {error}.") from error
+        if arguments["index"]:
+            changed = write_index_of(os.path.dirname(run_dir)) or changed
         verdict = summary["verdict"]
         result = {
             "changed": changed,
             "verdict": verdict,
             "run_id": summary["run_id"],
             "report": os.path.join(run_dir, PAGE),
-            "reasons": [reason["message"] for reason in summary["reasons"]],
+            "reasons": messages_of(summary["reasons"]),
         }
         if verdict != "PASS" and arguments["require_pass"]:
             result |= {"failed": True, "msg": _told(summary)}
@@ -71,4 +76,6 @@ def _told(summary: Summary) -> str:
     if first:
         rank = "" if first["node_rank"] is None else f" (node rank {first['node_rank']})"
         return f"{summary['verdict']}: first failure on {first['node']}{rank}, {first['class']}: {first['message']}"
-    return f"{summary['verdict']}: {' '.join(reason['message'] for reason in summary['reasons'])}"
+    message, *more = messages_of(summary["reasons"])
+    others = f" (and {counted(len(more), 'more reason')})" if more else ""
+    return f"{summary['verdict']}: {message}{others}"

@@ -11,7 +11,7 @@ from pathlib import Path
 from ansible.errors import AnsibleActionFail
 
 from ..plugin_utils.contracts import Summary
-from ..plugin_utils.controller_action import ControllerAction, late_imports, show
+from ..plugin_utils.controller_action import ControllerAction, late_imports, show, write_index_of
 
 try:
     from ..plugin_utils.report.files import SUMMARY
@@ -66,7 +66,7 @@ class ActionModule(ControllerAction):
         except OSError as error:
             raise AnsibleActionFail(f"{page} cannot be written: {error.strerror}.") from None
         show(f"Comparison: {page}\n")
-        return changed
+        return write_index_of(page.parent) or changed
 
 
 def _summary(run_dir: str) -> Summary:

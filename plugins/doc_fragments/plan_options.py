@@ -93,6 +93,60 @@ options:
       pulled.
     type: path
     default: ''
+  launcher:
+    description: 'What starts the ranks: Ansible''s own connections to the hosts of the inventory
+      (ssh), or one job of Slurm, submitted from the machine that runs Ansible (slurm).'
+    type: str
+    choices:
+      - ssh
+      - slurm
+    default: ssh
+  slurm_nodes:
+    description: Nodes of the job; 0 takes as many as the training config asks for.
+    type: int
+    default: 0
+  slurm_partition:
+    description: Partition of the job.
+    type: str
+    default: ''
+  slurm_account:
+    description: Account that is charged.
+    type: str
+    default: ''
+  slurm_qos:
+    description: Quality of service.
+    type: str
+    default: ''
+  slurm_reservation:
+    description: Reservation whose nodes are taken.
+    type: str
+    default: ''
+  slurm_time_limit:
+    description: When Slurm ends the job; without it the partition's limit holds.
+    type: str
+    default: ''
+  slurm_exclusive:
+    description: Share the nodes with no other job.
+    type: bool
+    default: true
+  slurm_constraint:
+    description: Features that the nodes must have.
+    type: str
+    default: ''
+  slurm_exclude:
+    description: Nodes that are left out.
+    type: str
+    default: ''
+  slurm_gres:
+    description: Generic resources of each node, where the cluster counts GPUs.
+    type: str
+    default: ''
+  slurm_options:
+    description: Further options of sbatch, one per line of the script, as the site asks for
+      them.
+    type: list
+    elements: str
+    default: []
   nxdt_root:
     description: Folder with NxDT's training_orchestrator.py, in place of the config's trainops.nxdt_root.
     type: path

@@ -96,9 +96,9 @@ EXAMPLES = r"""
 RETURN = r"""
 nodes:
   description:
-    - What is known of the training on each node, one of V(not_started), V(staged), V(running), V(exited), V(killed),
-      V(stopped), V(stalled) and V(unreachable).
+    - The nodes by what is known of the training on them, V(not_started), V(staged), V(running), V(exited), V(killed),
+      V(stopped), V(stalled) or V(unreachable); their names are folded.
   returned: always, but for check mode
   type: dict
-  sample: {node0: exited, node1: exited}
+  sample: {exited: "node[0-6]", unreachable: node7}
 """

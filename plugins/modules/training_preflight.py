@@ -43,6 +43,10 @@ options:
         they have the cache in common.
     type: str
     default: ""
+  problems:
+    description: Why nodes could not be inspected, by the name of the node; empty where one was.
+    type: dict
+    default: {}
   only:
     description:
       - Names of the nodes to judge, as where a play is limited to some. Without it all nodes of the plan are judged.

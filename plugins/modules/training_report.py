@@ -54,6 +54,12 @@ options:
       - Judging a run again replaces what the history has of it. A rehearsal is not added.
     type: path
     default: ""
+  index:
+    description:
+      - Write C(index.html) next to the run's folder as well, a page of all runs there with links to their reports.
+      - Where it cannot be written, a line says so, and the verdict stays what it is.
+    type: bool
+    default: true
   dialects:
     description:
       - Formats of other tools to write the run in, beside the report.

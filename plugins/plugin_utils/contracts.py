@@ -169,11 +169,18 @@ class FoundFindings(t.TypedDict):
     notes: list[str]
 
 
+class SlurmJob(t.TypedDict):
+    """What is submitted to Slurm: see `plan.slurm.script`."""
+
+    script: str
+
+
 class OptionalPlan(t.TypedDict, total=False):
     """What only some plans have."""
 
     overrides: dict[str, t.Any]
     gke: GkeLaunch
+    slurm: SlurmJob
     on_interrupt: t.Literal["stop"]
     log_framework: str
     max_skipped: int
@@ -321,6 +328,7 @@ class Status(t.TypedDict, total=False):
     full_disk: str | None
     log_problem: str
     outages: list[Outage]
+    ended_by: Failure
     machine_changes: MachineChanges
     ranks_seen: list[RankSeen]
     interrupted: bool

@@ -52,6 +52,17 @@ def inventory_name() -> str:
     return ",".join(str(source) if "," in source else os.path.abspath(source) for source in sources)
 
 
+def write_index_of(folder: str | Path) -> bool:
+    """Write the index of a folder of runs and return whether it changed; warn where it cannot be written."""
+    with late_imports():
+        from .report.runs_index import write_index  # noqa: PLC0415
+    try:
+        return write_index(Path(folder))
+    except (OSError, ValueError) as error:
+        show(f"The index of all runs was not written: {error}.", "yellow")
+        return False
+
+
 @contextlib.contextmanager
 def late_imports() -> Iterator[None]:
     """Import here what takes a second and 100 MB: Ansible loads an action where it forks all of its processes from."""

@@ -140,11 +140,20 @@ class Bench:
         own = {"TRAINOPS_LOCK_FOLDER": str(self.locks), "ANSIBLE_CONNECTION_PLUGINS": str(self._connections)}
         return {**kept, **own, "ANSIBLE_NOCOLOR": "1", "TRAINOPS_PROGRESS_INTERVAL": "0.5"}
 
-    def play(self, playbook: str, inventory: Path, config: Path, *more: str, cwd: Path = ROOT, **variables) -> Finished:
+    def play(
+        self,
+        playbook: str,
+        inventory: Path,
+        config: Path,
+        *more: str,
+        cwd: Path = ROOT,
+        env: dict[str, str] | None = None,
+        **variables,
+    ) -> Finished:
         done = subprocess.run(
             [*self.arguments(playbook, inventory, config, **variables), *more],
             cwd=cwd,
-            env=self.environment(),
+            env=self.environment() | (env or {}),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

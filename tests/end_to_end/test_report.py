@@ -70,9 +70,11 @@ def test_logs_are_judged_and_leave_what_a_run_leaves(bench, reported):
     assert "INCONCLUSIVE  monday\n  How the training on 2 nodes ended is not known" in output
     files = {"plan.json", "nodes", "records.csv", "summary.json", "summary.csv", "metrics.csv", "report.html"}
     assert {path.name for path in (bench.runs / "monday").iterdir()} >= files
+    (bench.runs / "index.html").write_text("Somebody's own page")
     status, output = reported(logs, **ALL_TOLD)
     assert status == 0, output
     assert "PASS  monday" in output
+    assert "The index of all runs was not written" in output
     status, output = reported(logs, **ALL_TOLD)
     assert "changed=0" in output
 
@@ -110,9 +112,22 @@ def test_several_runs_are_shown_side_by_side_and_none_hides_another(bench, repor
     assert re.findall(r"run_id\W+(\w+)-logs", told) == ["one", "three", "two"]
     assert re.findall(r"verdict\W+(\w+)", told) == ["PASS", "PASS", "FAIL"]
     assert f"Comparison: {bench.runs / 'comparison.html'}" in output
-    page = (bench.runs / "comparison.html").read_text()
-    assert all(f'href="{name}-logs/report.html"' in page for name in ("one", "two", "three"))
+    for name in ("comparison.html", "index.html"):
+        page = (bench.runs / name).read_text()
+        assert all(f'href="{name}-logs/report.html"' in page for name in ("one", "two", "three"))
+    assert 'href="comparison.html"' in page
     assert "changed=0" in reported(f"{bench.folder}/runs/*/logs", **ALL_TOLD)[1]
+
+
+def test_of_64_logs_the_odd_one_comes_first_and_the_others_are_one_line(bench, reported):
+    nodes = [f"node{number}" for number in range(1, 65)]
+    lengths = {node: 4 if node == "node17" else 8 for node in nodes}
+    lines = {length: "".join(line(step, 10) for step in range(1, length)) for length in (4, 8)}
+    logs = logs_of(bench, "many", **{node: lines[lengths[node]] for node in nodes})
+    _status, output = reported(logs, training_exit_status=0, training_record_only=True)
+    verdict = output.split("\nFAIL  many\n")[1].splitlines()
+    assert verdict[:2] == ["  node17 got to step 3 of 10.", "  node[1-16,18-64] got to step 7 of 10."]
+    assert all(row.count("node64") == 0 for row in output.splitlines() if "many" not in row)
 
 
 def test_a_query_is_answered_and_a_bad_one_tells_the_place(bench, reported):

@@ -2,8 +2,8 @@
 """The cells of the preflight table.
 
 A *row* is one check of one node: ``node``, ``check``, ``status``, ``found`` (what the node has), and where the status
-is red ``reason`` (why it would keep the training from going well) and ``command`` (what mends it). A grey row could not
-be judged, or need not be; ``found`` says why.
+is red ``reason`` (why it would keep the training from going well) and ``command`` (what fixes it, or what a person must
+do). A grey row could not be judged, or need not be; ``found`` says why.
 """
 
 from __future__ import annotations
@@ -34,8 +34,13 @@ def green(found: str) -> Cell:
 
 
 def red(found: str, reason: str, command: str) -> Cell:
-    """Return a cell of what has to be mended."""
+    """Return a cell of what has to be fixed."""
     return Cell(RED, found, reason, command)
+
+
+def by_hand(what: str, shown_by: str = "") -> str:
+    """Return what to do where no command can: somebody has to decide, or to look; and the command that shows more."""
+    return f"a person must {what}" + (f"; to look: {shown_by}" if shown_by else "")
 
 
 def grey(why: str) -> Cell:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from .cells import Cell, green, grey, red
+from .cells import Cell, by_hand, green, grey, red
 from .look import Look
 from .needs import script_of
 
@@ -17,7 +17,8 @@ def check_engine(look: Look) -> Cell:
         instead = "or set container_engine to the one that is"
         return red("missing", f"{look.engine} is not installed", f"install {look.engine}, {instead}")
     if engine["problem"]:
-        return red("no answer", engine["problem"], f"{look.engine} info")
+        restart = "systemctl restart docker" if look.engine == "docker" else by_hand("repair podman", "podman info")
+        return red("no answer", engine["problem"], restart)
     return green(f"{look.engine} {engine['version']}")
 
 

@@ -8,7 +8,7 @@ import statistics
 import typing as t
 from collections.abc import Mapping, Sequence
 
-from .cells import Cell, green, grey, red
+from .cells import Cell, by_hand, green, grey, red
 from .look import Look
 
 # Variable of the environment -> key of the training config.
@@ -25,7 +25,7 @@ def check_socket(look: Look) -> Cell:
     address = look.node["master_address"]
     if interfaces is None or master is None:
         reason = look.facts["problems"].get("interfaces") or look.facts["problems"].get("master") or "not known"
-        return red("no route", f"rank 0 ({address}) is not within reach: {reason}", f"ip route get {address}")
+        return red("no route", f"rank 0 ({address}) is not within reach: {reason}", _to_route(address))
     proposed = proposed_interface(look)
     named = {variable: look.variable(variable) for variable in SOCKET_VARIABLES}
     for variable, value in named.items():
@@ -37,8 +37,12 @@ def check_socket(look: Look) -> Cell:
         return green(", ".join(values))
     if proposed is None:
         reason = f"no interface of the node leads to rank 0 ({address})"
-        return red("no interface", reason, f"ip route get {address}")
+        return red("no interface", reason, _to_route(address))
     return green(f"{proposed} (proposed)" if look.uses_nccl else proposed)
+
+
+def _to_route(address: str | None) -> str:
+    return by_hand(f"give the node a route to {address}", f"ip route get {address}")
 
 
 def _interface_problem(
@@ -55,13 +59,18 @@ def _interface_problem(
     for name in value.lstrip("=").split(","):
         found = [one for one in interfaces if (one == name if exact else one.startswith(name))]
         if not found:
-            instead = f"set {key} in the config to {proposed}" if proposed else "ip -brief address"
+            instead = (
+                f"set {key} in the config to {proposed}"
+                if proposed
+                else by_hand(f"name one in {key}", "ip -brief address")
+            )
             there = ", ".join(interfaces)
             return red(f"no {name}", f"the node has no interface {name}, but {there}", instead)
         if not any(interfaces[one]["up"] for one in found):
             return red(f"{name} down", f"the interface {found[0]} is down", f"ip link set {found[0]} up")
         if not any(interfaces[one]["addresses"] for one in found):
-            return red(f"{name} bare", f"the interface {found[0]} has no address", f"ip address show {found[0]}")
+            give = by_hand("give it one", f"ip address show {found[0]}")
+            return red(f"{name} bare", f"the interface {found[0]} has no address", give)
     return None
 
 
@@ -99,7 +108,7 @@ def check_hostname(look: Look) -> Cell:
     return red(
         hostname["addresses"][0],
         f"the node's own name {name} is a loopback address, so Gloo tells the others to look on themselves",
-        f"in /etc/hosts put {name} behind {own}, not behind {hostname['addresses'][0]}; or set gloo_socket_ifname",
+        f"in /etc/hosts give {name} the address {own} instead of {hostname['addresses'][0]}, or set gloo_socket_ifname",
     )
 
 
@@ -119,7 +128,11 @@ def check_port(look: Look) -> Cell:
     if problem is None:
         return green(f"{port} is free")
     reason = f"port {port}, where the nodes are to meet, is not free ({problem})"
-    return red(f"{port} is taken", reason, f"ss -ltnp 'sport = :{port}'   # or choose another training_master_port")
+    return red(
+        f"{port} is taken",
+        reason,
+        f"set training_master_port to a free port; to see who holds it: ss -ltnp 'sport = :{port}'",
+    )
 
 
 def clock_cells(looks: Sequence[Look]) -> dict[str, Cell]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .cells import Cell, green, grey, red
+from .cells import Cell, by_hand, green, grey, red
 from .look import Look
 
 _MODULES = {"amd": "amdgpu", "nvidia": "nvidia"}
@@ -43,7 +43,8 @@ def _command_for_missing(gpus: t.Mapping[str, t.Any]) -> str:
     module = _MODULES.get(gpus["vendor"] or "")
     if module and not gpus["devices"]:
         return f"modprobe {module}"
-    return f"dmesg | grep -i {module}" if module else "lspci | grep -Ei 'display|3d|accelerator'"
+    look = f"dmesg | grep -i {module}" if module else "lspci | grep -Ei 'display|3d|accelerator'"
+    return by_hand("find the missing GPUs", look)
 
 
 def check_idle(look: Look) -> Cell:
@@ -69,7 +70,7 @@ def _process_in_words(process: t.Mapping[str, t.Any]) -> str:
 def _command_for(process: t.Mapping[str, t.Any]) -> str:
     if process["run_id"]:
         return f"ansible-playbook playbooks/stop.yml -e training_run_id={process['run_id']}"
-    return f"ps -fp {process['pid']}   # and ask its owner"
+    return by_hand("ask its owner to end it", f"ps -fp {process['pid']}")
 
 
 def check_numa(look: Look) -> Cell:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from ...module_utils.node.rdma_library import HOST_LIBRARY, mount_problem
 from ..contracts import Mount
-from .cells import Cell, green, grey, red
+from .cells import Cell, by_hand, green, grey, red
 from .look import Look
 from .nics import RULES, best_gid, fitting_gids, gid_fits
 
@@ -44,7 +44,11 @@ def check_rdma(look: Look) -> Cell:
     if down:
         told = ", ".join(f"{name} is {port['state']} ({port['physical_state']})" for name, port in down)
         netdev = down[0][1]["netdev"]
-        return red(f"{len(down)} ports down", told, f"ip link set {netdev} up" if netdev else "rdma link")
+        return red(
+            f"{len(down)} ports down",
+            told,
+            f"ip link set {netdev} up" if netdev else by_hand("check cable and switch port", "rdma link"),
+        )
     return green(f"{len(devices)} × {devices[0]['provider'] or 'RDMA device'}, active")
 
 
@@ -55,7 +59,11 @@ def _missing_devices(look: Look, names: Sequence[str]) -> Cell:
     if there:
         command = f"set nccl_ib_hca_list in the config to {','.join(there)}"
     else:
-        command = f"modprobe {rule.kernel_module}" if rule else "lspci | grep -Ei 'ethernet|infiniband'"
+        command = (
+            f"modprobe {rule.kernel_module}"
+            if rule
+            else by_hand("find the adapter", "lspci | grep -Ei 'ethernet|infiniband'")
+        )
     reason = f"{wanted} is not among the RDMA devices of the node: {', '.join(there) or 'it has none'}"
     return red(f"{len(there)} devices", reason, command)
 
@@ -89,11 +97,19 @@ def check_gid(look: Look, proposed: int | None) -> Cell:
     if value is None:
         if proposed is None:
             reason = "no entry of the GID tables is RoCE v2 with a routable address on every device of every node"
-            return red("no index fits", reason, f"ip address show {ports[0][1]['netdev']}")
+            return red(
+                "no index fits",
+                reason,
+                by_hand("give the ports routed addresses", f"ip address show {ports[0][1]['netdev']}"),
+            )
         return green(f"{proposed} fits (proposed)")
     own = set.intersection(*(fitting_gids(port) for _device, port in ports))
     better = best_gid(own, look.nic_rule) if proposed is None else proposed
-    command = f"set nccl_ib_gid_index in the config to {better}" if better is not None else "show_gids"
+    command = (
+        f"set nccl_ib_gid_index in the config to {better}"
+        if better is not None
+        else by_hand("give the ports routed addresses", "show_gids")
+    )
     for name, port in ports:
         gid = next((gid for gid in port["gids"] if gid["index"] == int(value)), None)
         if gid is None:
@@ -138,7 +154,7 @@ def _own_provider(look: Look) -> Cell:
         return red("ABI mismatch", verbs["warnings"][0], "install the user space package of the kernel driver's vendor")
     if verbs["devices"] < len(rdma["devices"]):
         reason = f"libibverbs offers {verbs['devices']} of the {len(rdma['devices'])} RDMA devices"
-        return red(f"{verbs['devices']} devices", reason, "ibv_devinfo")
+        return red(f"{verbs['devices']} devices", reason, by_hand("repair the drivers of the others", "ibv_devinfo"))
     return green("the node's own")
 
 
@@ -154,7 +170,9 @@ def _library_problem(look: Look, mount: Mount) -> Cell | None:
         return red(facts["kind"], problem.reason, command)
     library = facts.get("library") or {}
     if library.get("problem"):
-        return red("no library", f"{source}: {library['problem']}", f"file {source}")
+        return red(
+            "no library", f"{source}: {library['problem']}", by_hand("put the vendor's library there", f"file {source}")
+        )
     return None
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from ...module_utils.node.rdma_library import HOST_LIBRARY, mount_problem
 from ...module_utils.node.room import LEAST_BYTES
-from .cells import Cell, green, grey, red
+from .cells import Cell, by_hand, green, grey, red
 from .look import Look
 from .needs import cache_folder
 
@@ -37,7 +37,11 @@ def check_disk(look: Look) -> Cell:
     free = []
     for path, facts in places.items():
         if facts is None:
-            return red("no answer", f"{path}: {look.facts['problems'].get(path, 'not known')}", f"stat -f {path}")
+            return red(
+                "no answer",
+                f"{path}: {look.facts['problems'].get(path, 'not known')}",
+                by_hand("repair that file system", f"stat -f {path}"),
+            )
         problem = _room_problem(path, facts)
         if problem:
             return problem
@@ -49,13 +53,13 @@ def _room_problem(path: str, facts: Mapping[str, t.Any]) -> Cell | None:
     free, inodes = facts["free_bytes"], facts["free_inodes"]
     if not facts["writable"]:
         reason = f"{path} cannot be written: {facts['nearest']} does not let this user"
-        return red("read-only", reason, f"ls -ld {facts['nearest']}")
+        return red("read-only", reason, by_hand("let this user write there", f"ls -ld {facts['nearest']}"))
     if free is not None and free < LEAST_BYTES:
         reason = f"{path} has {in_gib(free)} left, and {in_gib(LEAST_BYTES)} is the least"
-        return red(f"{in_gib(free)} free", reason, f"df -h {facts['nearest']}")
+        return red(f"{in_gib(free)} free", reason, by_hand("free some space", f"df -h {facts['nearest']}"))
     if inodes is not None and inodes < LEAST_INODES:
         reason = f"{path} has room for {inodes} more files, and {LEAST_INODES} is the least"
-        return red(f"{inodes} inodes", reason, f"df -i {facts['nearest']}")
+        return red(f"{inodes} inodes", reason, by_hand("delete some files", f"df -i {facts['nearest']}"))
     return None
 
 
@@ -101,7 +105,7 @@ def _memlock_of_login(look: Look) -> Cell:
     return red(
         f"memlock {hard // 1024} KiB",
         f"RDMA locks all memory that it uses, and this login may lock {hard // 1024} KiB",
-        "echo '* - memlock unlimited' >/etc/security/limits.d/99-trainops.conf   # and log in anew",
+        "echo '* - memlock unlimited' >/etc/security/limits.d/99-trainops.conf   # then log in again",
     )
 
 

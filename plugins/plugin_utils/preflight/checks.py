@@ -7,7 +7,7 @@ import typing as t
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from ..contracts import Plan
-from .cells import RED, Cell, red
+from .cells import RED, Cell, by_hand, red
 from .check_container import check_engine, check_image
 from .check_network import SOCKET_VARIABLES, check_hostname, check_port, check_socket, clock_cells, proposed_interface
 from .check_processors import check_gpus, check_idle, check_numa
@@ -34,11 +34,7 @@ _OF_A_NODE: dict[str, Callable[[Look], Cell]] = {
     "mounts": check_mounts,
     "engine": check_engine,
 }
-_NOT_REACHED = red(
-    "no",
-    "the node could not be inspected; Ansible says above why",
-    "a person has to put that right; then repeat the preflight with --limit and the names of these nodes",
-)
+_REPEAT = by_hand("fix that; then repeat the preflight with --limit and the names of these nodes")
 CHECKS = (
     REACHED,
     *("gpus", "driver", "idle", "numa", "rdma", "gid", "provider", "firmware"),
@@ -52,12 +48,14 @@ def preflight(
     facts: Mapping[str, Mapping[str, t.Any]],
     probe: str | None = None,
     only: Collection[str] | None = None,
+    problems: Mapping[str, str] | None = None,
 ) -> dict[str, t.Any]:
     """Return ``rows`` (one for each node of the plan and check) and ``proposals``.
 
     ``facts`` maps names of nodes to what the module ``node_inspect`` returned; a node without any was not reached.
     ``probe`` is a file that rank 0 left in the data cache. ``proposals`` maps keys of the training config that it
     leaves open, or at ``auto``, to values that fit all nodes. ``only`` names the nodes to judge, None all.
+    ``problems`` is why nodes could not be inspected.
     """
     looks = [Look(plan, node, facts[node["node"]]) for node in plan["nodes"] if node["node"] in facts]
     cells = _cells(looks, probe) if looks else {}
@@ -67,9 +65,14 @@ def preflight(
         if only is not None and name not in only:
             continue
         if name not in facts:
-            rows.append(_NOT_REACHED.row(name, REACHED))
+            rows.append(red("no", _why_not(name, problems or {}), _REPEAT).row(name, REACHED))
         rows += [cells[check][name].row(name, check) for check in CHECKS if check in cells and name in facts]
     return {"rows": rows, "proposals": _proposals(looks)}
+
+
+def _why_not(name: str, problems: Mapping[str, str]) -> str:
+    said = " ".join(problems.get(name, "").removeprefix("Task failed: ").split())
+    return f"the node could not be inspected: {said.rstrip('.') or 'Ansible says above why'}"
 
 
 def _cells(looks: Sequence[Look], probe: str | None) -> dict[str, dict[str, Cell]]:

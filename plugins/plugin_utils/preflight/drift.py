@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from .cells import Cell, green, grey, red
+from .cells import Cell, by_hand, green, grey, red
 from .check_network import SOCKET_VARIABLES, proposed_interface
 from .look import Look
 
@@ -113,7 +113,7 @@ def _cell(wanted: Property, look: Look, value: str | None, counts: Counter[str])
         reason = f"{wanted.what} {differing[0]} here, {differing[1]} on {count} of {total} nodes"
         return red(differing[0], reason, wanted.command(look, differing[1]))
     others = f"{len(counts)} different ones on {total} nodes, none on most"
-    return red(differing[0], f"{wanted.what} {value} here; {others}", "settle on one, then bring all nodes to it")
+    return red(differing[0], f"{wanted.what} {value} here; {others}", by_hand("choose one, and bring all nodes to it"))
 
 
 def _difference(value: str, other: str) -> tuple[str, str]:

@@ -15,12 +15,13 @@ from .history_environment import told
 from .pages import page_of
 
 PAGE, JSON = "compare.html", "compare.json"
+COMPARISONS = "comparisons"
 
 
 def folder_of(output_dir: str | Path, names: list[str]) -> Path:
     """Return the folder of a comparison below the folder of runs."""
     parts = (re.sub(r"[^A-Za-z0-9_.-]+", "_", Path(name).name) for name in names)
-    return Path(output_dir) / "comparisons" / "--".join(parts)
+    return Path(output_dir) / COMPARISONS / "--".join(parts)
 
 
 def write_comparison(folder: Path, comparison: Mapping[str, t.Any]) -> bool:

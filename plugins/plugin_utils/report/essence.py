@@ -6,6 +6,7 @@ from __future__ import annotations
 import typing as t
 
 from ..contracts import Summary
+from .messages import messages_of
 
 _MOST_REASONS = 10
 _OF_RUN = (
@@ -27,7 +28,7 @@ def essence(summary: Summary, report: str) -> dict[str, t.Any]:
     return {
         **{name: value for name, value in summary.items() if name in _OF_RUN},
         "nodes": len(summary["nodes"]),
-        "reasons": [reason["message"] for reason in summary["reasons"][:_MOST_REASONS]],
+        "reasons": messages_of(summary["reasons"])[:_MOST_REASONS],
         "metrics": {
             metric: {name: found.get(name) for name in _OF_METRIC} for metric, found in summary["metrics"].items()
         },

@@ -20,6 +20,7 @@ from .hardware import hardware_rows
 from .history import charts_of
 from .ledger_rows import ledger_rows
 from .machine_changes import machine_change_rows, unread_kernel_logs
+from .messages import echoes_of, messages_of, reasons_of
 from .pages import page_of
 from .plots import Bound, draw
 from .readable import LABELS, duration, exact, measured, number, shown, titled, unit_of
@@ -66,6 +67,11 @@ def render(
         plan=plan,
         symbol=SYMBOLS[summary["verdict"]],
         symbols=SYMBOLS,
+        reasons=reasons_of(summary["reasons"]),
+        notes=messages_of(summary["notes"]),
+        echoes=echoes_of(
+            summary["first_failure"].get("echoes", ()) if summary["first_failure"] else (), "class", "message"
+        ),
         ledger=ledger_rows(summary["ledger"]),
         duration=duration(summary["started_at"], summary["ended_at"]),
         thresholds=thresholds,

@@ -12,6 +12,7 @@ import pandas as pd
 
 from ..contracts import Summary
 from ..run.sweep import read_sweep, summary_of, write_sweep
+from .messages import messages_of
 from .pages import page_of
 from .side_by_side import value_of
 from .sweep_charts import cells_chart, heat_map
@@ -71,7 +72,7 @@ def reason_of(summary: Summary) -> str | None:
     first = summary["first_failure"]
     if first:
         return f"{first['node']}: {first['class']}: {first['message']}"
-    return " ".join(reason["message"] for reason in summary["reasons"])
+    return " ".join(messages_of(summary["reasons"]))
 
 
 def keys_of(cells: Sequence[Mapping[str, t.Any]]) -> list[str]:

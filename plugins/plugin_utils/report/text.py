@@ -10,6 +10,7 @@ from pathlib import Path
 
 from .files import SUMMARY
 from .ledger_rows import ledger_lines
+from .messages import echoes_of, messages_of
 from .readable import retry_label
 
 _WIDTH = 118
@@ -22,8 +23,8 @@ def verdict_lines(page: str) -> list[str]:
     rehearsal = "REHEARSAL " if summary["rehearsal"] else ""
     attempt = f" ({retry_label(summary['retry'])})" if summary.get("retry") else ""
     lines = [f"{rehearsal}{summary['verdict']}{attempt}  {summary['run_id']}"]
-    lines += [f"  {reason['message']}" for reason in summary["reasons"]]
-    lines += [f"  · {note['message']}" for note in summary["notes"]]
+    lines += [f"  {message}" for message in messages_of(summary["reasons"])]
+    lines += [f"  · {message}" for message in messages_of(summary["notes"])]
     lines += ledger_lines(summary["ledger"])
     if summary["first_failure"]:
         lines += _failure(summary["first_failure"])
@@ -37,4 +38,4 @@ def _failure(failure: dict[str, t.Any]) -> list[str]:
         lines += ["  The last lines of its log:"]
         lines += [f"  | {textwrap.shorten(line, _WIDTH)}" for line in failure["evidence"][-_EVIDENCE_LINES:]]
     lines += [f"  What to do: {failure['remedy']}"]
-    return lines + [f"  Followed by: {echo['node']}, {echo['class']}" for echo in failure["echoes"]]
+    return lines + [f"  Followed by: {nodes}, {name}" for nodes, name in echoes_of(failure["echoes"], "class")]

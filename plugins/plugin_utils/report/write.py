@@ -12,7 +12,8 @@ import pandas as pd
 
 from ..contracts import Status, Summary
 from ..run.board import Board
-from ..verdict.frame import last_attempts, records_frame, steps_frame
+from ..verdict.columns import columns_of
+from ..verdict.frame import records_frame, steps_frame
 from ..verdict.stragglers import DEFAULT_DEVIATIONS
 from ..verdict.verdict import judge
 from ..verdict.warm_up import AUTO, parse_warm_up, warm_up_of
@@ -67,9 +68,11 @@ def write_report(
     """
     board = Board(run_dir)
     plan = board.plan()
-    steps_by_node = {node["node"]: list(board.steps(node["node"])) for node in plan["nodes"]}
+    steps_by_node = {node["node"]: columns_of(board.blocks(node["node"])) for node in plan["nodes"]}
     statuses: list[Status] = [{"node_rank": node["node_rank"], **board.status(node["node"])} for node in plan["nodes"]]
-    warm_up = warm_up_of(parse_warm_up(warmup_steps), last_attempts(plan["nodes"], steps_by_node))
+    warm_up = warm_up_of(
+        parse_warm_up(warmup_steps), {node: own.last_attempt() for node, own in steps_by_node.items() if len(own)}
+    )
     steps = steps_frame(plan["nodes"], steps_by_node, warm_up.steps)
     records = records_frame(plan["run_id"], plan["nodes"], steps_by_node)
     summary = judge(plan, statuses, steps, records, warm_up, straggler_deviations)

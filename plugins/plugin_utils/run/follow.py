@@ -201,7 +201,7 @@ class _Follower:
         if news.advances != self._advances:
             self._advances = news.advances
             self._failures.advance()
-        if self._heard - news.grown > news.longest_silence():
+        if news.is_silent(self._heard):
             news.note(failed=True, hangs=True)
 
     def _given_up(self, status: str, message: str, ended_at: float) -> Status:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..contracts import Plan
+from ..inventory.folded_names import folded, folded_messages
 from .board import Board
 from .collect import collect_log
 from .follow import Patience, follow_node
@@ -63,7 +64,7 @@ class Phases:
         for node in self.ask:
             images.setdefault(self.board.status(node).get("image_id") or "none", []).append(node)
         if len(images) > 1:
-            told = "; ".join(f"{', '.join(nodes)} has {image}" for image, nodes in images.items())
+            told = "; ".join(f"{folded(nodes)} has {image}" for image, nodes in images.items())
             return Outcome(problems=[f"The nodes do not have the same image: {told}. Name it by its digest"])
         self.board.forget_stop()
         outcome = self._towards("start", lambda _node: {})
@@ -164,8 +165,10 @@ def _outcome(answers: Mapping[str, Mapping[str, t.Any]], errors: Mapping[str, No
     return Outcome(
         changed=any(answer["changed"] for answer in answers.values()),
         warnings=[
-            *(f"{node}: {text}" for node, answer in answers.items() for text in answer.get("warnings", [])),
+            *folded_messages(
+                (node, f"{node}: {text}") for node, answer in answers.items() for text in answer.get("warnings", [])
+            ),
             *_removed(answers),
         ],
-        problems=[f"{node}: {error}" for node, error in errors.items()],
+        problems=folded_messages((node, f"{node}: {error}") for node, error in errors.items()),
     )

@@ -129,6 +129,8 @@ def _nearness(failure: Failure) -> tuple[bool, bool, int]:
 
 def _end_of(status: Status, held_up: str) -> Failure:
     """Return what the end of a node that failed says, shaped like a failure in its log."""
+    if ended_by := status.get("ended_by"):
+        return {**ended_by, "evidence": [ended_by["line"], *status.get("last_lines", [])]}
     if status.get("booted"):
         failure_class, blame = "rebooted", _KILLED
         message = "The node booted while it trained."

@@ -7,6 +7,7 @@ PASS needs positive evidence of everything; whatever is missing makes the verdic
 from __future__ import annotations
 
 import typing as t
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 
@@ -74,11 +75,11 @@ def judge(
     retry = plan.get("retry")
     if retry:
         reasons.note("retry", in_words(retry))
-    reached = reached_by(plan, statuses, steps)
+    attempts, earlier = attempts_of(steps)
+    reached = reached_by(plan, statuses, attempts)
     by_node = of_nodes(steps)
     bounds = judge_bounds(plan["expected"], by_node)
     metrics = with_thresholds(of_run(steps, by_node), bounds)
-    attempts = attempts_of(steps)
     trends = loss_trends(attempts)
     times = times_spent(attempts, bars=grammar_of(log_framework(plan)).bars)
     together = plan["mode"] == "multi_node"
@@ -92,13 +93,13 @@ def judge(
     judge_failures_at_end(statuses, first, attempts, reasons)
     judge_life(plan, statuses, attempts, reasons)
     judge_finite(steps, records, reasons)
-    judge_gaps(plan, statuses, steps, attempts, records, reached, reasons)
+    judge_gaps(plan, statuses, earlier, attempts, records, reached, reasons)
     judge_skipped(plan, attempts, reasons)
     judge_loss(plan, statuses, attempts, trends, reasons)
     judge_samples(plan, by_node, warm_up, reasons)
     judge_logs(plan, statuses, reasons)
     judge_same_log(plan, statuses, attempts, reasons)
-    judge_one_run(statuses, steps, attempts, reached, reasons)
+    judge_one_run(statuses, earlier, attempts, reached, reasons)
     judge_clock_of_run(statuses, attempts, reasons)
     agrees = judge_workload(plan, statuses, attempts, reasons)
     judge_world(plan, statuses, by_node, reasons)
@@ -144,7 +145,7 @@ def judge(
         "stragglers": stragglers,
         "metrics": {metric: {"unit": METRICS[metric].unit, **found} for metric, found in metrics.items()},
         "nodes": [
-            _node_summary(plan, status, steps, by_node.get(status["node"], {}), trends, times) for status in statuses
+            _node_summary(plan, status, attempts, by_node.get(status["node"], {}), trends, times) for status in statuses
         ],
     }
 
@@ -156,19 +157,19 @@ def _iso(epoch: float | None) -> str | None:
 def _node_summary(
     plan: Plan,
     status: Status,
-    steps: pd.DataFrame,
+    attempts: Mapping[str, pd.DataFrame],
     own: dict[str, Statistics],
     trends: dict[str, Trend],
     times: dict[str, TimeSpent],
 ) -> dict[str, t.Any]:
-    rows = steps[steps["node"] == status["node"]]
+    rows = attempts.get(status["node"])
     return {
         "node": status["node"],
         "node_rank": status.get("node_rank"),
         "state": status["status"],
         "exit_code": status.get("exit_status"),
-        "attempts": None if rows.empty else int(rows["attempt"].max()),
-        "last_step": last_step_of(steps, status["node"]),
+        "attempts": None if rows is None else int(rows["attempt"].iloc[0]),
+        "last_step": last_step_of(attempts, status["node"]),
         "steps_total": status.get("steps_total"),
         "samples": samples_of(own),
         "world_size": status.get("world_size"),

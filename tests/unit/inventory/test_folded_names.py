@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.inventory.folded_names import folded
+from ansible_collections.trainops.cluster.plugins.plugin_utils.inventory.folded_names import folded, folded_messages
 
 
 @pytest.mark.parametrize(
@@ -18,3 +18,15 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.inventory.folded_
 )
 def test_names_that_differ_in_numbers_are_folded_and_what_is_no_name_stays(names: list[str], text: str) -> None:
     assert folded(names) == text
+
+
+def test_what_nodes_say_alike_is_said_once_and_what_is_odd_comes_first() -> None:
+    nodes = [f"node{number}" for number in range(1, 65)]
+    told = [(node, f"{node}: /logs/{node} is full") for node in nodes if node != "node7"]
+    told += [("node7", "node7: no route to node70"), (None, "Nothing of node1 is known"), ("a", "a: at a loss")]
+    assert folded_messages(told) == [
+        "node7: no route to node70",
+        "a: at a loss",
+        "node[1-6,8-64]: /logs/node[1-6,8-64] is full",
+        "Nothing of node1 is known",
+    ]

@@ -37,7 +37,7 @@ def test_rank_0_is_not_within_reach(bench) -> None:
     nodes[2]["problems"]["master"] = "ip route failed (exit status 2): Network is unreachable"
     cell = nodes.cell("socket", 2)
     assert cell["reason"].startswith("rank 0 (192.168.1.1) is not within reach: ip route failed")
-    assert cell["command"] == "ip route get 192.168.1.1"
+    assert cell["command"] == "a person must give the node a route to 192.168.1.1; to look: ip route get 192.168.1.1"
 
 
 def test_without_the_tool_ip_interfaces_are_not_known(bench) -> None:
@@ -55,7 +55,7 @@ def test_a_hostname_that_is_a_loopback_address(bench) -> None:
     assert named.cell("hostname", 2)["found"] == "gpu02 is 127.0.1.1 here; Gloo goes by ens1np0"
     cell = open_.cell("hostname", 2)
     assert cell["status"] == "red"
-    assert cell["command"].startswith("in /etc/hosts put gpu02 behind 192.168.1.2, not behind 127.0.1.1")
+    assert cell["command"].startswith("in /etc/hosts give gpu02 the address 192.168.1.2 instead of 127.0.1.1")
 
 
 def test_on_one_machine_the_name_may_be_loopback(bench) -> None:
@@ -73,7 +73,7 @@ def test_the_port_matters_on_rank_0_only(bench) -> None:
     assert nodes.cell("port", 1)["reason"] == (
         "port 6000, where the nodes are to meet, is not free (Address already in use)"
     )
-    assert nodes.cell("port", 1)["command"].startswith("ss -ltnp 'sport = :6000'")
+    assert nodes.cell("port", 1)["command"].startswith("set training_master_port to a free port")
     assert nodes.cell("port", 2)["status"] == "grey"
 
 

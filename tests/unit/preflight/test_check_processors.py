@@ -9,7 +9,7 @@ def test_fewer_gpus_than_the_plan_uses(bench) -> None:
     cell = nodes.cell("gpus", 2)
     assert (cell["status"], cell["found"]) == ("red", "7 × AMD Instinct MI300X")
     assert cell["reason"] == "the plan uses 8 GPUs of each node, and the driver offers 7; the PCI bus shows 8"
-    assert cell["command"] == "dmesg | grep -i amdgpu"
+    assert cell["command"] == "a person must find the missing GPUs; to look: dmesg | grep -i amdgpu"
 
 
 def test_gpus_whose_driver_is_not_loaded(bench) -> None:
@@ -18,7 +18,10 @@ def test_gpus_whose_driver_is_not_loaded(bench) -> None:
     assert nodes.cell("gpus")["command"] == "modprobe amdgpu"
     nodes[1]["gpus"].update(vendor=None, on_bus=None)
     cell = nodes.cell("gpus")
-    assert (cell["found"], cell["command"]) == ("no GPU", "lspci | grep -Ei 'display|3d|accelerator'")
+    assert (cell["found"], cell["command"]) == (
+        "no GPU",
+        "a person must find the missing GPUs; to look: lspci | grep -Ei 'display|3d|accelerator'",
+    )
 
 
 def test_another_gpu_than_the_config_is_for(bench) -> None:
@@ -47,7 +50,7 @@ def test_gpus_that_could_not_be_looked_at_are_not_judged(bench) -> None:
 @pytest.mark.parametrize(
     ("run_id", "told", "command"),
     [
-        (None, "python3 train.py (pid 7, alice)", "ps -fp 7   # and ask its owner"),
+        (None, "python3 train.py (pid 7, alice)", "a person must ask its owner to end it; to look: ps -fp 7"),
         ("run3", "python3 train.py (pid 7, run run3)", "ansible-playbook playbooks/stop.yml -e training_run_id=run3"),
     ],
 )

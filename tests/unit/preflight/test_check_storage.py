@@ -18,9 +18,9 @@ def test_sizes_as_container_engines_read_them(size: str, count: int) -> None:
 @pytest.mark.parametrize(
     ("changes", "found", "command"),
     [
-        ({"free_bytes": GIB // 2}, "0.5 GiB free", "df -h /home"),
-        ({"free_inodes": 12}, "12 inodes", "df -i /home"),
-        ({"writable": False}, "read-only", "ls -ld /home"),
+        ({"free_bytes": GIB // 2}, "0.5 GiB free", "a person must free some space; to look: df -h /home"),
+        ({"free_inodes": 12}, "12 inodes", "a person must delete some files; to look: df -i /home"),
+        ({"writable": False}, "read-only", "a person must let this user write there; to look: ls -ld /home"),
     ],
 )
 def test_no_room_where_the_run_writes(bench, changes: dict[str, object], found: str, command: str) -> None:

@@ -5,6 +5,7 @@ import typing as t
 
 import pytest
 
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.rows import rows_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run import follow as follow_module
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.answers import BadAnswerError
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
@@ -109,7 +110,7 @@ def test_what_a_node_answers_stands_on_the_board(board):
     assert status["oom_killed"] is True
     assert (status["status"], status["exit_status"], status["last_lines"]) == ("exited", 3, ["the end"])
     assert (status["last_step"], status["steps_total"], status["metrics"]) == (3, 9, {"loss": 1.0})
-    assert [row["step"] for row in board.steps("gpu00")] == [1, 2, 3]
+    assert [row["step"] for row in rows_of(board.blocks("gpu00"))] == [1, 2, 3]
 
 
 def test_networks_and_world_size_stand_on_the_board_as_last_told(board):

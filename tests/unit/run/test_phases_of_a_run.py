@@ -98,6 +98,13 @@ def test_what_is_wrong_with_a_node_keeps_no_other_from_being_asked_and_is_on_the
     assert board.status("gpu01")["message"] == str(error)
 
 
+def test_the_same_fault_of_all_nodes_is_one_problem_and_one_warning(board):
+    cluster = Cluster(board, {(node, "stage"): NodeError(f"/logs/{node} is full") for node in NODES})
+    assert cluster.phases.stage(lambda _node: {}).problems == ["gpu[00-02]: /logs/gpu[00-02] is full"]
+    cluster.given = {(node, "stop"): {**ANSWERS["stop"], "warnings": ["a container stays"]} for node in NODES}
+    assert cluster.phases.finish(1.0).warnings == ["gpu[00-02]: a container stays"]
+
+
 def test_no_rank_is_followed_where_one_was_not_started(board):
     cluster = Cluster(board, {("gpu01", "start"): NodeError("not staged")})
     assert cluster.phases.train(PATIENCE).problems == ["gpu01: not staged"]
@@ -108,7 +115,7 @@ def test_nodes_with_different_images_are_not_started(board):
     cluster = Cluster(board, {("gpu01", "stage"): {**ANSWERS["stage"], "image_id": "sha256:2"}})
     cluster.phases.stage(lambda _node: {})
     (problem,) = cluster.phases.train(PATIENCE).problems
-    assert "gpu00, gpu02 has sha256:1; gpu01 has sha256:2" in problem
+    assert "gpu[00,02] has sha256:1; gpu01 has sha256:2" in problem
     assert cluster.of("start") == []
 
 

@@ -27,7 +27,7 @@ from .config_checks import check_config, unused_keys
 from .dataset import fetched_dataset
 from .deepseek_checks import EXPERT_PARALLELISM, check_deepseek
 from .environment import MASTER_PORT, checkpointing_of, environment_of
-from .generations import DEEPSEEK, LLAMA3, V25_5, known_script
+from .generations import DEEPSEEK, LLAMA3, V25_5, known_script, reads
 from .option_checks import check_options
 from .options import MegatronOptions
 from .reading import BranchReading, Reading, ScriptReading
@@ -169,6 +169,14 @@ def _job(
 
 
 def _trained_in(reading: ScriptReading) -> str:
-    """Return the precision that the script trains in: the Llama scripts have no FP16, which a warning tells."""
-    precision = PRECISIONS[reading.parameters.precision]
+    """Return the precision that the script trains in, by its recipe where blocks of numbers have scales of their own.
+
+    The Llama scripts have no FP16, which a warning tells, and take FP4 for NVFP4 where nothing is said.
+    """
+    parameters = reading.parameters
+    precision = PRECISIONS[parameters.precision]
+    if precision == "fp4":
+        return parameters.fp4_recipe or "nvfp4"
+    if precision == "fp8" and reads(reading.script, reading.generation, "TE_FP8_RECIPE"):
+        return "mxfp8" if parameters.fp8_recipe == "mxfp8" else precision
     return "bf16" if precision == "fp16" and known_script(reading.script) != DEEPSEEK else precision

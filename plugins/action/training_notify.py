@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Action plugin of trainops.cluster.training_notify: see the module of that name for its documentation."""
+
+from __future__ import annotations
+
+import json
+import os
+import typing as t
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from ansible.errors import AnsibleActionFail, AnsibleError
+from ansible.module_utils.urls import open_url
+
+from ..plugin_utils.controller_action import ControllerAction, late_imports, show
+
+TIMEOUT_SECONDS = 10
+
+
+class ActionModule(ControllerAction):
+    """Notifies people of the end of a run, from the controller; a notification that fails is a line, not a failure."""
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        """Send each notification, and return which were sent and why the others were not."""
+        super().run(tmp, task_vars)
+        arguments = self.arguments(
+            {
+                "run_dir": {"type": "path", "required": True},
+                "problem": {"type": "str", "default": ""},
+                "runs_url": {"type": "str", "default": ""},
+                "webhook": {"type": "str", "default": "", "no_log": True},
+                "webhook_headers": {"type": "dict", "default": {}, "no_log": True},
+                "slack": {"type": "dict", "default": {}, "no_log": True},
+                "mail": {"type": "dict", "default": {}, "no_log": True},
+            },
+        )
+        with late_imports():
+            from ..plugin_utils.report.notification import notification
+        ways: dict[str, t.Callable[[dict[str, t.Any]], None]] = {
+            "webhook": lambda body: _post(arguments["webhook"], arguments["webhook_headers"], body),
+            "slack": lambda body: self._module("slack", {**arguments["slack"], "msg": body["text"]}, task_vars),
+            "mail": lambda body: self._module("mail", {**_mail(body), **arguments["mail"]}, task_vars),
+        }
+        wanted = [way for way in ways if arguments[way]]
+        if self._task.check_mode:
+            return {"changed": False, "skipped": True, "msg": "not done in check mode"}
+        sent, not_sent = [], {}
+        for way in wanted:
+            try:
+                run_dir = Path(os.path.abspath(arguments["run_dir"]))
+                ways[way](notification(run_dir, arguments["problem"], arguments["runs_url"]))
+                sent.append(way)
+            # Whatever goes wrong in a library or at the other end: the verdict is not at stake.
+            except Exception as error:
+                not_sent[way] = _without(str(error), _secrets(arguments))
+                show(f"No notification by {way}: {not_sent[way]}. The verdict stays as it is.", "yellow")
+        return {"changed": bool(sent), "sent": sent, "not_sent": not_sent}
+
+    def _module(self, name: str, arguments: dict[str, t.Any], task_vars: dict[str, t.Any] | None) -> None:
+        """Run a module of community.general on the controller."""
+        module = f"community.general.{name}"
+        try:
+            result = self._execute_module(module_name=module, module_args=arguments, task_vars=task_vars)
+        except AnsibleError as error:
+            if "not found" not in str(error):
+                raise
+            raise AnsibleActionFail(
+                f"{module} is not installed; run: ansible-galaxy collection install community.general"
+            ) from None
+        if result.get("failed"):
+            raise AnsibleActionFail(str(result.get("msg")))
+
+
+def _post(url: str, headers: dict[str, str], body: dict[str, t.Any]) -> None:
+    if urlsplit(url).scheme not in ("http", "https"):
+        raise ValueError("its URL begins with neither https:// nor http://")
+    open_url(
+        url,
+        method="POST",
+        data=json.dumps(body),
+        headers={"Content-Type": "application/json", **headers},
+        timeout=TIMEOUT_SECONDS,
+        http_agent="trainops.cluster",
+    ).close()
+
+
+def _mail(body: dict[str, t.Any]) -> dict[str, str]:
+    return {"subject": f"{body['verdict']}  {body['run_id']}", "body": body["text"]}
+
+
+def _secrets(arguments: dict[str, t.Any]) -> list[str]:
+    """Return what no message may show; the path of a webhook's URL is often its password."""
+    webhook = arguments["webhook"]
+    found = [webhook, urlsplit(webhook).path.strip("/"), *arguments["webhook_headers"].values()]
+    return [
+        str(secret) for secret in (*found, arguments["slack"].get("token"), arguments["mail"].get("password")) if secret
+    ]
+
+
+def _without(text: str, secrets: list[str]) -> str:
+    for secret in secrets:
+        text = text.replace(secret, "***")
+    return text.rstrip(".")

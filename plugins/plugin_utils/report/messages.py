@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a summary says, in as few sentences as there are different things to say."""
+
+from __future__ import annotations
+
+import itertools
+import typing as t
+from collections.abc import Iterable, Mapping, Sequence
+
+from ..contracts import Reason
+from ..inventory.folded_names import folded, folded_messages
+
+
+def reasons_of(reasons: Sequence[Reason]) -> list[tuple[str, str]]:
+    """Return each message and its code, in the order of their gravity; what nodes have in common comes once."""
+    found = []
+    for _verdict, group in itertools.groupby(reasons, lambda reason: reason.get("verdict")):
+        for text in folded_messages(
+            (reason.get("node"), f"{reason['message']}\n{reason.get('code', '')}") for reason in group
+        ):
+            message, _newline, code = text.rpartition("\n")
+            found.append((message, code))
+    return found
+
+
+def messages_of(reasons: Sequence[Reason]) -> list[str]:
+    """Return the messages of `reasons_of`."""
+    return [message for message, _code in reasons_of(reasons)]
+
+
+def echoes_of(echoes: Iterable[Mapping[str, t.Any]], *names: str) -> list[tuple[str, ...]]:
+    """Return the failures that followed: the nodes, folded, and what is the same of them under ``names``."""
+    nodes: dict[tuple[str, ...], list[str]] = {}
+    for echo in echoes:
+        nodes.setdefault(tuple(echo[name] for name in names), []).append(echo["node"])
+    return [(folded(found), *same) for same, found in nodes.items()]

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a notification says of a run that has ended."""
+
+from __future__ import annotations
+
+import typing as t
+from pathlib import Path
+from urllib.parse import quote
+
+from ..run.sweep import summary_of
+from .essence import essence
+from .files import PAGE
+
+
+def notification(run_dir: Path, problem: str, runs_url: str) -> dict[str, t.Any]:
+    """Return the body of a notification: the essence of the summary, with ``text`` and ``report_url`` on top.
+
+    ``text`` is the message for people: verdict, first failure or reasons, and where the report is. ``problem`` is why
+    there is no new report, if so; then the verdict is ERROR. ``report_url`` is None without ``runs_url``.
+    """
+    summary = None if problem else summary_of(run_dir)
+    if summary is None:
+        said = problem or "the run was not judged"
+        return {"text": f"ERROR  {run_dir.name}\n{said}", "run_id": run_dir.name, "verdict": "ERROR", "reasons": [said]}
+    url = f"{runs_url.rstrip('/')}/{quote(f'{run_dir.name}/{PAGE}')}" if runs_url else None
+    report = str(run_dir / PAGE)
+    found = essence(summary, report)
+    failure = found["first_failure"]
+    lines = [f"{'REHEARSAL ' if found['rehearsal'] else ''}{found['verdict']}  {found['run_id']}"]
+    if failure:
+        lines += [f"First failure: {failure['node']}, {failure['class']}: {failure['message']}"]
+    elif found["verdict"] != "PASS":
+        lines += found["reasons"]
+    return {"text": "\n".join([*lines, f"Report: {url or report}"]), **found, "report_url": url}

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""``index.html`` in a folder of runs: each run with its verdict, throughput and trend, and links to all pages."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import csv
+import fcntl
+import math
+import os
+import statistics
+import typing as t
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from urllib.parse import quote
+
+from ..run.board import PLAN_NAME
+from .compare_write import COMPARISONS
+from .compare_write import PAGE as COMPARE_PAGE
+from .files import PAGE, SUMMARY_ROW
+from .pages import page_of
+from .readable import unit_of
+from .runs_page import RUNS_PAGE
+from .sweep import PAGE as SWEEP_PAGE
+
+INDEX = "index.html"
+NOT_JUDGED = "not judged"
+# How the page is told from an index.html of somebody else, which is never replaced.
+_MARK = '<meta name="generator" content="trainops.cluster">'
+# A run is compared with so many earlier runs of its kind that passed.
+_COMPARED = 20
+# The metric of a run is the first of these that it has.
+_METRICS = ("tokens_per_sec_per_gpu", "tflops_per_gpu", "step_time_ms")
+# Runs that agree in these measure the same.
+_KIND = (
+    *("framework", "mode", "model", "gpu", "rehearsal", "nodes", "gpus_per_node", "precision", "global_batch_size"),
+    *("micro_batch_size", "sequence_length", "tensor_parallelism", "pipeline_parallelism", "image"),
+)
+
+Row = dict[str, t.Any]
+
+
+def write_index(folder: Path) -> bool:
+    """Write the index of a folder of runs, and return whether it changed.
+
+    Of each run only the one row of its ``summary.csv`` is read. Raises OSError where the page cannot be written, and
+    ValueError where an ``index.html`` is there that this function did not write.
+    """
+    path = folder / INDEX
+    with _alone(folder):
+        earlier = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+        if earlier and _MARK not in earlier[:1000]:
+            raise ValueError(f"{path} is not an index of runs; rename it to get one")
+        rows = _with_trends(_runs(folder))
+        page = page_of(
+            "index.html.j2",
+            {},
+            runs=rows[::-1],
+            counts=collections.Counter(row["verdict"] for row in rows),
+            others=_other_pages(folder),
+            units={metric: unit_of(metric) for metric in _METRICS},
+        )
+        if page == earlier:
+            return False
+        draft = folder / f".{uuid.uuid4().hex}.new"
+        try:
+            draft.write_text(page, encoding="utf-8")
+            os.replace(draft, path)
+        finally:
+            draft.unlink(missing_ok=True)
+    return True
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Let one controller at a time read the runs and write their index, where the file system has locks."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _runs(folder: Path) -> list[Row]:
+    """Return a row for each run in the order of their start; those that never started come first."""
+    rows = [_run(entry) for entry in os.scandir(folder) if os.path.exists(os.path.join(entry.path, PLAN_NAME))]
+    return sorted(rows, key=lambda row: (row["started_at"], row["run_id"]))
+
+
+def _run(entry: os.DirEntry[str]) -> Row:
+    found = _summary_row(Path(entry.path) / SUMMARY_ROW)
+    measured = {metric: _number(found.get(f"{metric}_value")) for metric in _METRICS}
+    metric = next((metric for metric in _METRICS if measured[metric] is not None), None)
+    return {
+        **{name: found.get(name, "") for name in (*_KIND, "started_at", "first_failure_node", "first_failure_class")},
+        "run_id": entry.name,
+        "verdict": found.get("verdict") or NOT_JUDGED,
+        "page": quote(f"{entry.name}/{PAGE}") if os.path.exists(os.path.join(entry.path, PAGE)) else None,
+        "metric": metric,
+        "value": measured[metric] if metric else None,
+        "mfu": _number(found.get("mfu")),
+    }
+
+
+def _summary_row(path: Path) -> Mapping[str, str]:
+    """Return the row of a run; empty where it was not judged, or the file is torn."""
+    with contextlib.suppress(OSError, ValueError, csv.Error), open(path, encoding="utf-8", newline="") as stream:
+        row = next(csv.DictReader(stream), {})
+        return {name: value for name, value in row.items() if isinstance(name, str) and isinstance(value, str)}
+    return {}
+
+
+def _number(text: str | None) -> float | None:
+    with contextlib.suppress(TypeError, ValueError):
+        value = float(text)  # type: ignore[arg-type]
+        return value if math.isfinite(value) else None
+    return None
+
+
+def _with_trends(rows: Sequence[Row]) -> list[Row]:
+    """Give each run ``change``, in percent of the median of earlier passes of its kind, and the points of its trend."""
+    passed: dict[tuple[t.Any, ...], collections.deque[float]] = {}
+    for row in rows:
+        if row["value"] is None:
+            continue
+        kind = (row["metric"], *(row[name] for name in _KIND))
+        earlier = passed.setdefault(kind, collections.deque(maxlen=_COMPARED))
+        if earlier:
+            middle = statistics.median(earlier)
+            row["change"] = (row["value"] / middle - 1) * 100 if middle else None
+            row["against"] = len(earlier)
+            row["points"] = _points([*earlier, row["value"]])
+        if row["verdict"] == "PASS":
+            earlier.append(row["value"])
+    return list(rows)
+
+
+def _points(values: Sequence[float]) -> str:
+    """Return values as the points of an SVG polyline in a box of 80 by 20."""
+    low, high = min(values), max(values)
+    spread = (high - low) or 1.0
+    return " ".join(
+        f"{2 + place * 76 / (len(values) - 1):.0f},{18 - (value - low) / spread * 16:.0f}"
+        for place, value in enumerate(values)
+    )
+
+
+def _other_pages(folder: Path) -> list[tuple[str, str]]:
+    """Return the pages of several runs as name and link: what was compared, and sweeps."""
+    pages = [("runs side by side", folder / RUNS_PAGE)] if (folder / RUNS_PAGE).exists() else []
+    pages += [(path.parent.name.replace("--", " → "), path) for path in folder.glob(f"{COMPARISONS}/*/{COMPARE_PAGE}")]
+    pages += [(f"sweep {path.parent.name}", path) for path in folder.glob(f"*/{SWEEP_PAGE}")]
+    return sorted((name, quote(str(path.relative_to(folder)))) for name, path in pages)
