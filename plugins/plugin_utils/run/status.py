@@ -4,7 +4,7 @@
 ``not_started``, ``staged`` and ``running`` lead to one of ``exited`` (with ``exit_status``), ``killed`` (gone without
 one), ``stopped`` (by us; ``interrupted`` where that was another command than the one that follows the run), ``stalled``
 (its log stopped growing) and ``unreachable`` (it does not answer). ``log_only`` is a node that nobody followed: there
-is a log of it, which does not tell how the training ended.
+is a log of it, which does not say how the training ended.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ..contracts import Status
 
 
 def has_failed(status: Status) -> bool:
-    """Tell whether a node is known to have failed by itself, as opposed to being stopped.
+    """Return whether a node is known to have failed by itself, as opposed to being stopped.
 
     Exit status 0 is no success where the node's own log ends before the last step: there are training scripts that exit
     0 when the training has crashed.
@@ -27,7 +27,7 @@ def has_failed(status: Status) -> bool:
 
 
 def stops_short(status: Status) -> bool:
-    """Tell whether a node's log has steps, but not the last of those that it announces."""
+    """Return whether a node's log has steps, but not the last of those that it announces."""
     last_step, steps_total = status.get("last_step"), status.get("steps_total")
     if last_step is None or steps_total is None:
         return False

@@ -84,7 +84,7 @@ def records_frame(run_id: str, nodes: Iterable[Mapping[str, t.Any]], steps: Step
 def _one_of_each(rows: Iterable[dict[str, t.Any]]) -> list[dict[str, t.Any]]:
     """Return one row per attempt and step, in their order.
 
-    A step is read twice where the log repeats it, or where the run was followed anew. Its later values count, but one
+    A step is read twice where the log repeats it, or where the run was followed again. Its later values count, but one
     that the later row lacks, as its line was torn, is not lost.
     """
     found: dict[tuple[int, int], dict[str, t.Any]] = {}

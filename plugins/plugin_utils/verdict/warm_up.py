@@ -32,7 +32,7 @@ _PACE = ("step_time_ms", "tokens_per_sec_per_gpu", "tflops_per_gpu")
 class WarmUp:
     """The first ``steps`` of the last attempt of each node that do not count, and why (a sentence).
 
-    ``detected`` tells that they were found, not given. ``steady`` is False where no steady state was found.
+    ``detected`` says that they were found, not given. ``steady`` is False where no steady state was found.
     """
 
     steps: int
@@ -60,8 +60,8 @@ def warm_up_of(asked: int | None, rows_by_node: Mapping[str, Sequence[dict[str, 
     ``rows_by_node`` are the steps of each node's last attempt in their order; those that a trainer's grammar leaves out
     are not looked at. The steady pace of a node is the median of the second half of its steps. Its warm-up ends where
     three steps in a row are near it: within 4 median absolute deviations of the second half (scaled by 1.4826), at
-    least within 5 %. Where that is nowhere in the first half, half of the steps are left out and the run is told not to
-    be steady.
+    least within 5 %. Where that is nowhere in the first half, half of the steps are left out and the run counts as not
+    steady.
     """
     if asked is not None:
         return WarmUp(asked, f"The first {counted(asked, 'step')} of each node are left out as asked.", detected=False)
@@ -85,7 +85,7 @@ def warm_up_of(asked: int | None, rows_by_node: Mapping[str, Sequence[dict[str, 
     first, steady = (
         in_words(paces[node].metric, value) for value in (values[0], np.median(values[values.size // 2 :]))
     )
-    reason = f"On {node} the pace is steady behind the first {counted(before[node], 'step')}: {first}, then {steady}."
+    reason = f"On {node} the pace is steady after the first {counted(before[node], 'step')}: {first}, then {steady}."
     return WarmUp(before[node], reason, detected=True)
 
 
@@ -98,7 +98,7 @@ class _Pace(t.NamedTuple):
 
 
 def _pace(rows: Sequence[dict[str, t.Any]]) -> _Pace:
-    """Return what tells the pace of the steps that a grammar does not leave out."""
+    """Return what says the pace of the steps that a grammar does not leave out."""
     looked_at = [(place, row["metrics"]) for place, row in enumerate(rows) if not row.get("left_out")]
     metric = next((name for name in _PACE if any(name in metrics for _place, metrics in looked_at)), _PACE[0])
     told = [(place, metrics[metric]) for place, metrics in looked_at if math.isfinite(metrics.get(metric, math.nan))]
@@ -108,7 +108,7 @@ def _pace(rows: Sequence[dict[str, t.Any]]) -> _Pace:
 
 
 def _length(pace: np.ndarray) -> int | None:
-    """Return behind how many steps the pace is steady, None if not within the first half."""
+    """Return after how many steps the pace is steady, None if not within the first half."""
     half = pace.size // 2
     later = pace[half:]
     steady = np.median(later)

@@ -33,7 +33,7 @@ class Job:
     ``tokens_per_sequence_per_gpu`` (sequence length / devices of a job) is for trainers that print sequences/s.
     ``dataset`` is what the launch script fetches before the training, if anything. ``architecture`` is the model's
     shape, or in words why it is not known; ``chips_per_gpu`` the part of an accelerator's chip that counts as a GPU;
-    ``counts_routers`` tells whether the framework's own count of operations has the routers of experts in it.
+    ``counts_routers`` says whether the framework's own count of operations has the routers of experts in it.
     ``gke`` is the workload that XPK starts where no node of the inventory trains.
     """
 

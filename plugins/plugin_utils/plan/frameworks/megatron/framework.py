@@ -53,7 +53,7 @@ class Megatron(CvsFramework[MegatronOptions]):
     launcher = "megatron-lm"
 
     def recognizes(self, _text: str, _source: str) -> bool:
-        """Tell that no config is certainly for it: what no framework recognizes is taken for it."""
+        """Report that no config is certainly for it: what no framework recognizes is taken for it."""
         return False
 
     def plan_job(
@@ -166,6 +166,6 @@ def _job(
 
 
 def _trained_in(reading: ScriptReading) -> str:
-    """Return the precision that the script trains in: the Llama scripts have no FP16, which a warning tells."""
+    """Return the precision that the script trains in: the Llama scripts have no FP16, which a warning reports."""
     precision = PRECISIONS[reading.parameters.precision]
     return "bf16" if precision == "fp16" and known_script(reading.script) != DEEPSEEK else precision

@@ -22,7 +22,7 @@ _COUNTED = {
     "ENABLE_HSDP": "hsdp_replicas",
     "HSDP_NUM_REPLICAS": "hsdp_replicas",
 }
-# The scripts put a command together and hand it to ``eval``. These are in it, besides what a plan may set.
+# The scripts put a command together and hand it to ``eval``. These are in it, in addition to what a plan may set.
 _IN_COMMAND = {
     *("EXP_NAME", "LOG_INTERVAL", "EVAL_INTERVAL", "EVAL_ITERS", "LOAD_CKPT_PATH", "MP_VP"),
     *(name for by_generation in READ.values() for names in by_generation.values() for name in names),
