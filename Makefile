@@ -100,6 +100,19 @@ cluster-down: ## remove them without a trace
 test-cluster: $(VENV)/dev ## train on real nodes over SSH, in containers
 	$(BIN)/pytest tests/integration
 
+FAULTS ?= faults.md
+
+test-faults: $(VENV)/dev ## kill, hang, lose and fill what a run is made of; the table of what was said is FAULTS
+	@printf '| fault | seconds until noticed | what is said | verdict | what is left |\n|---|---|---|---|---|\n' >$(FAULTS)
+	TRAINOPS_FAULTS=$(abspath $(FAULTS)) $(BIN)/pytest tests/end_to_end/test_faults_in_mid_run.py
+	@cat $(FAULTS)
+
+STEPS ?= 5000
+RUNS ?= 100
+
+soak: $(VENV)/run ## a long run on 8 nodes of this machine and many in a row: memory, descriptors, sockets, processes
+	$(BIN)/python benchmarks/soak.py --steps $(STEPS) --runs $(RUNS)
+
 NODES ?= 4,16,64,128
 
 bench: $(VENV)/run ## how fast runs are launched, beside bare ssh; a plan, a report, a log and a history (make bench NODES=16: launches only)

@@ -31,11 +31,14 @@ def ssh_floor(bench: dict[str, t.Any]) -> None:
     def work(address: str) -> str:
         return shlex.quote(f"{bench['work']}/{address}")
 
-    start = f"nohup sh {shlex.quote(bench['script'])} >log 2>&1; touch ended"
+    start = f"nohup bash {shlex.quote(bench['script'])} >log 2>&1; echo >ended"
     phases: list[tuple[int, t.Callable[[str], str]]] = [
-        (_PROGRAM_BYTES, lambda address: f"mkdir -p {work(address)} && cat >{work(address)}/program"),
-        (_REQUEST_BYTES, lambda address: f"cat >/dev/null; cd {work(address)} && ({start}) >/dev/null 2>&1 &"),
-        (_REQUEST_BYTES, lambda address: f"cd {work(address)}; while [ ! -e ended ]; do sleep 0.1; done; tail -3 log"),
+        (
+            _PROGRAM_BYTES,
+            lambda address: f"mkdir -p {work(address)} && cd {work(address)} && mkfifo ended && cat >program",
+        ),
+        (_REQUEST_BYTES, lambda address: f"cat >/dev/null; cd {work(address)} || exit; ({start}) >/dev/null 2>&1 &"),
+        (_REQUEST_BYTES, lambda address: f"cd {work(address)}; read end <ended; tail -3 log"),
         (_REQUEST_BYTES, lambda address: f"cat >/dev/null; rm {work(address)}/ended"),
         (_REQUEST_BYTES, lambda address: f"cat >/dev/null; gzip -c {work(address)}/log"),
     ]
@@ -65,10 +68,10 @@ def parallel_ssh(bench: dict[str, t.Any]) -> None:
     work = f"{shlex.quote(bench['work'])}/$(echo $SSH_CONNECTION | cut -d' ' -f3)"
     commands = [
         *["uname -a"] * 4,
-        f"mkdir -p {work}",
+        f"mkdir -p {work} && mkfifo {work}/ended",
         *[f"echo setting >>{work}/env"] * 5,
-        f"cd {work} && (nohup sh {script} >log 2>&1; touch ended) >/dev/null 2>&1 &",
-        f"cd {work}; while [ ! -e ended ]; do sleep 0.1; done",
+        f"cd {work} || exit; (nohup bash {script} >log 2>&1; echo >ended) >/dev/null 2>&1 &",
+        f"read end <{work}/ended",
         f"tail -3 {work}/log",
         f"rm {work}/ended",
         f"cat {work}/log",

@@ -53,8 +53,10 @@ class Nodes:
             sshd.wait()
 
     def _config(self, addresses: list[str]) -> str:
+        # Without a home, as what this user's own ~/.bashrc costs would be paid with every command on every node.
         own = "".join(
-            f"Match LocalAddress {address}\n  SetEnv TRAINOPS_LOCK_FOLDER={self.folder}/machines/{address}\n"
+            f"Match LocalAddress {address}\n"
+            f"  SetEnv HOME={self.folder} TRAINOPS_LOCK_FOLDER={self.folder}/machines/{address}\n"
             for address in addresses
         )
         return (

@@ -24,7 +24,7 @@ except ImportError:
         return value
 
 
-from ..plugin_utils.controller_action import ControllerAction
+from ..plugin_utils.controller_action import ControllerAction, show
 
 try:
     from ..plugin_utils.inventory.folded_names import folded
@@ -36,12 +36,17 @@ try:
     from ..plugin_utils.run.node_errors import NodeError
     from ..plugin_utils.run.phases import Outcome, Phases
     from ..plugin_utils.run.plain_text import plain_text
+    from ..plugin_utils.run.slurm.end import note_end
+    from ..plugin_utils.run.slurm.job import SlurmJob
+    from ..plugin_utils.run.slurm.launch import Needs, hand_over
+    from ..plugin_utils.run.slurm.records import JobNode
     from ..plugin_utils.run.token import FILE, VALUE, given_token
 except ImportError as error:
     MISSING: ImportError | None = error
 else:
     MISSING = None
 
+ENVIRONMENT = "training_node_environment"
 _TRAINER = Path(__file__).parents[2] / "roles" / "training" / "files" / "trainer"
 _AUTOMATIC_INTERPRETERS = ("auto", "auto_silent", "auto_legacy", "auto_legacy_silent")
 
@@ -73,9 +78,15 @@ class ActionModule(ControllerAction):
         except ValueError as error:
             raise AnsibleActionFail(f"{error}.") from None
         _end_with_the_controller()
-        self._connect(task_vars or {})
+        self._links: dict[str, NodeLink] = {}
         try:
-            outcome = self._do(phase, arguments)
+            if "slurm" in self._plan:
+                outcome = self._with_slurm(phase, arguments, task_vars or {})
+            else:
+                self._connect(task_vars or {})
+                outcome = self._do(phase, arguments, {name: self._ask(name) for name in self._nodes})
+        except NodeError as error:
+            raise AnsibleActionFail(f"{error}.") from None
         finally:
             for link in self._links.values():
                 link._connection.close()
@@ -95,7 +106,6 @@ class ActionModule(ControllerAction):
         self._nodes = {node["node"]: node for node in self._plan["nodes"] if node["node"] in hosts}
         if not self._nodes:
             raise AnsibleActionFail(f"None of the play's hosts is a node of the run {self._plan['run_id']}.")
-        self._links: dict[str, NodeLink] = {}
         self._askers: dict[str, Asker] = {}
         self._wrong: dict[str, NodeError] = {}
         inventory = variables["hostvars"]._inventory
@@ -107,7 +117,7 @@ class ActionModule(ControllerAction):
                     node,
                     link.send,
                     _python(link),
-                    _environment(link),
+                    _environment(link.variable(ENVIRONMENT)),
                     self._task.check_mode,
                     self._board.status(name).get("program"),
                 )
@@ -122,8 +132,30 @@ class ActionModule(ControllerAction):
 
         return ask
 
-    def _do(self, phase: str, arguments: dict[str, t.Any]) -> Outcome:
-        asks = {name: self._ask(name) for name in self._nodes}
+    def _with_slurm(self, phase: str, arguments: dict[str, t.Any], variables: dict[str, t.Any]) -> Outcome:
+        """Do a phase through the job of the run, which is submitted first where there is none yet."""
+        job = SlurmJob(self._board.run_dir)
+        self._nodes = {node["node"]: node for node in self._plan["nodes"]}
+        if phase == "stage":
+            if self._task.check_mode:
+                return Outcome(changed=job.id is None)
+            known = job.id
+            try:
+                number = hand_over(job, self._plan, self._needs_of_job(variables))
+                show(f"Job {number} of Slurm {'is known already' if known else 'is submitted'}: {job.run_dir}")
+                job.wait_for_nodes(show)
+            except NodeError as error:
+                for name in self._nodes:
+                    self._board.update(name, message=str(error))
+                raise
+            self._plan = self._board.plan()
+            self._nodes = {node["node"]: node for node in self._plan["nodes"]}
+        outcome = self._do(phase, arguments, {name: JobNode(job.run_dir, name, job).ask for name in self._nodes})
+        if phase == "finish":
+            note_end(job, self._board, self._nodes)
+        return outcome
+
+    def _do(self, phase: str, arguments: dict[str, t.Any], asks: dict[str, t.Any]) -> Outcome:
         phases = Phases(self._plan, self._board, asks, context.CLIARGS["forks"])
         if phase == "stage":
             needs = self._needs()
@@ -143,10 +175,25 @@ class ActionModule(ControllerAction):
         return {
             name: {
                 "secrets": _secrets(node),
-                "given_secrets": _given_secrets(self._links[name]) if name in self._links else {},
+                "given_secrets": self._given_secrets(name),
                 "files": node["files"] | trainer,
+                "keep": self._plan.get("keep"),
             }
             for name, node in self._nodes.items()
+        }
+
+    def _given_secrets(self, name: str) -> dict[str, str]:
+        link = self._links.get(name)
+        return _given_secrets(link.variable(VALUE), link.variable(FILE)) if link else {}
+
+    def _needs_of_job(self, variables: dict[str, t.Any]) -> Needs:
+        """Return what the tasks of a job need, by the variables of the host that submits it."""
+        given = {name: self._templar.template(variables.get(name)) for name in (VALUE, FILE, ENVIRONMENT)}
+        return {
+            "environment": _environment(given[ENVIRONMENT]),
+            "files": _trainer() if self._plan["rehearsal"] else {},
+            "secrets": {str(node["node_rank"]): _secrets(node) for node in self._plan["nodes"]},
+            "given_secrets": _given_secrets(given[VALUE], given[FILE]),
         }
 
 
@@ -188,23 +235,21 @@ def _secrets(node: t.Mapping[str, t.Any]) -> dict[str, str]:
     return found
 
 
-def _given_secrets(link: NodeLink) -> dict[str, str]:
+def _given_secrets(value: t.Any, path: t.Any) -> dict[str, str]:
     """Return the secrets that the user gives for the run, which go before those of the plan's files."""
-    value, path = (str(link.variable(name) or "") for name in (VALUE, FILE))
     try:
-        token = given_token(value, path)
+        token = given_token(str(value or ""), str(path or ""))
     except ValueError as error:
         raise AnsibleActionFail(f"{FILE}: {error}.") from None
     return {"hf_token": register_secret(token)} if token else {}
 
 
-def _environment(link: NodeLink) -> dict[str, str]:
+def _environment(given: t.Any) -> dict[str, str]:
     """Return the variables of all that runs on the node itself; a container has its own."""
-    given = link.variable("training_node_environment") or {}
+    given = given or {}
     if not isinstance(given, Mapping):
         raise ValueError(
-            f"training_node_environment is {given!r}. Give a mapping of variables, for example "
-            "{'PATH': '/opt/rocm/bin:$PATH'}"
+            f"{ENVIRONMENT} is {given!r}. Give a mapping of variables, for example {{'PATH': '/opt/rocm/bin:$PATH'}}"
         )
     return {str(name): str(value) for name, value in given.items()}
 

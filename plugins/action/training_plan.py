@@ -13,7 +13,7 @@ from ansible import constants as C  # noqa: N812
 from ansible.errors import AnsibleActionFail
 
 from ..plugin_utils.contracts import Finding, Plan
-from ..plugin_utils.controller_action import ControllerAction, show
+from ..plugin_utils.controller_action import ControllerAction, inventory_name, show
 
 try:
     from ..plugin_utils.inventory.unknown_variables import unknown_variables
@@ -24,8 +24,10 @@ try:
     from ..plugin_utils.plan.sweep_plan import plan_sweep, sweep_text
     from ..plugin_utils.plan.threshold_files import ThresholdsFile
     from ..plugin_utils.run.board import Board
+    from ..plugin_utils.run.quarantine import Quarantine
+    from ..plugin_utils.run.retry import left_out, next_attempt, node_faults, why_not_again, without
     from ..plugin_utils.run.runs import differences
-    from ..plugin_utils.run.sweep import FINISHED, Sweep
+    from ..plugin_utils.run.sweep import FINISHED, Sweep, summary_of
     from ..plugin_utils.run.token import FILE, VALUE, given_token
 except ImportError as error:
     MISSING: ImportError | None = error
@@ -59,6 +61,9 @@ class ActionModule(ControllerAction):
                 "sweep": {"type": "bool", "default": False},
                 "sweep_id": {"type": "str", "default": ""},
                 "matrix": {"type": "raw", "default": {}},
+                "quarantine": {"type": "path"},
+                "with_quarantined": {"type": "bool", "default": False},
+                "retry_of": {"type": "path"},
                 **{argument: {"type": "raw"} for argument in ARGUMENTS.values()},
             },
             required_if=[("sweep", True, ["output_dir"])],
@@ -66,19 +71,36 @@ class ActionModule(ControllerAction):
         variables = task_vars or {}
         options = self.options(ARGUMENTS, arguments, variables)
         hostvars = variables["hostvars"]
-        nodes = [self._node(name, hostvars[name]) for name in arguments["hosts"]]
         now = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
         problems = [
             *unknown_variables({**{name: hostvars[name] for name in arguments["hosts"]}, **self.own(variables)}),
             *self._note_token(options, variables.get(VALUE)),
         ]
         config = self._config(arguments["config"], options.get("training_thresholds"))
+        group, more = self._spare_hosts(options, variables)
+        problems += more
+        self._spares = [host for host in group if host in variables["ansible_play_hosts_all"]]
+        path = arguments["quarantine"]
+        leaves_out = path and not arguments["with_quarantined"]
+        self._quarantine = Quarantine(os.path.abspath(path), inventory_name()) if leaves_out else None
+        if arguments["retry_of"] is not None:
+            plan = self._next_attempt(arguments["retry_of"], config, options, hostvars)
+            return self._planned(arguments, plan)
+        hosts = [host for host in arguments["hosts"] if host not in group]
+        hosts, warnings, more = self._without_quarantined(hosts, options)
+        problems += more
+        nodes = [self._node(name, hostvars[name]) for name in hosts]
         if arguments["sweep"]:
             sweep = Sweep(os.path.abspath(arguments["output_dir"]), arguments["sweep_id"] or f"{now}-sweep")
             return self._sweep(sweep, config, options, arguments["matrix"], nodes, problems)
         plan = make_plan(config.text, config.path, options, nodes, now, config.unreadable, config.thresholds)
+        plan["warnings"] = [*warnings, *plan["warnings"]]
         if problems:
             plan |= {"faults": [*problems, *plan["faults"]], "nodes": []}
+        return self._planned(arguments, plan)
+
+    def _planned(self, arguments: dict[str, t.Any], plan: Plan) -> dict[str, t.Any]:
+        """Show a plan, and return it with the run's folder, or fail with its faults."""
         show(f"\n{plan_text(plan)}\n")
         if arguments["plan_file"]:
             self._write(arguments["plan_file"], plan)
@@ -89,7 +111,70 @@ class ActionModule(ControllerAction):
             "run_dir": self._opened(arguments["output_dir"], plan) if arguments["output_dir"] else None,
             "run_id": plan["run_id"],
             "nodes": [node["node"] for node in plan["nodes"]],
+            "quarantine": arguments["quarantine"],
         }
+
+    def _spare_hosts(self, options: dict[str, t.Any], variables: dict[str, t.Any]) -> tuple[list[str], list[Finding]]:
+        """Return the hosts of the group of spares, and the fault of a group that is none."""
+        group = str(options.get("training_spares") or "").strip()
+        if not group:
+            return [], []
+        groups = variables["groups"]
+        if not groups.get(group):
+            known = ", ".join(sorted(name for name in groups if name not in ("all", "ungrouped"))) or "it has none"
+            message = f"The inventory has no group {group} with a host in it."
+            remedy = f"Name one of its groups: {known}."
+            return [], [{"key": "training_spares", "value": group, "message": message, "remedy": remedy}]
+        return list(groups[group]), []
+
+    def _without_quarantined(
+        self, hosts: list[str], options: dict[str, t.Any]
+    ) -> tuple[list[str], list[Finding], list[Finding]]:
+        """Return the hosts of a plan, a spare in the place of each in quarantine, with warnings and faults.
+
+        What is left out so is left out of the rank order as well.
+        """
+        try:
+            held = self._quarantine.hosts() if self._quarantine else {}
+        except ValueError as error:
+            fault: Finding = {"key": "quarantine", "value": None, "message": f"{error}.", "remedy": ""}
+            return hosts, [], [fault]
+        chosen, taken = without(hosts, held, self._spares)
+        order = options.get("training_rank_order")
+        if taken and isinstance(order, list):
+            options["training_rank_order"] = [host for name in order if (host := taken.get(name, name))]
+        return chosen, left_out(held, taken), []
+
+    def _next_attempt(
+        self, run_dir: str, config: Config, options: dict[str, t.Any], hostvars: t.Mapping[str, t.Any]
+    ) -> Plan:
+        """Return the plan of the next attempt at a run, its node at fault in quarantine; fail where there is none."""
+        board = Board(run_dir)
+        try:
+            plan, summary = board.plan(), summary_of(run_dir)
+        except ValueError as error:
+            raise AnsibleActionFail(f"{error}.") from None
+        if summary is None:
+            raise AnsibleActionFail(f"{run_dir} was not judged, so it is not tried again.")
+        faults = node_faults(summary)
+        interrupted = any(board.status(node["node"]).get("interrupted") for node in plan["nodes"])
+
+        def make(run_id: str, hosts: list[str]) -> Plan:
+            nodes = [self._node(name, hostvars[name]) for name in hosts]
+            given = {**options, "training_run_id": run_id, "training_rank_order": hosts, "training_exclude": []}
+            return make_plan(config.text, config.path, given, nodes, "", config.unreadable, config.thresholds)
+
+        try:
+            if faults and self._quarantine and not interrupted:
+                self._quarantine.add(faults, plan["run_id"])
+            held = self._quarantine.hosts() if self._quarantine else {}
+            reason = why_not_again(plan, summary, int(options.get("training_retries", 0)), interrupted)
+            if reason:
+                raise ValueError(reason)
+            out = {**{host: one["reason"] for host, one in held.items()}, **faults}
+            return next_attempt(plan, out, self._spares, make)
+        except (ValueError, OSError) as error:
+            raise AnsibleActionFail(f"Run {plan['run_id']} is not tried again: {error}.") from None
 
     def _sweep(
         self,
@@ -160,7 +245,7 @@ class ActionModule(ControllerAction):
 
     def _refuse_another_plan(self, run_dir: str, plan: Plan) -> None:
         """Go on with the run of this name if it is the same one, so that the same command picks it up again."""
-        different = differences(Board(run_dir).plan(), plan)
+        different = differences(Board(run_dir).made_plan(), plan)
         if different:
             raise AnsibleActionFail(
                 f"{run_dir} holds another run of this name; its plan differs in {', '.join(different[:5])}. Choose "

@@ -3,17 +3,19 @@
 
 from __future__ import annotations
 
+import os
 import typing as t
 
 from ansible.errors import AnsibleActionFail
 from ansible.utils.color import stringc
 
-from ..plugin_utils.controller_action import ControllerAction, show
+from ..plugin_utils.controller_action import ControllerAction, inventory_name, show
 
 try:
     from ..plugin_utils.preflight.cells import RED
     from ..plugin_utils.preflight.checks import preflight
     from ..plugin_utils.preflight.table import preflight_text
+    from ..plugin_utils.run.quarantine import Quarantine
 except ImportError as error:
     MISSING: ImportError | None = error
 else:
@@ -37,6 +39,7 @@ class ActionModule(ControllerAction):
                 "probe": {"type": "str", "default": ""},
                 "problems": {"type": "dict", "default": {}},
                 "only": {"type": "list", "elements": "str"},
+                "quarantine": {"type": "path"},
             },
         )
         plan, nodes = arguments["plan"], arguments["nodes"]
@@ -48,10 +51,23 @@ class ActionModule(ControllerAction):
         text = preflight_text(plan["run_id"], result, lambda word, status: stringc(word, _COLOURS[status]))
         show(f"\n{text}\n")
         red = [row for row in result["rows"] if row["status"] == RED]
+        on, judged = ({row["node"] for row in rows} for rows in (red, result["rows"]))
+        released = self._release(arguments["quarantine"], sorted(judged - on))
         if red:
-            on, judged = ({row["node"] for row in rows} for rows in (red, result["rows"]))
             raise AnsibleActionFail(
                 f"The preflight has {len(red)} red cell(s) on {len(on)} of {len(judged)} nodes, named above with what "
                 "to do about each."
             )
-        return {"changed": False, **result}
+        return {"changed": bool(released), "released": released, **result}
+
+    def _release(self, path: str | None, green: list[str]) -> list[str]:
+        """Take the nodes that are in order out of quarantine, and return them."""
+        if not path or self._task.check_mode:
+            return []
+        try:
+            released = Quarantine(os.path.abspath(path), inventory_name()).release(green)
+        except (ValueError, OSError) as error:
+            raise AnsibleActionFail(f"No node is taken out of quarantine: {error}.") from None
+        if released:
+            show(f"Out of quarantine: {', '.join(released)}.\n")
+        return released

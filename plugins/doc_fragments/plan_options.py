@@ -46,6 +46,32 @@ options:
     description: Name of the run. Without it, time, model and GPU make one.
     type: str
     default: ''
+  spares:
+    description: Group of the inventory whose hosts take no part until another host is in quarantine.
+    type: str
+    default: ''
+  retries:
+    description: 'How often a job over all nodes is tried again when it failed of a node: with
+      a spare in its place, or else on fewer nodes. The node is in quarantine from then on.
+      A fault of the config or of the model is not tried again, nor are the runs of a sweep.'
+    type: int
+    default: 0
+  abort_on_nan:
+    description: Stop the run on every node as soon as a step says that the loss is NaN or infinite,
+      but for steps that were skipped. Of nodes that train apart from each other, only that
+      one is followed no further.
+    type: bool
+    default: false
+  keep_runs:
+    description: How many ended runs keep their folders on a node, the last ones; 0 keeps all.
+      Older folders of the same user are removed when a run is staged, with all that the trainer
+      wrote there, such as checkpoints. The controller keeps its own records.
+    type: int
+    default: 0
+  keep_days:
+    description: With training_keep_runs, no folder goes of a run that ended in so many days.
+    type: int
+    default: 7
   on_interrupt:
     description: 'What the first Ctrl-C or SIGTERM does while the run is followed: leave the
       training to itself (detach), or stop it on every node and judge it (stop).'
@@ -67,6 +93,60 @@ options:
       pulled.
     type: path
     default: ''
+  launcher:
+    description: 'What starts the ranks: Ansible''s own connections to the hosts of the inventory
+      (ssh), or one job of Slurm, submitted from the machine that runs Ansible (slurm).'
+    type: str
+    choices:
+      - ssh
+      - slurm
+    default: ssh
+  slurm_nodes:
+    description: Nodes of the job; 0 takes as many as the training config asks for.
+    type: int
+    default: 0
+  slurm_partition:
+    description: Partition of the job.
+    type: str
+    default: ''
+  slurm_account:
+    description: Account that is charged.
+    type: str
+    default: ''
+  slurm_qos:
+    description: Quality of service.
+    type: str
+    default: ''
+  slurm_reservation:
+    description: Reservation whose nodes are taken.
+    type: str
+    default: ''
+  slurm_time_limit:
+    description: When Slurm ends the job; without it the partition's limit holds.
+    type: str
+    default: ''
+  slurm_exclusive:
+    description: Share the nodes with no other job.
+    type: bool
+    default: true
+  slurm_constraint:
+    description: Features that the nodes must have.
+    type: str
+    default: ''
+  slurm_exclude:
+    description: Nodes that are left out.
+    type: str
+    default: ''
+  slurm_gres:
+    description: Generic resources of each node, where the cluster counts GPUs.
+    type: str
+    default: ''
+  slurm_options:
+    description: Further options of sbatch, one per line of the script, as the site asks for
+      them.
+    type: list
+    elements: str
+    default: []
   nxdt_root:
     description: Folder with NxDT's training_orchestrator.py, in place of the config's trainops.nxdt_root.
     type: path

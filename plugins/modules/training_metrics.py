@@ -277,6 +277,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ..module_utils.logs.frameworks.known import GRAMMARS
 from ..module_utils.logs.reader import read_log
 from ..module_utils.logs.record import records_of
+from ..module_utils.logs.rows import rows_of
 
 
 def json_value(value: float) -> float | str:
@@ -286,13 +287,13 @@ def json_value(value: float) -> float | str:
 
 def results_of(news: dict[str, t.Any]) -> dict[str, t.Any]:
     """Turn what a log said into what the module returns."""
+    blocks = news["rows"].blocks()
     return {
         "changed": False,
-        "records": [dict(record, value=json_value(record["value"])) for record in records_of(news["rows"])],
+        "records": [dict(record, value=json_value(record["value"])) for record in records_of(blocks)],
         "left_out": [
             {"attempt": row["attempt"], "step": row["step"], "reason": row["left_out"]}
-            for row in news["rows"]
-            if "left_out" in row
+            for row in rows_of(block for block in blocks if "left_out" in block)
         ],
         "failures": news["failures"],
         "cursor": news["cursor"],

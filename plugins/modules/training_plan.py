@@ -67,6 +67,22 @@ options:
       - Without it the cells are those of the sweep blocks of a CVS config.
     type: dict
     default: {}
+  quarantine:
+    description:
+      - File with the hosts that are kept out of runs, by inventory. They are left out, or a spare takes their place
+        (O(spares)), and the plan warns of each. The file need not be there.
+      - It is refused where others than the user and root can write it.
+    type: path
+  with_quarantined:
+    description: Plan with the hosts in quarantine, too, as their preflight does.
+    type: bool
+    default: false
+  retry_of:
+    description:
+      - Folder of a run that did not pass. Makes the plan of the next attempt at it, O(retries) at most, without the
+        node that was at fault, and puts that node into O(quarantine).
+      - Fails where no node was at fault, as after a fault of the config or of the model.
+    type: path
   plan_file:
     description: File to write the plan to as JSON, with its faults if there are any.
     type: path
@@ -122,6 +138,11 @@ run_id:
   returned: success
   type: str
   sample: 20260314-092653-llama3_1_8b-mi300x
+quarantine:
+  description: The file with the hosts that are kept out of runs, as given.
+  returned: success
+  type: str
+  sample: runs/quarantine.json
 run_dir:
   description: The run's folder on the controller, or null without O(output_dir).
   returned: success

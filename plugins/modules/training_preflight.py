@@ -22,9 +22,7 @@ attributes:
   check_mode:
     support: full
   diff_mode:
-    support: N/A
-    details:
-      - This module does not change state.
+    support: none
   idempotent:
     support: full
 options:
@@ -54,6 +52,9 @@ options:
       - Names of the nodes to judge, as where a play is limited to some. Without it all nodes of the plan are judged.
     type: list
     elements: str
+  quarantine:
+    description: File with the hosts that are kept out of runs. Nodes without a red row are taken out of it.
+    type: path
 seealso:
   - module: trainops.cluster.node_inspect
   - module: trainops.cluster.training_plan
@@ -80,6 +81,12 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+released:
+  description: Nodes that were taken out of quarantine.
+  returned: success
+  type: list
+  elements: str
+  sample: []
 rows:
   description:
     - The cells of the table. None of them is red, as the task fails then.

@@ -169,14 +169,25 @@ class FoundFindings(t.TypedDict):
     notes: list[str]
 
 
+class SlurmJob(t.TypedDict):
+    """What is submitted to Slurm: see `plan.slurm.script`."""
+
+    script: str
+
+
 class OptionalPlan(t.TypedDict, total=False):
     """What only some plans have."""
 
     overrides: dict[str, t.Any]
     gke: GkeLaunch
+    slurm: SlurmJob
     on_interrupt: t.Literal["stop"]
     log_framework: str
     max_skipped: int
+    checkpoints: str
+    retry: Retry
+    abort_on_nan: bool
+    keep: KeptRuns
     logs: LogsFound
     not_known: list[Lack]
 
@@ -207,6 +218,33 @@ class LogsFound(t.TypedDict):
     """Where the logs stand of a run that nobody followed."""
 
     folder: str
+
+
+class KeptRuns(t.TypedDict):
+    """How many runs, and those of how many days, stay on a node; see `module_utils.node.old_runs`."""
+
+    keep_runs: int
+    keep_days: float
+
+
+class LeftOut(t.TypedDict):
+    """A node that a run failed of, how, and the spare that took its place in the next one; None for none."""
+
+    node: str
+    reason: str
+    spare: str | None
+
+
+class Retry(t.TypedDict):
+    """Which run a plan tries again and how often that was done; ``checkpoints`` is where it may go on from."""
+
+    attempt: int
+    first: str
+    before: str
+    nodes: int
+    nodes_of_first: int
+    left_out: list[LeftOut]
+    checkpoints: str | None
 
 
 class Lack(t.TypedDict):
@@ -269,6 +307,13 @@ class MachineChanges(t.TypedDict):
     kernel_failures: list[Failure]
 
 
+class Outage(t.TypedDict):
+    """When a node that came back stopped to answer, and for how many seconds it did not."""
+
+    since: float
+    seconds: float
+
+
 class Status(t.TypedDict, total=False):
     """What is known of a node of a run; see `run.status`. ``node`` and ``status`` are always there."""
 
@@ -281,6 +326,9 @@ class Status(t.TypedDict, total=False):
     booted: bool
     engine_problem: str | None
     full_disk: str | None
+    log_problem: str
+    outages: list[Outage]
+    ended_by: Failure
     machine_changes: MachineChanges
     ranks_seen: list[RankSeen]
     interrupted: bool
@@ -406,6 +454,7 @@ class Summary(Utilization):
     model: str
     gpu: str
     rehearsal: bool
+    retry: Retry | None
     verdict: Verdict
     reasons: list[Reason]
     notes: list[Reason]

@@ -15,6 +15,7 @@ from importlib import metadata
 from pathlib import Path
 
 from ansible import constants as C  # noqa: N812
+from ansible import context
 from ansible.errors import AnsibleActionFail
 from ansible.module_utils.common.json import get_encoder
 from ansible.plugins.action import ActionBase
@@ -43,6 +44,12 @@ def plain(value: t.Any) -> t.Any:
 def show(text: str, color: str | None = None) -> None:
     """Show people a text: on standard output, or on standard error where a callback writes JSON to standard output."""
     Display().display(text, color=color, stderr="json" in C.DEFAULT_STDOUT_CALLBACK)
+
+
+def inventory_name() -> str:
+    """Return what names the inventory of this call: its sources, which are files or lists of hosts."""
+    sources = context.CLIARGS.get("inventory") or C.DEFAULT_HOST_LIST
+    return ",".join(str(source) if "," in source else os.path.abspath(source) for source in sources)
 
 
 def write_index_of(folder: str | Path) -> bool:

@@ -17,6 +17,24 @@ ROOT = Path(__file__).resolve().parents[2]
 LOCAL = ROOT / "inventories" / "local"
 BIN = Path(sys.executable).parent
 
+# Ansible's own connection to this machine, but for nodes that are lost.
+_LOSABLE = """
+import importlib.util, os
+import ansible
+from ansible.errors import AnsibleConnectionFailure
+
+spec = importlib.util.spec_from_file_location("own", os.path.join(ansible.__path__[0], "plugins/connection/local.py"))
+own = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(own)
+DOCUMENTATION = own.DOCUMENTATION
+
+class Connection(own.Connection):
+    def exec_command(self, *arguments, **more):
+        if os.path.exists(os.path.join({folder!r}, "lost", self._play_context.remote_addr)):
+            raise AnsibleConnectionFailure("No route to host")
+        return super().exec_command(*arguments, **more)
+"""
+
 
 @dataclass
 class Finished:
@@ -61,6 +79,10 @@ class Bench:
         self.runs = folder / "runs"
         self.nodes = folder / "nodes"
         self.locks = folder / "locks"
+        self._lost = folder / "lost"
+        self._connections = folder / "connections"
+        self._connections.mkdir()
+        (self._connections / "local.py").write_text(_LOSABLE.format(folder=str(folder)))
 
     def config(self, mode: str = "multi_node", **changes) -> Path:
         """Write the local inventory's config with changed values, each wherever its key stands."""
@@ -115,7 +137,7 @@ class Bench:
     def environment(self) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("ANSIBLE_")}
         # Another bench has nodes of the same names on this machine.
-        own = {"TRAINOPS_LOCK_FOLDER": str(self.locks)}
+        own = {"TRAINOPS_LOCK_FOLDER": str(self.locks), "ANSIBLE_CONNECTION_PLUGINS": str(self._connections)}
         return {**kept, **own, "ANSIBLE_NOCOLOR": "1", "TRAINOPS_PROGRESS_INTERVAL": "0.5"}
 
     def play(
@@ -149,6 +171,15 @@ class Bench:
             stderr=subprocess.STDOUT,
             text=True,
         )
+
+    def lose(self, node: str) -> None:
+        """Let a node not answer any more."""
+        self._lost.mkdir(exist_ok=True)
+        (self._lost / node).touch()
+
+    def find_again(self, node: str) -> None:
+        """Let a node that was lost answer again."""
+        (self._lost / node).unlink()
 
     def trainings(self) -> list[int]:
         """Return the pids of live processes whose training logs below this bench's folder."""

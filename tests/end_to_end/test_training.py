@@ -179,39 +179,14 @@ def test_what_is_missing_on_a_node_stops_the_run_before_any_rank_starts(bench):
     assert not list(bench.nodes.glob("*/*/train.log"))
 
 
-LOSABLE = """
-import importlib.util, os
-import ansible
-from ansible.errors import AnsibleConnectionFailure
-
-spec = importlib.util.spec_from_file_location("own", os.path.join(ansible.__path__[0], "plugins/connection/local.py"))
-own = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(own)
-DOCUMENTATION = own.DOCUMENTATION
-
-class Connection(own.Connection):
-    def exec_command(self, *arguments, **more):
-        if os.path.exists(os.path.join({folder!r}, "lost", self._play_context.remote_addr)):
-            raise AnsibleConnectionFailure("No route to host")
-        return super().exec_command(*arguments, **more)
-"""
-
-
-def test_a_node_that_is_lost_in_mid_run_leaves_a_verdict_and_no_other_node_running(bench, monkeypatch):
-    (bench.folder / "connection").mkdir()
-    (bench.folder / "connection/local.py").write_text(LOSABLE.format(folder=str(bench.folder)))
+def test_a_node_that_is_lost_in_mid_run_leaves_a_verdict_and_no_other_node_running(bench):
     inventory = bench.inventory(**TWO)
-    own = bench.environment()
-    monkeypatch.setattr(
-        bench, "environment", lambda: {**own, "ANSIBLE_CONNECTION_PLUGINS": f"{bench.folder}/connection"}
-    )
     config = bench.config(training_iterations="100000")
     variables = {"training_run_id": "lost", "training_lost_timeout": 1, "training_master_port": free_port()}
     run = bench.start("megatron_multinode.yml", inventory, config, **variables)
     status = bench.runs / "lost/nodes/node1/status.json"
     wait_until(lambda: status.exists() and json.loads(status.read_text()).get("last_step"))
-    (bench.folder / "lost").mkdir()
-    (bench.folder / "lost/node1").touch()
+    bench.lose("node1")
     output, _ = run.communicate(timeout=120)
     assert run.returncode != 0
     assert "node1: No route to host" in output
@@ -221,7 +196,7 @@ def test_a_node_that_is_lost_in_mid_run_leaves_a_verdict_and_no_other_node_runni
     assert {node["node"]: node["state"] for node in summary["nodes"]}["node1"] == "unreachable"
     assert (bench.runs / "lost/report.html").exists()
     assert (bench.runs / "lost/nodes/node0/train.log").stat().st_size
-    (bench.folder / "lost/node1").unlink()
+    bench.find_again("node1")
     stopped = bench.play("stop.yml", inventory, config, training_run_id="lost")
     assert stopped.status == 0, stopped.output
     assert bench.trainings() == []

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A real slurmctld on this machine, with six nodes that nobody starts, in a folder of its own.
+"""A real slurmctld on this machine, with six nodes, in a folder of its own.
 
 Slurm comes from Debian's packages, unpacked there and not installed: no service is started, no user is made. What it
-says of jobs, reservations and switches is all that an inventory asks for, and needs no slurmd.
+says of jobs, reservations and switches is all that an inventory asks for, and needs no slurmd; jobs run on the first
+nodes, each with a slurmd of its own, and what they train knows only of what carries the lock folder's label.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import socket
@@ -15,7 +17,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-_PACKAGES = ("slurm-client", "slurmctld", "slurm-wlm-basic-plugins", "libmunge2", "libhwloc15")
+_PACKAGES = ("slurm-client", "slurmctld", "slurmd", "slurm-wlm-basic-plugins", "libmunge2", "libhwloc15")
 _TOPOLOGY = """\
 SwitchName=leaf1 Nodes=gpu[01,03,05]
 SwitchName=leaf2 Nodes=gpu[02,04,06]
@@ -34,7 +36,7 @@ class Slurm:
     folder: Path
     root: Path
     environment: dict[str, str] = field(default_factory=dict)
-    _daemon: subprocess.Popen[bytes] | None = None
+    _daemons: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     @property
     def scontrol(self) -> str:
@@ -56,11 +58,7 @@ class Slurm:
 
     def start(self) -> None:
         """Start slurmctld, and wait until it answers."""
-        log = (self.folder / "out").open("wb")
-        command = [str(self.root / "usr/sbin/slurmctld-wlm"), "-D", "-i"]
-        self._daemon = subprocess.Popen(
-            command, env={**os.environ, **self.environment}, cwd=self.folder, stdout=log, stderr=log
-        )
+        self._start("out", "slurmctld-wlm", "-i")
         for _ in range(150):
             try:
                 self.run("scontrol", "show", "partition")
@@ -70,11 +68,35 @@ class Slurm:
                 return
         raise NoSlurmError(f"slurmctld does not answer: {(self.folder / 'out').read_text()[-500:]}")
 
+    def start_nodes(self, count: int) -> None:
+        """Start slurmd for the first nodes, and wait until they take jobs."""
+        names = [f"gpu{number:02}" for number in range(1, count + 1)]
+        for name in names:
+            (self.folder / "spool" / name).mkdir(parents=True)
+            self._start(f"{name}.out", "slurmd-wlm", "-N", name, "-d", str(self.root / "usr/sbin/slurmstepd-wlm"))
+        for _ in range(150):
+            if self.run("sinfo", "--noheader", "--Node", "--nodes", ",".join(names)).count(" idle") == count:
+                return
+            time.sleep(0.2)
+        raise NoSlurmError(f"slurmd takes no jobs: {(self.folder / 'gpu01.out').read_text()[-500:]}")
+
+    def _start(self, log: str, program: str, *arguments: str) -> None:
+        with (self.folder / log).open("wb") as stream:
+            self._daemons.append(
+                subprocess.Popen(
+                    [str(self.root / "usr/sbin" / program), "-D", *arguments],
+                    env={**os.environ, **self.environment},
+                    cwd=self.folder,
+                    stdout=stream,
+                    stderr=stream,
+                )
+            )
+
     def stop(self) -> None:
-        """End slurmctld."""
-        if self._daemon:
-            self._daemon.kill()
-            self._daemon.wait()
+        """End all daemons, those of the nodes first."""
+        for daemon in reversed(self._daemons):
+            daemon.kill()
+            daemon.wait()
 
 
 def unpacked(folder: Path) -> Slurm:
@@ -84,6 +106,7 @@ def unpacked(folder: Path) -> Slurm:
     root, packages = folder / "root", folder / "packages"
     for path in (root, packages, folder / "state"):
         path.mkdir()
+    (folder / "locks").mkdir(mode=0o700)
     fetched = subprocess.run(
         ["apt-get", "download", *_PACKAGES], cwd=packages, capture_output=True, text=True, check=False
     )
@@ -97,14 +120,22 @@ def unpacked(folder: Path) -> Slurm:
     environment = {
         "SLURM_CONF": str(folder / "slurm.conf"),
         "LD_LIBRARY_PATH": f"{plugins}:{plugins.parent}",
+        "PATH": f"{os.environ['PATH']}:{root}/usr/bin",
+        "TRAINOPS_LOCK_FOLDER": str(folder / "locks"),
     }
     return Slurm(folder, root, environment)
 
 
 def _configuration(folder: Path, plugins: Path) -> str:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    with contextlib.ExitStack() as probes:
+        sockets = [probes.enter_context(socket.socket()) for _ in range(7)]
+        for probe in sockets:
+            probe.bind(("127.0.0.1", 0))
+        port, *ports = (probe.getsockname()[1] for probe in sockets)
+    nodes = "\n".join(
+        f"NodeName=gpu{number:02} NodeHostname={socket.gethostname()} NodeAddr=127.0.0.1 Port={own} CPUs=1"
+        for number, own in enumerate(ports, 1)
+    )
     return f"""\
 ClusterName=bench
 SlurmctldHost=localhost(127.0.0.1)
@@ -112,18 +143,23 @@ SlurmctldPort={port}
 AuthType=auth/none
 CredType=cred/none
 SlurmUser=root
+SlurmdUser=root
 PluginDir={plugins}
 StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool
+SlurmdSpoolDir={folder}/spool/%n
+SlurmdPidFile={folder}/slurmd-%n.pid
+SlurmdTimeout=20
+KillWait=5
+ReturnToService=2
 SlurmctldPidFile={folder}/slurmctld.pid
 SlurmctldLogFile={folder}/slurmctld.log
-ProctrackType=proctrack/pgid
+ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 SelectType=select/linear
 TopologyPlugin=topology/tree
 MpiDefault=none
 AccountingStorageType=accounting_storage/none
 JobAcctGatherType=jobacct_gather/none
-NodeName=gpu[01-06] NodeAddr=127.0.0.1 CPUs=1
+{nodes}
 PartitionName=all Nodes=ALL Default=YES State=UP
 """

@@ -72,16 +72,11 @@ def in_words(metric: str, value: float) -> str:
     return f"{value:.6g}" if unit == "1" else f"{value:.6g} {unit}"
 
 
-def records_of(rows: Iterable[StepRow]) -> Iterator[dict[str, t.Any]]:
-    """Yield one record per measurement of the step rows, in their order."""
-    for row in rows:
-        for metric, value in row["metrics"].items():
-            if metric in EVIDENCE:
-                continue
-            yield {
-                "attempt": row["attempt"],
-                "step": row["step"],
-                "metric": metric,
-                "value": value,
-                "unit": METRICS[metric].unit,
-            }
+def records_of(blocks: Iterable[dict[str, t.Any]]) -> Iterator[dict[str, t.Any]]:
+    """Yield one record per measurement of step blocks (see `rows`), in the order of their steps."""
+    for block in blocks:
+        attempt, columns = block["attempt"], block["metrics"]
+        measured = [(metric, METRICS[metric].unit, columns[metric]) for metric in columns if metric not in EVIDENCE]
+        for place, step in enumerate(block["steps"]):
+            for metric, unit, column in measured:
+                yield {"attempt": attempt, "step": step, "metric": metric, "value": column[place], "unit": unit}

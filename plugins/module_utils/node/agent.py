@@ -13,7 +13,7 @@ import typing as t
 from .environment import add_environment
 from .files import write_bytes
 from .own_folders import UntrustedError, has_run_folder
-from .phases import PHASES, PhaseError
+from .phases import PHASES, GoneError, PhaseError
 
 ANSWER_MARK = "trainops-answer:"
 PROGRAM_NAME = "program"
@@ -28,6 +28,8 @@ def main(request: dict[str, t.Any], program: bytes | None = None) -> None:
     add_environment(request["environment"])
     try:
         answer = dict(PHASES[request["phase"]](request), failed=False)
+    except GoneError as error:
+        answer = {"failed": True, "gone": True, "message": str(error)}
     except (PhaseError, ValueError) as error:
         answer = {"failed": True, "message": str(error)}
     except OSError as error:

@@ -13,6 +13,8 @@ import subprocess
 import typing as t
 
 from . import processes
+from .inspection.engines import version_in
+from .inspection.tools import ToolError
 from .launch import LAUNCH_NAME, recorded_outcome
 from .rdma_library import FUNCTION, library_lines, mount_problems
 
@@ -51,6 +53,17 @@ class ContainerEngine:
                 "container_name, or have its owner remove it"
             )
         return problems
+
+    def room(self, node: dict[str, t.Any]) -> dict[str, int]:
+        """Return where an image that is not here will lie, and its size where it is loaded from an archive."""
+        archive = node.get("image_archive")
+        if not archive or not os.path.exists(archive) or self._inspect("image", node["image"]) is not None:
+            return {}
+        try:
+            _version, folder = version_in(self.name, self._call(["info", "--format", "{{json .}}"]))
+        except ToolError as error:
+            raise EngineError(str(error)) from None
+        return {folder: os.path.getsize(archive)}
 
     def prepare(self, node: dict[str, t.Any]) -> dict[str, t.Any]:
         """Have the image here, from its archive or its registry, and clear away our own ended container.

@@ -4,6 +4,7 @@
 The face of an engine, which is all that anything else knows of it:
 
 ``problems(node)`` what would keep the training from starting here, as sentences;
+``room(node)`` how many bytes that will write, by path;
 ``prepare(node)`` what is fetched or cleared away before the start, returned as facts for the controller;
 ``preparation(node)`` functions of bash that the launch script calls before the training, as lines by their names;
 ``start(node, run_id)`` the handle of the started training, which is kept in the run's state;
@@ -49,6 +50,10 @@ class NoContainer:
         scripts = {"training script": node["script"], "script of the dataset": dataset["script"]}
         paths = {what: os.path.join(working_dir, script) for what, script in scripts.items() if script}
         return [f"the {what} {path} is not there" for what, path in paths.items() if not os.path.isfile(path)]
+
+    def room(self, node: Node) -> dict[str, int]:  # noqa: ARG002
+        """Return that nothing is written but what the run writes."""
+        return {}
 
     def prepare(self, node: Node) -> dict[str, t.Any]:  # noqa: ARG002
         """Return that nothing needs to be fetched."""

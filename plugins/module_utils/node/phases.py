@@ -28,7 +28,10 @@ from .inspection.network import port_problem
 from .interfaces import with_interfaces
 from .launch import LAUNCH_NAME, launch_script, run_of_log
 from .machine_changes import changes_since, noted
+from .old_runs import old_runs
+from .old_runs import remove as remove_old_runs
 from .own_folders import UntrustedError, has_run_folder, make_run_folder
+from .room import LEAST_BYTES, room_problems
 from .run_state import CIRCUMSTANCES, STATE_NAME, forget_state, note_state, read_state, write_state
 from .secret_files import place, remove, remove_after
 from .telemetry import readings
@@ -49,10 +52,15 @@ class PhaseError(Exception):
     """What keeps a phase from being done on this node, as sentences for people."""
 
 
+class GoneError(PhaseError):
+    """What this node kept of the run is gone."""
+
+
 def stage(request: Request) -> Answer:
     """Put everything in place that the start will need, and report everything that is missing.
 
-    A run that is here already, staged, running or ended, is left as it is.
+    A run that is here already, staged, running or ended, is left as it is. ``keep`` says which runs before it stay
+    (`old_runs`); ``removed`` of the answer are those that went.
     """
     run_id = request["run_id"]
     engine = engine_of(request["container_engine"])
@@ -62,10 +70,14 @@ def stage(request: Request) -> Answer:
             return {"changed": False, "status": state["status"], "warnings": []}
         node = with_interfaces(request["node"])
         problems = [*engine.problems(node), *_port_problems(node), *_busy(engine, run_id)]
+        problems = problems or room_problems(_needs(engine, node))
         if problems:
             raise PhaseError("; ".join(problems))
+        old = old_runs(node, run_id, **request["keep"]) if request.get("keep") else []
         if request["check_mode"]:
-            return {"changed": state is None, "status": "staged", "warnings": []}
+            removed = [run.run_id for run in old]
+            return {"changed": state is None, "status": "staged", "warnings": [], "removed": removed}
+        removed, kept = remove_old_runs(old)
         script = launch_script(node, run_id, {**engine.preparation(node), **dataset_function(node)})
         try:
             make_run_folder(node["run_folder"])
@@ -73,14 +85,14 @@ def stage(request: Request) -> Answer:
             changed = _write_files(node, request["files"]) or changed
         except OSError as error:
             raise PhaseError(f"the run's folder {node['run_folder']} cannot be written: {error.strerror}") from error
-        warnings = place(node, request["given_secrets"], request["secrets"])
+        warnings = kept + place(node, request["given_secrets"], request["secrets"])
         if state is None:
             fresh = {"run_id": run_id, "node": node["node"], "node_rank": node["node_rank"]}
             write_state(node, dict(fresh, engine=engine.name, status="staged"))
         take(node, run_id)
     facts = engine.prepare(node)
     facts["hardware"] = hardware_facts()
-    return {"changed": changed or state is None, "status": "staged", "warnings": warnings, **facts}
+    return {"changed": changed or state is None, "status": "staged", "warnings": warnings, "removed": removed, **facts}
 
 
 def _write_files(node: dict[str, t.Any], files: dict[str, str]) -> bool:
@@ -91,6 +103,14 @@ def _write_files(node: dict[str, t.Any], files: dict[str, str]) -> bool:
         os.makedirs(os.path.dirname(target), exist_ok=True)
         changed = write_text(target, text, 0o640) or changed
     return changed
+
+
+def _needs(engine: Engine, node: dict[str, t.Any]) -> dict[str, int]:
+    """Return how many bytes the run needs at least, by path."""
+    needs = {node["run_folder"]: LEAST_BYTES}
+    if node.get("dataset"):
+        needs[node["dataset"]["folder"]] = LEAST_BYTES
+    return {**needs, **engine.room(node)}
 
 
 def _existing_state(request: Request) -> dict[str, t.Any] | None:
@@ -180,6 +200,9 @@ def follow(request: Request) -> Answer:
         "log_bytes": log_bytes,
         "log_run_id": run_of_log(log_file),
     }
+    problem = _log_problem(log_file, request["cursor"].get("offset", 0), log_bytes)
+    if problem:
+        answer["log_problem"] = problem
     last_lines = tail(log_file)
     answer["pausing"] = any(_PAUSE.search(line) for line in last_lines[-_PAUSE_LINES:])
     if request.get("sample"):
@@ -198,8 +221,19 @@ def _state_of(request: Request) -> dict[str, t.Any]:
     node = request["node"]
     state = read_state(node, request["run_id"])
     if state is None:
-        raise PhaseError(f"the state of run {request['run_id']} is gone: there is no {node['run_folder']}/{STATE_NAME}")
+        folder = node["run_folder"]
+        what = f"{folder}/{STATE_NAME} is" if os.path.isdir(folder) else f"the run's folder {folder} is, with its log,"
+        raise GoneError(f"{what} gone: somebody removed it after the start")
     return state
+
+
+def _log_problem(log_file: str, read: int, log_bytes: int) -> str | None:
+    """Return what happened to a log that is shorter than what was ``read`` of it, in bytes."""
+    if log_bytes >= read:
+        return None
+    if not os.path.exists(log_file):
+        return f"{log_file} was moved or removed while the training wrote it"
+    return f"{log_file} was cut or replaced: it has {log_bytes} bytes, and {read} had been read"
 
 
 def stop(request: Request) -> Answer:

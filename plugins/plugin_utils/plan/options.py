@@ -10,16 +10,17 @@ from pydantic import create_model
 from .config.kinds import OneOf
 from .frameworks.known import FRAMEWORKS
 from .job.options import ON_HOSTS, ConfigOptions, RunOptions
+from .slurm.options import SlurmOptions
 
 FRAMEWORK_NAMES = ("auto", *FRAMEWORKS)
 PLATFORMS = (ON_HOSTS, *(platform for framework in FRAMEWORKS.values() for platform in framework.platforms))
 
 
-def _with_own_options() -> type[RunOptions]:
+def _with_own_options() -> type[SlurmOptions]:
     common = RunOptions.model_fields
     return create_model(
         "PlanOptions",
-        __base__=tuple(framework.options for framework in FRAMEWORKS.values()),
+        __base__=(*(framework.options for framework in FRAMEWORKS.values()), SlurmOptions),
         training_framework=(t.Annotated[str, OneOf(FRAMEWORK_NAMES)], common["training_framework"]),
         training_platform=(t.Annotated[str, OneOf(PLATFORMS)], common["training_platform"]),
     )
@@ -29,7 +30,7 @@ PlanOptions = _with_own_options()
 
 
 # The variables that only some framework has: what it is that trains, as far as the config leaves it open.
-FRAMEWORK_OPTIONS = tuple(name for name in PlanOptions.model_fields if name not in RunOptions.model_fields)
+FRAMEWORK_OPTIONS = tuple(name for name in PlanOptions.model_fields if name not in SlurmOptions.model_fields)
 
 # What a variable is called among the arguments of a task that makes a plan, or that reads a config for its logs.
 PLAN_ARGUMENTS, CONFIG_ARGUMENTS = (

@@ -23,9 +23,11 @@ from .job.ranks import Node, in_rank_order
 from .job.rdma import warn_of_silence
 from .job.rehearsal import rehearsed
 from .job.thresholds import is_judged, results_key, warn_of_nothing_expected
-from .job.workload import workload_of
+from .job.workload import named_precision, workload_of
 from .options import PlanOptions
-from .threshold_files import OPTION, ThresholdsFile, thresholds_of
+from .slurm.options import SLURM, SlurmOptions
+from .slurm.script import nodes_to_come, slurm_job
+from .threshold_files import OPTION, ThresholdsFile, thresholds_of, warn_of_other_names
 
 SCHEMA_VERSION = 1
 # As there are lists of hosts.
@@ -48,11 +50,12 @@ def make_plan(
     has none. ``thresholds`` is the file that the option training_thresholds names.
 
     The plan holds ``schema_version``, ``framework``, ``mode``, ``model``, ``gpu``, ``run_id``, ``config_file``,
-    ``container_engine``, ``rehearsal``, ``record_only``, ``overrides`` and ``max_skipped`` (where there are any),
+    ``container_engine``, ``rehearsal``, ``record_only``, ``overrides``, ``max_skipped``, ``abort_on_nan``,
+    ``keep`` and ``checkpoints`` (the folder from which the same command goes on), where there are any,
     ``parameters``, ``first_step``, ``tokens_per_step_per_gpu`` and ``tokens_per_sequence_per_gpu`` (tokens),
-    ``workload`` (see `job/workload`), ``gke`` (on GKE: see `job/gke`), ``expected``, ``faults``, ``warnings``,
-    ``notes`` (sentences) and ``nodes``. Where the log is written by another framework's trainer, as in a rehearsal,
-    ``log_framework`` names that. It never holds a secret.
+    ``workload`` (see `job/workload`), ``gke`` (on GKE: see `job/gke`), ``slurm`` (see `slurm/script`), ``expected``,
+    ``faults``, ``warnings``, ``notes`` (sentences) and ``nodes``. Where the log is written by another framework's
+    trainer, as in a rehearsal, ``log_framework`` names that. It never holds a secret.
     """
     findings = Findings()
     settings = _settings(options, findings)
@@ -60,6 +63,9 @@ def make_plan(
     text = "" if unreadable else text
     if settings.training_rehearsal:
         settings.training_record_only = True
+    if settings.training_launcher == SLURM:
+        asked = asked_by(text, source, options, 0).nodes
+        nodes = nodes_to_come(settings, asked, nodes[0].user if nodes else "", findings)
     ordered: list[Node] = []
     # Another platform has hosts of its own, so that none of the inventory takes part.
     if settings.training_platform == ON_HOSTS:
@@ -93,7 +99,7 @@ def make_plan(
     return rehearsed(plan) if settings.training_rehearsal else plan
 
 
-def _settings(options: Mapping[str, t.Any], findings: Findings) -> RunOptions:
+def _settings(options: Mapping[str, t.Any], findings: Findings) -> SlurmOptions:
     """Return the variables of a run with their types; those that hold more than is read are a fault, and left out."""
     given = dict(options)
     for name, value in options.items():
@@ -112,8 +118,9 @@ def _expected(
     """
     expected, key = job.expected, results_key(job.branch)
     if thresholds and not settings.training_record_only:
-        facts = {**job.parameters, **workload, "nnodes": job.nnodes}
+        facts = {**job.parameters, **workload, "nnodes": job.nnodes, "precision": named_precision(job)}
         expected, key = thresholds_of(thresholds, facts, findings), OPTION
+        warn_of_other_names(thresholds.source, settings.training_framework, job.branch, findings)
     warn_of_impossible(expected, key, workload, job.branch.gpu, findings)
     if not settings.training_record_only and not is_judged(expected) and not findings.faults:
         settings.training_record_only = True
@@ -172,7 +179,7 @@ def _fault_unreadable(source: str, reason: str, findings: Findings) -> None:
 def _assembled(
     job: Job | None,
     workload: Workload | None,
-    settings: RunOptions,
+    settings: SlurmOptions,
     source: str,
     nodes: Sequence[Node],
     findings: Findings,
@@ -189,10 +196,18 @@ def _assembled(
     optional: OptionalPlan = {"overrides": settings.training_overrides} if settings.training_overrides else {}
     if settings.training_on_interrupt == "stop":
         optional["on_interrupt"] = "stop"
+    if settings.training_abort_on_nan:
+        optional["abort_on_nan"] = True
+    if settings.training_keep_runs:
+        optional["keep"] = {"keep_runs": settings.training_keep_runs, "keep_days": settings.training_keep_days}
     if settings.training_max_skipped:
         optional["max_skipped"] = settings.training_max_skipped
+    if job and job.checkpoints and not settings.training_rehearsal:
+        optional["checkpoints"] = job.checkpoints
     if job and job.gke:
         optional["gke"] = job.gke.for_run(run_id)
+    if job and settings.training_launcher == SLURM:
+        optional["slurm"] = slurm_job(run_id, len(nodes), settings)
     return {
         "schema_version": SCHEMA_VERSION,
         "framework": settings.training_framework,

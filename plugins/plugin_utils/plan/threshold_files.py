@@ -14,6 +14,7 @@ in short. Source: cvs/lib/utils/verdict.py, cvs/lib/training and cvs/input/confi
 from __future__ import annotations
 
 import math
+import posixpath
 import re
 import typing as t
 from collections.abc import Mapping
@@ -23,7 +24,11 @@ from ..contracts import Bound
 from .config.findings import Findings
 from .config.json_config import read_json
 from .config.words import key_path, listed, nearest, shown
+from .frameworks.known import FRAMEWORKS
 from .job.bounds import KINDS
+from .job.branch import Branch
+from .job.known_models import KNOWN_MODELS, known_model
+from .job.peak_tflops import accelerator_of
 
 OPTION = "training_thresholds"
 
@@ -44,7 +49,7 @@ _EFFICIENCY, _BASELINE = "scaling_efficiency_pct", "scaling_baseline"
 _EXAMPLE = f'"{_BASELINE}": {{"tokens_per_sec_total": 96000, "num_nodes": 1}}'
 _PARTS = {"NN": "nnodes", "ST": "iterations", "B": "micro_batch_size", "SL": "sequence_length"}
 _PART = re.compile(r"(NN|ST|SL|B)(\d+)")
-_PRECISION = re.compile(r"(?i)(bf|fp|mxfp)\d+")
+_PRECISION = re.compile(r"(?i)(bf|fp|mxfp|nvfp)\d+")
 _OF_PAIRS = {
     "NNODES": "nnodes",
     "STEPS": "iterations",
@@ -91,6 +96,29 @@ def thresholds_of(file: ThresholdsFile, facts: Mapping[str, t.Any], findings: Fi
         key = f"{source}: {key_path(*filter(None, (name, metric)))}"
         bounds += _bounds_of(metric, spec, key, facts, findings)
     return bounds
+
+
+def warn_of_other_names(source: str, framework: str, branch: Branch, findings: Findings) -> None:
+    """Warn where the name of the file says that it is for another framework, model or accelerator than the run is.
+
+    CVS names its files like ``mi325x_megatron_llama-3.1-8b_single_threshold.json``; no cell says any of it.
+    """
+    name = posixpath.basename(source).casefold()
+    model, own_model = known_model(name), known_model(branch.model)
+    is_same = model is None or own_model is None or KNOWN_MODELS[model] == KNOWN_MODELS[own_model]
+    pairs = [
+        (next((known for known in FRAMEWORKS if known in name), None), framework, framework in name),
+        (model, branch.model, is_same),
+        (name.split("_")[0], branch.gpu, accelerator_of(name.split("_")[0]) in (None, accelerator_of(branch.gpu))),
+    ]
+    for said, own, fits in pairs:
+        if said and not fits:
+            findings.warn(
+                OPTION,
+                source,
+                f"The name of {source} says {said}, and this run is for {own}.",
+                "See that the thresholds are meant for this run.",
+            )
 
 
 def _cells(data: Mapping[str, t.Any]) -> dict[str, dict[str, t.Any]]:

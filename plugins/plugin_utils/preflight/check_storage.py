@@ -7,12 +7,11 @@ import typing as t
 from collections.abc import Mapping, Sequence
 
 from ...module_utils.node.rdma_library import HOST_LIBRARY, mount_problem
+from ...module_utils.node.room import LEAST_BYTES
 from .cells import Cell, by_hand, green, grey, red
 from .look import Look
 from .needs import cache_folder
 
-# What logs, a token and an index cache fit in. Checkpoints are not written by these runs.
-LEAST_BYTES = 1024**3
 LEAST_INODES = 10_000
 UNLIMITED = -1
 _UNITS = {"": 1, "b": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}

@@ -8,9 +8,10 @@ pointer read lines, and zooms the charts that share their steps.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
+import numpy as np
 from markupsafe import Markup, escape
 
 from .readable import THIN_SPACE
@@ -123,7 +124,7 @@ class Chart:
     ) -> None:
         """Draw points as a line in pieces, between which it does not go on."""
         path = "".join(
-            "M" + "L".join(f"{self._x(x)} {self._y(y)}" for x, y in piece) + ("h0" if len(piece) == 1 else "")
+            "M" + "L".join(self._places(piece)) + ("h0" if len(piece) == 1 else "")
             for piece in map(list, pieces)
             if piece
         )
@@ -161,6 +162,13 @@ class Chart:
             f' aria-label="{y_label or x_label}">{marks}</svg>{texts}</div>'
             f"<figcaption>{x_label}</figcaption></figure>"
         )
+
+    def _places(self, points: Sequence[tuple[float, float]]) -> Iterator[str]:
+        """Yield what `_x` and `_y` say of points, of a thousand as fast as of ten."""
+        x, y = np.array(points, dtype=np.float64).T
+        places = HEIGHT * (self.y[1] - y) / (self.y[1] - self.y[0])
+        left, top = np.rint(self._percent_x(x) / 100 * WIDTH), np.rint(np.clip(places, -_FAR, _FAR))
+        return (f"{a} {b}" for a, b in zip(left.astype(int).tolist(), top.astype(int).tolist(), strict=True))
 
     def _percent_x(self, value: float) -> float:
         return 100 * (value - self.x[0]) / (self.x[1] - self.x[0])

@@ -9,7 +9,10 @@ from ..contracts import Summary
 from .messages import messages_of
 
 _MOST_REASONS = 10
-_OF_RUN = ("run_id", "framework", "mode", "model", "gpu", "rehearsal", "verdict", "started_at", "ended_at", "mfu")
+_OF_RUN = (
+    *("run_id", "framework", "mode", "model", "gpu", "rehearsal", "retry"),
+    *("verdict", "started_at", "ended_at", "mfu"),
+)
 _OF_METRIC = ("value", "unit", "statistic", "threshold", "direction", "met")
 _OF_FAILURE = ("node", "node_rank", "class", "message", "remedy")
 
@@ -17,8 +20,8 @@ _OF_FAILURE = ("node", "node_rank", "class", "message", "remedy")
 def essence(summary: Summary, report: str) -> dict[str, t.Any]:
     """Return what became of a run, without what grows with its nodes and steps.
 
-    Holds ``run_id``, ``framework``, ``mode``, ``model``, ``gpu``, ``rehearsal``, ``verdict``, ``started_at`` and
-    ``ended_at`` (seconds since the epoch), ``mfu``, ``nodes`` (how many), ``reasons`` (sentences, at most ten),
+    Holds ``run_id``, ``framework``, ``mode``, ``model``, ``gpu``, ``rehearsal``, ``retry``, ``verdict``, ``started_at``
+    and ``ended_at`` (seconds since the epoch), ``mfu``, ``nodes`` (how many), ``reasons`` (sentences, at most ten),
     ``metrics`` (of each its value, unit, statistic and threshold), ``first_failure`` and ``report`` (the page's path).
     """
     failure = summary["first_failure"]

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtrit
 
 from ...module_utils.logs.record import METRICS
 from ..plan.config.words import counted
@@ -60,7 +60,7 @@ def against_earlier(metric: str, value: float, earlier: Sequence[float]) -> Chan
         told = f"{runs} of the same key; {MIN_RUNS} are needed to know how much runs differ anyway"
         return _change(metric, before, value, UNKNOWN, told=told)
     mean, spread = float(values.mean()), float(values.std(ddof=1))
-    quantile = float(stats.t.ppf(1 - LEVEL / 2, len(values) - 1))
+    quantile = float(stdtrit(len(values) - 1, 1 - LEVEL / 2))
     margin = max(quantile * spread * math.sqrt(1 + 1 / len(values)), _ROUNDING * abs(mean))
     outcome = NOISE if abs(value - mean) <= margin else REAL
     told = f"95 % prediction interval (Student's t) of one more run, from {len(values)} runs of the same key"
@@ -81,6 +81,9 @@ def between_groups(metric: str, before: Sequence[float], after: Sequence[float])
         told = f"{sizes}: even the clearest difference would be within noise"
         return _change(metric, *medians, UNKNOWN, told=told)
     few = splits <= _MOST_SPLITS
+    # It takes longer to load than the report of a run to write.
+    from scipy import stats  # noqa: PLC0415
+
     method = stats.PermutationMethod(n_resamples=_MOST_SPLITS) if few else "asymptotic"
     share = float(stats.mannwhitneyu(before, after, method=method).pvalue)
     how = "permutation" if few else "normal approximation"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import jinja2
 
-from .readable import instant, measured, number, plural, shown, titled
+from .readable import instant, measured, number, plural, retry_label, shown, titled
 
 if t.TYPE_CHECKING:
     from markupsafe import Markup
@@ -38,6 +38,7 @@ def _environment() -> jinja2.Environment:
         "number": number,
         "titled": titled,
         "instant": instant,
+        "retry_label": retry_label,
         "plural": plural,
         "measured": measured,
     }

@@ -10,6 +10,7 @@ from datetime import datetime
 import jinja2
 
 from ...module_utils.logs.record import METRICS
+from ..contracts import Retry
 
 LABELS = {
     "step_time_ms": "Step time",
@@ -89,6 +90,12 @@ def shown(value: t.Any) -> t.Any:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return value
+
+
+def retry_label(retry: Retry) -> str:
+    """Return in short that a run is another attempt, and on fewer nodes where it is."""
+    fewer = retry["nodes"] < retry["nodes_of_first"]
+    return f"attempt {retry['attempt']}" + (f", {retry['nodes']} of {retry['nodes_of_first']} nodes" if fewer else "")
 
 
 def instant(text: str | None) -> str:

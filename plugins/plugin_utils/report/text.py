@@ -11,6 +11,7 @@ from pathlib import Path
 from .files import SUMMARY
 from .ledger_rows import ledger_lines
 from .messages import echoes_of, messages_of
+from .readable import retry_label
 
 _WIDTH = 118
 _EVIDENCE_LINES = 5
@@ -20,7 +21,8 @@ def verdict_lines(page: str) -> list[str]:
     """Return the verdict of the report whose page is given, its reasons, the ledger, the first failure, the page."""
     summary = json.loads((Path(page).parent / SUMMARY).read_text(encoding="utf-8"))
     rehearsal = "REHEARSAL " if summary["rehearsal"] else ""
-    lines = [f"{rehearsal}{summary['verdict']}  {summary['run_id']}"]
+    attempt = f" ({retry_label(summary['retry'])})" if summary.get("retry") else ""
+    lines = [f"{rehearsal}{summary['verdict']}{attempt}  {summary['run_id']}"]
     lines += [f"  {message}" for message in messages_of(summary["reasons"])]
     lines += [f"  · {message}" for message in messages_of(summary["notes"])]
     lines += ledger_lines(summary["ledger"])

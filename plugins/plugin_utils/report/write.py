@@ -12,7 +12,8 @@ import pandas as pd
 
 from ..contracts import Status, Summary
 from ..run.board import Board
-from ..verdict.frame import last_attempts, records_frame, steps_frame
+from ..verdict.columns import columns_of
+from ..verdict.frame import records_frame, steps_frame
 from ..verdict.stragglers import DEFAULT_DEVIATIONS
 from ..verdict.verdict import judge
 from ..verdict.warm_up import AUTO, parse_warm_up, warm_up_of
@@ -61,19 +62,22 @@ def write_report(
     Writes ``records.csv`` (one row per measurement; what was printed as NaN says NaN), ``summary.json``,
     ``summary.csv`` (one row for the run), ``metrics.csv`` (one row per metric) and ``report.html``, and the files of
     the ``dialects``; with ``history_dir`` also ``history.json``, how the run stands to earlier ones, and the run's row
-    in the history there. A rehearsal measures nothing and has none. A report that says the same already is left as it
+    in the history there. A rehearsal and a retry have none. A report that says the same already is left as it
     is. ``warmup_steps`` is ``auto`` or how many first steps do not count. Raises ValueError where it is neither, where
     the folder holds no run, and for a dialect that is none.
     """
     board = Board(run_dir)
     plan = board.plan()
-    steps_by_node = {node["node"]: list(board.steps(node["node"])) for node in plan["nodes"]}
+    steps_by_node = {node["node"]: columns_of(board.blocks(node["node"])) for node in plan["nodes"]}
     statuses: list[Status] = [{"node_rank": node["node_rank"], **board.status(node["node"])} for node in plan["nodes"]]
-    warm_up = warm_up_of(parse_warm_up(warmup_steps), last_attempts(plan["nodes"], steps_by_node))
+    warm_up = warm_up_of(
+        parse_warm_up(warmup_steps), {node: own.last_attempt() for node, own in steps_by_node.items() if len(own)}
+    )
     steps = steps_frame(plan["nodes"], steps_by_node, warm_up.steps)
     records = records_frame(plan["run_id"], plan["nodes"], steps_by_node)
     summary = judge(plan, statuses, steps, records, warm_up, straggler_deviations)
-    row = row_of(summary, plan, statuses) if history_dir and not plan.get("rehearsal") else None
+    is_measurement = not (plan.get("rehearsal") or plan.get("retry"))
+    row = row_of(summary, plan, statuses) if history_dir and is_measurement else None
     history = history_of(row, history_dir) if row and history_dir else None
     run = JudgedRun(summary, plan, statuses, last_passed(history))
     changed = _write_files(board, run, steps, records, history)

@@ -28,6 +28,7 @@ class BadAnswerError(NodeError):
 
 _MOST_DEVICES = 256
 _MOST_LINES = 100
+_MOST_REMOVED = 100_000
 # 16 adapters with some dozens of counters each.
 _MOST_COUNTERS = 4096
 
@@ -63,6 +64,7 @@ class _Part(BaseModel):
 
 class _Refused(_Part):
     message: Line
+    gone: bool = False
 
 
 class _Accelerators(_Part):
@@ -101,6 +103,7 @@ class _Done(_Answer):
 
 class _Staged(_Done):
     image_id: Line | None = None
+    removed: t.Annotated[list[Line], Field(max_length=_MOST_REMOVED)] = []
     hardware: _Hardware | None = None
 
 
@@ -165,6 +168,7 @@ class _Followed(_Done):
     booted: bool = False
     engine_problem: Line | None = None
     full_disk: Line | None = None
+    log_problem: Line | None = None
     has_ended: bool
     started_at: Time | None
     ended_at: Time | None

@@ -8,14 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...module_utils.node.agent import PROGRAM_NAME
+from ...module_utils.node.request import request_of
 from ..contracts import NodePlan, Plan
 from .answers import checked_answer
-from .node_errors import NodeError
+from .node_errors import NodeError, RunGoneError
 from .plain_text import one_line
 from .program import NoAnswerError, answer_in, command, standard_input
-
-# What the node has written down when it was staged, and does not need again.
-_ONLY_STAGED = ("files",)
 
 
 class Output(t.NamedTuple):
@@ -44,16 +42,9 @@ class Asker:
 
     def ask(self, phase: str, **needs: t.Any) -> dict[str, t.Any]:
         """Return the node's answer; `NodeError` where it refuses, and where it does not answer as one of ours."""
-        plan = self.plan
         request = {
-            "phase": phase,
+            **request_of(self.plan, self.node, phase),
             "check_mode": self.check_mode,
-            "run_id": plan["run_id"],
-            "framework": plan.get("log_framework", plan["framework"]),
-            "container_engine": plan["container_engine"],
-            "tokens_per_step_per_gpu": plan["tokens_per_step_per_gpu"],
-            "tokens_per_sequence_per_gpu": plan["tokens_per_sequence_per_gpu"],
-            "node": {name: value for name, value in self.node.items() if name not in _ONLY_STAGED},
             "environment": self.environment,
             **needs,
         }
@@ -63,7 +54,7 @@ class Asker:
             answer = self._answer(phase, request)
         answer = checked_answer(phase, answer)
         if answer.pop("failed"):
-            raise NodeError(answer["message"])
+            raise (RunGoneError if answer.get("gone") else NodeError)(answer["message"])
         self.program = answer.get("program", self.program)
         return answer
 

@@ -4,6 +4,7 @@
 ::
 
     <run>/plan.json                     the plan
+    <run>/made_plan.json                the plan as it was made, where its nodes were chosen afterwards
     <run>/stop                          there once somebody wants those who follow the run to stop it
     <run>/nodes/<node>/status.json      the last that was heard of the node
     <run>/nodes/<node>/steps.jsonl      its steps, one step block a line
@@ -22,11 +23,10 @@ import typing as t
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from ...module_utils.logs.rows import rows_of
+from ...module_utils.slurm.placement import MADE_NAME
 from ..contracts import Plan, Reading, Sample, Status
 
 if t.TYPE_CHECKING:
-    from ...module_utils.logs.record import StepRow
     from ...module_utils.logs.rows import StepBlock
 
 PLAN_NAME = "plan.json"
@@ -53,6 +53,11 @@ class Board:
             raise ValueError(f"{self.run_dir} holds no run: there is no {PLAN_NAME} in it") from None
         except ValueError as error:
             raise ValueError(f"{path} is no plan: it is not whole JSON ({error})") from None
+
+    def made_plan(self) -> Plan:
+        """Return the plan of the run as it was made, where its nodes were chosen afterwards; ValueError as `plan`."""
+        path = self.run_dir / MADE_NAME
+        return t.cast("Plan", json.loads(path.read_text(encoding="utf-8"))) if path.exists() else self.plan()
 
     def write_plan(self, plan: Plan) -> None:
         """Write the plan, which makes the run's folder; FileExistsError where there is a run in it already."""
@@ -125,8 +130,8 @@ class Board:
                 with contextlib.suppress(json.JSONDecodeError):
                     yield json.loads(line)
 
-    def steps(self, node: str) -> Iterator[StepRow]:
-        """Yield the step rows of a node, but for lines that are not whole; ValueError where they are no step blocks.
+    def blocks(self, node: str) -> Iterator[StepBlock]:
+        """Yield the step blocks of a node, but for lines that are not whole; ValueError where they are none.
 
         The last one may be being written. One before it was torn when its writer was killed; whoever follows the node
         again reads all of its steps again.
@@ -140,7 +145,7 @@ class Board:
                     block = json.loads(line)
                     if "steps" not in block:
                         raise ValueError(f"{path} was written before release 1.0.0, and is not read any more")
-                    yield from rows_of([block])
+                    yield block
 
     def log_path(self, node: str) -> Path:
         """Return where a node's collected log stands."""

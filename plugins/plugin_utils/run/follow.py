@@ -12,15 +12,16 @@ from dataclasses import dataclass
 from ...module_utils.logs.grammar import began_anew
 from ...module_utils.logs.rows import rows_of
 from ...module_utils.node.run_state import CIRCUMSTANCES
-from ..contracts import Failure, Plan, Status
+from ..contracts import Failure, Outage, Plan, Status
 from .answers import BadAnswerError
 from .news import News
-from .node_errors import NodeError
+from .node_errors import NodeError, RunGoneError
 from .open_failures import OpenFailures
 from .silence import StepPace
 from .status import has_failed
 
 if t.TYPE_CHECKING:
+    from ...module_utils.logs.rows import StepBlock
     from .board import Board
 
 _RETRY_SECONDS = 1.0
@@ -29,6 +30,8 @@ _LAST_WAIT_SECONDS = 1.0
 _SAMPLE_SECONDS = 15.0
 # The most that is kept of a node, some 600 MB, whatever its log goes on to say.
 _MOST_STEPS = 3_000_000
+_MOST_OUTAGES = 100
+_OF_SOME_ANSWERS = ("last_lines", "failures_at_end", "ranks_seen", "log_problem")
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,7 @@ class _Follower:
         self._pace = StepPace()
         self._steps = self._size = self._advances = 0
         self._last_step: int | None = None
-        self._was_running = False
+        self._was_running = self._silent = False
         self._heard = time.monotonic()
         self._sampled = self._peer_failed_at = -math.inf
 
@@ -95,16 +98,14 @@ class _Follower:
             looks = self._news.hangs
             try:
                 answer = self._asked(looks)
-            except BadAnswerError as error:
-                return self._given_up("unreachable", str(error), time.time())
             except NodeError as error:
-                lost_for = time.monotonic() - self._heard
-                if lost_for > self._patience.lost:
-                    return self._given_up("unreachable", str(error), time.time() - lost_for)
+                lost = self._lost(error)
+                if lost:
+                    return lost
                 time.sleep(_RETRY_SECONDS)
                 continue
             status = self._noted(answer)
-            if status["status"] != "running":
+            if status["status"] != "running" or self._has_diverged(answer):
                 return status
             if self._board.stop_is_requested():
                 return self._board.update(self._node, interrupted=True)
@@ -128,10 +129,41 @@ class _Follower:
         if looks:
             request["look_at_ranks"] = True
         answer = self._ask(request)
-        self._heard = time.monotonic()
+        now = time.monotonic()
+        if self._silent:
+            self._note_outage(now - self._heard)
+        self._heard = now
         self._sampled = self._heard if samples else self._sampled
         self._cursor = answer["cursor"]
         return answer
+
+    def _lost(self, error: NodeError) -> Status | None:
+        """Return the last status of a node that did not answer well, or None where it is asked again."""
+        lost_for = time.monotonic() - self._heard
+        if isinstance(error, RunGoneError):
+            return self._given_up("gone", str(error), time.time())
+        if isinstance(error, BadAnswerError):
+            return self._given_up("unreachable", str(error), time.time())
+        if lost_for > self._patience.lost:
+            return self._given_up("unreachable", str(error), time.time() - lost_for)
+        self._silent = True
+        return None
+
+    def _has_diverged(self, answer: dict[str, t.Any]) -> bool:
+        """Return whether the run is to be stopped for a loss in an answer, and let the others know."""
+        what = _not_finite(answer["blocks"]) if self._plan.get("abort_on_nan") else None
+        if what:
+            self._news.note(failed=True)
+            self._board.update(self._node, message=f"{what} (training_abort_on_nan)")
+        return what is not None
+
+    def _note_outage(self, seconds: float) -> None:
+        """Note for how long the node did not answer before it did again."""
+        self._silent = False
+        outages = self._board.status(self._node).get("outages", [])
+        if len(outages) < _MOST_OUTAGES:
+            outage: Outage = {"since": time.time() - seconds, "seconds": seconds}
+            self._board.update(self._node, outages=[*outages, outage])
 
     def _noted(self, answer: dict[str, t.Any]) -> Status:
         """Put an answer on the board, and return the node's status."""
@@ -169,12 +201,25 @@ class _Follower:
         if news.advances != self._advances:
             self._advances = news.advances
             self._failures.advance()
-        if self._heard - news.grown > news.longest_silence():
+        if news.is_silent(self._heard):
             news.note(failed=True, hangs=True)
 
     def _given_up(self, status: str, message: str, ended_at: float) -> Status:
         self._news.note(failed=True)
         return self._board.update(self._node, status=status, message=message, ended_at=ended_at)
+
+
+def _not_finite(blocks: list[StepBlock]) -> str | None:
+    """Return the first loss of some steps that is NaN or infinite, in words; what was skipped has none."""
+    for row in rows_of(blocks):
+        found = row["metrics"]
+        if found.get("skipped_iterations"):
+            continue
+        if not math.isfinite(found.get("loss", 0.0)):
+            return f"the loss is {found['loss']} at step {row['step']}"
+        if found.get("nan_iterations"):
+            return f"step {row['step']} counts NaN iterations"
+    return None
 
 
 def _note(
@@ -206,9 +251,7 @@ def _note(
     board.append_readings(node, time.time(), answer.get("readings", []))
     if blocks:
         changes["last_step_at"] = time.time()
-    changes |= {
-        name: answer[name] for name in (*CIRCUMSTANCES, "last_lines", "failures_at_end", "ranks_seen") if name in answer
-    }
+    changes |= {name: answer[name] for name in (*CIRCUMSTANCES, *_OF_SOME_ANSWERS) if name in answer}
     return board.update(
         node,
         status=answer["status"],

@@ -22,6 +22,7 @@ class News:
         self.grown = time.monotonic()
         self.advances = 0
         self._limits: dict[str, float] = {}
+        self._shortest = math.inf
         self._pausing: dict[str, bool] = {}
 
     def note(
@@ -38,6 +39,12 @@ class News:
         """Report how long a node's log may be silent by its own steps, and whether its trainer has reason to pause."""
         with self._lock:
             self._limits[node], self._pausing[node] = limit, pausing
+            self._shortest = min(self._shortest, limit)
+
+    def is_silent(self, now: float) -> bool:
+        """Return whether all logs are silent for too long; nodes are looked at one by one only once that may be."""
+        silence = now - self.grown
+        return silence > self._shortest and silence > self.longest_silence()
 
     def longest_silence(self) -> float:
         """Return for how many seconds all logs may be silent."""

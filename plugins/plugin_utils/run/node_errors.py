@@ -8,5 +8,9 @@ class NodeError(Exception):
     """A node did not do what it was asked."""
 
 
+class RunGoneError(NodeError):
+    """A node answers that what it kept of the run is gone."""
+
+
 class NodeLostError(NodeError):
     """A node does not answer."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 import typing as t
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..contracts import Plan
@@ -25,6 +25,7 @@ from .on_each import on_each
 Ask = Callable[..., dict[str, t.Any]]
 # A part of a log takes some 25 MB while it is unpacked and written.
 _COLLECTED_AT_ONCE = 8
+_NAMED = 8
 _UNFINISHED = ("not_started", "staged", "running")
 
 
@@ -144,11 +145,30 @@ class Phases:
         return _outcome(*on_each(list(self.ask), do, self.at_once))
 
 
+def _removed(answers: Mapping[str, Mapping[str, t.Any]]) -> list[str]:
+    """Return which old run folders went on which nodes, a sentence for all nodes that had the same."""
+    nodes: dict[tuple[str, ...], list[str]] = {}
+    for node, answer in answers.items():
+        if answer.get("removed"):
+            nodes.setdefault(tuple(sorted(answer["removed"])), []).append(node)
+    return [
+        f"{_few(of)}: old run folders removed, as training_keep_runs says: {_few(runs)}" for runs, of in nodes.items()
+    ]
+
+
+def _few(names: Sequence[str]) -> str:
+    more = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
 def _outcome(answers: Mapping[str, Mapping[str, t.Any]], errors: Mapping[str, NodeError]) -> Outcome:
     return Outcome(
         changed=any(answer["changed"] for answer in answers.values()),
-        warnings=folded_messages(
-            (node, f"{node}: {text}") for node, answer in answers.items() for text in answer.get("warnings", [])
-        ),
+        warnings=[
+            *folded_messages(
+                (node, f"{node}: {text}") for node, answer in answers.items() for text in answer.get("warnings", [])
+            ),
+            *_removed(answers),
+        ],
         problems=folded_messages((node, f"{node}: {error}") for node, error in errors.items()),
     )

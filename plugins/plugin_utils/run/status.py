@@ -2,9 +2,10 @@
 """What a node's status on the board means.
 
 ``not_started``, ``staged`` and ``running`` lead to one of ``exited`` (with ``exit_status``), ``killed`` (gone without
-one), ``stopped`` (by us; ``interrupted`` where that was another command than the one that follows the run), ``stalled``
-(its log stopped growing) and ``unreachable`` (it does not answer). ``log_only`` is a node that nobody followed: there
-is a log of it, which does not say how the training ended.
+one), ``stopped`` (by us; ``interrupted`` where that was another command than the one that follows the run),
+``stalled`` (its log stopped growing), ``unreachable`` (it does not answer) and ``gone`` (its folder of the run was
+removed). ``log_only`` is a node that nobody followed: there is a log of it, which does not tell how the training
+ended.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from ..contracts import Status
 
 
 def has_failed(status: Status) -> bool:
-    """Return whether a node is known to have failed by itself, as opposed to being stopped.
+    """Tell whether a node is known to have failed by itself, as opposed to being stopped.
 
     Exit status 0 is no success where the node's own log ends before the last step: there are training scripts that exit
     0 when the training has crashed.
@@ -23,11 +24,13 @@ def has_failed(status: Status) -> bool:
     if status["status"] == "log_only":
         # A log that just ends may be half a copy; one that ends with a failure is not.
         return bool(status.get("failures")) and (status.get("last_step") is None or stops_short(status))
-    return status["status"] in ("killed", "stalled", "unreachable")
+    return status["status"] in ("killed", "stalled", "unreachable", "gone")
 
 
 def stops_short(status: Status) -> bool:
-    """Return whether a node's log has steps, but not the last of those that it announces."""
+    """Tell whether a node's log has steps, but not the last of those that it announces, though nobody took it away."""
+    if status.get("log_problem"):
+        return False
     last_step, steps_total = status.get("last_step"), status.get("steps_total")
     if last_step is None or steps_total is None:
         return False

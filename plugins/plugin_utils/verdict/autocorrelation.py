@@ -9,7 +9,6 @@ from __future__ import annotations
 import typing as t
 
 import numpy as np
-from scipy.linalg import toeplitz
 
 # An estimate beyond this makes any interval endless.
 _MOST = 0.97
@@ -45,7 +44,8 @@ def noise_of(values: np.ndarray, degree: int) -> Noise:
 
 def deviation_of_weighted_sum(weights: np.ndarray, noise: Noise) -> float:
     """Return the standard deviation of a weighted sum of neighbours with this noise."""
-    covariance = toeplitz(noise.rho ** np.arange(weights.size))
+    places = np.arange(weights.size)
+    covariance = (noise.rho**places)[np.abs(places[:, None] - places)]
     return noise.deviation * float(np.sqrt(max(0.0, weights @ covariance @ weights)))
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import typing as t
+from datetime import UTC, datetime
 
 import numpy as np
 
@@ -49,16 +50,38 @@ def judge_nodes(statuses: list[Status], interrupted: bool, reasons: Reasons) -> 
             reasons.add(FAIL, "node_killed", f"The training on {node} was killed.", node)
         elif found == "unreachable":
             reasons.add(ERROR, "node_unreachable", f"{node} could not be reached{told}.", node)
+        elif found == "gone":
+            reasons.add(ERROR, "node_gone", f"What became of the training on {node} is not known{told}.", node)
         elif found == "stalled":
             reasons.add(failure, "node_stalled", f"The training on {node} hung{told}.", node)
         elif found == "running":
             if none_failed:
                 reasons.add(ERROR, "node_running", f"{node} was still training when it was last heard of.", node)
         elif none_failed:
-            reasons.add(ERROR, "node_stopped", f"{node} was stopped before it had finished.", node)
+            reasons.add(ERROR, "node_stopped", f"{node} was stopped before it had finished{told}.", node)
     if ended_well == len(statuses):
         who = "The node" if len(statuses) == 1 else f"All {len(statuses)} nodes"
         reasons.add(PASS, "nodes", f"{who} took part and ended with exit status 0.")
+
+
+def judge_outages(statuses: list[Status], reasons: Reasons) -> None:
+    """Note for how long nodes that came back did not answer, and what happened to a log while it was written."""
+    for status in statuses:
+        node, outages = status["node"], status.get("outages", [])
+        if outages:
+            first, seconds = outages[0]["since"], sum(outage["seconds"] for outage in outages)
+            since = f"{datetime.fromtimestamp(first, tz=UTC):%H:%M:%S} UTC"
+            times = (
+                f"{len(outages)} times from {since} on, for {seconds:.0f} s in all,"
+                if outages[1:]
+                else (f"for {seconds:.0f} s from {since} on")
+            )
+            message = f"{node} did not answer {times} and was followed again afterwards."
+            reasons.note("node_outage", message, node, outages=len(outages), seconds=seconds)
+        problem = status.get("log_problem")
+        if problem:
+            message = f"The log of {node} may lack what was written: {problem}."
+            reasons.add(INCONCLUSIVE, "log_cut", message, node)
 
 
 def judge_log_only(statuses: list[Status], reasons: Reasons) -> None:
@@ -88,7 +111,11 @@ def _told(status: Status) -> str:
 
 def judge_last_step(statuses: list[Status], reached: Reached, interrupted: bool, reasons: Reasons) -> None:
     """Note where the last step was not seen: a failure of a training that ended by itself, else an open question."""
-    ended = {status["node"] for status in statuses if status["status"] == "exited" and not interrupted}
+    ended = {
+        status["node"]
+        for status in statuses
+        if status["status"] == "exited" and not interrupted and not status.get("log_problem")
+    }
     if not reached.by_node:
         reasons.add(INCONCLUSIVE, "no_steps", "No node's log has a single training step.")
     if reached.goal is None:

@@ -129,6 +129,8 @@ def _nearness(failure: Failure) -> tuple[bool, bool, int]:
 
 def _end_of(status: Status, held_up: str) -> Failure:
     """Return what the end of a node that failed says, shaped like a failure in its log."""
+    if ended_by := status.get("ended_by"):
+        return {**ended_by, "evidence": [ended_by["line"], *status.get("last_lines", [])]}
     if status.get("booted"):
         failure_class, blame = "rebooted", _KILLED
         message = "The node booted while it trained."
@@ -153,6 +155,16 @@ def _end_of(status: Status, held_up: str) -> Failure:
         failure_class, blame = "unreachable", _LOST
         message = f"The node did not answer: {_sentence(status.get('message'))}"
         remedy = "Look whether the node is up and its management network works."
+    elif status["status"] == "gone":
+        failure_class, blame = "run_folder_gone", _LOST
+        message = f"The node lost what it kept of the run: {_sentence(status.get('message'))}"
+        remedy = "Find out who removed it, such as a job that cleans the disk, and let log_dir be where nothing does."
+    elif status["status"] == "stalled" and status.get("log_problem"):
+        failure_class, blame = "log_moved", _LOST
+        message = f"The log could not be followed any more: {_sentence(status['log_problem'])}"
+        remedy = (
+            "Let nothing rotate or move the logs of a run (logrotate, a clean-up): the training writes to the old file."
+        )
     elif status["status"] == "stalled":
         failure_class, blame = "stalled", _STALLED
         message = f"The training hung: {_sentence(status.get('message'))} {held_up}".rstrip()

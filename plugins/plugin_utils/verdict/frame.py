@@ -6,61 +6,90 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Iterable, Mapping
 
+import numpy as np
 import pandas as pd
 
-from ...module_utils.logs.record import EVIDENCE, METRICS, records_of
+from ...module_utils.logs.record import EVIDENCE, METRICS
+
+if t.TYPE_CHECKING:
+    from .columns import StepColumns
 
 RECORD_COLUMNS = ["run_id", "attempt", "node", "node_rank", "step", "metric", "value", "unit"]
 STEP_COLUMNS = ["node", "node_rank", "attempt", "step", "counted", "left_out"]
 WARM_UP, EARLIER_ATTEMPT = "Warm-up.", "An earlier attempt."
 
-_STEP_TYPES = {"node_rank": int, "attempt": int, "step": int, "counted": bool, "left_out": str}
-_RECORD_TYPES = {"attempt": int, "node_rank": int, "step": int, "value": float}
+_STEP_TYPES = {"node": str, "node_rank": int, "attempt": int, "step": int, "counted": bool, "left_out": str}
+_RECORD_TYPES = {
+    "run_id": str,
+    "attempt": int,
+    "node": str,
+    "node_rank": int,
+    "step": int,
+    "metric": str,
+    "value": float,
+    "unit": str,
+}
 
-Steps = Mapping[str, Iterable[dict[str, t.Any]]]
+_NOWHERE = np.array([], dtype=np.int64)
 
-
-def last_attempts(nodes: Iterable[Mapping[str, t.Any]], steps: Steps) -> dict[str, list[dict[str, t.Any]]]:
-    """Return the step rows of the last attempt of each node in their order, by node; ``steps`` are all that were read.
-
-    A node without a step is not there.
-    """
-    own = {node["node"]: _one_of_each(steps.get(node["node"], ())) for node in nodes}
-    return {node: [row for row in rows if row["attempt"] == rows[-1]["attempt"]] for node, rows in own.items() if rows}
+Steps = Mapping[str, "StepColumns"]
 
 
 def steps_frame(nodes: Iterable[Mapping[str, t.Any]], steps: Steps, warmup_steps: int) -> pd.DataFrame:
     """Return one row per node, attempt and step: `STEP_COLUMNS`, and a float column per metric that was printed, and
     per name of `EVIDENCE`.
 
-    ``nodes`` are those of the plan, ``steps`` the step rows by node name. A step is ``counted`` when it belongs to the
+    ``nodes`` are those of the plan, ``steps`` the steps by node name. A step is ``counted`` when it belongs to the
     last attempt of its node, at least ``warmup_steps`` of that attempt came before it, and its row has no reason of its
     own to be left out. ``left_out`` is the reason where it is not counted, else empty. Raises ValueError for a negative
     ``warmup_steps``.
     """
     if warmup_steps < 0:
         raise ValueError(f"warmup_steps is {warmup_steps}, but must be 0 or more")
-    rows = []
-    for node in nodes:
-        own = _one_of_each(steps.get(node["node"], ()))
-        last_attempt = own[-1]["attempt"] if own else 1
-        seen = 0
-        for row in own:
-            reason = EARLIER_ATTEMPT
-            if row["attempt"] == last_attempt:
-                seen += 1
-                reason = row.get("left_out") or (WARM_UP if seen <= warmup_steps else "")
-            identity = {"node": node["node"], "node_rank": node["node_rank"]}
-            counted = {"attempt": row["attempt"], "step": row["step"], "counted": not reason, "left_out": reason}
-            rows.append({**identity, **counted, **row["metrics"]})
-    frame = pd.DataFrame(rows)
-    metrics = [metric for metric in (*METRICS, *EVIDENCE) if metric in frame.columns]
-    return frame.reindex(columns=[*STEP_COLUMNS, *metrics]).astype(_STEP_TYPES | dict.fromkeys(metrics, float))
+    told = [(node, steps[node["node"]]) for node in nodes if node["node"] in steps]
+    found = {metric for _node, own in told for metric in own.metrics}
+    metrics = [metric for metric in (*METRICS, *EVIDENCE) if metric in found]
+    left_out = _joined([_left_out(own, warmup_steps) for _node, own in told])
+    columns = {
+        **_identity(told, [len(own) for _node, own in told]),
+        "attempt": _joined([own.attempt for _node, own in told]),
+        "step": _joined([own.step for _node, own in told]),
+        "counted": left_out == "",
+        "left_out": left_out,
+        **{
+            metric: _joined([own.metrics.get(metric, np.full(len(own), np.nan)) for _node, own in told])
+            for metric in metrics
+        },
+    }
+    return pd.DataFrame(columns).astype(_STEP_TYPES | dict.fromkeys(metrics, float))
 
 
-def attempts_of(steps: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return the steps of the last attempt of each node that has some, in their order, by node."""
-    return {str(node): own[own["attempt"] == own["attempt"].max()] for node, own in steps.groupby("node", sort=False)}
+def _identity(told: list[tuple[Mapping[str, t.Any], StepColumns]], sizes: list[int]) -> dict[str, np.ndarray]:
+    return {
+        name: np.repeat(np.array([node[name] for node, _own in told], dtype=object), sizes)
+        for name in ("node", "node_rank")
+    }
+
+
+def _joined(arrays: list[np.ndarray]) -> np.ndarray:
+    return np.concatenate(arrays) if arrays else np.array([], dtype=object)
+
+
+def _left_out(own: StepColumns, warmup_steps: int) -> np.ndarray:
+    """Return why each row of a node is not counted, empty where it is."""
+    last = own.attempt == own.attempt[-1:]
+    reasons = np.where(own.left_out == "", np.where(np.cumsum(last) <= warmup_steps, WARM_UP, ""), own.left_out)
+    return np.where(last, reasons, EARLIER_ATTEMPT).astype(object)
+
+
+def attempts_of(steps: pd.DataFrame) -> tuple[dict[str, pd.DataFrame], dict[str, pd.DataFrame]]:
+    """Return the steps of the last attempt and those before it, in their order, of each node that has some, by node."""
+    last, earlier = {}, {}
+    for node, own in steps.groupby("node", sort=False):
+        attempts = own["attempt"].to_numpy()
+        before = int(np.searchsorted(attempts, attempts[-1]))
+        last[str(node)], earlier[str(node)] = own.iloc[before:], own.iloc[:before]
+    return last, earlier
 
 
 def left_out_of(steps: pd.DataFrame) -> list[dict[str, t.Any]]:
@@ -74,22 +103,24 @@ def left_out_of(steps: pd.DataFrame) -> list[dict[str, t.Any]]:
 
 def records_frame(run_id: str, nodes: Iterable[Mapping[str, t.Any]], steps: Steps) -> pd.DataFrame:
     """Return one row per measurement, with the columns `RECORD_COLUMNS`. A value may be NaN or infinite."""
-    rows = []
-    for node in nodes:
-        identity = {"run_id": run_id, "node": node["node"], "node_rank": node["node_rank"]}
-        rows += [{**identity, **record} for record in records_of(_one_of_each(steps.get(node["node"], ())))]
-    return pd.DataFrame(rows, columns=RECORD_COLUMNS).astype(_RECORD_TYPES)
-
-
-def _one_of_each(rows: Iterable[dict[str, t.Any]]) -> list[dict[str, t.Any]]:
-    """Return one row per attempt and step, in their order.
-
-    A step is read twice where the log repeats it, or where the run was followed again. Its later values count, but one
-    that the later row lacks, as its line was torn, is not lost.
-    """
-    found: dict[tuple[int, int], dict[str, t.Any]] = {}
-    for row in rows:
-        key = (row["attempt"], row["step"])
-        earlier = found[key]["metrics"] if key in found else {}
-        found[key] = {**row, "metrics": {**earlier, **row["metrics"]}}
-    return [row for _place, row in sorted(found.items())]
+    told = [(node, steps[node["node"]]) for node in nodes if node["node"] in steps]
+    # Of each node the names of what is measured, and the rows and places among the names where it is.
+    names = [[name for name in own.metrics if name in METRICS] for _node, own in told]
+    places = [
+        np.nonzero(np.stack([own.printed[name] for name in found], axis=1)) if found else (_NOWHERE, _NOWHERE)
+        for found, (_node, own) in zip(names, told, strict=True)
+    ]
+    parts = list(zip(names, places, [own for _node, own in told], strict=True))
+    columns = {
+        "run_id": run_id,
+        **_identity(told, [rows.size for rows, _which in places]),
+        "attempt": _joined([own.attempt[rows] for _names, (rows, _which), own in parts]),
+        "step": _joined([own.step[rows] for _names, (rows, _which), own in parts]),
+        "metric": _joined([np.array(found, dtype=object)[which] for found, (_rows, which), _own in parts]),
+        "value": _joined(
+            [np.stack([own.metrics[name] for name in found], axis=1)[where] for found, where, own in parts if found]
+        ),
+    }
+    frame = pd.DataFrame(columns)
+    frame["unit"] = frame["metric"].map({name: metric.unit for name, metric in METRICS.items()})
+    return frame[RECORD_COLUMNS].astype(_RECORD_TYPES)

@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import betaincinv
-from scipy.stats import t as student
+from scipy.special import betaincinv, stdtrit
 
 from .autocorrelation import effective_size, noise_of
 
@@ -21,6 +20,13 @@ _MIN_OF_BOOTSTRAP = 12.0
 _FOR_FEW = 5.0
 # The median of normal values deviates by so much more than their mean: √(π / 2).
 _MEDIAN_OVER_MEAN = 1.2533
+# The median absolute deviation of normal values is so much of their standard deviation.
+_MAD_OF_NORMAL = 0.6744897501960817
+
+
+def robust_deviation(values: np.ndarray) -> float:
+    """Return the median absolute deviation, scaled to the standard deviation of a normal distribution."""
+    return float(np.median(np.abs(values - np.median(values))) / _MAD_OF_NORMAL)
 
 
 def median_interval(values: np.ndarray) -> dict[str, float] | None:
@@ -41,7 +47,7 @@ def median_interval(values: np.ndarray) -> dict[str, float] | None:
     outside = (1 - CONFIDENCE) / 2
     if worth < _MIN_OF_BOOTSTRAP:
         freedom = max(2.0, worth - 1.0)
-        half = student.ppf(1 - outside, freedom) * _MEDIAN_OVER_MEAN * noise.deviation / np.sqrt(worth)
+        half = stdtrit(freedom, 1 - outside) * _MEDIAN_OVER_MEAN * noise.deviation / np.sqrt(worth)
         half *= 1.0 + _FOR_FEW * rho / size
         middle = float(np.median(values))
         if half <= 1e-9 * abs(middle):

@@ -28,7 +28,7 @@ _MOST_UNTOLD = 0.1
 def judge_gaps(
     plan: Plan,
     statuses: list[Status],
-    steps: pd.DataFrame,
+    earlier: Mapping[str, pd.DataFrame],
     attempts: Mapping[str, pd.DataFrame],
     records: pd.DataFrame,
     reached: Reached,
@@ -47,10 +47,9 @@ def judge_gaps(
     )
     each_step = grammar_of(log_framework(plan)).each_step
     for node, rows in attempts.items():
-        earlier = steps[(steps["node"] == node) & (steps["attempt"] < rows["attempt"].iloc[0])]["step"]
         found = rows["step"].to_numpy()
         stride = 1 if each_step else _usual_stride(found)
-        _judge_steps(node, found, stride, _first(plan, earlier, resumed=resumed), reasons)
+        _judge_steps(node, found, stride, _first(plan, earlier[node]["step"], resumed=resumed), reasons)
         if "loss" in rows and rows["loss"].notna().any():
             _judge_losses(node, rows[~rows["step"].isin(nan_losses.get(node, ()))], reached, reasons)
         for metric in judged:

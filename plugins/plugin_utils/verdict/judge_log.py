@@ -90,7 +90,7 @@ def _note_owner(owner: dict[t.Any, str], what: t.Any, node: str, told: str, reas
 
 def judge_one_run(
     statuses: list[Status],
-    steps: pd.DataFrame,
+    before: Mapping[str, pd.DataFrame],
     attempts: Mapping[str, pd.DataFrame],
     reached: Reached,
     reasons: Reasons,
@@ -104,7 +104,7 @@ def judge_one_run(
             )
             reasons.add(INCONCLUSIVE, "steps_conflict", message, node, steps=conflicts)
     for node, rows in attempts.items():
-        earlier = steps[(steps["node"] == node) & (steps["attempt"] < rows["attempt"].iloc[0])]
+        earlier = before[node]
         if reached.goal is not None and not earlier.empty and earlier["step"].max() >= reached.goal:
             message = f"The log of {node} got to step {reached.goal}, and then begins again: it holds two runs."
             reasons.add(INCONCLUSIVE, "two_runs", message, node)

@@ -8,7 +8,6 @@ import typing as t
 from collections.abc import Mapping
 
 import numpy as np
-from scipy.ndimage import median_filter
 
 from ...module_utils.logs.record import in_words
 from ..contracts import Plan, Status
@@ -38,9 +37,10 @@ def loss_trends(attempts: Mapping[str, pd.DataFrame]) -> dict[str, Trend]:
     trends = {}
     for node, rows in attempts.items():
         if "loss" in rows:
-            told = rows[np.isfinite(rows["loss"])]
-            if not told.empty:
-                trends[node] = loss_trend(told["step"].to_numpy(), told["loss"].to_numpy())
+            losses = rows["loss"].to_numpy()
+            told = np.isfinite(losses)
+            if told.any():
+                trends[node] = loss_trend(rows["step"].to_numpy()[told], losses[told])
     return trends
 
 
@@ -123,7 +123,8 @@ def _spike(values: np.ndarray, begin: int) -> int | None:
     """Return the place of the highest loss after the begin that is far above both those before and those after it."""
     if values.size < MIN_LOSSES:
         return None
-    around = median_filter(values, size=_NEIGHBOURS, mode="nearest")
+    padded = np.pad(values, _NEIGHBOURS // 2, mode="edge")
+    around = np.median(np.lib.stride_tricks.sliding_window_view(padded, _NEIGHBOURS), axis=1)
     above = values > _SPIKE * around
     above[:begin] = False
     return int(np.argmax(np.where(above, values, -np.inf))) if above.any() else None
@@ -131,16 +132,19 @@ def _spike(values: np.ndarray, begin: int) -> int | None:
 
 def _judge_agreement(attempts: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
     """Note nodes of one job that print different losses of the same step: the loss is that of the whole batch."""
-    told = {node: rows.set_index("step")["loss"].dropna() for node, rows in attempts.items() if "loss" in rows}
+    told = {node: rows for node, rows in attempts.items() if "loss" in rows}
     if len(told) < 2:
         return
     first, *others = told
     for node in others:
-        both = told[node].to_frame("own").join(told[first].to_frame("other"), how="inner")
-        off = (both["own"] - both["other"]).abs() > _SAME_LOSS * both["other"].abs().clip(lower=1.0)
-        if off.any():
-            step = int(both.index[off][0])
-            one, other = both.loc[step]
+        steps, own, its = np.intersect1d(
+            told[node]["step"].to_numpy(), told[first]["step"].to_numpy(), assume_unique=True, return_indices=True
+        )
+        ones, theirs = told[node]["loss"].to_numpy()[own], told[first]["loss"].to_numpy()[its]
+        with np.errstate(invalid="ignore"):
+            off = np.flatnonzero(np.abs(ones - theirs) > _SAME_LOSS * np.maximum(np.abs(theirs), 1.0))
+        if off.size:
+            step, one, other = int(steps[off[0]]), ones[off[0]], theirs[off[0]]
             message = f"The loss of step {step} is {one:g} on {node} and {other:g} on {first}, in one job."
             reasons.add(FAIL, "loss_differs", message, node, step=step)
 

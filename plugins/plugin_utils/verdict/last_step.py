@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import typing as t
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...module_utils.logs.frameworks.known import grammar_of
@@ -35,17 +36,16 @@ class Reached:
         return goal is not None and bool(self.by_node) and all(_at_least(step, goal) for step in self.by_node.values())
 
 
-def last_step_of(steps: pd.DataFrame, node: str) -> int | None:
+def last_step_of(attempts: Mapping[str, pd.DataFrame], node: str) -> int | None:
     """Return the last step of a node's last attempt, or None where its log has no step."""
-    own = steps[steps["node"] == node]
-    return None if own.empty else int(own.loc[own["attempt"] == own["attempt"].max(), "step"].max())
+    return int(attempts[node]["step"].max()) if node in attempts else None
 
 
-def reached_by(plan: Plan, statuses: list[Status], steps: pd.DataFrame) -> Reached:
+def reached_by(plan: Plan, statuses: list[Status], attempts: Mapping[str, pd.DataFrame]) -> Reached:
     """Return what a run reached. Its goal is the plan's, or the log's own where that announces more steps."""
     total = max([plan["parameters"]["iterations"] or 0, *(status.get("steps_total") or 0 for status in statuses)])
     goal = plan["first_step"] + total - 1 if total else None
-    steps_of = {status["node"]: last_step_of(steps, status["node"]) for status in statuses}
+    steps_of = {status["node"]: last_step_of(attempts, status["node"]) for status in statuses}
     with_steps: dict[str, int | None] = {node: step for node, step in steps_of.items() if step is not None}
     together = plan["mode"] == "multi_node"
     one_prints = together and grammar_of(plan.get("log_framework") or plan["framework"]).printed_by != EVERY_RANK

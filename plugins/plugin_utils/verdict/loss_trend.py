@@ -56,7 +56,11 @@ def loss_trend(steps: np.ndarray, losses: np.ndarray) -> Trend:
     if losses.size < MIN_LOSSES:
         return trend
     if losses.size > _MOST_POINTS:
-        losses = np.array([group.mean() for group in np.array_split(losses, _MOST_POINTS)])
+        size, longer = divmod(losses.size, _MOST_POINTS)
+        groups = np.split(losses, [longer * (size + 1)])
+        losses = np.concatenate(
+            [groups[0].reshape(-1, size + 1).mean(axis=1), groups[1].reshape(-1, size).mean(axis=1)]
+        )
     noise = noise_of(losses, _DEGREE)
     parts = np.array_split(np.arange(losses.size), _PARTS)
     means = [float(losses[part].mean()) for part in parts]

@@ -22,6 +22,7 @@ _CODES: dict[LedgerRow, tuple[str, ...]] = {
         "node_failed",
         "node_killed",
         "node_unreachable",
+        "node_gone",
         "node_not_started",
         "node_running",
         "node_stopped",
@@ -30,6 +31,7 @@ _CODES: dict[LedgerRow, tuple[str, ...]] = {
     ),
     "log": (
         "other_log",
+        "log_cut",
         "same_log",
         "steps_conflict",
         "clock_back",

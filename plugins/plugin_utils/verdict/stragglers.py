@@ -7,7 +7,8 @@ import typing as t
 from collections.abc import Mapping
 
 import numpy as np
-from scipy import stats
+
+from .intervals import robust_deviation
 
 if t.TYPE_CHECKING:
     from .statistics import Statistics
@@ -56,7 +57,7 @@ def stragglers_of(
         )
         return {**found, "message": f"Nodes cannot be compared: {where}."}
     median = float(np.median(list(times.values())))
-    deviation = float(stats.median_abs_deviation(list(times.values()), scale="normal"))
+    deviation = robust_deviation(np.array(list(times.values())))
     band = max(deviations * deviation, _NEGLIGIBLE * median)
     slow = [
         {

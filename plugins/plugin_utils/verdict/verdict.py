@@ -7,12 +7,14 @@ PASS needs positive evidence of everything; whatever is missing makes the verdic
 from __future__ import annotations
 
 import typing as t
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 
 from ...module_utils.logs.frameworks.known import grammar_of
 from ...module_utils.logs.record import METRICS
 from ..contracts import Plan, Status, Summary
+from ..run.retry import in_words
 from .evidence import (
     judge_finite,
     judge_lacks,
@@ -20,6 +22,7 @@ from .evidence import (
     judge_log_only,
     judge_logs,
     judge_nodes,
+    judge_outages,
     judge_samples,
     judge_thresholds,
     samples_of,
@@ -69,30 +72,31 @@ def judge(
     than ``straggler_deviations`` median absolute deviations make a node a straggler. docs/summary.md has each field.
     """
     reasons = Reasons()
-    reached = reached_by(plan, statuses, steps)
+    attempts, earlier = attempts_of(steps)
+    reached = reached_by(plan, statuses, attempts)
     by_node = of_nodes(steps)
     bounds = judge_bounds(plan["expected"], by_node)
     metrics = with_thresholds(of_run(steps, by_node), bounds)
-    attempts = attempts_of(steps)
     trends = loss_trends(attempts)
     times = times_spent(attempts, bars=grammar_of(log_framework(plan)).bars)
     together = plan["mode"] == "multi_node"
     first = first_failure(statuses, reached.unfinished, together=together)
     interrupted = first is None and was_interrupted(statuses)
     judge_nodes(statuses, interrupted, reasons)
+    judge_outages(statuses, reasons)
     judge_log_only(statuses, reasons)
     judge_last_step(statuses, reached, interrupted, reasons)
     judge_hidden_failure(statuses, first, interrupted, reasons)
     judge_failures_at_end(statuses, first, attempts, reasons)
     judge_life(plan, statuses, attempts, reasons)
     judge_finite(steps, records, reasons)
-    judge_gaps(plan, statuses, steps, attempts, records, reached, reasons)
+    judge_gaps(plan, statuses, earlier, attempts, records, reached, reasons)
     judge_skipped(plan, attempts, reasons)
     judge_loss(plan, statuses, attempts, trends, reasons)
     judge_samples(plan, by_node, warm_up, reasons)
     judge_logs(plan, statuses, reasons)
     judge_same_log(plan, statuses, attempts, reasons)
-    judge_one_run(statuses, steps, attempts, reached, reasons)
+    judge_one_run(statuses, earlier, attempts, reached, reasons)
     judge_clock_of_run(statuses, attempts, reasons)
     agrees = judge_workload(plan, statuses, attempts, reasons)
     judge_world(plan, statuses, by_node, reasons)
@@ -108,6 +112,9 @@ def judge(
     ledger = ledger_of(Seen(plan, statuses, attempts, reached, trends, agrees, times), reasons)
     if first is None and not interrupted and reasons.verdict() != PASS:
         first = failure_in_logs(statuses, reasons.told(), together)
+    retry = plan.get("retry")
+    if retry:
+        reasons.note("retry", in_words(retry))
     if by_node:
         reasons.note("stragglers", stragglers["message"])
         reasons.note("mfu", told_utilization(utilization, plan["gpu"], precision))
@@ -119,6 +126,7 @@ def judge(
         "model": plan["model"],
         "gpu": plan["gpu"],
         "rehearsal": plan.get("rehearsal", False),
+        "retry": retry,
         "verdict": reasons.verdict(),
         "reasons": reasons.told(),
         "notes": reasons.notes(),
@@ -137,7 +145,7 @@ def judge(
         "stragglers": stragglers,
         "metrics": {metric: {"unit": METRICS[metric].unit, **found} for metric, found in metrics.items()},
         "nodes": [
-            _node_summary(plan, status, steps, by_node.get(status["node"], {}), trends, times) for status in statuses
+            _node_summary(plan, status, attempts, by_node.get(status["node"], {}), trends, times) for status in statuses
         ],
     }
 
@@ -149,19 +157,19 @@ def _iso(epoch: float | None) -> str | None:
 def _node_summary(
     plan: Plan,
     status: Status,
-    steps: pd.DataFrame,
+    attempts: Mapping[str, pd.DataFrame],
     own: dict[str, Statistics],
     trends: dict[str, Trend],
     times: dict[str, TimeSpent],
 ) -> dict[str, t.Any]:
-    rows = steps[steps["node"] == status["node"]]
+    rows = attempts.get(status["node"])
     return {
         "node": status["node"],
         "node_rank": status.get("node_rank"),
         "state": status["status"],
         "exit_code": status.get("exit_status"),
-        "attempts": None if rows.empty else int(rows["attempt"].max()),
-        "last_step": last_step_of(steps, status["node"]),
+        "attempts": None if rows is None else int(rows["attempt"].iloc[0]),
+        "last_step": last_step_of(attempts, status["node"]),
         "steps_total": status.get("steps_total"),
         "samples": samples_of(own),
         "world_size": status.get("world_size"),

@@ -3,16 +3,18 @@
 
 from __future__ import annotations
 
-import math
 import typing as t
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 from ...module_utils.logs.record import in_words
 from ..plan.config.words import counted
+from .intervals import robust_deviation
+
+if t.TYPE_CHECKING:
+    from .columns import StepColumns
 
 AUTO = "auto"
 
@@ -32,7 +34,7 @@ _PACE = ("step_time_ms", "tokens_per_sec_per_gpu", "tflops_per_gpu")
 class WarmUp:
     """The first ``steps`` of the last attempt of each node that do not count, and why (a sentence).
 
-    ``detected`` says that they were found, not given. ``steady`` is False where no steady state was found.
+    ``detected`` tells that they were found, not given. ``steady`` is False where no steady state was found.
     """
 
     steps: int
@@ -54,18 +56,18 @@ def parse_warm_up(asked: t.Any) -> int | None:
     return int(text)
 
 
-def warm_up_of(asked: int | None, rows_by_node: Mapping[str, Sequence[dict[str, t.Any]]]) -> WarmUp:
+def warm_up_of(asked: int | None, attempts: Mapping[str, StepColumns]) -> WarmUp:
     """Return the warm-up of a run: what was asked for, or else the longest of its nodes.
 
-    ``rows_by_node`` are the steps of each node's last attempt in their order; those that a trainer's grammar leaves out
-    are not looked at. The steady pace of a node is the median of the second half of its steps. Its warm-up ends where
-    three steps in a row are near it: within 4 median absolute deviations of the second half (scaled by 1.4826), at
-    least within 5 %. Where that is nowhere in the first half, half of the steps are left out and the run counts as not
-    steady.
+    ``attempts`` are the steps of each node's last attempt, of nodes that have some; those that a trainer's grammar
+    leaves out are not looked at. The steady pace of a node is the median of the second half of its steps. Its warm-up
+    ends where three steps in a row are near it: within 4 median absolute deviations of the second half (scaled by
+    1.4826), at least within 5 %. Where that is nowhere in the first half, half of the steps are left out and the run is
+    told not to be steady.
     """
     if asked is not None:
         return WarmUp(asked, f"The first {counted(asked, 'step')} of each node are left out as asked.", detected=False)
-    paces = {node: _pace(rows) for node, rows in rows_by_node.items()}
+    paces = {node: _pace(steps) for node, steps in attempts.items()}
     most = max((pace.values.size for pace in paces.values()), default=0)
     if most < _MIN_STEPS:
         reason = f"There are too few steps ({most}) to find a steady state in; the first {_ASSUMED} are left out."
@@ -97,22 +99,23 @@ class _Pace(t.NamedTuple):
     places: np.ndarray
 
 
-def _pace(rows: Sequence[dict[str, t.Any]]) -> _Pace:
-    """Return what says the pace of the steps that a grammar does not leave out."""
-    looked_at = [(place, row["metrics"]) for place, row in enumerate(rows) if not row.get("left_out")]
-    metric = next((name for name in _PACE if any(name in metrics for _place, metrics in looked_at)), _PACE[0])
-    told = [(place, metrics[metric]) for place, metrics in looked_at if math.isfinite(metrics.get(metric, math.nan))]
-    return _Pace(
-        metric, np.array([value for _place, value in told]), np.array([place for place, _value in told], dtype=int)
+def _pace(steps: StepColumns) -> _Pace:
+    """Return what tells the pace of the steps that a grammar does not leave out."""
+    looked_at = steps.left_out == ""
+    metric = next(
+        (name for name in _PACE if name in steps.printed and (steps.printed[name] & looked_at).any()), _PACE[0]
     )
+    values = steps.metrics.get(metric, np.full(len(steps), np.nan))
+    places = np.flatnonzero(looked_at & np.isfinite(values))
+    return _Pace(metric, values[places], places)
 
 
 def _length(pace: np.ndarray) -> int | None:
-    """Return after how many steps the pace is steady, None if not within the first half."""
+    """Return behind how many steps the pace is steady, None if not within the first half."""
     half = pace.size // 2
     later = pace[half:]
     steady = np.median(later)
-    band = max(_DEVIATIONS * stats.median_abs_deviation(later, scale="normal"), _SMALLEST_BAND * abs(steady))
+    band = max(_DEVIATIONS * robust_deviation(later), _SMALLEST_BAND * abs(steady))
     inside = np.abs(pace - steady) <= band
     in_a_row = np.convolve(inside, np.ones(_IN_A_ROW, dtype=int), mode="valid") == _IN_A_ROW
     found = np.flatnonzero(in_a_row[: half + 1])

@@ -9,6 +9,7 @@ from module_runs import call_module, run_module
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.frameworks.known import GRAMMARS
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.record import METRICS
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.rows import StepRows
 from ansible_collections.trainops.cluster.plugins.modules import training_metrics
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -85,7 +86,7 @@ def test_what_the_module_cannot_read_is_said(tmp_path: Path) -> None:
 def test_documentation_tells_of_every_framework_and_result() -> None:
     options = yaml.safe_load(training_metrics.DOCUMENTATION)["options"]
     assert options["framework"]["choices"] == sorted(GRAMMARS)
-    news = {"rows": [], "failures": [], "summary": {}, "transports": [], "world_size": None}
+    news = {"rows": StepRows(), "failures": [], "summary": {}, "transports": [], "world_size": None}
     news["cursor"] = {"step": None, "steps_total": None}
     returned = set(training_metrics.results_of(news)) - {"changed"}
     assert set(yaml.safe_load(training_metrics.RETURN)) == returned

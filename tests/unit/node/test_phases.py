@@ -3,6 +3,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -14,7 +15,7 @@ from real_training import iteration, processes_with, wait_until
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs import parts
 from ansible_collections.trainops.cluster.plugins.module_utils.node import phases
-from ansible_collections.trainops.cluster.plugins.module_utils.node.phases import PhaseError
+from ansible_collections.trainops.cluster.plugins.module_utils.node.phases import GoneError, PhaseError
 
 # A script that goes on when a test lets it.
 WAIT_FOR = 'wait_for() { while [ ! -e "$1" ]; do sleep 0.02; done; }\n'
@@ -261,12 +262,6 @@ def test_whoever_follows_anew_is_told_everything_again(training):
     assert (again["status"], again["exit_status"], again["ended_at"]) == ("exited", 4, first["ended_at"])
 
 
-def test_follow_tells_where_the_state_of_a_run_is_gone(training):
-    run = training()
-    with pytest.raises(PhaseError, match=r"the state of run run-1 is gone: there is no \S+/state\.json"):
-        run.follow()
-
-
 def test_stop_lets_a_training_clean_up(training):
     run = training('trap "echo cleaned; touch cleaned; exit 0" TERM\ntouch begun\n' + FOR_EVER)
     run.begin()
@@ -397,8 +392,40 @@ def test_a_machine_that_booted_is_told_apart_from_a_training_that_was_killed(tra
     assert run.stop()["machine_changes"]["booted"] is True
 
 
+def test_a_run_folder_that_was_removed_is_called_so_and_its_processes_are_ended(training):
+    run = training("touch begun\n" + FOR_EVER)
+    run.begin()
+    wait_until(run.in_workspace("begun").exists)
+    Path(run.node["run_folder"], "state.json").unlink()
+    with pytest.raises(GoneError, match=r"state\.json is gone: somebody removed it after the start"):
+        run.follow()
+    shutil.rmtree(run.node["run_folder"])
+    with pytest.raises(GoneError, match=r"the run's folder \S+ is, with its log, gone"):
+        run.follow()
+    run.stop()
+    assert processes_with(run.mark) == set()
+
+
+@pytest.mark.parametrize(
+    ("harm", "told"),
+    [
+        (lambda log: log.rename(f"{log}.1"), "was moved or removed while the training wrote it"),
+        (lambda log: os.truncate(log, 3), "was cut or replaced: it has 3 bytes, and "),
+    ],
+)
+def test_a_log_that_was_moved_or_cut_is_called_so(harm, told, training):
+    run = training(f'echo "{iteration(1)}"; touch begun\n' + FOR_EVER)
+    run.begin()
+    wait_until(run.in_workspace("begun").exists)
+    first = run.follow()
+    assert "log_problem" not in first
+    harm(Path(run.node["log_file"]))
+    assert told in run.follow(first["cursor"])["log_problem"]
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a disk of its own")
-def test_a_full_disk_keeps_nobody_from_learning_the_end_and_is_named(training, tmp_path):
+def test_a_full_disk_keeps_nobody_from_learning_the_end_and_is_named(training, tmp_path, monkeypatch):
+    monkeypatch.setattr(phases, "LEAST_BYTES", 1024)
     disk = tmp_path / "disk"
     disk.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", disk], check=True)
@@ -415,3 +442,11 @@ def test_a_full_disk_keeps_nobody_from_learning_the_end_and_is_named(training, t
         assert run.stop()["status"] == "killed"
     finally:
         subprocess.run(["umount", "--lazy", disk], check=True)
+
+
+def test_a_disk_without_room_for_the_run_is_named_while_staging(training, monkeypatch):
+    run = training()
+    monkeypatch.setattr(phases, "LEAST_BYTES", 1 << 60)
+    with pytest.raises(PhaseError, match=r"/logs/run-1/node-\S+ need 1,073,741,824.0 GiB and have \S+ GiB free; free"):
+        run.stage()
+    assert not Path(run.node["run_folder"]).exists()

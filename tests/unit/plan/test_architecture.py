@@ -19,13 +19,16 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.known_mo
     vocabulary_of,
 )
 
-# Parameters as the checkpoints on the Hugging Face hub have them (GPT-3: table D.1 of arXiv 2005.14165, rounded), and
-# what of them is in norms and in the biases of routers, which are not counted here.
+# Parameters, and what of them is in norms, in biases of routers and in buffers, which are not counted here. Sources:
+# ``safetensors.total`` of the Hugging Face hub's API for Llama-2-*-hf (which counts the 64 rotary frequencies of each
+# layer), Meta-Llama-3 and Llama-3.1, Mistral-7B-v0.1, Mixtral-8x7B-v0.1, Mixtral-8x22B-Instruct-v0.1, DeepSeek-V2-Lite
+# and DeepSeek-V2; the main model of DeepSeek-V3, without the layer that predicts a second token, by its config.json
+# (its model card rounds to 671B); table D.1 of arXiv 2005.14165 for GPT-3, rounded.
 PUBLISHED = {
     "gpt3-175b": (174_600_000_000, None),
-    "llama2-7b": (6_738_415_616, 65 * 4096),
-    "llama2-13b": (13_015_864_320, 81 * 5120),
-    "llama2-70b": (68_976_648_192, 161 * 8192),
+    "llama2-7b": (6_738_417_664, 65 * 4096 + 32 * 64),
+    "llama2-13b": (13_015_866_880, 81 * 5120 + 40 * 64),
+    "llama2-70b": (68_976_653_312, 161 * 8192 + 80 * 64),
     "llama3-8b": (8_030_261_248, 65 * 4096),
     "llama3-70b": (70_553_706_496, 161 * 8192),
     "llama3.1-8b": (8_030_261_248, 65 * 4096),
@@ -37,7 +40,6 @@ PUBLISHED = {
     "mixtral-8x22b": (140_630_071_296, 113 * 6144),
     "deepseek2-16b": (15_706_484_224, 27 * (2 * 2048 + 512) + 2048),
     "deepseek2-236b": (235_741_434_880, 60 * (2 * 5120 + 1536 + 512) + 5120),
-    # Without its layer that predicts a second token.
     "deepseek3-671b": (671_026_419_200, 61 * (2 * 7168 + 1536 + 512) + 7168 + 58 * 256),
 }
 
@@ -64,16 +66,20 @@ class Run(t.NamedTuple):
 
 
 RUNS = {
-    # Llama 2 7B on ROCm's Megatron-LM of August 2025, eight MI300X, as its script printed it: the whole matrix.
+    # hisohara/ai-scripts, training/02_megatron/README.md: ROCm/Megatron-LM at 38fc8307 on eight MI300X, FP8, as its
+    # train_llama2.sh printed it: the whole matrix.
     "megatron rocm": Run("llama2-7b", 4096, 589.331914893617, 12786.891099, whole_attention=True),
-    # NVIDIA's performance summary of Megatron Bridge 25.11 (Megatron-LM), H100 and GB300: causal attention.
+    # NVIDIA-NeMo/Megatron-Bridge, docs/performance-summary-archive.md, 25.11 NeMo Container, tables DGX-H100 (the first
+    # two) and DGX-GB300, columns FP8-CS (DeepSeekV3 w/o MTP: BF16): causal attention.
     "megatron 8b": Run("llama3-8b", 8192, 744, 14451),
     "megatron 70b": Run("llama3-70b", 8192, 719, 1602),
     "megatron 405b": Run("llama3.1-405b", 8192, 2522, 999),
     "megatron deepseek": Run("deepseek3-671b", 4096, 961, 3848),
-    # MaxText's guide to its logs (August 2025, v5p), with 24 sequences of 2048 tokens: causal attention, and routers.
+    # AI-Hypercomputer/maxtext, docs/guides/monitoring_and_debugging/understand_logs_and_metrics.md, step 9, v5p with 24
+    # sequences: causal attention, and routers.
     "maxtext deepseek": Run("deepseek2-16b", 2048, 134.924, 8672.758, counts_routers=True),
-    # Google's recipes for MaxText on v6e of October and December 2024: the whole matrix.
+    # AI-Hypercomputer/tpu-recipes, training/trillium/Llama2-70B-MaxText/README.md at 5f538666 and
+    # Llama3-8B-MaxText/README.md at 5bf4ddd9, on v6e: the whole matrix.
     "maxtext 70b": Run("llama2-70b", 4096, 419.193, 943.086, whole_attention=True, counts_routers=True),
     "maxtext 8b": Run("llama3.1-8b", 8192, 449.171, 7755.989, whole_attention=True, counts_routers=True),
 }

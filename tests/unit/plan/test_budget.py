@@ -62,6 +62,7 @@ CASES: dict[str, tuple[str | None, dict[str, t.Any], str]] = {
     "values": (json.dumps({"config": {}, "x": [1] * 4000}), {}, "more than 3,000 values"),
     "keys that stand twice": (f'{{"config": [{TWICE}]}}', {}, "more than 3,000 values"),
     "brackets in YAML": (NXDT + "x: " + "[" * 100_000, {}, "more than 50 deep"),
+    "parts of a key of TOML": ("a." * 100_000 + "b = 1\n", {}, "is no training config that is known here"),
     "a long text": (NXDT + f"x: '{'a ' * 6000}'\n", {}, "more than 10,000 characters"),
     "unknown keys of a branch": (
         json.dumps(filled(DISTRIBUTED, {BRANCH: many("tensor_parallelism_of")})),

@@ -122,3 +122,18 @@ def test_a_variable_that_brings_code_into_every_program_is_a_warning(variable: s
     warning = only(planned(filled(DISTRIBUTED, {f"{CONTAINER}/env_dict": {variable: "/x.so"}}))["warnings"])
     assert warning["key"] == f"config.container_config.env_dict.{variable}"
     assert warning["message"].startswith(f"What {variable} names is run by every program of the training")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("IFS", ",", "IFS is bash's own"),
+        ("SHELLOPTS", "noexec", "SHELLOPTS is bash's own"),
+        ("UID", "0", "UID is bash's own"),
+        ("PATH", "/opt/venv/bin", "has neither /usr/bin nor /bin"),
+        ("PATH", "/opt/venv/bin:/usr/bin", None),
+    ],
+)
+def test_a_variable_with_which_no_script_runs_is_a_fault(name: str, value: str, told: str | None) -> None:
+    faults = planned(filled(DISTRIBUTED, {f"{CONTAINER}/env_dict": {name: value}}))["faults"]
+    assert [told in fault["message"] for fault in faults] == ([True] if told else [])

@@ -39,3 +39,9 @@ def test_a_secret_is_kept_out_of_value_and_message() -> None:
     findings = Findings()
     findings.fault("config.env_dict.HF_TOKEN", "abc", "hf_0123456789 is wrong.", "Leave it out.")
     assert (findings.faults[0].value, findings.faults[0].message) == ("(hidden)", "(hidden) is wrong.")
+
+
+def test_a_value_that_is_no_number_of_json_is_told_as_text() -> None:
+    findings = Findings()
+    findings.fault("k", [float("nan"), {"a": float("inf")}, 1.5], "It is wrong.", "Give one.")
+    assert findings.as_dict()["faults"][0]["value"] == ["nan", {"a": "inf"}, 1.5]

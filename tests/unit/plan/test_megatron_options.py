@@ -223,7 +223,7 @@ def test_fp4_is_for_the_newest_script_of_llama_3_only(image: str) -> None:
     plan = llama({"precision": "TE_FP4", "config/container_image": image})
     assert keys(plan["faults"]) == ([] if image.endswith("v26.1") else [f"{KEY}.precision"])
     if not plan["faults"]:
-        assert (plan["parameters"]["precision"], plan["workload"]["precision"]) == ("fp4", "fp4")
+        assert (plan["parameters"]["precision"], plan["workload"]["precision"]) == ("nvfp4", "fp4")
 
 
 def test_context_parallelism_counts_in_the_sizes() -> None:

@@ -237,7 +237,7 @@ def test_no_variable_of_the_users_own_runs_as_a_command(name_of_case: str, gener
     script = plan_of(name_of_case, generation)["nodes"][0]["script"]
     text = (Path(SCRIPTS) / generation / script).read_text()
     proof = tmp_path / "proof"
-    names = sorted(set(re.findall(r"\$\{?([A-Z][A-Z0-9_]+)", text)) - {"PYTHONPATH", "PATH", "NO_TRAINING"})
+    names = sorted(set(re.findall(r"\$\{?([A-Za-z]\w+)", text)) - {"PYTHONPATH", "PATH", "NO_TRAINING"})
     for value in (f"$(touch {proof})", f"`touch {proof}`", f"x;touch {proof}", f"x|touch {proof}", f"'x'>{proof}"):
         accepted = [name for name in names if not plan_of(name_of_case, generation, **{name: value})["faults"]]
         assert "EXP_NAME" not in accepted
@@ -268,7 +268,16 @@ def test_a_variable_that_is_in_no_command_may_hold_anything_else() -> None:
 
 @pytest.mark.parametrize(
     ("variable", "key"),
-    [("TP", "tensor_parallelism"), ("PP", "pipeline_parallelism"), ("CP", "context_parallelism")],
+    [
+        ("TP", "tensor_parallelism"),
+        ("PP", "pipeline_parallelism"),
+        ("MP_VP", "pipeline_parallelism"),
+        ("CP", "context_parallelism"),
+        ("TE_FP4", "precision"),
+        ("TE_FP8_RECIPE", "fp8_recipe"),
+        ("TE_FP4_RECIPE", "fp4_recipe"),
+        ("TOKENIZER_TYPE", "tokenizer_type"),
+    ],
 )
 def test_what_the_plan_counts_is_no_variable_of_the_users_own(variable: str, key: str) -> None:
     [fault] = plan_of("llama3", facts.V25_5, **{variable: "2"})["faults"]
@@ -276,10 +285,12 @@ def test_what_the_plan_counts_is_no_variable_of_the_users_own(variable: str, key
     assert fault["remedy"] == f"Set {key} in model_params.multi_node.llama3_1_8b.mi300x."
 
 
-def test_a_script_that_trains_nothing_is_a_fault() -> None:
-    assert keys(plan_of("llama3", facts.V25_5, NO_TRAINING="1")["faults"]) == [
-        "config.container_config.env_dict.NO_TRAINING"
-    ]
+@pytest.mark.parametrize(
+    ("variable", "value"), [("NO_TRAINING", "1"), ("LOG_INTERVAL", "10"), ("EXP_NAME", "a/b"), ("sp_options", "x;id")]
+)
+def test_a_variable_that_keeps_the_run_from_being_what_was_planned_is_a_fault(variable: str, value: str) -> None:
+    faults = plan_of("llama3", facts.V25_5, **{variable: value})["faults"]
+    assert keys(faults) == [f"config.container_config.env_dict.{variable}"]
 
 
 @pytest.mark.parametrize(
@@ -304,6 +315,8 @@ def test_a_sequence_that_is_longer_than_the_positions_of_the_script_is_a_fault(
         ({"HIP_VISIBLE_DEVICES": "4,5,6,7"}, "4,5,6,7", None),
         ({"ROCR_VISIBLE_DEVICES": "0,1,2,3"}, None, None),
         ({"CUDA_VISIBLE_DEVICES": "0,1"}, None, "It shows 2 GPUs to the training, and training_gpus_per_node is 4."),
+        ({"HIP_VISIBLE_DEVICES": "0,1,1,2"}, None, "It shows 2 GPUs to the training, and training_gpus_per_node is 4."),
+        ({"HIP_VISIBLE_DEVICES": "0,-1,2,3"}, None, "It shows 1 GPU to the training, and training_gpus_per_node is 4."),
         ({"HIP_VISIBLE_DEVICES": ""}, None, "It shows 0 GPUs to the training, and training_gpus_per_node is 4."),
     ],
 )

@@ -106,6 +106,8 @@ def test_a_run_without_hosts_is_a_fault(count: int, exclude: list[str]) -> None:
         (Node("gpu0", "fd00::12345", "amd"), "training_address of gpu0"),
         (Node("gpu0", "fe80::1%$(reboot)", "amd"), "training_address of gpu0"),
         (Node("gpu0", "224.0.0.1", "amd"), "training_address of gpu0"),
+        (Node("gpu0", "255.255.255.255", "amd"), "training_address of gpu0"),
+        (Node("gpu0", "0x0a000001", "amd"), "training_address of gpu0"),
         (Node("gpu0", "gpu0..cluster", "amd"), "training_address of gpu0"),
         (Node("gpu0", "gpu0:22", "amd"), "training_address of gpu0"),
         (Node("gpu0", "10.0.0.1", "a b"), "ansible_user of gpu0"),
@@ -239,6 +241,7 @@ def test_an_address_is_of_ip_or_a_name(address: str) -> None:
     [
         ("10.0.0.1", "10.0.0.1", "10.0.0.1"),
         ("fd00::1", "FD00:0:0::0001", "fd00::1"),
+        ("::ffff:10.0.0.1", "10.0.0.1", "10.0.0.1"),
         ("GPU.cluster", "gpu.cluster.", "gpu.cluster"),
     ],
 )

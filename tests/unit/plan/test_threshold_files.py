@@ -217,6 +217,45 @@ def test_a_file_stands_in_place_of_the_thresholds_of_the_config() -> None:
     assert "judged by  tokens_per_sec_per_gpu within 5 % of 12000 tokens/s" in plan_text(plan)
 
 
+@pytest.mark.parametrize(
+    ("source", "warned"),
+    [
+        ("mi300x_megatron_llama-3.1-8b_distributed_threshold.json", []),
+        ("/x/mi355x/MI300_megatron_llama3-8b.json", []),
+        ("mi325x_jaxmaxtext_llama-3.3-70b_distributed_threshold.json", ["maxtext", "llama3.3-70b", "mi325x"]),
+        ("thresholds_of_llama2_7b.json", ["llama2-7b"]),
+    ],
+)
+def test_a_file_that_is_named_after_another_framework_model_or_gpu_is_a_warning(source: str, warned: list[str]) -> None:
+    file = file_for_the_plan(tokens_per_gpu={"kind": "min", "value": 1})._replace(source=source)
+    plan = planned(file)
+    assert plan["faults"] == []
+    assert [warning["message"].partition(" says ")[2].partition(",")[0] for warning in plan["warnings"]] == warned
+
+
+@pytest.mark.parametrize(
+    ("changes", "cell"),
+    [
+        ({"precision": "TE_FP8"}, "FP8"),
+        ({"precision": "TE_FP8", "fp8_recipe": "delayed"}, "FP8"),
+        ({"precision": "TE_FP8", "fp8_recipe": "mxfp8"}, "MXFP8"),
+        ({"precision": "TE_FP4", "fp4_recipe": "mxfp4"}, "MXFP4"),
+        ({"precision": "TE_FP4"}, "NVFP4"),
+        ({"precision": "TE_BF16"}, "BF16"),
+    ],
+)
+def test_the_precision_of_a_cell_is_that_of_the_recipe(changes: dict[str, str], cell: str) -> None:
+    cells = {f"PRECISION={name}": {"tokens_per_gpu": {"kind": "min", "value": 1}} for name in ("FP8", "FP4", "BF16")}
+    cells |= {f"PRECISION={name}": {"loss": {"kind": "max", "value": 1}} for name in ("MXFP8", "MXFP4", "NVFP4")}
+    paths = {f"{BRANCH}/{key}": value for key, value in changes.items()}
+    image = {"config/container_image": "rocm/megatron-lm:v26.1"}
+    plan = planned(ThresholdsFile("t.json", json.dumps(cells)), paths | image)
+    assert plan["faults"] == []
+    assert plan["expected"][0]["metric"] == ("loss" if len(cell) == 5 else "tokens_per_sec_per_gpu")
+    others = {name: bounds for name, bounds in cells.items() if name != f"PRECISION={cell}"}
+    assert planned(ThresholdsFile("t.json", json.dumps(others)), paths | image)["faults"]
+
+
 def test_a_faulty_file_stops_the_plan() -> None:
     for file in (ThresholdsFile("t.json", "{"), ThresholdsFile("gone.json", "", "No such file or directory")):
         plan = planned(file)

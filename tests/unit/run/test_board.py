@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.rows import rows_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
 
 COLLECTIONS = Path(__file__).resolve().parents[3] / "collections"
@@ -63,13 +64,13 @@ def test_a_status_keeps_values_that_are_not_finite(tmp_path):
 
 def test_steps_are_added_in_order_and_those_of_other_nodes_are_their_own(tmp_path):
     board = Board(tmp_path)
-    assert list(board.steps("gpu00")) == []
+    assert list(rows_of(board.blocks("gpu00"))) == []
     board.append_steps("gpu00", [block(1, 2)])
     board.append_steps("gpu00", [])
     board.append_steps("gpu01", [block(7)])
     board.append_steps("gpu00", [block(3)])
-    assert [row["step"] for row in board.steps("gpu00")] == [1, 2, 3]
-    assert [row["step"] for row in board.steps("gpu01")] == [7]
+    assert [row["step"] for row in rows_of(board.blocks("gpu00"))] == [1, 2, 3]
+    assert [row["step"] for row in rows_of(board.blocks("gpu01"))] == [7]
 
 
 def test_a_line_that_is_being_written_is_left_for_the_next_time(tmp_path):
@@ -80,9 +81,9 @@ def test_a_line_that_is_being_written_is_left_for_the_next_time(tmp_path):
         line = json.dumps(block(2))
         stream.write(line[:-1])
         stream.flush()
-        assert [row["step"] for row in board.steps("gpu00")] == [1]
+        assert [row["step"] for row in rows_of(board.blocks("gpu00"))] == [1]
         stream.write(f"{line[-1]}\n")
-    assert [row["step"] for row in board.steps("gpu00")] == [1, 2]
+    assert [row["step"] for row in rows_of(board.blocks("gpu00"))] == [1, 2]
 
 
 @pytest.mark.parametrize("torn", ["{", json.dumps(block(2))[:-1], json.dumps(block(2))])
@@ -90,14 +91,14 @@ def test_a_line_that_a_killed_writer_left_spoils_no_other(torn, tmp_path):
     board = Board(tmp_path)
     (board.node_dir("gpu00") / "steps.jsonl").write_text(json.dumps(block(1)) + "\n" + torn)
     board.append_steps("gpu00", [block(3)])
-    assert [row["step"] for row in board.steps("gpu00") if row["step"] != 2] == [1, 3]
+    assert [row["step"] for row in rows_of(board.blocks("gpu00")) if row["step"] != 2] == [1, 3]
 
 
 def test_a_folder_from_before_the_first_release_is_refused_in_words(tmp_path):
     row = {"attempt": 1, "step": 1, "steps_total": 9, "metrics": {"loss": 1.0}}
     (Board(tmp_path).node_dir("gpu00") / "steps.jsonl").write_text(json.dumps(row) + "\n")
     with pytest.raises(ValueError, match=r"gpu00/steps\.jsonl was written before release 1\.0\.0"):
-        list(Board(tmp_path).steps("gpu00"))
+        list(rows_of(Board(tmp_path).blocks("gpu00")))
 
 
 READER = """
@@ -110,7 +111,7 @@ while seen < 300:
     status = board.status("gpu00")
     assert status.get("count", -1) == len(status.get("filler", "")) - 1, status
     seen = max(seen, status.get("count", -1))
-    rows = [row["step"] for row in board.steps("gpu00")]
+    rows = [step for one in board.blocks("gpu00") for step in one["steps"]]
     assert rows == list(range(len(rows)))
 """
 

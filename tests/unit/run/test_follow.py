@@ -5,11 +5,13 @@ import typing as t
 
 import pytest
 
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.rows import rows_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run import follow as follow_module
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.answers import BadAnswerError
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.follow import Patience, follow_node, interval_for
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.news import News
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run.node_errors import NodeLostError
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.node_errors import NodeLostError, RunGoneError
 
 PATIENCE = Patience(interval=1.5, lost=3600, stall=3600)
 NODES = ["gpu00", "gpu01"]
@@ -108,7 +110,7 @@ def test_what_a_node_answers_stands_on_the_board(board):
     assert status["oom_killed"] is True
     assert (status["status"], status["exit_status"], status["last_lines"]) == ("exited", 3, ["the end"])
     assert (status["last_step"], status["steps_total"], status["metrics"]) == (3, 9, {"loss": 1.0})
-    assert [row["step"] for row in board.steps("gpu00")] == [1, 2, 3]
+    assert [row["step"] for row in rows_of(board.blocks("gpu00"))] == [1, 2, 3]
 
 
 def test_networks_and_world_size_stand_on_the_board_as_last_told(board):
@@ -206,6 +208,52 @@ def test_a_node_that_is_lost_for_too_long_is_unreachable_since_it_was_heard_last
 def test_a_node_that_answers_again_in_time_is_followed_on(board):
     status = follow(Node(NodeLostError("Connection timed out"), ENDED), board)
     assert (status["status"], status["exit_status"]) == ("exited", 0)
+
+
+def test_for_how_long_a_node_that_came_back_did_not_answer_stands_on_the_board(board, monkeypatch):
+    monkeypatch.setattr(follow_module.time, "sleep", lambda _seconds: None)
+    lost = NodeLostError("Connection timed out")
+    status = follow(Node(answer(), lost, lost, answer(), lost, ENDED), board)
+    assert [outage["seconds"] >= 0 for outage in status["outages"]] == [True, True]
+    assert status["outages"][0]["since"] <= status["outages"][1]["since"] <= time.time()
+    assert "outages" not in follow(Node(answer(), ENDED), board, name="gpu01")
+
+
+def test_a_run_folder_that_was_removed_is_given_up_at_once_and_ends_the_others(board):
+    news = News()
+    status = follow(Node(answer(), RunGoneError("the run's folder /logs/r/a is gone")), board, news=news)
+    assert (status["status"], status["message"]) == ("gone", "the run's folder /logs/r/a is gone")
+    assert news.failed
+
+
+def test_what_happened_to_a_log_stays_on_the_board(board):
+    cut = answer(log_problem="train.log was cut or replaced: it has 0 bytes, and 7 had been read")
+    assert "7 had been read" in follow(Node(cut, answer(), ENDED), board)["log_problem"]
+
+
+NAN, INFINITE = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize(
+    ("metrics", "told"),
+    [
+        ({"loss": [2.0, NAN]}, "the loss is nan at step 2"),
+        ({"loss": [-INFINITE, 1.0]}, "the loss is -inf at step 1"),
+        ({"loss": [2.0, 1.0], "nan_iterations": [0.0, 1.0]}, "step 2 counts NaN iterations"),
+        ({"loss": [2.0, NAN], "skipped_iterations": [0.0, 1.0]}, None),
+        ({"loss": [2.0, 1.0], "grad_norm": [NAN, 1.0]}, None),
+    ],
+)
+@pytest.mark.parametrize("asked", [True, False])
+def test_a_loss_that_is_not_finite_ends_the_run_where_that_is_asked_for(board, metrics, told, asked):
+    news, steps = News(), answer(blocks=[block([1, 2], **metrics)])
+    given = {**plan(), **({"abort_on_nan": True} if asked else {})}
+    status = follow_node(Node(steps, ENDED).ask, board, given, "gpu00", PATIENCE, news)
+    if asked and told:
+        assert (status["status"], news.failed) == ("running", True)
+        assert board.status("gpu00")["message"] == f"{told} (training_abort_on_nan)"
+    else:
+        assert status["status"] == "exited"
 
 
 def test_a_log_that_no_longer_grows_is_a_stall(board):

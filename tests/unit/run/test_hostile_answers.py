@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.rows import rows_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run import collect, follow
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.answers import (
     BadAnswerError,
@@ -264,7 +265,7 @@ def test_steps_without_end_fill_no_disk_and_that_is_told(tmp_path: Path, monkeyp
     monkeypatch.setattr(follow, "_MOST_STEPS", 5)
     ended = changed("status", "exited") | {"exit_status": 0}
     status = follow_answers(Board(tmp_path), *(lambda n=n: changed("log_bytes", n) for n in range(9)), lambda: ended)
-    assert len(list(Board(tmp_path).steps("gpu00"))) == 4
+    assert len(list(rows_of(Board(tmp_path).blocks("gpu00")))) == 4
     assert (status["status"], status["message"]) == ("exited", "its log has more than 5 steps: the rest is not kept")
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from logged_runs import OUT_OF_MEMORY, SILENT, WORKER, laid_out, maxtext, megatron, nxdt
 
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.rows import rows_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.threshold_files import ThresholdsFile
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.write import write_report
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
@@ -339,7 +340,7 @@ def test_the_same_logs_change_nothing_and_others_replace_what_was(tmp_path):
         (run,) = find_runs([str(laid_out(tmp_path / "logs", {"node0.log": text}))])
         read = read_run(run, tmp_path / "out", None, None, NOTHING)
         changed = write_run(read, None)
-        return changed, [row["step"] for row in Board(read.run_dir).steps("node0")]
+        return changed, [row["step"] for row in rows_of(Board(read.run_dir).blocks("node0"))]
 
     assert list(map(written, (WHOLE, WHOLE, megatron((1, 2))))) == [
         (True, list(range(1, 11))),

@@ -284,6 +284,18 @@ TEST_ENDS = [
     ),
     (Node("a", status="unreachable"), "unreachable", "The node did not answer: nothing more is known.", []),
     (
+        Node("a", status="gone", told={"message": "the run's folder /logs/r/a is gone"}),
+        "run_folder_gone",
+        "The node lost what it kept of the run: the run's folder /logs/r/a is gone.",
+        [],
+    ),
+    (
+        Node("a", status="stalled", told={"message": "silent", "log_problem": "train.log was moved"}),
+        "log_moved",
+        "The log could not be followed any more: train.log was moved.",
+        [],
+    ),
+    (
         Node("a", status="stalled", told={"message": "its log has not grown for 60 s"}),
         "stalled",
         "The training hung: its log has not grown for 60 s. Which rank holds up the others is not known from what "

@@ -3,14 +3,13 @@ from __future__ import annotations
 import math
 
 import pytest
-from training_logs import row
+from training_logs import columns, row
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.frame import (
     EARLIER_ATTEMPT,
     RECORD_COLUMNS,
     STEP_COLUMNS,
     WARM_UP,
-    last_attempts,
     left_out_of,
     records_frame,
     steps_frame,
@@ -20,14 +19,14 @@ NODES = [{"node": "gpu00", "node_rank": 0}, {"node": "gpu01", "node_rank": 1}]
 
 
 def test_steps_after_the_warm_up_count():
-    frame = steps_frame(NODES, {"gpu00": [row(step, loss=1.0) for step in (1, 2, 3, 4)]}, 2)
+    frame = steps_frame(NODES, {"gpu00": columns(*(row(step, loss=1.0) for step in (1, 2, 3, 4)))}, 2)
     assert frame["step"].tolist() == [1, 2, 3, 4]
     assert frame["counted"].tolist() == [False, False, True, True]
 
 
 def test_every_node_warms_up_by_itself():
-    rows = {"gpu00": [row(1, loss=1.0), row(2, loss=1.0)], "gpu01": [row(7, loss=1.0), row(8, loss=1.0)]}
-    frame = steps_frame(NODES, rows, 1)
+    told = {node: columns(row(step, loss=1.0), row(step + 1, loss=1.0)) for node, step in (("gpu00", 1), ("gpu01", 7))}
+    frame = steps_frame(NODES, told, 1)
     assert frame[["node", "step", "counted"]].to_numpy().tolist() == [
         ["gpu00", 1, False],
         ["gpu00", 2, True],
@@ -38,7 +37,7 @@ def test_every_node_warms_up_by_itself():
 
 def test_only_the_last_attempt_counts_and_it_warms_up_anew():
     rows = [row(step, loss=1.0) for step in (1, 2, 3)] + [row(step, attempt=2, loss=1.0) for step in (2, 3, 4)]
-    frame = steps_frame(NODES, {"gpu00": rows}, 1)
+    frame = steps_frame(NODES, {"gpu00": columns(*rows)}, 1)
     assert frame[["attempt", "step", "counted"]].to_numpy().tolist() == [
         [1, 1, False],
         [1, 2, False],
@@ -53,7 +52,7 @@ def test_a_step_that_its_row_leaves_out_does_not_count_for_that_reason():
     rows = [row(0, loss=1.0), row(1, loss=1.0), row(2, loss=1.0), row(3, loss=1.0)]
     rows[0] |= {"left_out": "It compiles."}
     rows[2] |= {"left_out": "It was profiled."}
-    frame = steps_frame(NODES, {"gpu00": rows}, 2)
+    frame = steps_frame(NODES, {"gpu00": columns(*rows)}, 2)
     assert frame["counted"].tolist() == [False, False, False, True]
     assert frame["left_out"].tolist() == ["It compiles.", WARM_UP, "It was profiled.", ""]
 
@@ -61,7 +60,7 @@ def test_a_step_that_its_row_leaves_out_does_not_count_for_that_reason():
 def test_the_reasons_are_counted_by_the_node_with_most_of_them():
     rows = [{**row(1, loss=1.0), "left_out": "It compiles."}, row(2, loss=1.0), row(3, loss=1.0)]
     again = [row(1, attempt=1, loss=1.0), *(row(step, attempt=2, loss=1.0) for step in (1, 2, 3))]
-    frame = steps_frame(NODES, {"gpu00": rows, "gpu01": again}, 2)
+    frame = steps_frame(NODES, {"gpu00": columns(*rows), "gpu01": columns(*again)}, 2)
     assert left_out_of(frame) == [
         {"reason": "It compiles.", "steps": 1, "nodes": 1},
         {"reason": WARM_UP, "steps": 2, "nodes": 2},
@@ -70,14 +69,14 @@ def test_the_reasons_are_counted_by_the_node_with_most_of_them():
     assert left_out_of(steps_frame(NODES, {}, 2)) == []
 
 
-def test_last_attempts_are_those_of_the_nodes_that_have_steps():
-    rows = [row(1, loss=1.0), row(1, attempt=2, loss=2.0), row(1, attempt=2, loss=3.0)]
-    assert last_attempts(NODES, {"gpu00": rows}) == {"gpu00": [row(1, attempt=2, loss=3.0)]}
+def test_the_last_attempt_is_that_of_the_last_restart():
+    found = columns(row(1, loss=1.0), row(1, attempt=2, loss=2.0), row(1, attempt=2, loss=3.0)).last_attempt()
+    assert (found.attempt.tolist(), found.step.tolist(), found.metrics["loss"].tolist()) == ([2], [1], [3.0])
 
 
 def test_a_step_that_was_read_twice_is_one_row_in_which_the_later_values_count_and_none_is_lost():
     rows = [row(1, loss=5.0, step_time_ms=9.0), row(2, loss=4.0), row(1, loss=6.0)]
-    frame = steps_frame(NODES, {"gpu00": rows}, 0)
+    frame = steps_frame(NODES, {"gpu00": columns(*rows)}, 0)
     assert frame["step"].tolist() == [1, 2]
     assert frame["loss"].tolist() == [6.0, 4.0]
     assert frame["step_time_ms"][0] == 9.0
@@ -94,7 +93,7 @@ def test_a_negative_warm_up_is_refused():
 
 
 def test_records_are_one_row_a_measurement_with_its_unit_and_of_all_attempts():
-    rows = {"gpu01": [row(1, step_time_ms=12.5, loss=math.nan), row(1, attempt=2, loss=2.0)]}
+    rows = {"gpu01": columns(row(1, step_time_ms=12.5, loss=math.nan), row(1, attempt=2, loss=2.0))}
     records = records_frame("the-run", NODES, rows).to_numpy().tolist()
     assert records[0] == ["the-run", 1, "gpu01", 1, 1, "step_time_ms", 12.5, "ms"]
     assert records[1][:6] == ["the-run", 1, "gpu01", 1, 1, "loss"]

@@ -233,6 +233,20 @@ def test_a_process_that_began_behind_the_last_step_and_came_to_none_is_no_pass(t
     assert "A process began on gpu01 after step 10" in summary["reasons"][0]["message"]
 
 
+def test_for_how_long_a_node_did_not_answer_is_a_note(tmp_path):
+    once, twice = ([{"since": 1000.0 + 60 * n, "seconds": 30.0} for n in range(count)] for count in (1, 2))
+    for outages, told in (
+        (once, "gpu01 did not answer for 30 s from 00:16:40 UTC on and was followed again afterwards."),
+        (
+            twice,
+            "gpu01 did not answer 2 times from 00:16:40 UTC on, for 60 s in all, and was followed again afterwards.",
+        ),
+    ):
+        summary = judged(two(ALL, told={"outages": outages}), tmp_path)
+        assert summary["verdict"] == "PASS"
+        assert [note["message"] for note in summary["notes"] if note["code"] == "node_outage"] == [told]
+
+
 @pytest.mark.parametrize(("warmup_steps", "verdict"), [(7, "PASS"), (8, "INCONCLUSIVE"), (100, "INCONCLUSIVE")])
 def test_three_steps_after_the_warm_up_are_needed(warmup_steps, verdict, tmp_path):
     summary = judged(two(), tmp_path, warmup_steps)
@@ -254,6 +268,18 @@ TEST_ENDS = [
         "ERROR",
         "node_unreachable",
         "gpu01 could not be reached: Connection timed out.",
+    ),
+    (
+        Node("gpu01", ALL, status="gone", told={"message": "the run's folder is gone"}),
+        "ERROR",
+        "node_gone",
+        "What became of the training on gpu01 is not known: the run's folder is gone.",
+    ),
+    (
+        Node("gpu01", ALL, told={"log_problem": "train.log was cut"}),
+        "INCONCLUSIVE",
+        "log_cut",
+        "The log of gpu01 may lack what was written: train.log was cut.",
     ),
     (
         Node("gpu01", ALL, status="stopped"),

@@ -7,7 +7,7 @@ import typing as t
 
 import numpy as np
 import pytest
-from training_logs import row
+from training_logs import columns, row
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.warm_up import parse_warm_up, warm_up_of
 
@@ -15,7 +15,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.warm_up i
 def rows(times: t.Iterable[float], left_out: t.Collection[int] = (), metric: str = "step_time_ms") -> t.Any:
     """Return the steps of an attempt with these times, some of them left out by the grammar."""
     made = [row(step, **{metric: float(value)}) for step, value in enumerate(times, start=1)]
-    return [{**one, "left_out": "Compiled."} if one["step"] in left_out else one for one in made]
+    return columns(*({**one, "left_out": "Compiled."} if one["step"] in left_out else one for one in made))
 
 
 def noisy(count: int, level: float = 100.0, seed: int = 1) -> list[float]:

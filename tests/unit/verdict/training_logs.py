@@ -12,8 +12,8 @@ import pandas as pd
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.ending import failures_at_end
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.reader import read_log, tail
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.rows import StepRows
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.columns import StepColumns, columns_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.frame import (
-    last_attempts,
     records_frame,
     steps_frame,
 )
@@ -200,13 +200,14 @@ def judged(
 ) -> dict[str, t.Any]:
     """Return the summary of a run whose nodes left these logs."""
     plan = plan_of([node.name for node in nodes], **plan_changes)
-    statuses, rows = [], {}
+    statuses, told = [], {}
     for node, planned in zip(nodes, plan["nodes"], strict=True):
-        status, rows[node.name] = status_of(node, folder, planned["node_rank"])
+        status, rows = status_of(node, folder, planned["node_rank"])
+        told[node.name] = columns_of(rows.blocks())
         statuses.append(status)
-    warm_up = warm_up_of(warmup_steps, last_attempts(plan["nodes"], rows))
-    steps = steps_frame(plan["nodes"], rows, warm_up.steps)
-    return judge(plan, statuses, steps, records_frame(plan["run_id"], plan["nodes"], rows), warm_up)
+    warm_up = warm_up_of(warmup_steps, {node: own.last_attempt() for node, own in told.items() if len(own)})
+    steps = steps_frame(plan["nodes"], told, warm_up.steps)
+    return judge(plan, statuses, steps, records_frame(plan["run_id"], plan["nodes"], told), warm_up)
 
 
 def codes(summary: dict[str, t.Any]) -> list[tuple[str, str | None]]:
@@ -219,17 +220,27 @@ def row(step: int, attempt: int = 1, **metrics: float) -> dict[str, t.Any]:
     return {"attempt": attempt, "step": step, "steps_total": 10, "metrics": metrics}
 
 
+def columns(*rows: dict[str, t.Any]) -> StepColumns:
+    """Return step rows as columns."""
+    kept = StepRows()
+    for one in rows:
+        kept.add(one)
+    return columns_of(kept.blocks())
+
+
 def frame_of(values: dict[str, list[float]], metric: str, warmup_steps: int = 0) -> pd.DataFrame:
     """Return the steps of nodes whose logs have these values of one metric, from step 1 on; NaN is a missing one."""
     nodes = [{"node": node, "node_rank": rank} for rank, node in enumerate(values)]
-    rows = {
-        node: [
-            row(step, loss=1.0) if math.isnan(value) else row(step, **{metric: value})
-            for step, value in enumerate(series, start=1)
-        ]
+    told = {
+        node: columns(
+            *(
+                row(step, loss=1.0) if math.isnan(value) else row(step, **{metric: value})
+                for step, value in enumerate(series, start=1)
+            )
+        )
         for node, series in values.items()
     }
-    return steps_frame(nodes, rows, warmup_steps)
+    return steps_frame(nodes, told, warmup_steps)
 
 
 SILENT = (

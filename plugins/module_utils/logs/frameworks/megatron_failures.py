@@ -29,6 +29,15 @@ SIGNATURES = (
     ),
     Signature(
         "settings_refused",
+        (b": Assertion failed: ",),
+        "Transformer Engine cannot do this with these sizes, this precision or this GPU: the words after Assertion "
+        "failed "
+        "say what; change them, choose another attention backend (NVTE_FUSED_ATTN, NVTE_FLASH_ATTN), or take "
+        "another image.",
+        rb"in function \w{1,80}: Assertion failed: ",
+    ),
+    Signature(
+        "settings_refused",
         (b"Model size not", b".py: error: "),
         "The trainer does not take a setting: correct what the message names; another image may know other settings.",
         rb"Model size not supported|\.py: error: (?:argument |unrecognized arguments|ambiguous option"
@@ -36,9 +45,9 @@ SIGNATURES = (
     ),
     Signature(
         "data_cache",
-        (b"_index.npy",),
+        (b"_index.npy", b"_idx.npy"),
         "The data index of the first rank cannot be seen here: the data cache path must be shared by all nodes.",
-        rb"FileNotFoundError: [^\r\n]{0,300}_index\.npy",
+        rb"FileNotFoundError: [^\r\n]{0,300}_(?:index|idx)\.npy",
     ),
     Signature(
         "data_cache",

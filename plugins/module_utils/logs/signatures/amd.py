@@ -8,14 +8,24 @@ from ..signature import Signature
 SIGNATURES = (
     Signature(
         "gpu_ecc",
-        (b"uncorrectable", b"ERREVENT_ATHUB", b"poison consum", b"bad page threshold", b"ncorrectable ECC"),
+        (
+            b"uncorrectable",
+            b"ERREVENT_ATHUB",
+            b"poison consum",
+            b"bad page threshold",
+            b"ncorrectable ECC",
+            b"ncorrectable error",
+            b"Poison is consumed",
+            b"bad pages exceed",
+        ),
         "A GPU of this node has uncorrectable memory errors: drain the node, read the RAS counters (amd-smi metric "
         "--ecc) "
         "and the kernel log, reset the GPU, and replace it where they come back.",
         (
             rb"uncorrectable hardware errors?\b|[1-9]\d{0,8} (?:new )?uncorrectable errors? |ERREVENT_ATHUB_INTERRUPT"
             rb"|RAS[^\r\n]{0,99} poison consum|poison consumption|reached bad page threshold"
-            rb"|RAS[^\r\n]{0,200}[Uu]ncorrectable ECC"
+            rb"|RAS[^\r\n]{0,200}[Uu]ncorrectable ECC|amdgpu: (?:RAS: )?Uncorrectable error"
+            rb"|Poison is consumed by client|bad pages exceeding the threshold"
         ),
     ),
     Signature(
@@ -23,14 +33,16 @@ SIGNATURES = (
         (
             *(b"HW Exception by GPU", b"GPU reset begin", b"queues preemption", b"fence wait loop timeout"),
             *(b"GPU Recovery Failed", b"GPU reset(", b"evict process queues", b"device lost from bus", b"ERROR* ring "),
-            *(b"SMU: I'm not done", b"MES failed to respon"),
+            *(b"SMU: ", b"MES failed to respon", b" timeout, signaled", b"preemption time out", b"unmap legacy queue"),
         ),
         "A GPU of this node hung: drain the node, read its kernel log for amdgpu messages and reset the GPU.",
         (
             rb"HW Exception by GPU|amdgpu: GPU reset begin|queues preemption|fence wait loop timeout expired"
             rb"|GPU Recovery Failed"
             rb"|amdgpu: GPU reset\(\d{1,9}\) failed|[Ff]ailed to evict process queues|device lost from bus"
-            rb"|\*ERROR\* ring \S{1,60} timeout|SMU: I'm not done with your previous command|MES failed to respon"
+            rb"|\*ERROR\* ring \S{1,60} timeout|SMU: (?:I'm not done with your previous command|No response)"
+            rb"|MES failed to respon|amdgpu: ring \S{1,60} timeout, signaled|queue preemption time out"
+            rb"|amdgpu: failed to unmap legacy queue"
         ),
     ),
     Signature(
@@ -44,14 +56,17 @@ SIGNATURES = (
     ),
     Signature(
         "no_gpu",
-        (b"open /dev/kfd", b"/dev/kfd", b"hsa runtime failed", b"Tensile host", b"ROCk module is NOT loaded"),
+        (
+            *(b"open /dev/kfd", b"/dev/kfd", b"hsa runtime failed", b"Tensile host", b"ROCk module is NOT loaded"),
+            *(b"during GPU init", b"amdgpu: PSP load "),
+        ),
         "The GPUs cannot be used: check that the amdgpu driver is loaded and fits the ROCm of the image, that "
         "/dev/kfd and "
         "/dev/dri are passed in, and that the user is in the groups video and render.",
         (
             rb"Initializing the hsa runtime failed|initialize Tensile host|[Uu]nable to open /dev/kfd"
             rb"|[Cc]ould not open /dev/kfd|[Ff]ailed to open /dev/kfd"
-            rb"|ROCk module is NOT loaded"
+            rb"|ROCk module is NOT loaded|Fatal error during GPU init|amdgpu: PSP load \w{1,30} failed"
             rb"|/dev/kfd['\"]?: (?:Permission denied|No such file|Invalid argument|Operation not permitted)"
         ),
     ),
@@ -80,6 +95,7 @@ SIGNATURES = (
         (
             b"HIP out of memory",
             b"HIP error: out of memory",
+            b"HIP driver error: out of memory",
             b"hipErrorOutOfMemory",
             b"HIP failure",
             b"HSA_STATUS_ERROR_OUT_OF_RESOURCES",
@@ -88,7 +104,7 @@ SIGNATURES = (
         "more; look "
         "(amd-smi) whether another process holds some of it.",
         (
-            rb"HIP out of memory|HIP error: out of memory|\bhipErrorOutOfMemory\b"
+            rb"HIP out of memory|HIP (?:driver )?error: out of memory|\bhipErrorOutOfMemory\b"
             rb"|HIP failure:? [^\r\n]{0,30}out of memory"
             rb"|HSA_STATUS_ERROR_OUT_OF_RESOURCES"
         ),
@@ -117,7 +133,12 @@ SIGNATURES = (
                 b"for GPU arch",
                 b"hipErrorSharedObjectInitFailed",
             ),
-            *(b"ERROR_INVALID_ISA", b"hipErrorInvalidDeviceFunction", b"device kernel image is invalid"),
+            *(
+                b"ERROR_INVALID_ISA",
+                b"hipErrorInvalidDeviceFunction",
+                b"device kernel image is invalid",
+                b"compatible with the device ISA",
+            ),
         ),
         "The software was built without this GPU's architecture: take an image for this GPU (PYTORCH_ROCM_ARCH "
         "names the "
@@ -127,6 +148,7 @@ SIGNATURES = (
             rb"|device kernel image is invalid)"
             rb"|\bhipErrorInvalidDeviceFunction\b|TensileLibrary[^\r\n]{0,300} for GPU arch"
             rb"|hipErrorSharedObjectInitFailed|HSA_STATUS_ERROR_INVALID_ISA"
+            rb"|ISA \S{1,99} is not compatible with the device ISA"
         ),
     ),
     Signature(
@@ -147,7 +169,7 @@ SIGNATURES = (
                 b"ROCBLAS_STATUS",
                 b"rocblas_status",
             ),
-            *(b"MIOpen", b"miopenStatus", b"hipfft", b"HIPFFT_"),
+            *(b"MIOpen", b"miopenStatus", b"HIPFFT_", b"suitable algorithm"),
         ),
         "A ROCm math library failed (hipBLASLt, rocBLAS, MIOpen): try another image or ROCm version, another size or "
         "precision; where one node alone has it, look at its GPU and kernel log.",
@@ -155,6 +177,7 @@ SIGNATURES = (
             rb"\bHIPBLAS_STATUS_(?!SUCCESS)[A-Z_]{1,60}|(?i:hipblaslt error)|(?i:rocblaslt error)|rocBLAS error"
             rb"|(?i:rocblas_status_)(?!(?i:success))\w{1,60}"
             rb"|MIOpen(?:\(HIP\))?:? Error|\bmiopenStatus(?!Success)\w{1,60}|\bHIPFFT_(?!SUCCESS)[A-Z_]{1,60}"
+            rb"|Unable to find any suitable algorithm"
         ),
     ),
     Signature(
@@ -162,7 +185,7 @@ SIGNATURES = (
         (
             b"HSA_STATUS_ERROR",
             b"hip",
-            b"specified compilation parameters",
+            b"does not support this problem",
             b"HIP error: ",
             b"HIP failure",
             b"hipError",
@@ -171,10 +194,20 @@ SIGNATURES = (
         ),
         "A GPU kernel failed: run again with AMD_SERIALIZE_KERNEL=3 to see which one, and read the node's kernel log.",
         (
-            rb"\bhip[A-Z]\w{1,40} failed : |specified compilation parameters does not support this problem"
+            rb"\bhip[A-Z]\w{1,40} failed : |does not support this problem"
             rb"|== hipSuccess|\bHSA_STATUS_ERROR\w{0,60}|HIP error: |HIP failure:? "
             rb"|\bhipError[A-Z]\w{1,60}(?:[ '\")(:.]|$)"
             rb"|HIP runtime error: |Triton Error \[HIP\]: "
         ),
+    ),
+    Signature(
+        "gpu_hang",
+        (b"amdgpu",),
+        "The driver amdgpu could not do what it should, which mostly is a GPU that hung: drain the node, read its "
+        "kernel "
+        "log around this line, and reset the GPU.",
+        rb"\[amdgpu\]\] \*ERROR\* |amdgpu: [^\r\n]{0,99}(?:\b[Ff]ailed to (?!load|find|parse)|unrecoverable"
+        rb"|sq_intr: error"
+        rb"|destroy queue \d{1,9} failed)",
     ),
 )

@@ -39,6 +39,8 @@ SIGNATURES = (
                 b"registry-1.docker.io",
                 b"invalid reference format",
                 b"repository does not exist",
+                b"daemon: Get ",
+                b"failed to resolve reference",
             ),
         ),
         "The image cannot be pulled: check its name and tag, log in to the registry (docker login), check network, "
@@ -55,16 +57,25 @@ SIGNATURES = (
             rb"|[Ee]rror pulling image|registry-1\.docker\.io[^\r\n]{0,300}(?:timeout|timed out|no such host"
             rb"|refused|canceled)"
             rb"|[Dd]ocker: invalid reference format|Error: [^\r\n]{0,200}nable to find image"
-            rb"|repository does not exist or may"
+            rb"|repository does not exist or may|Error response from daemon: Get \"?https?://"
+            rb"|failed to resolve reference"
         ),
     ),
     Signature(
         "no_gpu",
-        (b"gathering device information", b"stat /dev/", b"unresolvable CDI", b"could not select device driver"),
+        (
+            b"gathering device information",
+            b"stat /dev/",
+            b"CDI",
+            b"nvidia.com/",
+            b"cdi-hook",
+            b"could not select device driver",
+        ),
         "The node lacks a device or what passes it in: load the GPU driver (modprobe amdgpu or nvidia; ls /dev/kfd "
         "/dev/dri), and for NVIDIA install the container toolkit.",
         (
             rb"error gathering device information while adding custom device|unresolvable CDI devices"
+            rb"|Error: [^\r\n]{0,200}(?:CDI (?:host )?devices?|stat nvidia\.com/|nvidia-cdi-hook)"
             rb"|stat /dev/(?:kfd|dri|nvidia|neuron)\S{0,60}: no such file|could not select device driver"
         ),
     ),
@@ -83,12 +94,13 @@ SIGNATURES = (
     ),
     Signature(
         "container",
-        (b"Cannot connect to the Docker daemon", b"trying to connect to the Docker", b"connect to Podman"),
+        (b"connect to the Docker daemon", b"connect to the docker API", b"connect to Podman"),
         "The container engine cannot be used: check that it runs (systemctl status docker) and that the user may "
         "use it "
         "(group docker, or become).",
         (
-            rb"Cannot connect to the Docker daemon|permission denied while trying to connect to the Docker"
+            rb"(?:Cannot|permission denied while trying to) connect to the (?:Docker daemon|docker API)"
+            rb"|[Ff]ailed to connect to the docker API"
             rb"|[Cc]annot connect to Podman"
         ),
     ),
@@ -97,6 +109,13 @@ SIGNATURES = (
         (b"is already in use by",),
         "A container of this name is there already: look whose it is, and remove it if it is left over.",
         rb"(?:Conflict\. The container )?name \S{1,200} is already in use by",
+    ),
+    Signature(
+        "address_in_use",
+        (b"port is already allocated",),
+        "A port that the container publishes is taken on this node: stop what an earlier run left there, or choose "
+        "another port.",
+        rb"failed: port is already allocated",
     ),
     Signature(
         "container",
@@ -130,13 +149,22 @@ SIGNATURES = (
     ),
     Signature(
         "container",
-        (b"Error response from daemon: ", b"docker: unknown", b"OCI runtime", b"crun: ", b"runc", b"CreateContainer"),
+        (
+            b"Error response from daemon: ",
+            b"docker: unknown",
+            b"OCI ",
+            b"Error: ",
+            b"crun: ",
+            b"runc",
+            b"CreateContainer",
+        ),
         "The container engine refused to start the container: the message says which option, mount or device; "
         "compare it "
         "with the plan's container options.",
         (
-            rb"docker: (?:Error response from daemon: |unknown )|OCI runtime (?:create|start|exec)? ?(?:failed|error)"
-            rb"|Error: (?:OCI runtime|crun: |runc: )"
+            rb"docker: unknown |Error response from daemon: (?!No such )|OCI permission denied"
+            rb"|OCI runtime (?:create|start|exec)? ?(?:failed|error)"
+            rb"|Error: (?:OCI runtime|crun: |runc: |preparing container |unable to start container |netavark)"
             rb"|runc (?:create|run) failed: |\bCreateContainer(?:Config)?Error\b"
         ),
     ),

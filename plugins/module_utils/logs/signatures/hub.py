@@ -24,6 +24,7 @@ SIGNATURES = (
             b"RepositoryNotFoundError",
             b"Invalid user token",
             b"Invalid credentials",
+            b"Cannot access content",
         ),
         "Hugging Face does not hand out the model or tokenizer: ask for access on its page and give a token (HF_TOKEN) "
         "of an account that has it, or use a local copy.",
@@ -31,6 +32,7 @@ SIGNATURES = (
             rb"trying to access a gated repo|Cannot access gated repo|(?:401|403) Client Error|ERROR (?:401|403): "
             rb"|GatedRepoError: "
             rb"|RepositoryNotFoundError: |Invalid user token|Invalid credentials in Authorization header"
+            rb"|Cannot access content at: http"
         ),
     ),
     Signature(
@@ -51,7 +53,7 @@ SIGNATURES = (
             rb"|is not a valid model identifier"
             rb"|(?:FileNotFound|OS|Value|Runtime|NotFound|Assertion)Error: [^\r\n]{0,300}tokenizer(?:\.model"
             rb"|\.json|_config\.json|\.vocab)"
-            rb"|Couldn't instantiate the backend tokenizer|(?<!Local)EntryNotFoundError: "
+            rb"|Error: Tokenizer class |Couldn't instantiate the backend tokenizer|(?<!Local)EntryNotFoundError: "
         ),
     ),
     Signature(
@@ -81,10 +83,11 @@ SIGNATURES = (
     ),
     Signature(
         "access_denied",
-        (b"404 Client Error",),
+        (b"404 Client Error", b"DatasetNotFoundError"),
         "The model or file is not on Hugging Face under this name, or the token may not see it: check name, "
         "revision and "
         "HF_TOKEN, or use a local copy.",
+        rb"404 Client Error|DatasetNotFoundError: ",
     ),
     Signature(
         "access_denied",

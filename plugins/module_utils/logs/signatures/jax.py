@@ -21,6 +21,21 @@ SIGNATURES = (
         ),
     ),
     Signature(
+        "import_error",
+        (b"source was compiled with",),
+        "The library that was loaded is older than the one that jaxlib was built with: take it out of "
+        "LD_LIBRARY_PATH, or "
+        "install the version that the message names.",
+        rb"Loaded runtime \w{1,20} library: [^\r\n]{1,60} but source was compiled with",
+    ),
+    Signature(
+        "gpu_error",
+        (b"DNN library initialization failed", b"Could not create cudnn handle"),
+        "The library of neural networks (cuDNN or MIOpen) did not start on the GPU: mostly its memory is taken (lower "
+        "XLA_PYTHON_CLIENT_MEM_FRACTION) or the library does not fit jaxlib; read the lines before.",
+        rb"DNN library initialization failed|Could not create cudnn handle",
+    ),
+    Signature(
         "xla_flags",
         (b"XLA_FLAGS", b"Couldn't interpret", b"to read flags for environment", b"Illegal value for"),
         "XLA does not take a flag: flags belong to a version of jaxlib, TPU flags go in LIBTPU_INIT_ARGS, and each "
@@ -101,9 +116,13 @@ SIGNATURES = (
     ),
     Signature(
         "stale_process",
-        (b"different incarnation",),
+        (
+            b"different incarnation",
+            b"newer incarnation",
+        ),
         "A process of an earlier start still takes part: stop what is left over on all nodes, then start again.",
-        rb"(?:/task:(?P<rank>\d{1,9}) )?unexpectedly tried to connect with a different incarnation",
+        rb"(?:/task:(?P<rank>\d{1,9}) )?unexpectedly tried to connect with a different incarnation"
+        rb"|a request from a newer incarnation",
     ),
     Signature(
         "nccl",
@@ -137,11 +156,12 @@ SIGNATURES = (
     ),
     Signature(
         "compile",
-        (b"Failed to compile", b"Autotuning failed", b"ptxas ", b"Failed to load in-memory"),
+        (b"Failed to compile", b"Autotuning failed", b"ptxas ", b"Failed to load in-memory", b"UNIMPLEMENTED: "),
         "XLA could not compile or load a kernel: try another image or jaxlib, or fewer XLA_FLAGS; a node alone "
         "with it has "
         "another driver.",
-        rb"[Ee]rror: INTERNAL: (?:Failed to compile|Autotuning failed|ptxas |Failed to load in-memory)",
+        rb"[Ee]rror: INTERNAL: (?:Failed to compile|Autotuning failed|ptxas |Failed to load in-memory)"
+        rb"|UNIMPLEMENTED: [^\r\n]{0,99}(?:ompil|upport|mplement)",
     ),
     Signature(
         "gpu_error",
@@ -149,6 +169,6 @@ SIGNATURES = (
         "A kernel or library failed under XLA: read the words after INTERNAL, try another image or fewer "
         "XLA_FLAGS, and "
         "compare with another node; where one alone has it, read its kernel log.",
-        rb"(?:RuntimeError|failed|StatusOr access): INTERNAL: |INTERNAL: RET_CHECK failure",
+        rb"(?:RuntimeError|failed|StatusOr access): INTERNAL: (?!From /job:)|INTERNAL: RET_CHECK failure",
     ),
 )

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from ..frameworks.known import FAILURES
-from . import amd, container, hub, jax, linux, nccl, neuron, nvidia, own, python, slurm, storage, torch
+from . import amd, container, fabric, hub, jax, linux, nccl, neuron, nvidia, own, python, slurm, storage, torch
 
 # Where two match in one line, the first one here counts: what is of one program alone goes before what any may print.
 SIGNATURES = (
     tuple(
         signature
-        for source in (own, slurm, container, neuron, nvidia, amd, nccl, jax)
+        for source in (own, slurm, container, neuron, nvidia, amd, nccl, fabric, jax)
         for signature in source.SIGNATURES
     )
     + FAILURES
@@ -51,7 +51,7 @@ NEEDLES = {
     b"of memory": 0,
     b"Killed": 0,
     b"pace left": 0,
-    b"uota exceeded": 0,
+    b"xceed": 0,
     b"tale ": 0,
     b"nexpected": 0,
     b"NaN in": 0,
@@ -97,6 +97,42 @@ NEEDLES = {
     b"lockup": 0,
     b"Machine Check": 0,
     b"unplugged": 0,
+    b"_core ": 0,
+    b"bnxt_en": 0,
+    b"NETDEV": 0,
+    b"Unres": 0,
+    b"Unreach": 0,
+    b"oison": 0,
+    b"DPC: ": 0,
+    b"stall on CPU": 0,
+    b"blocked for more": 0,
+    b" was lost": 0,
+    b"ler is down": 0,
+    b"nsupported": 0,
+    b"Invalid: ": 0,
+    b" compiled with": 0,
+    b"is required for a": 0,
+    b"IMPLEMENTED: ": 0,
+    b"Multiple Ranks": 0,
+    b"No valid ": 0,
+    b"NOT loaded": 0,
+    b"Invalid rank": 0,
+    b"TE was unable": 0,
+    b"segfault at": 0,
+    b"general protection": 0,
+    b"EDAC": 0,
+    b"xit code": 0,
+    b"xit Code": 0,
+    b"NEFF is": 0,
+    b"iled neff": 0,
+    b"nhandled exc": 0,
+    b"ompatible with": 0,
+    b"incarnation": 0,
+    b"too old": 0,
+    b"has already checked": 0,
+    b"mismatch": 0,
+    b"has wrong version": 0,
+    b"ncompatible": 0,
     b"nfs: server ": 0,
     python.TRACEBACK: 0,
 }

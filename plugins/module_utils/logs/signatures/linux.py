@@ -21,38 +21,76 @@ SIGNATURES = (
     ),
     Signature(
         "node_failure",
-        (b"Machine Check Exception", b"[Hardware Error]", b"Kernel panic", b"soft lockup", b"AER: Uncorrect"),
+        (
+            *(b"Machine Check Exception", b"[Hardware Error]", b"Kernel panic", b"soft lockup", b"AER: "),
+            *(
+                b"detected stall on CPU",
+                b"hard LOCKUP",
+                b"DPC: containment event",
+                b"EDAC ",
+                b"unable to handle",
+                b"PCIe Bus Error",
+            ),
+        ),
         "The hardware or the kernel of this node failed: drain it, and read its kernel log, BMC event log and ECC "
         "counters.",
         (
             rb"Machine Check Exception|\[Hardware Error\]: [^\r\n]{0,200}(?:[Uu]ncorrected|Machine Check|fatal)"
-            rb"|Kernel panic - not syncing|BUG: soft lockup|AER: Uncorrect\w{1,9} \((?:Non-)?Fatal\)"
+            rb"|Kernel panic - not syncing|BUG: soft lockup|AER: (?:Multiple )?Uncorrect\w{1,9} \((?:Non-)?Fatal\)"
+            rb"|detected stall on CPU|detected hard LOCKUP on cpu|DPC: containment event"
+            rb"|PCIe Bus Error: severity=Uncorrected"
+            rb"|\bEDAC [^\r\n]{0,60} UE |BUG: unable to handle "
         ),
     ),
     Signature(
         "io_error",
-        (b"I/O error, dev ", b"EXT4-fs error", b"nfs: server ", b"LustreError", b" QID "),
+        (
+            *(
+                b"I/O error, dev ",
+                b"EXT4-fs error",
+                b"XFS (",
+                b"nfs: server ",
+                b"NFS: server ",
+                b"LustreError",
+                b" QID ",
+            ),
+            *(b"Lustre: ", b": controller is down"),
+        ),
         "A disk or file system of this node failed: read the kernel log, check the disk (smartctl, nvme smart-log) "
         "or the "
         "file server and the network to it.",
         (
             rb"I/O error, dev |EXT4-fs error"
             rb"|nfs: server \S{1,200} (?:not responding|timed out)|LustreError: "
-            rb"|nvme\d{1,4}: I/O [^\r\n]{0,99}QID \d{1,6} timeout"
+            rb"|nvme\d{1,4}: I/O [^\r\n]{0,99}QID \d{1,6} timeout|nvme\d{1,4}: controller is down"
+            rb"|XFS \([^)\r\n]{1,60}\): [^\r\n]{0,99}(?:I/O [Ee]rror|[Cc]orruption)|NFS: server \S{1,200} error: "
+            rb"|Lustre: [^\r\n]{1,200} was lost; in progress operations"
         ),
     ),
     Signature(
-        "nccl",
-        (b"Cable unplugged",),
-        "A network port of this node went down or its adapter failed: check cable, switch port and the adapter's "
-        "firmware.",
+        "io_error",
+        (b"blocked for more than",),
+        "A process of this node hung in the kernel: the stack below this line says in what, mostly a file server, "
+        "a disk "
+        "or a driver that does not answer.",
+        rb"INFO: task \S{1,60} blocked for more than",
     ),
     Signature(
         "segmentation_fault",
-        (b"Segmentation fault", b"SIGSEGV", b"(exitcode: -11)", b"(exitcode: 139)"),
+        (
+            b"Segmentation fault",
+            b"SIGSEGV",
+            b"segfault at",
+            b"general protection fault",
+            b"(exitcode: -11)",
+            b"(exitcode: 139)",
+        ),
         "A process crashed in native code: mostly libraries in the image that do not fit each other or the driver; the "
         "frames around this line name the library.",
-        (rb"Segmentation fault|\bSIGSEGV\b|failed \(exitcode: (?P<exit_code>-11|139)\)"),
+        (
+            rb"Segmentation fault|\bSIGSEGV\b|\]: segfault at |\] general protection fault"
+            rb"|failed \(exitcode: (?P<exit_code>-11|139)\)"
+        ),
     ),
     Signature(
         "bus_error",
@@ -64,10 +102,18 @@ SIGNATURES = (
     ),
     Signature(
         "killed",
-        (b"(exitcode: -9)", b"(exitcode: 137)", b"Signal 9 (SIGKILL)", b"died with <Signals.SIGKILL"),
+        (
+            b"(exitcode: -9)",
+            b"(exitcode: 137)",
+            b"Signal 9 (SIGKILL)",
+            b"died with <Signals.SIGKILL",
+            b"terminated by signal ",
+            b"137",
+        ),
         "A process was killed with SIGKILL, mostly by the kernel for lack of host memory: read the kernel log of this "
         "node, and use fewer data workers or a smaller cache.",
-        rb"failed \(exitcode: (?P<exit_code>-9|137)\)|Signal 9 \(SIGKILL\) received|died with <Signals\.SIGKILL",
+        rb"failed \(exitcode: (?P<exit_code>-9|137)\)|Signal 9 \(SIGKILL\) received|died with <Signals\.SIGKILL"
+        rb"|terminated by signal (?:9|KILL)\b|(?:\*\*\* \[[^\r\n]{1,200}\] Error|[Ee]xit [Cc]ode:?) {1,9}137\b",
     ),
     Signature(
         "illegal_instruction",
@@ -119,7 +165,7 @@ SIGNATURES = (
         (
             rb"RuntimeError: can't start new thread|pthread_create[^\r\n]{0,60} failed"
             rb"|fork: (?:retry: )?Resource temporarily unavailable"
-            rb"|BlockingIOError: \[Errno 11\]|libgomp: Thread creation failed"
+            rb"|BlockingIOError: \[Errno 11\]|Thread creation failed: (?:Resource|Invalid)"
         ),
     ),
     Signature(
@@ -131,10 +177,11 @@ SIGNATURES = (
     ),
     Signature(
         "child_failed",
-        (b"mpirun ", b"MPI_ABORT", b"ORTE has lost", b"PRTE has lost"),
+        (b"TE was unable to", b"mpirun ", b"MPI_ABORT", b"ORTE has lost", b"PRTE has lost"),
         "mpirun names the process that ended: what that one printed before is the cause.",
         (
             rb"mpirun (?:noticed|detected) that (?:process rank (?P<rank>\d{1,9}))?|MPI_ABORT was invoked on rank"
+            rb"|[OP]RTE was unable to reliably start"
             rb"|[OP]RTE has lost communication"
         ),
     ),

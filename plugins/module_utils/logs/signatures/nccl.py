@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What NCCL and RCCL say (the WARN of their sources), and UCX, libibverbs and gloo beside them."""
+"""What NCCL and RCCL say (the WARN of their sources), and libibverbs and gloo beside them."""
 
 from __future__ import annotations
 
@@ -10,19 +10,18 @@ _CONNECT = rb"(?:connect to|[Cc]onnect to) [^\r\n]{1,200}"
 SIGNATURES = (
     Signature(
         "duplicate_gpu",
-        (b"Duplicate GPU detected",),
+        (b"Duplicate GPU detected", b"Multiple Ranks are using"),
         "Two ranks use the same GPU: check processes per node, the local rank that each process takes its device "
         "by, and "
         "HIP_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES.",
-        rb"Duplicate GPU detected : rank (?P<rank>\d{1,9})|Duplicate GPU detected",
+        rb"Duplicate GPU detected(?: : rank (?P<rank>\d{1,9}))?|Multiple Ranks are using the same GPU",
     ),
     Signature(
         "memlock",
-        (b"max locked memory", b"ibv_reg_mr", b"ibv_create_cq", b"ibv_create_qp", b"fi_mr_reg"),
+        (b"max locked memory", b"ibv_reg_mr", b"ibv_create_cq", b"ibv_create_qp"),
         "RDMA may not lock memory: raise the limit in the container and on the node (--ulimit memlock=-1, ulimit -l "
         "unlimited; for Slurm the limit of slurmd).",
-        rb"max locked memory|(?:ibv_(?:reg_mr\w{0,20}|create_cq|create_qp)"
-        rb"|fi_mr_reg)[^\r\n]{0,200}(?:Cannot allocate memory|ENOMEM)",
+        rb"max locked memory|ibv_(?:reg_mr\w{0,20}|create_cq|create_qp)[^\r\n]{0,200}(?:Cannot allocate memory|ENOMEM)",
     ),
     Signature(
         "rdma_abi_mismatch",
@@ -49,7 +48,8 @@ SIGNATURES = (
         "This node has no such network interface, or it has no address: set NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME "
         "to what it is called here (gloo takes one name, no list and no ^).",
         (
-            rb"(?:Bootstrap|NET/Socket) ?: [Nn]o (?:socket )?interface found|is neither AF_INET\(2\) nor AF_INET6"
+            rb"(?:Bootstrap|NET/(?:Socket|IB)) ?: [Nn]o (?:socket |IP |usable listening )?interface found"
+            rb"|is neither AF_INET\(2\) nor AF_INET6"
             rb"|Unable to find (?:address|interface) for: "
         ),
     ),
@@ -57,6 +57,8 @@ SIGNATURES = (
         "settings_refused",
         (
             b"Mismatched NCCL version",
+            b"NCCL library is ",
+            b"too old version of NCCL",
             b"NCCL version mismatch",
             b"Invalid NCCL_COMM_ID",
             b"network IB not found",
@@ -65,8 +67,50 @@ SIGNATURES = (
         "The nodes run different NCCL or RCCL versions, or a network that is asked for is not there: use one image "
         "on all "
         "nodes, and look at NCCL_NET, NCCL_IB_DISABLE and the network plugin.",
-        rb"Mismatched NCCL version detected|NCCL version mismatch with remote peer|Invalid NCCL_COMM_ID"
+        rb"Mismatched NCCL version detected|NCCL version mismatch with remote peer|NCCL library is (?:too old"
+        rb"|not backwards)"
+        rb"|compiled with too old version of NCCL|Invalid NCCL_COMM_ID"
         rb"|Error: network \w{1,40} not found",
+    ),
+    Signature(
+        "settings_refused",
+        (
+            b"Net : No valid ",
+            b"No algorithm/protocol available",
+            b"XML ",
+            b"incompatible devices",
+            b"Detected mixed local ",
+            b"device is incompatible with the local",
+        ),
+        "NCCL or RCCL cannot do what its variables or its topology file ask for: the words after WARN say what; "
+        "compare "
+        "the nodes, and look at NCCL_ALGO, NCCL_PROTO, NCCL_IB_HCA, NCCL_COMM_ID and NCCL_TOPO_FILE.",
+        rb"Net : No valid |WARN No algorithm/protocol available|WARN XML \w{1,20} has wrong version"
+        rb"|WARN Could not open XML |Attempted to (?:connect|merge) incompatible devices"
+        rb"|device is incompatible with the local|Detected mixed local (?:CollNet|Net) device counts",
+    ),
+    Signature(
+        "gpu_error",
+        (b"NVLink SHARP (NVLS)", b"MNNVL ("),
+        "NVLink multicast or NVLink between nodes does not work: check that nvidia-fabricmanager (and the IMEX "
+        "service) "
+        "runs and that no other process holds the GPUs, or switch it off (NCCL_NVLS_ENABLE=0, NCCL_MNNVL_ENABLE=0).",
+        rb"Failed to bind NVLink SHARP \(NVLS\)|MNNVL \([^)\r\n]{1,60}\) is available but not working",
+    ),
+    Signature(
+        "wrong_rank",
+        (b"Bootstrap Root : ", b"Invalid rank requested"),
+        "Two processes have the same rank, or the nodes were started with different numbers of ranks: compare the node "
+        "ranks and the number of nodes, and stop what is left of an earlier run.",
+        rb"Bootstrap Root : (?:rank (?P<rank>\d{1,9}) of \d{1,9} ranks has already checked in|mismatch in )"
+        rb"|WARN Invalid rank requested : ",
+    ),
+    Signature(
+        "killed",
+        (b"malloc(size=", b"Failed to malloc "),
+        "The host memory does not suffice for NCCL: use fewer data workers or a smaller cache, or give the container "
+        "more memory.",
+        rb"Unrecoverable error detected: malloc\(size=|Failed to malloc \d",
     ),
     Signature(
         "collective_mismatch",
@@ -173,6 +217,7 @@ SIGNATURES = (
         "NCCL or RCCL warns of what it could not do: the words after WARN say it; compare nodes, image and NCCL "
         "variables, "
         "and run again with NCCL_DEBUG=INFO.",
-        rb"[NR]CCL WARN [^\r\n]{0,200}(?:[Ff]ailed|[Ee]rror|[Uu]nable to|[Cc]ould not|[Tt]imeout|[Tt]imed out)",
+        rb"[NR]CCL WARN (?![^\r\n]{0,200}(?:Too many open files|Thread creation failed|libibverbs"
+        rb"|iommu|NUMA|path for pattern|CollNet|[Ii]gnor|[Dd]efaulting|Unsetting|not using|MSCCL))[^\r\n]",
     ),
 )

@@ -28,7 +28,8 @@ SIGNATURES = (
         "no_gpu",
         (
             b"No neuron device",
-            b"Logical Neuron Core",
+            b"euron Core(s) not available",
+            b"NeuronCore(s) not available",
             b"/dev/neuron",
             b"Could not open the nd",
             b"open the device index",
@@ -40,7 +41,7 @@ SIGNATURES = (
         "in, and "
         "that no other process holds the cores; NEURON_RT_NUM_CORES and NEURON_RT_VISIBLE_CORES must fit.",
         (
-            rb"No neuron device available|Logical Neuron Core\(s\) not available|Could not open the (?:nd\d"
+            rb"No neuron device available|(?:Logical Neuron |Neuron)Core\(s\) not available|Could not open the (?:nd\d"
             rb"|device index)"
             rb"|Neuron [Rr]untime c(?:ould not|annot) be initialized|NERR_RESOURCE_NC|(?:open"
             rb"|access) [^\r\n]{0,60}/dev/neuron"
@@ -48,13 +49,20 @@ SIGNATURES = (
     ),
     Signature(
         "out_of_memory",
-        (b"alloc DEVICE memory", b"allocate DEVICE memory", b"NRT_RESOURCE", b"status=4", b"alloc HOST memory"),
+        (
+            b"alloc DEVICE memory",
+            b"allocate DEVICE memory",
+            b"NRT_RESOURCE",
+            b"status=4",
+            b"alloc HOST memory",
+            b"(alignment: ",
+        ),
         "The memory of a NeuronCore does not suffice: lower the micro batch size or sequence length, or split the "
         "model "
         "more; neuron-top shows what holds it.",
         (
             rb"[Ff]ailed to alloc(?:ate)? (?:DEVICE|HOST) memory|\bNRT_RESOURCE\b|nrt_\w{1,40}: status=4\b"
-            rb"|nrt_\w{1,40} status=4\b"
+            rb"|nrt_\w{1,40} status=4\b|Failed to allocate [\d.]{1,20}[KMGT]?B \(alignment: "
         ),
     ),
     Signature(
@@ -67,14 +75,29 @@ SIGNATURES = (
     ),
     Signature(
         "compile",
-        (b"neuronx-cc", b"neuron-cc", b"[NCC_", b"Compiler status ", b"Compilation failed for"),
+        (
+            b"neuronx-cc",
+            b"neuron-cc",
+            b"[NCC_",
+            b"Compiler status ",
+            b"Compilation failed for",
+            b"neuronx_cc:",
+            b"[neuronxcc",
+            b"Failed compilation with",
+            b"failed neff",
+            b"RunNeuronCC",
+            b"Internal Compiler Error",
+            b"nhandled exception with message",
+        ),
         "The Neuron compiler failed: read its log (log-neuron-cc.txt), check compiler flags and version, and clear the "
         "compile cache of the failed graph.",
         (
             rb"ERROR \d{1,9} \[neuronx?-cc\]: |neuronx?-cc failed|\[F\d{1,4}\] neuronx?-cc "
             rb"|neuronx?-cc[^\r\n]{0,600}(?:non-zero exit status|failed with"
             rb"|terminated abnormally)|\[NCC_[A-Z]{1,10}\d{1,5}\]"
-            rb"|Compiler status (?:ERROR|FAIL)|Compilation failed for "
+            rb"|Compiler status (?:ERROR|FAIL)|Compilation failed for |ERROR:neuronx_cc:"
+            rb"|ERROR \d{1,9} \[neuronxcc\.|Failed compilation with |Got a cached failed neff"
+            rb"|RunNeuronCC\w{0,20}: error|\[[A-Z]{3}\d{3}\] {1,4}Unhandled exception with message"
         ),
     ),
     Signature(
@@ -102,7 +125,7 @@ SIGNATURES = (
     ),
     Signature(
         "neuron",
-        (b"nrt_", b"NRT_", b"NERR_", b"ERROR ", b"Nrt::"),
+        (b"nrt_", b"NRT_", b"NERR_", b"ERROR ", b"Nrt::", b"NEFF is invalid"),
         "The Neuron runtime or a NeuronCore failed: read the kernel log and the health of the device (neuron-top, "
         "neuron-monitor), and check that runtime, driver and compiler are of one release.",
         (
@@ -111,7 +134,7 @@ SIGNATURES = (
             rb"|UNSUPPORTED_NEFF_VERSION|FAIL_HOST_MEM_ALLOC"
             rb"|UNINITIALIZED|EXEC_[A-Z_]{1,50})\b|\bNERR_[A-Z_]{1,40}|ERROR {1,4}(?:NMGR|TDRV|NRT|ENC|KBL"
             rb"|NEFF):(?!(?:nrt_close|nrt_infodump|notification_destroy))\w{1,60}"
-            rb"|Nrt::\w{1,30} failed"
+            rb"|Nrt::\w{1,30} failed|NEFF is invalid"
         ),
     ),
 )

@@ -19,13 +19,13 @@ SIGNATURES = (
     ),
     Signature(
         "gpu_error",
-        (b"Xid ", b"fallen off the bus", b"GPU is lost", b"NVLink error"),
+        (b"Xid ", b"fallen off the bus", b"GPU is lost", b"NVLink error", b"device handle for GPU"),
         "The GPU or its link fell out (off the PCIe bus, NVLink or firmware): drain the node, check power, PCIe and "
         "NVLink, reboot it, and replace the GPU where it comes back.",
         (
             rb"Xid \([^)\r\n]{1,60}\): (?:54|61|62|74|79|109|110|119|120|121|122|123|136|142|143|144|145|146|147"
             rb"|148|149|150|154)\b"
-            rb"|fallen off the bus|GPU is lost|uncorrectable NVLink error"
+            rb"|fallen off the bus|GPU is lost|uncorrectable NVLink error|Unable to determine the device handle for GPU"
         ),
     ),
     Signature(
@@ -44,7 +44,7 @@ SIGNATURES = (
                 b"COMPAT_NOT_SUPPORTED",
                 b"InsufficientDriver",
             ),
-            *(b"unsupported toolchain", b"UNSUPPORTED_PTX_VERSION"),
+            *(b"unsupported toolchain", b"UNSUPPORTED_PTX_VERSION", b"API mismatch: ", b"CUDA Driver version found is"),
         ),
         "The image's CUDA and the node's driver do not fit each other, or the fabric manager does not run: reload "
         "or update "
@@ -55,7 +55,7 @@ SIGNATURES = (
             rb"|Error 802): system not yet initialized"
             rb"|\bCUDA_ERROR_(?:SYSTEM_NOT_READY|SYSTEM_DRIVER_MISMATCH|COMPAT_NOT_SUPPORTED\w{0,20}"
             rb"|UNSUPPORTED_PTX_VERSION)\b"
-            rb"|cudaErrorInsufficientDriver|unsupported toolchain"
+            rb"|cudaErrorInsufficientDriver|unsupported toolchain|NVRM: API mismatch: |CUDA Driver version found is"
         ),
     ),
     Signature(
@@ -70,6 +70,8 @@ SIGNATURES = (
             b"communicate with the NVIDIA driver",
             b"busy or unavailable",
             b"initialize NVML",
+            b"incorrectly set up environment",
+            b"RmInitAdapter failed",
         ),
         "No GPU can be used: check nvidia-smi on the node, the devices passed in (--gpus), CUDA_VISIBLE_DEVICES, and "
         "whether another process holds the GPUs.",
@@ -77,7 +79,8 @@ SIGNATURES = (
             rb"error from cudaGetDeviceCount|Torch not compiled with CUDA|No CUDA GPUs are available"
             rb"|no CUDA-capable device|\bCUDA_ERROR_NO_DEVICE\b|Found no NVIDIA driver"
             rb"|couldn't communicate with the NVIDIA driver|devices?(?:\(s\))?(?: are| is)? busy or unavailable"
-            rb"|Failed to initialize NVML: "
+            rb"|Failed to initialize NVML: |CUDA unknown error - this may be due to an incorrectly set up environment"
+            rb"|NVRM: RmInitAdapter failed"
         ),
     ),
     Signature(
@@ -90,6 +93,7 @@ SIGNATURES = (
         (
             b"CUDA out of memory",
             b"CUDA error: out of memory",
+            b"CUDA driver error: out of memory",
             b"Cuda failure",
             b"CUDA_ERROR_OUT_OF_MEMORY",
             b"_ALLOC_FAILED",
@@ -99,7 +103,7 @@ SIGNATURES = (
         "more; look "
         "(nvidia-smi) whether another process holds some of it.",
         (
-            rb"CUDA out of memory|CUDA error: out of memory|Cuda failure [^\r\n]{0,30}out of memory"
+            rb"CUDA out of memory|CUDA (?:driver )?error: out of memory|Cuda failure [^\r\n]{0,30}out of memory"
             rb"|\bCUDA_ERROR_OUT_OF_MEMORY\b"
             rb"|\bCU\w{1,12}_STATUS_ALLOC_FAILED\b|cudaErrorMemoryAllocation"
         ),
@@ -135,7 +139,7 @@ SIGNATURES = (
                 b"CUDA_ERROR_",
                 b"Cuda failure",
             ),
-            *(b"[CUDA]: ", b"Xid ", b"CUFFT_", b"CUDA Error: "),
+            *(b"[CUDA]: ", b"Xid ", b"CUFFT_", b"CUDA Error: ", b"cuBLAS GEMM algorithm"),
         ),
         "A GPU kernel or library failed: run again with CUDA_LAUNCH_BLOCKING=1 to see which one, read the kernel "
         "log for "
@@ -147,6 +151,15 @@ SIGNATURES = (
             rb"|\bCUDNN_STATUS_(?!SUCCESS)[A-Z_]{1,60}"
             rb"|\bCUDA_ERROR_[A-Z_]{1,60}|Cuda failure |Triton Error \[CUDA\]: "
             rb"|NVRM: Xid \([^)\r\n]{1,60}\): \d{1,4}|\bCUFFT_(?!SUCCESS)[A-Z_]{1,60}"
+            rb"|Error: [^\r\n]{0,300}Unable to find suitable cuBLAS GEMM algorithm|\bSXid \([^)\r\n]{1,60}\): \d{1,6}"
         ),
+    ),
+    Signature(
+        "gpu_error",
+        (b"NVRM: ",),
+        "The driver of the GPUs reports an error: read the kernel log around this line, and drain the node where "
+        "it comes "
+        "back after a reset.",
+        rb"NVRM: [^\r\n]{0,160}(?:\b[Ff]ail|\b[Ee]rror|[Tt]imeout)",
     ),
 )

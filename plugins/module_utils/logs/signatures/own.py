@@ -83,9 +83,10 @@ SIGNATURES = (
     ),
     Signature(
         "training_script",
-        (b"ERROR: training",),
+        (b"ERROR: training", b"error in the training script"),
         "The launch script reports that the trainer failed: what the trainer printed before is the cause.",
-        rb"ERROR: training \([^)\r\n]{0,300}\) failed with exit code (?P<exit_code>\d{1,9})",
+        rb"ERROR: training \([^)\r\n]{0,300}\) failed with exit code (?P<exit_code>\d{1,9})"
+        rb"|There was an error in the training script",
     ),
     Signature(
         "sigterm",

@@ -17,12 +17,44 @@ SIGNATURES = (
             b"DistributionNotFound",
             b"PackageNotFoundError",
             b"undefined symbol",
+            b"cannot open shared object file",
+            b"built in",
         ),
         "A Python package is missing or does not fit: the container image is not the one that the trainer needs.",
         (
             rb"(?:ModuleNotFoundError|ImportError|DistributionNotFound|PackageNotFoundError): "
             rb"|/python[\d.]{0,9}: No module named "
-            rb"|Error: [^\r\n]{0,300}undefined symbol: "
+            rb"|Error: [^\r\n]{0,300}undefined symbol: |OSError: \S{1,200}: cannot open shared object file"
+            rb"|Error: Distributed package doesn't have \w{1,9} built in"
+        ),
+    ),
+    Signature(
+        "import_error",
+        (b"Could not find a version that", b"No matching distribution found", b"ResolutionImpossible"),
+        "pip could not install a package: check its name and version, the Python of the image, and that the node "
+        "reaches "
+        "the package index.",
+        rb"ERROR: (?:Could not find a version that satisfies|No matching distribution found|ResolutionImpossible)",
+    ),
+    Signature(
+        "import_error",
+        (
+            *(
+                b"has no attribute '",
+                b"was removed in the NumPy",
+                b"dtype size changed",
+                b"Descriptors cannot be created",
+            ),
+            *(b"compiled with", b"jaxlib ", b"normal functioning of this module", b"unexpected keyword argument '"),
+        ),
+        "Packages of the image are of versions that do not fit each other: the message names one; install the versions "
+        "that the trainer asks for, or take another image.",
+        (
+            rb"AttributeError: (?:partially initialized )?module '[^'\r\n]{1,99}' has no attribute '"
+            rb"|Error: [^\r\n]{0,99}was removed in the NumPy|Error: numpy\.dtype size changed"
+            rb"|Error: Descriptors cannot be created|were compiled with different CUDA major versions"
+            rb"|but source was compiled with: |Error: jaxlib (?:version|is version) "
+            rb"|is required for a normal functioning of this module|got an unexpected keyword argument '"
         ),
     ),
     Signature(
@@ -44,6 +76,11 @@ SIGNATURES = (
                 b"Compressed file ended",
                 b"DataLossError",
                 b"DATA_LOSS",
+                b"bad header, cannot read",
+                b"bad version, cannot read",
+                b"Consistency check failed",
+                b"No data left in file",
+                b"DatasetGenerationError",
             ),
         ),
         "A data file is cut off or does not fit its index: copy it or preprocess it again, and look whether a copy "
@@ -54,8 +91,10 @@ SIGNATURES = (
             rb"|buffer is smaller than requested size"
             rb"|buffer size must be a multiple of element size|Index file doesn't match expected format"
             rb"|Arrow(?:Invalid|TypeError|IOError)?: [^\r\n]{0,200}(?:footer|[Tt]runcated|magic|corrupt"
-            rb"|[Ee]xpected to read)|Parquet magic bytes not found"
+            rb"|[Ee]xpected to read|JSON parse error)|Parquet magic bytes not found"
             rb"|BadZipFile: |BadGzipFile: |Compressed file ended before the end-of-stream|DataLossError: |DATA_LOSS: "
+            rb"|Error: bad (?:header|version), cannot read|Error: (?:Consistency check failed"
+            rb"|No data left in file)|DatasetGenerationError: "
         ),
     ),
     Signature(
@@ -101,6 +140,18 @@ SIGNATURES = (
         rb"|should) be a multiple of)",
     ),
     Signature(
+        "sizes",
+        (
+            *(b"must match the ", b"shapes cannot be multiplied", b"is invalid for input of size"),
+            *(b"must equal the product of", b"be divisible by"),
+        ),
+        "The shapes do not fit each other: compare the model's sizes, sequence and batch size, the parallel sizes "
+        "and the "
+        "checkpoint with those that the message names.",
+        rb"Error: [^\r\n]{0,300}(?:must match the (?:existing )?size|shapes cannot be multiplied"
+        rb"|is invalid for input of size|must equal the product of)",
+    ),
+    Signature(
         "peer_died",
         (b"ConnectionResetError", b"BrokenPipeError", b"EOFError"),
         "Another process went away: its log, or what it printed before, has the cause.",
@@ -122,6 +173,37 @@ SIGNATURES = (
         rb"FileNotFoundError: \[Errno 2\]",
     ),
     Signature(
+        "nan",
+        (b"NaN", b"nan", b"finite", b"Inf"),
+        "The loss or the gradients became NaN or infinite: check data, precision and learning rate; where one rank "
+        "alone has it, check its GPU.",
+        rb"(?:Error|Exception): (?!could not convert)[^\r\n]{0,200}\b(?:NaNs?|nan|[Nn]on-finite|not finite"
+        rb"|[Ii]nfinite loss|Inf)\b",
+    ),
+    Signature(
+        "checkpoint",
+        (b"heckpoint", b"tree structures do not match", b"No structure could be identified", b"nexpected key(s)"),
+        "The checkpoint cannot be loaded: check that it is whole and at the path and step that are asked for on every "
+        "node, and that its format and the sizes of the model are those of this run.",
+        rb"(?:Error|Exception): [^\r\n]{0,200}(?:(?<!activation )(?<!gradient )(?<!utils\.)\b[Cc]heckpoint"
+        rb"|tree structures do not match|No structure could be identified|[Uu]nexpected key\(s\))",
+    ),
+    Signature(
+        "settings_refused",
+        (
+            *(b"AssertionError: ", b"ValueError: ", b"NotImplementedError: ", b"ValidationError: "),
+            *(b"omegaconf.errors.", b"hydra.errors."),
+        ),
+        "The program does not take these settings together: the message says what it asks for; correct the config, or "
+        "take an image that can do it.",
+        (
+            rb"\bValidationError: \d|(?:omegaconf|hydra)\.errors\.\w{1,60}: "
+            rb"|\b(?:Assertion|Value|NotImplemented)Error: [^\r\n]{0,300}(?:[ '\"`]--[a-z0-9]{2,40}-[a-z]|supported\b"
+            rb"|compatible\b|annot (?:use|be used)|\b[Rr]equires? |must (?:not )?(?:be|specify|set|use)\b"
+            rb"|[Vv]alid (?:options|values|choices)|should (?:not )?be |[Nn]eed to (?:be|specify|set))"
+        ),
+    ),
+    Signature(
         "sigterm",
         (b"KeyboardInterrupt",),
         "The process was interrupted (SIGINT): by a person, a scheduler or the launcher.",
@@ -139,8 +221,9 @@ SIGNATURES = (
 
 TRACEBACK = b"Traceback (most recent call last):"
 EXCEPTION = (
-    rb"(?:[A-Za-z_]\w{0,60}\.){0,20}"
+    rb"(?:(?:[A-Za-z_]\w{0,60}\.){0,20}"
     rb"(?:[A-Za-z_]\w{0,60}?)?(?:Error|Exception|Exit|Expired|Failure|Group|Interrupt|Iteration|Timeout)"
+    rb"|(?:[A-Za-z_]\w{0,60}\.){1,20}[A-Z][A-Za-z]{2,60}(?=: ))"
 )
 PYTHON_ERROR = Signature(
     "python_error",

@@ -24,7 +24,7 @@ SIGNATURES = (
         "node), use fewer data workers, and read the node's kernel log for the OOM killer.",
         (
             rb"Detected \d{1,9} oom[-_]kill event|OOM Killed|cgroup out-of-memory handler"
-            rb"|slurmstepd: error: [^\r\n]{0,200}exceeded (?:job |step )?memory limit"
+            rb"|slurmstepd: error: [^\r\n]{0,200}[Ee]xceeded (?:job |step )?memory limit"
             rb"|" + _TASK + rb"(?:Out Of Memory|Killed)"
         ),
     ),
@@ -37,10 +37,11 @@ SIGNATURES = (
     ),
     Signature(
         "node_failure",
-        (b"DUE TO NODE FAILURE", b"Node failure on "),
+        (b"DUE TO NODE FAILURE", b"Node failure on ", b"borting, "),
         "Slurm lost the named node: look whether it is up (sinfo -R, console, kernel log), drain it, and go on from a "
         "checkpoint on others.",
-        rb"DUE TO NODE FAILURE|srun: error: Node failure on ",
+        rb"DUE TO NODE FAILURE|srun: error: Node failure on |srun: error: [^\r\n]{0,60}[Aa]borting, (?:io error"
+        rb"|step missing)",
     ),
     Signature(
         "preempted",
@@ -62,11 +63,12 @@ SIGNATURES = (
     ),
     Signature(
         "container",
-        (b"pyxis: ", b"enroot-"),
+        (b"pyxis: ", b"enroot-", b"spank: "),
         "pyxis or enroot could not start the container: read the lines around this one for a mount, a path, a hook "
         "or space "
         "that is missing.",
-        rb"error: pyxis: (?!\s{0,9}(?:\[INFO\]|printing |if the image))|enroot-\w{1,30}: failed to ",
+        rb"error: pyxis: (?!\s{0,9}(?:\[INFO\]|printing |if the image))(?![^\r\n]{0,300}No space left)"
+        rb"|enroot-\w{1,30}: failed to |spank: required plugin \S{0,60}pyxis",
     ),
     Signature(
         "slurm_start",
@@ -76,10 +78,12 @@ SIGNATURES = (
         (
             rb"srun: error: (?:Unable to (?:allocate resources|create step)|Task launch for |Application launch failed"
             rb"|Job/step already completing|task \d{1,9} launch failed: )"
-            rb"|(?:sbatch|salloc): error: (?:Batch j|J)ob submi(?:ssion failed|t/allocate failed)"
+            rb"|(?:sbatch|salloc): error: "
             rb"|srun: (?:fatal: |error: (?:[Tt]imeout waiting for task launch|Unable to (?:contact|confirm)"
-            rb"|Invalid |Job ))"
-            rb"|slurmstepd: error: (?:execve\(\): |couldn't chdir to `|Failed to invoke task plugins)"
+            rb"|Invalid |Job |Requested |Memory |SLURM_\w{1,40} invalid))"
+            rb"|slurmstepd: error: (?:execve\(\): |couldn't chdir to `|Failed to invoke task plugins"
+            rb"|task_p_\w{1,30}: |spank: "
+            rb"|Could not open std\w{2,3} file|Unable to configure MPI plugin|IO setup failed)"
         ),
     ),
     Signature(

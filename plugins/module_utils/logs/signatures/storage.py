@@ -8,13 +8,14 @@ from ..signature import Signature
 SIGNATURES = (
     Signature(
         "disk_full",
-        (b"insufficient shared memory", b"/dev/shm"),
+        (b"insufficient shared memory", b"/dev/shm", b"shared memory(shm)"),
         "The shared memory of the container (/dev/shm) is full: give it more (--shm-size, or ipc=host), or use "
         "fewer data "
         "workers.",
         (
             rb"[Bb]us error [^\r\n]{0,300}insufficient shared memory"
             rb"|/dev/shm[^\r\n]{0,300}(?:No space left on device|could not be resized|Cannot allocate memory)"
+            rb"|[Uu]nable to allocate shared memory\(shm\)"
             rb"|(?:No space left on device|[Uu]nable to (?:open|write|allocate|create) )[^\r\n]{0,200}/dev/shm"
         ),
     ),
@@ -48,11 +49,12 @@ SIGNATURES = (
             b"endpoint is not connected",
             b"tructure needs cleaning",
             b"Errno 107]",
+            b"Errno 16]",
         ),
         "A file system failed or went away: read the kernel log, look at the mount (findmnt), the disk and the file "
         "server.",
         (
-            rb"(?i:input/output error)|(?i:remote i/o error)|\[Errno (?:5|30|107)\]|(?i:read-only file system)"
+            rb"(?i:input/output error)|(?i:remote i/o error)|\[Errno (?:5|16|30|107)\]|(?i:read-only file system)"
             rb"|(?i:transport endpoint is not connected)|(?i:structure needs cleaning)"
         ),
     ),
@@ -64,9 +66,9 @@ SIGNATURES = (
     ),
     Signature(
         "permission_denied",
-        (b"Errno 13]",),
+        (b"Errno 13]", b": Permission denied"),
         "The training may not use a file or folder: check its owner and mode for the user of the container, and "
         "root_squash on NFS.",
-        rb"\[Errno 13\] Permission denied: ",
+        rb"\[Errno 13\] Permission denied: |\b(?:mkdir|touch|cp|mv|rm|tee|ls): [^\r\n]{0,300}: Permission denied",
     ),
 )

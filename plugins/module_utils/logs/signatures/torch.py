@@ -40,11 +40,11 @@ SIGNATURES = (
     ),
     Signature(
         "checkpoint",
-        (b"loading state_dict for", b"CheckpointException", b"Missing key(s) in state_dict", b"size mismatch for "),
+        (b"loading state_dict for", b"CheckpointException", b"Missing key(s) in state_dict", b"CheckpointingException"),
         "The checkpoint does not fit this model: compare the model's sizes, the parallel sizes and the checkpoint "
         "format "
         "with the run that wrote it.",
-        rb"Error\(s\) in loading state_dict for|CheckpointException|Missing key\(s\) in state_dict",
+        rb"Error\(s\) in loading state_dict for|Checkpoint(?:ing)?Exception: |Missing key\(s\) in state_dict",
     ),
     Signature(
         "compile",
@@ -55,6 +55,12 @@ SIGNATURES = (
             b"Error building extension",
             b"Error compiling objects",
             b"Ninja is required",
+            b"CompilationError: ",
+            b"find C compiler",
+            b"torch._dynamo.exc.",
+            b"PassManager::run failed",
+            b"MLIR pass pipeline",
+            b"libdevice not found",
         ),
         "A kernel could not be compiled for this GPU: try another image, switch torch.compile or the fused kernel "
         "off, or "
@@ -62,7 +68,8 @@ SIGNATURES = (
         (
             rb"out of resource: shared memory|InductorError: |BackendCompilerFailed: |Error building extension"
             rb"|Error compiling objects for extension"
-            rb"|Ninja is required to load"
+            rb"|Ninja is required to load|CompilationError: |Failed to find C compiler|torch\._dynamo\.exc\.\w{1,60}: "
+            rb"|Error: PassManager::run failed|processing an MLIR pass pipeline|libdevice not found"
         ),
     ),
     Signature(
@@ -86,11 +93,20 @@ SIGNATURES = (
         rb"Ranks? (?P<rank>\d{1,9})[\d, ]{0,999} failed to pass monitoredBarrier",
     ),
     Signature(
+        "name_resolution",
+        (b"cannot be retrieved",),
+        "The master's name cannot be resolved on this node: check DNS and /etc/hosts, and give an address that every "
+        "node resolves and reaches (MASTER_ADDR).",
+        rb"any network address of [^\r\n]{0,300}cannot be retrieved",
+    ),
+    Signature(
         "rendezvous_timeout",
         (
             *(
+                b"ait timeout after",
                 b"imed out after",
                 b"RendezvousTimeoutError",
+                b"etcd.Etcd",
                 b"client socket has failed",
                 b"client socket has timed out",
             ),
@@ -99,10 +115,11 @@ SIGNATURES = (
         "The nodes did not all meet: look for a node that did not start or failed before, then check master address, "
         "port and firewall.",
         (
-            rb"connect\(\) timed out|api\.RendezvousTimeoutError"
+            rb"connect\(\) timed out|api\.RendezvousTimeoutError|\betcd\.Etcd\w{1,40}: "
             rb"|client socket has timed out after \S{1,60} while trying to connect to"
             rb"|client socket has failed to connect to any network address"
             rb"|Timed out after \d{1,9} seconds waiting for (?:clients|workers)|RendezvousClosedError"
+            rb"|wait timeout after \d{1,9} ?ms, keys: [^\r\n]{0,200}(?:worker_count|barrier|torch\.rendezvous)"
         ),
     ),
     Signature(
@@ -116,6 +133,7 @@ SIGNATURES = (
         (
             *(b"atchdog", b"DistBackendError", b"NCCL operations have failed", b"Heartbeat monitor timed out"),
             *(b"imeout at NCCL work", b"dump signal due to a collective timeout", b"ollective operation timeout"),
+            *(b"flight recorder dump signal", b"to signal dumping"),
         ),
         "A collective was never finished: the culprit is the rank that has no such line, or the smallest last "
         "completed work.",
@@ -125,6 +143,7 @@ SIGNATURES = (
             rb"|throwing an instance of 'c10::DistBackendError'|Some NCCL operations have failed or timed out"
             rb"|Heartbeat monitor timed out|ProcessGroupNCCL(?:'s)? watchdog (?:got stuck|hang)"
             rb"|Timeout at NCCL work: |dump signal due to a collective timeout"
+            rb"|flight recorder dump signal from|First PG on this rank to signal dumping"
         ),
     ),
     Signature(
@@ -161,7 +180,13 @@ SIGNATURES = (
                 b"ait timeout after",
                 b"ocket Timeout",
             ),
-            *(b"Broken pipe", b"poolFD failed", b"c10d store has failed", b"DistStoreError"),
+            *(
+                b"Broken pipe",
+                b"poolFD failed",
+                b"keep-alive heartbeat",
+                b"to shutdown the rendezvous",
+                b"RendezvousGracefulExitError",
+            ),
         ),
         "Another rank or the process that holds the store went away: its log, or that of the first node, has the "
         "cause.",
@@ -169,6 +194,7 @@ SIGNATURES = (
             rb"\[c10d\] While waitForInput, poolFD failed|[Ff]ailed to recv, got 0 bytes"
             rb"|DistNetworkError: (?!The (?:client|server) socket)"
             rb"|store->get\('[^'\r\n]{0,99}'\) got error: |RendezvousConnectionError: "
+            rb"|failed to (?:send a keep-alive heartbeat to|shutdown) the rendezvous|RendezvousGracefulExitError"
             rb"|failed on SocketImpl\([^\r\n]{0,300}: Broken pipe"
             rb"|(?:Runtime|DistStore|DistNetwork)Error: (?:Broken pipe|Socket Timeout|wait timeout after )"
         ),

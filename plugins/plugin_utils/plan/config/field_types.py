@@ -29,8 +29,8 @@ Flag = t.Annotated[bool, Switch()]
 Text = t.Annotated[
     str,
     Written(
-        rf"(?!-)([A-Za-z0-9_./:@%+=,~^-]|{_FIELD})+",
-        "a text without - in front",
+        rf"(?![-~])([A-Za-z0-9_./:@%+=,~^-]|{_FIELD})+",
+        "a text without - or ~ in front",
         "a text without blanks",
     ),
 ]

@@ -6,6 +6,7 @@ Everything that is wrong is said at once, so nothing here raises. A fault stops 
 
 from __future__ import annotations
 
+import math
 import re
 import typing as t
 from dataclasses import dataclass, field
@@ -88,9 +89,11 @@ def _shortened(sentence: str) -> str:
 
 
 def _shown(value: t.Any) -> t.Any:
-    """Return a value whose texts hold nothing that a terminal obeys."""
+    """Return a value as JSON can hold it, in whose texts there is nothing that a terminal obeys."""
     if isinstance(value, dict):
         return {_shown(key): _shown(inner) for key, inner in value.items()}
     if isinstance(value, list):
         return [_shown(inner) for inner in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
     return printable(value) if isinstance(value, str) else value

@@ -21,6 +21,7 @@ _TRAINERS_OWN = re.compile(
     r"^(base_config|base_output_directory|per_device_batch_size|max_target_length|run_name|dataset_type)\s*:",
     re.MULTILINE,
 )
+_LONGEST_LINE_OF_TOML = 500
 _Data = dict[str, t.Any]
 
 
@@ -43,7 +44,8 @@ def _kind_of(text: str, source: str, *, recognized: bool) -> tuple[str, str] | N
         return _kind_of_json(data, recognized=recognized)
     if data is not None or text.lstrip("\ufeff \t\r\n").startswith("{") or source.endswith(".json"):
         return None  # that it is no JSON, or no object, is said with its line when it is read
-    table = _parsed(tomllib.loads, text)
+    # Its parser takes the square of a key's parts, which stand in one line.
+    table = _parsed(tomllib.loads, text) if max(map(len, text.split("\n"))) <= _LONGEST_LINE_OF_TOML else None
     if table:
         is_titan = len(_TITAN_SECTIONS & table.keys()) > 1
         return f"is {_TITAN if is_titan else 'TOML, which no framework here reads'}", f"Give JSON or YAML; {_EXAMPLES}"

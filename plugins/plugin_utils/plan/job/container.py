@@ -31,6 +31,8 @@ _OF_SYSTEM = {"/", "/etc", "/boot", "/usr", "/bin", "/sbin", "/lib", "/lib64", "
 # Which user-space drivers of RDMA devices there are.
 _HARMLESS = {"/etc/libibverbs.d"}
 _LOADED = {"LD_PRELOAD", "LD_AUDIT", "BASH_ENV", "ENV"}
+# What bash obeys itself, or lets nobody set.
+_OF_BASH = {"IFS", "SHELLOPTS", "BASHOPTS", "EXECIGNORE", "CDPATH", "UID", "EUID", "PPID", "BASH_VERSINFO"}
 
 
 class ContainerConfig(BaseModel):
@@ -128,7 +130,7 @@ def _gives_away(source: str) -> str | None:
 
 
 def check_environment(variables: Mapping[str, str], findings: Findings, path: str, instead: str = "") -> None:
-    """Note secrets among the user's variables, and those that bring code into every program.
+    """Note secrets among the user's variables, those that bring code into every program, and what stops any script.
 
     ``path`` is the key path of the variables, ``instead`` what to do in place of giving a secret.
     """
@@ -139,6 +141,20 @@ def check_environment(variables: Mapping[str, str], findings: Findings, path: st
                 None,
                 f"{name} looks like a secret, which would stand in the plan, on the nodes and in docker inspect.",
                 f"Leave it out{instead}.",
+            )
+        elif name in _OF_BASH:
+            findings.fault(
+                key_path(path, name),
+                value,
+                f"{name} is bash's own: with it the launch script would not run as it stands.",
+                "Leave it out.",
+            )
+        elif name == "PATH" and {"/bin", "/usr/bin"}.isdisjoint(value.split(":")):
+            findings.fault(
+                key_path(path, name),
+                value,
+                "It replaces the whole search path, and has neither /usr/bin nor /bin, so that no program is found.",
+                "Give all folders, such as /opt/venv/bin:/usr/local/bin:/usr/bin:/bin, or leave it out.",
             )
         elif name in _LOADED:
             findings.warn(

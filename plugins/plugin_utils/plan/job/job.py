@@ -33,8 +33,9 @@ class Job:
     ``tokens_per_sequence_per_gpu`` (sequence length / devices of a job) is for trainers that print sequences/s.
     ``dataset`` is what the launch script fetches before the training, if anything. ``architecture`` is the model's
     shape, or in words why it is not known; ``chips_per_gpu`` the part of an accelerator's chip that counts as a GPU;
-    ``counts_routers`` says whether the framework's own count of operations has the routers of experts in it.
-    ``gke`` is the workload that XPK starts where no node of the inventory trains.
+    ``counts_routers`` tells whether the framework's own count of operations has the routers of experts in it.
+    ``gke`` is the workload that XPK starts where no node of the inventory trains. ``checkpoints`` is the folder from
+    whose last checkpoint the same command goes on, empty where it begins with the first step.
     """
 
     branch: Branch
@@ -64,6 +65,7 @@ class Job:
     architecture: Architecture | str = "The dimensions of the model are not known."
     chips_per_gpu: float = 1.0
     counts_routers: bool = False
+    checkpoints: str = ""
 
     def for_node(self, node: Node, place: int, run_id: str, container_engine: str) -> NodePlan:
         """Return what one node will run, to the last byte. ``place`` is the node's place in rank order.

@@ -126,6 +126,33 @@ class RunOptions(ConfigOptions):
         "A vaulted variable training_hf_token goes before it.",
     )
     training_run_id: RunId = Field(default="", description="Name of the run. Without it, time, model and GPU make one.")
+    training_spares: Line = Field(
+        default="",
+        description="Group of the inventory whose hosts take no part until another host is in quarantine.",
+    )
+    training_retries: NaturalInteger = Field(
+        default=0,
+        description="How often a job over all nodes is tried again when it failed of a node: with a spare in its "
+        "place, or else on fewer nodes. The node is in quarantine from then on. A fault of the config or of the model "
+        "is not tried again, nor are the runs of a sweep.",
+    )
+    training_abort_on_nan: Flag = Field(
+        default=False,
+        description="Stop the run on every node as soon as a step says that the loss is NaN or infinite, but for steps "
+        "that were skipped. Of nodes that train apart from each other, only that one is followed no further.",
+    )
+    training_keep_runs: NaturalInteger = Field(
+        default=0,
+        description="How many ended runs keep their folders on a node, the last ones; 0 keeps all. Older folders of "
+        "the same user are removed when a run is staged, with all that the trainer wrote there, such as checkpoints. "
+        "The controller keeps its own records.",
+        json_schema_extra={"unit": "runs"},
+    )
+    training_keep_days: NaturalInteger = Field(
+        default=7,
+        description="With training_keep_runs, no folder goes of a run that ended in so many days.",
+        json_schema_extra={"unit": "days"},
+    )
     training_on_interrupt: t.Annotated[str, OneOf(("detach", "stop"))] = Field(
         default="detach",
         description="What the first Ctrl-C or SIGTERM does while the run is followed: leave the training to itself "

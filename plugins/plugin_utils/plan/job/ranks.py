@@ -147,11 +147,19 @@ def _check_syntax(node: Node, findings: Findings) -> None:
 def _is_address(text: str) -> bool:
     """Return whether a text is an IP address or may be a host's name, whose last part is no number (RFC 3696)."""
     try:
-        # What follows % is an interface of one machine, and may be anything.
-        return "%" not in text and not ipaddress.ip_address(text).is_multicast
+        parsed = _parsed(text)
     except ValueError:
         labels = text.removesuffix(".").split(".")
-        return len(text) <= _LONGEST_NAME and all(map(_LABEL.fullmatch, labels)) and not labels[-1].isdecimal()
+        is_number = re.fullmatch("[0-9]+|0[xX][0-9a-fA-F]*", labels[-1])
+        return len(text) <= _LONGEST_NAME and all(map(_LABEL.fullmatch, labels)) and not is_number
+    # What follows % is an interface of one machine, and may be anything.
+    return "%" not in text and not parsed.is_multicast and not (parsed.version == 4 and parsed.is_reserved)
+
+
+def _parsed(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    """Return an IP address, one of IPv4 that is written as IPv6 as what it is; raise ValueError."""
+    parsed = ipaddress.ip_address(text)
+    return getattr(parsed, "ipv4_mapped", None) or parsed
 
 
 def _check_addresses(nodes: Sequence[Node], findings: Findings) -> None:
@@ -173,7 +181,7 @@ def _check_addresses(nodes: Sequence[Node], findings: Findings) -> None:
 
 def _normal(address: str) -> str:
     try:
-        return str(ipaddress.ip_address(address))
+        return str(_parsed(address))
     except ValueError:
         return address.casefold().removesuffix(".")
 
@@ -247,7 +255,7 @@ def _with_address(node: Node) -> str:
 def is_loopback(address: str) -> bool:
     """Return whether an address or name means the machine that reads it."""
     try:
-        parsed = ipaddress.ip_address(address.strip("[]"))
+        parsed = _parsed(address.strip("[]"))
     except ValueError:
         name = address.casefold()
         return name in _LOOPBACK_NAMES or name.endswith(".localhost") or name.startswith("localhost.")

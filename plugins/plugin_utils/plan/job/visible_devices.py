@@ -6,6 +6,7 @@ The variables are those of HIP ("GPU isolation techniques" of the ROCm documenta
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from ..config.findings import Findings
@@ -27,7 +28,7 @@ def visible_devices(
     given = [name for name in _VARIABLES if name in users]
     for name in given:
         value, path = users[name]
-        found = len([part for part in value.split(",") if part.strip()])
+        found = _shown_by(value)
         if gpus and found != gpus:
             findings.fault(
                 path,
@@ -36,6 +37,16 @@ def visible_devices(
                 f"Set {OPTION} to {found}, or leave {name} out for the first {gpus}." if found else "Leave it out.",
             )
     return {} if given or not gpus else {variable: ",".join(str(index) for index in range(gpus))}
+
+
+def _shown_by(value: str) -> int:
+    """Return how many GPUs a variable shows: each once, and none from the first index on that is no GPU's."""
+    shown: set[str] = set()
+    for part in map(str.strip, value.split(",")):
+        if part in shown or not re.fullmatch("[0-9]+|GPU-[0-9a-fA-F-]+", part):
+            break
+        shown.add(part)
+    return len(shown)
 
 
 def check_same_gpus(nodes: Sequence[Node], findings: Findings) -> None:

@@ -27,6 +27,15 @@ _FORMATS = {
 }
 
 
+_BLOCK_SCALED = ("mxfp8", "mxfp4", "nvfp4")
+
+
+def named_precision(job: Job) -> str:
+    """Return what a cell of thresholds calls the precision: the number format, or that of blocks with a scale each."""
+    name = job.parameters["precision"]
+    return next((scaled for scaled in _BLOCK_SCALED if scaled in name), _FORMATS.get(name, name))
+
+
 def workload_of(job: Job) -> Workload:
     """Return what one job computes; JSON.
 

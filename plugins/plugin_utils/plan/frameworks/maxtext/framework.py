@@ -235,4 +235,6 @@ def _job(
         ),
         architecture=architecture_of(reading),
         counts_routers=True,
+        # Of the same run_name MaxText goes on from its last checkpoint.
+        checkpoints=(parameters.base_output_directory or "") if config.enable_checkpointing else "",
     )

@@ -27,7 +27,7 @@ from .config_checks import check_config, unused_keys
 from .dataset import fetched_dataset
 from .deepseek_checks import EXPERT_PARALLELISM, check_deepseek
 from .environment import MASTER_PORT, checkpointing_of, environment_of
-from .generations import DEEPSEEK, LLAMA3, V25_5, known_script
+from .generations import DEEPSEEK, LLAMA3, V25_5, known_script, reads
 from .option_checks import check_options
 from .options import MegatronOptions
 from .reading import BranchReading, Reading, ScriptReading
@@ -53,7 +53,7 @@ class Megatron(CvsFramework[MegatronOptions]):
     launcher = "megatron-lm"
 
     def recognizes(self, _text: str, _source: str) -> bool:
-        """Report that no config is certainly for it: what no framework recognizes is taken for it."""
+        """Tell that no config is certainly for it: what no framework recognizes is taken for it."""
         return False
 
     def plan_job(
@@ -116,6 +116,8 @@ def _job(
         parallelism["context_parallelism"] = sizes.context_parallelism
     if deepseek:
         parallelism["expert_parallelism"] = EXPERT_PARALLELISM
+    given = environment | users_variables(reading, environment)
+    saved, loaded = (given.get(name, "") for name in ("SAVE_CKPT_PATH", "LOAD_CKPT_PATH"))
     return Job(
         branch=reading.branch,
         parameters={
@@ -144,7 +146,7 @@ def _job(
         master_port=options.training_master_port or MASTER_PORT,
         image=config.container_image,
         image_archive=options.training_image_archive,
-        environment=environment | users_variables(reading, environment) | of_node,
+        environment=given | of_node,
         token_file=config.hf_token_file,
         # It fetches a tokenizer with wget, and with this variable alone.
         token_variable="HF_TOKEN" if known_script(script) == LLAMA3 and reading.generation == V25_5 else "",
@@ -162,10 +164,19 @@ def _job(
         script=script,
         dataset=dataset,
         architecture=architecture_of(reading, script, sizes.tensor_parallelism or 1),
+        checkpoints=saved if saved == loaded else "",
     )
 
 
 def _trained_in(reading: ScriptReading) -> str:
-    """Return the precision that the script trains in: the Llama scripts have no FP16, which a warning reports."""
-    precision = PRECISIONS[reading.parameters.precision]
+    """Return the precision that the script trains in, by its recipe where blocks of numbers have scales of their own.
+
+    The Llama scripts have no FP16, which a warning tells, and take FP4 for NVFP4 where nothing is said.
+    """
+    parameters = reading.parameters
+    precision = PRECISIONS[parameters.precision]
+    if precision == "fp4":
+        return parameters.fp4_recipe or "nvfp4"
+    if precision == "fp8" and reads(reading.script, reading.generation, "TE_FP8_RECIPE"):
+        return "mxfp8" if parameters.fp8_recipe == "mxfp8" else precision
     return "bf16" if precision == "fp16" and known_script(reading.script) != DEEPSEEK else precision

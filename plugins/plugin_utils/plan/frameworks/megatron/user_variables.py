@@ -13,18 +13,24 @@ from .generations import DEEPSEEK, READ, known_script
 from .reading import ScriptReading
 
 _PATH = "config.container_config.env_dict"
-# What decides how many ranks share a replica of the model, which the plan has to count.
+# What decides how many ranks share a replica of the model, in what it trains, and what the script then accepts.
 _COUNTED = {
     "TP": "tensor_parallelism",
     "PP": "pipeline_parallelism",
+    "MP_VP": "pipeline_parallelism",
     "CP": "context_parallelism",
+    "TE_FP4": "precision",
+    "TE_FP8_RECIPE": "fp8_recipe",
+    "TE_FP4_RECIPE": "fp4_recipe",
+    "TOKENIZER_TYPE": "tokenizer_type",
     "MEGATRON_FSDP": "megatron_fsdp",
     "ENABLE_HSDP": "hsdp_replicas",
     "HSDP_NUM_REPLICAS": "hsdp_replicas",
 }
 # The scripts put a command together and hand it to ``eval``. These are in it, in addition to what a plan may set.
 _IN_COMMAND = {
-    *("EXP_NAME", "LOG_INTERVAL", "EVAL_INTERVAL", "EVAL_ITERS", "LOAD_CKPT_PATH", "MP_VP"),
+    # sp_options is DeepSeek's, which sets it only where there is tensor parallelism.
+    *("EXP_NAME", "EVAL_INTERVAL", "EVAL_ITERS", "LOAD_CKPT_PATH", "sp_options"),
     *(name for by_generation in READ.values() for names in by_generation.values() for name in names),
 }
 _SUBSTITUTED = re.compile(r"[$`]")
@@ -60,6 +66,10 @@ def _check_value(name: str, value: str, reading: ScriptReading) -> None:
     if name in _COUNTED:
         key = _COUNTED[name]
         fault(path, value, f"The plan counts {key}, not {name}.", f"Set {key} in {reading.branch.path}.")
+    if name == "EXP_NAME" and "/" in value and not unsafe:
+        fault(path, value, "The training script names its log by it, in a folder that is not there.", "Leave / out.")
+    if name == "LOG_INTERVAL" and value != "1":
+        fault(path, value, "The training is judged by its steps, and this leaves some out of the log.", "Leave it out.")
     if name == "NO_TRAINING" and value != "0":
         fault(path, value, "With NO_TRAINING the training script trains nothing.", "Leave it out.")
 

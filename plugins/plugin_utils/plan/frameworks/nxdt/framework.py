@@ -243,7 +243,14 @@ def _job(reading: NxdtReading, text: str, master: str, sizes: NxdtSizes, expecte
         tokens_per_sequence_per_gpu=sizes.tokens_per_sequence_per_device,
         architecture=architecture_of(reading),
         chips_per_gpu=chips_per_device(reading),
+        checkpoints=_checkpoints(reading),
     )
+
+
+def _checkpoints(reading: NxdtReading) -> str:
+    """Return the folder from which NeMo goes on by itself (nemo.utils.exp_manager: resume_if_exists)."""
+    goes_on = reading.get("exp_manager.create_checkpoint_callback") and reading.get("exp_manager.resume_if_exists")
+    return (reading.get("exp_manager.explicit_log_dir") or "") if goes_on else ""
 
 
 def _container_options(reading: NxdtReading) -> ContainerOptions:

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the network under NCCL says: libfabric with EFA, UCX, libibverbs, and the kernel drivers mlx5 and bnxt."""
+
+from __future__ import annotations
+
+from ..signature import Signature
+
+SIGNATURES = (
+    Signature(
+        "memlock",
+        (b"Unable to register MR", b"fi_mr_reg"),
+        "RDMA may not lock memory: raise the limit in the container and on the node (--ulimit memlock=-1, ulimit -l "
+        "unlimited; for Slurm the limit of slurmd); for EFA, load its peer memory or DMA-BUF support, too.",
+        rb"(?:Unable to register MR|fi_mr_reg)[^\r\n]{0,200}(?:Cannot allocate memory|ENOMEM)",
+    ),
+    Signature(
+        "rdma_devices",
+        (b"no usable transports/devices", b"network device '"),
+        "UCX does not see the network device that it is told to use: compare UCX_NET_DEVICES and UCX_TLS with "
+        "ibv_devices "
+        "in the container, and pass /dev/infiniband in.",
+        rb"UCX {1,4}ERROR [^\r\n]{0,60}no usable transports/devices|network device '[^'\r\n]{1,99}' is not available",
+    ),
+    Signature(
+        "nccl",
+        (b"UCX  ", b"UCX ERROR", b"Unresponsive re", b"Unreachable remote", b"fi_getinfo", b"efa_"),
+        "The network between the nodes failed under UCX or libfabric: check the links, the devices (ibv_devinfo, "
+        "fi_info -p efa), for EFA the security group, and the logs of the other nodes.",
+        rb"\bUCX {1,4}ERROR |Unresponsive re(?:ceiver|mote)|Unreachable remote|fi_getinfo[^\r\n]{0,60} failed"
+        rb"|\befa_\w{1,60}\(\):\d{1,6}<warn> [^\r\n]{0,200}(?:[Ee]rror|[Ff]ailed)",
+    ),
+    Signature(
+        "nccl",
+        (b"unplugged", b"mlx5_core ", b"bnxt_en ", b"NETDEV WATCHDOG"),
+        "A network port of this node went down or its adapter failed: check cable, switch port and the adapter's "
+        "firmware.",
+        rb"Cable unplugged|NETDEV WATCHDOG: "
+        rb"|mlx5_core [^\r\n]{0,60}(?:Link down|health compromised|firmware (?:fatal|internal) error"
+        rb"|mlx5_cmd_out_err: )"
+        rb"|bnxt_en [^\r\n]{0,60}(?:Link is Down|[Ff]irmware fatal|hwrm req_type [^\r\n]{0,60} error)",
+    ),
+    Signature(
+        "nccl",
+        (b"mlx5_", b"bnxt_", b"ionic"),
+        "The driver of a network adapter reports an error: read the kernel log around this line, and compare "
+        "driver and "
+        "firmware with a node that works.",
+        rb"\b(?:mlx5_core|mlx5_ib|bnxt_en|bnxt_re|ionic) [^\r\n]{0,160}(?:\b[Ff]ailed\b|\b[Ee]rror\b|timed? ?out)",
+    ),
+)

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether the disks of a node have room for what a run will write there."""
+
+from __future__ import annotations
+
+import os
+import typing as t
+
+# What logs, a token and an index cache fit in.
+LEAST_BYTES = 1024**3
+
+
+def room_problems(needs: t.Mapping[str, int]) -> list[str]:
+    """Return, as sentences, which disks have less room than ``needs`` says for all paths on them, in bytes by path.
+
+    A path that is not there yet counts for the nearest folder above it. A disk that tells nothing has room.
+    """
+    disks: dict[int, list[str]] = {}
+    for path in needs:
+        disks.setdefault(os.stat(_nearest(path)).st_dev, []).append(path)
+    problems = []
+    for paths in disks.values():
+        needed, disk = sum(needs[path] for path in paths), os.statvfs(_nearest(paths[0]))
+        free = disk.f_bavail * disk.f_frsize
+        if disk.f_blocks and free < needed:
+            problems.append(
+                f"{' and '.join(paths)} need {_in_gib(needed)} and have {_in_gib(free)} free; free space there "
+                f"(du -xh {_nearest(paths[0])}), or choose another log_dir or data folder"
+            )
+    return problems
+
+
+def _nearest(path: str) -> str:
+    while not os.path.isdir(path):
+        path = os.path.dirname(path)
+    return path
+
+
+def _in_gib(size: float) -> str:
+    return f"{size / 1024**3:,.1f} GiB"

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What runs inside of a job of Slurm, in the run's folder, which all nodes and the controller share.
+
+::
+
+    plan.json                    the plan; `place` puts the nodes of the job in the place of their stand-ins
+    made_plan.json               the plan as it was submitted
+    job.json                     what the tasks need besides: ``environment`` and ``files`` of the embedded trainer
+    secrets.json                 ``secrets`` by node rank and ``given_secrets``; gone once all nodes are staged
+    stop                         there once somebody wants the run to end
+    failed                       there once a node has failed, so that the others wait no longer
+    nodes/<node>/answers.jsonl   what each phase answered on the node, one answer a line, as the controller reads it
+    nodes/<node>/task.log        the node's log, copied once the training has ended
+
+Each node does its own phases, so that the training needs no controller, and one may come and go.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import typing as t
+
+from ..node.environment import add_environment
+from ..node.phases import PHASES, PhaseError
+from ..node.request import request_of
+from .placement import MADE_NAME, placed
+
+PLAN_NAME, JOB_NAME, SECRETS_NAME = "plan.json", "job.json", "secrets.json"
+STOP_NAME, FAILED_NAME = "stop", "failed"
+ANSWERS_NAME, COPY_NAME = "answers.jsonl", "task.log"
+GRACE_SECONDS = 10.0
+_SAMPLE_SECONDS = 15.0
+_LAST_WAIT_SECONDS = 1.0
+
+
+def place() -> int:
+    """Write the plan for the nodes of this job; Slurm's own order of them is that of the ranks."""
+    plan = _read_json(MADE_NAME)
+    names = _scontrol("show", "hostnames", os.environ["SLURM_JOB_NODELIST"]).split()
+    shown = _scontrol("--oneliner", "show", "node", os.environ["SLURM_JOB_NODELIST"]).splitlines()
+    fields = [dict(pair.partition("=")[::2] for pair in line.split()) for line in shown]
+    addresses = {node["NodeName"]: node.get("NodeAddr", node["NodeName"]) for node in fields if "NodeName" in node}
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(FAILED_NAME)
+    _write_json(PLAN_NAME, placed(plan, names, [addresses.get(name, name) for name in names]))
+    return 0
+
+
+def _scontrol(*arguments: str) -> str:
+    return subprocess.run(["scontrol", *arguments], stdout=subprocess.PIPE, check=True, universal_newlines=True).stdout
+
+
+def _read_json(path: str) -> t.Any:
+    with open(path, encoding="utf-8") as stream:
+        return json.load(stream)
+
+
+def _write_json(path: str, value: t.Any) -> None:
+    with open(path + ".new", "w", encoding="utf-8") as stream:
+        json.dump(value, stream, indent=2)
+        stream.write("\n")
+    os.replace(path + ".new", path)
+
+
+class Ended(BaseException):
+    """Slurm ends the job."""
+
+
+class Task:
+    """The node of a job that this process runs on."""
+
+    def __init__(self) -> None:
+        """Find the node in the plan, by the name that Slurm has for it."""
+        self.plan, self.job = _read_json(PLAN_NAME), _read_json(JOB_NAME)
+        add_environment(self.job["environment"])
+        (self.node,) = [node for node in self.plan["nodes"] if node["node"] == os.environ["SLURMD_NODENAME"]]
+        self.folder = os.path.join("nodes", self.node["node"])
+        os.makedirs(self.folder, exist_ok=True)
+        self.cursor: dict[str, t.Any] = {}
+        self.sampled = -_SAMPLE_SECONDS
+
+    def do(self, phase: str, **needs: t.Any) -> dict[str, t.Any]:
+        """Do a phase, and add its answer to those of the node."""
+        request = {**request_of(self.plan, self.node, phase), "check_mode": False, **needs}
+        try:
+            answer = dict(PHASES[phase](request), failed=False)
+        except (PhaseError, ValueError) as error:
+            answer = {"failed": True, "message": str(error)}
+        except OSError as error:
+            answer = {"failed": True, "message": f"{error.filename}: {error.strerror}"}
+        with open(os.path.join(self.folder, ANSWERS_NAME), "a", encoding="utf-8") as stream:
+            stream.write(json.dumps({"phase": phase, "answer": answer}) + "\n")
+        return answer
+
+    def stage(self) -> int:
+        """Put everything in place for the training of this node."""
+        given = _read_json(SECRETS_NAME)
+        answer = self.do(
+            "stage",
+            secrets=given["secrets"][str(self.node["node_rank"])],
+            given_secrets=given["given_secrets"],
+            files=dict(self.node["files"], **self.job["files"]),
+        )
+        return int(answer["failed"])
+
+    def stop(self) -> int:
+        """End what there is of the run on this node."""
+        return int(self.do("stop", grace_seconds=GRACE_SECONDS)["failed"])
+
+    def train(self) -> int:
+        """Start the training of this node and follow it to its end, whoever brings that about."""
+
+        def end(*_: object) -> None:
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            raise Ended
+
+        signal.signal(signal.SIGTERM, end)
+        failed = ended = False
+        try:
+            failed = self.do("start")["failed"] or self._follow()
+        except Ended:
+            ended = True
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        if failed:
+            with open(FAILED_NAME, "a", encoding="utf-8"):
+                pass
+        self.stop()
+        if ended:
+            self._answer(0)
+        with contextlib.suppress(FileNotFoundError):
+            shutil.copyfile(self.node["log_file"], os.path.join(self.folder, COPY_NAME))
+        return int(failed)
+
+    def _follow(self) -> bool:
+        """Follow the training until it ends or nothing is left to wait for, and return whether it failed."""
+        wait = max(1.0, len(self.plan["nodes"]) / 32)
+        while True:
+            answer = self._answer(wait)
+            if answer["failed"]:
+                return True
+            if answer["status"] != "running":
+                return bool(answer["exit_status"] != 0)
+            if os.path.exists(STOP_NAME):
+                return False
+            if self.plan["mode"] == "multi_node" and os.path.exists(FAILED_NAME):
+                # The cause may have been written to this log since.
+                self._answer(_LAST_WAIT_SECONDS)
+                return False
+
+    def _answer(self, wait_seconds: float) -> dict[str, t.Any]:
+        needs: dict[str, t.Any] = {"cursor": self.cursor, "wait_seconds": wait_seconds}
+        if time.monotonic() - self.sampled > _SAMPLE_SECONDS:
+            needs["sample"], self.sampled = True, time.monotonic()
+        answer = self.do("follow", **needs)
+        self.cursor = answer.get("cursor", self.cursor)
+        return answer
+
+
+def main(arguments: t.Sequence[str]) -> int:
+    """Do one part of the job: place, stage, train or stop."""
+    (part,) = arguments
+    return place() if part == "place" else {"stage": Task.stage, "train": Task.train, "stop": Task.stop}[part](Task())
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

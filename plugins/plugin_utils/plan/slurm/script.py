@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The script of a job of Slurm, and the nodes of a plan before Slurm has chosen them."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ....module_utils.slurm.placement import address_before, name_before
+from ...contracts import SlurmJob
+from ..config.findings import Findings
+from ..job.ranks import Node
+from .options import SlurmOptions
+
+JOB_PROGRAM = "job.pyz"
+JOB_LOG = "job.log"
+_RUN = f"python3 -I {JOB_PROGRAM}"
+# Of the task of a node: it starts the ranks, which take all processors and GPUs of the node.
+_SRUN = "srun --ntasks-per-node=1 --cpu-bind=none --kill-on-bad-exit=0 --wait=0"
+_SBATCH = {
+    "training_slurm_partition": "partition",
+    "training_slurm_account": "account",
+    "training_slurm_qos": "qos",
+    "training_slurm_reservation": "reservation",
+    "training_slurm_time_limit": "time",
+    "training_slurm_constraint": "constraint",
+    "training_slurm_exclude": "exclude",
+    "training_slurm_gres": "gres",
+}
+
+
+def nodes_to_come(options: SlurmOptions, asked: int | None, user: str, findings: Findings) -> list[Node]:
+    """Return stand-ins for the nodes that Slurm will choose; ``asked`` is how many the config asks for, if it says."""
+    count = options.training_slurm_nodes or asked
+    if count is None:
+        findings.fault(
+            "training_slurm_nodes",
+            None,
+            "Neither the training config nor a variable says how many nodes the job takes.",
+            "Set training_slurm_nodes.",
+        )
+        return []
+    return [Node(name_before(rank), address_before(rank), user) for rank in range(count)]
+
+
+def slurm_job(run_id: str, node_count: int, options: SlurmOptions) -> SlurmJob:
+    """Return what the controller submits, from the run's folder, which the nodes have to share with it."""
+    given = {option: getattr(options, name) for name, option in _SBATCH.items()}
+    lines: dict[str, t.Any] = {
+        "job-name": f"trainops-{run_id}",
+        "nodes": node_count,
+        "ntasks-per-node": 1,
+        "output": JOB_LOG,
+        **{option: value for option, value in given.items() if value},
+    }
+    sbatch = [f"--{option}={value}" for option, value in lines.items()]
+    # A node's second training would find the state of the first one there.
+    sbatch += ["--no-requeue"]
+    sbatch += ["--exclusive"] if options.training_slurm_exclusive else []
+    sbatch += options.training_slurm_options
+    head = "\n".join(f"#SBATCH {line}" for line in sbatch)
+    return {
+        "script": f"""#!/usr/bin/env bash
+{head}
+# Run {run_id} on {node_count} node{"" if node_count == 1 else "s"}. Written by trainops.cluster.
+# By hand, in this folder, which all nodes have to share: sbatch job.sh
+set -u
+trap 'rm -f secrets.json' EXIT
+{_RUN} place || exit
+{_SRUN} {_RUN} stage
+staged=$?
+rm -f secrets.json
+if [[ $staged != 0 ]]; then
+  {_SRUN} {_RUN} stop
+  exit "$staged"
+fi
+{_SRUN} {_RUN} train
+""",
+    }

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Hosts that are kept out of runs: a file on the controller beside the runs, with a list for each inventory.
+
+::
+
+    {"/etc/ansible/hosts": {"gpu07": {"since": "2026-11-21T08:17:57+00:00", "run_id": "...", "reason": "..."}}}
+
+A host comes on its list when a run that may be tried again failed of it, and leaves it when its preflight is green. Who
+could write the file could keep every host out, so it is read only where this user or root alone can write it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import stat
+import typing as t
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+QUARANTINE_NAME = "quarantine.json"
+_FIELDS = ("since", "run_id", "reason")
+
+
+class Held(t.TypedDict):
+    """Since when a host is in quarantine (ISO 8601), which run failed of it, and how."""
+
+    since: str
+    run_id: str
+    reason: str
+
+
+class Quarantine:
+    """The list of one inventory in a file, which need not be there; ValueError where the file cannot be trusted."""
+
+    def __init__(self, path: str | Path, inventory: str) -> None:
+        """Look at the list of an inventory, by the name that all of its calls have in common."""
+        self.path, self._inventory = Path(path), inventory
+
+    def hosts(self) -> dict[str, Held]:
+        """Return the hosts in quarantine."""
+        return self._read().get(self._inventory, {})
+
+    def add(self, reasons: Mapping[str, str], run_id: str) -> None:
+        """Put hosts there, each with what a run failed of; a host that is there already gets the new reason."""
+        since = datetime.now(UTC).isoformat(timespec="seconds")
+        with self._locked() as lists:
+            held = lists.setdefault(self._inventory, {})
+            held.update({host: Held(since=since, run_id=run_id, reason=reason) for host, reason in reasons.items()})
+
+    def release(self, hosts: Iterable[str]) -> list[str]:
+        """Take hosts off the list, and return those that were there."""
+        released = [host for host in hosts if host in self.hosts()]
+        if released:
+            with self._locked() as lists:
+                for host in released:
+                    lists.get(self._inventory, {}).pop(host, None)
+        return released
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[dict[str, dict[str, Held]]]:
+        """Give all lists to change, and write them in one step, while no other controller does."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        folder = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            lists = self._read()
+            yield lists
+            draft = self.path.with_suffix(f".{os.getpid()}.new")
+            with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644), "w") as stream:
+                os.fchmod(stream.fileno(), 0o644)
+                stream.write(json.dumps({name: held for name, held in lists.items() if held}, indent=2) + "\n")
+            os.replace(draft, self.path)
+        finally:
+            os.close(folder)
+
+    def _read(self) -> dict[str, dict[str, Held]]:
+        try:
+            file = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            raise ValueError(f"{self.path} cannot be read: {error.strerror}") from None
+        with open(file, encoding="utf-8") as stream:
+            found = os.fstat(file)
+            mine = stat.S_ISREG(found.st_mode) and found.st_uid in (0, os.geteuid())
+            if not mine or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+                raise ValueError(
+                    f"{self.path} can be written by others than you and root, so what it says of hosts cannot be "
+                    "believed. Look into it, then make it yours (chown, chmod 644) or remove it"
+                )
+            try:
+                lists = json.load(stream)
+            except ValueError:
+                lists = None
+        if not _are_lists(lists):
+            raise ValueError(f"{self.path} is no list of quarantined hosts. Correct it, or remove it")
+        return t.cast("dict[str, dict[str, Held]]", lists)
+
+
+def _are_lists(value: t.Any) -> bool:
+    return isinstance(value, dict) and all(
+        isinstance(held, dict)
+        and all(
+            isinstance(of_host, dict) and all(isinstance(of_host.get(name), str) for name in _FIELDS)
+            for of_host in held.values()
+        )
+        for held in value.values()
+    )

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether a run that failed is tried again, and on which hosts: only where a node was at fault, and without it."""
+
+from __future__ import annotations
+
+import functools
+import re
+import textwrap
+import typing as t
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+from ..contracts import Finding, LeftOut, Plan, Retry, Summary
+
+if t.TYPE_CHECKING:
+    from .quarantine import Held
+
+# Classes of failures that another node would not have had. What a config, a model or the network of healthy nodes can
+# bring about is none of them, nor is a hang, whose node is only a guess.
+NODE_FAULTS = frozenset(
+    {
+        *("unreachable", "rebooted", "engine_stopped", "disk_full", "io_error", "killed"),
+        *(
+            "node_failure",
+            "gpu_hang",
+            "gpu_memory_fault",
+            "gpu_ecc",
+            "gpu_error",
+            "no_gpu",
+            "driver_mismatch",
+            "neuron",
+        ),
+        *("driver_mismatch", "rdma_devices", "rdma_abi_mismatch", "memlock"),
+    }
+)
+# A launcher kills the healthy ranks of other nodes as well, so that being killed is no second fault.
+_SECOND_FAULTS = NODE_FAULTS - {"killed"}
+# Of the sizes that a run may go on at, so many are tried; each takes as long as a plan.
+_MOST_SIZES = 64
+_MOST_TOLD = 160
+# What runs out of memory here does so on any other node.
+_MEMORY = re.compile("memory|oom", re.IGNORECASE)
+
+
+def node_faults(summary: Summary) -> dict[str, str]:
+    """Return the nodes that a run failed of, each with its failure; empty where none is known to be at fault."""
+    first = summary["first_failure"]
+    if summary["verdict"] == "PASS" or first is None or first["class"] not in NODE_FAULTS:
+        return {}
+    if first["class"] == "killed" and _MEMORY.search(first["message"]):
+        return {}
+    told = functools.partial(textwrap.shorten, width=_MOST_TOLD, placeholder=" …")
+    others = [echo for echo in first["echoes"] if echo["class"] in _SECOND_FAULTS]
+    return {
+        **{echo["node"]: told(f"{echo['class']}: {echo['message']}") for echo in others},
+        first["node"]: told(f"{first['class']}: {first['message']}"),
+    }
+
+
+def why_not_again(plan: Plan, summary: Summary, retries: int, interrupted: bool) -> str | None:
+    """Return why a run is not tried again, as a sentence; None where it is."""
+    first, done = summary["first_failure"], attempt_of(plan) - 1
+    if interrupted:
+        return "it was stopped"
+    if not node_faults(summary):
+        return f"{first['class'] if first else summary['verdict']} is no fault that another node would not have"
+    if plan["mode"] != "multi_node":
+        return "its nodes train apart from each other"
+    if done >= retries:
+        return f"training_retries is {retries}"
+    return None
+
+
+def attempt_of(plan: Mapping[str, t.Any]) -> int:
+    """Return which attempt a run is: 1 for one that tries none again."""
+    retry = plan.get("retry")
+    return retry["attempt"] if retry else 1
+
+
+def without(
+    hosts: Sequence[str], out: Collection[str], spares: Sequence[str]
+) -> tuple[list[str], dict[str, str | None]]:
+    """Return hosts with a spare in the place of each that is ``out``, and which spare that is.
+
+    Where no spare is left, the place is left out, and the spare is None.
+    """
+    free = iter([spare for spare in spares if spare not in out and spare not in hosts])
+    taken = {host: next(free, None) for host in hosts if host in out}
+    chosen = [taken.get(host, host) for host in hosts]
+    return [host for host in chosen if host is not None], taken
+
+
+def left_out(held: Mapping[str, Held], taken: Mapping[str, str | None]) -> list[Finding]:
+    """Return a warning for each host that is in quarantine, with the spare that takes its place."""
+    return [
+        {
+            "key": "quarantine",
+            "value": host,
+            "message": f"{host} is left out{f', and {spare} takes its place' if spare else ''}: run "
+            f"{held[host]['run_id']} failed of it at {held[host]['since']} ({held[host]['reason']}).",
+            "remedy": "Once it is in order, its preflight takes it out of quarantine.",
+        }
+        for host, spare in taken.items()
+    ]
+
+
+def next_attempt(
+    plan: Plan, out: Mapping[str, str], spares: Sequence[str], make: Callable[[str, list[str]], Plan]
+) -> Plan:
+    """Return the plan of the next attempt at a run, without the nodes that are ``out``, each with the reason.
+
+    It has spares in their places, or else as many of the other nodes as it can be planned on. ``make`` returns the plan
+    of a run_id on hosts in rank order. ValueError where none can be made.
+    """
+    hosts, taken = without([node["node"] for node in plan["nodes"]], out, spares)
+    before, attempt = plan.get("retry"), attempt_of(plan) + 1
+    first = before["first"] if before else plan["run_id"]
+    why = "none is left"
+    for size in range(len(hosts), max(0, len(hosts) - _MOST_SIZES), -1):
+        tried = make(f"{first}-{attempt}", hosts[:size])
+        if not tried["faults"]:
+            tried["retry"] = {
+                "attempt": attempt,
+                "first": first,
+                "before": plan["run_id"],
+                "nodes": size,
+                "nodes_of_first": before["nodes_of_first"] if before else len(plan["nodes"]),
+                "left_out": [
+                    *(before["left_out"] if before else []),
+                    *(LeftOut(node=node, reason=out[node], spare=spare) for node, spare in taken.items()),
+                ],
+                "checkpoints": plan.get("checkpoints"),
+            }
+            return tried
+        if size == len(hosts):
+            why = tried["faults"][0]["message"].rstrip(".")
+    raise ValueError(f"without {', '.join(taken)} it cannot be planned on the {len(hosts)} nodes that are left: {why}")
+
+
+def in_words(retry: Retry) -> str:
+    """Return what a retry is, for people."""
+    told = [
+        f"{one['node']} was left out ({one['reason'].rstrip('.')})"
+        + (f", and {one['spare']} took its place" if one["spare"] else "")
+        for one in retry["left_out"]
+    ]
+    if retry["nodes"] < retry["nodes_of_first"]:
+        told.append(f"it ran on {retry['nodes']} of {retry['nodes_of_first']} nodes")
+    begin = (
+        f"it could go on from the last checkpoint in {retry['checkpoints']}"
+        if retry["checkpoints"]
+        else "it began with the first step, as its config goes on from no checkpoint"
+    )
+    return (
+        f"Attempt {retry['attempt']} at {retry['first']}: {'; '.join([*told, begin])}. What it measured is kept out of "
+        "the history."
+    )

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A job of Slurm as the controller sees it: submitted, asked for at Slurm's own pace, cancelled.
+
+Output and states: https://slurm.schedmd.com/scontrol.html, https://slurm.schedmd.com/sacct.html
+"""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+import time
+import typing as t
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ....module_utils.slurm.placement import MADE_NAME
+from ...inventory.slurm import fields
+from ..node_errors import NodeError
+from ..plain_text import one_line
+
+SCRIPT_NAME, ID_NAME = "job.sh", "job_id"
+# States of a job that may still begin or go on; any other one is its end.
+_WAITS = ("PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD")
+_RUNS = ("RUNNING", "COMPLETING", "SUSPENDED", "STOPPED", "RESIZING", "SIGNALING", "STAGE_OUT")
+_UNKNOWN = "UNKNOWN"
+_IN_WORDS = {
+    "TIMEOUT": "it reached its time limit",
+    "DEADLINE": "its deadline came",
+    "PREEMPTED": "a job of higher priority took its nodes",
+    "NODE_FAIL": "Slurm lost a node of it",
+    "BOOT_FAIL": "a node did not boot",
+    "OUT_OF_MEMORY": "it used more memory than Slurm gave it",
+    "CANCELLED": "it was cancelled",
+    "REVOKED": "it was cancelled",
+    "LAUNCH_FAILED": "Slurm could not start it on every node",
+}
+_ASKED_SECONDS = 2.0
+_SLOWEST_SECONDS = 30.0
+
+
+class SlurmError(NodeError):
+    """Slurm did not do what it was asked; the text quotes it."""
+
+
+@dataclass
+class SlurmJob:
+    """The job of a run, from the run's folder. Many threads may ask for its state: Slurm is asked now and then."""
+
+    run_dir: Path
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _state: tuple[str, str] = ("", "")
+    _asked: float = float("-inf")
+
+    @property
+    def id(self) -> str | None:
+        """The job's number; None before it is submitted."""
+        try:
+            return (self.run_dir / ID_NAME).read_text(encoding="ascii").strip() or None
+        except FileNotFoundError:
+            return None
+
+    def check(self) -> None:
+        """Let Slurm say whether it would take the job; `SlurmError` where it would not."""
+        self._run("sbatch", "--test-only", SCRIPT_NAME)
+
+    def submit(self) -> str:
+        """Submit the job, and return its number."""
+        number = self._run("sbatch", "--parsable", SCRIPT_NAME).strip().split(";")[0]
+        (self.run_dir / ID_NAME).write_text(f"{number}\n", encoding="ascii")
+        return number
+
+    def cancel(self) -> None:
+        """Let Slurm end the job."""
+        self._run("scancel", str(self.id))
+
+    def state(self) -> tuple[str, str]:
+        """Return the state of the job and Slurm's reason for it, at most two seconds old."""
+        with self._lock:
+            if time.monotonic() - self._asked > _ASKED_SECONDS:
+                self._state = self._ask()
+                self._asked = time.monotonic()
+            return self._state
+
+    def is_over(self) -> bool:
+        """Tell whether the job has ended."""
+        state, _reason = self.state()
+        return state not in (*_WAITS, *_RUNS, _UNKNOWN)
+
+    def end_in_words(self) -> str:
+        """Return how the job ended, as a sentence without its full stop."""
+        state, reason = self.state()
+        words = _IN_WORDS.get(state)
+        because = f" ({reason})" if reason and reason != "None" else ""
+        return f"Slurm's job {self.id} ended as {state}{because}{f': {words}' if words else ''}"
+
+    def wait_for_nodes(self, show: t.Callable[[str], None]) -> None:
+        """Wait until the job has its nodes, and show what it waits for; `SlurmError` where it ends before."""
+        told, pause = None, _ASKED_SECONDS
+        submitted = (self.run_dir / MADE_NAME).read_bytes()
+        while (self.run_dir / "plan.json").read_bytes() == submitted:
+            state, reason = self.state()
+            if self.is_over():
+                raise SlurmError(f"{self.end_in_words()}, before it had placed the run on its nodes{self._said()}")
+            if (state, reason) != told:
+                show(f"Job {self.id} is {state}{f': {reason}' if reason not in ('', 'None') else ''}")
+                told, pause = (state, reason), _ASKED_SECONDS
+            time.sleep(pause if state in _WAITS else _ASKED_SECONDS / 4)
+            pause = min(_SLOWEST_SECONDS, pause * 1.5)
+
+    def _said(self) -> str:
+        """Return the last lines of the job's own log."""
+        try:
+            with open(self.run_dir / "job.log", encoding="utf-8", errors="replace") as stream:
+                lines = [one_line(line) for line in stream.read(64 << 10).strip().splitlines()[-3:]]
+        except OSError:
+            return ""
+        return f": {' / '.join(lines)}" if lines else ""
+
+    def _ask(self) -> tuple[str, str]:
+        """Ask slurmctld, and where it has forgotten the job, the accounting; a Slurm that is silent is no end."""
+        try:
+            found = fields(self._run("scontrol", "--oneliner", "show", "job", str(self.id)))
+            return found.get("JobState", _UNKNOWN), found.get("Reason", "")
+        except SlurmError as error:
+            if "Invalid job id" not in str(error):
+                return _UNKNOWN, str(error)
+        try:
+            accounted = self._run("sacct", "-X", "-n", "-P", "-o", "State", "-j", str(self.id)).split()
+        except SlurmError:
+            accounted = []
+        return (accounted[0], "") if accounted else ("FORGOTTEN", "Slurm knows the job no longer")
+
+    def _run(self, *command: str) -> str:
+        try:
+            done = subprocess.run(
+                command, cwd=self.run_dir, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
+            )
+        except FileNotFoundError:
+            raise SlurmError(
+                f"{command[0]} is not there. Run Ansible on a machine that can submit jobs of Slurm, or set "
+                "training_launcher to ssh"
+            ) from None
+        if done.returncode != 0:
+            said = one_line(" ".join(done.stderr.split()) or f"exit status {done.returncode}")
+            raise SlurmError(f"{command[0]}: {said}")
+        return done.stdout

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Handing a run to Slurm: the files of its job in the run's folder, and the job itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import typing as t
+import zipfile
+from pathlib import Path, PurePosixPath
+
+from ....module_utils.slurm.placement import MADE_NAME
+from ....module_utils.slurm.task import JOB_NAME, SECRETS_NAME
+from ...contracts import Plan
+from ...plan.slurm.script import JOB_PROGRAM
+from ..board import PLAN_NAME
+from .job import SCRIPT_NAME, SlurmJob
+
+_MODULE_UTILS = Path(__file__).parents[3] / "module_utils"
+_PACKAGE = PurePosixPath("ansible_collections/trainops/cluster/plugins/module_utils")
+_MAIN = f"import runpy\n\nrunpy.run_module({'.'.join((_PACKAGE / 'slurm/task').parts)!r}, run_name='__main__')\n"
+
+
+class Needs(t.TypedDict):
+    """What the tasks of a job need besides the plan; ``secrets`` are those of each node by its rank."""
+
+    environment: dict[str, str]
+    files: dict[str, str]
+    secrets: dict[str, dict[str, str]]
+    given_secrets: dict[str, str]
+
+
+def hand_over(job: SlurmJob, plan: Plan, needs: Needs) -> str:
+    """Write what the job needs and submit it; return its number. A run that has a job already keeps it."""
+    if job.id is not None:
+        return job.id
+    shutil.copyfile(job.run_dir / PLAN_NAME, job.run_dir / MADE_NAME)
+    _write_program(job.run_dir / JOB_PROGRAM)
+    (job.run_dir / SCRIPT_NAME).write_text(plan["slurm"]["script"], encoding="utf-8")
+    given = json.dumps({"environment": needs["environment"], "files": needs["files"]})
+    (job.run_dir / JOB_NAME).write_text(given, encoding="utf-8")
+    path = job.run_dir / SECRETS_NAME
+    path.unlink(missing_ok=True)
+    secrets = {"secrets": needs["secrets"], "given_secrets": needs["given_secrets"]}
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "w") as stream:
+        json.dump(secrets, stream)
+    try:
+        return job.submit()
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
+def _write_program(path: Path) -> None:
+    """Write our node-side sources as one file that Python runs."""
+    sources = [source for folder in ("slurm", "node", "logs") for source in (_MODULE_UTILS / folder).rglob("*.py")]
+    names = {_PACKAGE / source.relative_to(_MODULE_UTILS): source for source in sorted(sources)}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, source in names.items():
+            archive.write(source, name)
+        # In an archive a folder is a package by this file only.
+        for package in sorted({parent for name in names for parent in name.parents} - {PurePosixPath()}):
+            archive.writestr(f"{package}/__init__.py", "")
+        archive.writestr("__main__.py", _MAIN)

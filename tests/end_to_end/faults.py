@@ -1,0 +1,110 @@
+"""Faults of a run of two nodes, and what to look at: each is done to node1 once both train."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import typing as t
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from playbook_bench import Bench
+
+# It takes no processor, prints its steps until somebody ends it, and a NaN where a file asks for one.
+TRAINER = """
+export "$@"
+step=0
+while [ "$step" -lt "$TOTAL_ITERS" ]; do
+  step=$((step + 1)); loss=4.0E+00
+  [ -e {folder}/nan ] && [ "$NODE_RANK" = 1 ] && loss=nan
+  echo " iteration $step/ $TOTAL_ITERS | elapsed time per iteration (ms): 200.0 | lm loss: $loss |"
+  sleep 0.2
+done
+"""
+
+
+def processes(bench: Bench, node: str) -> list[int]:
+    label = f"TRAINOPS_NODE={node}".encode()
+    return [pid for pid in bench.trainings() if label in Path(f"/proc/{pid}/environ").read_bytes()]
+
+
+def signal_all(number: int) -> t.Callable[[Bench, Path], None]:
+    def fault(bench: Bench, _folder: Path) -> None:
+        for pid in processes(bench, "node1"):
+            os.kill(pid, number)
+
+    return fault
+
+
+def kill_the_trainer(bench: Bench, _folder: Path) -> None:
+    """Kill what the launch script started, and leave it to record that."""
+    for pid in processes(bench, "node1"):
+        if b"launch.sh" not in Path(f"/proc/{pid}/cmdline").read_bytes():
+            os.kill(pid, signal.SIGKILL)
+
+
+def hang(bench: Bench, _folder: Path) -> None:
+    """Stop all processes of the run, as a collective does that one rank does not come to."""
+    for pid in bench.trainings():
+        os.kill(pid, signal.SIGSTOP)
+
+
+def move_the_log(_bench: Bench, folder: Path) -> None:
+    (folder / "train.log").rename(folder / "train.log.1")
+
+
+@dataclass
+class Fault:
+    """What is done, by what it is noticed on the board of node1, and the class or code that is said of it.
+
+    ``at_most`` is in seconds; it bounds what the table shows, generously, as the machine may be loaded.
+    """
+
+    name: str
+    do: t.Callable[[Bench, Path], None]
+    failure: str
+    verdict: str
+    quick: bool = False
+    at_most: float = 60.0
+    noticed: t.Callable[[dict], t.Any] = lambda status: status["status"] != "running"
+    options: dict[str, t.Any] = field(default_factory=dict)
+    steps: int = 100_000
+
+
+FAULTS = [
+    Fault("a rank is killed", kill_the_trainer, "killed", "FAIL", quick=True),
+    Fault("all processes of a node are killed", signal_all(signal.SIGKILL), "killed", "FAIL"),
+    Fault(
+        "the run's folder is removed",
+        lambda _bench, folder: shutil.rmtree(folder),
+        "run_folder_gone",
+        "ERROR",
+        quick=True,
+    ),
+    Fault(
+        "the loss is NaN, with training_abort_on_nan",
+        lambda bench, _folder: (bench.folder / "nan").touch(),
+        "nan",
+        "FAIL",
+        quick=True,
+        noticed=lambda status: "training_abort_on_nan" in status.get("message", ""),
+        options={"training_abort_on_nan": True},
+    ),
+    Fault("the node does not answer", lambda bench, _folder: bench.lose("node1"), "unreachable", "ERROR"),
+    Fault(
+        "the log is moved away",
+        move_the_log,
+        "log_cut",
+        "INCONCLUSIVE",
+        noticed=lambda status: status.get("log_problem"),
+        steps=60,
+    ),
+    Fault("every rank hangs", hang, "stalled", "FAIL"),
+]
+
+
+def status(bench: Bench, node: str = "node1") -> dict[str, t.Any]:
+    path = bench.runs / f"fault/nodes/{node}/status.json"
+    return json.loads(path.read_text()) if path.exists() else {"status": "not_started"}

@@ -1,0 +1,106 @@
+"""A run that failed of a node is tried again without it, and a run that failed of its config is not."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+
+from not_run import need
+from playbook_bench import Bench, Finished, wait_until
+
+STEPS = "40"
+
+
+def inventory(bench: Bench, spares: tuple[str, ...] = ("spare0",)) -> Path:
+    path = bench.inventory(node0={}, node1={}, **{name: {} for name in spares})
+    inventory = json.loads(path.read_text())
+    inventory["all"]["children"] = {"spares": {"hosts": {name: {} for name in spares}}}
+    path.write_text(json.dumps(inventory))
+    return path
+
+
+def killed_in_mid_run(bench: Bench, hosts: Path, config: Path, node: str = "node1", **variables) -> Finished:
+    """Play a run of which all processes on a node are killed once it trains."""
+    variables = {"training_run_id": "nightly", "training_retries": 1, **variables}
+    run = bench.start("megatron_multinode.yml", hosts, config, **variables)
+    status = bench.runs / f"nightly/nodes/{node}/status.json"
+    wait_until(lambda: status.exists() and json.loads(status.read_text()).get("last_step", 0) > 3)
+    for pid in bench.trainings():
+        if f"TRAINOPS_NODE={node}".encode() in Path(f"/proc/{pid}/environ").read_bytes():
+            os.kill(pid, signal.SIGKILL)
+    output, _ = run.communicate(timeout=240)
+    return Finished(run.returncode, output, bench.runs)
+
+
+def summary(bench: Bench, run_id: str) -> dict:
+    return json.loads((bench.runs / run_id / "summary.json").read_text())
+
+
+def test_a_spare_takes_the_place_of_a_node_that_was_killed_until_its_preflight_is_green(bench: Bench) -> None:
+    hosts, config = inventory(bench), bench.config(training_iterations=STEPS)
+    done = killed_in_mid_run(bench, hosts, config, training_spares="spares")
+    assert done.status == 0, done.output
+    assert "PASS (attempt 2)  nightly-2" in done.output
+    first, second = summary(bench, "nightly"), summary(bench, "nightly-2")
+    assert (first["verdict"], first["retry"]) == ("FAIL", None)
+    assert [node["node"] for node in first["nodes"]] == ["node0", "node1"]
+    assert [node["node"] for node in second["nodes"]] == ["node0", "spare0"]
+    (left_out,) = second["retry"]["left_out"]
+    assert (left_out["node"], left_out["spare"]) == ("node1", "spare0")
+    assert any("node1 was left out" in note["message"] for note in second["notes"])
+    assert "attempt 2" in (bench.runs / "nightly-2/report.html").read_text()
+    history = [path.name for path in bench.runs.glob("history/**/*.parquet")]
+    assert [name.endswith("_nightly.parquet") for name in history] == [True]
+    assert bench.trainings() == []
+
+    planned = bench.play("plan.yml", hosts, config, training_spares="spares", training_framework="megatron")
+    assert planned.status == 0, planned.output
+    told = " ".join(planned.output.split())
+    assert "node1 is left out, and spare0 takes its place: run nightly failed of it at " in told
+    held = json.loads((bench.runs / "quarantine.json").read_text())[str(hosts)]["node1"]
+    assert (held["run_id"], held["reason"]) == ("nightly", left_out["reason"])
+    assert held["reason"].startswith("killed: ")
+
+    need("ip")
+    checked = bench.play("preflight.yml", hosts, config, "--limit", "node1", training_spares="spares")
+    assert checked.status == 0, checked.output
+    assert "Out of quarantine: node1." in checked.output
+    planned = bench.play("plan.yml", hosts, config, training_spares="spares", training_framework="megatron")
+    assert "is left out" not in planned.output
+
+
+def test_without_a_spare_a_run_goes_on_at_the_next_size_that_can_be_planned(bench: Bench) -> None:
+    hosts, config = inventory(bench, spares=()), bench.config(training_iterations=STEPS)
+    done = killed_in_mid_run(bench, hosts, config, node="node0", training_scale_batch="reference_nodes")
+    assert done.status == 0, done.output
+    assert "PASS (attempt 2, 1 of 2 nodes)  nightly-2" in done.output
+    assert [node["node"] for node in summary(bench, "nightly-2")["nodes"]] == ["node1"]
+
+
+def test_a_fault_of_the_config_is_not_tried_again(bench: Bench) -> None:
+    hosts = inventory(bench)
+    root = bench.folder / "megatron/examples/llama"
+    root.mkdir(parents=True)
+    (root / "train_llama3.sh").write_text('echo "RuntimeError: HIP out of memory. Tried to allocate"; exit 1\n')
+    variables = {"training_megatron_root": str(bench.folder / "megatron"), "training_run_id": "nightly"}
+    more = {"training_retries": 3, "training_spares": "spares"}
+    done = bench.play("megatron_multinode.yml", hosts, bench.config(), **variables, **more)
+    assert done.status != 0
+    told = " ".join(done.output.split())
+    assert "Run nightly is not tried again: out_of_memory is no fault that another node would not have." in told
+    assert not (bench.runs / "nightly-2").exists()
+    assert not (bench.runs / "quarantine.json").exists()
+
+
+def test_what_is_wrong_with_spares_and_quarantine_is_a_fault_of_the_plan(bench: Bench) -> None:
+    hosts = inventory(bench)
+    bench.runs.mkdir()
+    (bench.runs / "quarantine.json").write_text("{}")
+    (bench.runs / "quarantine.json").chmod(0o666)
+    done = bench.play("plan.yml", hosts, bench.config(), training_spares="sparse", training_framework="megatron")
+    told = " ".join(done.output.split())
+    assert done.status != 0
+    assert "The inventory has no group sparse with a host in it. Name one of its groups: spares." in told
+    assert "quarantine.json can be written by others than you and root" in told

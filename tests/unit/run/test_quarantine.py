@@ -1,0 +1,66 @@
+"""The list of hosts that are kept out of runs: who may write it, two that write at once, and what it may hold."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from not_run import need_root
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.quarantine import Quarantine
+
+
+def test_each_inventory_has_its_own_hosts_until_they_are_released(tmp_path: Path) -> None:
+    path = tmp_path / "runs/quarantine.json"
+    here, there = Quarantine(path, "/here/hosts"), Quarantine(path, "/there/hosts")
+    assert here.hosts() == {}
+    assert here.release(["a"]) == []
+    assert not path.exists()
+    here.add({"a": "gpu_ecc: Xid 63", "b": "unreachable: no answer"}, "night-1")
+    there.add({"a": "killed: SIGKILL"}, "night-2")
+    assert (here.hosts()["a"]["reason"], here.hosts()["a"]["run_id"]) == ("gpu_ecc: Xid 63", "night-1")
+    assert here.release(["a", "c"]) == ["a"]
+    assert (list(here.hosts()), list(there.hosts())) == (["b"], ["a"])
+    assert path.stat().st_mode & 0o777 == 0o644
+    assert os.listdir(path.parent) == ["quarantine.json"]
+
+
+def test_two_controllers_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
+    def add(number: int) -> None:
+        Quarantine(tmp_path / "q.json", "hosts").add({f"gpu{number}": "x"}, "r")
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(add, range(40)))
+    assert len(Quarantine(tmp_path / "q.json", "hosts").hosts()) == 40
+
+
+@pytest.mark.parametrize("mode", [0o664, 0o646, 0o666])
+def test_a_list_that_others_can_write_is_refused(tmp_path: Path, mode: int) -> None:
+    path = tmp_path / "q.json"
+    path.write_text("{}")
+    path.chmod(mode)
+    with pytest.raises(ValueError, match="can be written by others than you and root"):
+        Quarantine(path, "hosts").hosts()
+
+
+def test_a_list_of_another_user_and_one_behind_a_link_are_refused(tmp_path: Path) -> None:
+    need_root("only root can give a file to another user")
+    path, link = tmp_path / "q.json", tmp_path / "link.json"
+    path.write_text("{}")
+    link.symlink_to(path)
+    with pytest.raises(ValueError, match=r"link\.json cannot be read: Too many levels of symbolic links"):
+        Quarantine(link, "hosts").hosts()
+    os.chown(path, 65534, 65534)
+    with pytest.raises(ValueError, match="can be written by others"):
+        Quarantine(path, "hosts").hosts()
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"hosts": []}', '{"hosts": {"a": {}}}', '{"h": {"a": {"since": 1}}}'])
+def test_what_is_no_list_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "q.json"
+    path.write_text(text)
+    path.chmod(0o644)
+    with pytest.raises(ValueError, match="is no list of quarantined hosts"):
+        Quarantine(path, "hosts").hosts()
