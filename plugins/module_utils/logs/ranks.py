@@ -19,7 +19,7 @@ _TELLING = (
 
 
 def add_ranks(known: list[str], piece: Piece) -> list[str]:
-    """Return what is known of who wrote a log and the first of each kind that the piece tells, as ``rank 8``."""
+    """Return what is known of who wrote a log and the first of each kind that the piece names, as ``rank 8``."""
     found = list(known)
     for needle, pattern, kind in _TELLING:
         if any(told.startswith(kind) for told in found):

@@ -22,7 +22,7 @@ PROGRAM_NAME = "program"
 def main(request: dict[str, t.Any], program: bytes | None = None) -> None:
     """Do the phase that the request names and print its answer after a mark, whatever a login shell prints, too.
 
-    ``program`` is this program as it came along, which is kept in the run's folder; ``program`` of the answer tells its
+    ``program`` is this program as it came along, which is kept in the run's folder; ``program`` of the answer says its
     SHA-256, so that later phases need not send it.
     """
     add_environment(request["environment"])

@@ -5,7 +5,7 @@
 
     plan.json                    the plan; `place` puts the nodes of the job in the place of their stand-ins
     made_plan.json               the plan as it was submitted
-    job.json                     what the tasks need besides: ``environment`` and ``files`` of the embedded trainer
+    job.json                     what else the tasks need: ``environment`` and ``files`` of the embedded trainer
     secrets.json                 ``secrets`` by node rank and ``given_secrets``; gone once all nodes are staged
     stop                         there once somebody wants the run to end
     failed                       there once a node has failed, so that the others wait no longer

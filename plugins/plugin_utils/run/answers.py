@@ -220,7 +220,7 @@ _ANSWERS: dict[str, type[_Part]] = {
 def checked_answer(phase: str, answer: dict[str, t.Any]) -> dict[str, t.Any]:
     """Return what is used of an answer: ``message`` where it says that the phase failed, else what the phase answers.
 
-    ``failed`` tells which. `BadAnswerError` for what no node of ours answers.
+    ``failed`` says which. `BadAnswerError` for what no node of ours answers.
     """
     failed = answer.get("failed") is not False
     try:

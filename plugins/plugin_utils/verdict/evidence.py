@@ -93,9 +93,11 @@ def judge_log_only(statuses: list[Status], reasons: Reasons) -> None:
         else:
             unknown.append(node)
     if unknown:
-        where, told = (unknown[0], "its log does") if len(unknown) == 1 else (f"{len(unknown)} nodes", "their logs do")
-        message = f"How the training on {where} ended is not known: {told} not tell the exit status."
-        reasons.add(INCONCLUSIVE, "exit_status_unknown", f"{message} Say training_exit_status where it is known.")
+        where, told = (
+            (unknown[0], "its log lacks") if len(unknown) == 1 else (f"{len(unknown)} nodes", "their logs lack")
+        )
+        message = f"How the training on {where} ended is not known: {told} the exit status."
+        reasons.add(INCONCLUSIVE, "exit_status_unknown", f"{message} Set training_exit_status if you know it.")
 
 
 def _followed(statuses: list[Status]) -> list[Status]:
@@ -117,7 +119,7 @@ def judge_last_step(statuses: list[Status], reached: Reached, interrupted: bool,
     if not reached.by_node:
         reasons.add(INCONCLUSIVE, "no_steps", "No node's log has a single training step.")
     if reached.goal is None:
-        what = "How many steps the training was to take is not known: neither a log nor a training config tells."
+        what = "How many steps the training was to take is not known: neither a log nor a training config says."
         reasons.add(INCONCLUSIVE, "last_step_unknown", what)
     for node, step in reached.by_node.items():
         if step is None:
@@ -129,7 +131,7 @@ def judge_last_step(statuses: list[Status], reached: Reached, interrupted: bool,
     for status in statuses:
         node, step = status["node"], reached.by_node.get(status["node"])
         if status.get("began_anew") and step is not None:
-            message = f"A process began on {node} behind step {step}, and its log has no step of it."
+            message = f"A process began on {node} after step {step}, and its log has no step of it."
             reasons.add(INCONCLUSIVE, "began_anew", message, node, last_step=step)
     if reached.finished:
         reasons.add(PASS, "last_step", f"The last step, {reached.goal}, was seen.")
@@ -245,7 +247,7 @@ def judge_logs(plan: Plan, statuses: list[Status], reasons: Reasons) -> None:
     """
     if plan.get("logs"):
         reasons.note(
-            "logs_as_named", "The logs are judged as they were named: nothing in them tells of which run they are."
+            "logs_as_named", "The logs are judged as they were named: nothing in them says which run they belong to."
         )
         return
     read = [status for status in statuses if status.get("last_step") is not None or status["status"] == "exited"]

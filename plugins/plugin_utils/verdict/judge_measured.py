@@ -21,7 +21,7 @@ if t.TYPE_CHECKING:
 
     from .statistics import Statistics
 
-# The largest vocabulary in use, for logs that do not tell theirs.
+# The largest vocabulary in use, for logs that do not say theirs.
 _VOCABULARY = 300_000.0
 # A model that has learned nothing guesses: the logarithm of the vocabulary, and somewhat more as it is initialized.
 _WORSE_THAN_GUESSING = 1.2
@@ -57,8 +57,8 @@ def judge_loss(
 ) -> None:
     """Note how the loss ends: once for one job, and for each of several.
 
-    A loss that rises fails. One that is flat leaves open whether anything was learned, in a training that began anew
-    and went on for 20 steps or more; of a shorter one, and of one that went on from a checkpoint, it is only told.
+    A loss that rises fails. One that is flat leaves open whether anything was learned, in a training that began again
+    and went on for 20 steps or more; of a shorter one, and of one that went on from a checkpoint, it is only reported.
     """
     chosen = list(trends)
     if plan["mode"] == "multi_node" and trends:
@@ -88,7 +88,7 @@ def judge_loss(
         elif trend["direction"] == FLAT and trend["samples"] >= MIN_LOSSES_OF_FLAT:
             reasons.add(INCONCLUSIVE, "loss_flat", f"The loss does not fall {over}.", node, trend=trend)
         else:
-            message = f"Whether the loss falls cannot be told {over}: {MIN_LOSSES_OF_FLAT} would tell."
+            message = f"Whether the loss falls is not known {over}: that takes {MIN_LOSSES_OF_FLAT}."
             reasons.note("loss_not_judged", message, node, trend=trend)
 
 

@@ -51,7 +51,7 @@ def judge_workload(
             values = (status.get("settings") or {}).get(name, [])
             if len(values) > 1:
                 told = " and ".join(f"{value:g}" for value in values)
-                message = f"The log of {node} tells two values of the {word}, {told}: it is of two runs."
+                message = f"The log of {node} has two values of the {word}, {told}: it is of two runs."
                 reasons.add(INCONCLUSIVE, "settings_differ", message, node, **{name: values})
             elif values:
                 _compare(node, word, values[0], planned.get(name), agrees, reasons)
@@ -72,7 +72,7 @@ def judge_workload(
                 _judge_rate(node, rows, _tokens_of_gpu(plan, status), agrees, reasons)
                 _judge_stamps(node, rows, agrees, reasons)
     if planned and all(agrees.values()):
-        reasons.add(PASS, "workload", "The logs are of the planned workload, as far as they tell it.")
+        reasons.add(PASS, "workload", "The logs match the planned workload, as far as they show it.")
     return agrees
 
 

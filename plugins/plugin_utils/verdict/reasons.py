@@ -88,7 +88,7 @@ class Reasons:
         self._reasons.append({**told, "row": row, "verdict": INCONCLUSIVE})
 
     def note(self, code: str, message: str, node: str | None = None, **evidence: t.Any) -> None:
-        """Note something to be told whatever the verdict is."""
+        """Note something to be shown whatever the verdict is."""
         self._notes.append(_told(code, message, node, evidence))
 
     def verdict(self) -> Verdict:

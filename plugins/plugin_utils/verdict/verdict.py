@@ -69,7 +69,7 @@ def judge(
     """Return the summary of a run: verdict, reasons and what they rest on, all of it JSON without NaN.
 
     ``statuses`` are what is known of each node, in rank order; ``steps`` and ``records`` the frames of `frame`. More
-    than ``straggler_deviations`` median absolute deviations make a node a straggler. docs/summary.md tells each field.
+    than ``straggler_deviations`` median absolute deviations make a node a straggler. docs/summary.md has each field.
     """
     reasons = Reasons()
     retry = plan.get("retry")

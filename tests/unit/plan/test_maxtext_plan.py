@@ -241,7 +241,7 @@ def test_an_entry_point_that_nothing_tells_has_to_be_said() -> None:
     config = filled(changes={"config/container_image": "my/image:latest"})
     fault = only(planned(config)["faults"])
     assert fault["key"] == "training_maxtext_entry_point"
-    assert "the tag of my/image:latest does not tell" in fault["message"]
+    assert "the tag of my/image:latest does not say" in fault["message"]
     assert "src/MaxText/train.py" in fault["remedy"]
     module = planned(config, training_maxtext_entry_point="maxtext.trainers.pre_train.train")
     assert module["nodes"][0]["argv"][:3] == ["python3", "-m", "maxtext.trainers.pre_train.train"]

@@ -21,7 +21,7 @@ _LOSS = "loss "
 
 
 def parse(piece: Piece, memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]:
-    """Yield the steps of ``maxtext.parse``, each as the first process tells it, and what is no number of any."""
+    """Yield the steps of ``maxtext.parse``, each as the first process prints it, and what is no number of any."""
     for found in maxtext.parse(piece, memory):
         furthest, step = memory.get("furthest"), found["step"]
         is_of_another = furthest is not None and not found["new_process"] and furthest - _APART <= step <= furthest

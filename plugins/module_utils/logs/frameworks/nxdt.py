@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The grammar of the training log of NxDT (neuronx-distributed-training).
 
-Its steps are told by the progress bar of PyTorch Lightning, which tqdm draws::
+Its steps come from the progress bar of PyTorch Lightning, which tqdm draws::
 
     Epoch 0:   3%|▎         | 3/91 [16:05<7:52:06, 321.89s/it, v_num=2, reduced_train_loss=13.40, throughput=0.1]
 

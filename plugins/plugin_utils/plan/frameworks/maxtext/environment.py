@@ -110,7 +110,7 @@ def environment_of(
     """Return what MaxText reads, as far as it is the same on every node, and note variables without effect."""
     config, multi_node, of_tpu = reading.config, reading.multi_node, reading.parameters.hardware == "tpu"
     keys = (*_KEYS, *(_KEYS_OF_MULTI_NODE if multi_node else ()))
-    # JAX puts the port behind it.
+    # JAX puts the port after it.
     host = f"[{master}]" if ":" in master else master
     by_plan: dict[str, str] = {
         "JAX_COORDINATOR_IP": host,

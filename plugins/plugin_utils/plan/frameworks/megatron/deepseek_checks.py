@@ -105,7 +105,7 @@ def _check_steps(reading: ScriptReading) -> None:
         reading.findings.fault(
             "config.training_iterations",
             steps,
-            f"{reading.script} ends after step {_MOST_STEPS} whatever it is told, and cannot plan its learning rate "
+            f"{reading.script} ends after step {_MOST_STEPS} whatever it gets, and cannot plan its learning rate "
             f"for fewer than {_FEWEST_STEPS} steps.",
             f"Choose {_FEWEST_STEPS} to {_MOST_STEPS}.",
         )
@@ -119,7 +119,7 @@ def _check_lengths(reading: ScriptReading) -> None:
             reading.findings.fault(
                 reading.key(key),
                 value,
-                f"{reading.script} of generation {reading.generation} trains with {fixed} tokens, whatever it is told.",
+                f"{reading.script} of generation {reading.generation} trains with {fixed} tokens, whatever it gets.",
                 f"Set {key} to {fixed}, or take an image of v25.4 or later.",
             )
     sequence, padding = reading.parameters.sequence_length, reading.parameters.padding_length
