@@ -54,18 +54,32 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="of each size (default: %(default)s)")
     parser.add_argument("--arms", default=",".join(ARMS), help="with commas (default: %(default)s)")
     parser.add_argument("--steps", type=int, default=10, help="of the training; 600 take a minute of following")
+    parser.add_argument("--name", default="launch", help="of the files of results (default: %(default)s)")
     parser.add_argument("--results", type=Path, default=_HERE / "results", help="folder (default: %(default)s)")
     options = parser.parse_args()
-    rows = []
     options.results.mkdir(parents=True, exist_ok=True)
+    table = options.results / f"{options.name}.csv"
     for size in map(int, options.nodes.split(",")):
         with tempfile.TemporaryDirectory(prefix="trainops-bench-") as name:
-            rows += measured(Path(name), size, options.rounds, options.arms.split(","), options.steps)
-        with open(options.results / "launch.csv", "w", newline="", encoding="utf-8") as stream:
+            found = measured(Path(name), size, options.rounds, options.arms.split(","), options.steps)
+        # What an earlier call measured of other sizes stays.
+        rows = sorted([*(row for row in rows_of(table) if row["nodes"] != size), *found], key=lambda row: row["nodes"])
+        with open(table, "w", newline="", encoding="utf-8") as stream:
             writer = csv.DictWriter(stream, _FIELDS)
             writer.writeheader()
             writer.writerows(rows)
-    plot(rows, options.results / "launch.html")
+        plot(rows, table.with_suffix(".html"))
+
+
+def rows_of(table: Path) -> list[dict[str, t.Any]]:
+    """Return the rows of a table that may not be there yet."""
+    if not table.exists():
+        return []
+    with open(table, newline="", encoding="utf-8") as stream:
+        return [
+            {name: text if name == "arm" else float(text) if "." in text else int(text) for name, text in row.items()}
+            for row in csv.DictReader(stream)
+        ]
 
 
 def measured(folder: Path, size: int, rounds: int, arms: list[str], steps: int) -> list[dict[str, t.Any]]:
@@ -74,7 +88,7 @@ def measured(folder: Path, size: int, rounds: int, arms: list[str], steps: int) 
     left_out = {"naive"} if size > _NAIVE_AT_MOST else set()
     if not importlib.util.find_spec("pssh"):
         left_out.add("pssh")
-        print("pssh is left out: install parallel-ssh for it")
+        print("pssh is left out: install parallel-ssh for it, as requirements-dev.txt does")
     with Nodes(folder / "sshd", size, free_port()) as nodes:
         bench = Bench(folder, nodes, steps)
         for number in range(1, rounds + 1):

@@ -34,6 +34,7 @@ try:
     from ..plugin_utils.run.board import Board
     from ..plugin_utils.run.follow import Patience, interval_for
     from ..plugin_utils.run.node_errors import NodeError
+    from ..plugin_utils.run.open_files import allow_open_files
     from ..plugin_utils.run.phases import Outcome, Phases
     from ..plugin_utils.run.plain_text import plain_text
     from ..plugin_utils.run.slurm.end import note_end
@@ -106,6 +107,8 @@ class ActionModule(ControllerAction):
         self._nodes = {node["node"]: node for node in self._plan["nodes"] if node["node"] in hosts}
         if not self._nodes:
             raise AnsibleActionFail(f"None of the play's hosts is a node of the run {self._plan['run_id']}.")
+        if too_few := allow_open_files(len(self._nodes)):
+            self._display.warning(f"{too_few}.")
         self._askers: dict[str, Asker] = {}
         self._wrong: dict[str, NodeError] = {}
         inventory = variables["hostvars"]._inventory

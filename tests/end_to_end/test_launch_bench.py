@@ -23,7 +23,7 @@ def without_an_sshd() -> str | None:
 
 @pytest.mark.skipif(bool(without_an_sshd()), reason=str(without_an_sshd()))
 def test_four_nodes_are_launched_cold_and_warm_and_beside_bare_ssh(tmp_path):
-    arms = ["trainops", "trainops_warm", "ssh_floor", "naive"]
+    arms = ["trainops", "trainops_warm", "ssh_floor", "pssh", "naive"]
     options = ["--nodes", "4", "--rounds", "1", "--arms", ",".join(arms), "--results", str(tmp_path)]
     done = subprocess.run(
         [sys.executable, "benchmarks/launch.py", *options], cwd=ROOT, capture_output=True, text=True, check=False
@@ -34,5 +34,6 @@ def test_four_nodes_are_launched_cold_and_warm_and_beside_bare_ssh(tmp_path):
     assert list(rows) == arms
     # One round trip a node for each of the five phases, and one more for each time it is asked how it goes.
     assert rows["ssh_floor"]["round_trips"] == "20"
+    assert rows["pssh"]["round_trips"] == "60"
     assert 20 <= int(rows["trainops"]["round_trips"]) < int(rows["naive"]["round_trips"])
     assert "ssh_floor" in (tmp_path / "launch.html").read_text()

@@ -60,7 +60,7 @@ def times_spent(attempts: Mapping[str, pd.DataFrame], *, bars: bool) -> dict[str
 def _wall_clock(told: pd.DataFrame) -> float | None:
     if "clock" not in told:
         return None
-    stamped = told[["step", "clock"]].dropna()
+    stamped = told.loc[np.isfinite(told["clock"]), ["step", "clock"]]
     taken = float(stamped["step"].max() - stamped["step"].min()) if len(stamped) > 1 else 0.0
     span = float(stamped["clock"].iloc[-1] - stamped["clock"].iloc[0]) if taken else 0.0
     # Stamps are of whole seconds: a short span says nothing.
