@@ -27,7 +27,7 @@ _MOST_SEARCHED = 0.05
 def judge_skipped(plan: Plan, attempts: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
     """Note iterations that were skipped after the warm-up, but for those that search a loss scale, and a skipped end.
 
-    A line that ought to tell how many were skipped, and does not, leaves that open. A search shows in a loss scale that
+    A line that ought to say how many were skipped, and does not, leaves that open. A search shows in a loss scale that
     is lower after the skipped iteration, or after the next one.
     """
     allowed = plan.get("max_skipped", 0)
@@ -35,7 +35,7 @@ def judge_skipped(plan: Plan, attempts: Mapping[str, pd.DataFrame], reasons: Rea
     for node, rows in attempts.items():
         untold = int(rows["skipped_iterations"].isna().sum()) if "skipped_iterations" in rows else len(rows)
         if told_by_all and untold > _TORN * len(rows):
-            message = f"How many iterations were skipped is not told in {counted(untold, 'step')} of {node}."
+            message = f"{counted(untold, 'step')} of {node} do not say how many iterations were skipped."
             reasons.add(INCONCLUSIVE, "skipped_unknown", message, node, steps=untold)
         if "skipped_iterations" not in rows:
             continue
