@@ -47,20 +47,25 @@ AFTER_THE_END = {
 }
 
 
+def _head(text: str) -> str:
+    lines = text.splitlines(True)
+    return "".join(lines[: min(2, len(lines) - 1)])
+
+
 def _silent_nodes() -> None:
     for framework in GOOD:
         for node in GOOD[framework]():
             for name, change in {
                 "empty": lambda text: "",
                 "a line end": lambda text: "\n",
-                "head": lambda text: "".join(text.splitlines(True)[:2]),
+                "head": lambda text: _head(text),
                 "UTF-16": lambda text: text.encode("utf-16"),
                 "UTF-16 without mark": lambda text: text.encode("utf-16-le"),
                 "UTF-32": lambda text: text.encode("utf-32"),
                 "binary": lambda text: b"\x00\x01\x02" * 500,
                 "compressed": lambda text: b"\x1f\x8b\x08\x00" + bytes(range(256)) * 9,
                 "traceback": lambda text: TRACEBACK,
-                "head and traceback": lambda text: "".join(text.splitlines(True)[:2]) + TRACEBACK,
+                "head and traceback": lambda text: _head(text) + TRACEBACK,
                 "head, and that all went well": lambda text: text.splitlines(True)[0] + "training finished\n",
                 "NUL for half": lambda text: text[: len(text) // 2].encode() + b"\x00" * (len(text) // 2),
             }.items():
