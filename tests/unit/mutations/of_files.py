@@ -58,7 +58,7 @@ def _silent_nodes() -> None:
             for name, change in {
                 "empty": lambda text: "",
                 "a line end": lambda text: "\n",
-                "head": lambda text: _head(text),
+                "head": _head,
                 "UTF-16": lambda text: text.encode("utf-16"),
                 "UTF-16 without mark": lambda text: text.encode("utf-16-le"),
                 "UTF-32": lambda text: text.encode("utf-32"),
