@@ -114,7 +114,7 @@ def fill(history: Path, run_dir: Path, runs: int) -> None:
 
 
 def measured(run_dir: Path, history: str) -> float:
-    """Judge the run anew in a process of its own; return its processor time in seconds."""
+    """Judge the run again in a process of its own; return its processor time in seconds."""
     for name in ("summary.json", "history.json", "report.html"):
         (run_dir / name).unlink(missing_ok=True)
     environment = {**os.environ, "PYTHONPATH": str(_ROOT / "collections")}

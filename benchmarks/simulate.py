@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What following up to 4,096 nodes takes of the controller, whose answers cost nothing: ``simulate.py [SIZE ...]``.
 
-Each node answers as a real one does, after the time that it is asked to wait, with a step each 0.1 s. What its ssh
-client and the master of its connection take besides is added, as `launch.py` finds it.
+Each node answers as a real one does, after the time that it is asked to wait, with a step each 0.1 s. What its
+ssh client and the master of its connection take is added, as `launch.py` finds it.
 """
 
 from __future__ import annotations

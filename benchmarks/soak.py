@@ -8,8 +8,10 @@ end; of many runs the first, the middle and the last one are. What lasts must no
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -49,8 +51,10 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=5000, help="of the long run (default: %(default)s)")
     parser.add_argument("--runs", type=int, default=100, help="in a row (default: %(default)s)")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="trainops-soak-") as name:
-        soak = Soak(Path(name), options.nodes)
+    with (
+        tempfile.TemporaryDirectory(prefix="trainops-soak-") as name,
+        contextlib.closing(Soak(Path(name), options.nodes)) as soak,
+    ):
         if options.steps:
             print(f"\nOne run of {options.steps} steps on {options.nodes} nodes\n")
             print_table(("moment", "step", "of", *_COLUMNS), soak.long_run(options.steps))
@@ -71,6 +75,7 @@ class Soak:
     """Runs below a folder, one after the other."""
 
     def __init__(self, folder: Path, nodes: int) -> None:
+        self._controller: subprocess.Popen[bytes] | None = None
         self._folder, self._names = folder, [f"node{number}" for number in range(nodes)]
         for name in ("megatron/examples/llama", "locks", "runs"):
             (folder / name).mkdir(parents=True)
@@ -84,6 +89,15 @@ class Soak:
         }
         hosts = dict.fromkeys(self._names, of_all)
         (folder / "hosts").write_text(json.dumps({"all": {"hosts": hosts}}))
+
+    def close(self) -> None:
+        """End what an interrupted run left."""
+        if self._controller and self._controller.poll() is None:
+            left = [*self._of_controller(self._controller.pid), *self._of_nodes()]
+            for path in left:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(path.name), signal.SIGKILL)
+            self._controller.wait()
 
     def long_run(self, steps: int) -> t.Iterator[tuple[t.Any, ...]]:
         """Yield what controller and nodes use at three moments of one run, and what is there after it."""
@@ -138,7 +152,7 @@ class Soak:
         }
         kept = {name: value for name, value in os.environ.items() if not name.startswith("ANSIBLE_")}
         with open(self._folder / "output.log", "ab") as output:
-            return subprocess.Popen(
+            self._controller = subprocess.Popen(
                 [
                     *(_BIN / "ansible-playbook", _ROOT / "playbooks/megatron_multinode.yml"),
                     *("-i", self._folder / "hosts", "-e", json.dumps(variables)),
@@ -148,6 +162,7 @@ class Soak:
                 stdout=output,
                 stderr=output,
             )
+        return self._controller
 
     def _step(self, run_id: str) -> int:
         try:

@@ -70,7 +70,7 @@ def index_text(text: str) -> str:
 
 
 def gather(folder: Path) -> None:
-    """Write what Sphinx reads to a folder; all links that lead to nothing are told at once, as ValueError."""
+    """Write what Sphinx reads to a folder; all links that lead to nothing are reported at once, as ValueError."""
     shutil.copy(DOCS / "conf.py", folder)
     for picture in DOCS.glob("*.svg"):
         shutil.copy(picture, folder)
@@ -97,7 +97,7 @@ def reference_text(text: str) -> str:
 
 
 def write_reference(folder: Path) -> None:
-    """Write a page for each plugin and role, from what `ansible-doc` tells of them."""
+    """Write a page for each plugin and role, from what `ansible-doc` reports them."""
     folder.mkdir()
     command = ["antsibull-docs", "collection", "--use-current", "--squash-hierarchy", "--fail-on-error"]
     environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(ROOT / "collections")}

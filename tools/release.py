@@ -54,14 +54,14 @@ def _output(root: Path, *command: str) -> str:
 
 
 def main(arguments: t.Sequence[str]) -> int:
-    """Release the version given, or tell all that speaks against it; return the exit status."""
+    """Release the version given, or report everything that speaks against it; return the exit status."""
     version = arguments[0] if arguments else ""
     found = faults(ROOT, version)
     if found:
         print("\n".join(found), file=sys.stderr)
         return 1
     release(ROOT, version)
-    print(f"CHANGELOG.md tells of {version}. CONTRIBUTING.md says what comes next.")
+    print(f"CHANGELOG.md describes {version}. CONTRIBUTING.md says what comes next.")
     return 0
 
 

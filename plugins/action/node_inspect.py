@@ -17,7 +17,7 @@ class ActionModule(ActionBase):
     TRANSFERS_FILES = False
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
-        """Return what the module returned; the node's ``clock`` has ``offset_seconds`` besides."""
+        """Return what the module returned; the node's ``clock`` has ``offset_seconds`` as well."""
         super().run(tmp, task_vars)
         sent = time.time()
         result = self._execute_module(module_name="trainops.cluster.node_inspect", task_vars=task_vars)

@@ -37,7 +37,7 @@ class ActionModule(ControllerAction):
     missing = MISSING
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
-        """Return the folders of the runs, or fail with all that is wrong."""
+        """Return the folders of the runs, or fail with every error."""
         super().run(tmp, task_vars)
         self.refuse_unknown(task_vars or {})
         arguments = self.arguments(
@@ -73,7 +73,7 @@ class ActionModule(ControllerAction):
         if looked_for:
             problems.append(looked_for)
             if not framework:
-                problems.append("with -e training_framework logs without a step are judged by the failure they tell of")
+                problems.append("with -e training_framework logs without a step are judged by the failure they show")
         if problems:
             raise AnsibleActionFail(_sentences(problems))
         changed = [write_run(run, known.exit_status) for run in read]
@@ -93,7 +93,7 @@ class ActionModule(ControllerAction):
         return [replace(runs[0], name=run_id)]
 
     def _known(self, arguments: dict[str, t.Any], options: dict[str, t.Any]) -> Known:
-        """Return what is known besides the logs."""
+        """Return what is known in addition to the logs."""
         given, config = options.get("training_thresholds"), arguments["config"]
         if not config:
             of_config = [name for name in ("training_overrides", "training_thresholds") if options.get(name)]

@@ -147,10 +147,10 @@ class ActionModule(ControllerAction):
                 number = hand_over(job, self._plan, self._needs_of_job(variables))
                 show(f"Job {number} of Slurm {'is known already' if known else 'is submitted'}: {job.run_dir}")
                 job.wait_for_nodes(show)
-            except NodeError as error:
+            except (NodeError, OSError, ValueError) as error:
                 for name in self._nodes:
                     self._board.update(name, message=str(error))
-                raise
+                raise NodeError(str(error)) from None
             self._plan = self._board.plan()
             self._nodes = {node["node"]: node for node in self._plan["nodes"]}
         outcome = self._do(phase, arguments, {name: JobNode(job.run_dir, name, job).ask for name in self._nodes})

@@ -31,7 +31,7 @@ class ActionModule(ControllerAction):
         if run_id not in runs:
             found = f"{output_dir} holds no run {run_id!r}" if run_id else "no run is named"
             latest = ", ".join(runs[-5:]) or "none"
-            raise AnsibleActionFail(f"{found}. Say -e training_run_id=NAME; the latest runs there: {latest}.")
+            raise AnsibleActionFail(f"{found}. Set -e training_run_id=NAME; the latest runs there: {latest}.")
         plan = Board(os.path.join(output_dir, run_id)).plan()
         return {
             "changed": False,

@@ -13,9 +13,9 @@ version_added: 1.0.0
 author:
   - The trainops.cluster maintainers (@trainops)
 description:
-  - While M(trainops.cluster.training_phase) follows a run, one line every few seconds tells the step, the time of the
+  - While M(trainops.cluster.training_phase) follows a run, one line every few seconds shows the step, the time of the
     last step, tokens per second and GPU, the loss and the time that is left.
-  - After the play recap it tells the verdict and where the report is, or of a sweep what its cells have come to.
+  - After the play recap it shows the verdict and the path of the report, or the results of a sweep's cells.
   - The playbooks of this collection load it themselves. Playbooks of your own need it in C(callbacks_enabled).
 options:
   interval:
@@ -57,7 +57,7 @@ _COLORS = {"PASS": "green", "FAIL": "red", "ERROR": "red", "INCONCLUSIVE": "yell
 
 
 class CallbackModule(CallbackBase):
-    """Tells how a run goes, from the run's folder on the controller."""
+    """Reports how a run goes, from the run's folder on the controller."""
 
     CALLBACK_VERSION = 2.0
     CALLBACK_TYPE = "aggregate"
@@ -114,7 +114,7 @@ class CallbackModule(CallbackBase):
         self._reports, self._sweep = [], None
 
     def v2_playbook_on_stats(self, stats: AggregateStats) -> None:  # noqa: ARG002
-        """Tell the verdicts, or the sweep that they are part of."""
+        """Report the verdicts, or the sweep that they are part of."""
         self._end_reading()
         if self._sweep:
             color: str | None = "green" if list(self._sweep["counts"]) == ["PASS"] else "red"

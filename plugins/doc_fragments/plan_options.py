@@ -156,8 +156,8 @@ options:
     type: path
     default: ''
   maxtext_entry_point:
-    description: 'What of MaxText trains: a script of the checkout, or a module. Else the image''s
-      tag tells.'
+    description: The script of the checkout, or the module, that trains. By default the image's
+      tag decides.
     type: str
     default: ''
   maxtext_python:
@@ -169,8 +169,8 @@ options:
     type: path
     default: ''
   megatron_release:
-    description: Release of ROCm's Megatron-LM images whose scripts train, such as v25.5. Else
-      the image's tag tells.
+    description: Release of ROCm's Megatron-LM images whose scripts train, for example v25.5.
+      By default the image's tag decides.
     type: str
     default: ''
 """
@@ -209,7 +209,7 @@ options:
     type: int
     default: 8
   unknown_keys:
-    description: Whether an unknown key of the config stops the run or is only told.
+    description: Whether an unknown key of the config stops the run or is only a warning.
     type: str
     choices:
       - fault

@@ -12,7 +12,7 @@ version_added: 1.0.0
 author:
   - The trainops.cluster maintainers (@trainops)
 description:
-  - Reads the C(cluster.json) that C(cvs run --cluster_file) reads, so that nothing has to be written anew.
+  - Reads the C(cluster.json) that C(cvs run --cluster_file) reads, so that nothing has to be written again.
   - The hosts stand in the order of C(node_dict), which is the order of their ranks. Only the head node comes first
     wherever it stands there, as rank 0.
   - Each host has C(ansible_host), C(ansible_user), C(ansible_ssh_private_key_file), and as C(training_address) its
@@ -22,7 +22,7 @@ description:
   - Nodes that name a rack are in a group of that rack, below the group C(racks), and get neighbouring ranks.
   - C({user-id}) becomes the user who runs Ansible. Keys that begin with C(_) are notes.
   - Passwords, of nodes or of switches, are not taken over.
-  - All that is wrong with the file is told at once.
+  - All faults of the file are reported at once.
   - Give it the cluster file itself where the plugin is enabled (C(enable_plugins) in the section C(inventory) of
     C(ansible.cfg)), or else a file whose name ends in C(cvs_cluster.yml).
 extends_documentation_fragment:
@@ -89,7 +89,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
     NAME = "trainops.cluster.cvs_cluster"
 
     def verify_file(self, path: str) -> bool:
-        """Tell whether a file may be a cluster file, or name one."""
+        """Return whether a file may be a cluster file, or name one."""
         return bool(super().verify_file(path) and path.endswith(("cvs_cluster.yml", "cvs_cluster.yaml", ".json")))
 
     def parse(self, inventory: InventoryData, loader: DataLoader, path: str, cache: bool = True) -> None:

@@ -87,7 +87,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
     NAME = "trainops.cluster.slurm_allocation"
 
     def verify_file(self, path: str) -> bool:
-        """Tell whether a file is one of this plugin, by its name."""
+        """Return whether a file is one of this plugin, by its name."""
         return bool(super().verify_file(path)) and path.endswith(("slurm_allocation.yml", "slurm_allocation.yaml"))
 
     def parse(self, inventory: InventoryData, loader: DataLoader, path: str, cache: bool = True) -> None:

@@ -99,11 +99,11 @@ class Setting(t.NamedTuple):
     at_least: bool
 
     def suits(self, found: str) -> bool:
-        """Tell whether a value that was found is right; blanks between numbers do not matter."""
+        """Return whether a value that was found is right; blanks between numbers do not matter."""
         if not self.at_least:
             return found.split() == self.value.split()
         if not found.isdigit():
-            raise ValueError(f"{self.name} holds {found!r}, which is no number, so at_least cannot be told")
+            raise ValueError(f"{self.name} holds {found!r}, which is not a number, so at_least cannot be checked")
         return int(found) >= int(self.value)
 
     @property
@@ -113,12 +113,12 @@ class Setting(t.NamedTuple):
 
 
 def path_of(name: str) -> str:
-    """Return where a setting stands below /proc/sys; as for sysctl(8), its first separator tells which one it uses."""
+    """Return where a setting stands below /proc/sys; as for sysctl(8), its first separator says which one it uses."""
     return name if re.findall(r"[./]", name)[:1] == ["/"] else name.replace(".", "/")
 
 
 def setting_of(name: str, value: str, at_least: bool) -> Setting:
-    """Return the setting that options mean; ValueError tells what is wrong with them."""
+    """Return the setting that options mean; ValueError says what is wrong with them."""
     path = path_of(name)
     if not _NAME.fullmatch(path) or ".." in path.split("/"):
         raise ValueError(f"name is {name!r}, but must be a kernel setting such as kernel.numa_balancing")
@@ -200,7 +200,7 @@ def diffs(root: str, setting: Setting, found: str, runtime: bool, content: str |
 def ensure(root: str, setting: Setting, check_mode: bool) -> dict[str, t.Any]:
     """Make a setting true below a root folder, unless in check mode, and return what the module returns of it.
 
-    OSError tells what the kernel or the disk refuses, ValueError what cannot be compared.
+    OSError says what the kernel or the disk refuses, ValueError what cannot be compared.
     """
     found = running_value(root, setting)
     if found is None:

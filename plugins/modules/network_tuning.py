@@ -14,7 +14,7 @@ author:
   - The trainops.cluster maintainers (@trainops)
 description:
   - Sets the MTU and features of an interface, the least retransmission timeout of the default route, and how TCP Cubic
-    ends its slow start. These are what MaxText's C(rto_setup.sh) does to a host besides kernel settings.
+    ends its slow start. These are what MaxText's C(rto_setup.sh) does to a host in addition to kernel settings.
   - Changes the running kernel only. Whoever configures the network of the host makes them last.
   - Needs C(ip) of iproute2, and C(ethtool) for O(features).
 extends_documentation_fragment:
@@ -163,7 +163,7 @@ def route_change(route: list[str], rto_min_ms: int) -> Change | None:
 
 
 def changes_to(options: dict[str, t.Any], run: Run) -> tuple[str, list[Change]]:
-    """Return the interface, and all that has to change; ValueError tells what cannot be so."""
+    """Return the interface, and all that has to change; ValueError says what cannot be so."""
     routes = run(["ip", "-oneline", "route", "show", "default"])
     route = default_route(routes, options["interface"])
     interface = options["interface"] or (route[route.index("dev") + 1] if route else None)
@@ -199,7 +199,7 @@ def diff_of(changes: list[Change]) -> dict[str, str]:
 
 
 def apply(change: Change, run: Run) -> None:
-    """Make a change; OSError tells what the kernel refuses."""
+    """Make a change; OSError says what the kernel refuses."""
     if change.what == HYSTART:
         with open(HYSTART, "w", encoding="ascii") as stream:
             stream.write(change.after + "\n")

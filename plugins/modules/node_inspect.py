@@ -2,13 +2,13 @@
 # Copyright (c) 2026 The trainops.cluster maintainers
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tells all about a node that matters to a training, in one round trip."""
+"""Reports everything about a node that matters to a training, in one round trip."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: node_inspect
-short_description: Tells all about a node that matters to a training, in one round trip
+short_description: Reports everything about a node that matters to a training, in one round trip
 version_added: 1.0.0
 author:
   - The trainops.cluster maintainers (@trainops)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: training_compare
-short_description: Holds two training runs, or the runs of two periods, side by side
+short_description: Compares two training runs, or the runs of two periods
 version_added: 1.0.0
 author:
   - The trainops.cluster maintainers (@trainops)

@@ -15,7 +15,7 @@ author:
 description:
   - Reads the logs of one run or of several, of which nothing else is left, and writes for each what
     M(trainops.cluster.training_phase) would have, so that M(trainops.cluster.training_report) can judge it.
-  - What the logs do not tell is not assumed. The exit status, and without O(config) the thresholds and the number of
+  - What the logs do not say is not assumed. The exit status, and without O(config) the thresholds and the number of
     nodes, are not known unless they are given, and a run of which they are not known is at best INCONCLUSIVE.
   - Without a config O(framework=auto) finds the framework out from the logs, and O(mode=auto) takes logs of several
     nodes for one job, unless they are of Megatron-LM and more than one has steps. O(model) and O(gpu) are the names to
@@ -39,15 +39,15 @@ options:
   logs:
     description:
       - Folders with logs. A folder is one run, with a log for each node, C(NODE.log), or a sub-folder for each node.
-      - Where a node has several files, the one that gets furthest in steps is read, and a warning of the run tells so.
+      - Where a node has several files, the one that gets furthest in steps is read, and a warning of the run says so.
       - Where the sub-folders of a folder have sub-folders themselves, each is a run. Each of several folders is a run
         too, and so is each match of a pattern such as V(experiments/*).
-      - The folder of a run of this collection is judged anew where it is.
+      - The folder of a run of this collection is judged again where it is.
     type: list
     elements: path
     required: true
   config:
-    description: Training config of the runs, which tells thresholds, number of nodes, steps and sizes.
+    description: Training config of the runs, with thresholds, number of nodes, steps and sizes.
     type: str
     default: ""
   nodes:

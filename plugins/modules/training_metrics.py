@@ -15,7 +15,7 @@ author:
 description:
   - Parses the log of an LLM training where it lies and returns one record for each step and metric, so that the log
     itself need not travel.
-  - Also returns the failures that the log tells of, each with the line that shows it and what to do.
+  - Also returns the failures that the log shows, each with the line that shows it and what to do.
   - A growing log can be read bit by bit. Each call goes on where the RV(cursor) of the call before ended.
   - Megatron-LM prints step lines on the last global rank only, so they stand in the log of the node that holds it. Of
     MaxText, every process prints them.
@@ -177,7 +177,7 @@ left_out:
       sample: MaxText compiles in the first step
 failures:
   description:
-    - What the log tells of failures, in its order, at most three of a class.
+    - Failures in the log, in its order, at most three of a class.
   returned: success
   type: list
   elements: dict
@@ -199,11 +199,11 @@ failures:
       type: str
       sample: "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 2.00 GiB."
     rank:
-      description: The rank (or, of JAX, the process) that the line blames or that printed it, if it tells.
+      description: The rank (or, of JAX, the process) that the line blames or that printed it, if it says.
       type: int
       sample: 6
     exit_code:
-      description: The exit code of the process, if the line tells. A negative one is a signal.
+      description: The exit code of the process, if the line has it. A negative one is a signal.
       type: int
       sample: 1
     remedy:
@@ -232,8 +232,8 @@ last_step:
   sample: 7
 steps_total:
   description:
-    - The number of steps of the training, null if the log does not tell.
-    - Megatron-LM tells it in each step line, MaxText in the configuration that it prints at the start, NxDT never; the
+    - The number of steps of the training, null if the log does not say.
+    - Megatron-LM prints it in each step line, MaxText in the configuration that it prints at the start, NxDT never; the
       progress bar of NxDT has the length of an epoch.
   returned: success
   type: int
@@ -242,7 +242,7 @@ transports:
   description:
     - The networks that NCCL or RCCL says to use in the log, from its beginning on. V(NET/Socket) is plain TCP,
       V(NET/OFI) is libfabric.
-    - NCCL tells this with the environment variable C(NCCL_DEBUG=INFO) only. Connections within a node do not count.
+    - NCCL prints this with the environment variable C(NCCL_DEBUG=INFO) only. Connections within a node do not count.
   returned: success
   type: list
   elements: str
@@ -250,9 +250,9 @@ transports:
     - NET/IB
 world_size:
   description:
-    - The number of ranks that the trainer said to have, null if the log does not tell. Of MaxText, this is its number
+    - The number of ranks that the trainer said to have, null if the log does not say. Of MaxText, this is its number
       of devices.
-    - Megatron-LM and NxDT tell it on rank 0 only, MaxText on every node.
+    - Megatron-LM and NxDT print it on rank 0 only, MaxText on every node.
   returned: success
   type: int
   sample: 16

@@ -43,9 +43,9 @@ requirements:
 options:
   phase:
     description:
-      - V(stage) puts everything in place and tells all that is missing.
+      - V(stage) puts everything in place and reports everything that is missing.
       - V(train) starts what was staged on every node, and follows all nodes until their training ends. It keeps what
-        their logs tell in O(run_dir). In a multi-node run it ends when any node fails. A training that fails does not
+        their logs say in O(run_dir). In a multi-node run it ends when any node fails. A training that fails does not
         make the task fail; the report judges it.
       - V(finish) ends what is still running of this run, and nothing else, and copies the logs to O(run_dir).
     type: str

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: training_plan
-short_description: Makes the plan of a training run, or tells all that is wrong with its config
+short_description: Makes the plan of a training run, or reports every error in its config
 version_added: 1.0.0
 author:
   - The trainops.cluster maintainers (@trainops)
@@ -25,7 +25,7 @@ description:
   - The variable C(training_hf_token) gives the Hugging Face token in place of the config's C(hf_token_file). It is no
     option, since options are shown.
   - With O(sweep) it makes the plans of all cells of a sweep, a run with other values in the place of the config's own
-    each, and tells which of them will run, which are picked up, and which have run already under this O(sweep_id).
+    each, and says which of them will run, which are resumed, and which have run already under this O(sweep_id).
 extends_documentation_fragment:
   - trainops.cluster.attributes
   - trainops.cluster.plan_options

@@ -13,7 +13,7 @@ version_added: 1.0.0
 author:
   - The trainops.cluster maintainers (@trainops)
 description:
-  - Holds what M(trainops.cluster.node_inspect) told of each node against the plan, and the nodes against each other.
+  - Compares what M(trainops.cluster.node_inspect) returned for each node with the plan and with other nodes.
   - Shows one table of nodes and checks, and below it each red cell with the reason and what to do about it.
   - Fails if any cell is red. Runs on the controller and touches no node. Use it with C(run_once).
 extends_documentation_fragment:
@@ -73,7 +73,7 @@ EXAMPLES = r"""
     needs: "{{ planned.plan | trainops.cluster.preflight_needs(inventory_hostname) }}"
   register: inspected
 
-- name: Tell whether the nodes are ready
+- name: Check whether the nodes are ready
   trainops.cluster.training_preflight:
     plan: "{{ planned.plan }}"
     nodes: "{{ dict(ansible_play_hosts | zip(ansible_play_hosts | map('extract', hostvars, ['inspected', 'node']))) }}"

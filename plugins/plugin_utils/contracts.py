@@ -268,7 +268,7 @@ Failure = t.TypedDict(
         "evidence": "t.NotRequired[list[str]]",
     },
 )
-Failure.__doc__ = "A failure that a log tells; see `module_utils.logs.failures.find_failures`."
+Failure.__doc__ = "A failure in a log; see `module_utils.logs.failures.find_failures`."
 
 
 class Reading(t.TypedDict):
@@ -445,7 +445,7 @@ FirstFailure.__doc__ = "What a run failed of, and on which node; see `verdict.fi
 
 
 class Summary(Utilization):
-    """What a run came to; docs/summary.md tells each field."""
+    """What a run came to; docs/summary.md describes each field."""
 
     schema_version: int
     run_id: str

@@ -73,7 +73,7 @@ def late_imports() -> Iterator[None]:
 
 
 class ControllerAction(ActionBase):
-    """An action without a connection. A package that it lacks is told when it runs, not when Ansible loads it."""
+    """An action without a connection. A package that it lacks is reported when it runs, not when Ansible loads it."""
 
     TRANSFERS_FILES = False
     _requires_connection = False

@@ -81,4 +81,4 @@ def test_a_node_that_was_away_is_followed_on_and_its_outage_is_in_the_report(ben
     if TABLE:
         with open(TABLE, "a", encoding="utf-8") as table:
             away = note["evidence"]["seconds"]
-            table.write(f"| the node is away for 4 s | {away:.1f} | {note['message']} | no other one | nothing |\n")
+            table.write(f"| the node is away for 4 s | {away:.1f} | {note['message']} | as without it | nothing |\n")

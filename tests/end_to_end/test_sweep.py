@@ -118,7 +118,7 @@ def test_a_host_that_does_not_answer_fails_each_cell_and_drops_out_of_none(bench
         summary = json.loads((bench.runs / f"s-{name}/summary.json").read_text())
         assert {node["node"]: node["state"] for node in summary["nodes"]}["sweep1"] == "unreachable"
     again = sweep(inventory, training_matrix=both)
-    assert "will run anew, as s-micro_batch_size_1-master_address_auto-2" in again.output
+    assert "will run again, as s-micro_batch_size_1-master_address_auto-2" in again.output
 
 
 def test_a_cell_whose_controller_went_away_is_picked_up_where_it_stands(bench):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a log tells after its last steps.
+"""What a log says after its last steps.
 
 A trainer that ends well says little: what it says then, and sounds like a failure, is a short list. Any other line
 there that sounds like one is a failure of the class ``unnamed``, whatever program printed it.
@@ -58,7 +58,7 @@ _FILE = re.compile(rb'\n[ \t]+File "([^"\r\n]*)"')
 _ALARM_BYTES = 64 << 10
 _ALARM_LINES = 3
 _ALARM_LINE_CHARACTERS = 400
-# So much of a log is looked at for lines that sound like a failure where nothing tells when its rank began to train.
+# So much of a log is looked at for lines that sound like a failure where nothing says when its rank began to train.
 _CLOSING_BYTES = 4 << 10
 
 
@@ -139,7 +139,7 @@ def begin_of_few(text: bytes, grammar: Grammar, steps: int) -> int:
     many, few = max(0, len(text) - size), len(text)
     if _few_behind(text, many, grammar, steps):
         return many
-    # The more lines are left off, the fewer steps follow: so the first line with few behind it can be bisected. A list
+    # The more lines are left off, the fewer steps follow: so the first line with few after it can be bisected. A list
     # of all lines would take more memory than the text, which may be nothing but line ends.
     while many < few:
         middle = (many + few) // 2
@@ -151,6 +151,6 @@ def begin_of_few(text: bytes, grammar: Grammar, steps: int) -> int:
 
 
 def _few_behind(text: bytes, place: int, grammar: Grammar, steps: int) -> bool:
-    """Tell whether fewer than ``steps`` steps stand in the line of the place and behind it."""
+    """Return whether fewer than ``steps`` steps stand in the line of the place and after it."""
     found = grammar.parse(Piece(text[line_start(text, place) :]), {})
     return sum(1 for _step in groupby(found, itemgetter("step"))) < steps

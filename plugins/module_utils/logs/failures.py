@@ -48,7 +48,7 @@ _MESSAGES = (
         re.compile(rb"^(?:\[[^\]\r\n]{0,99}\][: ]{0,9}){0,9}" + EXCEPTION + rb"\b", re.MULTILINE),
     ),
     (b"Root Cause (first observed failure):", re.compile(rb"exitcode\s{1,9}: ")),
-    # Whether the program goes on without the package, the line after next tells.
+    # Whether the program goes on without the package, the line after next says.
     (b"ModuleNotFoundError: ", re.compile(rb"(?:\n[^\n]*){3}")),
     (b"ImportError: ", re.compile(rb"(?:\n[^\n]*){3}")),
     (b"(stopped sending heartbeats):", re.compile(rb"/task:\d+")),
@@ -60,7 +60,7 @@ _MESSAGES = (
 
 
 def find_failures(piece: Piece) -> list[dict[str, t.Any]]:
-    """Return the failures that some lines of a log tell of, in their order, at most three of a class.
+    """Return the failures that some lines of a log report, in their order, at most three of a class.
 
     Each is ``{"class", "blame", "echo", "remedy", "line", "rank", "exit_code"}``; the first four are those of its
     ``Signature``. ``line`` is the evidence, one line of at most 400 characters. ``rank`` is the rank or, of JAX, the
@@ -108,7 +108,7 @@ def open_message(piece: Piece) -> int | None:
 # Both who look for failures and who look for open messages of a piece ask for this, one right after the other.
 @lru_cache(maxsize=1)
 def _excerpt(piece: Piece) -> tuple[bytes, list[tuple[int, int]]]:
-    """Return the lines of the piece that may tell of a failure, and where parts of it begin: in it, in the piece."""
+    """Return the lines of the piece that may report a failure, and where parts of it begin: in it, in the piece."""
     text, find = piece.text, piece.find
     spans = []
     for needle, reach in _needles_in(text):
@@ -199,7 +199,7 @@ def _failure(signature: Signature, text: bytes, match: re.Match[bytes]) -> dict[
 
 
 def _caught_imports(text: bytes, find: Find) -> Iterator[int]:
-    """Yield where the lines begin that tell of a missing package without which the program went on."""
+    """Yield where the lines begin that report a missing package without which the program went on."""
     if find(_CAUGHT, 0) >= 0:
         for match in _CAUGHT_IMPORT.finditer(text):
             yield line_start(text, match.start())

@@ -51,9 +51,11 @@ class Grammar(t.NamedTuple):
     survived. The first rank of a job prints one of ``first_rank``, and each node where it has no steps one of these or
     of ``alive``, by which it is known to have taken part.
 
-    ``each_step`` tells that a process prints every step that it does, and not every tenth, say.
+    ``each_step`` says that a process prints every step that it does, and not every tenth, say.
 
-    ``bars`` tells that a step is drawn again and again as it goes on, each time with other values.
+    ``counts_skipped`` says that every step line says how many iterations were skipped.
+
+    ``bars`` says that a step is drawn again and again as it goes on, each time with other values.
 
     ``first_step`` is the number of the first step of a training: one of N steps is complete at ``first_step + N - 1``.
 
@@ -71,6 +73,7 @@ class Grammar(t.NamedTuple):
     first_rank: t.Tuple[bytes, ...] = ()
     alive: t.Tuple[bytes, ...] = ()
     each_step: bool = False
+    counts_skipped: bool = False
     bars: bool = False
     left_out: Callable[[dict[str, t.Any], int], t.Optional[str]] = _all_count
     summary: Callable[[Piece], dict[str, float]] = _no_summary
@@ -79,5 +82,5 @@ class Grammar(t.NamedTuple):
 
 
 def began_anew(cursor: dict[str, t.Any]) -> bool:
-    """Tell whether a process began behind the last step of the log that a cursor stands in."""
+    """Return whether a process began after the last step of the log that a cursor stands in."""
     return cursor["step"] is not None and bool(cursor["memory"].get("new_process"))

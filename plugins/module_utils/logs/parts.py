@@ -13,11 +13,11 @@ from .text import line_start
 
 # What is held of a log at one time: no more than what fits into a processor's cache, as it is searched dozens of times.
 _CHUNK_BYTES = 512 << 10
-# So much of a line is read behind a chunk. A line longer than a chunk is cut.
+# So much of a line is read after a chunk. A line longer than a chunk is cut.
 _LINE_BYTES = 16 << 10
 # How much may follow a message of several lines before its end is no longer waited for.
 _OPEN_MESSAGE_BYTES = 16 << 10
-# Once a block of this size was freed, glibc keeps that much for itself. Else it gives every chunk back to the system
+# Once a block of this size was freed, glibc keeps that much for itself. Otherwise it gives every chunk back
 # and takes it again, page by page: measured, that takes as long as reading them.
 _KEPT_BYTES = 8 << 20
 
@@ -81,7 +81,7 @@ def _whole(chunk: bytes, begin: int) -> LogPart:
 def _whole_lines(chunk: bytes, begin: int, at_end: bool, whole_messages: bool) -> LogPart:
     """Return the part of the log that the chunk holds up to where it can be cut.
 
-    ``at_end`` tells that nothing follows the chunk in the log. Elsewhere the part is never empty.
+    ``at_end`` says that nothing follows the chunk in the log. Elsewhere the part is never empty.
     """
     end = line_start(chunk, len(chunk))
     part = _whole(chunk if end == len(chunk) else chunk[:end], begin)

@@ -8,16 +8,18 @@ import re
 from .find import Piece
 from .text import line_end, line_start
 
-# Of torchrun and Primus, of Lightning's distributed.py, and of NCCL, which names the host and the process.
+# Of torchrun and Primus, of Lightning's distributed.py, and of NCCL, which names the place in a communicator (since
+# 2.18 with its id), the host and the process.
 _TELLING = (
     (b"[rank", re.compile(rb"\[rank-?(\d{1,7})[\]/]"), "rank "),
     (b"GLOBAL_RANK: ", re.compile(rb"GLOBAL_RANK: (\d{1,7}),"), "rank "),
+    (b" commId 0x", re.compile(rb" rank (\d{1,7}) nranks \d{1,7} [^\r\n]{0,200}commId (0x[0-9a-f]{1,20})"), "place "),
     (b" NCCL INFO ", re.compile(rb"([A-Za-z0-9][A-Za-z0-9.-]{0,200}:\d{1,9}):\d+ \[\d+\] NCCL INFO "), "process "),
 )
 
 
 def add_ranks(known: list[str], piece: Piece) -> list[str]:
-    """Return what is known of who wrote a log and the first of each kind that the piece tells, as ``rank 8``."""
+    """Return what is known of who wrote a log and the first of each kind that the piece names, as ``rank 8``."""
     found = list(known)
     for needle, pattern, kind in _TELLING:
         if any(told.startswith(kind) for told in found):
@@ -25,5 +27,5 @@ def add_ranks(known: list[str], piece: Piece) -> list[str]:
         place = piece.find(needle, 0)
         match = place >= 0 and pattern.search(piece.text, line_start(piece.text, place), line_end(piece.text, place))
         if match:
-            found.append(kind + match.group(1).decode("ascii"))
+            found.append(kind + b" of ".join(match.groups()).decode("ascii"))
     return found

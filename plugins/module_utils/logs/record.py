@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a training log yields: step rows, and the records made of them.
 
-A *step row* is one training iteration as one node's log tells it::
+A *step row* is one training iteration as one node's log has it::
 
     {"attempt": 1, "step": 7, "steps_total": 30, "metrics": {"step_time_ms": 10235.8, "loss": 7.27}}
 
@@ -45,7 +45,7 @@ METRICS = {
     "nan_iterations": Metric("iterations", "none", "max"),
 }
 
-# What a step line says besides, by which a verdict knows the run that it is of: seconds of the log's own clock, the
+# What a step line says as well, by which a verdict knows the run that it is of: seconds of the log's own clock, the
 # samples consumed since the first step, the global batch size and the loss scale. They stand with the metrics of a row,
 # and are none themselves. Where one is printed and is no finite number, it is infinite.
 EVIDENCE = ("clock", "consumed_samples", "global_batch_size", "loss_scale")

@@ -23,7 +23,7 @@ StepBlock = t.Dict[str, t.Any]
 class FoundSteps(t.NamedTuple):
     """What a grammar found of several steps in their order, as columns of the same length; see `StepBlock`.
 
-    ``timer_kept_on`` tells whether their process measured its first two steps together.
+    ``timer_kept_on`` says whether their process measured its first two steps together.
     """
 
     steps: t.List[int]

@@ -38,7 +38,7 @@ class Settings(t.NamedTuple):
 
 
 def add_settings(told: dict[str, list[float]], known: t.Iterable[Settings], piece: Piece) -> dict[str, list[float]]:
-    """Return what was told and what the piece tells: each setting with its different values, in their order."""
+    """Return what was reported and what the piece says: each setting with its different values, in their order."""
     found = {name: list(values) for name, values in told.items()}
     for settings in known:
         if piece.find(settings.needle, 0) < 0:

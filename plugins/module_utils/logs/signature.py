@@ -99,7 +99,7 @@ class Signature(t.NamedTuple):
 
     @property
     def echo(self) -> bool:
-        """Tell whether the class follows from a failure elsewhere."""
+        """Return whether the class follows from a failure elsewhere."""
         return self.blame >= _FIRST_ECHO
 
 

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 
 from .find import Piece
 
-# In every line that tells of a network. Where none is, it is the only search.
+# In every line that reports a network. Where none is, it is the only search.
 _ANY = b"NCCL INFO "
 _CONNECTION = b" via NET/"
 _CONNECTED = re.compile(_CONNECTION + rb"(\w[\w .-]*)/\d")
@@ -37,7 +37,7 @@ def named_networks(piece: Piece, known: bool) -> set[str]:
 
     A name is that of NCCL's network or plugin; ``NET/Socket`` is plain TCP, ``NET/OFI`` is libfabric. NCCL names what
     it chose when it starts. Its connections, which may be many, are looked at where they go over TCP; of the others
-    there is but the first in a log that names no network before it, which ``known`` tells of what precedes the piece.
+    there is but the first in a log that names no network before it, which ``known`` reports what precedes the piece.
     Connections within a node (P2P, SHM) are none.
     """
     if piece.find(_ANY, 0) < 0:

@@ -23,7 +23,7 @@ class WorldSize(t.NamedTuple):
 
 
 def last_world_size(told: WorldSize, piece: Piece) -> int | None:
-    """Return the number of ranks that is told last in the piece, or None where none is."""
+    """Return the number of ranks that is reported last in the piece, or None where none is."""
     number = None
     for start in piece.positions(told.needles):
         found = re.compile(told.pattern).match(piece.text, start)

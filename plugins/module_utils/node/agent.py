@@ -19,21 +19,26 @@ ANSWER_MARK = "trainops-answer:"
 PROGRAM_NAME = "program"
 
 
+def answer_to(request: dict[str, t.Any]) -> dict[str, t.Any]:
+    """Do the phase that a request names, and return its answer; ``failed`` says that there is a ``message`` only."""
+    try:
+        return dict(PHASES[request["phase"]](request), failed=False)
+    except GoneError as error:
+        return {"failed": True, "gone": True, "message": str(error)}
+    except (PhaseError, ValueError) as error:
+        return {"failed": True, "message": str(error)}
+    except OSError as error:
+        return {"failed": True, "message": f"{error.filename}: {error.strerror}"}
+
+
 def main(request: dict[str, t.Any], program: bytes | None = None) -> None:
     """Do the phase that the request names and print its answer after a mark, whatever a login shell prints, too.
 
-    ``program`` is this program as it came along, which is kept in the run's folder; ``program`` of the answer tells its
+    ``program`` is this program as it came along, which is kept in the run's folder; ``program`` of the answer says its
     SHA-256, so that later phases need not send it.
     """
     add_environment(request["environment"])
-    try:
-        answer = dict(PHASES[request["phase"]](request), failed=False)
-    except GoneError as error:
-        answer = {"failed": True, "gone": True, "message": str(error)}
-    except (PhaseError, ValueError) as error:
-        answer = {"failed": True, "message": str(error)}
-    except OSError as error:
-        answer = {"failed": True, "message": f"{error.filename}: {error.strerror}"}
+    answer = answer_to(request)
     if program and not request["check_mode"]:
         with contextlib.suppress(OSError, UntrustedError):
             if has_run_folder(request["node"]["run_folder"]):

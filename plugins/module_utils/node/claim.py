@@ -2,7 +2,7 @@
 """One run at a time on a machine, by whatever names inventories call it; several nodes of one run may be on it.
 
 The *claim* says which run has staged what where. It is given back when the run is stopped; one whose run has ended, or
-whose folders are gone, holds nobody off. What really runs on the machine is asked besides: a claim is only a promise.
+whose folders are gone, holds nobody off. What really runs on the machine is checked too: a claim is only a promise.
 Whoever looks and then takes, or starts, holds the machine's lock meanwhile, so that of two exactly one comes first.
 """
 

@@ -42,7 +42,7 @@ def dataset_function(node: dict[str, t.Any], progress_seconds: float = _PROGRESS
     """Return the lines of bash that define `FUNCTION`, by its name; nothing where the plan fetches no dataset.
 
     The function is called in the trainer's folder. It returns 0 once the dataset is there, else the status of what
-    failed. While it runs it tells every ``progress_seconds`` how large the folder is, if that has changed: so a run
+    failed. While it runs it says every ``progress_seconds`` how large the folder is, if that has changed: so a run
     that gets on is not taken for one that hangs.
     """
     dataset = node.get("dataset")

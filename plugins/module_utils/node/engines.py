@@ -9,7 +9,7 @@ The face of an engine, which is all that anything else knows of it:
 ``preparation(node)`` functions of bash that the launch script calls before the training, as lines by their names;
 ``start(node, run_id)`` the handle of the started training, which is kept in the run's state;
 ``outcome(node, handle)`` what became of a training that runs no longer: ``exit_status`` (None: killed), ``oom_killed``;
-``stop(node, run_id, grace_seconds)`` ends what is left of the run here, and tells whether there was anything;
+``stop(node, run_id, grace_seconds)`` ends what is left of the run here, and says whether there was anything;
 ``left(node, run_id)`` what is still running of the run here, in words;
 ``holder(run_id)`` the run_id of another run that is running on this machine, or None.
 

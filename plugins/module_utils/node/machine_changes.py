@@ -46,7 +46,7 @@ def noted(root: str = "/") -> dict[str, t.Any]:
 def changes_since(before: dict[str, t.Any], root: str = "/") -> dict[str, t.Any]:
     """Return what changed since ``before`` was noted.
 
-    ``booted`` tells whether the machine did. ``counters`` are those that grew, by how much; after a boot they count
+    ``booted`` says whether the machine did. ``counters`` are those that grew, by how much; after a boot they count
     from zero. ``kernel_log`` are the first lines of warnings and worse, or None where it cannot be read;
     ``kernel_lines`` says how many there were, and ``kernel_failures`` what of them is known as a failure.
     """

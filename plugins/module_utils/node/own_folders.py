@@ -30,7 +30,7 @@ _MOST_LINKS = 40
 
 
 class UntrustedError(ValueError):
-    """Somebody else could have written what is at a path; the message tells who, and what to do."""
+    """Somebody else could have written what is at a path; the message says who, and what to do."""
 
 
 def private_folder(make: bool = True) -> str | None:
@@ -97,7 +97,7 @@ def check_own(path: str) -> None:
 
 
 def has_run_folder(path: str) -> bool:
-    """Tell whether the folder of a run, ``<log_dir>/<run_id>/<node>``, is there; `UntrustedError` if it is not ours."""
+    """Return whether the folder of a run, ``<log_dir>/<run_id>/<node>``, exists; `UntrustedError` if it is not ours."""
     try:
         _enter(path, make=False)
     except FileNotFoundError:

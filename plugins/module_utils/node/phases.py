@@ -2,7 +2,7 @@
 """The phases of a run on one node. Each takes a request and returns a plain answer, in one round trip.
 
 A request holds ``run_id``, ``framework``, ``container_engine``, ``tokens_per_step_per_gpu``,
-``tokens_per_sequence_per_gpu`` and ``node`` (the node's part of the plan), and what the phase needs besides.
+``tokens_per_sequence_per_gpu`` and ``node`` (the node's part of the plan), and what the phase needs as well.
 `PhaseError` says what is wrong on this node.
 """
 
@@ -57,7 +57,7 @@ class GoneError(PhaseError):
 
 
 def stage(request: Request) -> Answer:
-    """Put everything in place that the start will need, and tell all that is missing.
+    """Put everything in place that the start will need, and report everything that is missing.
 
     A run that is here already, staged, running or ended, is left as it is. ``keep`` says which runs before it stay
     (`old_runs`); ``removed`` of the answer are those that went.
@@ -162,10 +162,10 @@ def start(request: Request) -> Answer:
 
 
 def follow(request: Request) -> Answer:
-    """Wait until the training ends, at most ``wait_seconds``, and return what the log told since ``cursor``.
+    """Wait until the training ends, at most ``wait_seconds``, and return what the log said since ``cursor``.
 
     With ``sample`` the answer holds ``readings`` of the accelerators, too, and with ``look_at_ranks`` what each rank
-    does. ``pausing`` tells whether the trainer compiles, evaluates or writes a checkpoint, by its last lines.
+    does. ``pausing`` says whether the trainer compiles, evaluates or writes a checkpoint, by its last lines.
     """
     deadline = time.monotonic() + request["wait_seconds"]
     state = _state_of(request)
@@ -239,7 +239,7 @@ def _log_problem(log_file: str, read: int, log_bytes: int) -> str | None:
 def stop(request: Request) -> Answer:
     """End what is still running of the run on this node; what ended by itself keeps its exit status.
 
-    Whatever became of the run's folder, what carries the run's labels is ended, and `PhaseError` tells what is left.
+    Whatever became of the run's folder, what carries the run's labels is ended, and `PhaseError` says what is left.
     ``warnings`` names a folder or a state that cannot be trusted, ``machine_changes`` what happened since the start.
     """
     node, run_id = request["node"], request["run_id"]

@@ -25,7 +25,7 @@ def labels(run_id: str, node: str) -> dict[str, str]:
 
 
 def is_running(handle: dict[str, t.Any]) -> bool:
-    """Tell whether the process of a handle, its ``pid`` and ``start_time``, is still there."""
+    """Return whether the process of a handle, its ``pid`` and ``start_time``, is still there."""
     started = start_time(handle["pid"])
     return started is not None and started == handle["start_time"]
 
@@ -69,7 +69,7 @@ def _labelled() -> Iterator[tuple[int, int, dict[str, str]]]:
     """Yield every live process of this user or root that carries our labels, with its owner and them.
 
     Anybody can give labels to a process of his. Only those count of the cluster that this machine stands for, where it
-    stands for several: their environment tells which.
+    stands for several: their environment says which.
     """
     cluster = _cluster(os.environ)
     for entry in os.listdir("/proc"):

@@ -10,7 +10,7 @@ _ONLY_STAGED = ("files",)
 
 
 def request_of(plan: t.Mapping[str, t.Any], node: t.Mapping[str, t.Any], phase: str) -> dict[str, t.Any]:
-    """Return the request of a phase on a node of a plan, without what the phase needs besides."""
+    """Return the request of a phase on a node of a plan, without what else the phase needs."""
     return {
         "phase": phase,
         "run_id": plan["run_id"],

@@ -3,7 +3,7 @@
 
 ``status`` is ``staged``, ``running``, ``exited`` (with ``exit_status``), ``killed`` (gone without an exit status) or
 ``stopped`` (by us). Times are seconds since the epoch by the node's clock. Of what ended otherwise than by our stop,
-``booted`` tells whether the machine booted meanwhile, ``engine_problem`` why the container engine cannot say how it
+``booted`` says whether the machine booted meanwhile, ``engine_problem`` why the container engine cannot say how it
 ended, and ``full_disk`` the folder of the log where nothing more could be written.
 """
 
@@ -113,5 +113,5 @@ def note_state(node: dict[str, t.Any], state: State) -> State:
 
 
 def forget_state(node: dict[str, t.Any]) -> None:
-    """Remove the state of a run that was staged and never started, so that it can be staged anew."""
+    """Remove the state of a run that was staged and never started, so that it can be staged again."""
     os.unlink(os.path.join(node["run_folder"], STATE_NAME))

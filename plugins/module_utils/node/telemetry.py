@@ -67,7 +67,7 @@ def _amd(root: str, board: str) -> Reading:
 
 
 def nvidia_readings(output: str) -> list[Reading]:
-    """Return what nvidia-smi printed, a line for each GPU; what a GPU cannot tell stands there in brackets."""
+    """Return what nvidia-smi printed, a line for each GPU; what a GPU cannot say stands there in brackets."""
     rows = (line.split(",") for line in output.splitlines() if line.count(",") == len(_ASKED) - 1)
     return [_reading(*(_number(field) for field in row)) for row in rows]
 

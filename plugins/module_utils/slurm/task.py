@@ -5,7 +5,7 @@
 
     plan.json                    the plan; `place` puts the nodes of the job in the place of their stand-ins
     made_plan.json               the plan as it was submitted
-    job.json                     what the tasks need besides: ``environment`` and ``files`` of the embedded trainer
+    job.json                     what else the tasks need: ``environment`` and ``files`` of the embedded trainer
     secrets.json                 ``secrets`` by node rank and ``given_secrets``; gone once all nodes are staged
     stop                         there once somebody wants the run to end
     failed                       there once a node has failed, so that the others wait no longer
@@ -27,8 +27,8 @@ import sys
 import time
 import typing as t
 
+from ..node.agent import answer_to
 from ..node.environment import add_environment
-from ..node.phases import PHASES, PhaseError
 from ..node.request import request_of
 from .placement import MADE_NAME, placed
 
@@ -88,13 +88,7 @@ class Task:
 
     def do(self, phase: str, **needs: t.Any) -> dict[str, t.Any]:
         """Do a phase, and add its answer to those of the node."""
-        request = {**request_of(self.plan, self.node, phase), "check_mode": False, **needs}
-        try:
-            answer = dict(PHASES[phase](request), failed=False)
-        except (PhaseError, ValueError) as error:
-            answer = {"failed": True, "message": str(error)}
-        except OSError as error:
-            answer = {"failed": True, "message": f"{error.filename}: {error.strerror}"}
+        answer = answer_to({**request_of(self.plan, self.node, phase), "check_mode": False, **needs})
         with open(os.path.join(self.folder, ANSWERS_NAME), "a", encoding="utf-8") as stream:
             stream.write(json.dumps({"phase": phase, "answer": answer}) + "\n")
         return answer
@@ -107,6 +101,7 @@ class Task:
             secrets=given["secrets"][str(self.node["node_rank"])],
             given_secrets=given["given_secrets"],
             files=dict(self.node["files"], **self.job["files"]),
+            keep=self.plan.get("keep"),
         )
         return int(answer["failed"])
 

@@ -118,7 +118,7 @@ def _check_rack(rack: str | None, path: str, cluster: _ClusterFile, findings: Fi
 
 
 def _racks(cluster: _ClusterFile) -> Iterator[str]:
-    """Yield the names of racks; besides them stand the login and password of their switches."""
+    """Yield the names of racks; next to them stand the login and password of their switches."""
     for name, rack in (cluster.racks or {}).items():
         if isinstance(rack, dict):
             yield name

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an inventory source tells: hosts in their order, each with its variables and its place in the network."""
+"""What an inventory source says: hosts in their order, each with its variables and its place in the network."""
 
 from __future__ import annotations
 

@@ -172,7 +172,7 @@ def _fault_unreadable(source: str, reason: str, findings: Findings) -> None:
             "training_config",
             None,
             "No training config is named.",
-            "Say -e training_config=FILE; examples/ has training configs to start from.",
+            "Set -e training_config=FILE; examples/ has training configs to start from.",
         )
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The plans of all cells of a sweep, and what is wrong with any of them, told once."""
+"""The plans of all cells of a sweep, and what is wrong with any of them, reported once."""
 
 from __future__ import annotations
 

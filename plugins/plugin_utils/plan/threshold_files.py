@@ -74,7 +74,7 @@ def thresholds_of(file: ThresholdsFile, facts: Mapping[str, t.Any], findings: Fi
 
     ``facts`` are the sizes of the run that cells are named by: ``micro_batch_size``, ``global_batch_size``,
     ``precision`` (lower case), ``nnodes``, ``iterations``, ``sequence_length``, and ``gpus``. Where no cell is for the
-    run, that is a fault; but the only cell of a file is taken where its name tells no size, with a warning.
+    run, that is a fault; but the only cell of a file is taken where its name has no size, with a warning.
     """
     source = file.source
     if file.unreadable:
@@ -141,7 +141,7 @@ def _cell_for(cells: Mapping[str, t.Any], source: str, facts: Mapping[str, t.Any
         findings.warn(
             OPTION,
             source,
-            f"The only cell of {source}, {shown(only)}, is used, although its name tells no size of a run.",
+            f"The only cell of {source}, {shown(only)}, is used, although its name has no size of a run.",
             "Name it by what it is for, such as NNODES=2,STEPS=30,PRECISION=FP8,BATCH=2,SEQLEN=8192.",
         )
         return only
@@ -180,7 +180,7 @@ def _differences(said: Mapping[str, str], facts: Mapping[str, t.Any]) -> list[st
 
 
 def _is_said(value: str, fact: t.Any) -> bool:
-    """Tell whether a part of a cell's name says a fact: ``2`` and ``2.0`` are one size."""
+    """Return whether a part of a cell's name says a fact: ``2`` and ``2.0`` are one size."""
     number = _number(fact)
     try:
         return value == str(fact).casefold() if number is None else float(value) == number
@@ -261,7 +261,7 @@ def _efficiency(
 def _completed(
     bound: Bound, spec: Mapping[str, t.Any], key: str, facts: Mapping[str, t.Any], findings: Findings
 ) -> bool:
-    """Add what a kind needs besides the value, and tell whether all of it was there."""
+    """Add what a kind needs in addition to the value, and report whether all of it was there."""
     if bound["kind"] == "within":
         tolerance = _number(spec.get("tolerance_pct"))
         if tolerance is None or tolerance < 0:
@@ -279,7 +279,7 @@ def _completed(
 
 
 def _metric(name: str, facts: Mapping[str, t.Any]) -> tuple[str | None, float, str | None]:
-    """Return the canonical metric behind a name, the factor to its unit, and the statistic if it is not its own."""
+    """Return the canonical metric after a name, the factor to its unit, and the statistic if it is not its own."""
     if name == _OF_ALL_GPUS:
         return "tokens_per_sec_per_gpu", 1.0 / facts["gpus"], None
     return _OTHERS.get(name, (canonical_metric(name), 1.0, None))

@@ -107,7 +107,7 @@ def check_hostname(look: Look) -> Cell:
     own = (look.facts["network"]["master"] or {}).get("source") or look.node["address"]
     return red(
         hostname["addresses"][0],
-        f"the node's own name {name} is a loopback address, so Gloo tells the others to look on themselves",
+        f"the node's own name {name} is a loopback address, so Gloo sends the other nodes to themselves",
         f"in /etc/hosts give {name} the address {own} instead of {hostname['addresses'][0]}, or set gloo_socket_ifname",
     )
 

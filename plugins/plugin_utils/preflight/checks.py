@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""All checks of a preflight: a plan and what its nodes told become the rows of one table."""
+"""All checks of a preflight: a plan and what its nodes said become the rows of one table."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One node of a run as a check sees it: the plan, the node's part of it, and what the node told."""
+"""One node of a run as a check sees it: the plan, the node's part of it, and what the node said."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class Look:
 
     @property
     def multi_node(self) -> bool:
-        """Tell whether the node has to work together with others."""
+        """Return whether the node has to work together with others."""
         return bool(self.plan["mode"] == "multi_node" and len(self.plan["nodes"]) > 1)
 
     @property
     def is_first(self) -> bool:
-        """Tell whether the node is rank 0 of its job."""
+        """Return whether the node is rank 0 of its job."""
         return bool(self.node["node_rank"] == 0)
 
     def variable(self, name: str) -> str | None:
@@ -45,7 +45,7 @@ class Look:
 
     @property
     def uses_nccl(self) -> bool:
-        """Tell whether training configs of the framework have keys for NCCL and Gloo."""
+        """Return whether training configs of the framework have keys for NCCL and Gloo."""
         return FRAMEWORKS[self.plan["framework"]].uses_nccl
 
     @property
@@ -58,7 +58,7 @@ class Look:
 
     @property
     def uses_rdma(self) -> bool:
-        """Tell whether the plan means the nodes to talk over RDMA."""
+        """Return whether the plan means the nodes to talk over RDMA."""
         named = self.variable("NCCL_IB_HCA") or self.nic_type not in (None, "none")
         return bool(self.multi_node and named and self.variable("NCCL_IB_DISABLE") != "1")
 
@@ -83,5 +83,5 @@ class Look:
         return selected_devices(devices, names)
 
     def path(self, path: str) -> Mapping[str, t.Any] | None:
-        """Return what the node told of a path, or None where it told nothing."""
+        """Return what the node said of a path, or None where it said nothing."""
         return t.cast("Mapping[str, t.Any] | None", self.facts["paths"].get(path))

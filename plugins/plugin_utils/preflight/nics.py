@@ -45,12 +45,12 @@ def rule_of(nic_type: str | None, devices: list[Mapping[str, t.Any]]) -> NicRule
 
 
 def gid_fits(gid: Mapping[str, t.Any]) -> bool:
-    """Tell whether a training can use an entry of a GID table: RoCE v2, and an address that others have a route to."""
+    """Return whether a training can use an entry of a GID table: RoCE v2, with an address that others can route to."""
     return gid["type"] == "RoCE v2" and not is_link_local(gid["address"])
 
 
 def is_link_local(address: str) -> bool:
-    """Tell whether an address is good on its own link only."""
+    """Return whether an address is good on its own link only."""
     return address.startswith(("fe80:", "169.254."))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A preflight for people: one table, node × check, and below it what is red, why, and what mends it."""
+"""A preflight for people: one table, node × check, and below it what is red, why, and what fixes it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MARKS = {GREEN: "ok", RED: "RED", GREY: "–"}
 def preflight_text(run_id: str, result: dict[str, t.Any], paint: Paint = lambda text, _: text) -> str:
     """Return rows and proposals of a preflight as lines of text.
 
-    Nodes that are alike stand in one line. ``paint`` is given a word and the status that it tells of, and returns
+    Nodes that are alike stand in one line. ``paint`` is given a word and the status that it reports, and returns
     it with a colour.
     """
     rows = result["rows"]
@@ -53,7 +53,7 @@ def _nodes(rows: Sequence[Row]) -> list[str]:
 
 
 def _table(rows: Sequence[Row], paint: Paint) -> str:
-    # What is grey everywhere is told below; a column of it would only widen the table.
+    # What is grey everywhere is reported below; a column of it would only widen the table.
     checks = [check for check in _checks(rows) if any(row["status"] != GREY for row in rows if row["check"] == check)]
     status = {(row["node"], row["check"]): row["status"] for row in rows}
     alike: dict[tuple[str | None, ...], list[str]] = {}

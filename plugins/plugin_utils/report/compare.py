@@ -126,7 +126,7 @@ def _runs(names: list[str], rows: list[Row], history: pd.DataFrame) -> dict[str,
 
 
 def _like(row: Row, history: pd.DataFrame) -> pd.DataFrame:
-    """Return the runs that tell how much runs like this one differ anyway.
+    """Return the runs that show how much runs like this one differ anyway.
 
     They are those of its key that passed, up to itself, as a later change would widen the noise; but where these are
     too few, later ones too.

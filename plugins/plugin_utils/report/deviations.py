@@ -51,7 +51,7 @@ def deviations(steps: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 
 def heat_map(steps: pd.DataFrame, metric: str) -> HeatMap | None:
-    """Return the heat map of a metric, the nodes that are furthest off first; None where not two nodes tell it."""
+    """Return the heat map of a metric, the nodes furthest off first; None where fewer than two nodes have it."""
     if metric not in steps or not np.isfinite(steps[metric]).any():
         return None
     off = deviations(steps, metric)

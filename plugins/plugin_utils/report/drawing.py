@@ -43,7 +43,7 @@ def ticks(low: float, high: float, most: int, least_step: float = 0.0) -> list[f
 
 
 def tick_texts(values: Sequence[float]) -> list[str]:
-    """Return ticks for reading, each with as many decimals as it takes to tell them apart."""
+    """Return ticks for reading, each with as many decimals as it takes to keep them apart."""
     step = min((after - before for before, after in pairwise(values)), default=1.0)
     decimals = max(0, min(12, 1 - math.floor(math.log10(step) + 1e-9)))
     texts = [f"{value:,.{decimals}f}" for value in values]

@@ -18,5 +18,5 @@ def json_text(value: t.Any) -> str:
 
 
 def says(path: Path, text: str) -> bool:
-    """Tell whether a file says this already."""
+    """Return whether a file says this already."""
     return path.exists() and path.read_text(encoding="utf-8") == text

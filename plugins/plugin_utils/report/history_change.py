@@ -17,7 +17,7 @@ from scipy.special import stdtrit
 from ...module_utils.logs.record import METRICS
 from ..plan.config.words import counted
 
-REAL, NOISE, UNKNOWN = "real change", "within noise", "cannot be told"
+REAL, NOISE, UNKNOWN = "real change", "within noise", "not known"
 # With fewer the spread of runs is a guess.
 MIN_RUNS = 5
 LEVEL = 0.05
@@ -32,7 +32,7 @@ class Change:
 
     ``before`` and ``after`` are values in the metric's unit, ``percent`` the change relative to ``before``, both None
     where nothing was before, ``percent`` also where that was 0. ``low`` and ``high`` bound the noise around ``before``,
-    where that can be told. ``better`` says whether the change is a good one, None for neither. ``told`` is the test and
+    where that is known. ``better`` says whether the change is a good one, None for neither. ``told`` is the test and
     its outcome in words.
     """
 
@@ -78,7 +78,7 @@ def between_groups(metric: str, before: Sequence[float], after: Sequence[float])
     splits = math.comb(len(before) + len(after), len(before))
     # The two splits in which all runs of one side are above all of the other are equally far.
     if 2 / splits > LEVEL:
-        told = f"{sizes}: not even the clearest difference could be told from noise"
+        told = f"{sizes}: even the clearest difference would be within noise"
         return _change(metric, *medians, UNKNOWN, told=told)
     few = splits <= _MOST_SPLITS
     # It takes longer to load than the report of a run to write.

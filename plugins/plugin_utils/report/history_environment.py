@@ -16,7 +16,7 @@ from ..plan.config.secret_names import without_secrets
 
 Environment = dict[str, t.Any]
 
-# What only tells one run or one node from another.
+# What only distinguishes one run or one node from another.
 _LABELS = {"TRAINOPS_RUN_ID", "TRAINOPS_NODE", "NODE_RANK"}
 
 

@@ -44,7 +44,7 @@ MEASURED = (*METRICS, "mfu")
 _NO_IDENTITY = {"iterations", "nic_type", "device"}
 # What grows with the number of nodes. The global batch size may, or may not.
 _OF_SCALE = {"nnodes", "data_parallelism", "global_batch_size"}
-# Keys of configs whose values the parameters have: the override of one tells nothing more.
+# Keys of configs whose values the parameters have: the override of one says nothing more.
 _TOLD_BY_PARAMETERS = {
     *("training_iterations", "training_steps", "max_steps"),
     *("nnodes", "num_nodes"),

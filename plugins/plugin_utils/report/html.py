@@ -49,7 +49,7 @@ def render(
     """Return the report of a run as a self-contained HTML page.
 
     ``summary`` is the judged run, ``plan`` what was launched, both as written to their JSON files. ``steps`` is what
-    `verdict.frame.steps_frame` returns; it may be empty. ``history`` is what `history.history_of` tells, ``statuses``
+    `verdict.frame.steps_frame` returns; it may be empty. ``history`` is what `history.history_of` says, ``statuses``
     what is known of each node, ``logs`` where each node's log is, as the page links to it, ``telemetry`` what
     `telemetry.telemetry_frame` makes of its samples.
     """
@@ -102,7 +102,7 @@ def render(
 
 
 def deviations_of_nodes(summary: Summary) -> dict[str, float]:
-    """Return how far each node's median is off the median of all nodes, in percent; of the first metric that tells."""
+    """Return how far each node's median is off the median of all nodes, in percent, of the first metric there is."""
     for metric in PLOTTED[:2]:
         values = {
             node["node"]: node["metrics"][metric]["value"]
@@ -131,7 +131,7 @@ def figures_of(summary: Summary) -> list[tuple[str, str, str]]:
 
 
 def _by_the_clock(summary: Summary, found: Mapping[str, t.Any]) -> list[tuple[str, str, str]]:
-    """Return the throughput over the time that really went by, where time stamps tell it."""
+    """Return the throughput over the time that really went by, where time stamps show it."""
     spent = next((node.get("time_spent") for node in summary["nodes"] if node["node"] == found["value_node"]), None)
     if not spent or not spent.get("wall_clock"):
         return []

@@ -16,7 +16,7 @@ Row = dict[str, t.Any]
 def machine_change_rows(statuses: Sequence[Status]) -> list[Row]:
     """Return a row for each kind of change, those with most lines of the kernel first; none where nothing changed.
 
-    ``nodes`` are their names in short, ``booted`` tells whether they did, ``counters`` are words such as
+    ``nodes`` are their names in short, ``booted`` says whether they did, ``counters`` are words such as
     ``mlx5_0/1 symbol_error +7``, ``kernel_log`` lines, and ``more`` counts the lines that were not kept.
     """
     alike: dict[str, tuple[MachineChanges, list[str]]] = {}

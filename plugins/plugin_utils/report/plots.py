@@ -15,7 +15,7 @@ if t.TYPE_CHECKING:
     import pandas as pd
     from markupsafe import Markup
 
-# Above this, colours cannot be told apart: all lines look alike and the pointer tells the node.
+# Above this, colours look the same: all lines look alike and the pointer names the node.
 MAX_COLOURED_NODES = 16
 # A point takes about 9 characters, so three plots stay below 1.7 MB.
 MAX_POINTS = 60_000
@@ -67,7 +67,7 @@ class Plot:
 
     ``x`` and ``y`` are the ranges that it shows. ``bound_lies`` is ``above``, ``below`` or ``outside`` where the bound
     is too far from the values to be drawn. ``not_finite`` counts the values that are missing, NaN or infinite,
-    ``outside`` the left-out values that it does not show, ``thinned`` tells that not every point is drawn.
+    ``outside`` the left-out values that it does not show, ``thinned`` says that not every point is drawn.
     """
 
     metric: str
@@ -147,7 +147,7 @@ def pieces_of(steps: np.ndarray, values: np.ndarray, limit: int) -> list[list[tu
 def view_range(values: np.ndarray, counted: np.ndarray, limits: Sequence[float]) -> tuple[float, float]:
     """Return the y range: it follows the values, not a far bound and not a warm-up that dwarfs them.
 
-    ``values`` are the finite ones, ``counted`` tells which of them are judged. Values that do not count are left out
+    ``values`` are the finite ones, ``counted`` says which of them are judged. Values that do not count are left out
     where they would make the range more than four times as large. A limit not further off than half of the range is
     taken in. A range below 5 % of the values' size passes for 5 %, so that noise is not blown up to a reason.
     """
@@ -190,7 +190,7 @@ def _plot(
 ) -> Plot:
     values = steps[metric].to_numpy(dtype=np.float64)
     finite = np.isfinite(values)
-    # A node that never tells this metric has no gap, it has no line.
+    # A node that never prints this metric has no gap, it has no line.
     telling = steps["node"].isin(steps.loc[finite, "node"].unique()).to_numpy()
     counted = steps["counted"].to_numpy(dtype=bool)
     y = view_range(values[finite], counted[finite], bound.limits if bound else [])

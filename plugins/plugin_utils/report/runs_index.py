@@ -27,7 +27,7 @@ from .sweep import PAGE as SWEEP_PAGE
 
 INDEX = "index.html"
 NOT_JUDGED = "not judged"
-# How the page is told from an index.html of somebody else, which is never replaced.
+# It marks the page; an index.html without it is somebody else's, and is never replaced.
 _MARK = '<meta name="generator" content="trainops.cluster">'
 # A run is compared with so many earlier runs of its kind that passed.
 _COMPARED = 20

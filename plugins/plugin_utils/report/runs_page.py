@@ -17,14 +17,14 @@ from .sweep import reason_of
 from .sweep_charts import cells_chart
 
 RUNS_PAGE, RUNS_JSON = "comparison.html", "comparison.json"
-# The runs are drawn by the first of these that one of them tells.
+# The runs are drawn by the first of these that one of them has.
 _DRAWN = ("tokens_per_sec_per_gpu", "tflops_per_gpu", "step_time_ms")
 
 
 def write_runs_page(folder: Path, run_dirs: Sequence[str], summaries: Sequence[Summary]) -> bool:
     """Write ``comparison.html`` and ``comparison.json`` into a folder, and return whether they are new.
 
-    The runs are in folders of their own, and their changes are told against the first one. Each in the JSON has
+    The runs are in folders of their own, and their changes are relative to the first one. Each in the JSON has
     ``name``, ``report`` (relative to the folder), ``verdict``, ``reason`` (None for a PASS), ``framework``, ``model``,
     ``gpu``, ``nodes`` (their number), ``last_step``, ``metrics``, ``changes`` (percent) and ``mfu``. Raises OSError.
     """

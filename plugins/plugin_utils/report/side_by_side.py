@@ -17,7 +17,7 @@ _NOTHING = "–"
 def side_by_side(summaries: Sequence[Summary]) -> list[str]:
     """Return a table of runs, a line each: verdict, nodes, last step, and the worst node's value of each metric.
 
-    Behind a value stands by how much it differs from that of the first run.
+    After a value comes by how much it differs from that of the first run.
     """
     metrics = [metric for metric in SHOWN if any(value_of(summary, metric) is not None for summary in summaries)]
     rows = [["run", "verdict", "nodes", "last step", *(_heading(metric) for metric in metrics)]]

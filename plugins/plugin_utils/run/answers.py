@@ -18,7 +18,7 @@ from ...module_utils.logs.record import EVIDENCE, METRICS
 from ...module_utils.logs.settings import MOST_VALUES, SETTINGS
 from ...module_utils.logs.signatures.known import PYTHON_ERROR, SIGNATURES
 from ...module_utils.node.phases import COLLECT_BYTES
-from .node_errors import NodeError
+from .node_errors import NodeError, RunGoneError
 from .plain_text import one_line
 
 
@@ -220,7 +220,7 @@ _ANSWERS: dict[str, type[_Part]] = {
 def checked_answer(phase: str, answer: dict[str, t.Any]) -> dict[str, t.Any]:
     """Return what is used of an answer: ``message`` where it says that the phase failed, else what the phase answers.
 
-    ``failed`` tells which. `BadAnswerError` for what no node of ours answers.
+    ``failed`` says which. `BadAnswerError` for what no node of ours answers.
     """
     failed = answer.get("failed") is not False
     try:
@@ -232,6 +232,14 @@ def checked_answer(phase: str, answer: dict[str, t.Any]) -> dict[str, t.Any]:
             f"its answer in phase {phase} cannot be believed, {place}: {one_line(first['msg'])}"
         ) from None
     return {"failed": failed, **checked.model_dump(exclude_unset=True, by_alias=True)}
+
+
+def accepted(phase: str, answer: dict[str, t.Any]) -> dict[str, t.Any]:
+    """Return what is used of an answer; `NodeError` with its message where the phase failed; see `checked_answer`."""
+    answer = checked_answer(phase, answer)
+    if answer.pop("failed"):
+        raise (RunGoneError if answer.get("gone") else NodeError)(answer["message"])
+    return answer
 
 
 def unpacked(data: str) -> bytes:

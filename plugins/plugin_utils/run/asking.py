@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from ...module_utils.node.agent import PROGRAM_NAME
 from ...module_utils.node.request import request_of
 from ..contracts import NodePlan, Plan
-from .answers import checked_answer
-from .node_errors import NodeError, RunGoneError
+from .answers import accepted
+from .node_errors import NodeError
 from .plain_text import one_line
 from .program import NoAnswerError, answer_in, command, standard_input
 
@@ -52,9 +52,7 @@ class Asker:
         if answer.get("no_program") and self.program:
             self.program = None
             answer = self._answer(phase, request)
-        answer = checked_answer(phase, answer)
-        if answer.pop("failed"):
-            raise (RunGoneError if answer.get("gone") else NodeError)(answer["message"])
+        answer = accepted(phase, answer)
         self.program = answer.get("program", self.program)
         return answer
 

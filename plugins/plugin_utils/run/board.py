@@ -134,7 +134,7 @@ class Board:
         """Yield the step blocks of a node, but for lines that are not whole; ValueError where they are none.
 
         The last one may be being written. One before it was torn when its writer was killed; whoever follows the node
-        anew reads all of its steps again.
+        again reads all of its steps again.
         """
         path = self.run_dir / "nodes" / node / _STEPS_NAME
         if not path.exists():

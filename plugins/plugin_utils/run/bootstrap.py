@@ -2,7 +2,7 @@
 """Runs on a node: makes the node's program importable, and hands the request to the agent.
 
 Only its text is used, as the program of ``python3 -c`` cannot read files that the node does not have. It expects the
-names ``request`` and ``kept``: where an earlier phase kept the program on the node and the SHA-256 that it told, or
+names ``request`` and ``kept``: where an earlier phase kept the program on the node and the SHA-256 that it said, or
 None where the sources come along in a second line. What is kept is compiled code; the digest makes sure that it is what
 was kept, whoever could have written there since, and its first line names the Python that compiled it.
 """

@@ -28,7 +28,7 @@ _RETRY_SECONDS = 1.0
 # How long a node whose peer has failed may take to say what it has to say.
 _LAST_WAIT_SECONDS = 1.0
 _SAMPLE_SECONDS = 15.0
-# The most that is kept of a node, some 600 MB, whatever its log goes on to tell.
+# The most that is kept of a node, some 600 MB, whatever its log goes on to say.
 _MOST_STEPS = 3_000_000
 _MOST_OUTAGES = 100
 _OF_SOME_ANSWERS = ("last_lines", "failures_at_end", "ranks_seen", "log_problem")
@@ -65,7 +65,7 @@ def follow_node(
 
     ``ask`` sends what the phase ``follow`` needs and returns its answer; it raises `NodeError`, and `BadAnswerError`,
     after which the node is not asked again. In a multi-node run the failure or the stop of another node, which ``news``
-    tells, ends the following too, with one more answer: this node waits for a peer that will not come back. Where the
+    says, ends the following too, with one more answer: this node waits for a peer that will not come back. Where the
     run hangs, that answer says what each rank does. A stop that the board requests ends it as well. Times on the board
     are seconds since the epoch by the controller's clock.
     """
@@ -170,7 +170,7 @@ class _Follower:
         self._steps += sum(len(block["steps"]) for block in answer["blocks"])
         if self._steps > _MOST_STEPS:
             answer["blocks"] = []
-            message = f"its log tells more than {_MOST_STEPS} steps: the rest is not kept"
+            message = f"its log has more than {_MOST_STEPS} steps: the rest is not kept"
             self._board.update(self._node, message=message)
         interrupted = self._was_running and answer["status"] == "stopped"
         self._was_running = answer["status"] == "running"

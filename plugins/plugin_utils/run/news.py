@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What those who follow a run's nodes tell each other, each of whom is a thread."""
+"""What those who follow a run's nodes share, each of whom is a thread."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class OpenFailures:
         self._advances = 0
 
     def add(self, failures: Iterable[Failure]) -> list[Failure]:
-        """Add what a log tells, and return what is open: the first three failures of each class, in their order."""
+        """Add what a log says, and return what is open: the first three failures of each class, in their order."""
         self._found += [_Read(failure, self._advances) for failure in failures]
         few = {id(failure) for failure in few_of_each_class(read.failure for read in self._found)}
         self._found = [read for read in self._found if id(read.failure) in few]

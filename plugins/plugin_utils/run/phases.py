@@ -48,11 +48,11 @@ class Phases:
     at_once: int
 
     def stage(self, needs: Callable[[str], dict[str, t.Any]]) -> Outcome:
-        """Put everything in place on every node, and report all that is missing on any."""
+        """Put everything in place on every node, and report everything that is missing on any."""
         return self._towards("stage", needs)
 
     def look(self, needs: Callable[[str], dict[str, t.Any]]) -> Outcome:
-        """Tell what `stage` would, in check mode: nothing is noted."""
+        """Report what `stage` would, in check mode: nothing is noted."""
         return _outcome(*on_each(list(self.ask), lambda node: self.ask[node]("stage", **needs(node)), self.at_once))
 
     def train(self, patience: Patience) -> Outcome:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Live progress of a run: one line that tells where it is, read from the run's folder."""
+"""Live progress of a run: one line that says where it is, read from the run's folder."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LONG_SILENCE = 120.0
 def progress_line(plan: Plan, statuses: list[Status], now: float) -> str:
     """Return where a run is: steps, last step's time, tokens/s/GPU, loss, time left, and what is wrong.
 
-    The node that is furthest behind among those whose log tells steps stands for the run. ``now`` is in seconds since
+    The node that is furthest behind among those whose log shows steps stands for the run. ``now`` is in seconds since
     the epoch, as the statuses' times are.
     """
     telling = [status for status in statuses if status.get("last_step") is not None]
@@ -85,9 +85,9 @@ def _duration(seconds: float) -> str:
 
 
 class ProgressReader:
-    """Tells a run's progress from a thread of its own, at most one line an interval, until it is ended.
+    """Reports a run's progress from a thread of its own, at most one line an interval, until it is ended.
 
-    A folder that holds no run, as in check mode, has nothing to tell.
+    A folder that holds no run, as in check mode, has nothing to say.
     """
 
     def __init__(self, run_dir: str | Path, interval: float, tell: Callable[[str], t.Any]) -> None:
@@ -103,7 +103,7 @@ class ProgressReader:
         self._thread.start()
 
     def end(self) -> None:
-        """Tell what is new, once more, and end."""
+        """Report what is new, once more, and end."""
         self._ended.set()
         self._thread.join()
 

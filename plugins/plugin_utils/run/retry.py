@@ -61,8 +61,10 @@ def why_not_again(plan: Plan, summary: Summary, retries: int, interrupted: bool)
     first, done = summary["first_failure"], attempt_of(plan) - 1
     if interrupted:
         return "it was stopped"
+    if first is None:
+        return "no node of it is known to have failed"
     if not node_faults(summary):
-        return f"{first['class'] if first else summary['verdict']} is no fault that another node would not have"
+        return f"{first['class']} is no fault that another node would not have"
     if plan["mode"] != "multi_node":
         return "its nodes train apart from each other"
     if done >= retries:

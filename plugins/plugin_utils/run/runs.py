@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The runs that the controller knows, and what tells one plan from another."""
+"""The runs that the controller knows, and how one plan differs from another."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How long a log may be silent before its run hangs, by the steps that it told so far."""
+"""How long a log may be silent before its run hangs, by the steps that it said so far."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def told_of(standing: Standing) -> str:
     return {
         NEW: "will run",
         RESUMED: f"is picked up where it stands, as {standing.run_id}",
-        ANEW: f"will run anew, as {standing.run_id}: {standing.before} ended in an ERROR",
+        ANEW: f"will run again, as {standing.run_id}: {standing.before} ended in an ERROR",
         FINISHED: f"has run already, as {standing.run_id}",
     }[standing.state]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The Hugging Face token that the user gives for a run, besides the file that a training config names.
+"""The Hugging Face token that the user gives for a run, in addition to the file that a training config names.
 
 It is a variable, as from a vault, or a file on the controller, as a credential of AWX makes one. It goes to the nodes
 with the request of the phase *stage* and nowhere else.

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ..run.board import PLAN_NAME
 
-# The first of these that any file of a folder has tells which of its files are logs.
+# The first of these that any file of a folder has says which of its files are logs.
 _LOG_SUFFIXES = ((".log",), (".out", ".err", ".txt", ""))
 # What Slurm, PBS, torchrun and scripts name the file of the standard error beside that of the standard output.
 _ERRORS = re.compile(r"(.*?)[._-]?(?:stderr|err|error)(\.log|\.txt)?")
@@ -45,12 +45,12 @@ def find_runs(named: Sequence[str]) -> list[LoggedRun]:
     A folder is one run: each log in it is of the node that its name names, or each of its sub-folders is a node. Where
     the sub-folders have sub-folders themselves, or are the folders of runs of this collection, each is a run; so is
     each of several folders, and each match of a pattern (``*``, ``?``, ``[…]``). A file is a run of one node. Raises
-    ValueError with all that is wrong, a line each.
+    ValueError with every error, a line each.
     """
     problems: list[str] = []
     paths = [path for text in named for path in _expanded(text, problems)]
     if not named:
-        problems.append("no folder with logs is named; say -e training_logs=DIR")
+        problems.append("no folder with logs is named; set -e training_logs=DIR")
     runs: list[LoggedRun] = []
     for path in paths:
         try:

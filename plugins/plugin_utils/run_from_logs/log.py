@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a log that nobody followed tells: its framework, its steps, and the failures that its training did not survive.
+"""What a log that nobody followed says: its framework, its steps, and the failures that its training did not survive.
 
-A log does not tell how the training ended, which is why a node of which there is only a log is ``log_only``.
+A log does not say how the training ended, which is why a node of which there is only a log is ``log_only``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Log:
     """What a log says: its steps, the failures that they did not survive, and the rest as `read_log` has it.
 
     ``failures_at_end`` are those after the last step, or after what shows a rank without steps to train. ``began_anew``
-    tells that a process began there.
+    says that a process began there.
     """
 
     path: Path
@@ -55,7 +55,7 @@ class Log:
 
 
 class NoStepsError(ValueError):
-    """No log has a step line; ``looked_for`` tells in words what was looked for."""
+    """No log has a step line; ``looked_for`` says in words what was looked for."""
 
     def __init__(self, message: str, asked: str | None) -> None:
         """Keep what was looked for: the step line of the framework that was asked for, or else all of them."""
@@ -90,7 +90,7 @@ def framework_in(logs: Iterable[Path], asked: str | None = None) -> str:
     if failed and asked:
         return asked
     where = os.path.commonpath([path.parent for path in logs])
-    raise NoStepsError(f"no log in {where} has a step line{f'; {failed} tells of a failure' if failed else ''}", asked)
+    raise NoStepsError(f"no log in {where} has a step line{f'; {failed} shows a failure' if failed else ''}", asked)
 
 
 def read(path: Path, framework: str, per_step: float | None, per_sequence: float | None) -> Log:
@@ -146,7 +146,7 @@ def with_errors(log: Log, errors: Iterable[Log]) -> Log:
 
 
 def _unsurvived(second: Log, first: Log) -> list[dict[str, t.Any]]:
-    """Return what failed by a stream without steps, which does not tell whether a step of the other one followed."""
+    """Return what failed by a stream without steps, which does not say whether a step of the other one followed."""
     return [
         *(second.failures or second.failures_at_end),
         *(first.failures_at_end if first.blocks and second.blocks else ()),

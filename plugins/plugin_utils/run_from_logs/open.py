@@ -33,7 +33,7 @@ class ConfigFaultsError(ValueError):
 
 @dataclass(frozen=True)
 class ReadRun:
-    """A run as its logs tell it, and the folder that it gets; ``plan`` is None where the folder is the run's own."""
+    """A run as its logs say it, and the folder that it gets; ``plan`` is None where the folder is the run's own."""
 
     run_id: str
     run_dir: Path

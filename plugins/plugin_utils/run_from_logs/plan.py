@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The plan of a run of which there are only logs: what is known of it, and what is not.
 
-With a training config it is the plan of that config, for hosts that fit it; without one it holds what the logs tell.
+With a training config it is the plan of that config, for hosts that fit it; without one it holds what the logs say.
 What neither says is not assumed: it stands in the plan's ``not_known`` and keeps the verdict from PASS.
 """
 
@@ -26,7 +26,7 @@ _LOOPBACK = "127.0.0.1"
 
 @dataclass(frozen=True)
 class Known:
-    """What the user knows of a run besides its logs.
+    """What the user knows of a run in addition to its logs.
 
     ``config`` is the text of the training config and ``source`` its file name, both empty without one. ``options`` are
     those of a plan, ``thresholds`` is the file that its option training_thresholds names. ``nodes`` is the number of
@@ -118,7 +118,7 @@ def _nodes(count: int, names: Sequence[str]) -> list[Node]:
 def _lack_of_nodes(logs: int, meant: int | None) -> list[Lack]:
     there = f"There {'is the log of 1 node' if logs == 1 else f'are the logs of {logs} nodes'}"
     if meant is None:
-        message = f"{there}; whether others took part is not known. Say training_nodes, or name the training config."
+        message = f"{there}; whether others took part is not known. Set training_nodes, or name the training config."
         return [{"code": "nodes_unknown", "message": message}]
     if logs < meant:
         return [{"code": "logs_missing", "message": f"{there}, but {meant} were to take part."}]
@@ -131,5 +131,5 @@ def _lack_of_nodes(logs: int, meant: int | None) -> list[Lack]:
 def _lack_of_thresholds(plan: Plan) -> list[Lack]:
     if plan["expected"] or plan["record_only"]:
         return []
-    message = "There is no threshold to judge by. Name the training config, or say training_record_only=true."
+    message = "There is no threshold to judge by. Name the training config, or set training_record_only=true."
     return [{"code": "no_thresholds", "message": message}]

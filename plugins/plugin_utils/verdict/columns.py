@@ -46,7 +46,7 @@ def _rows(columns: Mapping[str, np.ndarray], rows: np.ndarray) -> dict[str, np.n
 def columns_of(blocks: Iterable[StepBlock]) -> StepColumns:
     """Return the steps of step blocks.
 
-    A step is read twice where the log repeats it, or where the run was followed anew. Its later values count, but one
+    A step is read twice where the log repeats it, or where the run was followed again. Its later values count, but one
     that the later row lacks, as its line was torn, is not lost.
     """
     kept = list(blocks)

@@ -93,9 +93,11 @@ def judge_log_only(statuses: list[Status], reasons: Reasons) -> None:
         else:
             unknown.append(node)
     if unknown:
-        where, told = (unknown[0], "its log does") if len(unknown) == 1 else (f"{len(unknown)} nodes", "their logs do")
-        message = f"How the training on {where} ended is not known: {told} not tell the exit status."
-        reasons.add(INCONCLUSIVE, "exit_status_unknown", f"{message} Say training_exit_status where it is known.")
+        where, told = (
+            (unknown[0], "its log lacks") if len(unknown) == 1 else (f"{len(unknown)} nodes", "their logs lack")
+        )
+        message = f"How the training on {where} ended is not known: {told} the exit status."
+        reasons.add(INCONCLUSIVE, "exit_status_unknown", f"{message} Set training_exit_status if you know it.")
 
 
 def _followed(statuses: list[Status]) -> list[Status]:
@@ -117,7 +119,7 @@ def judge_last_step(statuses: list[Status], reached: Reached, interrupted: bool,
     if not reached.by_node:
         reasons.add(INCONCLUSIVE, "no_steps", "No node's log has a single training step.")
     if reached.goal is None:
-        what = "How many steps the training was to take is not known: neither a log nor a training config tells."
+        what = "How many steps the training was to take is not known: neither a log nor a training config says."
         reasons.add(INCONCLUSIVE, "last_step_unknown", what)
     for node, step in reached.by_node.items():
         if step is None:
@@ -129,7 +131,7 @@ def judge_last_step(statuses: list[Status], reached: Reached, interrupted: bool,
     for status in statuses:
         node, step = status["node"], reached.by_node.get(status["node"])
         if status.get("began_anew") and step is not None:
-            message = f"A process began on {node} behind step {step}, and its log has no step of it."
+            message = f"A process began on {node} after step {step}, and its log has no step of it."
             reasons.add(INCONCLUSIVE, "began_anew", message, node, last_step=step)
     if reached.finished:
         reasons.add(PASS, "last_step", f"The last step, {reached.goal}, was seen.")
@@ -139,7 +141,7 @@ def judge_finite(steps: pd.DataFrame, records: pd.DataFrame, reasons: Reasons) -
     """Note what is NaN or infinite in the last attempt, but for skipped iterations, and what it counts as NaN."""
     last_attempts = steps.groupby("node", sort=False)["attempt"].max()
     last = records[records["attempt"] == records["node"].map(last_attempts)]
-    skipped = last[(last["metric"] == "skipped_iterations") & (last["value"] > 0)]
+    skipped = last[(last["metric"] == "skipped_iterations") & (last["value"] > 0) & np.isfinite(last["value"])]
     taken = last[~last.set_index(["node", "step"]).index.isin(skipped.set_index(["node", "step"]).index)]
     wrong = taken[~np.isfinite(taken["value"])]
     found = wrong.groupby(["node", "metric"], sort=False)
@@ -148,6 +150,7 @@ def judge_finite(steps: pd.DataFrame, records: pd.DataFrame, reasons: Reasons) -
         where = f"step {first}" if len(rows) == 1 else f"{len(rows)} steps, the first of them {first}"
         message = f"{metric} is no finite number on {node} in {where}."
         reasons.add(FAIL, "not_finite", message, str(node), metric=metric, first_step=first, steps=len(rows))
+    _judge_signs(taken, reasons)
     nan_iterations = last[(last["metric"] == "nan_iterations") & (last["value"] > 0)]
     for node, step in nan_iterations.groupby("node", sort=False)["step"].min().items():
         message = f"{node} counts NaN iterations at step {step}."
@@ -159,6 +162,16 @@ def judge_finite(steps: pd.DataFrame, records: pd.DataFrame, reasons: Reasons) -
         reasons.add(INCONCLUSIVE, "no_loss", f"The log of {node} has steps, but not a single loss.", node)
     if not losses.empty and wrong.empty and nan_iterations.empty and not without:
         reasons.add(PASS, "finite", f"All {len(losses)} losses are finite, and so is every other value.")
+
+
+def _judge_signs(records: pd.DataFrame, reasons: Reasons) -> None:
+    """Note times, rates and counts that nothing has: below zero, and a step that takes no time."""
+    below = (records["value"] < 0) & (records["metric"] != "loss")
+    wrong = records[below | (records["value"] == 0) & (records["metric"] == "step_time_ms")]
+    for (node, metric), rows in wrong.groupby(["node", "metric"], sort=False):
+        value, step = float(rows["value"].iloc[0]), int(rows["step"].iloc[0])
+        message = f"{metric} is {value:g} on {node} in step {step}, which cannot be."
+        reasons.add(FAIL, "below_zero", message, str(node), metric=metric, first_step=step, steps=len(rows))
 
 
 def judge_samples(plan: Plan, by_node: dict[str, dict[str, Statistics]], warm_up: WarmUp, reasons: Reasons) -> None:
@@ -234,7 +247,7 @@ def judge_logs(plan: Plan, statuses: list[Status], reasons: Reasons) -> None:
     """
     if plan.get("logs"):
         reasons.note(
-            "logs_as_named", "The logs are judged as they were named: nothing in them tells of which run they are."
+            "logs_as_named", "The logs are judged as they were named: nothing in them says which run they belong to."
         )
         return
     read = [status for status in statuses if status.get("last_step") is not None or status["status"] == "exited"]

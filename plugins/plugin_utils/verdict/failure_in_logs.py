@@ -13,7 +13,7 @@ from ...module_utils.logs.signatures.known import SIGNATURES
 from ..contracts import Failure, FirstFailure, Reason, Status
 from .first_cause import first_failure, is_own
 
-# Of the reasons, those that tell of values that are no numbers.
+# Of the reasons, those that report values that are no numbers.
 _NOT_FINITE = frozenset({"not_finite", "nan_iterations"})
 _NAN = next(signature for signature in SIGNATURES if signature.failure == "nan")
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The first cause of a failed run: which node failed first, and how, among all that failed after it.
 
-What the logs tell is on the scale of blame of the log signatures: below 50 a cause of the node's own (fault of the GPU
+What the logs say is on the scale of blame of the log signatures: below 50 a cause of the node's own (fault of the GPU
 or the host, out of memory, NaN, the program), from 50 on the network, which fails on healthy nodes too when a peer goes
 away, then echoes. The nodes are put in this order:
 
@@ -81,7 +81,7 @@ def first_failure(
 
 
 def was_interrupted(statuses: Iterable[Status]) -> bool:
-    """Tell whether somebody stopped the run, or a node of it, while it was followed."""
+    """Return whether somebody stopped the run, or a node of it, while it was followed."""
     return any(status.get("interrupted") for status in statuses)
 
 
@@ -118,12 +118,12 @@ def _cause(status: Status, unfinished: bool, held_up: str) -> dict[str, t.Any] |
 
 
 def is_own(failure: Failure) -> bool:
-    """Tell whether a failure is of the node that printed it, and not of the network or a peer."""
+    """Return whether a failure is of the node that printed it, and not of the network or a peer."""
     return not failure["echo"] and failure["blame"] < _FIRST_OF_NETWORK
 
 
 def _nearness(failure: Failure) -> tuple[bool, bool, int]:
-    """Order what one node tells: its own causes, then what it says of a peer, then that a process of it failed."""
+    """Order what one node says: its own causes, then what it says of a peer, then that a process of it failed."""
     return failure["echo"], failure["class"] not in _OF_A_PEER, failure["blame"]
 
 
@@ -194,7 +194,7 @@ def _rank_in_words(rank: RankSeen) -> str:
 
 def _held_up_by(last: Lagging | None) -> str:
     if last is None:
-        return "Which rank holds the others up cannot be told from what was seen."
+        return "Which rank holds up the others is not known from what was seen."
     who = last.node if last.rank is None else f"Rank {last.rank} on {last.node}"
     return f"{who} holds the others up: {last.evidence}."
 

@@ -19,9 +19,9 @@ _END_ALONE = "exit_status"
 def judge_hidden_failure(
     statuses: Iterable[Status], first: FirstFailure | None, interrupted: bool, reasons: Reasons
 ) -> None:
-    """Note that the node of the ``first`` failure ended with exit status 0, though its log tells of that failure.
+    """Note that the node of the ``first`` failure ended with exit status 0, though its log reports that failure.
 
-    Before any step was printed nothing else tells that the training failed.
+    Before any step was printed nothing else says that the training failed.
     """
     if first is None or interrupted or first["class"] == _END_ALONE:
         return

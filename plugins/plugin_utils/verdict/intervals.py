@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Intervals for what was measured, which tell how far a result can be trusted."""
+"""Intervals for what was measured, which say how far a result can be trusted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ METHOD = (
 
 # With fewer independent values than this, the extremes of a sample are too near for a bootstrap.
 _MIN_OF_BOOTSTRAP = 12.0
-# What few neighbours tell of their autocorrelation is not enough; found with benchmarks/coverage.py.
+# What few neighbours report their autocorrelation is not enough; found with benchmarks/coverage.py.
 _FOR_FEW = 5.0
 # The median of normal values deviates by so much more than their mean: √(π / 2).
 _MEDIAN_OVER_MEAN = 1.2533

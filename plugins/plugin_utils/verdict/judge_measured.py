@@ -21,13 +21,17 @@ if t.TYPE_CHECKING:
 
     from .statistics import Statistics
 
-# The largest vocabulary in use, for logs that do not tell theirs.
+# The largest vocabulary in use, for logs that do not say theirs.
 _VOCABULARY = 300_000.0
 # A model that has learned nothing guesses: the logarithm of the vocabulary, and somewhat more as it is initialized.
 _WORSE_THAN_GUESSING = 1.2
+# A training that knows its data by heart before it begins is none.
+_LEAST_LOSS = 1e-3
 # A loss so many times that of its neighbours is a spike, and so many times its lowest has diverged.
 _SPIKE, _NEIGHBOURS = 1.5, 7
 _DIVERGED = 1.5
+# No accelerator has so many TFLOP/s, in whatever precision.
+_PEAK_OF_NONE = 20_000.0
 # Losses are printed with three decimals.
 _SAME_LOSS = 2e-3
 
@@ -53,8 +57,8 @@ def judge_loss(
 ) -> None:
     """Note how the loss ends: once for one job, and for each of several.
 
-    A loss that rises fails. One that is flat leaves open whether anything was learned, in a training that began anew
-    and went on for 20 steps or more; of a shorter one, and of one that went on from a checkpoint, it is only told.
+    A loss that rises fails. One that is flat leaves open whether anything was learned, in a training that began again
+    and went on for 20 steps or more; of a shorter one, and of one that went on from a checkpoint, it is only reported.
     """
     chosen = list(trends)
     if plan["mode"] == "multi_node" and trends:
@@ -84,7 +88,7 @@ def judge_loss(
         elif trend["direction"] == FLAT and trend["samples"] >= MIN_LOSSES_OF_FLAT:
             reasons.add(INCONCLUSIVE, "loss_flat", f"The loss does not fall {over}.", node, trend=trend)
         else:
-            message = f"Whether the loss falls cannot be told {over}: {MIN_LOSSES_OF_FLAT} would tell."
+            message = f"Whether the loss falls is not known {over}: that takes {MIN_LOSSES_OF_FLAT}."
             reasons.note("loss_not_judged", message, node, trend=trend)
 
 
@@ -106,6 +110,9 @@ def _judge_values(node: str, losses: pd.DataFrame, trend: Trend, vocabulary: flo
             "learned less than nothing."
         )
         reasons.add(INCONCLUSIVE, "loss_too_high", message, node, loss=end, guessing=guessing)
+    if values.size >= MIN_LOSSES and float(np.ptp(values)) > 0 and 0 <= float(values.max()) < _LEAST_LOSS:
+        message = f"The loss of {node} is below {_LEAST_LOSS:g} in all steps, which no text leaves: it is of no model."
+        reasons.add(INCONCLUSIVE, "loss_too_low", message, node, loss=end)
     spike = _spike(values, max(int((losses["left_out"] == WARM_UP).sum()), values.size // 5))
     if spike is not None:
         message = (
@@ -154,24 +161,24 @@ def _is_resumed(plan: Plan, rows: pd.DataFrame) -> bool:
 
 
 def judge_physics(plan: Plan, by_node: Mapping[str, Mapping[str, Statistics]], reasons: Reasons) -> None:
-    """Note where the median of a node is beyond the peak of its accelerators: something was not measured right."""
+    """Note where the median of a node is beyond the peak of its accelerators, or of any where theirs is not known."""
     workload = plan.get("workload")
     peak = workload and workload["peak_tflops_per_gpu"]
-    if not workload or not peak:
-        return
+    bound = in_words("tflops_per_gpu", peak or _PEAK_OF_NONE)
     for node, found in by_node.items():
         for metric in ("tflops_per_gpu", "tokens_per_sec_per_gpu"):
             if metric not in found:
                 continue
             value = found[metric]["median"]
-            computed = tflops_behind(metric, value, workload)
-            if computed is not None and computed > peak:
+            computed = value if metric == "tflops_per_gpu" else workload and tflops_behind(metric, value, workload)
+            if computed is not None and computed > (peak or _PEAK_OF_NONE):
                 behind = "" if metric == "tflops_per_gpu" else f", which takes {computed:.4g} TFLOP/s"
+                known = workload and peak and f"the peak of {plan['gpu']} in {workload['precision']} is {bound}"
                 reasons.add(
                     INCONCLUSIVE,
                     "impossible",
-                    f"{metric} of {node} is {in_words(metric, value)}{behind}, and the peak of {plan['gpu']} in "
-                    f"{workload['precision']} is {in_words('tflops_per_gpu', peak)}: that cannot be.",
+                    f"{metric} of {node} is {in_words(metric, value)}{behind}, and "
+                    f"{known or f'no accelerator has {bound}'}: that cannot be.",
                     node,
                     metric=metric,
                     value=value,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether the nodes of one job trained together, and over which network, as NCCL and the trainers tell it."""
+"""Whether the nodes of one job trained together, and over which network, as NCCL and the trainers say."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SURELY_MORE = 1.6
 
 
 def judge_transport(plan: Plan, statuses: list[Status], reasons: Reasons) -> None:
-    """Note whether RDMA carried the job where the plan means that; what no log tells is not taken for granted."""
+    """Note whether RDMA carried the job where the plan means that; what no log says is not taken for granted."""
     if plan.get("rehearsal") or not asks_for_rdma(plan["mode"], plan["nodes"]):
         return
     told = {status["node"]: status["transports"] for status in statuses if status.get("transports")}
@@ -44,9 +44,9 @@ def judge_transport(plan: Plan, statuses: list[Status], reasons: Reasons) -> Non
         level = level_that_hides_the_network(plan["nodes"])
         message = "Whether RDMA was used is not known: "
         if level is None:
-            message += "NCCL was to tell its network (NCCL_DEBUG), and no log says which it is."
+            message += "NCCL_DEBUG asks NCCL for its network, and no log names it."
         else:
-            message += f"NCCL tells its network with NCCL_DEBUG=INFO only, and here it is {level or 'not set'}."
+            message += f"NCCL names its network only with NCCL_DEBUG=INFO, and here it is {level or 'not set'}."
         reasons.add(INCONCLUSIVE, "transport_unknown", message)
 
 

@@ -8,13 +8,18 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from ...module_utils.logs.frameworks.known import grammar_of
 from ..contracts import Plan
+from ..plan.config.words import counted
 from .frame import WARM_UP
+from .judge_log import log_framework
 from .reasons import FAIL, INCONCLUSIVE, Reasons
 
 if t.TYPE_CHECKING:
     import pandas as pd
 
+# The lines of several ranks in one log tear some.
+_TORN = 0.005
 # A search for a loss scale skips few of the steps after the warm-up.
 _MOST_SEARCHED = 0.05
 
@@ -22,10 +27,16 @@ _MOST_SEARCHED = 0.05
 def judge_skipped(plan: Plan, attempts: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
     """Note iterations that were skipped after the warm-up, but for those that search a loss scale, and a skipped end.
 
-    A search shows in a loss scale that is lower after the skipped iteration, or after the next one.
+    A line that ought to say how many were skipped, and does not, leaves that open. A search shows in a loss scale that
+    is lower after the skipped iteration, or after the next one.
     """
     allowed = plan.get("max_skipped", 0)
+    told_by_all = grammar_of(log_framework(plan)).counts_skipped
     for node, rows in attempts.items():
+        untold = int(rows["skipped_iterations"].isna().sum()) if "skipped_iterations" in rows else len(rows)
+        if told_by_all and untold > _TORN * len(rows):
+            message = f"{counted(untold, 'step')} of {node} do not say how many iterations were skipped."
+            reasons.add(INCONCLUSIVE, "skipped_unknown", message, node, steps=untold)
         if "skipped_iterations" not in rows:
             continue
         skipped = rows["skipped_iterations"].fillna(0.0).to_numpy()

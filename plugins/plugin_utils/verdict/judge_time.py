@@ -37,7 +37,7 @@ class TimeSpent(t.TypedDict):
 
 
 def times_spent(attempts: Mapping[str, pd.DataFrame], *, bars: bool) -> dict[str, TimeSpent]:
-    """Return the time that was spent, by node that tells it; bars tell a mean already."""
+    """Return the time that was spent, by node that says so; bars tell a mean already."""
     found: dict[str, TimeSpent] = {}
     for node, rows in attempts.items():
         if "step_time_ms" not in rows:
@@ -63,7 +63,7 @@ def _wall_clock(told: pd.DataFrame) -> float | None:
     stamped = told.loc[np.isfinite(told["clock"]), ["step", "clock"]]
     taken = float(stamped["step"].max() - stamped["step"].min()) if len(stamped) > 1 else 0.0
     span = float(stamped["clock"].iloc[-1] - stamped["clock"].iloc[0]) if taken else 0.0
-    # Stamps are of whole seconds: a short span tells nothing.
+    # Stamps are of whole seconds: a short span says nothing.
     return 1000.0 * span / taken if span > 10 * _STAMP_SECONDS else None
 
 

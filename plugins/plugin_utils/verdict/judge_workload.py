@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import typing as t
 from collections.abc import Mapping
 
@@ -19,6 +20,8 @@ if t.TYPE_CHECKING:
 # Printed rates and times are rounded, and each is taken at another moment.
 _RATE_TOLERANCE = 0.05
 _CLOCK_TOLERANCE, _STAMP_SECONDS = 0.05, 2.0
+# Time stamps may be whole seconds.
+_STRETCH_SECONDS, _TOO_LONG = 10.0, 1.25
 _WORDS = {
     "sequence_length": "sequence length",
     "micro_batch_size": "micro batch size",
@@ -43,14 +46,12 @@ def judge_workload(
     together = plan["mode"] == "multi_node"
     for status in statuses:
         node = status["node"]
-        ranks = status.get("world_size")
-        if ranks and together:
-            _compare_nodes(node, "number of ranks", ranks, of_nodes, reasons)
+        _judge_ranks(status, of_nodes if together else {}, reasons)
         for name, word in _WORDS.items():
             values = (status.get("settings") or {}).get(name, [])
             if len(values) > 1:
                 told = " and ".join(f"{value:g}" for value in values)
-                message = f"The log of {node} tells two values of the {word}, {told}: it is of two runs."
+                message = f"The log of {node} has two values of the {word}, {told}: it is of two runs."
                 reasons.add(INCONCLUSIVE, "settings_differ", message, node, **{name: values})
             elif values:
                 _compare(node, word, values[0], planned.get(name), agrees, reasons)
@@ -71,7 +72,7 @@ def judge_workload(
                 _judge_rate(node, rows, _tokens_of_gpu(plan, status), agrees, reasons)
                 _judge_stamps(node, rows, agrees, reasons)
     if planned and all(agrees.values()):
-        reasons.add(PASS, "workload", "The logs are of the planned workload, as far as they tell it.")
+        reasons.add(PASS, "workload", "The logs match the planned workload, as far as they show it.")
     return agrees
 
 
@@ -88,6 +89,26 @@ def _compare_nodes(
     if value != found:
         message = f"The {word} is {found:g} in the log of {node}, and {value:g} in that of {first}."
         reasons.add(FAIL, "other_workload", message, node, found=found, other=value)
+
+
+def _judge_ranks(status: Status, of_nodes: dict[str, tuple[str, float]], reasons: Reasons) -> None:
+    """Compare the number of ranks with that of other nodes, and the batch that they make with the one that is told."""
+    node, ranks, told = status["node"], status.get("world_size"), status.get("settings") or {}
+    if not ranks:
+        return
+    _compare_nodes(node, "number of ranks", ranks, of_nodes, reasons)
+    names = ("batch_per_device", "global_batch_size", "accumulated_batches")
+    each, whole, times = (told.get(name, []) for name in names)
+    if len(each) == len(whole) == 1 and len(times) <= 1:
+        accumulated = times[0] if times else 1.0
+        made = ranks * each[0] * accumulated
+        # MaxText rounds the batch of a device times the devices.
+        if abs(made - whole[0]) >= max(1.0, accumulated):
+            message = (
+                f"The log of {node} contradicts itself: its global batch size is {whole[0]:g}, and {ranks} ranks of "
+                f"{each[0]:g} each make {made:g}."
+            )
+            reasons.add(FAIL, "other_workload", message, node, found=made, other=whole[0])
 
 
 def _judge_last_step(node: str, last: int, plan: Plan, reasons: Reasons) -> None:
@@ -137,7 +158,9 @@ def _judge_samples(
     batch = batch or float(np.median(np.diff(samples) / np.diff(steps)))
     # Bars show three digits, of the step before now and then.
     allowed = 0.01 * np.abs(samples) + 2.0 * batch if bars else 0.5
-    off = ~(np.abs(samples - samples[0] - batch * (steps - steps[0])) <= allowed)
+    # From its first step on, a training has consumed nothing else.
+    begin = batch * steps[0] if steps[0] == 1 and not bars else samples[0]
+    off = ~(np.abs(samples - begin - batch * (steps - steps[0])) <= allowed) | ~np.isfinite(samples)
     if not off.any() and batch > 0:
         agrees[node].append(f"{samples[-1]:g} samples consumed")
         return
@@ -199,5 +222,21 @@ def _judge_stamps(node: str, rows: pd.DataFrame, agrees: dict[str, list[str]], r
             f"steps take {taken:.6g} s, and their time stamps are {span:.6g} s apart."
         )
         reasons.add(FAIL, "other_workload", message, node, found=taken, planned=span)
+    elif _each_step_too_long(told):
+        message = (
+            f"The step times of {node} are shorter than its time stamps say of nearly every step: its {len(told)} "
+            f"counted steps take {taken:.6g} s by the former, and {span:.6g} s by the latter."
+        )
+        reasons.add(INCONCLUSIVE, "rates_disagree", message, node, found=taken, planned=span)
     else:
         agrees[node].append(f"steps of {taken:.4g} s within {span:.4g} s of time stamps")
+
+
+def _each_step_too_long(told: pd.DataFrame) -> bool:
+    """Tell whether stretches of steps mostly last longer by the time stamps than by the step times: pauses are few."""
+    ms, clock = told["step_time_ms"].to_numpy(), told["clock"].to_numpy()
+    stretch = max(1, math.ceil(_STRETCH_SECONDS * 1000.0 / max(float(np.median(ms)), 1e-3)))
+    if len(told) < 4 * stretch:
+        return False
+    whole = np.concatenate(([0.0], np.cumsum(ms[1:] * np.diff(told["step"])))) / 1000.0
+    return float(np.median((clock[stretch:] - clock[:-stretch]) / (whole[stretch:] - whole[:-stretch]))) > _TOO_LONG

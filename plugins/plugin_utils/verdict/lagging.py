@@ -30,7 +30,7 @@ class _Seen(t.NamedTuple):
 
 
 def lagging(statuses: Iterable[Status]) -> Lagging | None:
-    """Return who holds the others up, or None where it cannot be told from what was seen of the nodes."""
+    """Return who holds the others up, or None where it cannot be reported from what was seen of the nodes."""
     statuses = list(statuses)
     seen = [_Seen(status["node"], rank) for status in statuses for rank in status.get("ranks_seen") or ()]
     return _behind(statuses) or _odd_state(seen) or _odd_stack(seen) or _odd_load(seen)

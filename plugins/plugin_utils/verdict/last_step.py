@@ -31,7 +31,7 @@ class Reached:
 
     @property
     def finished(self) -> bool:
-        """Tell whether the goal was reached wherever it had to be."""
+        """Return whether the goal was reached wherever it had to be."""
         goal = self.goal
         return goal is not None and bool(self.by_node) and all(_at_least(step, goal) for step in self.by_node.values())
 

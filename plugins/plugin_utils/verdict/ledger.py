@@ -140,7 +140,7 @@ def _workload(seen: Seen, status: Status) -> str | None:
     agrees = seen.agrees.get(status["node"])
     if agrees:
         return ", ".join(agrees)
-    return "it tells no sizes" if status["node"] in seen.attempts else _none_of_its_own(seen)
+    return "it shows no sizes" if status["node"] in seen.attempts else _none_of_its_own(seen)
 
 
 def _network(seen: Seen, status: Status) -> str | None:
@@ -155,7 +155,7 @@ def _time(seen: Seen, status: Status) -> str | None:
         return _none_of_its_own(seen)
     time = seen.times.get(status["node"])
     if time is None:
-        return "it tells no step times"
+        return "it shows no step times"
     wall = f", wall clock {time['wall_clock']:.5g}" if time["wall_clock"] else ""
     told = f"median {time['median']:.5g}, mean {time['mean']:.5g}{wall} ms"
     return told if np.isfinite(time["mean"]) else None

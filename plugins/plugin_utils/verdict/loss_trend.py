@@ -11,7 +11,7 @@ from .autocorrelation import Noise, deviation_of_weighted_sum, noise_of
 
 FALLING, RISING, FLAT, UNKNOWN = "falling", "rising", "flat", "unknown"
 
-# Below this nothing is told at all, below the next a flat loss is not held against a run: a smoke test is too short.
+# Below this nothing is reported at all, below the next a flat loss does not fail a run: a smoke test is too short.
 MIN_LOSSES = 8
 MIN_LOSSES_OF_FLAT = 20
 # What is certain, but changes the loss by less than this part of it, is nothing: less for a fall, as the learning rate

@@ -46,8 +46,8 @@ _CODES: dict[LedgerRow, tuple[str, ...]] = {
     "steps": ("no_steps", "last_step_unknown", "last_step_missing", "began_anew", "too_few_samples"),
     "gaps": ("steps_missing", "loss_missing", "last_loss_missing", "metric_gaps", "metric_missing", "no_loss"),
     "failures": ("failure_at_end", "failure_in_log"),
-    "numbers": ("not_finite", "nan_iterations"),
-    "skipped": ("skipped_iterations", "last_step_skipped"),
+    "numbers": ("not_finite", "below_zero", "nan_iterations"),
+    "skipped": ("skipped_iterations", "skipped_unknown", "last_step_skipped"),
     "loss": (
         "loss_rises",
         "loss_flat",
@@ -56,6 +56,7 @@ _CODES: dict[LedgerRow, tuple[str, ...]] = {
         "loss_differs",
         "loss_spike",
         "loss_too_high",
+        "loss_too_low",
     ),
     "workload": ("other_workload", "rates_disagree", "world_size", "trained_alone", "alone_suspected", "impossible"),
     "network": ("tcp_transport", "transport_unknown"),
@@ -87,7 +88,7 @@ class Reasons:
         self._reasons.append({**told, "row": row, "verdict": INCONCLUSIVE})
 
     def note(self, code: str, message: str, node: str | None = None, **evidence: t.Any) -> None:
-        """Note something to be told whatever the verdict is."""
+        """Note something to be shown whatever the verdict is."""
         self._notes.append(_told(code, message, node, evidence))
 
     def verdict(self) -> Verdict:

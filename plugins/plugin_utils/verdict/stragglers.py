@@ -26,7 +26,7 @@ def stragglers_of(
 ) -> dict[str, t.Any]:
     """Return which nodes are slower than the others by more than so many median absolute deviations.
 
-    ``by_node`` are the statistics of each node, ``together`` tells that all nodes run one job. Returned are the
+    ``by_node`` are the statistics of each node, ``together`` says that all nodes run one job. Returned are the
     ``metric`` that was compared, the ``deviations`` asked for, the ``nodes_compared``, their ``median`` (ms), and
     ``nodes``, slowest first: ``node``, ``value`` (ms), ``deviations`` and ``slower`` (a fraction of the median).
     ``step_time_cost`` and ``throughput_cost`` are what the slowest node costs a job whose nodes wait for each other, as
@@ -53,7 +53,7 @@ def stragglers_of(
     }
     if len(times) < 2:
         where = (
-            "none of the nodes tells its step time" if not times else f"only {next(iter(times))} tells its step time"
+            "none of the nodes prints its step time" if not times else f"only {next(iter(times))} prints its step time"
         )
         return {**found, "message": f"Nodes cannot be compared: {where}."}
     median = float(np.median(list(times.values())))
@@ -92,8 +92,8 @@ def _message(found: dict[str, t.Any], times: dict[str, float], *, together: bool
     if together and spread <= _NEGLIGIBLE:
         return (
             f"All {len(times)} nodes show the same step time, within {spread:.2%}, as nodes that wait for each other "
-            "do: which of them is slow cannot be told from it."
+            "do, so this does not say which of them is slow."
         )
     if len(times) < _MIN_NODES:
-        return f"Two nodes differ by {spread:.1%} in step time; which of them is unusual takes three to tell."
+        return f"Two nodes differ by {spread:.1%} in step time; it takes three to say which one is unusual."
     return f"No node of {len(times)} is slower than the others by more than {found['deviations']:g} deviations."

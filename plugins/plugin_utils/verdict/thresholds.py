@@ -14,7 +14,7 @@ if t.TYPE_CHECKING:
 
 
 def is_met(value: float, least: float | None, greatest: float | None) -> bool:
-    """Tell whether a value is within its limits, None being an open side."""
+    """Return whether a value is within its limits, None being an open side."""
     return (least is None or value >= least) and (greatest is None or value <= greatest)
 
 

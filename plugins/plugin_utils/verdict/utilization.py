@@ -20,7 +20,7 @@ def utilization_of(workload: Workload | None, measured: Mapping[str, Mapping[str
     """
     tokens, tflops = (_value(measured, metric) for metric in ("tokens_per_sec_per_gpu", "tflops_per_gpu"))
     if not workload:
-        return _none("The plan does not tell the workload.")
+        return _none("The plan does not state the workload.")
     peak, flops = workload["peak_tflops_per_gpu"], workload["model_flops_per_token"]
     if not peak:
         return _none(workload["peak_reason"])

@@ -69,9 +69,12 @@ def judge(
     """Return the summary of a run: verdict, reasons and what they rest on, all of it JSON without NaN.
 
     ``statuses`` are what is known of each node, in rank order; ``steps`` and ``records`` the frames of `frame`. More
-    than ``straggler_deviations`` median absolute deviations make a node a straggler. docs/summary.md tells each field.
+    than ``straggler_deviations`` median absolute deviations make a node a straggler. docs/summary.md has each field.
     """
     reasons = Reasons()
+    retry = plan.get("retry")
+    if retry:
+        reasons.note("retry", in_words(retry))
     attempts, earlier = attempts_of(steps)
     reached = reached_by(plan, statuses, attempts)
     by_node = of_nodes(steps)
@@ -112,9 +115,6 @@ def judge(
     ledger = ledger_of(Seen(plan, statuses, attempts, reached, trends, agrees, times), reasons)
     if first is None and not interrupted and reasons.verdict() != PASS:
         first = failure_in_logs(statuses, reasons.told(), together)
-    retry = plan.get("retry")
-    if retry:
-        reasons.note("retry", in_words(retry))
     if by_node:
         reasons.note("stragglers", stragglers["message"])
         reasons.note("mfu", told_utilization(utilization, plan["gpu"], precision))

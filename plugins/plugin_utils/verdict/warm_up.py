@@ -87,7 +87,7 @@ def warm_up_of(asked: int | None, attempts: Mapping[str, StepColumns]) -> WarmUp
     first, steady = (
         in_words(paces[node].metric, value) for value in (values[0], np.median(values[values.size // 2 :]))
     )
-    reason = f"On {node} the pace is steady behind the first {counted(before[node], 'step')}: {first}, then {steady}."
+    reason = f"On {node} the pace is steady after the first {counted(before[node], 'step')}: {first}, then {steady}."
     return WarmUp(before[node], reason, detected=True)
 
 

@@ -34,6 +34,7 @@ OF_EXAMPLE: dict[str, tuple[t.Any, dict[str, t.Any]]] = {
     "mi300x_thor2": (filled(DISTRIBUTED), {"training_model": "llama3_1_8b"}),
     "mi355x_ainic": (filled(SINGLE_MI35X, {"config/nnodes": "2"}), {"training_model": "llama3_1_8b"}),
     "cx7": (filled(DISTRIBUTED, {"config/nic_type": "cx7"}), {"training_model": "llama3_1_8b"}),
+    "slurm": (filled(DISTRIBUTED), {"training_model": "llama3_1_8b", "training_gpu": "mi300x"}),
     "trn1": (text_of(MEGATRON), {}),
     "tpu_v5p": (
         tpu_example(),
@@ -77,6 +78,9 @@ def test_an_inventory_holds_its_contract_and_no_real_address(kind: Path) -> None
     if kind.name == "local":
         assert in_play_order(kind) == ["node0", "node1"]
         return
+    if kind.name == "slurm":
+        assert in_play_order(kind) == ["login"]
+        return
     inventory = listed(kind)
     assert set(inventory["all"]["children"]) >= {"racks", "maintenance"}
     for name, variables in inventory["hostvars"].items():
@@ -92,7 +96,8 @@ def test_a_config_of_its_framework_is_planned_on_it(kind: Path, tmp_path: Path) 
     config = tmp_path / ("config.yaml" if kind.name == "trn1" else "config.json")
     config.write_text(example if isinstance(example, str) else json.dumps(example))
     nodes = planned_nodes(tmp_path, kind, config, **variables)
-    assert [node["node"] for node in nodes] == in_play_order(kind)
+    chosen_by_slurm = [f"slurm-node-000{rank}" for rank in range(4)]
+    assert [node["node"] for node in nodes] == (chosen_by_slurm if kind.name == "slurm" else in_play_order(kind))
 
 
 def test_a_host_in_maintenance_takes_no_part_and_racks_are_neighbours(tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ TEST_VARIANTS = [
         {"step_time_ms": 1234.5, "loss": 0.0, "grad_norm": 0.0},
     ),
     (
-        "ROCm fork of mid 2024, memory behind the batch size",
+        "ROCm fork of mid 2024, memory after the batch size",
         " [2026-01-02 03:04:05] iteration        2/      50 | consumed samples:          512 |"
         " elapsed time per iteration (ms): 10001.5 | throughput per GPU (TFLOP/s/GPU): 601.3 |"
         " learning rate: 9.900000E-05 | global batch size:   256 | mem usages: 0.7512 | lm loss: 7.100000E+00 |"
@@ -108,7 +108,7 @@ TEST_VARIANTS = [
         {"step_time_ms": 500.0, "tflops_per_gpu": 1.0, "learning_rate": 1e-5, "loss": 5.0, "grad_norm": 3.0},
     ),
     (
-        "Primus 26.4: colours, instant/average, memory behind the last bar",
+        "Primus 26.4: colours, instant/average, memory after the last bar",
         "[\x1b[32m20260102 03:04:05\x1b[0m][\x1b[36mrank-7/8\x1b[0m]\x1b[34m\x1b[1m[DEBUG]    \x1b[0m\x1b[1m"
         "[---------------utils.py:425] : [2026-01-02 03:04:05.123456] iteration        2/      50 |"
         " consumed samples:           24 | elapsed time per iteration (ms): 500.5/510.0 |"

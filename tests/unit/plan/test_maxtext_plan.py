@@ -241,7 +241,7 @@ def test_an_entry_point_that_nothing_tells_has_to_be_said() -> None:
     config = filled(changes={"config/container_image": "my/image:latest"})
     fault = only(planned(config)["faults"])
     assert fault["key"] == "training_maxtext_entry_point"
-    assert "the tag of my/image:latest does not tell" in fault["message"]
+    assert "the tag of my/image:latest does not say" in fault["message"]
     assert "src/MaxText/train.py" in fault["remedy"]
     module = planned(config, training_maxtext_entry_point="maxtext.trainers.pre_train.train")
     assert module["nodes"][0]["argv"][:3] == ["python3", "-m", "maxtext.trainers.pre_train.train"]
@@ -433,3 +433,10 @@ def test_jax_sees_as_many_gpus_as_the_plan_counts() -> None:
     assert [fault["message"] for fault in faults] == [
         "It shows 2 GPUs to the training, and training_gpus_per_node is 8."
     ]
+
+
+@pytest.mark.parametrize(("value", "told"), [("cpu", True), ("cpu,rocm", True), ("rocm,cpu", False), ("", False)])
+def test_a_variable_that_takes_the_training_to_the_cpu_is_a_fault(value: str, told: bool) -> None:
+    for section in ("config/env_vars", "config/container_config/env_dict"):
+        faults = planned(filled(changes={section: {"JAX_PLATFORMS": value}}))["faults"]
+        assert ["trains on the CPU" in fault["message"] for fault in faults] == [True] * told

@@ -68,8 +68,8 @@ def test_the_plan_says_its_generation_and_where_it_comes_from() -> None:
     told, asked = of(V25_3), of(V25_3, training_megatron_release="v26.1")
     assert told["parameters"]["script_generation"] == V25_3
     assert told["notes"][:1] == [
-        f"{LLAMA3} is read as that of generation v25.3, as the tag of rocm/megatron-lm:v25.3 tells. It ends with exit "
-        "status 0 also where the training failed, so that its log alone tells."
+        f"{LLAMA3} is read as that of generation v25.3, as the tag of rocm/megatron-lm:v25.3 says. It ends with exit "
+        "status 0 also where the training failed, so only its log shows a failure."
     ]
     assert asked["parameters"]["script_generation"] == V26_1
     assert asked["notes"][:1] == [
@@ -83,9 +83,9 @@ def test_the_plan_says_its_generation_and_where_it_comes_from() -> None:
         (
             {"config/container_image": "my/megatron:nightly"},
             {},
-            "the tag of my/megatron:nightly does not tell",
+            "the tag of my/megatron:nightly does not say",
         ),
-        ({}, {"container_engine": "none"}, "there is no image whose tag tells"),
+        ({}, {"container_engine": "none"}, "no image has a tag that says"),
     ],
 )
 def test_a_generation_that_is_taken_for_granted_is_said(

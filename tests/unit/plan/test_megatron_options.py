@@ -193,6 +193,8 @@ def test_v25_3_has_neither_fsdp_nor_recomputation(key: str) -> None:
         ({"hsdp_replicas": "2"}, "hsdp_replicas", "only with megatron_fsdp"),
         ({"hsdp_replicas": "1", "megatron_fsdp": "1"}, "hsdp_replicas", "two replicas or more"),
         ({"hsdp_replicas": "5", "megatron_fsdp": "1"}, "hsdp_replicas", "The 32 data-parallel ranks cannot be divided"),
+        ({"fp8_param_gather": "1", "optimizer": "sgd"}, "fp8_param_gather", "only with its distributed optimizer"),
+        ({"fsdp": "1", "save_checkpoint_path": "/home/{user-id}/x"}, "checkpoint_format", "as torch_dist"),
     ],
 )
 def test_options_that_do_not_go_together(changes: dict[str, object], key: str, words: str) -> None:
@@ -216,6 +218,29 @@ def test_options_without_effect_are_warnings(changes: dict[str, object], key: st
     plan = llama({**changes, **NEWEST})
     assert plan["faults"] == []
     assert only(plan["warnings"])["key"] == f"{KEY}.{key}"
+
+
+@pytest.mark.parametrize(
+    ("changes", "connections", "image", "told"),
+    [
+        ({"tensor_parallelism": "2"}, "8", "v26.1", "faults"),
+        ({"context_parallelism": "2"}, "8", "v26.1", "faults"),
+        ({"tensor_parallelism": "2"}, "1", "v26.1", None),
+        ({}, "8", "v26.1", None),
+        ({"megatron_fsdp": "1", "context_parallelism": "2"}, "8", "v26.1", None),
+        ({"fsdp": "1"}, "1", "v25.9", "notes"),
+        ({"fsdp": "1"}, "8", "v25.9", None),
+    ],
+)
+def test_the_connections_of_a_device_are_what_megatron_takes(
+    changes: dict[str, str], connections: str, image: str, told: str | None
+) -> None:
+    variable = "CUDA_DEVICE_MAX_CONNECTIONS"
+    given = {"config/container_config/env_dict": {variable: connections}}
+    plan = llama({**changes, **given, "config/container_image": f"rocm/megatron-lm:{image}"})
+    assert plan["warnings"] == []
+    assert [fault["key"].endswith(variable) for fault in plan["faults"]] == [True] * (told == "faults")
+    assert any(variable in note for note in plan["notes"]) is (told == "notes")
 
 
 @pytest.mark.parametrize("image", ["rocm/megatron-lm:v25.5", "rocm/megatron-lm:v26.1"])

@@ -149,7 +149,7 @@ FAULTS: list[tuple[str, dict[str, t.Any], str, str]] = [
         "exp_manager.checkpoint_callback_params",
         "create_checkpoint_callback needs",
     ),
-    (HF, {"trainops.result_dict": {"tflops_per_gpu": 100}}, "trainops.result_dict.tflops_per_gpu", "does not tell"),
+    (HF, {"trainops.result_dict": {"tflops_per_gpu": 100}}, "trainops.result_dict.tflops_per_gpu", "does not say"),
     (HF, {"trainops.master_address": "10.0.0.11"}, "trainops.master_address", "which has rank 1"),
     (
         HF,

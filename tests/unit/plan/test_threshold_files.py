@@ -111,7 +111,7 @@ def test_the_only_cell_of_a_file_is_not_taken_for_another_run() -> None:
 def test_the_only_cell_of_a_file_is_taken_where_its_name_tells_no_size() -> None:
     bounds, findings = read({"usual": MEGATRON["MBS=1,GBS=64,PRECISION=BF16"]})
     assert (len(bounds), findings.faults) == (1, [])
-    assert "although its name tells no size" in only(findings.as_dict()["warnings"])["message"]
+    assert "although its name has no size" in only(findings.as_dict()["warnings"])["message"]
     assert read({"usual": {}, "other": {}})[1].faults[0].message == "No cell of t.json is for this run."
 
 

@@ -266,7 +266,7 @@ def test_steps_without_end_fill_no_disk_and_that_is_told(tmp_path: Path, monkeyp
     ended = changed("status", "exited") | {"exit_status": 0}
     status = follow_answers(Board(tmp_path), *(lambda n=n: changed("log_bytes", n) for n in range(9)), lambda: ended)
     assert len(list(rows_of(Board(tmp_path).blocks("gpu00")))) == 4
-    assert (status["status"], status["message"]) == ("exited", "its log tells more than 5 steps: the rest is not kept")
+    assert (status["status"], status["message"]) == ("exited", "its log has more than 5 steps: the rest is not kept")
 
 
 @pytest.mark.parametrize(

@@ -68,6 +68,11 @@ def test_a_run_is_tried_again_as_often_as_asked(of: t.Any, retries: int, interru
     assert why_not_again(of, summary("gpu_hang"), retries, interrupted) == told
 
 
+def test_a_run_without_a_failure_of_a_node_is_not_tried_again() -> None:
+    judged: t.Any = {"verdict": "FAIL", "first_failure": None}
+    assert why_not_again(plan("a", "b"), judged, 1, interrupted=False) == "no node of it is known to have failed"
+
+
 @pytest.mark.parametrize(
     ("out", "spares", "hosts", "taken"),
     [

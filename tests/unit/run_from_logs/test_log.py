@@ -58,7 +58,7 @@ def test_without_a_step_it_is_told_what_was_looked_for(tmp_path):
 
 def test_a_log_with_a_failure_and_no_step_is_judged_where_its_framework_is_said(tmp_path):
     path = laid_out(tmp_path, {"node0.log": OUT_OF_MEMORY}) / "node0.log"
-    with pytest.raises(NoStepsError, match=r"node0\.log tells of a failure"):
+    with pytest.raises(NoStepsError, match=r"node0\.log shows a failure"):
         framework_in([path])
     assert framework_in([path], "megatron") == "megatron"
     assert [failure["class"] for failure in read(path, "megatron", None, None).failures] == ["out_of_memory"]

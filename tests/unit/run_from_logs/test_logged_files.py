@@ -102,7 +102,7 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path):
 
 
 def test_no_folder_at_all_is_told():
-    with pytest.raises(ValueError, match="no folder with logs is named; say -e training_logs=DIR"):
+    with pytest.raises(ValueError, match="no folder with logs is named; set -e training_logs=DIR"):
         find_runs([])
 
 

@@ -298,7 +298,7 @@ TEST_ENDS = [
     (
         Node("a", status="stalled", told={"message": "its log has not grown for 60 s"}),
         "stalled",
-        "The training hung: its log has not grown for 60 s. Which rank holds the others up cannot be told from what "
+        "The training hung: its log has not grown for 60 s. Which rank holds up the others is not known from what "
         "was seen.",
         [],
     ),

@@ -38,7 +38,7 @@ def test_without_model_flops_or_tokens_it_is_what_the_trainer_counts(changes: t.
 @pytest.mark.parametrize(
     ("workload", "metrics", "reason"),
     [
-        (None, BOTH, "The plan does not tell the workload."),
+        (None, BOTH, "The plan does not state the workload."),
         (WORKLOAD | {"peak_tflops_per_gpu": None, "peak_reason": "No peak."}, BOTH, "No peak."),
         (WORKLOAD, {}, "No counted step has tokens/s or TFLOP/s."),
         (
@@ -57,7 +57,7 @@ def test_it_is_told_in_a_sentence() -> None:
         "MFU is 8.0% of the peak of mi300x in fp8, by model FLOPs and tokens/s."
     )
     assert told_utilization(utilization_of(None, BOTH), "cpu", "") == (
-        "MFU is not known. The plan does not tell the workload."
+        "MFU is not known. The plan does not state the workload."
     )
 
 

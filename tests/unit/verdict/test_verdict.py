@@ -230,7 +230,7 @@ def test_a_process_that_began_behind_the_last_step_and_came_to_none_is_no_pass(t
     summary = judged(two(ALL, told={"began_anew": True}), tmp_path)
     assert summary["verdict"] == "INCONCLUSIVE"
     assert codes(summary) == [("began_anew", "gpu01")]
-    assert "A process began on gpu01 behind step 10" in summary["reasons"][0]["message"]
+    assert "A process began on gpu01 after step 10" in summary["reasons"][0]["message"]
 
 
 def test_for_how_long_a_node_did_not_answer_is_a_note(tmp_path):

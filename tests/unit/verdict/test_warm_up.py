@@ -49,7 +49,7 @@ def test_the_warm_up_ends_where_the_pace_is_that_of_the_second_half(times: list[
 def test_the_reason_tells_where_and_how_fast() -> None:
     found = warm_up_of(None, {"gpu00": rows([100.0] * 20), "gpu01": rows([5000.0, 300.0, *[100.0] * 20])})
     assert found.steps == 2
-    assert found.reason == "On gpu01 the pace is steady behind the first 2 steps: 5000 ms, then 100 ms."
+    assert found.reason == "On gpu01 the pace is steady after the first 2 steps: 5000 ms, then 100 ms."
 
 
 def test_throughput_tells_the_pace_where_there_is_no_step_time() -> None:

@@ -2,7 +2,7 @@
 """The grammar of MaxText's training log and of its metrics file.
 
 The step line is printed by MaxText's metric_logger.py (max_utils.py before), by every process; since December 2025 on
-stderr behind absl's prefix. Its fields stand between commas and grew over the years, so they are taken by name. The
+stderr after absl's prefix. Its fields stand between commas and grew over the years, so they are taken by name. The
 metrics file (``metrics_file=``) holds one JSON object for each step and for each evaluation.
 
 Steps count from 0, so a training of N steps is complete at step N - 1. N is in the configuration that MaxText prints
@@ -104,7 +104,7 @@ def parse(piece: Piece, memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]:
     field counts only when what follows it shows that it is whole; it is NaN where it holds no number. Tokens per
     second count padding too.
 
-    ``new_process`` tells that a process began since the step before: one that goes on exactly where the last one ended
+    ``new_process`` says that a process began since the step before: one that goes on exactly where the last one ended
     is another attempt, too, which its step number does not show.
     """
     text = piece.text
@@ -167,9 +167,13 @@ def _step(text: bytes, start: int) -> dict[str, t.Any] | None:
     if end < len(text) and not glued:
         closed.append(rest)
     metrics = {}
+    metric = ""
     for piece in closed:
         field = _FIELD.fullmatch(piece)
         known = field and _METRIC_OF_FIELD.get(field.group(1))
+        if not field and piece and metric:
+            # What stands between two commas and has no name belongs to the number before.
+            metrics[metric] = math.nan
         if field and known:
             metric, convert = known
             metrics[metric] = convert(float(field.group(2))) if _NUMBER.fullmatch(field.group(2)) else math.nan

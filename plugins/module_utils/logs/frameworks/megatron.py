@@ -200,7 +200,7 @@ def _last_head(piece: Piece) -> int:
 class _Kind(t.NamedTuple):
     """What lines have in common that are read together.
 
-    ``unread`` are the metrics whose fields hold no number. ``in_percent`` tells that the memory is, and
+    ``unread`` are the metrics whose fields hold no number. ``in_percent`` says that the memory is, and
     ``loss_may_be_lost`` that ``lm loss`` is missing where NaN would explain it; see ``_lost_loss``.
     """
 
@@ -343,7 +343,7 @@ def _add_span(spans: dict[str, tuple[int, int]], metric: str, pattern: re.Patter
 
 
 def _may_be_lost(fields: dict[bytes, _Value], metrics: Container[str]) -> bool:
-    """Tell whether a line without ``lm loss`` is such that a loss that was NaN would explain it.
+    """Return whether a line without ``lm loss`` is such that a loss that was NaN would explain it.
 
     It is missing for other reasons too, and those are not taken for NaN: the line is torn (the skipped iterations at
     its end are missing), the iterations were skipped, every token was masked and the loss was exactly zero, or the
@@ -356,5 +356,5 @@ def _may_be_lost(fields: dict[bytes, _Value], metrics: Container[str]) -> bool:
 
 
 def _lost_loss(metrics: dict[str, float]) -> bool:
-    """Tell it of a line whose layout says that it may be; see ``_may_be_lost``."""
+    """Return it for a line whose layout says that it may be; see ``_may_be_lost``."""
     return metrics["skipped_iterations"] == 0 and not math.isfinite(metrics.get("grad_norm", math.nan))

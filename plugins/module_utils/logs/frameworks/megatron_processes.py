@@ -26,7 +26,7 @@ _FIRST_RANK = (b"[before the start of training step]", b"[after training is done
 
 
 def parse(piece: Piece, memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]:
-    """Yield the steps of ``megatron.parse``, the first one behind the begin of a process with ``new_process``."""
+    """Yield the steps of ``megatron.parse``, the first one after the begin of a process with ``new_process``."""
     begins = _begins(piece)
     if begins or "new_process" in memory:
         return _by_process(piece, begins, memory)
@@ -56,6 +56,7 @@ GRAMMAR = Grammar(
     first_step=1,
     step_line="iteration N/ TOTAL | … | elapsed time per iteration (ms): …",
     printed_by=LAST_RANK,
+    counts_skipped=True,
     settings=megatron.SETTINGS,
     under_way=(*_FIRST_RANK, b" iterations) memory (MB) |"),
     first_rank=_FIRST_RANK,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The grammar of the training log of NxDT (neuronx-distributed-training).
 
-Its steps are told by the progress bar of PyTorch Lightning, which tqdm draws::
+Its steps come from the progress bar of PyTorch Lightning, which tqdm draws::
 
     Epoch 0:   3%|▎         | 3/91 [16:05<7:52:06, 321.89s/it, v_num=2, reduced_train_loss=13.40, throughput=0.1]
 
@@ -36,7 +36,7 @@ WORLD_SIZE = WorldSize(
 _NUMBER = re.compile(rb"[-+]?(?:(?i:nan|inf(?:inity)?)|\d+\.?\d*(?:[eE][-+]?\d+)?)")
 # A number is whole when what follows it is there.
 _FIELDS = {
-    metric: re.compile(rb"[ ,]" + name + rb"=([^,\]]*)(?=[,\]])")
+    metric: re.compile(rb"[ ,]" + name + rb"=([^\]\r\n]{0,99}?)(?=, |\])")
     for name, metric in (
         (b"reduced_train_loss", "loss"),
         (b"gradient_norm", "grad_norm"),
@@ -108,6 +108,6 @@ GRAMMAR = Grammar(
             b"states from the checkpoint", rb"(states) from the checkpoint[^\r\n]*step=(\d+)", {b"states": "resumed"}
         ),
     ),
-    # Lightning's distributed.py and the compiler's wrapper, on each node, and what NeMo logs there.
-    alive=(b"GLOBAL_RANK: ", b"NEURON_CC_WRAPPER", b"Compiler status PASS", b"[NeMo "),
+    # The compiler's wrapper, on each node as it trains, and what NeMo logs there.
+    alive=(b"NEURON_CC_WRAPPER", b"Compiler status PASS", b"[NeMo "),
 )

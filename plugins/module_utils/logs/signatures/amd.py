@@ -57,14 +57,22 @@ SIGNATURES = (
     Signature(
         "no_gpu",
         (
-            *(b"open /dev/kfd", b"/dev/kfd", b"hsa runtime failed", b"Tensile host", b"ROCk module is NOT loaded"),
+            *(
+                b"open /dev/kfd",
+                b"/dev/kfd",
+                b"hsa runtime failed",
+                b"hsa api call",
+                b"Tensile host",
+                b"ROCk module is NOT loaded",
+            ),
             *(b"during GPU init", b"amdgpu: PSP load "),
         ),
         "The GPUs cannot be used: check that the amdgpu driver is loaded and fits the ROCm of the image, that "
         "/dev/kfd and "
         "/dev/dri are passed in, and that the user is in the groups video and render.",
         (
-            rb"Initializing the hsa runtime failed|initialize Tensile host|[Uu]nable to open /dev/kfd"
+            rb"Initializing the hsa runtime failed|hsa api call failure|initialize Tensile host"
+            rb"|[Uu]nable to open /dev/kfd"
             rb"|[Cc]ould not open /dev/kfd|[Ff]ailed to open /dev/kfd"
             rb"|ROCk module is NOT loaded|Fatal error during GPU init|amdgpu: PSP load \w{1,30} failed"
             rb"|/dev/kfd['\"]?: (?:Permission denied|No such file|Invalid argument|Operation not permitted)"
@@ -191,13 +199,14 @@ SIGNATURES = (
             b"hipError",
             b"HIP runtime error",
             b"[HIP]: ",
+            b"HIP_ERROR_",
         ),
         "A GPU kernel failed: run again with AMD_SERIALIZE_KERNEL=3 to see which one, and read the node's kernel log.",
         (
             rb"\bhip[A-Z]\w{1,40} failed : |does not support this problem"
             rb"|== hipSuccess|\bHSA_STATUS_ERROR\w{0,60}|HIP error: |HIP failure:? "
             rb"|\bhipError[A-Z]\w{1,60}(?:[ '\")(:.]|$)"
-            rb"|HIP runtime error: |Triton Error \[HIP\]: "
+            rb"|HIP runtime error: |Triton Error \[HIP\]: |\bHIP_ERROR_[A-Z]\w{1,40}"
         ),
     ),
     Signature(

@@ -53,7 +53,7 @@ SIGNATURES = (
             b"distributed.initialize() must be called",
             b"Duplicate task registration",
         ),
-        "JAX was not told how the nodes find each other, or two processes have one number: set JAX_COORDINATOR_IP, "
+        "JAX does not know how the nodes find each other, or two processes have one number: set JAX_COORDINATOR_IP, "
         "JAX_COORDINATOR_PORT, NNODES and NODE_RANK, and hardware=gpu.",
         (
             rb"Error: (?:coordinator_address should be defined|Number of processes must be defined"
@@ -128,7 +128,7 @@ SIGNATURES = (
         "nccl",
         (b"NCCL operation ",),
         "A collective of XLA failed: check links, NCCL_SOCKET_IFNAME and NCCL_IB_HCA, and the logs of the other nodes; "
-        "NCCL_DEBUG=WARN tells more.",
+        "NCCL_DEBUG=WARN says more.",
         rb"NCCL operation \w{1,60}\([^\r\n]{0,400}\) failed",
     ),
     Signature(
@@ -166,7 +166,7 @@ SIGNATURES = (
     Signature(
         "gpu_error",
         (b"INTERNAL: ",),
-        "A kernel or library failed under XLA: read the words behind INTERNAL, try another image or fewer "
+        "A kernel or library failed under XLA: read the words after INTERNAL, try another image or fewer "
         "XLA_FLAGS, and "
         "compare with another node; where one alone has it, read its kernel log.",
         rb"(?:RuntimeError|failed|StatusOr access): INTERNAL: (?!From /job:)|INTERNAL: RET_CHECK failure",

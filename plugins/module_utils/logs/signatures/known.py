@@ -19,7 +19,7 @@ SIGNATURES = (
 
 PYTHON_ERROR = python.PYTHON_ERROR
 
-# By these the lines are found that may tell of a failure; the number is how many of the bytes that follow the line may
+# By these the lines are found that may report a failure; the number is how many of the bytes that follow the line may
 # belong to it. They are without digits, and many texts share them: "rror" is in every Python exception, "E_EX" in
 # RESOURCE_EXHAUSTED and DEADLINE_EXCEEDED. The others had better begin with two bytes that are rare in logs, as "hdog"
 # of "watchdog" does: strstr goes by these.
@@ -116,6 +116,7 @@ NEEDLES = {
     b"Multiple Ranks": 0,
     b"No valid ": 0,
     b"NOT loaded": 0,
+    b"call failure": 0,
     b"Invalid rank": 0,
     b"TE was unable": 0,
     b"segfault at": 0,

@@ -178,7 +178,7 @@ SIGNATURES = (
     Signature(
         "child_failed",
         (b"TE was unable to", b"mpirun ", b"MPI_ABORT", b"ORTE has lost", b"PRTE has lost"),
-        "mpirun tells which process ended: what that one printed before is the cause.",
+        "mpirun names the process that ended: what that one printed before is the cause.",
         (
             rb"mpirun (?:noticed|detected) that (?:process rank (?P<rank>\d{1,9}))?|MPI_ABORT was invoked on rank"
             rb"|[OP]RTE was unable to reliably start"

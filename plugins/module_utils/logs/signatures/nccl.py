@@ -214,7 +214,7 @@ SIGNATURES = (
     Signature(
         "nccl",
         (b"NCCL WARN", b"RCCL WARN"),
-        "NCCL or RCCL warns of what it could not do: the words behind WARN say it; compare nodes, image and NCCL "
+        "NCCL or RCCL warns of what it could not do: the words after WARN say it; compare nodes, image and NCCL "
         "variables, "
         "and run again with NCCL_DEBUG=INFO.",
         rb"[NR]CCL WARN (?![^\r\n]{0,200}(?:Too many open files|Thread creation failed|libibverbs"

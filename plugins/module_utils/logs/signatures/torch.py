@@ -75,7 +75,7 @@ SIGNATURES = (
     Signature(
         "settings_refused",
         (b"expected, but not set",),
-        "The launch did not tell a rank where the others are: torchrun sets MASTER_ADDR, MASTER_PORT, RANK and "
+        "A rank does not know where the others are: torchrun sets MASTER_ADDR, MASTER_PORT, RANK and "
         "WORLD_SIZE; "
         "start the trainer with it.",
         rb"environment variable \w{1,40} expected, but not set",

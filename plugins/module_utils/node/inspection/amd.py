@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""AMD GPUs: what the KFD driver offers (sysfs), and what amd-smi or rocm-smi say besides.
+"""AMD GPUs: what the KFD driver offers (sysfs), and what amd-smi or rocm-smi say as well.
 
 Sources: Linux, drivers/gpu/drm/amd/amdkfd/kfd_topology.c (topology), amdgpu's sysfs files of the PCI device.
 """
@@ -18,7 +18,7 @@ _PCI = "/sys/bus/pci/devices"
 # The tools repeat much that the files told already, and need not be waited for long.
 _SECONDS = 1.5
 
-# PCI device -> name, for boards whose driver does not tell it (libdrm, data/amdgpu.ids).
+# PCI device -> name, for boards whose driver does not say it (libdrm, data/amdgpu.ids).
 _NAMES = {
     0x740C: "AMD Instinct MI250X/MI250",
     0x740F: "AMD Instinct MI210",
@@ -84,7 +84,7 @@ def amd_processes(root: str) -> list[dict[str, t.Any]]:
 def amd_tool() -> dict[str, t.Any]:
     """Return the ``tool`` that is installed, the ``names`` of the GPUs that it sees, and the ``driver_version``.
 
-    ToolError tells why it told nothing.
+    ToolError says why it said nothing.
     """
     missing = []
     for tool, (options, read) in _TOOLS.items():

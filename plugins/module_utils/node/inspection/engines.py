@@ -17,7 +17,7 @@ def engine_facts(name: str, image: str | None, root: str = "/") -> dict[str, t.A
     """Return ``version``, ``storage``, ``image`` and ``problem`` of a container engine; None where it is not installed.
 
     ``storage`` is where its images lie, with the room there as `path_facts` has it. ``image`` is None where the engine
-    does not have it, else its ``id`` (sha256:…) and the ``digests`` under which registries know it. ``problem`` tells
+    does not have it, else its ``id`` (sha256:…) and the ``digests`` under which registries know it. ``problem`` says
     why the engine does not answer.
     """
     try:
@@ -43,7 +43,7 @@ def version_in(name: str, output: str) -> tuple[str, str]:
         return told["version"]["Version"], told["store"]["graphRoot"]
     # Without its daemon the docker client prints an information that holds nothing but errors.
     if not told.get("ServerVersion"):
-        errors = told.get("ServerErrors") or ["it told no version"]
+        errors = told.get("ServerErrors") or ["it reported no version"]
         raise ToolError(f"docker's daemon does not answer: {errors[0]}")
     return told["ServerVersion"], told["DockerRootDir"]
 

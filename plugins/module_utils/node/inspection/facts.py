@@ -30,7 +30,7 @@ def inspect(
     image: str | None = None,
     root: str = "/",
 ) -> dict[str, t.Any]:
-    """Return all that is to be known of this node before a training; nothing is changed.
+    """Return everything to be known of this node before a training; nothing is changed.
 
     ``paths`` are absolute. Files are read below ``root``; tools, names, limits and the clock are always this
     machine's. The keys are those of `system_facts`, and ``gpus``, ``rdma``, ``network``, ``limits``, ``paths``,
@@ -74,6 +74,6 @@ def inspect(
 
 
 def _problems(found: dict[str, t.Any], has_rdma: bool) -> dict[str, str]:
-    """Return why tasks told nothing. AMD's tool is told of with the GPUs; without RDMA there need be no libibverbs."""
+    """Return why tasks said nothing. AMD's tool is reported with the GPUs; without RDMA there need be no libibverbs."""
     quiet = {"amd_tool"} if has_rdma else {"amd_tool", "verbs"}
     return {name: str(value) for name, value in found.items() if isinstance(value, ToolError) and name not in quiet}

@@ -37,7 +37,7 @@ def gpu_facts(root: str) -> dict[str, t.Any]:
     """Return the accelerators of the first vendor that has any: ``vendor``, ``devices``, ``driver``, ``processes``.
 
     ``on_bus`` counts those that the PCI bus shows for AMD and NVIDIA, whether or not a driver has them.
-    ``processes`` is None where they could not be found out; ``problems`` tells why.
+    ``processes`` is None where they could not be found out; ``problems`` says why.
     """
     problems: list[str] = []
     on_bus = _on_bus(root)
@@ -65,7 +65,7 @@ def gpu_facts(root: str) -> dict[str, t.Any]:
 
 
 def with_tool(facts: dict[str, t.Any], told: dict[str, t.Any] | ToolError) -> dict[str, t.Any]:
-    """Return AMD's facts with what its tool told, or why it did not: names and a driver version that were not known.
+    """Return AMD's facts with what its tool said, or why it did not: names and a driver version that were not known.
 
     ``tool`` is then the name of the tool that answered, or None.
     """

@@ -40,7 +40,7 @@ def path_facts(root: str, path: str) -> dict[str, t.Any]:
     ``kind`` is ``file``, ``directory``, ``other`` or ``missing``, symbolic links followed. ``nearest`` is the path, or
     where it is missing the folder above it that is there: that is where ``total_bytes``, ``free_bytes`` and
     ``free_inodes`` (None where the file system counts none) were taken, its ``file_system``, and whether it is
-    ``writable``. A shared library has ``library`` besides.
+    ``writable``. A shared library has ``library`` as well.
     """
     kind = kind_of(below(root, path))
     nearest = path

@@ -32,7 +32,7 @@ def interfaces_in(output: str) -> dict[str, dict[str, t.Any]]:
 def master_facts(name: str) -> dict[str, t.Any]:
     """Return how this node reaches rank 0: ``address``, the ``interface`` that routes there and the ``source`` address.
 
-    ``own`` tells that the address is one of this node's; then ``interface`` is None, as such packets leave by none.
+    ``own`` says that the address is one of this node's; then ``interface`` is None, as such packets leave by none.
     """
     addresses = resolve(name)
     if not addresses:

@@ -17,7 +17,7 @@ _LONGEST_WORDS = 300
 
 
 class ToolError(Exception):
-    """Why a tool or a look-up told nothing, in words for people."""
+    """Why a tool or a look-up said nothing, in words for people."""
 
 
 class MissingToolError(ToolError):

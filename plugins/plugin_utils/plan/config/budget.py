@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How much a file may hold that people write by hand, so that it is read, checked and told of within seconds.
+"""How much a file may hold that people write by hand, so that it is read, checked and reported within seconds.
 
 The largest config of CVS has 12 KB, 210 values and texts of 728 characters, the largest example of NxDT 8 KB and five
 interpolations.

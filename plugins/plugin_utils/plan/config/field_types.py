@@ -46,7 +46,8 @@ ContainerName = t.Annotated[
     ),
 ]
 Size = t.Annotated[
-    str, Written("0*[1-9][0-9]*[bBkKmMgG]?", "a size in bytes", "a size in bytes, with K, M or G behind it if need be")
+    str,
+    Written("0*[1-9][0-9]*[bBkKmMgG]?", "a size in bytes", "a size in bytes, with K, M or G at the end where needed"),
 ]
 Line = t.Annotated[str, LINE]
 PathOrNothing = t.Annotated[

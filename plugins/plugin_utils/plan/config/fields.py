@@ -27,7 +27,7 @@ def key_of(name: str, field: FieldInfo) -> str:
 
 
 def may_be_null(field: FieldInfo) -> bool:
-    """Tell whether null is a right value of a field."""
+    """Return whether null is a right value of a field."""
     return type(None) in t.get_args(field.annotation)
 
 
@@ -48,7 +48,7 @@ def variable_of(field: FieldInfo) -> str:
 
 
 def since_of(field: FieldInfo) -> str:
-    """Return since when the trainer or the format of the config has a field, empty where that is not told."""
+    """Return since when the trainer or the format of the config has a field, empty where that is not known."""
     return str(_extra(field).get("since", ""))
 
 
@@ -57,7 +57,7 @@ def _extra(field: FieldInfo) -> dict[str, t.Any]:
 
 
 def default_of(field: FieldInfo) -> str:
-    """Return the default of a field as it would stand in a training config; empty where there is none to tell."""
+    """Return the default of a field as it would stand in a training config; empty where there is none to say."""
     default = None if field.is_required() or nested_model(field) else field.get_default(call_default_factory=True)
     return "" if default in (None, "", [], {}) else as_written(default)
 

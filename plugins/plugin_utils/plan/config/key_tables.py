@@ -4,7 +4,7 @@
 A row has what a field has: ``kind`` (a name of `field_types`) or ``choices``, ``description``, and as
 they apply ``required``, ``default``, ``examples``, ``unit``, ``variable`` and ``since``. A key that is neither
 ``required`` nor has a default may be null, as one that is ``nullable`` may. ``after`` names the field of the model
-that a row, and those behind it, follow.
+that a row, and those after it, follow.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ PLACEHOLDER_PATTERN = any_case(PLACEHOLDER)
 
 
 def is_placeholder(value: t.Any) -> bool:
-    """Tell whether a value, or a part of it, is still to be filled in."""
+    """Return whether a value, or a part of it, is still to be filled in."""
     return isinstance(value, str) and PLACEHOLDER in value.casefold()
 
 

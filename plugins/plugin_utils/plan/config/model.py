@@ -57,7 +57,7 @@ def refuse_unknown_keys(
 ) -> None:
     """Note every key that is not known, with the nearest one that is.
 
-    ``elsewhere`` maps keys that are known in another place to the path of that place. ``notes`` tells whether the
+    ``elsewhere`` maps keys that are known in another place to the path of that place. ``notes`` says whether the
     format has keys that begin with _ for notes.
     """
     note = findings.warn if lower_to_warning else findings.fault

@@ -34,5 +34,5 @@ def few(patterns: dict[str, str]) -> dict[str, str]:
 
 
 def is_found(searched: str, text: str) -> bool:
-    """Tell whether a `pattern` is found in a text, in upper or lower case; of a long path only the end is searched."""
+    """Return whether a `pattern` is found in a text, in upper or lower case; of a long path only its end counts."""
     return re.search(searched, text[-_LONGEST_TEXT:], re.IGNORECASE) is not None

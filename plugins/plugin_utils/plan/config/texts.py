@@ -21,7 +21,7 @@ class Written(Kind):
     """A text of a certain form, as a regular expression.
 
     ``what`` names it for the sentence 'is not …', ``expected`` for 'Give …'. Unless it is ``free``, it holds nothing
-    that a shell could take for syntax, and no field besides ``{user-id}``. A whole number is taken for its digits.
+    that a shell could take for syntax, and no field but ``{user-id}``. A whole number is taken for its digits.
     ``longest`` is in characters.
     """
 
@@ -117,7 +117,7 @@ class Several(Kind):
             raise ValueError("is neither a list nor a text with commas")
         if len(value) < self.at_least:
             raise ValueError("is empty")
-        # A part that is still to be filled in is told by itself, and hides none of the others.
+        # A part that is still to be filled in is reported by itself, and hides none of the others.
         parts = [part for part in value if not is_placeholder(part)]
         return [self.part.read(parts[0])] if len(value) == 1 and parts else [self._part(part) for part in parts]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What can be wrong with the section ``config`` of any CVS training config, and is told in the same words."""
+"""What can be wrong with the section ``config`` of any CVS training config, and is reported in the same words."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def check_engine(reading: CvsReading[t.Any, t.Any]) -> None:
             "config.container_image",
             None,
             "container_image is missing.",
-            "Give the image, or say -e container_engine=none to train without a container.",
+            "Give the image, or set -e container_engine=none to train without a container.",
         )
 
 

@@ -29,7 +29,7 @@ Nnodes = t.Annotated[
 NicType = t.Annotated[
     types.Name | None,
     Field(
-        description="Kind of the RDMA network cards. It is recorded with the run, and tells which GID index is usual.",
+        description="Kind of the RDMA network cards. It is recorded with the run, and says which GID index is usual.",
         examples=["thor2"],
     ),
 ]

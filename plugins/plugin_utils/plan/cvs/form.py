@@ -26,7 +26,7 @@ OptionsT = t.TypeVar("OptionsT", bound=RunOptions)
 
 @dataclass(frozen=True)
 class CvsForm(t.Generic[ConfigT, BranchT, OptionsT]):
-    """What tells the configs of one framework from those of another.
+    """How the configs of one framework differ from those of another.
 
     ``config`` and ``branch`` are the models of the two sections, ``unused_keys`` the known keys that nothing reads in
     a run, ``prepared`` the section ``config`` as it is to be typed, and ``elsewhere`` where keys belong, in words, that

@@ -34,7 +34,7 @@ class CvsReading(t.Generic[ConfigT, OptionsT]):
 
     @property
     def multi_node(self) -> bool:
-        """Tell whether one job runs over all nodes, rather than one on each."""
+        """Return whether one job runs over all nodes, rather than one on each."""
         return self.mode == "multi_node"
 
     @property
@@ -43,7 +43,7 @@ class CvsReading(t.Generic[ConfigT, OptionsT]):
         return len(self.nodes) if self.multi_node else 1
 
     def is_given(self, name: str) -> bool:
-        """Tell whether the file has a value under this key, right or wrong."""
+        """Return whether the file has a value under this key, right or wrong."""
         return self.given.get(name) is not None
 
 
@@ -55,7 +55,7 @@ class CvsBranchReading(CvsReading[ConfigT, OptionsT], t.Generic[ConfigT, Options
     parameters: BranchT
 
     def gives(self, name: str) -> bool:
-        """Tell whether the branch has a value under this key, right or wrong."""
+        """Return whether the branch has a value under this key, right or wrong."""
         return self.branch.values.get(name) is not None
 
     def key(self, name: str) -> str:

@@ -47,11 +47,11 @@ class Framework(abc.ABC, t.Generic[ConfigT, OptionsT]):
     uses_nccl: t.ClassVar[bool] = True
     """Whether its configs have keys for NCCL and Gloo."""
     platforms: t.ClassVar[tuple[str, ...]] = ()
-    """Values of ``training_platform`` that it can train on besides hosts of the inventory."""
+    """Values of ``training_platform`` that it can train on in addition to hosts of the inventory."""
 
     @abc.abstractmethod
     def recognizes(self, text: str, source: str) -> bool:
-        """Tell by text and file name whether a training config is certainly meant for it."""
+        """Report by text and file name whether a training config is certainly meant for it."""
 
     @abc.abstractmethod
     def read(self, text: str, source: str, findings: Findings) -> ConfigT | None:

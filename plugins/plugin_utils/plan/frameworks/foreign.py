@@ -26,9 +26,9 @@ _Data = dict[str, t.Any]
 
 
 def fault_foreign(text: str, source: str, findings: Findings, *, recognized: bool) -> bool:
-    """Note what a file is that no framework here reads, and tell whether it is such a one.
+    """Note what a file is that no framework here reads, and report whether it is such a one.
 
-    ``recognized`` tells that a framework takes it for its own, or that the user names one.
+    ``recognized`` says that a framework takes it for its own, or that the user names one.
     """
     found = _kind_of(text, source, recognized=recognized)
     if found:
@@ -90,7 +90,7 @@ def _holds_thresholds(data: _Data) -> bool:
     return bool(bounds) and all(isinstance(bound, dict) and "kind" in bound for bound in bounds)
 
 
-# Each with how it is told, what it is, and what to do with it.
+# Each with how it is reported, what it is, and what to do with it.
 _OTHERS: tuple[tuple[Callable[[_Data], bool], str, str], ...] = (
     (
         lambda data: {"run_id", "nodes"} <= data.keys(),

@@ -26,7 +26,7 @@ FORMULA = (
 class Experts:
     """The feed-forward parts of the layers that have experts.
 
-    Each token meets ``per_token`` of the ``count`` experts of a layer, all of ``feed_forward_size``, and besides the
+    Each token meets ``per_token`` of the ``count`` experts of a layer, all of ``feed_forward_size``, and the
     shared ones, which together are ``shared_size`` wide. The first ``dense_layers`` layers have none.
     """
 

@@ -25,7 +25,7 @@ class TunedBatch:
 
 
 def scales_batch(options: RunOptions, mode: str) -> bool:
-    """Tell whether the config's number of nodes is that for which its batch was tuned, rather than that of the run."""
+    """Return whether the batch was tuned for the config's number of nodes, rather than that of the run."""
     return options.training_scale_batch == REFERENCE_NODES and mode == "multi_node"
 
 

@@ -9,7 +9,7 @@ A bound is a mapping of ``metric`` (canonical), ``kind`` and ``value``::
     {"metric": "tokens_per_sec_per_gpu", "kind": "ratio", "value": 0.95, "reference": 12500.0}
 
 ``min`` is at least the value, ``max`` at most, ``within`` off the value by no more than so many percent of it,
-``ratio`` at least this part of a reference, which is a number or another metric of the same node, and ``info`` is told
+``ratio`` at least this part of a reference, which is a number or a metric of the same node, and ``info`` is reported
 and never judged. ``statistic`` is another one than the metric's own (mean, p05, p95); an ``optional`` metric may be
 missing.
 """

@@ -48,7 +48,7 @@ class ContainerConfig(BaseModel):
     )
     env_dict: Environment = Field(
         default={},
-        description="Variables of the training besides those that the plan sets, which win. No secrets.",
+        description="More variables of the training; those that the plan sets win. No secrets.",
         examples=[{"NCCL_PROTO": "Simple"}],
     )
 
@@ -184,7 +184,7 @@ def variables_of_user(
 
 
 def is_mounted(path: str, mounts: Mapping[str, str]) -> bool:
-    """Tell whether a path in the container lies in a mount."""
+    """Return whether a path in the container lies in a mount."""
     return any(path == target or path.startswith(f"{target.rstrip('/')}/") for target in mounts.values())
 
 

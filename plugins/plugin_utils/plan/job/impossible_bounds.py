@@ -13,9 +13,9 @@ from .bounds import bound_in_words, limits
 
 
 def tflops_behind(metric: str, value: float, workload: Workload) -> float | None:
-    """Return the TFLOP/s that a GPU computes at a value of a metric, or None where that cannot be told.
+    """Return the TFLOP/s that a GPU computes at a value of a metric, or None where that is not known.
 
-    Tokens/s and step times tell it by the model FLOPs of a token.
+    Tokens/s and step times say it by the model FLOPs of a token.
     """
     flops, tokens, gpus = workload["model_flops_per_token"], workload["tokens_per_step"], workload["gpus"]
     if metric == "tflops_per_gpu":

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the user may say about a run besides the training config: the variables that make a plan.
+"""What the user may say about a run in addition to the training config: the variables that make a plan.
 
-A field is all that is written by hand of an option: ``make generated`` makes the documentation of roles and modules,
-the defaults of roles and the surveys of it, and the action plugins take it by its name.
+A field is the only part of an option that is written by hand: ``make generated`` makes of it the documentation of
+roles and modules, the defaults of roles and the surveys, and the action plugins take it by its name.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class ConfigOptions(BaseModel):
         default=8, description="GPUs of each node that take part.", json_schema_extra={"unit": "GPUs"}
     )
     training_unknown_keys: t.Annotated[str, OneOf(("fault", "warn"))] = Field(
-        default="fault", description="Whether an unknown key of the config stops the run or is only told."
+        default="fault", description="Whether an unknown key of the config stops the run or is only a warning."
     )
     training_record_only: Flag = Field(
         default=False,

@@ -2,7 +2,7 @@
 """The most that an accelerator can compute: TFLOP/s of its matrix units by number format, dense (no sparsity).
 
 The sources are the makers' own: the data sheets of AMD Instinct MI300X, MI325X, MI350X and MI355X (peak theoretical
-performance), of NVIDIA A100 80GB SXM, H100 SXM, H200 SXM and B200 (of HGX, a half of what is told with sparsity), the
+performance), of NVIDIA A100 80GB SXM, H100 SXM, H200 SXM and B200 (of HGX, a half of that with sparsity), the
 pages on Cloud TPU v4, v5e, v5p and v6e, and the architecture pages of Trainium and Trainium2 in the Neuron
 documentation. All are for one chip; a NeuronCore is a part of one.
 """

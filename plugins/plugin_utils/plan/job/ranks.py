@@ -145,7 +145,7 @@ def _check_syntax(node: Node, findings: Findings) -> None:
 
 
 def _is_address(text: str) -> bool:
-    """Tell whether a text is an IP address or may be a host's name, whose last part is no number (RFC 3696)."""
+    """Return whether a text is an IP address or may be a host's name, whose last part is no number (RFC 3696)."""
     try:
         parsed = _parsed(text)
     except ValueError:
@@ -197,7 +197,7 @@ def _fault_no_hosts(option: str, names: Sequence[str], known: Collection[str], f
 
 
 def on_one_machine(nodes: Sequence[Node]) -> bool:
-    """Tell whether every node is the same machine, so that a loopback address reaches all of them."""
+    """Return whether every node is the same machine, so that a loopback address reaches all of them."""
     return all(node.local for node in nodes) or all(is_loopback(node.address) for node in nodes)
 
 
@@ -253,7 +253,7 @@ def _with_address(node: Node) -> str:
 
 
 def is_loopback(address: str) -> bool:
-    """Tell whether an address or name means the machine that reads it."""
+    """Return whether an address or name means the machine that reads it."""
     try:
         parsed = _parsed(address.strip("[]"))
     except ValueError:

@@ -13,12 +13,12 @@ _RDMA_VARIABLES = ("NCCL_IB_HCA", "NCCL_IB_GID_INDEX")
 _RDMA_NETWORKS = {"ib", "ibext", "ofi", "aws libfabric"}
 _SWITCHED_OFF = "NCCL_IB_DISABLE"
 _LEVEL = "NCCL_DEBUG"
-# NCCL tells its network at these levels only.
+# NCCL says its network at these levels only.
 _TELLING_LEVELS = ("INFO", "TRACE")
 
 
 def asks_for_rdma(mode: str, nodes: Sequence[NodePlan]) -> bool:
-    """Tell whether a plan in this mode, with these nodes, means them to talk over RDMA."""
+    """Return whether a plan in this mode, with these nodes, means them to talk over RDMA."""
     if mode != "multi_node" or len(nodes) < 2:
         return False
     environment = nodes[0].get("env", {})
@@ -29,19 +29,19 @@ def asks_for_rdma(mode: str, nodes: Sequence[NodePlan]) -> bool:
 
 
 def level_that_hides_the_network(nodes: Sequence[NodePlan]) -> str | None:
-    """Return the level at which NCCL logs, empty where none is set, if it is one at which its network is not told."""
+    """Return the level at which NCCL logs (empty: none is set), where it does not print its network at that level."""
     level = str(nodes[0].get("env", {}).get(_LEVEL, ""))
     return None if level.upper() in _TELLING_LEVELS else level
 
 
 def warn_of_silence(mode: str, nodes: Sequence[NodePlan], findings: Findings) -> None:
-    """Warn where the nodes are to talk over RDMA, and no log would tell whether they do."""
+    """Warn where the nodes are to talk over RDMA, and no log would say whether they do."""
     level = level_that_hides_the_network(nodes) if asks_for_rdma(mode, nodes) else None
     if level is not None:
         findings.warn(
             _LEVEL,
             level or None,
-            "The nodes are to talk over RDMA, and NCCL tells with NCCL_DEBUG=INFO only whether they do. Otherwise a "
+            "The nodes are to talk over RDMA, and only NCCL_DEBUG=INFO shows whether they do. Without it a "
             "run is INCONCLUSIVE at best.",
             f"Set nccl_debug, or {_LEVEL} where the config names variables, to INFO.",
         )

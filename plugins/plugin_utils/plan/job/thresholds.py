@@ -59,7 +59,7 @@ def results_key(branch: Branch) -> str:
 
 
 def is_judged(expected: Iterable[Bound]) -> bool:
-    """Tell whether any bound judges a run; those of the kind info only tell."""
+    """Return whether any bound judges a run; those of the kind info only say."""
     return any(bound["kind"] != "info" for bound in expected)
 
 

@@ -8,8 +8,9 @@ import typing as t
 from ....module_utils.slurm.placement import address_before, name_before
 from ...contracts import SlurmJob
 from ..config.findings import Findings
+from ..job.options import ON_HOSTS
 from ..job.ranks import Node
-from .options import SlurmOptions
+from .options import SLURM, SlurmOptions
 
 JOB_PROGRAM = "job.pyz"
 JOB_LOG = "job.log"
@@ -28,8 +29,25 @@ _SBATCH = {
 }
 
 
+# What is said of hosts of the inventory, of which Slurm takes none.
+_OF_HOSTS = {
+    "training_rank_order": "Slurm orders the nodes.",
+    "training_exclude": "Name nodes to leave out in training_slurm_exclude.",
+    "training_spares": "Slurm has the spare nodes.",
+    "training_retries": "Submit the run again; name a faulty node in training_slurm_exclude.",
+}
+
+
 def nodes_to_come(options: SlurmOptions, asked: int | None, user: str, findings: Findings) -> list[Node]:
     """Return stand-ins for the nodes that Slurm will choose; ``asked`` is how many the config asks for, if it says."""
+    for name, remedy in _OF_HOSTS.items():
+        if given := getattr(options, name):
+            findings.fault(
+                name, given, f"With training_launcher=slurm {name} has no effect.", f"Leave it out. {remedy}"
+            )
+    if options.training_platform not in (None, ON_HOSTS):
+        message = f"Slurm does not start anything on {options.training_platform}."
+        findings.fault("training_launcher", SLURM, message, "Leave out training_launcher or training_platform.")
     count = options.training_slurm_nodes or asked
     if count is None:
         findings.fault(

@@ -19,7 +19,7 @@ if t.TYPE_CHECKING:
 
 
 class Dialect(t.NamedTuple):
-    """A dialect: the name of its file in the run's folder, and what writes it; None where it has nothing to tell."""
+    """A dialect: the name of its file in the run's folder, and what writes it; None where it has nothing to say."""
 
     file: str
     text: Callable[[JudgedRun], str | None]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The run as lines of MLPerf's log, ``:::MLLOG {…}``, with the keys of mlperf_logging's ``mllog.constants``.
 
-It tells what was run, when, and how fast; ``tracked_stats`` is the key that submitters give throughput under. It is no
+It says what was run, when, and how fast; ``tracked_stats`` is the key that submitters give throughput under. It is no
 submission: a run of this collection has no quality target and no evaluation, so the keys of those are not there.
 """
 

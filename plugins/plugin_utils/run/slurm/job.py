@@ -15,6 +15,8 @@ from pathlib import Path
 
 from ....module_utils.slurm.placement import MADE_NAME
 from ...inventory.slurm import fields
+from ...plan.slurm.script import JOB_LOG
+from ..board import PLAN_NAME
 from ..node_errors import NodeError
 from ..plain_text import one_line
 
@@ -59,10 +61,6 @@ class SlurmJob:
         except FileNotFoundError:
             return None
 
-    def check(self) -> None:
-        """Let Slurm say whether it would take the job; `SlurmError` where it would not."""
-        self._run("sbatch", "--test-only", SCRIPT_NAME)
-
     def submit(self) -> str:
         """Submit the job, and return its number."""
         number = self._run("sbatch", "--parsable", SCRIPT_NAME).strip().split(";")[0]
@@ -97,7 +95,7 @@ class SlurmJob:
         """Wait until the job has its nodes, and show what it waits for; `SlurmError` where it ends before."""
         told, pause = None, _ASKED_SECONDS
         submitted = (self.run_dir / MADE_NAME).read_bytes()
-        while (self.run_dir / "plan.json").read_bytes() == submitted:
+        while (self.run_dir / PLAN_NAME).read_bytes() == submitted:
             state, reason = self.state()
             if self.is_over():
                 raise SlurmError(f"{self.end_in_words()}, before it had placed the run on its nodes{self._said()}")
@@ -110,7 +108,7 @@ class SlurmJob:
     def _said(self) -> str:
         """Return the last lines of the job's own log."""
         try:
-            with open(self.run_dir / "job.log", encoding="utf-8", errors="replace") as stream:
+            with open(self.run_dir / JOB_LOG, encoding="utf-8", errors="replace") as stream:
                 lines = [one_line(line) for line in stream.read(64 << 10).strip().splitlines()[-3:]]
         except OSError:
             return ""
@@ -141,6 +139,6 @@ class SlurmJob:
                 "training_launcher to ssh"
             ) from None
         if done.returncode != 0:
-            said = one_line(" ".join(done.stderr.split()) or f"exit status {done.returncode}")
-            raise SlurmError(f"{command[0]}: {said}")
+            said = one_line(" ".join(done.stderr.split()))
+            raise SlurmError(said or f"{command[0]} ended with exit status {done.returncode} and said nothing")
         return done.stdout

@@ -23,7 +23,7 @@ _MAIN = f"import runpy\n\nrunpy.run_module({'.'.join((_PACKAGE / 'slurm/task').p
 
 
 class Needs(t.TypedDict):
-    """What the tasks of a job need besides the plan; ``secrets`` are those of each node by its rank."""
+    """What the tasks of a job need in addition to the plan; ``secrets`` are those of each node by its rank."""
 
     environment: dict[str, str]
     files: dict[str, str]

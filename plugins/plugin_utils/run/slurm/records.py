@@ -17,8 +17,8 @@ from pathlib import Path
 
 from ....module_utils.node.phases import COLLECT_BYTES
 from ....module_utils.slurm.task import ANSWERS_NAME, COPY_NAME, GRACE_SECONDS, STOP_NAME
-from ..answers import checked_answer
-from ..node_errors import NodeError, NodeLostError
+from ..answers import accepted
+from ..node_errors import NodeLostError
 from .job import SlurmJob
 
 _LOOK_SECONDS = 0.5
@@ -46,13 +46,7 @@ class JobNode:
             return self._stopped(needs["grace_seconds"])
         if phase == "follow":
             return self._followed(needs["wait_seconds"])
-        return self._checked(phase, self._next(phase))
-
-    def _checked(self, phase: str, answer: dict[str, t.Any]) -> dict[str, t.Any]:
-        answer = checked_answer(phase, answer)
-        if answer.pop("failed"):
-            raise NodeError(answer["message"])
-        return answer
+        return accepted(phase, self._next(phase))
 
     def _followed(self, wait_seconds: float) -> dict[str, t.Any]:
         """Return the next answer; once the node does not follow any more, the last one, without what it told."""
@@ -62,7 +56,7 @@ class JobNode:
                 raise NodeLostError(self._job.end_in_words())
             time.sleep(_LOOK_SECONDS)
             return {**self._last_followed, "blocks": [], "failures": []}
-        self._last_followed = self._checked("follow", self._next("follow", wait_seconds + _LAG_SECONDS))
+        self._last_followed = accepted("follow", self._next("follow", wait_seconds + _LAG_SECONDS))
         return self._last_followed
 
     def _stopped(self, grace_seconds: float) -> dict[str, t.Any]:
@@ -75,7 +69,7 @@ class JobNode:
             return {"changed": False, "status": "not_started", "warnings": []}
         self._stop.touch()
         try:
-            return self._checked("stop", self._next("stop", grace_seconds + GRACE_SECONDS + _LAG_SECONDS))
+            return accepted("stop", self._next("stop", grace_seconds + GRACE_SECONDS + _LAG_SECONDS))
         except NodeLostError:
             if not self._job.is_over():
                 self._job.cancel()

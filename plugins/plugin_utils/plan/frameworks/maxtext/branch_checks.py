@@ -18,7 +18,7 @@ from .reading import BranchReading
 
 # What base.yml of MaxText leaves to be filled up; every other axis is 1 there.
 _FILLED_UP = ("dcn_data_parallelism", "ici_fsdp_parallelism")
-# Who tells the ranks on other hardware than GPUs and TPUs.
+# Who assigns the ranks on other hardware than GPUs and TPUs.
 _RANKED_BY = {"gpu_multiprocess": "Slurm or MPI", "cpu": "XPK"}
 _SKIPS = "skip_jax_distributed_system"
 _PRECISIONS = {"bfloat16": "bf16", "float32": "fp32", "float16": "fp16"}
@@ -284,7 +284,7 @@ def _warn_of_cvs_keys(reading: BranchReading, sizes: MaxTextSizes) -> None:
 
 
 def _says(key: str, value: t.Any, fact: t.Any) -> bool:
-    """Tell whether a value of CVS says what will be so."""
+    """Return whether a value of CVS says what will be so."""
     if key == "precision":
         return str(value).casefold().removeprefix("te_") == str(fact).removeprefix("nanoo_")
     try:

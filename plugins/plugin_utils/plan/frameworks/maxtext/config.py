@@ -102,7 +102,7 @@ class MaxTextConfig(BaseModel):
 
     container_image: Text | None = Field(
         default=None,
-        description="Image of the container; needed unless container_engine is none. Its tag tells where MaxText is.",
+        description="Image of the container; needed unless container_engine is none. Its tag says where MaxText is.",
         examples=["rocm/jax-training:maxtext-v25.5"],
     )
     container_name: ContainerName = "maxtext_training"
@@ -135,7 +135,7 @@ class MaxTextConfig(BaseModel):
     nccl_debug: NcclDebug = None
     env_vars: Environment = Field(
         default={},
-        description="Variables of the training besides those that the plan sets, which win. No secrets.",
+        description="More variables of the training; those that the plan sets win. No secrets.",
         examples=[{"NCCL_PROTO": "Simple"}],
         json_schema_extra={"since": "later shape"},
     )

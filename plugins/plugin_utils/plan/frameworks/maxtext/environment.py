@@ -14,6 +14,7 @@ from ...config.kinds import AUTO, Whole, is_placeholder
 from ...config.secret_names import is_secret_name
 from ...config.words import key_path
 from ...job.container import check_environment
+from ...job.peak_tflops import accelerator_of
 from ...job.visible_devices import visible_devices
 from . import xla_flags as xla
 from .gke import PLATFORM
@@ -109,7 +110,7 @@ def environment_of(
     """Return what MaxText reads, as far as it is the same on every node, and note variables without effect."""
     config, multi_node, of_tpu = reading.config, reading.multi_node, reading.parameters.hardware == "tpu"
     keys = (*_KEYS, *(_KEYS_OF_MULTI_NODE if multi_node else ()))
-    # JAX puts the port behind it.
+    # JAX puts the port after it.
     host = f"[{master}]" if ":" in master else master
     by_plan: dict[str, str] = {
         "JAX_COORDINATOR_IP": host,
@@ -172,9 +173,19 @@ def _warn_of_no_effect(
             )
 
 
+_PLATFORMS = {"JAX_PLATFORMS", "JAX_PLATFORM_NAME"}
+
+
 def check_variables(reading: BranchReading, variables: Mapping[str, tuple[str, str]]) -> None:
-    """Note secrets among env_vars, which would stand in the plan, and variables that MaxText takes for its keys."""
+    """Note secrets among env_vars, which would stand in the plan, and variables that MaxText or JAX takes otherwise."""
     for name, (value, path) in variables.items():
+        if name in _PLATFORMS and value.split(",")[0] == "cpu" and accelerator_of(reading.branch.gpu):
+            reading.findings.fault(
+                path,
+                value,
+                f"With it JAX trains on the CPU, and this branch is for {reading.branch.gpu}.",
+                "Leave it out.",
+            )
         key = _KEY_OF_VARIABLE.get(name)
         if key and not is_secret_name(name):
             reading.findings.fault(

@@ -67,7 +67,7 @@ class MaxText(CvsFramework[MaxTextOptions]):
     platforms = (PLATFORM,)
 
     def recognizes(self, text: str, _source: str) -> bool:
-        """Tell whether a training config is certainly of this framework."""
+        """Return whether a training config is certainly of this framework."""
         return _TELLING_KEYS.search(text) is not None
 
     def plan_job(
@@ -126,7 +126,7 @@ def _note_batch(reading: BranchReading, sizes: MaxTextSizes) -> None:
 
 
 def _entry_point(reading: BranchReading) -> str | None:
-    """Return the script below the checkout, or the module, that trains; None, and a fault, where nothing tells."""
+    """Return the script below the checkout, or the module, that trains; None, and a fault, where nothing says."""
     asked = reading.options.training_maxtext_entry_point
     if asked is None:
         return None
@@ -137,12 +137,12 @@ def _entry_point(reading: BranchReading) -> str | None:
         return ENTRY_POINT
     if known is None:
         image = reading.config.container_image
-        reason = f"the tag of {image} does not tell" if image else "there is no image whose tag tells"
+        reason = f"the tag of {image} does not say" if image else "no image has a tag that says"
         reading.findings.fault(
             "training_maxtext_entry_point",
             None,
             f"Which script of MaxText trains is not known: {reason} its generation.",
-            f"Say -e training_maxtext_entry_point=…: one of {listed(ENTRY_POINTS)} below {ROOT}, or a module such as "
+            f"Set -e training_maxtext_entry_point=…: one of {listed(ENTRY_POINTS)} below {ROOT}, or a module such as "
             "maxtext.trainers.pre_train.train.",
         )
     return known

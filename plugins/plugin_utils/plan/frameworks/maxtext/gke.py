@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """MaxText on GKE: the ``xpk workload create`` line of a run, where Google's XPK starts what the nodes run.
 
-GKE has the hosts then, and XPK or GKE itself tells each of them its rank and where to meet. Nothing is staged there, so
+GKE has the hosts then, and XPK or GKE itself gives each of them its rank and where to meet. Nothing is staged there, so
 that the keys of MaxText are arguments. Sources: the option parser of XPK 1.16 (xpk/parser/workload.py), its names of
 TPU types (xpk/core/system_characteristics.py), and README.md of MaxText's high-performance configs.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""ROCm's images of MaxText: where the trainer is in them, by the generation that the tag tells.
+"""ROCm's images of MaxText: where the trainer is in them, by the generation that the tag says.
 
 Sources: the images' folders as CVS looks for them (cvs/lib/jax_training_lib.py) and names them in its later configs
 (``__maxtext_version<=26.3__train_script``).
@@ -24,13 +24,13 @@ _OF_JAX_0_4 = (25, 5)
 
 
 def generation_of(image: str | None) -> tuple[int, int] | None:
-    """Return the year and month of an image's release, or None where its tag does not tell."""
+    """Return the year and month of an image's release, or None where its tag does not say."""
     found = _GENERATION.search(image or "")
     return (int(found.group(1)), int(found.group(2))) if found else None
 
 
 def entry_point_of(image: str | None) -> str | None:
-    """Return the training script of an image, relative to `ROOT`, or None where its tag does not tell."""
+    """Return the training script of an image, relative to `ROOT`, or None where its tag does not say."""
     generation = generation_of(image)
     if generation is None:
         return None
@@ -38,7 +38,7 @@ def entry_point_of(image: str | None) -> str | None:
 
 
 def has_heartbeat_key(image: str | None) -> bool | None:
-    """Tell whether an image's MaxText has jax_distributed_heartbeat_timeout_seconds, or None where that is not known.
+    """Return whether an image's MaxText has jax_distributed_heartbeat_timeout_seconds, or None where that is not known.
 
     AMD's has it, as its configs and runs with maxtext-v26.2 show; PyPI's up to 0.2.5 and AMD's of spring 2025 have not.
     """
@@ -49,6 +49,6 @@ def has_heartbeat_key(image: str | None) -> bool | None:
 
 
 def has_jax_0_4(image: str | None) -> bool | None:
-    """Tell whether an image has JAX 0.4.35 rather than a newer one, or None where its tag does not tell."""
+    """Return whether an image has JAX 0.4.35 rather than a newer one, or None where its tag does not say."""
     generation = generation_of(image)
     return None if generation is None else generation <= _OF_JAX_0_4

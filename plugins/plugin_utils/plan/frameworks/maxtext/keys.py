@@ -115,7 +115,7 @@ def meaning_of(name: str) -> str:
 def missing_in(image: str | None, names: t.Iterable[str]) -> dict[str, str]:
     """Return the keys that the MaxText of an image is not known to have, each with why.
 
-    Between the two ends of ROCm's images nothing is said: which MaxText those have, their tags do not tell.
+    Between the two ends of ROCm's images nothing is said: which MaxText those have, their tags do not say.
     """
     generation = generation_of(image)
     if generation is None or _LAST_OLD < generation < _FIRST_NEW:

@@ -25,7 +25,7 @@ class MaxTextOptions(RunOptions):
     )
     training_maxtext_entry_point: EntryPoint = Field(
         default="",
-        description="What of MaxText trains: a script of the checkout, or a module. Else the image's tag tells.",
+        description="The script of the checkout, or the module, that trains. By default the image's tag decides.",
     )
     training_maxtext_python: PathOrNothing = Field(
         default="", description="Python that runs MaxText, in place of python3."

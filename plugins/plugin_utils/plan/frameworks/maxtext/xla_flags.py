@@ -207,7 +207,7 @@ def _checked_value(flag: Given, variable: str, findings: Findings) -> str | None
 
 
 def variable_of(name: str) -> str | None:
-    """Return the variable in which a flag belongs, or None where neither the flag nor its name tells."""
+    """Return the variable in which a flag belongs, or None where neither the flag nor its name says."""
     if name in FLAGS:
         return FLAGS[name].variable
     if name.startswith("xla_tpu_") or name == "TPU_MEGACORE":
@@ -249,7 +249,7 @@ def _read(kind: Kind, value: t.Any) -> str | None:
 
 
 def left_out(flags: Mapping[str, str], jax_0_4: bool | None) -> list[str]:
-    """Return the flags that the image's JAX does not know; ``jax_0_4`` tells whether that is 0.4.35, if it is known."""
+    """Return the flags that the image's JAX does not know; ``jax_0_4`` says whether that is 0.4.35, if it is known."""
     if jax_0_4 is None:
         return []
     return [name for name in flags if name in _ONLY_IN_JAX_0_4 and _ONLY_IN_JAX_0_4[name] is not jax_0_4]

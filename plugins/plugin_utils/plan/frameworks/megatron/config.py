@@ -163,7 +163,7 @@ class MegatronModelParameters(ScriptOptions):
     )
     precision: Precision = Field(
         description="Number format of the matrix products. The Llama scripts know FP8 and BF16, and FP4 from v26.1 on "
-        "(Llama 3); FP16 trains in BF16, with a warning. DeepSeek's script knows FP8, BF16 and FP16.",
+        "(Llama 3); FP16 trains in BF16, with a warning. DeepSeek's script trains in FP8 and BF16.",
         examples=["TE_FP8"],
         json_schema_extra={"variable": "TE_FP8"},
     )

@@ -7,6 +7,7 @@ Source: that script in ROCm/Megatron-LM at 02b8aa76 and 32d5d428, and in ROCmSof
 from __future__ import annotations
 
 from ....contracts import Dataset
+from .config import PRECISIONS
 from .dataset import DEEPSEEK_RESULT
 from .environment import deepseek_data_dir
 from .generations import DEEPSEEK, V24_12, V25_3, V25_5, known_script
@@ -27,6 +28,7 @@ def check_deepseek(reading: ScriptReading, dataset: Dataset | None) -> None:
         _check_generation(reading)
         _check_nodes(reading)
         _check_parallelism(reading)
+        _check_precision(reading)
         _check_steps(reading)
         _check_lengths(reading)
         _check_tokenizer(reading)
@@ -86,13 +88,24 @@ def _check_parallelism(reading: ScriptReading) -> None:
             )
 
 
+def _check_precision(reading: ScriptReading) -> None:
+    asked = reading.parameters.precision
+    if asked and PRECISIONS[asked] == "fp16":
+        reading.findings.fault(
+            reading.key("precision"),
+            asked,
+            "Megatron-LM refuses FP16 where experts are shared out among GPUs, as the script does.",
+            "Say TE_BF16 or TE_FP8.",
+        )
+
+
 def _check_steps(reading: ScriptReading) -> None:
     steps = reading.config.training_iterations
     if steps and not _FEWEST_STEPS <= steps <= _MOST_STEPS:
         reading.findings.fault(
             "config.training_iterations",
             steps,
-            f"{reading.script} ends after step {_MOST_STEPS} whatever it is told, and cannot plan its learning rate "
+            f"{reading.script} ends after step {_MOST_STEPS} whatever it gets, and cannot plan its learning rate "
             f"for fewer than {_FEWEST_STEPS} steps.",
             f"Choose {_FEWEST_STEPS} to {_MOST_STEPS}.",
         )
@@ -106,7 +119,7 @@ def _check_lengths(reading: ScriptReading) -> None:
             reading.findings.fault(
                 reading.key(key),
                 value,
-                f"{reading.script} of generation {reading.generation} trains with {fixed} tokens, whatever it is told.",
+                f"{reading.script} of generation {reading.generation} trains with {fixed} tokens, whatever it gets.",
                 f"Set {key} to {fixed}, or take an image of v25.4 or later.",
             )
     sequence, padding = reading.parameters.sequence_length, reading.parameters.padding_length

@@ -133,7 +133,7 @@ def deepseek_data_dir(reading: ScriptReading, dataset: Dataset | None) -> str | 
 
 
 def fetches_llama2_tokenizer(reading: ScriptReading) -> bool:
-    """Tell whether the script is train_llama2.sh and fetches the file of Llama2Tokenizer itself."""
+    """Return whether the script is train_llama2.sh and fetches the file of Llama2Tokenizer itself."""
     return known_script(reading.script) == LLAMA2 and reading.parameters.tokenizer_type == "Llama2Tokenizer"
 
 

@@ -171,12 +171,11 @@ def _job(
 def _trained_in(reading: ScriptReading) -> str:
     """Return the precision that the script trains in, by its recipe where blocks of numbers have scales of their own.
 
-    The Llama scripts have no FP16, which a warning tells, and take FP4 for NVFP4 where nothing is said.
+    No script trains in FP16, which is told; the Llama scripts take FP4 for NVFP4 where nothing is said.
     """
-    parameters = reading.parameters
-    precision = PRECISIONS[parameters.precision]
+    precision = PRECISIONS[reading.parameters.precision]
     if precision == "fp4":
-        return parameters.fp4_recipe or "nvfp4"
+        return reading.option("fp4_recipe") or "nvfp4"
     if precision == "fp8" and reads(reading.script, reading.generation, "TE_FP8_RECIPE"):
-        return "mxfp8" if parameters.fp8_recipe == "mxfp8" else precision
-    return "bf16" if precision == "fp16" and known_script(reading.script) != DEEPSEEK else precision
+        return "mxfp8" if reading.option("fp8_recipe") == "mxfp8" else precision
+    return "bf16" if precision == "fp16" else precision

@@ -107,18 +107,18 @@ def generation_of(release: str) -> str | None:
 
 
 def generation_of_image(image: str | None) -> str | None:
-    """Return the generation that the tag of a Megatron-LM or Primus image tells, or None where it tells none."""
+    """Return the generation that the tag of a Megatron-LM or Primus image says, or None where it says none."""
     found = _IMAGE.search(image or "")
     return generation_of(f"{found.group(1)}.{found.group(2)}") if found else None
 
 
 def reads(script: str | None, generation: str, variable: str) -> bool:
-    """Tell whether a script may read a variable; one that nothing is known about may read any."""
+    """Return whether a script may read a variable; one that nothing is known about may read any."""
     known = known_script(script)
     return known is None or variable in READ[known][generation]
 
 
 def tells_exit_status(script: str | None, generation: str) -> bool | None:
-    """Tell whether a script ends with the training's exit status, or None where nothing is known about the script."""
+    """Return whether a script ends with the training's exit status, or None where nothing is known about the script."""
     known = known_script(script)
     return None if known is None else known != DEEPSEEK and generation == V26_1

@@ -6,12 +6,12 @@ from __future__ import annotations
 import typing as t
 
 from ...config.fields import variable_of
-from ...config.words import key_path
+from ...config.words import key_path, listed
 from ...job.container import is_mounted
 from ...job.sizes import Sizes
 from .config import PRECISIONS, MegatronModelParameters
 from .environment import DEEPSEEK_NAMES, fetches_llama2_tokenizer
-from .generations import DEEPSEEK, FIXED_CACHES, LLAMA2, LLAMA3, known_script, reads
+from .generations import DEEPSEEK, FIXED_CACHES, LLAMA2, LLAMA3, V25_5, known_script, reads
 from .reading import ScriptReading
 from .script_options import ScriptOptions
 
@@ -28,6 +28,8 @@ _NEEDS_PRECISION = {
     "fp8": ("fp8_recipe", "fp8_param_gather", "fp8_transpose_cache"),
     "fp4": ("fp4_recipe", "fp4_param_gather", "fp4_selective_bf16", "fp4_bf16_start", "fp4_bf16_end"),
 }
+_VARIABLES, _CONNECTIONS = "config.container_config.env_dict", "CUDA_DEVICE_MAX_CONNECTIONS"
+_NEED_ONE_CONNECTION = ("tensor_parallelism", "context_parallelism")
 _NEEDS_CHECKPOINT_PATH = ("save_interval", "checkpoint_format")
 
 
@@ -98,6 +100,7 @@ def _check_precision_options(reading: ScriptReading) -> None:
 
 def _check_fsdp_options(reading: ScriptReading) -> None:
     parameters, findings = reading.parameters, reading.findings
+    is_sharded = bool(parameters.fsdp or parameters.megatron_fsdp)
     if parameters.fsdp and parameters.megatron_fsdp:
         findings.fault(
             reading.key("megatron_fsdp"),
@@ -113,11 +116,49 @@ def _check_fsdp_options(reading: ScriptReading) -> None:
             "would silently set it to 1.",
             "Set tensor_parallelism to 1, or megatron_fsdp to 0.",
         )
+    if reading.option("fp8_param_gather") and reading.option("optimizer") == "sgd" and not is_sharded:
+        findings.fault(
+            reading.key("fp8_param_gather"),
+            True,
+            "Megatron-LM gathers parameters in FP8 only with its distributed optimizer, which the script leaves out "
+            "with sgd, or with FSDP.",
+            "Set optimizer to adam, or leave fp8_param_gather out.",
+        )
+    if parameters.fsdp and parameters.save_checkpoint_path and reading.option("checkpoint_format") != "torch_dist":
+        findings.fault(
+            reading.key("checkpoint_format"),
+            reading.option("checkpoint_format"),
+            "Megatron-LM saves a run with fsdp as torch_dist, and the script's own format is torch.",
+            "Set checkpoint_format to torch_dist.",
+        )
+    _check_connections(reading, is_sharded=is_sharded)
     if parameters.fsdp and parameters.sequence_parallel:
         _warn_of_no_effect(reading, "sequence_parallel", "the script switches it off with fsdp", "Leave it out.")
-    if (parameters.fsdp or parameters.megatron_fsdp) and parameters.gradient_accumulation_fusion:
+    if is_sharded and parameters.gradient_accumulation_fusion:
         _warn_of_no_effect(
             reading, "gradient_accumulation_fusion", "the script switches it off with FSDP", "Leave it out."
+        )
+
+
+def _check_connections(reading: ScriptReading, *, is_sharded: bool) -> None:
+    """Note where Megatron-LM refuses the connections of a device: one for parallel layers, more than one for FSDP.
+
+    Source: validate_args in megatron/training/arguments.py, for FSDP since August 2025.
+    """
+    variables, key = reading.config.container_config.env_dict or {}, key_path(_VARIABLES, _CONNECTIONS)
+    given = variables.get(_CONNECTIONS)
+    parallel = [key for key in _NEED_ONE_CONNECTION if (getattr(reading.parameters, key) or 1) > 1]
+    if given not in (None, "1") and parallel and not is_sharded:
+        reading.findings.fault(
+            key,
+            given,
+            f"Megatron-LM refuses {listed(parallel)} with it, unless it is 1.",
+            "Leave it out: the script sets 1.",
+        )
+    if is_sharded and given in (None, "1") and reading.generation == V25_5:
+        reading.findings.note(
+            "Megatron-LM of August 2025 and later refuses fsdp with 1 connection of a device, which a script of "
+            f"generation {V25_5} sets where env_dict does not say {_CONNECTIONS}, for example 8."
         )
 
 
@@ -167,7 +208,7 @@ def _check_data(reading: ScriptReading) -> None:
     given = (config.container_config.env_dict or {}).get("DATA_PATH")
     if config.mock_data and given is not None and not deepseek:
         findings.fault(
-            key_path("config.container_config.env_dict", "DATA_PATH"),
+            key_path(_VARIABLES, "DATA_PATH"),
             given,
             "mock_data is True, but with a DATA_PATH newer scripts train on that dataset.",
             "Set mock_data to False and give data_path, or leave DATA_PATH out.",

@@ -25,6 +25,6 @@ class MegatronOptions(RunOptions):
     )
     training_megatron_release: Release = Field(
         default="",
-        description="Release of ROCm's Megatron-LM images whose scripts train, such as v25.5. Else the image's tag "
-        "tells.",
+        description="Release of ROCm's Megatron-LM images whose scripts train, for example v25.5. By default the "
+        "image's tag decides.",
     )

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import typing as t
 from dataclasses import dataclass
 
 from ...cvs.reading import CvsBranchReading, CvsReading
@@ -19,3 +20,7 @@ class ScriptReading(BranchReading):
 
     script: str | None
     generation: str
+
+    def option(self, name: str) -> t.Any:
+        """Return an option of the table `script_options.json`, None where the branch does not give it."""
+        return getattr(self.parameters, name)

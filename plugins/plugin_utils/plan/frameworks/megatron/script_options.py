@@ -23,7 +23,7 @@ TransformerImplementation = t.Annotated[str, OneOf(("transformer_engine", "local
 
 @with_keys(read_tables(__file__)["script_options"])
 class ScriptOptions(BaseModel):
-    """Options of the training scripts besides the sizes of a run."""
+    """Options of the training scripts in addition to the sizes of a run."""
 
     context_parallelism: PositiveInteger | None = Field(
         default=None,
@@ -79,7 +79,7 @@ class ScriptOptions(BaseModel):
     activation_checkpointing: Checkpointing | None = Field(
         default=None,
         description="Which activations DeepSeek's script recomputes: none, selected ones (sel) or all (full). Without "
-        "it, recompute tells (none or full), or else sel.",
+        "it, recompute decides (none or full); without both it is sel.",
         examples=["sel"],
         json_schema_extra={"variable": "AC"},
     )

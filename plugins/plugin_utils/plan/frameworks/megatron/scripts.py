@@ -91,7 +91,7 @@ def _check_script(script: str, key: str, reading: BranchReading) -> None:
 def generation_for(reading: Reading) -> str:
     """Return the generation of the run's scripts: that of the release that is named, or that of the image's tag.
 
-    Where neither tells, it is taken for the newest one.
+    Where neither says, it is taken for the newest one.
     """
     asked = generation_of(reading.options.training_megatron_release or "")
     return asked or generation_of_image(_image_of(reading)) or V26_1
@@ -103,13 +103,13 @@ def note_generation(reading: BranchReading, script: str, generation: str) -> Non
     if release:
         source = f"as training_megatron_release says ({release})"
     elif generation_of_image(image):
-        source = f"as the tag of {image} tells"
+        source = f"as the tag of {image} says"
     else:
-        reason = f"the tag of {image} does not tell" if image else "there is no image whose tag tells"
+        reason = f"the tag of {image} does not say" if image else "no image has a tag that says"
         source = f"which is taken for granted, since {reason}; training_megatron_release says otherwise"
     note = f"{script} is read as that of generation {generation}, {source}."
     if tells_exit_status(script, generation) is False:
-        note += " It ends with exit status 0 also where the training failed, so that its log alone tells."
+        note += " It ends with exit status 0 also where the training failed, so only its log shows a failure."
     tokenizer = reading.parameters.tokenizer_model
     if known_script(script) == LLAMA3 and generation == V25_5 and is_hub_name(tokenizer) and tokenizer != _FETCHED:
         note += (
@@ -120,7 +120,7 @@ def note_generation(reading: BranchReading, script: str, generation: str) -> Non
 
 
 def is_hub_name(tokenizer: str | None) -> bool:
-    """Tell whether a tokenizer is given by its name on the Hugging Face hub, rather than by its path."""
+    """Return whether a tokenizer is given by its name on the Hugging Face hub, rather than by its path."""
     return tokenizer is not None and "/" in tokenizer and not tokenizer.startswith("/")
 
 
@@ -160,7 +160,7 @@ def dimensions_of(reading: ScriptReading) -> ModelDimensions | None:
 
 
 def is_early_llama2_7b(reading: ScriptReading) -> bool:
-    """Tell whether the script trains another model than Llama 2 7B under its name."""
+    """Return whether the script trains another model than Llama 2 7B under its name."""
     is_first = known_script(reading.script) == LLAMA2 and reading.generation == V24_12
     return is_first and bool(reading.parameters.model_size == "7")
 
@@ -174,7 +174,7 @@ def _own_dimensions(reading: ScriptReading) -> ModelDimensions | None:
 
 
 def _gives_own_dimensions(reading: ScriptReading) -> bool:
-    """Tell whether the config has dimensions of its own, be they right or wrong."""
+    """Return whether the config has dimensions of its own, be they right or wrong."""
     return reading.gives("num_layers") and reading.gives("num_attention_heads")
 
 

@@ -27,7 +27,7 @@ _COUNTED = {
     "ENABLE_HSDP": "hsdp_replicas",
     "HSDP_NUM_REPLICAS": "hsdp_replicas",
 }
-# The scripts put a command together and hand it to ``eval``. These are in it, besides what a plan may set.
+# The scripts put a command together and hand it to ``eval``. These are in it, in addition to what a plan may set.
 _IN_COMMAND = {
     # sp_options is DeepSeek's, which sets it only where there is tensor parallelism.
     *("EXP_NAME", "EVAL_INTERVAL", "EVAL_ITERS", "LOAD_CKPT_PATH", "sp_options"),

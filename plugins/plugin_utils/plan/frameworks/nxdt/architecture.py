@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The shape of the model that NxDT trains, as far as its YAML tells it; for model_source hf it lies on the nodes."""
+"""The shape of the model that NxDT trains, as far as its YAML gives it; for model_source hf it lies on the nodes."""
 
 from __future__ import annotations
 

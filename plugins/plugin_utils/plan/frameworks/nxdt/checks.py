@@ -95,7 +95,7 @@ def _check_nodes(reading: NxdtReading, given: int | None) -> None:
 
 def _check_trainer(reading: NxdtReading) -> None:
     refused = {
-        "enable_progress_bar": (False, "the run is judged by what the progress bar tells"),
+        "enable_progress_bar": (False, "the run is judged by what the progress bar shows"),
         "enable_model_summary": (True, "NxDT refuses it"),
     }
     for key, (value, reason) in refused.items():
@@ -273,7 +273,7 @@ def _check_results(reading: NxdtReading) -> None:
             reading.findings.fault(
                 f"trainops.result_dict.{key}",
                 value,
-                f"NxDT's log does not tell {key}, so the run could never be judged by it.",
+                f"NxDT's log does not say {key}, so the run could never be judged by it.",
                 "Give tokens_per_gpu or step_time_ms.",
             )
 
@@ -295,7 +295,7 @@ def _check_image(reading: NxdtReading) -> None:
             "trainops.container_image",
             None,
             "container_image is missing.",
-            "Give the image, or say -e container_engine=none to train without a container.",
+            "Give the image, or set -e container_engine=none to train without a container.",
         )
 
 

@@ -20,7 +20,7 @@ _LNC_FLAG = re.compile(r"(?:--logical-nc-config|--lnc|-lnc)[= ]+(\d+)")
 class Instance:
     """An instance type: its Trainium ``chips``, physical NeuronCores of each, and logical-core sizes, usual one first.
 
-    ``efa`` tells whether it has EFA, over which nodes of a job talk.
+    ``efa`` says whether it has EFA, over which nodes of a job talk.
     """
 
     chips: int

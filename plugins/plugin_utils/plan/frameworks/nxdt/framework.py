@@ -102,7 +102,7 @@ class Nxdt(Framework[YamlConfig, NxdtOptions]):
     uses_nccl = False
 
     def recognizes(self, text: str, source: str) -> bool:
-        """Tell whether a training config is NxDT's: a YAML file with two of its sections or more."""
+        """Return whether a training config is NxDT's: a YAML file with two of its sections or more."""
         is_yaml = source.casefold().endswith((".yaml", ".yml"))
         return is_yaml and len(set(_SECTIONS.findall(text))) > 1
 
@@ -256,7 +256,7 @@ def _checkpoints(reading: NxdtReading) -> str:
 def _container_options(reading: NxdtReading) -> ContainerOptions:
     run, profile = reading.config.trainops, reading.options.container_profile
     started = container_options(run.container_name, run.shm_size, profile, multi_node=reading.nnodes > 1)
-    # What AMD's GPUs need besides is of no use here.
+    # What AMD's GPUs need otherwise is of no use here.
     confined = [option for option in started["security_opt"] if "unconfined" not in option]
     return {**started, "group_add": [], "cap_add": ["IPC_LOCK"], "security_opt": confined}
 
@@ -341,7 +341,7 @@ def _command(reading: NxdtReading, environment: dict[str, str], sizes: NxdtSizes
         f"trainer.num_nodes={nnodes}",
         *([f"data.global_batch_size={batch}"] if batch != reading.get("data.global_batch_size") else []),
         f"exp_manager.explicit_log_dir={_hydra_value(log_dir)}",
-        # Else Hydra makes its folders in the checkout.
+        # Otherwise Hydra makes its folders in the checkout.
         "hydra.run.dir={run-folder}/hydra",
     ]
 

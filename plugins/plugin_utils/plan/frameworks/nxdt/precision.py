@@ -117,14 +117,14 @@ def check_precision(precision: PrecisionConfig | None, uses_lora: bool, findings
             "precision.type",
             kind,
             "NxDT takes this spelling, but gives it no FP32 master weights and no FP32 accumulation of gradients.",
-            "Say mixed_precision where these are meant.",
+            "Set mixed_precision where these are meant.",
         )
     if kind == "autocast" and not uses_lora:
         findings.warn(
             "precision.type",
             kind,
             "NxDT's documentation says that autocast is not supported; its examples use it with LoRA only.",
-            "Say mixed_precision.",
+            "Set mixed_precision.",
         )
     if kind == "manual":
         for key in MANUAL_KEYS:

@@ -58,5 +58,5 @@ class RunConfig(BaseModel):
     )
     result_dict: ExpectedResults = Field(
         default_factory=ExpectedResults,
-        description="Thresholds of the verdict. NxDT tells neither TFLOP/s nor memory, so those are refused.",
+        description="Thresholds of the verdict. NxDT reports neither TFLOP/s nor memory, so those are refused.",
     )

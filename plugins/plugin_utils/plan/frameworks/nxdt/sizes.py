@@ -3,7 +3,7 @@
 
 Sources: neuronx_distributed/parallel_layers/parallel_state.py (parallelism), lightning_modules/data/base.py
 (micro batches) and models/megatron/transformer.py (heads, layers) of NxD and NxDT. Numbers of micro batches are cut
-off there without a word, so nothing but this check tells of a global batch size that does not divide.
+off there without a word, so nothing but this check reports a global batch size that does not divide.
 """
 
 from __future__ import annotations

@@ -1,0 +1,295 @@
+"""Changes of what the steps say: numbers, losses, sizes, times, and what is missing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from random import Random
+
+from changes import FIELDS, LOSS, LOSS_FIELD, STEP, add, chained, clock, everywhere, on, put, scaled, steps_of
+from good_runs import GOOD, PRINTS_STEPS, STEPS, Logs, maxtext, megatron, nxdt
+
+NOT_FINITE = ("INF", "NAN", "NaN", '"inf"', "-inf", "Infinity", "nan", "1e999", "oops", "", "--", "1,234.5.6", "0x")
+
+
+def _numbers() -> None:
+    for framework, fields in FIELDS.items():
+        for field in fields:
+            for value in NOT_FINITE:
+                add("numbers", f"{field}={value!r}", framework, put(framework, field, value, {20}))
+        last = STEPS[framework] - (framework == "maxtext")
+        add("numbers", "the last loss", framework, put(framework, "loss", "NaN", {last}))
+        add("numbers", "all losses", framework, put(framework, "loss", "NAN"))
+        add("numbers", "decimal commas", framework, put(framework, "loss", lambda step, old: old.replace(".", ",")))
+        add("numbers", "full-width digits", framework, put(framework, "loss", "９.１２３", {20, 21, 22}))
+
+
+def _skipped() -> None:
+    for steps in ({40}, {20}, {38, 39, 40}, set(range(20, 41)), set(range(3, 40)), set(range(10, 40, 2))):
+        without = steps_of(
+            "megatron", lambda step, line, s=steps: re.sub(LOSS_FIELD["megatron"], "", line) if step in s else line
+        )
+        add("skipped", str(sorted(steps)[:4]), "megatron", chained(put("megatron", "skipped", "  1", steps), without))
+        add("skipped", f"{sorted(steps)[:4]} with a loss", "megatron", put("megatron", "skipped", "  1", steps))
+    for field in (r" number of skipped[^|]*\|", r" lm loss:.*\|"):
+        gone = steps_of("megatron", lambda step, line, field=field: re.sub(field, "", line) if step % 3 == 0 else line)
+        add("skipped", f"no {field.split()[1]} in every third", "megatron", gone)
+    add("skipped", "17 in one", "megatron", put("megatron", "skipped", " 17", {30}))
+    add("skipped", "a negative number", "megatron", put("megatron", "skipped", " -1", {30}))
+    add(
+        "skipped",
+        "no field",
+        "megatron",
+        steps_of("megatron", lambda step, line: re.sub(r" number of skipped[^|]*\|", "", line)),
+    )
+
+
+def _loss() -> None:
+    chance = Random(5)
+    noise = [chance.gauss(0, 1) for _ in range(50)]
+    shapes: dict[str, Callable[[float, int, float], float]] = {
+        "flat": lambda part, step, old: 11 + 0.02 * noise[step],
+        "rising": lambda part, step, old: 7 + 3 * part + 0.02 * noise[step],
+        "constant": lambda part, step, old: 9.5,
+        "a tiny fall": lambda part, step, old: 9.5 - 1e-4 * step,
+        "diverges late": lambda part, step, old: old if part < 0.8 else old + 50 * (part - 0.8),
+        "diverges very late": lambda part, step, old: old if part < 0.9 else old * 3,
+        "negative": lambda part, step, old: -old,
+        "negative once": lambda part, step, old: -0.5 if step == 20 else old,
+        "above guessing": lambda part, step, old: old + 20,
+        "falls and rises": lambda part, step, old: 7 + 16 * (part - 0.5) ** 2,
+        "jumps at half": lambda part, step, old: old if part < 0.5 else 12 + 0.02 * noise[step],
+        "a million times": lambda part, step, old: old * 1e6,
+        "one spike": lambda part, step, old: old * 50 if step == 25 else old,
+        "zero": lambda part, step, old: 0.0,
+        "tiny": lambda part, step, old: old * 1e-9,
+        "backwards": lambda part, step, old: 7 + 4 * part,
+        "saw": lambda part, step, old: 9 + 2 * (step % 4 == 0),
+        "collapses to 0": lambda part, step, old: old if part < 0.5 else 0.0,
+        "freezes": lambda part, step, old: old if part < 0.4 else 9.25,
+        "the same two": lambda part, step, old: 9.1 if step % 2 else 9.2,
+    }
+    for framework in GOOD:
+        for name, shape in shapes.items():
+            total = STEPS[framework]
+            add(
+                "loss",
+                name,
+                framework,
+                put(
+                    framework,
+                    "loss",
+                    lambda step, old, shape=shape, total=total, form=LOSS[framework]: form.format(
+                        shape(step / total, step, float(old))
+                    ),
+                ),
+            )
+    for name, change in (
+        ("differs", put("maxtext", "loss", _plus(0.2))),
+        ("differs at its end", put("maxtext", "loss", _plus(0.2), {27, 28, 29})),
+        ("is of another seed", lambda logs: maxtext(seed=9)),
+    ):
+        add(
+            "loss",
+            f"of one node {name}",
+            "maxtext",
+            lambda logs, change=change: {**logs, "node1": change(logs)["node1"]},
+        )
+
+
+def _plus(much: float) -> Callable[[int, str], str]:
+    return lambda step, old: f"{float(old) + much:.3f}"
+
+
+def _workload() -> None:
+    def printed(old: str, new: str) -> Callable[[Logs], Logs]:
+        return everywhere(lambda text: text.replace(old, new))
+
+    for name, logs in {
+        "half the batch": megatron(batch=64),
+        "double the batch": megatron(batch=256),
+        "half the sequence": megatron(sequence=512),
+        "more steps": megatron(steps=60),
+        "fewer steps": megatron(steps=20),
+        "two nodes": megatron(nodes=2),
+        "eight nodes": megatron(nodes=8),
+    }.items():
+        add("workload", name, "megatron", lambda old, logs=logs: logs)
+    for name, logs in {
+        "double the batch": nxdt(batch=512),
+        "more steps": nxdt(steps=80),
+        "fewer steps": nxdt(steps=20),
+        "four nodes": nxdt(nodes=4),
+    }.items():
+        add("workload", name, "nxdt", lambda old, logs=logs: logs)
+    # How many devices a node has, only a training config tells.
+    add("workload", "four nodes", "maxtext", lambda old: {node: maxtext(nodes=4)[node] for node in old}, unseeable=True)
+    add("workload", "one node", "maxtext", lambda old: {**old, **maxtext(nodes=1)})
+    add(
+        "workload",
+        "one node of another length",
+        "maxtext",
+        lambda logs: {**logs, "node1": maxtext(length=4096)["node1"]},
+    )
+    add("workload", "one node of fewer steps", "maxtext", lambda logs: {**logs, "node1": maxtext(steps=20)["node1"]})
+    add("workload", "ranks", "megatron", everywhere(lambda text: re.sub(r"(world.size[ .:]+)32\b", r"\g<1>16", text)))
+    # The communicators of NCCL have as many ranks as the parallel groups, whichever these are.
+    add("workload", "ranks of NCCL", "megatron", printed("nranks 32", "nranks 8"), unseeable=True)
+    add(
+        "workload",
+        "iterations",
+        "megatron",
+        printed(
+            "train_iters ..................................... 40",
+            "train_iters ..................................... 400",
+        ),
+    )
+    add("workload", "samples stand still", "megatron", put("megatron", "samples", "        5120"))
+    add("workload", "samples doubled", "megatron", put("megatron", "samples", scaled(2, 0)))
+    add(
+        "workload",
+        "samples shifted",
+        "megatron",
+        put("megatron", "samples", lambda step, old: f"{int(old) + 640:12d}"),
+    )
+    add("workload", "samples jump", "megatron", put("megatron", "samples", scaled(3, 0), range(25, 41)))
+    add("workload", "batch of a line", "megatron", put("megatron", "batch", "   64"))
+    add("workload", "samples doubled", "nxdt", put("nxdt", "samples", scaled(2, 1)))
+    add("workload", "ranks", "nxdt", printed("world size to 128", "world size to 32"))
+    add("workload", "devices", "maxtext", printed("Num_devices: 16", "Num_devices: 8"))
+    add(
+        "workload",
+        "devices of one",
+        "maxtext",
+        on("node1", lambda text: text.replace("Num_devices: 16", "Num_devices: 8")),
+    )
+    add(
+        "workload",
+        "length of one",
+        "maxtext",
+        on("node1", lambda text: text.replace("max_target_length: 2048", "max_target_length: 4096")),
+    )
+    add("workload", "steps", "maxtext", printed("Config param steps: 30", "Config param steps: 31"))
+    add("workload", "tokens doubled", "maxtext", put("maxtext", "tokens", scaled(2)))
+    add("workload", "seconds halved", "maxtext", put("maxtext", "seconds", scaled(0.5)))
+    faster = chained(
+        put("maxtext", "seconds", scaled(0.5)),
+        put("maxtext", "tokens", scaled(2)),
+        put("maxtext", "tflops", scaled(2)),
+    )
+    add("workload", "twice as fast, the stamps not", "maxtext", faster)
+    faster = chained(put("megatron", "ms", scaled(0.05, 1)), put("megatron", "tflops", scaled(20, 1)))
+    add("workload", "twenty times as fast, the stamps not", "megatron", faster)
+    add("workload", "ms are seconds", "megatron", put("megatron", "ms", scaled(0.001, 4)))
+    add("workload", "seconds are ms", "maxtext", put("maxtext", "seconds", scaled(1000)))
+    add("workload", "TFLOP/s of another size", "maxtext", put("maxtext", "tflops", scaled(1000)))
+    add("workload", "throughput of tokens", "nxdt", put("nxdt", "throughput", scaled(2048)))
+    add("workload", "negative throughput", "nxdt", put("nxdt", "throughput", scaled(-1)))
+    add("workload", "TFLOP/s above any GPU", "megatron", put("megatron", "tflops", scaled(100, 1)))
+    add("workload", "no time at all", "megatron", put("megatron", "ms", "0.0"))
+    add("workload", "negative times", "megatron", put("megatron", "ms", scaled(-1, 1)))
+
+
+def _clocks() -> None:
+    for name, change in {
+        "ten times as slow": lambda count, stamp: stamp + timedelta(seconds=count * 1.5),
+        "backwards": lambda count, stamp: stamp - timedelta(seconds=count * 60),
+        "back at half": lambda count, stamp: stamp - timedelta(hours=2 if count > 20 else 0),
+        "a night between": lambda count, stamp: stamp + timedelta(hours=9 if count > 20 else 0),
+        "a pause of 2 s every 10": lambda count, stamp: stamp + timedelta(seconds=count // 10 * 2),
+        "a pause of 30 s": lambda count, stamp: stamp + timedelta(seconds=count // 20 * 30),
+    }.items():
+        add("clock", name, "megatron", on("node3", clock(change)))
+    # Logs alone do not tell when the run was.
+    later = clock(lambda count, stamp: stamp + timedelta(days=30))
+    add("clock", "a month later", "megatron", on("node3", later), unseeable=True)
+
+
+def _time() -> None:
+    slow = lambda steps, much: put("megatron", "ms", lambda step, old: f"{100 + much:.1f}", steps)
+    add("time", "every tenth 800 ms", "megatron", slow(range(10, 41, 10), 700))
+    add("time", "every fifth 400 ms", "megatron", slow(range(5, 41, 5), 300))
+    add(
+        "time",
+        "slower and slower",
+        "megatron",
+        put("megatron", "ms", lambda step, old: f"{95 + 3 * (step - 21):.1f}", range(22, 41)),
+    )
+    add("time", "slower than asked for", "megatron", put("megatron", "ms", scaled(1.1, 1)))
+    add("time", "fewer TFLOP/s than asked for", "megatron", put("megatron", "tflops", scaled(0.9, 1)))
+    add("time", "half of the steps slow", "megatron", slow(range(21, 41), 50))
+
+
+def _gaps() -> None:
+    for framework in GOOD:
+        total, first = STEPS[framework], int(framework != "maxtext")
+        last = total - 1 + first
+        for name, gone in {
+            "one": {20},
+            "three": {10, 11, 12},
+            "every other": set(range(2, total, 2)),
+            "the first ten": set(range(11)),
+            "the one before the last": {last - 1},
+            "the last": {last},
+            "the first": {first},
+            "the middle": set(range(8, total - 5)),
+            "all but two": set(range(first + 1, last)),
+            "every tenth": set(range(9, total, 10)),
+        }.items():
+            add(
+                "gaps",
+                f"step: {name}",
+                framework,
+                steps_of(framework, lambda step, line, gone=gone: None if step in gone else line),
+                # So a training prints that logs every other step.
+                unseeable=name == "every other" and framework != "maxtext",
+            )
+        for name, gone in {
+            "one": {20},
+            "some": {10, 15, 20},
+            "every other": set(range(4, total, 2)),
+            "nearly all": set(range(2, total)),
+            "the last": {last},
+            "all": set(range(total + 1)),
+        }.items():
+            add(
+                "gaps",
+                f"loss: {name}",
+                framework,
+                steps_of(
+                    framework,
+                    lambda step, line, gone=gone, field=LOSS_FIELD[framework]: (
+                        re.sub(field, "", line) if step in gone else line
+                    ),
+                ),
+            )
+        node, cut = PRINTS_STEPS[framework], re.compile(STEP[framework])
+        # A bar shows the last step before its last values, too.
+        bars = framework == "nxdt"
+        for name, part in (("90 %", 0.9), ("half", 0.5), ("all but 200 bytes", None)):
+            add(
+                "gaps",
+                f"the log ends at {name}",
+                framework,
+                on(node, lambda text, part=part: text[: int(len(text) * part)] if part else text[:-200]),
+                unseeable=bars and part is None,
+            )
+        add("gaps", "the log begins at half", framework, on(node, lambda text: text[len(text) // 2 :]))
+        add(
+            "gaps",
+            "the last line is torn",
+            framework,
+            on(node, lambda text, cut=cut: text[: list(cut.finditer(text))[-1].end()]),
+            unseeable=bars,
+        )
+        add(
+            "gaps",
+            "a tenth of it is lost",
+            framework,
+            on(node, lambda text: text[: int(len(text) * 0.4)] + text[int(len(text) * 0.5) :]),
+        )
+
+
+for _kind in (_numbers, _skipped, _loss, _workload, _clocks, _time, _gaps):
+    _kind()

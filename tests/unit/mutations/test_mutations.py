@@ -1,0 +1,46 @@
+"""No change of a good run's logs by somebody who wants a bad run to pass is a PASS, judged from logs or followed live.
+
+A sample of the mutations is tried; `make mutations` tries all of them.
+"""
+
+from __future__ import annotations
+
+import os
+from random import Random
+
+import of_files  # noqa: F401 (it fills the lists)
+import of_values  # noqa: F401
+import pytest
+from changes import MUTATIONS, UNSEEABLE, Mutation
+from good_runs import GOOD
+from two_ways import WAYS
+
+FEW = 48
+TRIED = MUTATIONS if os.environ.get("TRAINOPS_ALL_MUTATIONS") else Random(14).sample(MUTATIONS, FEW)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("framework", GOOD)
+def test_a_good_run_passes(framework: str, way: str) -> None:
+    assert WAYS[way](framework, GOOD[framework](seed=3))["verdict"] == "PASS"
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("mutation", TRIED, ids=str)
+def test_a_changed_log_does_not_pass(mutation: Mutation, way: str) -> None:
+    logs = mutation.apply(GOOD[mutation.framework]())
+    assert logs != GOOD[mutation.framework](), "the mutation changes nothing"
+    if way == "live" and any("." in name for name in logs):
+        logs = {name.removesuffix(".out"): text for name, text in logs.items() if not name.endswith(".err")} | {
+            name.removesuffix(".err"): str(logs[name.replace(".err", ".out")]) + str(text)
+            for name, text in logs.items()
+            if name.endswith(".err")
+        }
+    assert WAYS[way](mutation.framework, logs)["verdict"] != "PASS"
+
+
+@pytest.mark.parametrize("mutation", UNSEEABLE, ids=str)
+def test_what_leaves_no_trace_is_known(mutation: Mutation) -> None:
+    """Where one of these is seen one day, it belongs to the others."""
+    logs = mutation.apply(GOOD[mutation.framework]())
+    assert WAYS["report"](mutation.framework, logs)["verdict"] == "PASS"

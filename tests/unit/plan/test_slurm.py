@@ -1,0 +1,98 @@
+"""A plan that Slurm starts: the job's script, the nodes to come, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from typing import Any
+
+import pytest
+from training_configs import DISTRIBUTED, filled, planned
+
+from ansible_collections.trainops.cluster.plugins.module_utils.slurm.placement import placed
+
+
+def on_slurm(changes: dict[str, Any] | None = None, **options: Any) -> dict[str, Any]:
+    config = filled(DISTRIBUTED, {"config/master_address": "auto", **(changes or {})})
+    return planned(config, 1, training_launcher="slurm", **options)
+
+
+def test_slurm_chooses_as_many_nodes_as_the_config_asks_for() -> None:
+    plan = on_slurm()
+    assert plan["faults"] == []
+    assert [node["node"] for node in plan["nodes"]] == [f"slurm-node-000{rank}" for rank in range(4)]
+    assert {node["master_address"] for node in plan["nodes"]} == {"slurm-address-0000"}
+    assert "#SBATCH --nodes=4\n" in plan["slurm"]["script"]
+
+
+def test_the_nodes_of_the_job_take_the_places_of_their_stand_ins_everywhere() -> None:
+    plan = on_slurm(training_run_id="r")
+    names, addresses = [f"gpu{rank}" for rank in (7, 3, 12, 5)], [f"10.0.0.{rank}" for rank in (7, 3, 12, 5)]
+    found = placed(plan, names, addresses)
+    assert [node["node"] for node in found["nodes"]] == names
+    assert [node["node_rank"] for node in found["nodes"]] == [0, 1, 2, 3]
+    assert {node["env"]["MASTER_ADDR"] for node in found["nodes"]} == {"10.0.0.7"}
+    assert found["nodes"][1]["env"]["TRAINOPS_NODE"] == "gpu3"
+    assert "slurm-node" not in json.dumps(found)
+    assert "slurm-address" not in json.dumps(found)
+
+
+def test_what_the_site_asks_for_stands_in_the_script() -> None:
+    plan = on_slurm(
+        training_slurm_partition="gpu",
+        training_slurm_account="llm",
+        training_slurm_time_limit="1-12",
+        training_slurm_constraint="mi300x&rack1",
+        training_slurm_exclude="gpu[03,07]",
+        training_slurm_gres="gpu:8",
+        training_slurm_exclusive=False,
+        training_slurm_options=["--mail-type=END", "--comment=acceptance test"],
+    )
+    assert plan["faults"] == []
+    lines = [line.removeprefix("#SBATCH ") for line in plan["slurm"]["script"].splitlines() if "SBATCH" in line]
+    assert {*lines} >= {
+        "--partition=gpu",
+        "--account=llm",
+        "--time=1-12",
+        "--constraint=mi300x&rack1",
+        "--exclude=gpu[03,07]",
+        "--gres=gpu:8",
+        "--mail-type=END",
+        "--comment=acceptance test",
+    }
+    assert "--exclusive" not in lines
+
+
+@pytest.mark.parametrize(
+    ("options", "key", "told"),
+    [
+        ({"training_slurm_partition": "gpu\n#SBATCH --wrap=x"}, "training_slurm_partition", "is not one word"),
+        ({"training_slurm_account": 'a"b'}, "training_slurm_account", "is not one word"),
+        ({"training_slurm_time_limit": "two hours"}, "training_slurm_time_limit", "is not a time limit"),
+        ({"training_slurm_options": ["--a\nrm -rf /"]}, "training_slurm_options", "is not an option of sbatch"),
+        ({"training_slurm_options": ["rm -rf /"]}, "training_slurm_options", "is not an option of sbatch"),
+        ({"training_slurm_nodes": "-1"}, "training_slurm_nodes", "-1"),
+        ({"training_retries": 1}, "training_retries", "has no effect"),
+        ({"training_spares": "spares"}, "training_spares", "has no effect"),
+        ({"training_launcher": "pbs"}, "training_launcher", "pbs"),
+    ],
+)
+def test_what_would_be_another_script_is_a_fault(options: dict[str, Any], key: str, told: str) -> None:
+    config = filled(DISTRIBUTED, {"config/master_address": "auto"})
+    plan = planned(config, 1, **{"training_launcher": "slurm", **options})
+    (fault,) = [fault for fault in plan["faults"] if fault["key"] == key]
+    assert told in fault["message"]
+    assert plan["nodes"] == []
+
+
+def test_a_launch_by_ssh_has_no_job() -> None:
+    assert "slurm" not in planned(filled(DISTRIBUTED))
+
+
+def test_the_script_is_clean_shell() -> None:
+    if not shutil.which("shellcheck"):
+        pytest.skip("shellcheck is not installed")
+    script = on_slurm(training_run_id="r")["slurm"]["script"]
+    done = subprocess.run(["shellcheck", "-"], input=script, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
