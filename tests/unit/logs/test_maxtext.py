@@ -70,7 +70,7 @@ TEST_VARIANTS = [
         {"loss": 11.5},
     ),
     (
-        "2026, absl's prefix, other losses before and behind",
+        "2026, absl's prefix, other losses before and after",
         "I0811 21:54:55.531340 138304841739136 metric_logger.py:226] completed step: 7, live slice count: 2, "
         f"{PERF}, total_weights: 1572864, moe_lb_loss: 0.010000, loss: 11.5, lm_loss: 10.5, perplexity: 99.5, "
         "dpo_loss: 0.5, indexer_loss: 0.25",

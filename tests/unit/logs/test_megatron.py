@@ -97,7 +97,7 @@ TEST_VARIANTS = [
         {"step_time_ms": 10001.5, "tflops_per_gpu": 601.3, "loss": 7.1, "grad_norm": 1.625},
     ),
     (
-        "core 0.18, every optional field, other losses before and behind the loss",
+        "core 0.18, every optional field, other losses before and after the loss",
         " [2026-01-02 03:04:05.123456] iteration        2/      50 | consumed samples:          512 |"
         " skipped samples:            8 | elapsed time per iteration (ms): 500.0 |"
         " throughput per GPU (TFLOP/s/GPU): 1.0 | energy per GPU (J/iter/GPU): 9.0 | power per GPU (W/GPU): 8.0 |"
