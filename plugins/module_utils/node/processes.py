@@ -77,10 +77,13 @@ def _labelled() -> Iterator[tuple[int, int, dict[str, str]]]:
             continue
         try:
             with open(f"/proc/{entry}/environ", "rb") as stream:
-                environment = stream.read().decode("utf-8", "replace").split("\0")
+                environment = stream.read()
         except OSError:
             continue
-        variables = dict(variable.partition("=")[::2] for variable in environment)
+        # Of a node's thousands of processes few are ours.
+        if RUN_LABEL.encode() not in environment:
+            continue
+        variables = dict(pair.partition("=")[::2] for pair in environment.decode("utf-8", "replace").split("\0"))
         found = {name: variables[name] for name in (RUN_LABEL, NODE_LABEL) if name in variables}
         if len(found) < len(labels("", "")) or start_time(int(entry)) is None or _cluster(variables) != cluster:
             continue
