@@ -173,6 +173,7 @@ def test_a_job_that_waits_says_what_for_and_is_taken_back(login: Login) -> None:
         assert "is PENDING: " in output
         assert "before it had placed the run on its nodes" in output
         assert login.summary("waits")["verdict"] == "ERROR"
+        assert not (login.runs / "waits/secrets.json").exists()
     finally:
         login.slurm.run("scontrol", "update", "nodename=gpu03", "state=resume")
 

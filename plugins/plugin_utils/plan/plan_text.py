@@ -33,7 +33,15 @@ def plan_text(plan: Plan) -> str:
 
 
 def _where(plan: Plan) -> list[str]:
-    return [_workload(plan)] if "gke" in plan else [_nodes(plan), _environment(plan)]
+    if "gke" in plan:
+        return [_workload(plan)]
+    return [_nodes(plan), _environment(plan), *([_job(plan)] if "slurm" in plan else [])]
+
+
+def _job(plan: Plan) -> str:
+    """Return the script that is submitted to Slurm."""
+    lines = (f"  {line}".rstrip() for line in plan["slurm"]["script"].splitlines())
+    return "\n".join(["Slurm chooses the nodes and runs this job:", *lines])
 
 
 def _faults(plan: Plan) -> str:

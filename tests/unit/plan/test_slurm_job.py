@@ -11,6 +11,7 @@ import pytest
 from training_configs import DISTRIBUTED, filled, planned
 
 from ansible_collections.trainops.cluster.plugins.module_utils.slurm.placement import placed
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan_text import plan_text
 
 
 def on_slurm(changes: dict[str, Any] | None = None, **options: Any) -> dict[str, Any]:
@@ -24,6 +25,7 @@ def test_slurm_chooses_as_many_nodes_as_the_config_asks_for() -> None:
     assert [node["node"] for node in plan["nodes"]] == [f"slurm-node-000{rank}" for rank in range(4)]
     assert {node["master_address"] for node in plan["nodes"]} == {"slurm-address-0000"}
     assert "#SBATCH --nodes=4\n" in plan["slurm"]["script"]
+    assert "Slurm chooses the nodes and runs this job:\n  #!/usr/bin/env bash\n" in plan_text(plan)
 
 
 def test_the_nodes_of_the_job_take_the_places_of_their_stand_ins_everywhere() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ....module_utils.logs.failures import find_failures
 from ....module_utils.logs.find import Piece
+from ....module_utils.slurm.task import SECRETS_NAME
 from ...plan.slurm.script import JOB_LOG
 from ..board import Board
 from .job import SlurmJob
@@ -28,6 +29,8 @@ def note_end(job: SlurmJob, board: Board, nodes: t.Collection[str]) -> None:
     Where it was cancelled, the nodes were stopped; else what the job's own log says is a failure of the node that it
     names, or of the first one.
     """
+    # A job that never began has not removed it.
+    (board.run_dir / SECRETS_NAME).unlink(missing_ok=True)
     if job.id is None:
         return
     deadline = time.monotonic() + _WAIT_SECONDS
