@@ -173,8 +173,9 @@ def test_a_cancelled_job_leaves_a_run_that_can_be_picked_up_or_ended(bench: Benc
 
 def bench_beside(bench: Bench, name: str) -> Bench:
     """Return a bench for a job of the same runs, with a folder of its own for the job."""
-    beside = Bench(bench.folder / name)
-    beside.folder.mkdir()
+    folder = bench.folder / name
+    folder.mkdir()
+    beside = Bench(folder)
     beside.runs, beside.nodes, beside.locks = bench.runs, bench.nodes, bench.locks
     return beside
 
