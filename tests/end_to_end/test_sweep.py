@@ -9,7 +9,7 @@ import signal
 import pandas as pd
 import pytest
 from not_run import need
-from playbook_bench import ROOT, Bench, free_port, wait_until
+from playbook_bench import ROOT, free_port, wait_until
 
 TWO = {"sweep0": {}, "sweep1": {}}
 TRAINER = f'cd {ROOT}/roles/training/files/trainer && exec bash examples/llama/train_llama3.sh "$@"\n'
@@ -17,11 +17,6 @@ BREAK = "container_config.env_dict.BREAK"
 # Three cells: one that is left out, one that breaks on the second node.
 MATRIX = {"micro_batch_size": [1, 2], BREAK: ["no", "yes"], "exclude": [{"micro_batch_size": 2, BREAK: "yes"}]}
 GOOD, BROKEN, OTHER = "micro_batch_size_1-BREAK_no", "micro_batch_size_1-BREAK_yes", "micro_batch_size_2-BREAK_no"
-
-
-@pytest.fixture
-def bench(tmp_path):
-    return Bench(tmp_path)
 
 
 @pytest.fixture
