@@ -178,11 +178,21 @@ def test_a_job_that_waits_says_what_for_and_is_taken_back(login: Login) -> None:
         login.slurm.run("scontrol", "update", "nodename=gpu03", "state=resume")
 
 
-def test_what_slurm_refuses_is_quoted_and_nothing_has_begun(login: Login) -> None:
+def test_what_slurm_refuses_is_quoted_and_the_job_can_be_submitted_by_hand(login: Login) -> None:
     status, output = login.play("megatron_multinode.yml", "refused", training_slurm_partition="nope")
     assert status == 2
     assert "Invalid partition name specified" in output
     assert not (login.runs / "refused/job_id").exists()
+    subprocess.run(
+        [str(login.slurm.root / "usr/bin/sbatch"), "--partition=all", "job.sh"],
+        cwd=login.runs / "refused",
+        env={**os.environ, **login.slurm.environment},
+        check=True,
+    )
+    wait_until((login.runs / "refused/job_id").exists)
+    status, output = login.play("attach.yml", "refused")
+    assert status == 0, output
+    assert login.summary("refused")["verdict"] == "PASS"
 
 
 def test_a_node_whose_trainer_dies_is_the_first_failure(login: Login) -> None:

@@ -6,6 +6,7 @@
     plan.json                    the plan; `place` puts the nodes of the job in the place of their stand-ins
     made_plan.json               the plan as it was submitted
     job.json                     what else the tasks need: ``environment`` and ``files`` of the embedded trainer
+    job_id                       the job's number, also of one that was submitted by hand
     secrets.json                 ``secrets`` by node rank and ``given_secrets``; gone once all nodes are staged
     stop                         there once somebody wants the run to end
     failed                       there once a node has failed, so that the others wait no longer
@@ -32,7 +33,7 @@ from ..node.environment import add_environment
 from ..node.request import request_of
 from .placement import MADE_NAME, placed
 
-PLAN_NAME, JOB_NAME, SECRETS_NAME = "plan.json", "job.json", "secrets.json"
+PLAN_NAME, JOB_NAME, ID_NAME, SECRETS_NAME = "plan.json", "job.json", "job_id", "secrets.json"
 STOP_NAME, FAILED_NAME = "stop", "failed"
 ANSWERS_NAME, COPY_NAME = "answers.jsonl", "task.log"
 GRACE_SECONDS = 10.0
@@ -43,6 +44,8 @@ _LAST_WAIT_SECONDS = 1.0
 def place() -> int:
     """Write the plan for the nodes of this job; Slurm's own order of them is that of the ranks."""
     plan = _read_json(MADE_NAME)
+    with open(ID_NAME, "w", encoding="ascii") as stream:
+        stream.write(os.environ["SLURM_JOB_ID"] + "\n")
     names = _scontrol("show", "hostnames", os.environ["SLURM_JOB_NODELIST"]).split()
     shown = _scontrol("--oneliner", "show", "node", os.environ["SLURM_JOB_NODELIST"]).splitlines()
     fields = [dict(pair.partition("=")[::2] for pair in line.split()) for line in shown]
@@ -95,10 +98,11 @@ class Task:
 
     def stage(self) -> int:
         """Put everything in place for the training of this node."""
-        given = _read_json(SECRETS_NAME)
+        # A job that is submitted by hand has none.
+        given = _read_json(SECRETS_NAME) if os.path.exists(SECRETS_NAME) else {"secrets": {}, "given_secrets": {}}
         answer = self.do(
             "stage",
-            secrets=given["secrets"][str(self.node["node_rank"])],
+            secrets=given["secrets"].get(str(self.node["node_rank"]), {}),
             given_secrets=given["given_secrets"],
             files=dict(self.node["files"], **self.job["files"]),
             keep=self.plan.get("keep"),

@@ -14,13 +14,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ....module_utils.slurm.placement import MADE_NAME
+from ....module_utils.slurm.task import ID_NAME
 from ...inventory.slurm import fields
 from ...plan.slurm.script import JOB_LOG
 from ..board import PLAN_NAME
 from ..node_errors import NodeError
 from ..plain_text import one_line
 
-SCRIPT_NAME, ID_NAME = "job.sh", "job_id"
+SCRIPT_NAME = "job.sh"
 # States of a job that may still begin or go on; any other one is its end.
 _WAITS = ("PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD")
 _RUNS = ("RUNNING", "COMPLETING", "SUSPENDED", "STOPPED", "RESIZING", "SIGNALING", "STAGE_OUT")
