@@ -24,7 +24,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
 import typing as t
 
@@ -57,7 +56,10 @@ def place() -> int:
 
 
 def _scontrol(*arguments: str) -> str:
-    return subprocess.run(["scontrol", *arguments], stdout=subprocess.PIPE, check=True, universal_newlines=True).stdout
+    done = subprocess.run(  # pylint: disable=ansible-bad-function
+        ["scontrol", *arguments], stdout=subprocess.PIPE, check=True, universal_newlines=True
+    )
+    return done.stdout
 
 
 def _read_json(path: str) -> t.Any:
@@ -166,7 +168,3 @@ def main(arguments: t.Sequence[str]) -> int:
     """Do one part of the job: place, stage, train or stop."""
     (part,) = arguments
     return place() if part == "place" else {"stage": Task.stage, "train": Task.train, "stop": Task.stop}[part](Task())
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -19,7 +19,13 @@ from .job import SCRIPT_NAME, SlurmJob
 
 _MODULE_UTILS = Path(__file__).parents[3] / "module_utils"
 _PACKAGE = PurePosixPath("ansible_collections/trainops/cluster/plugins/module_utils")
-_MAIN = f"import runpy\n\nrunpy.run_module({'.'.join((_PACKAGE / 'slurm/task').parts)!r}, run_name='__main__')\n"
+_MAIN = f"""\
+import sys
+
+from {".".join(_PACKAGE.parts)}.slurm.task import main
+
+sys.exit(main(sys.argv[1:]))
+"""
 
 
 class Needs(t.TypedDict):
