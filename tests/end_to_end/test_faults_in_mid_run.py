@@ -61,6 +61,10 @@ def test_a_fault_is_noticed_named_and_leaves_nothing(bench: Bench, fault: Fault)
             )
 
 
+# The fault itself: a node is away for so long.
+AWAY_SECONDS = 4
+
+
 def test_a_node_that_was_away_is_followed_on_and_its_outage_is_in_the_report(bench: Bench) -> None:
     script = bench.folder / "megatron/examples/llama/train_llama3.sh"
     script.parent.mkdir(parents=True)
@@ -70,7 +74,7 @@ def test_a_node_that_was_away_is_followed_on_and_its_outage_is_in_the_report(ben
     run = bench.start("megatron_multinode.yml", bench.inventory(node0={}, node1={}), config, **variables)
     wait_until(lambda: status(bench).get("last_step", 0) > 3)
     bench.lose("node1")
-    time.sleep(4)
+    time.sleep(AWAY_SECONDS)
     bench.find_again("node1")
     run.communicate(timeout=120)
     summary = json.loads((bench.runs / "fault/summary.json").read_text())
@@ -81,4 +85,6 @@ def test_a_node_that_was_away_is_followed_on_and_its_outage_is_in_the_report(ben
     if TABLE:
         with open(TABLE, "a", encoding="utf-8") as table:
             away = note["evidence"]["seconds"]
-            table.write(f"| the node is away for 4 s | {away:.1f} | {note['message']} | as without it | nothing |\n")
+            table.write(
+                f"| the node is away for {AWAY_SECONDS} s | {away:.1f} | {note['message']} | as without it | nothing |\n"
+            )

@@ -24,14 +24,14 @@ SUMMARY_NAME = "summary.json"
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
-NEW, RESUMED, ANEW, FINISHED = "new", "resumed", "anew", "finished"
+NEW, RESUMED, AGAIN, FINISHED = "new", "resumed", "again", "finished"
 
 
 @dataclass(frozen=True)
 class Standing:
     """Where a cell stands: the run that it is, or is to become, and what is to be done with it.
 
-    ``new`` is to be run, ``resumed`` has begun and was not judged, ``anew`` ended in an ERROR (the run ``before``),
+    ``new`` is to be run, ``resumed`` has begun and was not judged, ``again`` ended in an ERROR (the run ``before``),
     which says nothing of the training, and ``finished`` needs nothing.
     """
 
@@ -47,12 +47,12 @@ def standing_of(output_dir: str | Path, base: str) -> Standing:
         summary = summary_of(Path(output_dir) / run_id)
         if summary is None:
             begun = any((Path(output_dir) / run_id).glob("nodes/*/status.json"))
-            return Standing(run_id, RESUMED if begun else ANEW if before else NEW, before)
+            return Standing(run_id, RESUMED if begun else AGAIN if before else NEW, before)
         if summary["verdict"] != "ERROR":
             return Standing(run_id, FINISHED)
         attempt, before = attempt + 1, run_id
         run_id = f"{base}-{attempt}"
-    return Standing(run_id, ANEW if before else NEW, before)
+    return Standing(run_id, AGAIN if before else NEW, before)
 
 
 def told_of(standing: Standing) -> str:
@@ -60,7 +60,7 @@ def told_of(standing: Standing) -> str:
     return {
         NEW: "will run",
         RESUMED: f"is picked up where it stands, as {standing.run_id}",
-        ANEW: f"will run again, as {standing.run_id}: {standing.before} ended in an ERROR",
+        AGAIN: f"will run again, as {standing.run_id}: {standing.before} ended in an ERROR",
         FINISHED: f"has run already, as {standing.run_id}",
     }[standing.state]
 

@@ -92,7 +92,7 @@ def _compare_nodes(
 
 
 def _judge_ranks(status: Status, of_nodes: dict[str, tuple[str, float]], reasons: Reasons) -> None:
-    """Compare the number of ranks with that of other nodes, and the batch that they make with the one that is told."""
+    """Compare the number of ranks with that of other nodes, and the batch size it leads to with the one in the log."""
     node, ranks, told = status["node"], status.get("world_size"), status.get("settings") or {}
     if not ranks:
         return

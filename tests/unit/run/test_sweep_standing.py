@@ -9,7 +9,7 @@ import pytest
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.sweep import (
-    ANEW,
+    AGAIN,
     FINISHED,
     NEW,
     RESUMED,
@@ -52,9 +52,9 @@ def test_one_that_was_judged_is_finished(tmp_path, verdict):
 
 def test_one_that_ended_in_an_error_runs_anew_under_a_further_name(tmp_path):
     run(tmp_path, "s-a", "ERROR")
-    assert standing_of(tmp_path, "s-a") == Standing("s-a-2", ANEW, "s-a")
+    assert standing_of(tmp_path, "s-a") == Standing("s-a-2", AGAIN, "s-a")
     run(tmp_path, "s-a-2", "ERROR")
-    assert standing_of(tmp_path, "s-a") == Standing("s-a-3", ANEW, "s-a-2")
+    assert standing_of(tmp_path, "s-a") == Standing("s-a-3", AGAIN, "s-a-2")
     run(tmp_path, "s-a-3", "PASS")
     assert standing_of(tmp_path, "s-a") == Standing("s-a-3", FINISHED)
 

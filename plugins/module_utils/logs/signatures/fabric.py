@@ -16,9 +16,8 @@ SIGNATURES = (
     Signature(
         "rdma_devices",
         (b"no usable transports/devices", b"network device '"),
-        "UCX does not see the network device that it is told to use: compare UCX_NET_DEVICES and UCX_TLS with "
-        "ibv_devices "
-        "in the container, and pass /dev/infiniband in.",
+        "UCX does not find the network device that UCX_NET_DEVICES names: compare it and UCX_TLS with ibv_devices in "
+        "the container, and pass /dev/infiniband in.",
         rb"UCX {1,4}ERROR [^\r\n]{0,60}no usable transports/devices|network device '[^'\r\n]{1,99}' is not available",
     ),
     Signature(

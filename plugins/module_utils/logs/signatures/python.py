@@ -191,8 +191,12 @@ SIGNATURES = (
     Signature(
         "settings_refused",
         (
-            *(b"AssertionError: ", b"ValueError: ", b"NotImplementedError: ", b"ValidationError: "),
-            *(b"omegaconf.errors.", b"hydra.errors."),
+            b"AssertionError: ",
+            b"ValueError: ",
+            b"NotImplementedError: ",
+            b"ValidationError: ",
+            b"omegaconf.errors.",
+            b"hydra.errors.",
         ),
         "The program does not take these settings together: the message says what it asks for; correct the config, or "
         "take an image that can do it.",

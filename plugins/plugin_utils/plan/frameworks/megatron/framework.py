@@ -171,7 +171,7 @@ def _job(
 def _trained_in(reading: ScriptReading) -> str:
     """Return the precision that the script trains in, by its recipe where blocks of numbers have scales of their own.
 
-    No script trains in FP16, which is told; the Llama scripts take FP4 for NVFP4 where nothing is said.
+    The scripts train an FP16 config in BF16, and a warning says so. FP4 without a recipe is NVFP4 to the Llama scripts.
     """
     precision = PRECISIONS[reading.parameters.precision]
     if precision == "fp4":
