@@ -85,6 +85,5 @@ def test_a_node_that_was_away_is_followed_on_and_its_outage_is_in_the_report(ben
     if TABLE:
         with open(TABLE, "a", encoding="utf-8") as table:
             away = note["evidence"]["seconds"]
-            table.write(
-                f"| the node is away for {AWAY_SECONDS} s | {away:.1f} | {note['message']} | as without it | nothing |\n"
-            )
+            fault = f"the node is away for {AWAY_SECONDS} s"
+            table.write(f"| {fault} | {away:.1f} | {note['message']} | as without it | nothing |\n")
