@@ -101,7 +101,7 @@ class JobNode:
                 if not line.endswith(b"\n"):
                     break
                 self._offset += len(line)
-                with contextlib.suppress(ValueError, KeyError, TypeError):
+                with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError):
                     told = json.loads(line)
                     self._answers.setdefault(told["phase"], []).append(told["answer"])
 
