@@ -27,7 +27,7 @@ from .hardware import hardware_facts
 from .inspection.network import port_problem
 from .interfaces import with_interfaces
 from .launch import LAUNCH_NAME, launch_script, run_of_log
-from .machine_changes import changes_since, noted
+from .machine_changes import changes_since, memory_group, noted
 from .old_runs import old_runs
 from .old_runs import remove as remove_old_runs
 from .own_folders import UntrustedError, has_run_folder, make_run_folder
@@ -155,6 +155,7 @@ def start(request: Request) -> Answer:
             raise PhaseError("; ".join(problems))
         before, started_at = noted(), time.time()
         handle = engine.start(node, run_id)
+        before["memory_group"] = memory_group(handle["pid"])
         write_state(node, dict(state, status="running", handle=handle, started_at=started_at, before=before))
         take(node, run_id)
     remove_after(node, handle["pid"])
