@@ -28,6 +28,8 @@ _RETRY_SECONDS = 1.0
 # How long a node whose peer has failed may take to say what it has to say.
 _LAST_WAIT_SECONDS = 1.0
 _SAMPLE_SECONDS = 15.0
+# Of the time that a run has been followed, until the next sample: there are 900 of a day, and 1300 of a week.
+_SAMPLE_SHARE = 0.005
 # The most that is kept of a node, some 600 MB, whatever its log goes on to say.
 _MOST_STEPS = 3_000_000
 _MOST_OUTAGES = 100
@@ -51,6 +53,11 @@ class Patience:
 def interval_for(node_count: int) -> float:
     """Return the seconds between two answers of a node: few enough to be live, and kind to a controller of many."""
     return max(1.0, node_count / 32)
+
+
+def seconds_to_next_sample(followed: float) -> float:
+    """Return how long after a sample of the accelerators the next one is taken of a run followed for some seconds."""
+    return max(_SAMPLE_SECONDS, _SAMPLE_SHARE * followed)
 
 
 def follow_node(
@@ -90,7 +97,7 @@ class _Follower:
         self._steps = self._size = self._advances = 0
         self._last_step: int | None = None
         self._was_running = self._silent = False
-        self._heard = time.monotonic()
+        self._began = self._heard = time.monotonic()
         self._sampled = self._peer_failed_at = -math.inf
 
     def follow(self) -> Status:
@@ -123,7 +130,7 @@ class _Follower:
         request: dict[str, t.Any] = {"cursor": self._cursor, "wait_seconds": wait}
         if looks or self._peer_failed_at > 0:
             request["wait_seconds"] = min(wait, _LAST_WAIT_SECONDS)
-        samples = time.monotonic() - self._sampled > _SAMPLE_SECONDS
+        samples = time.monotonic() - self._sampled > seconds_to_next_sample(time.monotonic() - self._began)
         if samples:
             request["sample"] = True
         if looks:
