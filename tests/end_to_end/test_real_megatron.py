@@ -114,8 +114,8 @@ def test_an_unshared_data_cache_is_named_on_the_node_that_misses_it(bench):
 
 def test_the_next_attempt_goes_on_from_the_checkpoint_that_megatron_core_wrote(bench):
     kept = bench.folder / "checkpoints"
-    folders = {"SAVE_CKPT_PATH": str(kept), "LOAD_CKPT_PATH": str(kept), "SAVE_INTERVAL": "30"}
-    config, variables = configured(bench, "v26.1", {"training_iterations": "60"}, **folders)
+    folders = {"SAVE_CKPT_PATH": str(kept), "LOAD_CKPT_PATH": str(kept), "SAVE_INTERVAL": "12"}
+    config, variables = configured(bench, "v26.1", {"training_iterations": "24"}, **folders)
     hosts = bench.inventory(node0={}, node1={}, spare0={})
     inventory = json.loads(hosts.read_text())
     inventory["all"]["children"] = {"spares": {"hosts": {"spare0": {}}}}
@@ -131,7 +131,7 @@ def test_the_next_attempt_goes_on_from_the_checkpoint_that_megatron_core_wrote(b
     assert "PASS (attempt 2)  nightly-2" in output
     again = bench.runs / "nightly-2"
     steps = re.findall(r" iteration +(\d+)/", (again / "nodes/spare0/train.log").read_text())
-    assert (steps[0], steps[-1]) == ("31", "60")
+    assert (steps[0], steps[-1]) == ("13", "24")
     summary = json.loads((again / "summary.json").read_text())
     (note,) = [note["message"] for note in summary["notes"] if note["code"] == "retry"]
-    assert f"it went on with step 31, from the last checkpoint in {kept}." in note
+    assert f"it went on with step 13, from the last checkpoint in {kept}." in note
