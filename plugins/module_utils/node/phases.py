@@ -52,6 +52,10 @@ class PhaseError(Exception):
     """What keeps a phase from being done on this node, as sentences for people."""
 
 
+class HeldError(PhaseError):
+    """Another run holds this node, which is no fault of the node."""
+
+
 class GoneError(PhaseError):
     """What this node kept of the run is gone."""
 
@@ -69,10 +73,11 @@ def stage(request: Request) -> Answer:
         if state is not None and state["status"] != "staged":
             return {"changed": False, "status": state["status"], "warnings": []}
         node = with_interfaces(request["node"])
-        problems = [*engine.problems(node), *_port_problems(node), *_busy(engine, run_id)]
+        busy = _busy(engine, run_id)
+        problems = [*engine.problems(node), *_port_problems(node), *busy]
         problems = problems or room_problems(_needs(engine, node))
         if problems:
-            raise PhaseError("; ".join(problems))
+            raise (HeldError if busy else PhaseError)("; ".join(problems))
         old = old_runs(node, run_id, **request["keep"]) if request.get("keep") else []
         if request["check_mode"]:
             removed = [run.run_id for run in old]
@@ -150,9 +155,9 @@ def start(request: Request) -> Answer:
         if state["status"] != "staged":
             return {"changed": False, "status": state["status"]}
         engine = engine_of(state["engine"])
-        problems = _busy(engine, run_id)
-        if problems:
-            raise PhaseError("; ".join(problems))
+        busy = _busy(engine, run_id)
+        if busy:
+            raise HeldError("; ".join(busy))
         before, started_at = noted(), time.time()
         handle = engine.start(node, run_id)
         before["memory_group"] = memory_group(handle["pid"])
