@@ -121,7 +121,9 @@ class Phases:
             raise
         changes = {name: answer[name] for name in ("machine_changes",) if answer.get(name)}
         if before in ("running", "staged"):
-            changes |= {"status": answer["status"], "ended_at": time.time()}
+            # A rank whose peer was stopped first ends with an error of its own, which is the stop's work too.
+            ended = "stopped" if known.get("interrupted") else answer["status"]
+            changes |= {"status": ended, "ended_at": time.time()}
         if changes:
             self.board.update(node, **changes)
         return answer

@@ -150,6 +150,13 @@ def test_a_run_is_finished_on_every_node_that_answers_and_one_that_does_not_is_n
     assert board.status("gpu01")["status"] == ("unreachable" if before == "running" else "exited")
 
 
+@pytest.mark.parametrize(("interrupted", "status"), [(True, "stopped"), (False, "exited")])
+def test_a_rank_that_ends_because_its_peers_are_being_stopped_was_stopped_too(board, interrupted, status):
+    board.update("gpu01", status="running", interrupted=interrupted)
+    Cluster(board, {}).phases.finish(1.0)
+    assert board.status("gpu01")["status"] == status
+
+
 def test_a_log_is_collected_where_the_training_could_not_be_stopped_and_that_is_a_problem(board):
     board.update("gpu01", status="running")
     cluster = Cluster(board, {("gpu01", "stop"): NodeError("the docker daemon does not answer")})
