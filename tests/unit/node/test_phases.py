@@ -202,6 +202,18 @@ def test_follow_returns_what_is_new_since_the_cursor(training):
     assert (last["status"], last["exit_status"]) == ("exited", 1)
 
 
+def test_what_is_staged_is_started_and_followed_in_one_round_trip_and_never_twice(training):
+    run = training("echo begun >>begun")
+    with pytest.raises(PhaseError, match="is not staged here"):
+        run.follow(start=True)
+    run.stage()
+    first = run.follow(wait_seconds=60, start=True)
+    assert (first["changed"], first["status"], first["exit_status"]) == (True, "exited", 0)
+    again = run.follow(start=True)
+    assert (again["changed"], again["status"]) == (False, "exited")
+    assert run.in_workspace("begun").read_text() == "begun\n"
+
+
 def test_follow_tells_a_long_log_in_several_answers_and_the_end_with_the_last(training, monkeypatch):
     monkeypatch.setattr(follow, "_READ_BYTES", 1)
     monkeypatch.setattr(parts, "_CHUNK_BYTES", 64)

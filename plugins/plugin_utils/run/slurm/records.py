@@ -35,6 +35,7 @@ class JobNode:
         """Read its answers from the first one on."""
         self._folder, self._job, self._stop = run_dir / "nodes" / node, job, run_dir / STOP_NAME
         self._offset = 0
+        self._is_started = False
         self._answers: dict[str, list[dict[str, t.Any]]] = {}
         self._last_followed: dict[str, t.Any] | None = None
 
@@ -45,7 +46,11 @@ class JobNode:
         if phase == "stop":
             return self._stopped(needs["grace_seconds"])
         if phase == "follow":
-            return self._followed(needs["wait_seconds"])
+            changed = False
+            if needs.get("start") and not self._is_started:
+                changed = accepted("start", self._next("start"))["changed"]
+                self._is_started = True
+            return {**self._followed(needs["wait_seconds"]), "changed": changed}
         return accepted(phase, self._next(phase))
 
     def _followed(self, wait_seconds: float) -> dict[str, t.Any]:
