@@ -7,6 +7,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -154,6 +155,18 @@ def test_the_exit_status_of_the_training_is_that_of_the_run(exit_status, trainin
     assert answer["last_lines"][1:] == ["last words"]
     assert answer["log_run_id"] == "run-1"
     assert answer["started_at"] <= answer["ended_at"] <= answer["now"]
+
+
+@pytest.mark.parametrize("ahead", [-3600, 3600])
+def test_the_end_is_by_the_clock_of_the_node_and_not_of_its_file_server(training, ahead):
+    run = training("sleep 0.2; exit 3")
+    run.begin()
+    began = time.time()
+    wait_until(lambda: not processes_with(run.mark))
+    recorded = Path(run.node["run_folder"], "exit_status")
+    written = recorded.stat().st_mtime
+    os.utime(recorded, (written + ahead, written + ahead))
+    assert began <= run.follow()["ended_at"] <= written + 1
 
 
 def test_a_training_script_that_was_killed_ends_with_the_status_of_its_signal(training):
