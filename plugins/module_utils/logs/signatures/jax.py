@@ -52,6 +52,7 @@ SIGNATURES = (
             b"must be defined",
             b"distributed.initialize() must be called",
             b"Duplicate task registration",
+            *(b"nexpected task re", b"distributed.initialize should only"),
         ),
         "JAX does not know how the nodes find each other, or two processes have one number: set JAX_COORDINATOR_IP, "
         "JAX_COORDINATOR_PORT, NNODES and NODE_RANK, and hardware=gpu.",
@@ -59,7 +60,8 @@ SIGNATURES = (
             rb"Error: (?:coordinator_address should be defined|Number of processes must be defined"
             rb"|The process id of the current process must be defined)"
             rb"|distributed\.initialize\(\) must be called before"
-            rb"|Duplicate task registration with "
+            rb"|Duplicate task registration with |Unexpected task re(?:gistered|quest)"
+            rb"|distributed\.initialize should only"
         ),
     ),
     Signature(
@@ -72,6 +74,12 @@ SIGNATURES = (
             rb"RESOURCE_EXHAUSTED: (?:Out of memory|Error allocating|Failed to allocate|Attempting to|XLA:TPU)"
             rb"|failed: RESOURCE_EXHAUSTED|BufferAssignment OOM Debugging|Ran out of memory in memory space"
         ),
+    ),
+    Signature(
+        "address_in_use",
+        (b"Failed to add port to server", b"No address added out of"),
+        "The coordinator cannot listen on its port: stop what an earlier run left there, or choose another port "
+        "(JAX_COORDINATOR_PORT), and check that its address is one of the first node.",
     ),
     Signature(
         "name_resolution",
@@ -99,6 +107,7 @@ SIGNATURES = (
             b"failed to connect to all addresses",
             b"registration failed",
             b"Barrier timed out",
+            b"connections to all backends",
         ),
         "The processes did not all meet: look for a node that did not start or failed before, then check the "
         "coordinator's "
@@ -111,7 +120,8 @@ SIGNATURES = (
             rb"|DEADLINE_EXCEEDED: (?:Deadline Exceeded|failed to connect to all addresses)"
             rb"|DEADLINE_EXCEEDED: Barrier timed out"
             rb"|UNAVAILABLE: ?failed to connect to all addresses|cluster registration failed"
-            rb"|DEADLINE_EXCEEDED: GetKeyValue\(\) timed out"
+            rb"|DEADLINE_EXCEEDED: GetKeyValue\(\) timed out|connections to all backends failing"
+            rb"|RuntimeError: DEADLINE_EXCEEDED: "
         ),
     ),
     Signature(
@@ -119,10 +129,11 @@ SIGNATURES = (
         (
             b"different incarnation",
             b"newer incarnation",
+            b"already in error",
         ),
         "A process of an earlier start still takes part: stop what is left over on all nodes, then start again.",
         rb"(?:/task:(?P<rank>\d{1,9}) )?unexpectedly tried to connect with a different incarnation"
-        rb"|a request from a newer incarnation",
+        rb"|a request from a newer incarnation|unexpectedly tried to connect while it is already in error",
     ),
     Signature(
         "nccl",
@@ -133,19 +144,31 @@ SIGNATURES = (
     ),
     Signature(
         "peer_died",
-        (b"heartbeat", b"BarrierError"),
+        (
+            *(
+                b"heartbeat",
+                b"BarrierError",
+                b"because a task",
+                b"from a task",
+                b"Shutdown barrier",
+            ),
+            *(b"ABORTED: ", b"UNAVAILABLE: "),
+        ),
         "Another process of the job went away: its log has the cause.",
         (
             rb"(?:The following tasks are unhealthy \(stopped sending heartbeats\):\s{0,9}" + _TASK + rb""
             rb"|Task " + _TASK + rb"(?=\d{1,9} heartbeat timeout))(?P<rank>\d{1,9})|BarrierError"
+            rb"|Barrier failed (?:because|from) a task"
+            rb"|Shutdown barrier[^\r\n]{0,99}(?:failed|timed out)|RuntimeError: (?:ABORTED|UNAVAILABLE): "
         ),
     ),
     Signature(
         "coordinator_died",
-        (b"Failed to send RPC", b"grpc_message:"),
+        (b"Failed to send RPC", b"grpc_message:", b"Coordination service has stopped", b"disconnect from coordination"),
         "The process that coordinates the others, the first one, went away: its log has the cause.",
         (
-            rb"Failed to send RPC to coordination service"
+            rb"Failed to send RPC to coordination service|Coordination service has stopped"
+            rb"|Failed to disconnect from coordination service"
             rb'|Error received from peer[^\r\n]{0,400}grpc_message:"Socket closed"'
         ),
     ),
@@ -165,10 +188,11 @@ SIGNATURES = (
     ),
     Signature(
         "gpu_error",
-        (b"INTERNAL: ",),
+        (b"INTERNAL: ", b"FAILED_PRECONDITION: "),
         "A kernel or library failed under XLA: read the words after INTERNAL, try another image or fewer "
         "XLA_FLAGS, and "
         "compare with another node; where one alone has it, read its kernel log.",
-        rb"(?:RuntimeError|failed|StatusOr access): INTERNAL: (?!From /job:)|INTERNAL: RET_CHECK failure",
+        rb"(?:RuntimeError|failed|StatusOr access): INTERNAL: (?!From /job:)|INTERNAL: RET_CHECK failure"
+        rb"|RuntimeError: FAILED_PRECONDITION: ",
     ),
 )
