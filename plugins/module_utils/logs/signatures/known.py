@@ -245,5 +245,8 @@ NEEDLES = {
     b"HIP failure": 0,
     b"MLIR": 0,
     b"cudnn": 0,
+    b"BAD TERM": 0,
+    b"MPI_Abort": 0,
+    b"Abort(": 0,
     python.TRACEBACK: 0,
 }

@@ -209,7 +209,14 @@ SIGNATURES = (
         "child_failed",
         (
             *(b"TE was unable to", b"mpirun ", b"prterun ", b"MPI_ABORT", b"ORTE has lost", b"PRTE has lost"),
-            *(b"ORTE_ERROR_LOG", b"PMIX ERROR", b"a non-zero exit code"),
+            *(
+                b"ORTE_ERROR_LOG",
+                b"PMIX ERROR",
+                b"a non-zero exit code",
+                b"BAD TERMINATION",
+                b"MPI_Abort(",
+                b"on node ",
+            ),
         ),
         "mpirun names the process that ended: what that one printed before is the cause.",
         (
@@ -218,6 +225,7 @@ SIGNATURES = (
             rb"|[OP]RTE was unable to reliably start"
             rb"|[OP]RTE has lost communication|ORTE_ERROR_LOG: |PMIX ERROR: "
             rb"|process(?:es)? returned a non-zero exit code"
+            rb"|BAD TERMINATION OF ONE OF|application called MPI_Abort\(|\bAbort\(\d{1,12}\) on node \d"
         ),
     ),
     Signature(

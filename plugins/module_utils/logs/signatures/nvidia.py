@@ -134,9 +134,16 @@ SIGNATURES = (
     ),
     Signature(
         "wrong_gpu_build",
-        (b"no kernel image is available", b"CUDA error: invalid device function", b"NO_BINARY_FOR_GPU"),
+        (
+            b"no kernel image is available",
+            b"CUDA error: invalid device function",
+            b"NO_BINARY_FOR_GPU",
+            b"device kernel image is invalid",
+            b"named symbol not found",
+        ),
         "The software was built without this GPU's architecture: take an image for this GPU (TORCH_CUDA_ARCH_LIST).",
-        rb"no kernel image is available|CUDA error: invalid device function|\bCUDA_ERROR_NO_BINARY_FOR_GPU\b",
+        rb"no kernel image is available|CUDA error: (?:invalid device function|device kernel image is invalid"
+        rb"|named symbol not found)|\bCUDA_ERROR_NO_BINARY_FOR_GPU\b",
     ),
     Signature(
         "sizes",

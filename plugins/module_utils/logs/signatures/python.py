@@ -93,7 +93,7 @@ SIGNATURES = (
                 b"No data left in file",
                 b"DatasetGenerationError",
                 *(b"NonMatching", b"ExpectedMoreDownloadedFiles", b"Not a valid TFRecord", b"Not a .npy file"),
-                *(b"truncated: its header", b"Failed to interpret file"),
+                *(b"truncated: its header", b"Failed to interpret file", b"requested but only"),
             ),
         ),
         "A data file is cut off or does not fit its index: copy it or preprocess it again, and look whether a copy "
@@ -110,7 +110,7 @@ SIGNATURES = (
             rb"|No data left in file)|DatasetGenerationError: "
             rb"|NonMatching\w{1,40}Error: |ExpectedMoreDownloadedFiles: |Error: Not a valid TFRecord"
             rb"|Error: Not a \.npy file"
-            rb"|is truncated: its header|Error: Failed to interpret file"
+            rb"|is truncated: its header|Error: Failed to interpret file|items requested but only \d"
         ),
     ),
     Signature(

@@ -75,7 +75,8 @@ SIGNATURES = (
         "pyxis or enroot could not start the container: read the lines around this one for a mount, a path, a hook "
         "or space "
         "that is missing.",
-        rb"error: pyxis: (?!\s{0,9}(?:\[INFO\]|printing |if the image))(?![^\r\n]{0,300}No space left)"
+        rb"error: pyxis: (?!child \d|couldn't start container|\s{0,9}(?:\[INFO\]|printing "
+        rb"|if the image))(?![^\r\n]{0,300}No space left)"
         rb"|enroot-\w{1,30}: failed to |spank: required plugin \S{0,60}pyxis",
     ),
     Signature(
