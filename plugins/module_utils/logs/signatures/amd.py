@@ -221,7 +221,7 @@ SIGNATURES = (
         (
             rb"\bhip[A-Z]\w{1,40} failed : |does not support this problem"
             rb"|== hipSuccess|\bHSA_STATUS_ERROR\w{0,60}|HIP error: |HIP failure:? "
-            rb"|\bhipError[A-Z]\w{1,60}(?:[ '\")(:.]|$)"
+            rb"|(?<!Search for `)\bhipError[A-Z]\w{1,60}(?:[ '\")(:.]|$)"
             rb"|inactivated due to async error|HSA exception: |HIP runtime error: |Triton Error \[HIP\]: "
             rb"|\bHIP_ERROR_[A-Z]\w{1,40}"
         ),

@@ -173,7 +173,8 @@ SIGNATURES = (
         "with the plan's container options.",
         (
             rb"(?m:^docker: (?=[a-z'\"]))|Error response from daemon: (?!No such )|OCI permission denied"
-            rb"|(?m:^FATAL:   (?=\S))|FATA\[\d{1,9}\] |Failed(?:CreatePodSandBox|Mount)\b|MountVolume\.\w{1,20} failed"
+            rb"|(?m:^FATAL: {3,9}(?=\S))|FATA\[\d{1,9}\] |Failed(?:CreatePodSandBox|Mount)\b"
+            rb"|MountVolume\.\w{1,20} failed"
             rb"|(?m:^Error: (?=[a-z])(?!no container|no such|inspecting)[^\r\n]{0,200}(?:container|namespace| mount"
             rb"|cgroup|rootless|newuidmap|storage| image|network))"
             rb"|OCI runtime (?:create|start|exec)? ?(?:failed|error)"

@@ -66,13 +66,23 @@ SIGNATURES = (
     ),
     Signature(
         "out_of_memory",
-        (b"RESOURCE_EXHAUSTED", b"OOM Debugging", b"an out of memory in memory"),
+        (
+            b"RESOURCE_EXHAUSTED",
+            b"OOM Debugging",
+            b"Resource exhausted: ",
+            b"ResourceExhaustedError",
+            b"OOM when allocating",
+            b"an out of memory in memory",
+        ),
         "The GPU memory does not suffice: lower the batch per device, choose another remat policy, shard the model "
         "more, or "
         "raise XLA_PYTHON_CLIENT_MEM_FRACTION.",
         (
             rb"RESOURCE_EXHAUSTED: (?:Out of memory|Error allocating|Failed to allocate|Attempting to|XLA:TPU)"
-            rb"|failed: RESOURCE_EXHAUSTED|BufferAssignment OOM Debugging|Ran out of memory in memory space"
+            rb"|Resource exhausted: (?:Out of memory|Failed to allocate|Error allocating|Attempting)"
+            rb"|ResourceExhaustedError: "
+            rb"|OOM when allocating tensor|failed: RESOURCE_EXHAUSTED|BufferAssignment OOM Debugging"
+            rb"|Ran out of memory in memory space"
         ),
     ),
     Signature(
@@ -108,6 +118,7 @@ SIGNATURES = (
             b"registration failed",
             b"Barrier timed out",
             b"connections to all backends",
+            b"errors_impl.",
         ),
         "The processes did not all meet: look for a node that did not start or failed before, then check the "
         "coordinator's "
@@ -121,7 +132,7 @@ SIGNATURES = (
             rb"|DEADLINE_EXCEEDED: Barrier timed out"
             rb"|UNAVAILABLE: ?failed to connect to all addresses|cluster registration failed"
             rb"|DEADLINE_EXCEEDED: GetKeyValue\(\) timed out|connections to all backends failing"
-            rb"|RuntimeError: DEADLINE_EXCEEDED: "
+            rb"|RuntimeError: DEADLINE_EXCEEDED: |errors_impl\.(?:DeadlineExceeded|Unavailable)Error: "
         ),
     ),
     Signature(
@@ -188,11 +199,12 @@ SIGNATURES = (
     ),
     Signature(
         "gpu_error",
-        (b"INTERNAL: ", b"FAILED_PRECONDITION: "),
+        (b"INTERNAL: ", b"FAILED_PRECONDITION: ", b"Execution of replica ", b"errors_impl."),
         "A kernel or library failed under XLA: read the words after INTERNAL, try another image or fewer "
         "XLA_FLAGS, and "
         "compare with another node; where one alone has it, read its kernel log.",
         rb"(?:RuntimeError|failed|StatusOr access): INTERNAL: (?!From /job:)|INTERNAL: RET_CHECK failure"
+        rb"|Execution of replica \d{1,9} failed: |errors_impl\.InternalError: "
         rb"|RuntimeError: FAILED_PRECONDITION: ",
     ),
 )

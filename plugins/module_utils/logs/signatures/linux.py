@@ -159,7 +159,7 @@ SIGNATURES = (
     ),
     Signature(
         "not_found",
-        (b"No such file", b"Errno 2]", b"not found", b"Permission denied"),
+        (b"No such file", b"Errno 2]", b"not found", b"Permission denied", b"cannot execute"),
         "A program, script or folder of the launch is not there: the image or the paths are not those that the plan "
         "expects.",
         (
@@ -171,6 +171,7 @@ SIGNATURES = (
             rb"|\b(?:torchrun|python3?|bash|docker|podman|enroot|nvidia-smi|rocm-smi|srun|numactl|ninja|make"
             rb"|g\+\+): (?:command )?not found"
             rb"|\bsh: \d{1,9}: cannot open [^\r\n]{0,300}: No such file"
+            rb"|: exec: [^\r\n]{1,200}: (?:not found|cannot execute)"
             rb"|can't open file '[^'\r\n]{0,300}': \[Errno 2\]|/env: [^\r\n]{0,300}: No such file or directory"
         ),
     ),

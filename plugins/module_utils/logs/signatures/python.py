@@ -30,11 +30,18 @@ SIGNATURES = (
     ),
     Signature(
         "import_error",
-        (b"Could not find a version that", b"No matching distribution found", b"ResolutionImpossible"),
+        (
+            *(b"Could not find a version that", b"No matching distribution found", b"ResolutionImpossible"),
+            *(b"Failed building wheel", b"build installable wheels", b"exited-with-error", b"generation-failed"),
+            b"Cannot install ",
+        ),
         "pip could not install a package: check its name and version, the Python of the image, and that the node "
         "reaches "
         "the package index.",
-        rb"ERROR: (?:Could not find a version that satisfies|No matching distribution found|ResolutionImpossible)",
+        rb"ERROR: (?:Could not find a version that satisfies|No matching distribution found|ResolutionImpossible"
+        rb"|Failed building wheel|Cannot install )|Failed to build installable wheels"
+        rb"|error: subprocess-exited-with-error"
+        rb"|error: metadata-generation-failed",
     ),
     Signature(
         "import_error",
