@@ -101,10 +101,12 @@ def question_name(variable: str) -> str:
 
 def question(variable: str, required: bool, option: dict[str, t.Any]) -> dict[str, t.Any]:
     """Return the question for a variable, with the type and the default that its documentation says."""
-    told = option["description"]
+    description = option["description"]
     return {
         "question_name": question_name(variable),
-        "question_description": _MARKUP.sub(r"\1", " ".join(told) if isinstance(told, list) else str(told)),
+        "question_description": _MARKUP.sub(
+            r"\1", " ".join(description) if isinstance(description, list) else str(description)
+        ),
         "variable": variable,
         **_answer(option, required),
     }

@@ -57,9 +57,9 @@ def check_idle(look: Look) -> Cell:
         return grey("; ".join(gpus["problems"]))
     if not processes:
         return green("idle")
-    told = ", ".join(_process_in_words(process) for process in processes[:_SHOWN])
+    users = ", ".join(_process_in_words(process) for process in processes[:_SHOWN])
     more = f" and {len(processes) - _SHOWN} more" if len(processes) > _SHOWN else ""
-    return red(f"{len(processes)} busy", f"the GPUs are in use by {told}{more}", _command_for(processes[0]))
+    return red(f"{len(processes)} busy", f"the GPUs are in use by {users}{more}", _command_for(processes[0]))
 
 
 def _process_in_words(process: t.Mapping[str, t.Any]) -> str:

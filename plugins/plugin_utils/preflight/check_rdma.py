@@ -42,11 +42,11 @@ def check_rdma(look: Look) -> Cell:
         )
     down = [(device["name"], port) for device in devices for port in device["ports"] if port["state"] != "ACTIVE"]
     if down:
-        told = ", ".join(f"{name} is {port['state']} ({port['physical_state']})" for name, port in down)
+        states = ", ".join(f"{name} is {port['state']} ({port['physical_state']})" for name, port in down)
         netdev = down[0][1]["netdev"]
         return red(
             f"{len(down)} ports down",
-            told,
+            states,
             f"ip link set {netdev} up" if netdev else by_hand("check cable and switch port", "rdma link"),
         )
     return green(f"{len(devices)} × {devices[0]['provider'] or 'RDMA device'}, active")
