@@ -108,7 +108,10 @@ def check_hostname(look: Look) -> Cell:
     return red(
         hostname["addresses"][0],
         f"the node's own name {name} is a loopback address, so Gloo sends the other nodes to themselves",
-        f"in /etc/hosts give {name} the address {own} instead of {hostname['addresses'][0]}, or set gloo_socket_ifname",
+        by_hand(
+            f"give {name} the address {own} instead of {hostname['addresses'][0]} in /etc/hosts, or set "
+            "gloo_socket_ifname in the config"
+        ),
     )
 
 
