@@ -55,7 +55,7 @@ def runs_here() -> list[str]:
     return sorted({found[RUN_LABEL] for _pid, _owner, found in _labelled()})
 
 
-def told(pid: int) -> str:
+def process_text(pid: int) -> str:
     """Return a process in words."""
     try:
         with open(f"/proc/{pid}/cmdline", encoding="utf-8", errors="replace") as stream:

@@ -120,7 +120,7 @@ class _Follower:
                 logs = "no log of the run has" if self._plan["mode"] == "multi_node" else "its log has not"
                 silence = f"{logs} grown for {self._heard - self._news.grown:.0f} s"
                 return self._given_up("stalled", silence, time.time())
-            if self._peer_failed_at > 0 and not self._still_tells(answer):
+            if self._peer_failed_at > 0 and not self._log_still_comes(answer):
                 return status
             self._look_around()
 
@@ -197,7 +197,7 @@ class _Follower:
         self._news.note_pace(self._node, self._pace.limit(self._patience.stall, pausing), pausing)
         return status
 
-    def _still_tells(self, answer: dict[str, t.Any]) -> bool:
+    def _log_still_comes(self, answer: dict[str, t.Any]) -> bool:
         """Return whether more of the log of a training that has ended is to come, which may take several answers."""
         return answer["has_ended"] and self._heard < self._peer_failed_at + self._patience.lost
 

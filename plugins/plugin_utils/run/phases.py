@@ -59,8 +59,8 @@ class Phases:
             except NodeError as error:
                 self.board.update(node, message=str(error))
                 raise
-            told = {name: answer[name] for name in ("status", "image_id", "hardware", "program") if name in answer}
-            self.board.update(node, **told)
+            known = {name: answer[name] for name in ("status", "image_id", "hardware", "program") if name in answer}
+            self.board.update(node, **known)
             return answer
 
         return _outcome(*on_each(list(self.ask), stage, self.at_once))
@@ -78,8 +78,8 @@ class Phases:
         for node in self.ask:
             images.setdefault(self.board.status(node).get("image_id") or "none", []).append(node)
         if len(images) > 1:
-            told = "; ".join(f"{folded(nodes)} has {image}" for image, nodes in images.items())
-            return Outcome(problems=[f"The nodes do not have the same image: {told}. Name it by its digest"])
+            differing = "; ".join(f"{folded(nodes)} has {image}" for image, nodes in images.items())
+            return Outcome(problems=[f"The nodes do not have the same image: {differing}. Name it by its digest"])
         self.board.forget_stop()
         together = News() if self.plan["mode"] == "multi_node" else None
 

@@ -54,7 +54,7 @@ class JobNode:
         return accepted(phase, self._next(phase))
 
     def _followed(self, wait_seconds: float) -> dict[str, t.Any]:
-        """Return the next answer; once the node does not follow any more, the last one, without what it told."""
+        """Return the next answer; once the node does not follow any more, the last one, without what it reported."""
         self._read()
         if not self._answers.get("follow") and self._answers.get("stop") and self._last_followed:
             if self._job.is_over():
@@ -107,8 +107,8 @@ class JobNode:
                     break
                 self._offset += len(line)
                 with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError):
-                    told = json.loads(line)
-                    self._answers.setdefault(told["phase"], []).append(told["answer"])
+                    entry = json.loads(line)
+                    self._answers.setdefault(entry["phase"], []).append(entry["answer"])
 
     def _part_of_log(self, offset: int) -> dict[str, t.Any]:
         try:
