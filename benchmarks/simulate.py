@@ -29,7 +29,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.follow import Patience, interval_for
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.phases import Phases
 
-_SECONDS: t.Final = 60.0
+SECONDS: t.Final = 60.0
 _STEP_SECONDS: t.Final = 0.1
 # A client and the master of its connection, each.
 _SSH_MB: t.Final = 1.0
@@ -105,10 +105,14 @@ class SimulatedNode:
         if request["phase"] == "start":
             self._began = time.monotonic()
             return _output({"changed": True, "status": "running"})
-        left = self._began + _SECONDS - time.monotonic()
+        left = self._began + SECONDS - time.monotonic()
         time.sleep(max(0.0, min(request["wait_seconds"], left)))
+        return _output(self.followed())
+
+    def followed(self) -> dict[str, t.Any]:
+        """Return what the node has to say of its training."""
         seconds = time.monotonic() - self._began
-        over = seconds >= _SECONDS
+        over = seconds >= SECONDS
         first, self._told = self._told + 1, int(seconds / _STEP_SECONDS)
         steps = list(range(first, self._told + 1))
         block = {"attempt": 1, "steps": steps, "steps_total": 100_000, "metrics": {}}
@@ -116,13 +120,13 @@ class SimulatedNode:
         common: dict[str, t.Any] = {"transports": [], "world_size": None, "settings": {}, "signs": [], "ranks": []}
         common["conflicts"] = 0
         cursor = {"offset": self._told * 90, "fingerprint": 1, "attempt": 1, "step": self._told, "memory": {}, **common}
-        return _output({
+        return {
             "changed": False, "status": "exited" if over else "running", "exit_status": 0 if over else None,
             "oom_killed": False, "has_ended": over, "started_at": time.time() - seconds,
             "ended_at": time.time() if over else None, "now": time.time(), "log_bytes": self._told * 90,
             "log_run_id": "run", "blocks": [block] if steps else [], "failures": [], **common,
             "cursor": {**cursor, "steps_seen": self._told, "steps_total": 100_000},
-        })  # fmt: skip
+        }  # fmt: skip
 
 
 def _request(program: bytes) -> dict[str, t.Any]:
