@@ -95,9 +95,13 @@ class Phases:
                 raise
             except NodeError as error:
                 problem = error
+            came_along = stopped.pop("log", None)
+
+            def part(offset: int) -> dict[str, t.Any]:
+                return came_along if came_along and offset == 0 else self.ask[node]("collect", offset=offset)
+
             with few:
-                path = self.board.log_path(node)
-                size, left_out = collect_log(lambda offset: self.ask[node]("collect", offset=offset), path)
+                size, left_out = collect_log(part, self.board.log_path(node))
             if problem:
                 raise problem
             kept = [f"{left_out:,} bytes of its log of {size:,} are not kept"] if left_out else []
@@ -109,7 +113,7 @@ class Phases:
         known = self.board.status(node)
         before = known["status"]
         try:
-            answer = self.ask[node]("stop", grace_seconds=grace_seconds)
+            answer = self.ask[node]("stop", grace_seconds=grace_seconds, with_log=True)
         except NodeLostError as error:
             if before in _UNFINISHED:
                 message = known.get("message") or str(error)

@@ -15,7 +15,7 @@ import typing as t
 import zlib
 from pathlib import Path
 
-from ....module_utils.node.phases import COLLECT_BYTES
+from ....module_utils.node.phases.collect import COLLECT_BYTES
 from ....module_utils.slurm.task import ANSWERS_NAME, COPY_NAME, GRACE_SECONDS, STOP_NAME
 from ..answers import accepted
 from ..node_errors import NodeLostError
