@@ -141,8 +141,6 @@ def test_a_phase_loads_what_it_needs_and_no_more(phase):
     path = os.pathsep.join(entry for entry in sys.path if "site-packages" not in entry)
     command = [sys.executable, "-Sc", show]
     done = subprocess.run(command, env={"PYTHONPATH": path}, capture_output=True, text=True, check=True)
-        [sys.executable, "-Sc", show], env={"PYTHONPATH": path}, capture_output=True, text=True, check=True
-    )
     loaded = set(done.stdout.split())
     assert agent.__name__ in loaded
     assert loaded & costly == set()
