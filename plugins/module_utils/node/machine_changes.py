@@ -14,8 +14,6 @@ import time
 import typing as t
 from collections.abc import Iterator
 
-from ..logs.failures import find_failures
-from ..logs.find import Piece
 from .inspection.files import below, line, names, number
 
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
@@ -59,8 +57,16 @@ def changes_since(before: dict[str, t.Any], root: str = "/") -> dict[str, t.Any]
         "counters": grown,
         "kernel_log": None if said is None else said[:_KEPT_LINES],
         "kernel_lines": len(said or ()),
-        "kernel_failures": find_failures(Piece("".join(f"{text}\n" for text in said or ()).encode())),
+        "kernel_failures": _failures(said) if said else [],
     }
+
+
+def _failures(lines: list[str]) -> list[dict[str, t.Any]]:
+    # A kernel that said nothing is the rule, and hundreds of signatures take their time to load.
+    from ..logs.failures import find_failures  # noqa: PLC0415
+    from ..logs.find import Piece  # noqa: PLC0415
+
+    return find_failures(Piece("".join(f"{line}\n" for line in lines).encode()))
 
 
 def _counters(root: str) -> dict[str, int]:

@@ -95,9 +95,13 @@ class Phases:
                 raise
             except NodeError as error:
                 problem = error
+            came_along = stopped.pop("log", None)
+
+            def part(offset: int) -> dict[str, t.Any]:
+                return came_along if came_along and offset == 0 else self.ask[node]("collect", offset=offset)
+
             with few:
-                path = self.board.log_path(node)
-                size, left_out = collect_log(lambda offset: self.ask[node]("collect", offset=offset), path)
+                size, left_out = collect_log(part, self.board.log_path(node))
             if problem:
                 raise problem
             kept = [f"{left_out:,} bytes of its log of {size:,} are not kept"] if left_out else []
@@ -109,7 +113,7 @@ class Phases:
         known = self.board.status(node)
         before = known["status"]
         try:
-            answer = self.ask[node]("stop", grace_seconds=grace_seconds)
+            answer = self.ask[node]("stop", grace_seconds=grace_seconds, with_log=True)
         except NodeLostError as error:
             if before in _UNFINISHED:
                 message = known.get("message") or str(error)
@@ -121,7 +125,9 @@ class Phases:
             raise
         changes = {name: answer[name] for name in ("machine_changes",) if answer.get(name)}
         if before in ("running", "staged"):
-            changes |= {"status": answer["status"], "ended_at": time.time()}
+            # A rank whose peer was stopped first ends with an error of its own, which is the stop's work too.
+            ended = "stopped" if known.get("interrupted") else answer["status"]
+            changes |= {"status": ended, "ended_at": time.time()}
         if changes:
             self.board.update(node, **changes)
         return answer

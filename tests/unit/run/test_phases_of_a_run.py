@@ -17,6 +17,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.run.phases import
 
 NODES = ["gpu00", "gpu01", "gpu02"]
 LOG = b"the log\n"
+ZIPPED = base64.b64encode(zlib.compress(LOG[::-1])).decode()
 FOLLOWED = {
     "has_ended": True,
     "exit_status": 0,
@@ -148,6 +149,20 @@ def test_a_run_is_finished_on_every_node_that_answers_and_one_that_does_not_is_n
     assert cluster.of("stop") == NODES
     assert cluster.of("collect") == ["gpu00", "gpu02"]
     assert board.status("gpu01")["status"] == ("unreachable" if before == "running" else "exited")
+
+
+def test_a_log_that_comes_along_with_the_stop_is_not_asked_for(board):
+    cluster = Cluster(board, {("gpu01", "stop"): {**ANSWERS["stop"], "log": {**ANSWERS["collect"], "data": ZIPPED}}})
+    cluster.phases.finish(1.0)
+    assert cluster.of("collect") == ["gpu00", "gpu02"]
+    assert [board.log_path(node).read_bytes() for node in NODES] == [LOG, LOG[::-1], LOG]
+
+
+@pytest.mark.parametrize(("interrupted", "status"), [(True, "stopped"), (False, "exited")])
+def test_a_rank_that_ends_because_its_peers_are_being_stopped_was_stopped_too(board, interrupted, status):
+    board.update("gpu01", status="running", interrupted=interrupted)
+    Cluster(board, {}).phases.finish(1.0)
+    assert board.status("gpu01")["status"] == status
 
 
 def test_a_log_is_collected_where_the_training_could_not_be_stopped_and_that_is_a_problem(board):

@@ -16,7 +16,7 @@ import zlib
 from collections import defaultdict, deque
 from pathlib import Path
 
-from ....module_utils.node.phases import COLLECT_BYTES
+from ....module_utils.node.phases.collect import COLLECT_BYTES
 from ....module_utils.slurm.journal import JOURNAL_NAME, Answers
 from ....module_utils.slurm.task import COPY_NAME, GRACE_SECONDS, STOP_NAME
 from ..answers import accepted
