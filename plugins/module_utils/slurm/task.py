@@ -12,7 +12,7 @@
     answers.journal              what each phase answered on each node, as the controller reads it (see `journal`)
     stop                         there once somebody wants the run to end
     failed                       there once a node has failed, so that the others wait no longer
-    nodes/<node>/task.log        the node's log, copied once the training has ended
+    nodes/<node>/task.log        the node's log, copied once the training has ended, where it is large
 
 Each node does its own phases, so that the training needs no controller, and one may come and go.
 """
@@ -122,15 +122,16 @@ class Task:
         self.plan, self.node, self.node_count = _read_part(int(os.environ["SLURM_PROCID"]))
         if self.node["node"] != os.environ["SLURMD_NODENAME"]:
             raise RuntimeError(f"Slurm's tasks are not in the order of its nodes: this is {self.node['node']}'s task")
-        self.folder = os.path.join("nodes", self.node["node"])
-        os.makedirs(self.folder, exist_ok=True)
         self.cursor: dict[str, t.Any] = {}
         self.sampled = -_SAMPLE_SECONDS
 
     def do(self, phase: str, **needs: t.Any) -> dict[str, t.Any]:
         """Do a phase, and tell its answer."""
         answer = answer_to({**request_of(self.plan, self.node, phase), "check_mode": False, **needs})
+        # Half a line would spoil the next one, too.
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
         self.teller.tell(phase, answer)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
         return answer
 
     def stage(self) -> int:
@@ -147,8 +148,12 @@ class Task:
         return int(answer["failed"])
 
     def stop(self) -> int:
-        """End what there is of the run on this node."""
-        return int(self.do("stop", grace_seconds=GRACE_SECONDS)["failed"])
+        """End what there is of the run on this node, and copy its log where that does not come with the answer."""
+        answer = self.do("stop", grace_seconds=GRACE_SECONDS, with_log=True)
+        if "log" not in answer and os.path.exists(self.node["log_file"]):
+            os.makedirs(os.path.join("nodes", self.node["node"]), exist_ok=True)
+            shutil.copyfile(self.node["log_file"], os.path.join("nodes", self.node["node"], COPY_NAME))
+        return int(answer["failed"])
 
     def train(self) -> int:
         """Start the training of this node and follow it to its end, whoever brings that about."""
@@ -170,8 +175,6 @@ class Task:
         self.stop()
         if ended:
             self._answer(0)
-        with contextlib.suppress(FileNotFoundError):
-            shutil.copyfile(self.node["log_file"], os.path.join(self.folder, COPY_NAME))
         return int(failed)
 
     def _follow(self) -> bool:
