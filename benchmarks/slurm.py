@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What following a job of Slurm of up to 1,024 nodes takes of the controller: ``slurm.py [SIZE ...]``.
 
-The tasks of all nodes are one process, which answers as they do; what they tell goes through the process that gathers it
-in a job, into the journal that the controller reads. Slurm is a command that says that the job runs.
+The tasks of all nodes are one process, which answers as they do; what they tell goes through the process that gathers
+it in a job, into the journal that the controller reads. Slurm is a command that says that the job runs.
 """
 
 from __future__ import annotations
