@@ -98,17 +98,20 @@ def check_hostname(look: Look) -> Cell:
         return grey("a node by itself" if hostname else look.facts["problems"].get("hostname", "not known"))
     if not hostname["loopback"]:
         return green(", ".join(hostname["addresses"]) or "not known to itself")
-    told = f"{name} is {hostname['addresses'][0]} here"
+    resolved = f"{name} is {hostname['addresses'][0]} here"
     if _is_loopback(look.node["master_address"]):
-        return green(f"{told}; all nodes are one machine")
+        return green(f"{resolved}; all nodes are one machine")
     interface = look.variable("GLOO_SOCKET_IFNAME")
     if interface:
-        return green(f"{told}; Gloo goes by {interface}")
+        return green(f"{resolved}; Gloo goes by {interface}")
     own = (look.facts["network"]["master"] or {}).get("source") or look.node["address"]
     return red(
         hostname["addresses"][0],
         f"the node's own name {name} is a loopback address, so Gloo sends the other nodes to themselves",
-        f"in /etc/hosts give {name} the address {own} instead of {hostname['addresses'][0]}, or set gloo_socket_ifname",
+        by_hand(
+            f"give {name} the address {own} instead of {hostname['addresses'][0]} in /etc/hosts, or set "
+            "gloo_socket_ifname in the config"
+        ),
     )
 
 

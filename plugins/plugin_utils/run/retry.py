@@ -37,7 +37,7 @@ NODE_FAULTS = frozenset(
 _SECOND_FAULTS = NODE_FAULTS - {"killed"}
 # Of the sizes that a run may go on at, so many are tried; each takes as long as a plan.
 _MOST_SIZES = 64
-_MOST_TOLD = 160
+_MOST_SHOWN = 160
 # What runs out of memory here does so on any other node.
 _MEMORY = re.compile("memory|oom", re.IGNORECASE)
 
@@ -49,11 +49,11 @@ def node_faults(summary: Summary) -> dict[str, str]:
         return {}
     if first["class"] == "killed" and _MEMORY.search(first["message"]):
         return {}
-    told = functools.partial(textwrap.shorten, width=_MOST_TOLD, placeholder=" …")
+    shortened = functools.partial(textwrap.shorten, width=_MOST_SHOWN, placeholder=" …")
     others = [echo for echo in first["echoes"] if echo["class"] in _SECOND_FAULTS]
     return {
-        **{echo["node"]: told(f"{echo['class']}: {echo['message']}") for echo in others},
-        first["node"]: told(f"{first['class']}: {first['message']}"),
+        **{echo["node"]: shortened(f"{echo['class']}: {echo['message']}") for echo in others},
+        first["node"]: shortened(f"{first['class']}: {first['message']}"),
     }
 
 
@@ -141,16 +141,16 @@ def next_attempt(
 
 def in_words(retry: Retry, began_with: int | None, first_step: int) -> str:
     """Return what a retry is, for people; ``began_with`` is the first step of its log, None where it has none."""
-    told = [
+    what = [
         f"{one['node']} was left out ({one['reason'].rstrip('.')})"
         + (f", and {one['spare']} took its place" if one["spare"] else "")
         for one in retry["left_out"]
     ]
     if retry["nodes"] < retry["nodes_of_first"]:
-        told.append(f"it ran on {retry['nodes']} of {retry['nodes_of_first']} nodes")
-    told.append(_beginning(retry["checkpoints"], began_with, first_step))
+        what.append(f"it ran on {retry['nodes']} of {retry['nodes_of_first']} nodes")
+    what.append(_beginning(retry["checkpoints"], began_with, first_step))
     attempt = f"Attempt {retry['attempt']} at {retry['first']}"
-    return f"{attempt}: {'; '.join(told)}. What it measured is kept out of the history."
+    return f"{attempt}: {'; '.join(what)}. What it measured is kept out of the history."
 
 
 def _beginning(checkpoints: str | None, began_with: int | None, first_step: int) -> str:

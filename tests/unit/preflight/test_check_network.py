@@ -55,7 +55,7 @@ def test_a_hostname_that_is_a_loopback_address(bench) -> None:
     assert named.cell("hostname", 2)["found"] == "gpu02 is 127.0.1.1 here; Gloo goes by ens1np0"
     cell = open_.cell("hostname", 2)
     assert cell["status"] == "red"
-    assert cell["command"].startswith("in /etc/hosts give gpu02 the address 192.168.1.2 instead of 127.0.1.1")
+    assert cell["command"].startswith("a person must give gpu02 the address 192.168.1.2 instead of 127.0.1.1")
 
 
 def test_on_one_machine_the_name_may_be_loopback(bench) -> None:
