@@ -253,5 +253,7 @@ NEEDLES = {
     b"Halt is": 0,
     b"onnect the HCA": 0,
     b"Port number": 0,
+    b": Assertion `": 0,
+    b"MPI_ERR": 0,
     python.TRACEBACK: 0,
 }

@@ -221,6 +221,8 @@ SIGNATURES = (
                 b"a non-zero exit code",
                 b"BAD TERMINATION",
                 b"MPI_Abort(",
+                b"MPI_ERRORS_ARE_FATAL",
+                b"error occurred in MPI_",
                 b"on node ",
             ),
         ),
@@ -231,7 +233,8 @@ SIGNATURES = (
             rb"|[OP]RTE was unable to reliably start"
             rb"|[OP]RTE has lost communication|ORTE_ERROR_LOG: |PMIX ERROR: "
             rb"|process(?:es)? returned a non-zero exit code"
-            rb"|BAD TERMINATION OF ONE OF|application called MPI_Abort\(|\bAbort\(\d{1,12}\) on node \d"
+            rb"|BAD TERMINATION OF ONE OF|MPI_ERRORS_ARE_FATAL|error occurred in MPI_\w"
+            rb"|application called MPI_Abort\(|\bAbort\(\d{1,12}\) on node \d"
         ),
     ),
     Signature(
