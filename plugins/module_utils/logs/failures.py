@@ -73,16 +73,16 @@ def find_failures(piece: Piece) -> list[dict[str, t.Any]]:
     if not excerpt:
         return []
     # where a line begins in the text -> its failure, or None beyond the first few of a class
-    told: dict[int, dict[str, t.Any] | None] = dict.fromkeys(_caught_imports(text, piece.find))
+    found_at: dict[int, dict[str, t.Any] | None] = dict.fromkeys(_caught_imports(text, piece.find))
     for signature, matches in _matches(excerpt):
-        _tell(told, signature, ((_place(begins, line_start(excerpt, m.start())), excerpt, m) for m in matches))
+        _add_found(found_at, signature, ((_place(begins, line_start(excerpt, m.start())), excerpt, m) for m in matches))
     if TRACEBACK in excerpt:
         raised: dict[Signature, list[tuple[int, bytes, re.Match[bytes]]]] = {}
         for signature, last in _exceptions(text, piece.find):
             raised.setdefault(signature, []).append((line_start(text, last.start()), text, last))
         for signature, lines in raised.items():
-            _tell(told, signature, lines)
-    return [failure for _start, failure in sorted(told.items(), key=itemgetter(0)) if failure]
+            _add_found(found_at, signature, lines)
+    return [failure for _start, failure in sorted(found_at.items(), key=itemgetter(0)) if failure]
 
 
 def few_of_each_class(failures: Iterable[FailureT]) -> list[FailureT]:
@@ -166,17 +166,17 @@ def _first_of_lines(pattern: re.Pattern[bytes], text: bytes) -> Iterator[re.Matc
         match = pattern.search(text, line_end(text, match.start()))
 
 
-def _tell(
-    told: dict[int, dict[str, t.Any] | None],
+def _add_found(
+    found_at: dict[int, dict[str, t.Any] | None],
     signature: Signature,
     matches: Iterable[tuple[int, bytes, re.Match[bytes]]],
 ) -> None:
     """Add the failures of the lines that are none yet: where each begins, and what matched in which text."""
     count = 0
     for start, text, match in matches:
-        if start not in told:
+        if start not in found_at:
             count += 1
-            told[start] = _failure(signature, text, match) if count <= _FEW else None
+            found_at[start] = _failure(signature, text, match) if count <= _FEW else None
 
 
 def _failure(signature: Signature, text: bytes, match: re.Match[bytes]) -> dict[str, t.Any]:
