@@ -29,7 +29,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.follow import Patience, interval_for
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.phases import Phases
 
-_SECONDS: t.Final = 60.0
+SECONDS: t.Final = 60.0
 _STEP_SECONDS: t.Final = 0.1
 # A client and the master of its connection, each.
 _SSH_MB: t.Final = 1.0
@@ -103,34 +103,31 @@ class SimulatedNode:
         """Answer what a node would."""
         self.polls += 1
         request = _request(program)
-        if request["phase"] == "start":
+        if request.get("start"):
             self._began = time.monotonic()
-            return _output({"changed": True, "status": "running"})
-        left = self._began + _SECONDS - time.monotonic()
+        left = self._began + SECONDS - time.monotonic()
         time.sleep(max(0.0, min(request["wait_seconds"], left)))
+        return _output(self.followed())
+
+    def followed(self) -> dict[str, t.Any]:
+        """Return what the node has to say of its training."""
         seconds = time.monotonic() - self._began
-        over = seconds >= _SECONDS
+        over = seconds >= SECONDS
         first, self._reported = self._reported + 1, int(seconds / _STEP_SECONDS)
         steps = list(range(first, self._reported + 1))
         block = {"attempt": 1, "steps": steps, "steps_total": 100_000, "metrics": {}}
         block["metrics"] = {"step_time_ms": [100.0] * len(steps), "loss": [1.0] * len(steps)}
         common: dict[str, t.Any] = {"transports": [], "world_size": None, "settings": {}, "signs": [], "ranks": []}
         common["conflicts"] = 0
-        cursor = {
-            "offset": self._reported * 90,
-            "fingerprint": 1,
-            "attempt": 1,
-            "step": self._reported,
-            "memory": {},
-            **common,
-        }
-        return _output({
+        cursor = {"offset": self._reported * 90, "fingerprint": 1, "attempt": 1, "step": self._reported}
+        cursor |= {"memory": {}, **common}
+        return {
             "changed": False, "status": "exited" if over else "running", "exit_status": 0 if over else None,
             "oom_killed": False, "has_ended": over, "started_at": time.time() - seconds,
             "ended_at": time.time() if over else None, "now": time.time(), "log_bytes": self._reported * 90,
             "log_run_id": "run", "blocks": [block] if steps else [], "failures": [], **common,
             "cursor": {**cursor, "steps_seen": self._reported, "steps_total": 100_000},
-        })  # fmt: skip
+        }  # fmt: skip
 
 
 def _request(program: bytes) -> dict[str, t.Any]:

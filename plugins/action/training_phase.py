@@ -41,7 +41,7 @@ try:
     from ..plugin_utils.run.slurm.end import note_end
     from ..plugin_utils.run.slurm.job import SlurmJob
     from ..plugin_utils.run.slurm.launch import Needs, hand_over
-    from ..plugin_utils.run.slurm.records import JobNode
+    from ..plugin_utils.run.slurm.records import JobNode, Journal
     from ..plugin_utils.run.token import FILE, VALUE, given_token
     from ..plugin_utils.run.whole_file import NotWrittenError
 except ImportError as error:
@@ -51,6 +51,8 @@ else:
 
 ENVIRONMENT = "training_node_environment"
 _TRAINER = Path(__file__).parents[2] / "roles" / "training" / "files" / "trainer"
+# What the nodes of a job of Slurm tell of each phase.
+_TOLD = {"stage": ("stage",), "train": ("start", "follow", "stop"), "finish": ("stop",)}
 _AUTOMATIC_INTERPRETERS = ("auto", "auto_silent", "auto_legacy", "auto_legacy_silent")
 
 
@@ -168,7 +170,9 @@ class ActionModule(ControllerAction):
                 raise NodeError(str(error)) from None
             self._plan = self._board.plan()
             self._nodes = {node["node"]: node for node in self._plan["nodes"]}
-        outcome = self._do(phase, arguments, {name: JobNode(job.run_dir, name, job).ask for name in self._nodes})
+        journal = Journal(job, _TOLD[phase], [node["node_rank"] for node in self._plan["nodes"]])
+        asks = {name: JobNode(journal, name, node["node_rank"]).ask for name, node in self._nodes.items()}
+        outcome = self._do(phase, arguments, asks)
         if phase == "finish":
             note_end(job, self._board, self._nodes)
         return outcome

@@ -42,6 +42,14 @@ class Slurm:
     def scontrol(self) -> str:
         return str(self.root / "usr/bin/scontrol")
 
+    def configure(self, *lines: str) -> None:
+        """Put lines in the place of those of their first name, or add them, and let all daemons read them."""
+        path = self.folder / "slurm.conf"
+        names = {line.partition("=")[0] for line in lines}
+        kept = [line for line in path.read_text().splitlines() if line.partition("=")[0] not in names]
+        path.write_text("\n".join([*kept, *lines, ""]))
+        self.run("scontrol", "reconfigure")
+
     def run(self, *command: str) -> str:
         """Run a command of Slurm, and return what it prints."""
         done = subprocess.run(

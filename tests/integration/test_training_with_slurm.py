@@ -157,7 +157,7 @@ def test_stop_ends_the_training_on_all_nodes_and_the_job_with_it(login: Login) -
     assert status == 0, output
     assert ended(playing)[0] == 2
     assert login.slurm.run("squeue", "--noheader") == ""
-    assert login.summary("stopped")["verdict"] == "ERROR"
+    assert login.summary("stopped")["verdict"] == "ERROR", output
 
 
 def test_a_job_that_waits_says_what_for_and_is_taken_back(login: Login) -> None:

@@ -19,13 +19,13 @@ Whether a training still runs is asked of its first process, which costs no call
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 import typing as t
 
 from . import processes
-from .container import ContainerEngine
 from .launch import LAUNCH_NAME, recorded_outcome
+
+if t.TYPE_CHECKING:
+    from .container import ContainerEngine
 
 Handle = t.Dict[str, t.Any]
 Node = t.Dict[str, t.Any]
@@ -68,6 +68,8 @@ class NoContainer:
         left = self.left(node, run_id)
         if left:
             raise ValueError(f"run {run_id} is running here already, though its state does not say so: {left[0]}")
+        import subprocess  # noqa: PLC0415
+
         # Runs on a node without AnsibleModule.
         process = subprocess.Popen(  # pylint: disable=ansible-bad-function
             ["bash", os.path.join(node["run_folder"], LAUNCH_NAME)],
@@ -96,7 +98,7 @@ class NoContainer:
         return next((other for other in processes.runs_here() if other != run_id), None)
 
 
-Engine = t.Union[NoContainer, ContainerEngine]
+Engine = t.Union[NoContainer, "ContainerEngine"]
 
 
 def engine_of(name: str) -> Engine:
@@ -107,20 +109,28 @@ def engine_of(name: str) -> Engine:
     if name == "none":
         return NoContainer()
     if name == "auto":
-        name = next((command for command in CONTAINER_COMMANDS if shutil.which(command)), "")
+        name = next(iter(_installed()), "")
         if not name:
             raise ValueError(f"no container engine is installed here (looked for {', '.join(CONTAINER_COMMANDS)})")
     if name not in CONTAINER_COMMANDS:
         raise ValueError(f"container_engine {name!r} is none of auto, none, {', '.join(CONTAINER_COMMANDS)}")
-    if not shutil.which(name):
+    if name not in _installed():
         raise ValueError(f"the container engine {name} is not installed here")
+    from .container import ContainerEngine  # noqa: PLC0415
+
     return ContainerEngine(name)
+
+
+def _installed() -> list[str]:
+    import shutil  # noqa: PLC0415
+
+    return [command for command in CONTAINER_COMMANDS if shutil.which(command)]
 
 
 def engines_to_look_at(name: str) -> list[Engine]:
     """Return all engines that may hold something of a run that is to be held by the engine of a name."""
     if name == "none":
         return [NoContainer()]
-    names = [command for command in CONTAINER_COMMANDS if shutil.which(command)] if name == "auto" else [name]
+    names = _installed() if name == "auto" else [name]
     # What a container left behind is found as processes.
     return [*map(engine_of, names), NoContainer()]

@@ -7,7 +7,6 @@ import errno
 import json
 import os
 import stat
-import tempfile
 import typing as t
 
 
@@ -21,7 +20,8 @@ def write_text(path: str, text: str, mode: int) -> bool:
 
 def write_bytes(path: str, content: bytes, mode: int) -> None:
     """Write a file in one step."""
-    descriptor, draft = tempfile.mkstemp(prefix=".trainops-", dir=os.path.dirname(path))
+    draft = os.path.join(os.path.dirname(path), f".trainops-{os.urandom(8).hex()}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as stream:
             os.fchmod(descriptor, mode)

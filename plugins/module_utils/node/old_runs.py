@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import time
 import typing as t
 
@@ -48,6 +47,8 @@ def old_runs(node: dict[str, t.Any], run_id: str, keep_runs: int, keep_days: flo
 
 def remove(runs: t.Iterable[OldRun]) -> tuple[list[str], list[str]]:
     """Remove the folders of runs; return the run_ids that are gone, and why others are not, as sentences."""
+    import shutil  # noqa: PLC0415
+
     gone, problems = [], []
     for run in runs:
         try:

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
-import subprocess
 import typing as t
 
 from .own_folders import UntrustedError, check_own
@@ -45,7 +43,11 @@ def place(node: dict[str, t.Any], given: dict[str, str], sent: dict[str, str]) -
 
 def remove(node: dict[str, t.Any]) -> None:
     """Remove the secrets of a node."""
-    for folder in _folders(node):
+    folders = _folders(node)
+    if folders:
+        import shutil  # noqa: PLC0415
+
+    for folder in folders:
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -53,6 +55,8 @@ def remove_after(node: dict[str, t.Any], pid: int) -> None:
     """Have the secrets of a node removed when a process has ended, also where nobody comes to stop the run."""
     folders = _folders(node)
     if folders:
+        import subprocess  # noqa: PLC0415
+
         # Runs on a node without AnsibleModule. Nothing of the run, so without its labels.
         subprocess.Popen(  # pylint: disable=ansible-bad-function
             ["sh", "-c", 'while [ -e "/proc/$0" ]; do sleep 1; done; rm -rf -- "$@"', str(pid), *folders],

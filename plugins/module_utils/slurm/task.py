@@ -5,13 +5,14 @@
 
     plan.json                    the plan; `place` puts the nodes of the job in the place of their stand-ins
     made_plan.json               the plan as it was submitted
+    parts                        the plan as its nodes read it, each its own part only
     job.json                     what else the tasks need: ``environment`` and ``files`` of the embedded trainer
     job_id                       the job's number, also of one that was submitted by hand
     secrets.json                 ``secrets`` by node rank and ``given_secrets``; gone once all nodes are staged
+    answers.journal              what each phase answered on each node, as the controller reads it (see `journal`)
     stop                         there once somebody wants the run to end
     failed                       there once a node has failed, so that the others wait no longer
-    nodes/<node>/answers.jsonl   what each phase answered on the node, one answer a line, as the controller reads it
-    nodes/<node>/task.log        the node's log, copied once the training has ended
+    nodes/<node>/task.log        the node's log, copied once the training has ended, where it is large
 
 Each node does its own phases, so that the training needs no controller, and one may come and go.
 """
@@ -24,20 +25,28 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 import typing as t
 
 from ..node.agent import answer_to
 from ..node.environment import add_environment
 from ..node.request import request_of
+from .journal import JOURNAL_NAME, Teller, gather
 from .placement import MADE_NAME, placed
 
 PLAN_NAME, JOB_NAME, ID_NAME, SECRETS_NAME = "plan.json", "job.json", "job_id", "secrets.json"
 STOP_NAME, FAILED_NAME = "stop", "failed"
-ANSWERS_NAME, COPY_NAME = "answers.jsonl", "task.log"
+COPY_NAME = "task.log"
 GRACE_SECONDS = 10.0
+_PARTS_NAME = "parts"
 _SAMPLE_SECONDS = 15.0
 _LAST_WAIT_SECONDS = 1.0
+# What `request_of` and the phases read of a plan.
+_OF_ALL = (
+    *("run_id", "framework", "log_framework", "container_engine", "mode", "keep"),
+    *("tokens_per_step_per_gpu", "tokens_per_sequence_per_gpu"),
+)
 
 
 def place() -> int:
@@ -51,7 +60,9 @@ def place() -> int:
     addresses = {node["NodeName"]: node.get("NodeAddr", node["NodeName"]) for node in fields if "NodeName" in node}
     with contextlib.suppress(FileNotFoundError):
         os.unlink(FAILED_NAME)
-    _write_json(PLAN_NAME, placed(plan, names, [addresses.get(name, name) for name in names]))
+    plan = placed(plan, names, [addresses.get(name, name) for name in names])
+    _write_parts(plan)
+    _write_json(PLAN_NAME, plan)
     return 0
 
 
@@ -74,6 +85,27 @@ def _write_json(path: str, value: t.Any) -> None:
     os.replace(path + ".new", path)
 
 
+def _write_parts(plan: t.Dict[str, t.Any]) -> None:
+    """Write a line with what all nodes need of the plan and where the line of each node begins, and these lines."""
+    nodes = [json.dumps(node).encode() + b"\n" for node in plan["nodes"]]
+    begins, end = [], 0
+    for line in nodes:
+        begins.append(end)
+        end += len(line)
+    common = {name: plan[name] for name in _OF_ALL if name in plan}
+    with open(_PARTS_NAME, "wb") as stream:
+        stream.write(json.dumps({"plan": common, "begins": begins}).encode() + b"\n")
+        stream.writelines(nodes)
+
+
+def _read_part(rank: int) -> t.Tuple[t.Dict[str, t.Any], t.Dict[str, t.Any], int]:
+    """Return what all nodes need of the plan, what the node of a rank does, and how many nodes there are."""
+    with open(_PARTS_NAME, "rb") as stream:
+        common = json.loads(stream.readline())
+        stream.seek(stream.tell() + common["begins"][rank])
+        return common["plan"], json.loads(stream.readline()), len(common["begins"])
+
+
 class Ended(BaseException):
     """Slurm ends the job."""
 
@@ -82,20 +114,24 @@ class Task:
     """The node of a job that this process runs on."""
 
     def __init__(self) -> None:
-        """Find the node in the plan, by the name that Slurm has for it."""
-        self.plan, self.job = _read_json(PLAN_NAME), _read_json(JOB_NAME)
+        """Read the part of the plan that this task does; what the task starts prints among its errors."""
+        self.teller = Teller(os.fdopen(os.dup(1), "wb"))
+        os.dup2(2, 1)
+        self.job = _read_json(JOB_NAME)
         add_environment(self.job["environment"])
-        (self.node,) = [node for node in self.plan["nodes"] if node["node"] == os.environ["SLURMD_NODENAME"]]
-        self.folder = os.path.join("nodes", self.node["node"])
-        os.makedirs(self.folder, exist_ok=True)
+        self.plan, self.node, self.node_count = _read_part(int(os.environ["SLURM_PROCID"]))
+        if self.node["node"] != os.environ["SLURMD_NODENAME"]:
+            raise RuntimeError(f"Slurm's tasks are not in the order of its nodes: this is {self.node['node']}'s task")
         self.cursor: dict[str, t.Any] = {}
         self.sampled = -_SAMPLE_SECONDS
 
     def do(self, phase: str, **needs: t.Any) -> dict[str, t.Any]:
-        """Do a phase, and add its answer to those of the node."""
+        """Do a phase, and tell its answer."""
         answer = answer_to({**request_of(self.plan, self.node, phase), "check_mode": False, **needs})
-        with open(os.path.join(self.folder, ANSWERS_NAME), "a", encoding="utf-8") as stream:
-            stream.write(json.dumps({"phase": phase, "answer": answer}) + "\n")
+        # Half a line would spoil the next one, too.
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+        self.teller.tell(phase, answer)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
         return answer
 
     def stage(self) -> int:
@@ -112,8 +148,12 @@ class Task:
         return int(answer["failed"])
 
     def stop(self) -> int:
-        """End what there is of the run on this node."""
-        return int(self.do("stop", grace_seconds=GRACE_SECONDS)["failed"])
+        """End what there is of the run on this node, and copy its log where that does not come with the answer."""
+        answer = self.do("stop", grace_seconds=GRACE_SECONDS, with_log=True)
+        if "log" not in answer and os.path.exists(self.node["log_file"]):
+            os.makedirs(os.path.join("nodes", self.node["node"]), exist_ok=True)
+            shutil.copyfile(self.node["log_file"], os.path.join("nodes", self.node["node"], COPY_NAME))
+        return int(answer["failed"])
 
     def train(self) -> int:
         """Start the training of this node and follow it to its end, whoever brings that about."""
@@ -135,13 +175,11 @@ class Task:
         self.stop()
         if ended:
             self._answer(0)
-        with contextlib.suppress(FileNotFoundError):
-            shutil.copyfile(self.node["log_file"], os.path.join(self.folder, COPY_NAME))
         return int(failed)
 
     def _follow(self) -> bool:
         """Follow the training until it ends or nothing is left to wait for, and return whether it failed."""
-        wait = max(1.0, len(self.plan["nodes"]) / 32)
+        wait = max(1.0, self.node_count / 32)
         while True:
             answer = self._answer(wait)
             if answer["failed"]:
@@ -165,6 +203,10 @@ class Task:
 
 
 def main(arguments: t.Sequence[str]) -> int:
-    """Do one part of the job: place, stage, train or stop."""
+    """Do one part of the job: place the plan, gather what the tasks tell, or stage, train or stop as a task."""
     (part,) = arguments
-    return place() if part == "place" else {"stage": Task.stage, "train": Task.train, "stop": Task.stop}[part](Task())
+    if part == "place":
+        return place()
+    if part == "gather":
+        return gather(sys.stdin.fileno(), JOURNAL_NAME)
+    return {"stage": Task.stage, "train": Task.train, "stop": Task.stop}[part](Task())

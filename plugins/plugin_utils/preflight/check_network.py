@@ -155,8 +155,9 @@ def _clock_cell(look: Look, own: Sequence[float], other: Sequence[float], middle
     ahead, behind = own[0] - other[1], other[0] - own[1]
     off = max(ahead, behind)
     if off > CLOCK_SECONDS:
-        direction = "ahead of" if ahead > behind else "behind"
-        reason = f"the clock is at least {off:.1f} s {direction} that of {middle}"
+        direction = "ahead" if ahead > behind else "behind"
+        of = " of" if ahead > behind else ""
+        reason = f"the clock is at least {off:.1f} s {direction}{of} that of {middle}"
         return red(f"{off:.1f} s {direction}", reason, "timedatectl set-ntp true   # or chronyc makestep")
     if look.facts["clock"]["synchronized"]:
         return green("synchronized")

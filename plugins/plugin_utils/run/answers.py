@@ -17,7 +17,7 @@ from ...module_utils.logs.ending import UNNAMED
 from ...module_utils.logs.record import EVIDENCE, METRICS
 from ...module_utils.logs.settings import MOST_VALUES, SETTINGS
 from ...module_utils.logs.signatures.known import PYTHON_ERROR, SIGNATURES
-from ...module_utils.node.phases import COLLECT_BYTES
+from ...module_utils.node.phases.collect import COLLECT_BYTES
 from .node_errors import NodeError, RunGoneError
 from .plain_text import one_line
 
@@ -199,13 +199,14 @@ class _MachineChanges(_Part):
     kernel_failures: list[_Failure] = Field(max_length=_MOST_LINES)
 
 
-class _Stopped(_Done):
-    machine_changes: _MachineChanges | None = None
-
-
 class _Collected(_Answer):
     data: str
     size: Count
+
+
+class _Stopped(_Done):
+    machine_changes: _MachineChanges | None = None
+    log: _Collected | None = None
 
 
 _ANSWERS: dict[str, type[_Part]] = {

@@ -129,21 +129,25 @@ def next_attempt(
     raise ValueError(f"without {', '.join(taken)} it cannot be planned on the {len(hosts)} nodes that are left: {why}")
 
 
-def in_words(retry: Retry) -> str:
-    """Return what a retry is, for people."""
-    why = [
+def in_words(retry: Retry, began_with: int | None, first_step: int) -> str:
+    """Return what a retry is, for people; ``began_with`` is the first step of its log, None where it has none."""
+    what = [
         f"{one['node']} was left out ({one['reason'].rstrip('.')})"
         + (f", and {one['spare']} took its place" if one["spare"] else "")
         for one in retry["left_out"]
     ]
     if retry["nodes"] < retry["nodes_of_first"]:
-        why.append(f"it ran on {retry['nodes']} of {retry['nodes_of_first']} nodes")
-    begin = (
-        f"it could go on from the last checkpoint in {retry['checkpoints']}"
-        if retry["checkpoints"]
-        else "it began with the first step, as its config goes on from no checkpoint"
-    )
-    return (
-        f"Attempt {retry['attempt']} at {retry['first']}: {'; '.join([*why, begin])}. What it measured is kept out of "
-        "the history."
-    )
+        what.append(f"it ran on {retry['nodes']} of {retry['nodes_of_first']} nodes")
+    what.append(_beginning(retry["checkpoints"], began_with, first_step))
+    attempt = f"Attempt {retry['attempt']} at {retry['first']}"
+    return f"{attempt}: {'; '.join(what)}. What it measured is kept out of the history."
+
+
+def _beginning(checkpoints: str | None, began_with: int | None, first_step: int) -> str:
+    if not checkpoints:
+        return "it began with the first step, as its config goes on from no checkpoint"
+    if began_with is None:
+        return f"it could go on from the last checkpoint in {checkpoints}"
+    if began_with > first_step:
+        return f"it went on with step {began_with}, from the last checkpoint in {checkpoints}"
+    return f"it began with the first step, as it found no checkpoint in {checkpoints}"

@@ -74,7 +74,8 @@ def judge(
     reasons = Reasons()
     retry = plan.get("retry")
     if retry:
-        reasons.note("retry", in_words(retry))
+        began_with = None if steps.empty else int(steps["step"].min())
+        reasons.note("retry", in_words(retry, began_with, plan["first_step"]))
     attempts, earlier = attempts_of(steps)
     reached = reached_by(plan, statuses, attempts)
     by_node = of_nodes(steps)

@@ -13,7 +13,7 @@ from unittest import mock
 
 from good_runs import GOOD, STARTED, STEPS, Logs
 
-from ansible_collections.trainops.cluster.plugins.module_utils.node import phases
+from ansible_collections.trainops.cluster.plugins.module_utils.node.phases import follow
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report import write
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.answers import checked_answer
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
@@ -84,7 +84,7 @@ def followed(framework: str, logs: Logs) -> dict[str, t.Any]:
         "started_at": STARTED.timestamp() - 30,
         "ended_at": STARTED.timestamp() + 3600,
     }
-    with TemporaryDirectory() as folder, mock.patch.object(phases, "_state_of", return_value=ended):
+    with TemporaryDirectory() as folder, mock.patch.object(follow, "_state_of", return_value=ended):
         board = Board(Path(folder, RUN_ID))
         board.write_plan(plan)
         for node in [planned["node"] for planned in plan["nodes"]]:
@@ -100,7 +100,7 @@ def followed(framework: str, logs: Logs) -> dict[str, t.Any]:
             }
 
             def ask(request: dict[str, t.Any], fixed: dict[str, t.Any] = fixed) -> dict[str, t.Any]:
-                answer = json.loads(json.dumps({"failed": False, **phases.follow({**fixed, **request})}))
+                answer = json.loads(json.dumps({"failed": False, **follow.follow({**fixed, **request})}))
                 return {**checked_answer("follow", answer), "now": time.time()}
 
             follow_node(ask, board, plan, node, Patience(1, 1, 1), News())

@@ -13,7 +13,7 @@ import typing as t
 import zlib
 from pathlib import Path
 
-from ansible_collections.trainops.cluster.plugins.module_utils.node.phases import PHASES
+from ansible_collections.trainops.cluster.plugins.module_utils.node.agent import phase_of
 
 
 def wait_until(condition: t.Callable[[], t.Any], seconds: float = 60.0) -> t.Any:
@@ -115,19 +115,21 @@ class Training:
         }
 
     def stage(self, **needs: t.Any) -> dict[str, t.Any]:
-        return PHASES["stage"](self.request(**needs))
+        return phase_of("stage")(self.request(**needs))
 
     def start(self) -> dict[str, t.Any]:
-        return PHASES["start"](self.request())
+        return phase_of("start")(self.request())
 
-    def follow(self, cursor: dict[str, t.Any] | None = None, wait_seconds: float = 0) -> dict[str, t.Any]:
-        return PHASES["follow"](self.request(cursor=cursor or {}, wait_seconds=wait_seconds))
+    def follow(
+        self, cursor: dict[str, t.Any] | None = None, wait_seconds: float = 0, **needs: t.Any
+    ) -> dict[str, t.Any]:
+        return phase_of("follow")(self.request(cursor=cursor or {}, wait_seconds=wait_seconds, **needs))
 
     def stop(self, grace_seconds: float = 30, **needs: t.Any) -> dict[str, t.Any]:
-        return PHASES["stop"](self.request(grace_seconds=grace_seconds, **needs))
+        return phase_of("stop")(self.request(grace_seconds=grace_seconds, **needs))
 
     def collect(self, offset: int = 0) -> tuple[bytes, dict[str, t.Any]]:
-        answer = PHASES["collect"](self.request(offset=offset))
+        answer = phase_of("collect")(self.request(offset=offset))
         return zlib.decompress(base64.b64decode(answer["data"])) if answer["data"] else b"", answer
 
     def begin(self) -> None:

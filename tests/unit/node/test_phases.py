@@ -7,6 +7,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -14,8 +15,8 @@ import pytest
 from real_training import iteration, processes_with, wait_until
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs import parts
-from ansible_collections.trainops.cluster.plugins.module_utils.node import phases
-from ansible_collections.trainops.cluster.plugins.module_utils.node.phases import GoneError, PhaseError
+from ansible_collections.trainops.cluster.plugins.module_utils.node.phases import follow, stage
+from ansible_collections.trainops.cluster.plugins.module_utils.node.phases.phase import GoneError, PhaseError
 
 # A script that goes on when a test lets it.
 WAIT_FOR = 'wait_for() { while [ ! -e "$1" ]; do sleep 0.02; done; }\n'
@@ -156,6 +157,18 @@ def test_the_exit_status_of_the_training_is_that_of_the_run(exit_status, trainin
     assert answer["started_at"] <= answer["ended_at"] <= answer["now"]
 
 
+@pytest.mark.parametrize("ahead", [-3600, 3600])
+def test_the_end_is_by_the_clock_of_the_node_and_not_of_its_file_server(training, ahead):
+    run = training("sleep 0.2; exit 3")
+    run.begin()
+    began = time.time()
+    wait_until(lambda: not processes_with(run.mark))
+    recorded = Path(run.node["run_folder"], "exit_status")
+    written = recorded.stat().st_mtime
+    os.utime(recorded, (written + ahead, written + ahead))
+    assert began <= run.follow()["ended_at"] <= written + 1
+
+
 def test_a_training_script_that_was_killed_ends_with_the_status_of_its_signal(training):
     answer = training("kill -KILL $$").run_to_its_end()
     assert (answer["status"], answer["exit_status"]) == ("exited", 137)
@@ -202,8 +215,20 @@ def test_follow_returns_what_is_new_since_the_cursor(training):
     assert (last["status"], last["exit_status"]) == ("exited", 1)
 
 
+def test_what_is_staged_is_started_and_followed_in_one_round_trip_and_never_twice(training):
+    run = training("echo begun >>begun")
+    with pytest.raises(PhaseError, match="is not staged here"):
+        run.follow(start=True)
+    run.stage()
+    first = run.follow(wait_seconds=60, start=True)
+    assert (first["changed"], first["status"], first["exit_status"]) == (True, "exited", 0)
+    again = run.follow(start=True)
+    assert (again["changed"], again["status"]) == (False, "exited")
+    assert run.in_workspace("begun").read_text() == "begun\n"
+
+
 def test_follow_tells_a_long_log_in_several_answers_and_the_end_with_the_last(training, monkeypatch):
-    monkeypatch.setattr(phases, "_READ_BYTES", 1)
+    monkeypatch.setattr(follow, "_READ_BYTES", 1)
     monkeypatch.setattr(parts, "_CHUNK_BYTES", 64)
     run = training("".join(f'echo "{iteration(step)}"\n' for step in range(1, 11)) + "exit 3")
     run.begin()
@@ -425,7 +450,7 @@ def test_a_log_that_was_moved_or_cut_is_called_so(harm, told, training):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a disk of its own")
 def test_a_full_disk_keeps_nobody_from_learning_the_end_and_is_named(training, tmp_path, monkeypatch):
-    monkeypatch.setattr(phases, "LEAST_BYTES", 1024)
+    monkeypatch.setattr(stage, "LEAST_BYTES", 1024)
     disk = tmp_path / "disk"
     disk.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", disk], check=True)
@@ -446,7 +471,7 @@ def test_a_full_disk_keeps_nobody_from_learning_the_end_and_is_named(training, t
 
 def test_a_disk_without_room_for_the_run_is_named_while_staging(training, monkeypatch):
     run = training()
-    monkeypatch.setattr(phases, "LEAST_BYTES", 1 << 60)
+    monkeypatch.setattr(stage, "LEAST_BYTES", 1 << 60)
     with pytest.raises(PhaseError, match=r"/logs/run-1/node-\S+ need 1,073,741,824.0 GiB and have \S+ GiB free; free"):
         run.stage()
     assert not Path(run.node["run_folder"]).exists()

@@ -3,6 +3,7 @@ from __future__ import annotations
 import hashlib
 import marshal
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from not_run import need_python_38
 from real_training import iteration, processes_with
 from sent_program import answer_of, send
 
+from ansible_collections.trainops.cluster.plugins.module_utils.node import agent
 from ansible_collections.trainops.cluster.plugins.module_utils.node.agent import PROGRAM_NAME
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.program import (
     NoAnswerError,
@@ -129,3 +131,57 @@ def test_nothing_is_kept_where_nothing_was_staged(training):
     assert "program" not in answer_of(sys.executable, run.request(phase="stop", grace_seconds=0))
     assert "program" not in answer_of(sys.executable, run.request(phase="stage", check_mode=True))
     assert not Path(run.node["run_folder"]).exists()
+
+
+@pytest.mark.parametrize("phase", ["start", "stop", "collect"])
+def test_a_phase_loads_what_it_needs_and_no_more(phase):
+    costly = {"subprocess", "socket", "tempfile", "pathlib", "ctypes", "shutil", "importlib.abc"}
+    show = f"import sys; from {agent.__name__} import phase_of; phase_of({phase!r}); print(*sys.modules, sep='\\n')"
+    # Nor what this environment loads with the interpreter itself.
+    path = os.pathsep.join(entry for entry in sys.path if "site-packages" not in entry)
+    command = [sys.executable, "-Sc", show]
+    done = subprocess.run(command, env={"PYTHONPATH": path}, capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert agent.__name__ in loaded
+    assert loaded & costly == set()
+    assert [name for name in loaded if ".module_utils.logs." in name] == []
+
+
+@pytest.fixture
+def machine(tmp_path, monkeypatch):
+    """Return a folder of this machine's that holds nothing yet."""
+    folder = tmp_path / "machine"
+    monkeypatch.setenv("TRAINOPS_LOCK_FOLDER", str(folder))
+    return folder
+
+
+def test_what_a_run_compiles_the_next_one_uses(machine, training):
+    def programs() -> list[Path]:
+        return list(machine.glob("program-*"))
+
+    first, second, third = training(), training(), training()
+    told = answer_of(sys.executable, first.request(phase="stage"))["program"]
+    (path,) = programs()
+    assert path.stat().st_mode & 0o777 == 0o600
+    # Marked, so that it shows whether it is used.
+    python, _line, code = path.read_bytes().partition(b"\n")
+    known = marshal.loads(code)
+    known[agent.__name__] += b"marked"
+    path.write_bytes(python + b"\n" + marshal.dumps(known))
+    assert answer_of(sys.executable, second.request(phase="stage"))["program"] != told
+    path.write_bytes(python + b"\ntorn")
+    path.with_name("program-of-before").touch()
+    assert answer_of(sys.executable, third.request(phase="stage"))["failed"] is False
+    assert programs() == [path]
+    assert marshal.loads(path.read_bytes().partition(b"\n")[2])[agent.__name__] == known[agent.__name__][:-6]
+
+
+def test_a_program_is_not_kept_where_others_could_write_and_in_check_mode(machine, training):
+    run = training()
+    assert not answer_of(sys.executable, run.request(phase="stage", check_mode=True))["failed"]
+    assert not machine.exists()
+    machine.mkdir(mode=0o777)
+    machine.chmod(0o777)
+    refused = answer_of(sys.executable, run.request(phase="stage"))
+    assert "others can write" in refused["message"]
+    assert list(machine.iterdir()) == []

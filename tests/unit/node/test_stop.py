@@ -11,7 +11,7 @@ import pytest
 from real_training import Training, processes_with, wait_until
 
 from ansible_collections.trainops.cluster.plugins.module_utils.node import processes
-from ansible_collections.trainops.cluster.plugins.module_utils.node.phases import PhaseError
+from ansible_collections.trainops.cluster.plugins.module_utils.node.phases.phase import PhaseError
 
 MakeTraining = t.Callable[..., Training]
 
@@ -103,3 +103,12 @@ def test_a_container_that_cannot_be_removed_is_named_and_holds_the_machine(
     other.node["container_options"] = {"name": "megatron"}
     with pytest.raises(PhaseError, match=r"held by run run-1\b"):
         other.stage(container_engine="docker")
+
+
+def test_a_small_log_comes_along_where_it_is_asked_for(training: MakeTraining) -> None:
+    run = training("echo done")
+    run.begin()
+    run.follow(wait_seconds=60)
+    _log, collected = run.collect()
+    assert run.stop(with_log=True)["log"] == collected
+    assert "log" not in run.stop()

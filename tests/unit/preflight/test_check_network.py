@@ -89,7 +89,7 @@ def test_a_clock_is_wrong_where_even_the_nearer_bound_is_too_far_off(bench) -> N
     assert nodes.cell("clock", 3)["status"] == "green"
     nodes[3]["clock"]["offset_seconds"] = [3.3, 4.0]
     nodes[4]["clock"]["offset_seconds"] = [-4.0, -3.6]
-    assert nodes.cell("clock", 3)["found"] == "3.0 s ahead of"
+    assert nodes.cell("clock", 3)["found"] == "3.0 s ahead"
     assert nodes.cell("clock", 3)["reason"].startswith("the clock is at least 3.0 s ahead of that of gpu0")
     assert nodes.cell("clock", 4)["reason"].startswith("the clock is at least 3.5 s behind that of gpu0")
     assert nodes.cell("clock", 1)["status"] == "green"

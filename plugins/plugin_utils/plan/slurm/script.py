@@ -16,7 +16,7 @@ JOB_PROGRAM = "job.pyz"
 JOB_LOG = "job.log"
 _RUN = f"python3 -I {JOB_PROGRAM}"
 # Of the task of a node: it starts the ranks, which take all processors and GPUs of the node.
-_SRUN = "srun --ntasks-per-node=1 --cpu-bind=none --kill-on-bad-exit=0 --wait=0"
+_SRUN = "srun --label --ntasks-per-node=1 --cpu-bind=none --kill-on-bad-exit=0 --wait=0"
 _SBATCH = {
     "training_slurm_partition": "partition",
     "training_slurm_account": "account",
@@ -81,16 +81,19 @@ def slurm_job(run_id: str, node_count: int, options: SlurmOptions) -> SlurmJob:
 {head}
 # Run {run_id} on {node_count} node{"" if node_count == 1 else "s"}. Written by trainops.cluster.
 # By hand, in this folder, which all nodes have to share: sbatch job.sh
-set -u
+set -uo pipefail
 trap 'rm -f secrets.json' EXIT
+on_each_node() {{
+  {_SRUN} {_RUN} "$1" | {_RUN} gather
+}}
 {_RUN} place || exit
-{_SRUN} {_RUN} stage
+on_each_node stage
 staged=$?
 rm -f secrets.json
 if [[ $staged != 0 ]]; then
-  {_SRUN} {_RUN} stop
+  on_each_node stop
   exit "$staged"
 fi
-{_SRUN} {_RUN} train
+on_each_node train
 """,
     }

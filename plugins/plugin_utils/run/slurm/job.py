@@ -6,6 +6,7 @@ Output and states: https://slurm.schedmd.com/scontrol.html, https://slurm.schedm
 
 from __future__ import annotations
 
+import filecmp
 import subprocess
 import threading
 import time
@@ -53,6 +54,7 @@ class SlurmJob:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _state: tuple[str, str] = ("", "")
     _asked: float = float("-inf")
+    _is_cancelled: bool = False
 
     @property
     def id(self) -> str | None:
@@ -69,20 +71,23 @@ class SlurmJob:
         return number
 
     def cancel(self) -> None:
-        """Let Slurm end the job."""
-        self._run("scancel", str(self.id))
-
-    def state(self) -> tuple[str, str]:
-        """Return the state of the job and Slurm's reason for it, at most two seconds old."""
+        """Let Slurm end the job, which it is asked for once."""
         with self._lock:
-            if time.monotonic() - self._asked > _ASKED_SECONDS:
+            is_cancelled, self._is_cancelled = self._is_cancelled, True
+        if not is_cancelled:
+            self._run("scancel", str(self.id))
+
+    def state(self, age: float = _ASKED_SECONDS) -> tuple[str, str]:
+        """Return the state of the job and Slurm's reason for it, at most ``age`` seconds old."""
+        with self._lock:
+            if time.monotonic() - self._asked > age:
                 self._state = self._ask()
                 self._asked = time.monotonic()
             return self._state
 
-    def is_over(self) -> bool:
-        """Tell whether the job has ended."""
-        state, _reason = self.state()
+    def is_over(self, age: float = _ASKED_SECONDS) -> bool:
+        """Tell whether the job has ended, as it was known at most ``age`` seconds ago."""
+        state, _reason = self.state(age)
         return state not in (*_WAITS, *_RUNS, _UNKNOWN)
 
     def end_in_words(self) -> str:
@@ -95,8 +100,7 @@ class SlurmJob:
     def wait_for_nodes(self, show: t.Callable[[str], None]) -> None:
         """Wait until the job has its nodes, and show what it waits for; `SlurmError` where it ends before."""
         shown, pause = None, _ASKED_SECONDS
-        submitted = (self.run_dir / MADE_NAME).read_bytes()
-        while (self.run_dir / PLAN_NAME).read_bytes() == submitted:
+        while filecmp.cmp(self.run_dir / PLAN_NAME, self.run_dir / MADE_NAME, shallow=False):
             state, reason = self.state()
             if self.is_over():
                 raise SlurmError(f"{self.end_in_words()}, before it had placed the run on its nodes{self._said()}")

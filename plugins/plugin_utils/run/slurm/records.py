@@ -1,116 +1,176 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Asking a node of a job of Slurm: what it would answer it has written down, or will.
+"""Asking a node of a job of Slurm: what it would answer it has answered already, or will.
 
-The tasks of the job do the phases by themselves (`module_utils/slurm/task`); each answer is a line of a file of the
-run's folder, and asking is waiting for the next one. So the phases of a run are the same as over Ansible's connections.
+The tasks of the job do the phases by themselves (`module_utils/slurm/task`), and all of their answers come in one file
+of the run's folder, the job's journal. Asking a node is waiting for its next answer there. So the phases of a run are
+the same as over Ansible's connections.
 """
 
 from __future__ import annotations
 
 import base64
-import contextlib
-import json
+import threading
 import time
 import typing as t
 import zlib
+from collections import defaultdict, deque
 from pathlib import Path
 
-from ....module_utils.node.phases import COLLECT_BYTES
-from ....module_utils.slurm.task import ANSWERS_NAME, COPY_NAME, GRACE_SECONDS, STOP_NAME
+from ....module_utils.node.phases.collect import COLLECT_BYTES
+from ....module_utils.slurm.journal import JOURNAL_NAME, Answers
+from ....module_utils.slurm.task import COPY_NAME, GRACE_SECONDS, STOP_NAME
 from ..answers import accepted
 from ..node_errors import NodeLostError
 from .job import SlurmJob
 
-_LOOK_SECONDS = 0.5
+_LOOK_SECONDS = 1.0
+# A job that ends tells so in its journal, but for one that Slurm ends at once.
+_ASKED_SECONDS = 10.0
 # What a shared file system takes to show what another node has written.
 _LAG_SECONDS = 30.0
-# The most that is read of one answer.
-_MOST_BYTES = 64 << 20
+_ADDED = ("blocks", "failures")
+
+
+class Journal:
+    """What all nodes of a job have answered to some phases, which one thread reads for those who wait for an answer."""
+
+    def __init__(self, job: SlurmJob, phases: t.Container[str], ranks: t.Iterable[int]) -> None:
+        """Read the answers of the nodes of these ranks from the first one on."""
+        self.job = job
+        self._answers = Answers(str(job.run_dir / JOURNAL_NAME), phases)
+        self._stop_requested = False
+        self._inboxes = {rank: _Inbox() for rank in ranks}
+        self._take_in()
+        threading.Thread(target=self._read_on, daemon=True).start()
+
+    def has_heard(self, rank: int) -> bool:
+        """Return whether the node of a rank has answered anything."""
+        return rank in self._answers.heard
+
+    def has(self, rank: int, phase: str) -> bool:
+        """Return whether an answer of a node waits to be taken."""
+        return bool(self._inboxes[rank].answers[phase])
+
+    def next(self, rank: int, phase: str, patience: float | None = None) -> dict[str, t.Any]:
+        """Wait for the next answer of a node; `NodeLostError` where the job has ended, or ``patience`` has, without."""
+        inbox = self._inboxes[rank]
+        with inbox.grown:
+            if not inbox.grown.wait_for(lambda: inbox.answers[phase] or inbox.ended, patience):
+                raise NodeLostError(f"nothing was heard of it for {patience:.0f} s")
+            if inbox.answers[phase]:
+                return inbox.answers[phase].popleft()
+        raise NodeLostError(inbox.ended or "")
+
+    def request_stop(self) -> None:
+        """Let the tasks of the job end their trainings."""
+        if not self._stop_requested:
+            self._stop_requested = True
+            (self.job.run_dir / STOP_NAME).touch()
+
+    def _read_on(self) -> None:
+        """Look at the journal until the job has ended and nothing more has come."""
+        while self._take_in() or not self.job.is_over(_ASKED_SECONDS) or self._take_in():
+            time.sleep(_LOOK_SECONDS)
+        ended = self.job.end_in_words()
+        for inbox in self._inboxes.values():
+            with inbox.grown:
+                inbox.ended = ended
+                inbox.grown.notify_all()
+
+    def _take_in(self) -> bool:
+        """Hand what has been added to the journal to those who wait for it, and return whether there was anything."""
+        size = self._answers.offset
+        for rank, phase, answer in self._answers.more():
+            if rank in self._inboxes:
+                self._inboxes[rank].add(phase, answer)
+        return self._answers.offset != size
+
+
+class _Inbox:
+    """The answers of a node that nobody has taken yet; ``ended`` says how the job did."""
+
+    def __init__(self) -> None:
+        self.answers: dict[str, deque[dict[str, t.Any]]] = defaultdict(deque)
+        self.ended: str | None = None
+        self.grown = threading.Condition()
+
+    def add(self, phase: str, answer: dict[str, t.Any]) -> None:
+        """Add an answer, to the one before it where both say how a training goes on: there may be hours of them."""
+        with self.grown:
+            waiting = self.answers[phase]
+            if waiting and phase == "follow" and _goes_on(waiting[-1]) and _goes_on(answer):
+                added = {name: [*waiting[-1][name], *answer[name]] for name in _ADDED}
+                waiting[-1] = {**waiting[-1], **answer, **added}
+            else:
+                waiting.append(answer)
+            self.grown.notify_all()
+
+
+def _goes_on(answer: dict[str, t.Any]) -> bool:
+    return answer.get("status") == "running" and all(isinstance(answer.get(name), list) for name in _ADDED)
 
 
 class JobNode:
     """A node of a job; `ask` is what `Phases` takes."""
 
-    def __init__(self, run_dir: Path, node: str, job: SlurmJob) -> None:
-        """Read its answers from the first one on."""
-        self._folder, self._job, self._stop = run_dir / "nodes" / node, job, run_dir / STOP_NAME
-        self._offset = 0
-        self._answers: dict[str, list[dict[str, t.Any]]] = {}
+    def __init__(self, journal: Journal, node: str, rank: int) -> None:
+        """Take its answers from the journal."""
+        self._journal, self._job, self._rank = journal, journal.job, rank
+        self._copy = self._job.run_dir / "nodes" / node / COPY_NAME
+        self._is_started = False
         self._last_followed: dict[str, t.Any] | None = None
 
     def ask(self, phase: str, **needs: t.Any) -> dict[str, t.Any]:
         """Return the node's answer; `NodeLostError` where the job has ended without it."""
         if phase == "collect":
-            return self._part_of_log(needs["offset"])
+            return _part_of_log(self._copy, needs["offset"])
         if phase == "stop":
             return self._stopped(needs["grace_seconds"])
         if phase == "follow":
-            return self._followed(needs["wait_seconds"])
-        return accepted(phase, self._next(phase))
+            changed = False
+            if needs.get("start") and not self._is_started:
+                changed = accepted("start", self._journal.next(self._rank, "start"))["changed"]
+                self._is_started = True
+            return {**self._followed(needs["wait_seconds"]), "changed": changed}
+        return accepted(phase, self._journal.next(self._rank, phase))
 
     def _followed(self, wait_seconds: float) -> dict[str, t.Any]:
         """Return the next answer; once the node does not follow any more, the last one, without what it reported."""
-        self._read()
-        if not self._answers.get("follow") and self._answers.get("stop") and self._last_followed:
+        follows = self._journal.has(self._rank, "follow") or not self._journal.has(self._rank, "stop")
+        if self._last_followed and not follows:
             if self._job.is_over():
                 raise NodeLostError(self._job.end_in_words())
             time.sleep(_LOOK_SECONDS)
             return {**self._last_followed, "blocks": [], "failures": []}
-        self._last_followed = accepted("follow", self._next("follow", wait_seconds + _LAG_SECONDS))
+        answer = accepted("follow", self._journal.next(self._rank, "follow", wait_seconds + _LAG_SECONDS))
+        # The answer may be old, and the clocks of a cluster of Slurm are one: munge refuses others.
+        self._last_followed = {**answer, "now": time.time()}
         return self._last_followed
 
     def _stopped(self, grace_seconds: float) -> dict[str, t.Any]:
         if self._job.id is None:
             return {"changed": False, "status": "not_started", "warnings": []}
-        if not (self._folder / ANSWERS_NAME).exists():
+        if not self._journal.has_heard(self._rank):
             # The job waits, or has not got as far as this node: nothing runs there.
             if not self._job.is_over():
                 self._job.cancel()
             return {"changed": False, "status": "not_started", "warnings": []}
-        self._stop.touch()
+        self._journal.request_stop()
         try:
-            return accepted("stop", self._next("stop", grace_seconds + GRACE_SECONDS + _LAG_SECONDS))
+            patience = grace_seconds + GRACE_SECONDS + _LAG_SECONDS
+            return accepted("stop", self._journal.next(self._rank, "stop", patience))
         except NodeLostError:
             if not self._job.is_over():
                 self._job.cancel()
             raise
 
-    def _next(self, phase: str, patience: float = float("inf")) -> dict[str, t.Any]:
-        """Wait for the next answer of a phase."""
-        deadline = time.monotonic() + patience
-        ended_at: float | None = None
-        while True:
-            self._read()
-            if self._answers.get(phase):
-                return self._answers[phase].pop(0)
-            now = time.monotonic()
-            if self._job.is_over():
-                ended_at = ended_at or now
-                # The last lines may still be on their way.
-                if now > ended_at + 2 * _LOOK_SECONDS:
-                    raise NodeLostError(self._job.end_in_words())
-            if now > deadline:
-                raise NodeLostError(f"nothing was heard of it for {patience:.0f} s")
-            time.sleep(_LOOK_SECONDS)
 
-    def _read(self) -> None:
-        """Take in the whole lines that have been added."""
-        with contextlib.suppress(FileNotFoundError), open(self._folder / ANSWERS_NAME, "rb") as stream:
-            stream.seek(self._offset)
-            for line in iter(lambda: stream.readline(_MOST_BYTES), b""):
-                if not line.endswith(b"\n"):
-                    break
-                self._offset += len(line)
-                with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError):
-                    entry = json.loads(line)
-                    self._answers.setdefault(entry["phase"], []).append(entry["answer"])
-
-    def _part_of_log(self, offset: int) -> dict[str, t.Any]:
-        try:
-            with open(self._folder / COPY_NAME, "rb") as stream:
-                size = stream.seek(0, 2)
-                stream.seek(offset)
-                part = stream.read(COLLECT_BYTES)
-        except FileNotFoundError:
-            return {"changed": False, "data": "", "size": 0}
-        return {"changed": False, "data": base64.b64encode(zlib.compress(part)).decode("ascii"), "size": size}
+def _part_of_log(path: Path, offset: int) -> dict[str, t.Any]:
+    try:
+        with open(path, "rb") as stream:
+            size = stream.seek(0, 2)
+            stream.seek(offset)
+            part = stream.read(COLLECT_BYTES)
+    except FileNotFoundError:
+        return {"changed": False, "data": "", "size": 0}
+    return {"changed": False, "data": base64.b64encode(zlib.compress(part)).decode("ascii"), "size": size}

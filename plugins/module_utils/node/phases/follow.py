@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Waiting for what a training says, and for its end."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+import typing as t
+
+from ...logs.ending import failures_at_end
+from ...logs.reader import read_log, tail
+from ..launch import run_of_log
+from ..run_state import CIRCUMSTANCES, STATE_NAME, read_state
+from .phase import Answer, GoneError, Request
+
+_POLL_SECONDS = 0.1
+# The most that is read of a log for one answer.
+_READ_BYTES = 32 << 20
+# What a trainer says before it is silent for a while, with good reason.
+_PAUSE = re.compile("checkpoint|ckpt|compil|evaluat|validat", re.IGNORECASE)
+_PAUSE_LINES = 2
+
+
+def follow(request: Request) -> Answer:
+    """Wait until the training ends, at most ``wait_seconds``, and return what the log said since ``cursor``.
+
+    With ``start`` what was staged is started before; ``changed`` says whether it was.
+    With ``sample`` the answer holds ``readings`` of the accelerators, too, and with ``look_at_ranks`` what each rank
+    does. ``pausing`` says whether the trainer compiles, evaluates or writes a checkpoint, by its last lines.
+    """
+    changed = False
+    if request.get("start"):
+        from .start import start  # noqa: PLC0415
+
+        changed = start(request)["changed"]
+    deadline = time.monotonic() + request["wait_seconds"]
+    state = _state_of(request)
+    while state["status"] == "running" and time.monotonic() < deadline:
+        time.sleep(_POLL_SECONDS)
+        state = _state_of(request)
+    log_file = request["node"]["log_file"]
+    log_bytes = os.path.getsize(log_file) if os.path.exists(log_file) else 0
+    news = read_log(
+        log_file,
+        request["framework"],
+        request["cursor"],
+        final=state["status"] != "running",
+        max_bytes=_READ_BYTES,
+        tokens_per_step_per_gpu=request["tokens_per_step_per_gpu"],
+        tokens_per_sequence_per_gpu=request["tokens_per_sequence_per_gpu"],
+        failures="open",
+    )
+    has_ended = state["status"] != "running"
+    if has_ended and news["cursor"]["offset"] < log_bytes:
+        # The log did not fit one answer: the end follows with the rest of it.
+        state = dict(state, status="running", exit_status=None, ended_at=None)
+    answer = {
+        "changed": changed,
+        "status": state["status"],
+        "has_ended": has_ended,
+        "exit_status": state.get("exit_status"),
+        "oom_killed": state.get("oom_killed", False),
+        "started_at": state.get("started_at"),
+        "ended_at": state.get("ended_at"),
+        "now": time.time(),
+        "log_bytes": log_bytes,
+        "log_run_id": run_of_log(log_file),
+    }
+    problem = _log_problem(log_file, request["cursor"].get("offset", 0), log_bytes)
+    if problem:
+        answer["log_problem"] = problem
+    last_lines = tail(log_file)
+    answer["pausing"] = any(_PAUSE.search(line) for line in last_lines[-_PAUSE_LINES:])
+    if request.get("sample"):
+        from ..telemetry import readings  # noqa: PLC0415
+
+        answer["readings"] = readings()
+    if request.get("look_at_ranks"):
+        from ..hang import ranks_here  # noqa: PLC0415
+
+        answer.update(last_lines=last_lines, ranks_seen=ranks_here(request["run_id"], request["node"]["node"]))
+    if state["status"] != "running":
+        answer.update({name: state[name] for name in CIRCUMSTANCES if state.get(name)})
+        answer["last_lines"] = last_lines
+        answer["failures_at_end"] = failures_at_end(log_file, request["framework"])
+    rows = news.pop("rows")
+    return dict(answer, blocks=rows.blocks(), **news)
+
+
+def _state_of(request: Request) -> dict[str, t.Any]:
+    node = request["node"]
+    state = read_state(node, request["run_id"])
+    if state is None:
+        folder = node["run_folder"]
+        what = f"{folder}/{STATE_NAME} is" if os.path.isdir(folder) else f"the run's folder {folder} is, with its log,"
+        raise GoneError(f"{what} gone: somebody removed it after the start")
+    return state
+
+
+def _log_problem(log_file: str, read: int, log_bytes: int) -> str | None:
+    """Return what happened to a log that is shorter than what was ``read`` of it, in bytes."""
+    if log_bytes >= read:
+        return None
+    if not os.path.exists(log_file):
+        return f"{log_file} was moved or removed while the training wrote it"
+    return f"{log_file} was cut or replaced: it has {log_bytes} bytes, and {read} had been read"

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the phases of a run on one node have in common.
+
+Each takes a request and returns a plain answer, in one round trip. A request holds ``run_id``, ``framework``,
+``container_engine``, ``tokens_per_step_per_gpu``, ``tokens_per_sequence_per_gpu`` and ``node`` (the node's part of the
+plan), and what the phase needs as well. `PhaseError` says what is wrong on this node.
+
+A phase is a module of its own that imports no more than it needs: a node pays for each in every round trip.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+Request = t.Dict[str, t.Any]
+Answer = t.Dict[str, t.Any]
+
+
+class PhaseError(Exception):
+    """What keeps a phase from being done on this node, as sentences for people."""
+
+
+class GoneError(PhaseError):
+    """What this node kept of the run is gone."""

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Putting everything in place that the start of a run needs."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import typing as t
+
+from ..claim import machine_locked, take
+from ..dataset import dataset_function
+from ..engines import Engine, engine_of
+from ..files import write_text
+from ..hardware import hardware_facts
+from ..holder import holder_problems
+from ..inspection.network import port_problem
+from ..interfaces import with_interfaces
+from ..launch import LAUNCH_NAME, launch_script
+from ..old_runs import old_runs, remove
+from ..own_folders import make_run_folder
+from ..room import LEAST_BYTES, room_problems
+from ..run_state import read_state, write_state
+from ..secret_files import place
+from .phase import Answer, PhaseError, Request
+
+
+def stage(request: Request) -> Answer:
+    """Put everything in place that the start will need, and report everything that is missing.
+
+    A run that is here already, staged, running or ended, is left as it is. ``keep`` says which runs before it stay
+    (`old_runs`); ``removed`` of the answer are those that went.
+    """
+    run_id = request["run_id"]
+    engine = engine_of(request["container_engine"])
+    with contextlib.nullcontext() if request["check_mode"] else machine_locked():
+        state = _existing_state(request)
+        if state is not None and state["status"] != "staged":
+            return {"changed": False, "status": state["status"], "warnings": []}
+        node = with_interfaces(request["node"])
+        problems = [*engine.problems(node), *_port_problems(node), *holder_problems(engine, run_id)]
+        problems = problems or room_problems(_needs(engine, node))
+        if problems:
+            raise PhaseError("; ".join(problems))
+        old = old_runs(node, run_id, **request["keep"]) if request.get("keep") else []
+        if request["check_mode"]:
+            removed = [run.run_id for run in old]
+            return {"changed": state is None, "status": "staged", "warnings": [], "removed": removed}
+        removed, kept = remove(old)
+        script = launch_script(node, run_id, {**engine.preparation(node), **dataset_function(node)})
+        try:
+            make_run_folder(node["run_folder"])
+            changed = write_text(os.path.join(node["run_folder"], LAUNCH_NAME), script, 0o640)
+            changed = _write_files(node, request["files"]) or changed
+        except OSError as error:
+            raise PhaseError(f"the run's folder {node['run_folder']} cannot be written: {error.strerror}") from error
+        warnings = kept + place(node, request["given_secrets"], request["secrets"])
+        if state is None:
+            fresh = {"run_id": run_id, "node": node["node"], "node_rank": node["node_rank"]}
+            write_state(node, dict(fresh, engine=engine.name, status="staged"))
+        take(node, run_id)
+    facts = engine.prepare(node)
+    facts["hardware"] = hardware_facts()
+    return {"changed": changed or state is None, "status": "staged", "warnings": warnings, "removed": removed, **facts}
+
+
+def _write_files(node: dict[str, t.Any], files: dict[str, str]) -> bool:
+    """Write what came along with the request, by its path in the run's folder, and return whether it was different."""
+    changed = False
+    for path, text in files.items():
+        target = os.path.join(node["run_folder"], path)
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        changed = write_text(target, text, 0o640) or changed
+    return changed
+
+
+def _needs(engine: Engine, node: dict[str, t.Any]) -> dict[str, int]:
+    """Return how many bytes the run needs at least, by path."""
+    needs = {node["run_folder"]: LEAST_BYTES}
+    if node.get("dataset"):
+        needs[node["dataset"]["folder"]] = LEAST_BYTES
+    return {**needs, **engine.room(node)}
+
+
+def _existing_state(request: Request) -> dict[str, t.Any] | None:
+    node = request["node"]
+    try:
+        return read_state(node, request["run_id"])
+    except OSError as error:
+        raise PhaseError(f"the run's folder {node['run_folder']} cannot be read: {error.strerror}") from error
+
+
+def _port_problems(node: dict[str, t.Any]) -> list[str]:
+    """Return a problem where rank 0's port is taken: the other nodes would meet a stranger there."""
+    if node["node_rank"] != 0 or node["nnodes"] == 1:
+        return []
+    port = node["master_port"]
+    problem = port_problem(port)
+    return [f"port {port}, where the nodes are to meet, is not free here ({problem})"] if problem else []

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Starting a run that was staged."""
+
+from __future__ import annotations
+
+import time
+
+from ..claim import machine_locked, take
+from ..engines import engine_of
+from ..holder import holder_problems
+from ..machine_changes import memory_group, noted
+from ..run_state import read_state, write_state
+from ..secret_files import remove_after
+from .phase import Answer, PhaseError, Request
+
+
+def start(request: Request) -> Answer:
+    """Start the training that was staged. One that runs already, or has ended, is left as it is."""
+    node, run_id = request["node"], request["run_id"]
+    with machine_locked():
+        state = read_state(node, run_id)
+        if state is None:
+            raise PhaseError(f"run {run_id} is not staged here and cannot be started")
+        if state["status"] != "staged":
+            return {"changed": False, "status": state["status"]}
+        engine = engine_of(state["engine"])
+        problems = holder_problems(engine, run_id)
+        if problems:
+            raise PhaseError("; ".join(problems))
+        before, started_at = noted(), time.time()
+        handle = engine.start(node, run_id)
+        before["memory_group"] = memory_group(handle["pid"])
+        write_state(node, dict(state, status="running", handle=handle, started_at=started_at, before=before))
+        take(node, run_id)
+    remove_after(node, handle["pid"])
+    return {"changed": True, "status": "running"}

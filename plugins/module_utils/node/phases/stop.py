@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Ending what is still running of a run."""
+
+from __future__ import annotations
+
+import os
+
+from ..claim import give_back, machine_locked
+from ..engines import engines_to_look_at
+from ..machine_changes import changes_since
+from ..run_state import forget_state, note_state, read_state
+from ..secret_files import remove
+from .collect import collect
+from .phase import Answer, PhaseError, Request
+
+# A log up to this size comes along with the answer, which saves a round trip.
+_SMALL_LOG_BYTES = 1 << 20
+
+
+def stop(request: Request) -> Answer:
+    """End what is still running of the run on this node; what ended by itself keeps its exit status.
+
+    Whatever became of the run's folder, what carries the run's labels is ended, and `PhaseError` says what is left.
+    ``warnings`` names a folder or a state that cannot be trusted, ``machine_changes`` what happened since the start.
+    With ``with_log`` of the request, ``log`` is what `collect` answers for the whole of a small log.
+    """
+    node, run_id = request["node"], request["run_id"]
+    state, warnings = None, []
+    try:
+        state = read_state(node, run_id)
+    except (OSError, ValueError) as error:
+        warnings.append(str(error))
+    remove(node)
+    if state and state["status"] == "running":
+        # First, so that whoever follows the node meanwhile sees a stop, and not a training that was killed.
+        state = note_state(node, dict(state, stop_requested=True))
+    ended, left = False, []
+    for engine in engines_to_look_at(state["engine"] if state else request["container_engine"]):
+        try:
+            ended = engine.stop(node, run_id, request["grace_seconds"]) or ended
+            left += [f"{what} is still there" for what in engine.left(node, run_id)]
+        except ValueError as error:
+            left.append(str(error))
+    if left:
+        raise PhaseError(f"run {run_id} may not have ended here: {'; '.join(left)}")
+    with machine_locked():
+        give_back(node, run_id)
+    if state is None:
+        return {"changed": ended, "status": "stopped" if ended else "not_started", "warnings": warnings}
+    if state["status"] == "staged":
+        forget_state(node)
+        return {"changed": True, "status": "not_started", "warnings": warnings}
+    state = read_state(node, run_id) or state
+    answer = {
+        "changed": ended,
+        "status": state["status"],
+        "warnings": warnings,
+        "machine_changes": changes_since(state["before"]),
+    }
+    log_file = node["log_file"]
+    if request.get("with_log") and os.path.exists(log_file) and os.path.getsize(log_file) <= _SMALL_LOG_BYTES:
+        answer["log"] = collect(dict(request, offset=0))
+    return answer
