@@ -141,6 +141,11 @@ options:
     description: Generic resources of each node, where the cluster counts GPUs.
     type: str
     default: ''
+  slurm_preflight:
+    description: Do the preflight on the nodes of the job before their ranks start, and end
+      the job where it is red.
+    type: bool
+    default: true
   slurm_options:
     description: Further options of sbatch, one per line of the script, as the site asks for
       them.
