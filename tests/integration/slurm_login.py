@@ -33,11 +33,12 @@ class Login:
     def start(self, playbook: str, run_id: str, **variables: Any) -> subprocess.Popen[str]:
         hosts = self.folder / "hosts"
         hosts.write_text(json.dumps({"all": {"hosts": {"login": {"ansible_connection": "local"}}}}))
-        changes = {"nnodes": 3, "master_address": "auto", "batch_size": 12, "log_dir": str(self.folder / "logs")}
+        changes = {"nnodes": variables.pop("nodes", 3), "master_address": "auto", "batch_size": 12}
+        changes |= {"log_dir": str(self.folder / "logs"), "training_iterations": variables.pop("steps", 20)}
         everything = {
             "training_launcher": "slurm",
             "training_config": str(ROOT / "inventories/local/tiny_llama.json"),
-            "training_overrides": {**changes, "training_iterations": variables.pop("steps", 20)},
+            "training_overrides": changes,
             "training_megatron_root": str(ROOT / "roles/training/files/trainer"),
             "training_megatron_release": "v26.1",
             "training_gpus_per_node": 1,

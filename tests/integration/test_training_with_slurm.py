@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 from pathlib import Path
 
@@ -98,6 +99,28 @@ def test_what_only_sbatch_knows_is_quoted(login: Login) -> None:
     status, output = login.play("plan.yml", "quoted", training_slurm_options=["--licenses=nope"])
     assert status == 2
     assert "Slurm says of the job: sbatch: error: " in " ".join(output.split())
+
+
+def test_a_red_node_ends_the_job_before_training_and_the_next_attempt_leaves_it_out(login: Login) -> None:
+    with socket.socket() as taken:
+        # Rank 0's port, of which only its own node has to say something.
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        playing = login.start("megatron_multinode.yml", "red", nodes=2, training_retries=1, training_master_port=port)
+        wait_until((login.runs / "red/summary.json").exists)
+    status, output = ended(playing)
+    assert status == 0, output
+    assert "The preflight is red on gpu01, as named above" in output
+    first = login.summary("red")
+    assert (first["verdict"], first["first_failure"]["node"]) == ("ERROR", "gpu01")
+    assert first["first_failure"]["message"].startswith("Its preflight is red: port: ")
+    assert "iteration" not in output[: output.index("red-2")]
+    assert "#SBATCH --exclude=gpu01\n" in (login.runs / "red-2/job.sh").read_text()
+    again = login.summary("red-2")
+    assert again["verdict"] == "PASS"
+    assert [node["node"] for node in again["nodes"]] == ["gpu02", "gpu03"]
+    assert "gpu01 was left out" in output
 
 
 def test_a_node_whose_trainer_dies_is_the_first_failure(login: Login) -> None:

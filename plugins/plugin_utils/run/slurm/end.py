@@ -28,7 +28,10 @@ _CLASSES = {
     "LAUNCH_FAILED": "node_failure",
     "OUT_OF_MEMORY": "killed",
 }
-_REMEDIES = {signature.failure: signature.remedy for signature in reversed(SIGNATURES)}
+_REMEDIES = {signature.failure: signature.remedy for signature in reversed(SIGNATURES)} | {
+    "node_failure": "Look for the reason (sinfo -R, the node's kernel log and that of its slurmd), and go on from a "
+    "checkpoint on other nodes."
+}
 _WAIT_SECONDS = 20.0
 # On the scale of the log signatures: before all that follows from it.
 _BLAME = 1
@@ -68,6 +71,8 @@ def note_end(job: SlurmJob, board: Board, nodes: t.Collection[str]) -> list[str]
         for node in nodes:
             if node != named and board.status(node)["status"] != "unreachable":
                 board.update(node, status="stopped", interrupted=False)
+        if state in _INTERRUPTED:
+            ended = f"Slurm cancelled job {job.id}, as it could not begin it on every node"
         line = ". ".join([ended, *_out_of_service(out)])
         cause = _cause(_CLASSES.get(state, "node_failure"), f"{line}.")
         board.update(named, status="killed", interrupted=False, ended_by=cause)
@@ -76,9 +81,7 @@ def note_end(job: SlurmJob, board: Board, nodes: t.Collection[str]) -> list[str]
 
 
 def _out_of_service(out: t.Mapping[str, str]) -> list[str]:
-    return folded_messages(
-        (node, f"{node}: Slurm took it out of service meanwhile: {why}") for node, why in out.items()
-    )
+    return folded_messages((node, f"{node}: Slurm took it out of service: {why}") for node, why in out.items())
 
 
 def _cause(failure: str, line: str) -> Failure:
