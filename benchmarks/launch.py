@@ -296,10 +296,10 @@ def plot(rows: list[dict[str, t.Any]], path: Path) -> None:
         chart = drawing.Chart(drawing.around(places), (0.0, 1.05 * max(one[name] for one in rows)), "nodes", title)
         chart.axes(zip(places, map(str, counts), strict=True))
         for arm, colour in zip(ARMS, drawing.COLOURS, strict=False):
-            told = {
+            by_count = {
                 count: [one[name] for one in rows if (one["arm"], one["nodes"]) == (arm, count)] for count in counts
             }
-            points = [(math.log2(count), statistics.median(values)) for count, values in told.items() if values]
+            points = [(math.log2(count), statistics.median(values)) for count, values in by_count.items() if values]
             chart.line([points], colour, name=arm)
             page += f"<p class='legend'><i style='border-color:{colour}'></i>{arm}</p>" if points else ""
         page += f"<section>{chart.html(320)}</section>"

@@ -84,7 +84,7 @@ def write_run(run_dir: Path, nodes: int, steps: int, printing: int) -> None:
             "tokens_per_sec_per_gpu": [1000.0 - step % 7 for step in range(steps)],
         }
         block = {"attempt": 1, "steps": list(range(1, steps + 1)), "steps_total": steps, "metrics": metrics}
-        told = {"first_step": 1, "last_step": steps, "steps_total": steps, "metrics": {"loss": 4.0}}
+        steps_of_node = {"first_step": 1, "last_step": steps, "steps_total": steps, "metrics": {"loss": 4.0}}
         prints = number >= nodes - printing
         if prints:
             board.append_steps(node["node"], [block])
@@ -100,7 +100,7 @@ def write_run(run_dir: Path, nodes: int, steps: int, printing: int) -> None:
             log_run_id="run",
             transports=[],
             world_size=None,
-            **(told if prints else {}),
+            **(steps_of_node if prints else {}),
         )
 
 

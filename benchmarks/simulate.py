@@ -45,11 +45,12 @@ def main() -> None:
     print("nodes  CPU s a minute  CPU ms a poll  threads  MB without ssh  MB with ssh  files  ssh processes")
     for size in sys.argv[1:] or ("256", "1024", "4096"):
         command = [sys.executable, __file__, "--one", size]
-        told = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        measured = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
         nodes = int(size)
         print(
-            f"{nodes:5}  {told['cpu']:14.1f}  {1000 * told['cpu'] / told['polls']:13.1f}  {told['threads']:7}"
-            f"  {told['mb']:14.0f}  {told['mb'] + 2 * nodes * _SSH_MB:11.0f}  {5 * nodes:5}  {2 * nodes:13}",
+            f"{nodes:5}  {measured['cpu']:14.1f}  {1000 * measured['cpu'] / measured['polls']:13.1f}"
+            f"  {measured['threads']:7}  {measured['mb']:14.0f}"
+            f"  {measured['mb'] + 2 * nodes * _SSH_MB:11.0f}  {5 * nodes:5}  {2 * nodes:13}",
             flush=True,
         )
 
@@ -95,16 +96,15 @@ class SimulatedNode:
 
     def __init__(self) -> None:
         """Begin when it is asked first."""
-        self.polls = self._told = 0
+        self.polls = self._reported = 0
         self._began = time.monotonic()
 
     def send(self, _command: str, program: bytes) -> Output:
         """Answer what a node would."""
         self.polls += 1
         request = _request(program)
-        if request["phase"] == "start":
+        if request.get("start"):
             self._began = time.monotonic()
-            return _output({"changed": True, "status": "running"})
         left = self._began + SECONDS - time.monotonic()
         time.sleep(max(0.0, min(request["wait_seconds"], left)))
         return _output(self.followed())
@@ -113,19 +113,26 @@ class SimulatedNode:
         """Return what the node has to say of its training."""
         seconds = time.monotonic() - self._began
         over = seconds >= SECONDS
-        first, self._told = self._told + 1, int(seconds / _STEP_SECONDS)
-        steps = list(range(first, self._told + 1))
+        first, self._reported = self._reported + 1, int(seconds / _STEP_SECONDS)
+        steps = list(range(first, self._reported + 1))
         block = {"attempt": 1, "steps": steps, "steps_total": 100_000, "metrics": {}}
         block["metrics"] = {"step_time_ms": [100.0] * len(steps), "loss": [1.0] * len(steps)}
         common: dict[str, t.Any] = {"transports": [], "world_size": None, "settings": {}, "signs": [], "ranks": []}
         common["conflicts"] = 0
-        cursor = {"offset": self._told * 90, "fingerprint": 1, "attempt": 1, "step": self._told, "memory": {}, **common}
+        cursor = {
+            "offset": self._reported * 90,
+            "fingerprint": 1,
+            "attempt": 1,
+            "step": self._reported,
+            "memory": {},
+            **common,
+        }
         return {
             "changed": False, "status": "exited" if over else "running", "exit_status": 0 if over else None,
             "oom_killed": False, "has_ended": over, "started_at": time.time() - seconds,
-            "ended_at": time.time() if over else None, "now": time.time(), "log_bytes": self._told * 90,
+            "ended_at": time.time() if over else None, "now": time.time(), "log_bytes": self._reported * 90,
             "log_run_id": "run", "blocks": [block] if steps else [], "failures": [], **common,
-            "cursor": {**cursor, "steps_seen": self._told, "steps_total": 100_000},
+            "cursor": {**cursor, "steps_seen": self._reported, "steps_total": 100_000},
         }  # fmt: skip
 
 

@@ -93,7 +93,7 @@ class Soak:
     def close(self) -> None:
         """End what an interrupted run left."""
         if self._controller and self._controller.poll() is None:
-            left = [*self._of_controller(self._controller.pid), *self._of_nodes()]
+            left = [*self._of_controller(), *self._of_nodes()]
             for path in left:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(int(path.name), signal.SIGKILL)
@@ -105,10 +105,10 @@ class Soak:
         for moment, part in (("start", 0.02), ("middle", 0.5), ("end", 0.95)):
             while controller.poll() is None and (step := self._step("long")) < part * steps:
                 time.sleep(0.2)
-            yield moment, step, "controller", *usage(self._of_controller(controller.pid))
+            yield moment, step, "controller", *usage(self._of_controller())
             yield moment, step, "nodes", *usage(self._of_nodes())
         self._check(controller.wait())
-        yield "after", self._step("long"), "controller", *usage(self._of_controller(controller.pid))
+        yield "after", self._step("long"), "controller", *usage(self._of_controller())
         yield "after", self._step("long"), "nodes", *usage(self._of_nodes())
 
     def many_runs(self, runs: int) -> t.Iterator[tuple[t.Any, ...]]:
@@ -118,10 +118,10 @@ class Soak:
             began, peak = time.monotonic(), 0.0
             controller = self._start(f"run{number}", steps=10, seconds=0.05)
             while controller.poll() is None:
-                peak = max(peak, usage(self._of_controller(controller.pid)).rss_mb)
+                peak = max(peak, usage(self._of_controller()).rss_mb)
                 time.sleep(0.5)
             if number in shown or controller.returncode:
-                left = [*self._of_nodes(), *self._of_controller(controller.pid)]
+                left = [*self._of_nodes(), *self._of_controller()]
                 locks = sum(1 for path in (self._folder / "locks").rglob("*") if path.is_file())
                 shm = sum(1 for path in Path("/dev/shm").glob(f"trainops-run{number}-*"))
                 yield number + 1, time.monotonic() - began, peak, len(left), locks, shm, controller.returncode
@@ -171,15 +171,11 @@ class Soak:
             return 0
         return int(status.get("last_step") or 0)
 
-    def _of_controller(self, pid: int) -> list[Path]:
-        """Return the controller and its workers, without what runs on the nodes."""
-        parents = {int(path.name): parent for path in _processes() if (parent := _parent(path)) is not None}
-        mine = {pid}
-        for child in sorted(parents):
-            if parents[child] in mine:
-                mine.add(child)
-        nodes = set(self._of_nodes())
-        return [path for path in map(_proc, sorted(mine)) if path.exists() and path not in nodes]
+    def _of_controller(self) -> list[Path]:
+        """Return the controller and what it started, also what outlived it, without what runs on the nodes."""
+        nodes = self._of_nodes()
+        marker = f"TRAINOPS_LOCK_FOLDER={self._folder}/locks".encode()
+        return [path for path in _processes() if marker in _read(path / "environ") and path not in nodes]
 
     def _of_nodes(self) -> list[Path]:
         return [path for path in _processes() if f"LOG_DIR={self._folder}/logs".encode() in _read(path / "environ")]
@@ -201,17 +197,8 @@ def usage(processes: t.Iterable[Path]) -> Usage:
     return Usage(count, rss / 1024, descriptors, sockets)
 
 
-def _proc(pid: int) -> Path:
-    return Path("/proc") / str(pid)
-
-
 def _processes() -> list[Path]:
     return [path for path in Path("/proc").iterdir() if path.name.isdigit()]
-
-
-def _parent(path: Path) -> int | None:
-    found = _read(path / "stat").rpartition(b")")[2].split()
-    return int(found[1]) if found and found[0] != b"Z" else None
 
 
 def _read(path: Path) -> bytes:

@@ -30,6 +30,7 @@ PACKAGES: t.Final = {
     "chromium": "chromium",
     "curl": "curl",
     "ethtool": "ethtool",
+    "faketime": "faketime",
     "mkfs.ext4": "e2fsprogs",
     "shellcheck": "shellcheck",
     "su": "util-linux",

@@ -29,7 +29,7 @@ def column_of(session: Session) -> str:
     return f"Python {python.group(1)}" if python else SANITY
 
 
-def told(session: Session) -> str:
+def outcome_text(session: Session) -> str:
     """Return what a cell says: ``passed``, ``FAILED``, or why it was skipped."""
     if session["result"] == "success":
         return "passed"
@@ -39,7 +39,7 @@ def told(session: Session) -> str:
 def table(sessions: list[Session]) -> list[str]:
     """Return one line for each ansible-core, one column for each Python; ``–`` is a pair that is not supported."""
     columns = sorted({column_of(session) for session in sessions})
-    cells = {(session["args"]["core"], column_of(session)): told(session) for session in sessions}
+    cells = {(session["args"]["core"], column_of(session)): outcome_text(session) for session in sessions}
     rows = [["ansible-core", *columns]]
     rows += [
         [core, *(cells.get((core, column), "–") for column in columns)] for core in sorted({core for core, _ in cells})
@@ -50,7 +50,9 @@ def table(sessions: list[Session]) -> list[str]:
 
 def closing(sessions: list[Session]) -> str:
     """Return how many cells there are of each result."""
-    counts = [sum(told(session).startswith(word) for session in sessions) for word in ("passed", "FAILED", "skipped")]
+    counts = [
+        sum(outcome_text(session).startswith(word) for session in sessions) for word in ("passed", "FAILED", "skipped")
+    ]
     return "matrix: {} passed, {} failed, {} skipped".format(*counts)
 
 
@@ -80,7 +82,7 @@ def main(arguments: list[str]) -> int:
         sessions = list(cores.map(ran, cells))
     print("\n" + "\n".join(table(sessions)) + "\n")
     print(closing(sessions), flush=True)
-    results = [told(session) for session in sessions]
+    results = [outcome_text(session) for session in sessions]
     return int("FAILED" in results or "passed" not in results)
 
 

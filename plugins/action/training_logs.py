@@ -57,7 +57,7 @@ class ActionModule(ControllerAction):
         options |= self.options(ARGUMENTS, arguments, task_vars or {})
         known = self._known(arguments, options)
         output_dir = Path(C.DEFAULT_LOCAL_TMP if self._task.check_mode else os.path.abspath(arguments["output_dir"]))
-        framework, mode = _told(options, "training_framework"), _told(options, "training_mode")
+        framework, mode = _given(options, "training_framework"), _given(options, "training_mode")
         read: list[ReadRun] = []
         problems: list[str] = []
         looked_for = None
@@ -107,7 +107,7 @@ class ActionModule(ControllerAction):
         return Known(text, path, options, arguments["nodes"], arguments["exit_status"], thresholds)
 
 
-def _told(options: dict[str, t.Any], name: str) -> str | None:
+def _given(options: dict[str, t.Any], name: str) -> str | None:
     choice = str(options.get(name, "auto"))
     return None if choice == "auto" else choice
 

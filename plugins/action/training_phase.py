@@ -53,7 +53,7 @@ else:
 ENVIRONMENT = "training_node_environment"
 _TRAINER = Path(__file__).parents[2] / "roles" / "training" / "files" / "trainer"
 # What the nodes of a job of Slurm tell of each phase.
-_TOLD = {"stage": ("look", "stage"), "train": ("start", "follow", "stop"), "finish": ("stop",)}
+_TOLD = {"stage": ("look", "stage"), "train": ("follow", "stop"), "finish": ("stop",)}
 _AUTOMATIC_INTERPRETERS = ("auto", "auto_silent", "auto_legacy", "auto_legacy_silent")
 
 

@@ -214,7 +214,7 @@ class ActionModule(ControllerAction):
                 thresholds=config.thresholds,
             )
             planned["faults"] += [{**problem, "cells": []} for problem in problems]
-            show(f"\n{sweep_text(sweep.sweep_id, planned, sweep.told())}\n")
+            show(f"\n{sweep_text(sweep.sweep_id, planned, sweep.next_of_cells())}\n")
             self._refuse(planned["faults"], "sweep")
             if not self._task.check_mode:
                 sweep.open(planned["cells"], config.path)

@@ -12,8 +12,10 @@ from ansible.utils.color import stringc
 from ..plugin_utils.controller_action import ControllerAction, inventory_name, show
 
 try:
+    from ..plugin_utils.plan.config.words import counted
     from ..plugin_utils.preflight.cells import RED
     from ..plugin_utils.preflight.checks import preflight
+    from ..plugin_utils.preflight.needs import machine_plan
     from ..plugin_utils.preflight.table import preflight_text
     from ..plugin_utils.run.quarantine import Quarantine
 except ImportError as error:
@@ -35,6 +37,7 @@ class ActionModule(ControllerAction):
         arguments = self.arguments(
             {
                 "plan": {"type": "dict"},
+                "container_engine": {"type": "str", "default": "auto"},
                 "nodes": {"type": "dict"},
                 "probe": {"type": "str", "default": ""},
                 "problems": {"type": "dict", "default": {}},
@@ -43,21 +46,22 @@ class ActionModule(ControllerAction):
             },
         )
         plan, nodes = arguments["plan"], arguments["nodes"]
+        if plan is None and arguments["only"]:
+            plan = machine_plan(arguments["only"], arguments["container_engine"])
         if not plan or not plan.get("nodes"):
             raise AnsibleActionFail("plan must be a plan without faults, as trainops.cluster.training_plan returns it.")
         if nodes is None or not all(isinstance(facts, dict) and "kernel" in facts for facts in nodes.values()):
             raise AnsibleActionFail("nodes must map each node to what trainops.cluster.node_inspect returned as node.")
         result = preflight(plan, nodes, arguments["probe"] or None, arguments["only"], arguments["problems"])
-        text = preflight_text(plan["run_id"], result, lambda word, status: stringc(word, _COLOURS[status]))
+        of = plan["run_id"] or "machines, without a training config"
+        text = preflight_text(of, result, lambda word, status: stringc(word, _COLOURS[status]))
         show(f"\n{text}\n")
         red = [row for row in result["rows"] if row["status"] == RED]
         on, judged = ({row["node"] for row in rows} for rows in (red, result["rows"]))
         released = self._release(arguments["quarantine"], sorted(judged - on))
         if red:
-            raise AnsibleActionFail(
-                f"The preflight has {len(red)} red cell(s) on {len(on)} of {len(judged)} nodes, named above with what "
-                "to do about each."
-            )
+            count = f"{counted(len(red), 'red cell')} on {len(on)} of {counted(len(judged), 'node')}"
+            raise AnsibleActionFail(f"The preflight has {count}. The table above says what to do about each.")
         return {"changed": bool(released), "released": released, **result}
 
     def _release(self, path: str | None, green: list[str]) -> list[str]:

@@ -67,11 +67,11 @@ class ActionModule(ControllerAction):
             "reasons": messages_of(summary["reasons"]),
         }
         if verdict != "PASS" and arguments["require_pass"]:
-            result |= {"failed": True, "msg": _told(summary)}
+            result |= {"failed": True, "msg": _failure_text(summary)}
         return result
 
 
-def _told(summary: Summary) -> str:
+def _failure_text(summary: Summary) -> str:
     first = summary["first_failure"]
     if first:
         rank = "" if first["node_rank"] is None else f" (node rank {first['node_rank']})"

@@ -52,7 +52,7 @@ class ActionModule(ControllerAction):
             "missed": missed,
         }
         if arguments["require_pass"] and (missed or open_cells):
-            told = [f"{len(missed)} did not pass ({', '.join(missed)})"] if missed else []
-            told += [f"{len(open_cells)} did not run ({', '.join(open_cells)})"] if open_cells else []
-            result |= {"failed": True, "msg": f"Of {len(sweep['cells'])} cells {' and '.join(told)}."}
+            problems = [f"{len(missed)} did not pass ({', '.join(missed)})"] if missed else []
+            problems += [f"{len(open_cells)} did not run ({', '.join(open_cells)})"] if open_cells else []
+            result |= {"failed": True, "msg": f"Of {len(sweep['cells'])} cells {' and '.join(problems)}."}
         return result

@@ -13,7 +13,8 @@ description:
   - Returns options of the module P(trainops.cluster.node_inspect#module) for a node of a plan.
 options:
   _input:
-    description: The plan, as P(trainops.cluster.training_plan#module) returns it.
+    description:
+      - The plan, as P(trainops.cluster.training_plan#module) returns it; C(none) where there is no training config.
     type: dict
     required: true
   node:
@@ -45,7 +46,7 @@ import typing as t
 from ansible.errors import AnsibleFilterError
 
 from ..plugin_utils.contracts import Plan
-from ..plugin_utils.preflight.needs import needs_of
+from ..plugin_utils.preflight.needs import needs_of, needs_of_machine
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,6 +54,8 @@ if t.TYPE_CHECKING:
 
 def preflight_needs(plan: t.Any, node: t.Any) -> dict[str, t.Any]:
     """Return what a preflight has to look at on a node."""
+    if plan is None:
+        return needs_of_machine()
     if not isinstance(plan, t.Mapping) or "nodes" not in plan:
         raise AnsibleFilterError("preflight_needs is given no plan, as trainops.cluster.training_plan returns it")
     try:

@@ -29,8 +29,14 @@ options:
   plan:
     description:
       - The plan, as M(trainops.cluster.training_plan) returned it.
+      - Without it O(only) has to name the nodes, and only what needs no training config is judged. Nodes are held
+        against each other then.
     type: dict
-    required: true
+  container_engine:
+    description:
+      - The container engine that nodes should have, V(docker), V(podman), V(none) or V(auto). Used without O(plan).
+    type: str
+    default: auto
   nodes:
     description:
       - What M(trainops.cluster.node_inspect) returned as C(node), by the name of the node.

@@ -130,7 +130,7 @@ class ContainerOptions(t.TypedDict, total=False):
 
 
 class NodePlan(t.TypedDict):
-    """What one node runs, to the last byte."""
+    """What one node runs; an interface that is ``auto`` is found on the node."""
 
     node: str
     node_rank: int

@@ -104,8 +104,8 @@ class ControllerAction(ActionBase):
 
         found = unknown_variables(self.own(variables))
         if found:
-            told = " ".join(f"{finding['key']}: {finding['message']} {finding['remedy']}" for finding in found)
-            raise AnsibleActionFail(f"{told} Nothing has been done.")
+            unknown = " ".join(f"{finding['key']}: {finding['message']} {finding['remedy']}" for finding in found)
+            raise AnsibleActionFail(f"{unknown} Nothing has been done.")
 
     def options(
         self, arguments: Mapping[str, str], given: Mapping[str, t.Any], variables: Mapping[str, t.Any]
@@ -114,9 +114,9 @@ class ControllerAction(ActionBase):
 
         ``arguments`` names the argument of each variable. A survey gives an empty text for what was not answered.
         """
-        told = {name: given[argument] for name, argument in arguments.items() if given[argument] is not None}
-        wanted = {name: variables[name] for name in arguments if name in variables and name not in told}
-        options = {**plain(self._templar.template(wanted)), **told}
+        set_here = {name: given[argument] for name, argument in arguments.items() if given[argument] is not None}
+        wanted = {name: variables[name] for name in arguments if name in variables and name not in set_here}
+        options = {**plain(self._templar.template(wanted)), **set_here}
         return {name: value for name, value in options.items() if value not in (None, "")}
 
     def file(self, named: str) -> tuple[str, str, str | None]:

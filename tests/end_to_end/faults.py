@@ -25,14 +25,9 @@ done
 """
 
 
-def processes(bench: Bench, node: str) -> list[int]:
-    label = f"TRAINOPS_NODE={node}".encode()
-    return [pid for pid in bench.trainings() if label in Path(f"/proc/{pid}/environ").read_bytes()]
-
-
 def signal_all(number: int) -> t.Callable[[Bench, Path], None]:
     def fault(bench: Bench, _folder: Path) -> None:
-        for pid in processes(bench, "node1"):
+        for pid in bench.trainings("node1"):
             os.kill(pid, number)
 
     return fault
@@ -40,7 +35,7 @@ def signal_all(number: int) -> t.Callable[[Bench, Path], None]:
 
 def kill_the_trainer(bench: Bench, _folder: Path) -> None:
     """Kill what the launch script started, and leave it to record that."""
-    for pid in processes(bench, "node1"):
+    for pid in bench.trainings("node1"):
         if b"launch.sh" not in Path(f"/proc/{pid}/cmdline").read_bytes():
             os.kill(pid, signal.SIGKILL)
 

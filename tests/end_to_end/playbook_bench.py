@@ -181,9 +181,9 @@ class Bench:
         """Let a node that was lost answer again."""
         (self._lost / node).unlink()
 
-    def trainings(self) -> list[int]:
-        """Return the pids of live processes whose training logs below this bench's folder."""
-        marker = f"LOG_DIR={self.nodes}".encode()
+    def trainings(self, node: str = "") -> list[int]:
+        """Return the pids of live processes, on one node or on all, whose training logs below this bench's folder."""
+        marker, of_node = f"LOG_DIR={self.nodes}".encode(), f"TRAINOPS_NODE={node}".encode()
         found = []
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit():
@@ -192,7 +192,7 @@ class Bench:
                     state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
                 except OSError:
                     continue
-                if marker in environment and state != "Z":
+                if marker in environment and of_node in environment and state != "Z":
                     found.append(int(entry.name))
         return found
 

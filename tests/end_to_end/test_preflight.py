@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import sys
+
 from not_run import need
 from playbook_bench import Bench
 
@@ -12,6 +15,34 @@ def test_one_node_of_a_run_is_judged_by_the_plan_of_all(bench: Bench) -> None:
     assert done.status == 0, done.output
     assert "Ready: nothing is red on 1 node." in done.output
     assert "rank 0 listens, not this node" in done.output
+
+
+def test_a_node_whose_clock_is_wrong_is_red(bench: Bench) -> None:
+    need("ip", "faketime")
+    python = bench.folder / "python3"
+    python.write_text(f'#!/bin/sh\nexec faketime -f +120s {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    ahead = {"ansible_python_interpreter": str(python)}
+    done = bench.play("preflight.yml", bench.inventory(node0={}, node1=ahead), bench.config())
+    assert done.status != 0
+    assert re.search(r"the clock is at least 1[012]\d\.\d s ahead of that of node0", " ".join(done.output.split()))
+    assert "Not ready: 1 red cell on 1 of 2 nodes." in done.output
+
+
+def test_machines_are_looked_at_without_a_config(bench: Bench) -> None:
+    inventory = bench.inventory(node0={}, node1={"ansible_python_interpreter": "/nowhere/python3"})
+    done = bench.play("preflight.yml", inventory, bench.config(), training_config="")
+    shown = " ".join(done.output.split())
+    assert done.status != 0
+    assert "Preflight of machines, without a training config" in shown
+    assert "mounts, cache, image on node0: there is no training config (-e training_config=FILE)" in shown
+    assert "Not ready: 1 red cell on 1 of 2 nodes." in shown
+    done = bench.play("preflight.yml", inventory, bench.config(), "--limit", "node0", training_config="")
+    assert done.status == 0, done.output
+    assert "Ready: nothing is red on 1 node." in done.output
+    done = bench.play("preflight.yml", bench.inventory(), bench.config(), training_config="")
+    assert done.status != 0
+    assert "The inventory names no host." in done.output
 
 
 def test_nodes_that_all_fail_the_same_way_are_one_row_and_one_reason(bench: Bench) -> None:

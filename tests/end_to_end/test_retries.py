@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
 import signal
 from pathlib import Path
 
@@ -21,14 +23,16 @@ def inventory(bench: Bench, spares: tuple[str, ...] = ("spare0",)) -> Path:
     return path
 
 
-def killed_in_mid_run(bench: Bench, hosts: Path, config: Path, node: str = "node1", **variables) -> Finished:
-    """Play a run of which all processes on a node are killed once it trains."""
+def killed_in_mid_run(
+    bench: Bench, hosts: Path, config: Path, node: str = "node1", after: int = 3, **variables
+) -> Finished:
+    """Play a run of which all processes on a node are killed once it trains, after a step."""
     variables = {"training_run_id": "nightly", "training_retries": 1, **variables}
     run = bench.start("megatron_multinode.yml", hosts, config, **variables)
     status = bench.runs / f"nightly/nodes/{node}/status.json"
-    wait_until(lambda: status.exists() and json.loads(status.read_text()).get("last_step", 0) > 3)
-    for pid in bench.trainings():
-        if f"TRAINOPS_NODE={node}".encode() in Path(f"/proc/{pid}/environ").read_bytes():
+    wait_until(lambda: status.exists() and json.loads(status.read_text()).get("last_step", 0) > after)
+    for pid in bench.trainings(node):
+        with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     output, _ = run.communicate(timeout=240)
     return Finished(run.returncode, output, bench.runs)
@@ -69,6 +73,21 @@ def test_a_spare_takes_the_place_of_a_node_that_was_killed_until_its_preflight_i
     assert "Out of quarantine: node1." in checked.output
     planned = bench.play("plan.yml", hosts, config, training_spares="spares", training_framework="megatron")
     assert "is left out" not in planned.output
+
+
+def test_a_run_that_is_tried_again_goes_on_from_the_last_checkpoint_that_all_nodes_see(bench: Bench) -> None:
+    kept = bench.folder / "checkpoints"
+    variables = {"SAVE_CKPT_PATH": str(kept), "LOAD_CKPT_PATH": str(kept), "SAVE_INTERVAL": "10"}
+    config = bench.config(training_iterations=STEPS, container_config={"env_dict": variables})
+    done = killed_in_mid_run(bench, inventory(bench), config, after=12, training_spares="spares")
+    assert done.status == 0, done.output
+    (note,) = [note["message"] for note in summary(bench, "nightly-2")["notes"] if note["code"] == "retry"]
+    found = re.search(rf"it went on with step (\d+), from the last checkpoint in {kept}", note)
+    assert found, note
+    assert int(found[1]) % 10 == 1
+    log = (bench.runs / "nightly-2/nodes/spare0/train.log").read_text()
+    assert f" iteration {int(found[1]):8d}/" in log
+    assert " iteration        1/" not in log
 
 
 def test_without_a_spare_a_run_goes_on_at_the_next_size_that_can_be_planned(bench: Bench) -> None:

@@ -159,6 +159,32 @@ def test_a_container_that_is_killed_is_named_and_stops_the_others(job):
     assert [job.containers(node) for node in job.cluster.nodes] == [[], [], []]
 
 
+# Bytes until the kernel steps in, and whom it shall take: the trainer, not what fills the memory.
+FILL = """
+import os
+for pid in filter(str.isdigit, os.listdir("/proc")):
+    with open(f"/proc/{pid}/oom_score_adj", "w") as adjusted:
+        adjusted.write("0" if int(pid) == os.getpid() else "1000")
+kept = []
+while True:
+    kept.append(bytearray(1 << 20))
+"""
+
+
+@pytest.mark.parametrize("engine", ["podman", "docker"])
+def test_a_container_whose_memory_runs_out_is_named_so_whatever_its_engine_says(job, engine):
+    config = job.config(training_iterations="100000")
+    run = job.begin(config, training_run_id=f"memory_{engine}", container_engine=engine)
+    job.reached(3, f"memory_{engine}", "node2")
+    job.cluster.on("node2", engine, "update", "--memory", "96m", "--memory-swap", "96m", "megatron_tiny")
+    job.cluster.on("node2", engine, "exec", "megatron_tiny", "python3", "-c", FILL, check=False)
+    output, _ = run.communicate(timeout=120)
+    assert run.returncode != 0
+    first = job.summary()["first_failure"]
+    assert (first["node"], first["class"]) == ("node2", "killed"), output
+    assert first["message"] == "The kernel killed a process of the training because memory ran out."
+
+
 def test_a_run_is_picked_up_after_the_controller_was_killed_and_can_be_stopped(job):
     config = job.config(training_iterations="100000")
     run = job.begin(config, training_run_id="long")

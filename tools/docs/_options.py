@@ -48,13 +48,13 @@ def option(field: FieldInfo) -> dict[str, t.Any]:
     kind, annotation = next(iter(field.metadata), None), field.annotation
     plain = next((part for part in t.get_args(annotation) if part in _TYPES), annotation)
     container = t.get_origin(annotation)
-    told: dict[str, t.Any] = {"description": field.description}
-    told["type"] = "path" if kind == _PATH else _TYPES[container if container in _TYPES else plain]
+    documented: dict[str, t.Any] = {"description": field.description}
+    documented["type"] = "path" if kind == _PATH else _TYPES[container if container in _TYPES else plain]
     if container is list:
-        told["elements"] = _TYPES[plain]
+        documented["elements"] = _TYPES[plain]
     if isinstance(kind, OneOf):
-        told["choices"] = list(kind.names)
-    return {**told, "default": field.get_default(call_default_factory=True)}
+        documented["choices"] = list(kind.names)
+    return {**documented, "default": field.get_default(call_default_factory=True)}
 
 
 def with_plan_options(specs: str) -> str:

@@ -26,6 +26,7 @@ _RUN = (
     "training_thresholds",
     "training_warmup_steps",
     "training_stall_timeout",
+    "training_dialects",
 )
 
 # What each template asks: its title, what the answers are for, and the variables.
@@ -35,6 +36,7 @@ SURVEYS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "megatron": ("Train with Megatron-LM", "One job over all nodes.", _RUN),
     "megatron_each": ("Train with Megatron-LM on each node", "A job of its own on each node.", _RUN),
     "maxtext": ("Train with MaxText", "One job over all nodes.", _RUN),
+    "gke": ("Train with MaxText on GKE", "Hands the training to GKE as a workload of XPK.", _PLANNED),
     "nxdt": (
         "Train with NxDT on Neuron",
         "One job over all nodes.",
@@ -61,12 +63,13 @@ SURVEYS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         (
             *("training_logs", "training_framework", *_PLANNED),
             *("training_nodes", "training_exit_status", "training_record_only"),
+            *("training_thresholds", "training_dialects"),
         ),
     ),
 }
 _REQUIRED = {
     **dict.fromkeys(
-        ("plan", "preflight", "megatron", "megatron_each", "maxtext", "nxdt", "sweep", "qualification"),
+        ("plan", "megatron", "megatron_each", "maxtext", "gke", "nxdt", "sweep", "qualification"),
         ("training_config",),
     ),
     **dict.fromkeys(("attach", "stop"), ("training_run_id",)),
@@ -79,6 +82,7 @@ _MARKUP = re.compile(r"\b[A-Z]\(([^)]*)\)")
 _CONFIGS = {
     "megatron_each": "examples/megatron/mi3xx_megatron_llama_single.json",
     "maxtext": "examples/maxtext/2_nodes_mi300x_llama_3_1_70b.json",
+    "gke": "examples/maxtext/gke_v5p_llama2_70b.json",
     "nxdt": "examples/nxdt/megatron_llama2_7b_pretraining.yaml",
 }
 _USUAL_CONFIG = "examples/megatron/mi3xx_megatron_llama_distributed.json"
@@ -101,17 +105,19 @@ def question_name(variable: str) -> str:
 
 def question(variable: str, required: bool, option: dict[str, t.Any]) -> dict[str, t.Any]:
     """Return the question for a variable, with the type and the default that its documentation says."""
-    told = option["description"]
+    description = option["description"]
     return {
         "question_name": question_name(variable),
-        "question_description": _MARKUP.sub(r"\1", " ".join(told) if isinstance(told, list) else str(told)),
+        "question_description": _MARKUP.sub(
+            r"\1", " ".join(description) if isinstance(description, list) else str(description)
+        ),
         "variable": variable,
         **_answer(option, required),
     }
 
 
 def _of_template(template: str, variable: str, specs: dict[str, dict[str, t.Any]]) -> dict[str, t.Any]:
-    required = variable in _REQUIRED[template]
+    required = variable in _REQUIRED.get(template, ())
     asked = question(variable, required, specs[variable])
     if required:
         # What would be without an answer cannot be.
@@ -127,6 +133,9 @@ def _answer(option: dict[str, t.Any], required: bool) -> dict[str, t.Any]:
         return _choice(["true", "false"], str(default).lower())
     if option["type"] == "str" and "choices" in option:
         return _choice(option["choices"], default)
+    if option["type"] == "list" and "choices" in option:
+        # AWX leaves out a list that nobody chose from.
+        return {"type": "multiselect", "required": False, "choices": option["choices"], "default": ""}
     if option["type"] in ("int", "float"):
         kind_of_number = "float" if option["type"] == "float" else "integer"
         # A number is always answered: an answer that is left out would come as an empty text.

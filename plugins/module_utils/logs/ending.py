@@ -100,14 +100,14 @@ def _alarms(piece: Piece, grammar: Grammar) -> list[dict[str, t.Any]]:
         alarm = None if len(found) == _ALARM_LINES or _NOISE.search(line) else _ALARM.search(line)
         if alarm:
             begin = max(0, alarm.end() - _ALARM_LINE_CHARACTERS)
-            told = " ".join(line[begin : begin + _ALARM_LINE_CHARACTERS].decode("utf-8", "replace").split())
+            alarm_text = " ".join(line[begin : begin + _ALARM_LINE_CHARACTERS].decode("utf-8", "replace").split())
             found.append(
                 {
                     "class": UNNAMED.failure,
                     "blame": UNNAMED.blame,
                     "echo": UNNAMED.echo,
                     "remedy": UNNAMED.remedy,
-                    "line": told,
+                    "line": alarm_text,
                     "rank": None,
                     "exit_code": None,
                 }

@@ -16,7 +16,7 @@ from .find import Find, Piece, finder
 from .frameworks.known import GRAMMARS
 from .signature import Signature, compiled
 from .signatures.known import NEEDLES, PYTHON_ERROR, SIGNATURES
-from .signatures.python import EXCEPTION, TRACEBACK
+from .signatures.python import EXCEPTION, RAISED_IN, TRACEBACK
 from .text import line_end, line_start
 
 _FEW = 3
@@ -73,13 +73,16 @@ def find_failures(piece: Piece) -> list[dict[str, t.Any]]:
     if not excerpt:
         return []
     # where a line begins in the text -> its failure, or None beyond the first few of a class
-    told: dict[int, dict[str, t.Any] | None] = dict.fromkeys(_caught_imports(text, piece.find))
+    found_at: dict[int, dict[str, t.Any] | None] = dict.fromkeys(_caught_imports(text, piece.find))
     for signature, matches in _matches(excerpt):
-        _tell(told, signature, ((_place(begins, line_start(excerpt, m.start())), excerpt, m) for m in matches))
+        _add_found(found_at, signature, ((_place(begins, line_start(excerpt, m.start())), excerpt, m) for m in matches))
     if TRACEBACK in excerpt:
-        last_lines = _exceptions(text, piece.find)
-        _tell(told, PYTHON_ERROR, ((line_start(text, m.start()), text, m) for m in last_lines))
-    return [failure for _start, failure in sorted(told.items(), key=itemgetter(0)) if failure]
+        raised: dict[Signature, list[tuple[int, bytes, re.Match[bytes]]]] = {}
+        for signature, last in _exceptions(text, piece.find):
+            raised.setdefault(signature, []).append((line_start(text, last.start()), text, last))
+        for signature, lines in raised.items():
+            _add_found(found_at, signature, lines)
+    return [failure for _start, failure in sorted(found_at.items(), key=itemgetter(0)) if failure]
 
 
 def few_of_each_class(failures: Iterable[FailureT]) -> list[FailureT]:
@@ -163,17 +166,17 @@ def _first_of_lines(pattern: re.Pattern[bytes], text: bytes) -> Iterator[re.Matc
         match = pattern.search(text, line_end(text, match.start()))
 
 
-def _tell(
-    told: dict[int, dict[str, t.Any] | None],
+def _add_found(
+    found_at: dict[int, dict[str, t.Any] | None],
     signature: Signature,
     matches: Iterable[tuple[int, bytes, re.Match[bytes]]],
 ) -> None:
     """Add the failures of the lines that are none yet: where each begins, and what matched in which text."""
     count = 0
     for start, text, match in matches:
-        if start not in told:
+        if start not in found_at:
             count += 1
-            told[start] = _failure(signature, text, match) if count <= _FEW else None
+            found_at[start] = _failure(signature, text, match) if count <= _FEW else None
 
 
 def _failure(signature: Signature, text: bytes, match: re.Match[bytes]) -> dict[str, t.Any]:
@@ -205,8 +208,8 @@ def _caught_imports(text: bytes, find: Find) -> Iterator[int]:
             yield line_start(text, match.start())
 
 
-def _exceptions(text: bytes, find: Find) -> Iterator[re.Match[bytes]]:
-    """Yield the last line of each traceback, but of those of the launch scripts' own helpers."""
+def _exceptions(text: bytes, find: Find) -> Iterator[tuple[Signature, re.Match[bytes]]]:
+    """Yield the last line of each traceback and its class, but of those of the launch scripts' own helpers."""
     begin = find(TRACEBACK, 0)
     while begin >= 0:
         last = _last_line(text, begin)
@@ -215,7 +218,7 @@ def _exceptions(text: bytes, find: Find) -> Iterator[re.Match[bytes]]:
         begin = find(TRACEBACK, begin + len(TRACEBACK))
 
 
-def _last_line(text: bytes, begin: int) -> re.Match[bytes] | None:
+def _last_line(text: bytes, begin: int) -> tuple[Signature, re.Match[bytes]] | None:
     # Ranks that share a log print between each other's lines, so only lines with the same rank's prefix belong here.
     prefix = _RANK_PREFIX.search(text, line_start(text, begin), begin)
     files = []
@@ -234,5 +237,14 @@ def _last_line(text: bytes, begin: int) -> re.Match[bytes] | None:
             last = compiled(PYTHON_ERROR).match(text, start, line.end())
             if last:
                 harmless = files and all(_HELPER_FILE.search(file) for file in files)
-                return None if harmless else last
+                return None if harmless else (_raised_in(files), last)
     return None
+
+
+def _raised_in(files: list[bytes]) -> Signature:
+    """Return the class of an exception by the files of its traceback, the innermost last."""
+    for file in reversed(files):
+        for signature, pattern in RAISED_IN:
+            if re.search(pattern, file):
+                return signature
+    return PYTHON_ERROR

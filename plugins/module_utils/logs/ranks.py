@@ -22,7 +22,7 @@ def add_ranks(known: list[str], piece: Piece) -> list[str]:
     """Return what is known of who wrote a log and the first of each kind that the piece names, as ``rank 8``."""
     found = list(known)
     for needle, pattern, kind in _TELLING:
-        if any(told.startswith(kind) for told in found):
+        if any(line.startswith(kind) for line in found):
             continue
         place = piece.find(needle, 0)
         match = place >= 0 and pattern.search(piece.text, line_start(piece.text, place), line_end(piece.text, place))

@@ -37,9 +37,9 @@ class Settings(t.NamedTuple):
     names: dict[bytes, str]
 
 
-def add_settings(told: dict[str, list[float]], known: t.Iterable[Settings], piece: Piece) -> dict[str, list[float]]:
+def add_settings(before: dict[str, list[float]], known: t.Iterable[Settings], piece: Piece) -> dict[str, list[float]]:
     """Return what was reported and what the piece says: each setting with its different values, in their order."""
-    found = {name: list(values) for name, values in told.items()}
+    found = {name: list(values) for name, values in before.items()}
     for settings in known:
         if piece.find(settings.needle, 0) < 0:
             continue

@@ -22,10 +22,10 @@ class WorldSize(t.NamedTuple):
     pattern: bytes
 
 
-def last_world_size(told: WorldSize, piece: Piece) -> int | None:
+def last_world_size(grammar: WorldSize, piece: Piece) -> int | None:
     """Return the number of ranks that is reported last in the piece, or None where none is."""
     number = None
-    for start in piece.positions(told.needles):
-        found = re.compile(told.pattern).match(piece.text, start)
+    for start in piece.positions(grammar.needles):
+        found = re.compile(grammar.pattern).match(piece.text, start)
         number = int(found.group(found.lastindex or 0)) if found else number
     return number

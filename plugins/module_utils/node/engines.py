@@ -91,7 +91,7 @@ class NoContainer:
 
     def left(self, node: Node, run_id: str) -> list[str]:
         """Return the processes that carry the run's labels."""
-        return [processes.told(pid) for pid in processes.members(run_id, node["node"])]
+        return [processes.process_text(pid) for pid in processes.members(run_id, node["node"])]
 
     def holder(self, run_id: str) -> str | None:
         """Return another run whose processes are on this machine."""

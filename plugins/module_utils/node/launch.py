@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shlex
@@ -24,7 +25,7 @@ def launch_script(node: dict[str, t.Any], run_id: str, preparation: Preparation 
     order in the trainer's folder, and the training begins only if all succeed; else the first failure is the end.
 
     It is the one writer of the log, which begins with the name of the run, and it records the exit status of the
-    training itself: a status that is not there means that the script was killed.
+    training itself, and when that was: a status that is not there means that the script was killed.
     """
     exports = "\n".join(
         [
@@ -48,7 +49,7 @@ echo {shlex.quote(f"trainops.cluster: run {run_id}, node {node['node']}")}
   {" ".join(shlex.quote(word) for word in node["argv"])}
 status=$?
 
-echo "$status" >{status_file}.new && mv {status_file}.new {status_file}
+printf '%s\\n' "$status" "$(date +%s.%N 2>/dev/null)" >{status_file}.new && mv {status_file}.new {status_file}
 exit "$status"
 """
 
@@ -61,8 +62,22 @@ def _value_of(secret: dict[str, str]) -> str:
 
 def recorded_outcome(node: dict[str, t.Any]) -> dict[str, t.Any]:
     """Return the exit status that the launch script recorded; none means that it was killed."""
-    recorded = (read_text(os.path.join(node["run_folder"], EXIT_STATUS_NAME)) or "").strip()
+    recorded = _recorded(node)[0]
     return {"exit_status": int(recorded) if recorded.isdigit() else None, "oom_killed": False}
+
+
+def recorded_end(node: dict[str, t.Any]) -> float | None:
+    """Return when the training ended by the node's clock, in seconds since the epoch; None without a record.
+
+    It is not the time of the file, which the clock of a file server gives.
+    """
+    with contextlib.suppress(ValueError, IndexError):
+        return float(_recorded(node)[1])
+    return None
+
+
+def _recorded(node: dict[str, t.Any]) -> list[str]:
+    return (read_text(os.path.join(node["run_folder"], EXIT_STATUS_NAME)) or "").split() or [""]
 
 
 def run_of_log(log_file: str) -> str | None:

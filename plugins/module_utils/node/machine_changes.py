@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What changed on a machine while a run was on it: whether it booted, error counters of its network, its kernel log.
+"""What changed on a machine while a run was on it: boots, memory kills, error counters of its network, its kernel log.
 
 Counters of ports are those of Linux, Documentation/ABI/stable/sysfs-class-infiniband, and a driver's own
 (``hw_counters``); those of interfaces are of Documentation/ABI/testing/sysfs-class-net-statistics. A record of
-/dev/kmsg is ``priority,sequence,microseconds,flags;message`` (Documentation/ABI/testing/dev-kmsg).
+/dev/kmsg is ``priority,sequence,microseconds,flags;message`` (Documentation/ABI/testing/dev-kmsg). Of what it kills
+because memory ran out the kernel counts ``oom_kill`` in /proc/vmstat, and logs ``oom-kill:`` with the control group
+(mm/oom_kill.c): podman's own flag misses such kills.
 """
 
 from __future__ import annotations
@@ -14,11 +16,12 @@ import time
 import typing as t
 from collections.abc import Iterator
 
-from .inspection.files import below, line, names, number
+from .inspection.files import below, fields, line, names, number, text
 
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
 _INFINIBAND = "/sys/class/infiniband"
 _NETWORK = "/sys/class/net"
+_MEMORY_KILL = re.compile(r"oom-kill:.*\btask_memcg=([^,]*)")
 # Words in the names of counters that grow when something is wrong, or when the network is congested.
 _TROUBLE = re.compile(
     "err|discard|drop|retrans|retry|timeout|downed|recovery|nak|out_of_sequence|overrun|integrity|missing_resp|cnp|ecn"
@@ -37,8 +40,49 @@ def boot_id(root: str = "/") -> str | None:
 
 
 def noted(root: str = "/") -> dict[str, t.Any]:
-    """Return what `changes_since` needs: ``boot_id``, ``uptime`` in seconds, and ``counters``."""
-    return {"boot_id": boot_id(root), "uptime": time.monotonic(), "counters": _counters(root)}
+    """Return what is compared later: ``boot_id``, ``uptime`` in seconds, ``memory_kills`` and ``counters``.
+
+    Whoever starts the training then adds its ``memory_group``.
+    """
+    return {
+        "boot_id": boot_id(root),
+        "uptime": time.monotonic(),
+        "memory_kills": _memory_kills(root),
+        "counters": _counters(root),
+    }
+
+
+def memory_group(pid: int, root: str = "/") -> str | None:
+    """Return the control group that counts the memory of a process, of version 1 or 2; None where there is none."""
+    groups = dict(row.split(":", 2)[1:] for row in (text(root, f"/proc/{pid}/cgroup") or "").splitlines())
+    return next((group for kinds, group in groups.items() if "memory" in kinds.split(",")), groups.get(""))
+
+
+def killed_for_memory(before: dict[str, t.Any], by_sigkill: bool, root: str = "/") -> bool:
+    """Return whether the kernel killed a process of the training since ``before`` because memory ran out.
+
+    Where the kernel does not say in which group it killed, it is what ended the training ``by_sigkill``.
+    """
+    kills = _memory_kills(root)
+    if kills is None or kills == before["memory_kills"]:
+        return False
+    was_here = _killed_in(before["memory_group"], _kernel_log(root, before["uptime"]) or [])
+    return by_sigkill if was_here is None else was_here
+
+
+def _killed_in(group: str | None, records: list[tuple[int, str]]) -> bool | None:
+    """Return whether memory ran out for a process of a control group; None where the records do not say for which."""
+    groups = [found.group(1) for _level, message in records for found in [_MEMORY_KILL.match(message)] if found]
+    if not groups or not group:
+        return None
+    # A container may have groups inside of its own. Where the machine is a container, its groups are the end of a path.
+    inside = re.compile("^/$" if group == "/" else re.escape(group) + "(/|$)")
+    return any(inside.search(killed) for killed in groups)
+
+
+def _memory_kills(root: str) -> int | None:
+    count = fields(text(root, "/proc/vmstat"), " ").get("oom_kill")
+    return int(count) if count else None
 
 
 def changes_since(before: dict[str, t.Any], root: str = "/") -> dict[str, t.Any]:
@@ -46,18 +90,23 @@ def changes_since(before: dict[str, t.Any], root: str = "/") -> dict[str, t.Any]
 
     ``booted`` says whether the machine did. ``counters`` are those that grew, by how much; after a boot they count
     from zero. ``kernel_log`` are the first lines of warnings and worse, or None where it cannot be read;
-    ``kernel_lines`` says how many there were, and ``kernel_failures`` what of them is known as a failure.
+    ``kernel_lines`` says how many there were, and ``kernel_failures`` what of them is known as a failure, without a
+    process of somebody else that was killed.
     """
     booted = before["boot_id"] != boot_id(root)
     old = {} if booted else before["counters"]
     grown = {name: value - old.get(name, 0) for name, value in _counters(root).items() if value > old.get(name, 0)}
-    said = _kernel_log(root, 0.0 if booted else before["uptime"])
+    records = _kernel_log(root, 0.0 if booted else before["uptime"])
+    said = [message[:_KEPT_CHARACTERS] for level, message in records or () if level <= _WARNING]
+    failures = _failures(said) if said else []
+    if _killed_in(before["memory_group"], records or []) is False:
+        failures = [failure for failure in failures if failure["class"] != "killed"]
     return {
         "booted": booted,
         "counters": grown,
-        "kernel_log": None if said is None else said[:_KEPT_LINES],
-        "kernel_lines": len(said or ()),
-        "kernel_failures": _failures(said) if said else [],
+        "kernel_log": None if records is None else said[:_KEPT_LINES],
+        "kernel_lines": len(said),
+        "kernel_failures": failures,
     }
 
 
@@ -91,8 +140,8 @@ def _counter_folders(root: str) -> Iterator[tuple[str, str]]:
             yield interface, f"{_NETWORK}/{interface}/statistics"
 
 
-def _kernel_log(root: str, since: float) -> list[str] | None:
-    """Return the messages since some seconds after boot that are warnings or worse, each on one line."""
+def _kernel_log(root: str, since: float) -> list[tuple[int, str]] | None:
+    """Return the level and the text of each message since some seconds after boot; None where they cannot be read."""
     try:
         log = os.open(below(root, "/dev/kmsg"), os.O_RDONLY | os.O_NONBLOCK)
     except OSError:
@@ -106,12 +155,12 @@ def _kernel_log(root: str, since: float) -> list[str] | None:
     said = []
     for record in records:
         head, found, message = record.partition(";")
-        priority, *fields = head.split(",")
-        numbers = [priority, *fields[1:2]]
+        priority, *head_fields = head.split(",")
+        numbers = [priority, *head_fields[1:2]]
         if not found or len(numbers) < 2 or not all(text.isdigit() for text in numbers):
             continue
-        if int(priority) & _SEVERITY <= _WARNING and int(fields[1]) >= since * 1e6:
-            said.append(message[:_KEPT_CHARACTERS])
+        if int(head_fields[1]) >= since * 1e6:
+            said.append((int(priority) & _SEVERITY, message))
     return said
 
 

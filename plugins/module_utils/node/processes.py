@@ -55,7 +55,7 @@ def runs_here() -> list[str]:
     return sorted({found[RUN_LABEL] for _pid, _owner, found in _labelled()})
 
 
-def told(pid: int) -> str:
+def process_text(pid: int) -> str:
     """Return a process in words."""
     try:
         with open(f"/proc/{pid}/cmdline", encoding="utf-8", errors="replace") as stream:
@@ -118,7 +118,10 @@ def end_members(run_id: str, node: str, grace_seconds: float) -> bool:
     while time.monotonic() < deadline and any(members(run_id, node)):
         time.sleep(_POLL_SECONDS)
     deadline = time.monotonic() + _KILL_SECONDS
-    while _signal_members(run_id, node, signal.SIGKILL) and time.monotonic() < deadline:
+    # A process shows no environment while it executes another program, so one look that finds none proves nothing.
+    found_none = 0
+    while found_none < 2 and time.monotonic() < deadline:
+        found_none = 0 if _signal_members(run_id, node, signal.SIGKILL) else found_none + 1
         time.sleep(_POLL_SECONDS)
     return True
 

@@ -49,10 +49,11 @@ def kind_of(path: str) -> str:
 
 
 class MountProblem(t.NamedTuple):
-    """Why a mount cannot be made as it is meant, and the command, or what a person has to do."""
+    """Why a mount cannot be made as it is meant, and the command; or what a person has to do, where none fixes it."""
 
     reason: str
     command: str
+    fixes: bool = True
 
 
 def mount_problem(mount: Mount, kind: str) -> MountProblem | None:
@@ -63,20 +64,29 @@ def mount_problem(mount: Mount, kind: str) -> MountProblem | None:
     """
     source, target = mount["source"], mount["target"]
     quoted = shlex.quote(source)
-    if not target.endswith((".so", HOST_LIBRARY)):
-        if kind != "missing":
-            return None
-        reason = f"{source} is not there, and a container engine would make an empty folder of it, owned by root"
-        mounted = f"mount what belongs at {quoted}, or take it out of volume_dict in the config"
-        return MountProblem(reason, _DRIVERS if source.startswith("/dev/infiniband") else mounted)
+    if target.endswith((".so", HOST_LIBRARY)):
+        return _library_problem(source, kind)
+    if kind != "missing":
+        return None
+    reason = f"{source} is not there, and a container engine would make an empty folder of it, owned by root"
+    if source.startswith("/dev/infiniband"):
+        return MountProblem(reason, _DRIVERS)
+    mounted = f"mount what belongs at {quoted}, or take it out of volume_dict in the config"
+    return MountProblem(reason, mounted, fixes=False)
+
+
+def _library_problem(source: str, kind: str) -> MountProblem | None:
+    quoted = shlex.quote(source)
     if kind == "missing":
         name = shlex.quote(os.path.basename(source))
-        return MountProblem(f"the library {source} is not there", f"find / -xdev -name {name}")
+        where = f"put the library of the driver's vendor there; to look: find / -xdev -name {name}"
+        return MountProblem(f"the library {source} is not there", where, fixes=False)
     if kind == "directory":
         reason = f"{source} must be a library, but is a folder, as a container engine makes it of a missing source"
         return MountProblem(reason, f"rmdir {quoted}")
     if kind != "file":
-        return MountProblem(f"{source} must be a library, but is no regular file", f"ls -l {quoted}")
+        reason = f"{source} must be a library, but is no regular file"
+        return MountProblem(reason, f"put the library there; to look: ls -l {quoted}", fixes=False)
     return None
 
 
@@ -87,7 +97,7 @@ def mount_problems(mounts: Iterable[Mount]) -> list[str]:
     """
     wanted = [mount for mount in mounts if not mount.get("staged")]
     problems = [mount_problem(mount, kind_of(mount["source"])) for mount in wanted]
-    return [f"{problem.reason}; try: {problem.command}" for problem in problems if problem]
+    return [f"{problem.reason}; to fix it: {problem.command}" for problem in problems if problem]
 
 
 def library_lines(mounts: Iterable[Mount], devices: int) -> list[str]:

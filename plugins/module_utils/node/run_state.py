@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import time
 import typing as t
 
 from .engines import ENGINES, engine_of
 from .files import read_json, write_json
-from .launch import EXIT_STATUS_NAME
-from .machine_changes import boot_id
+from .launch import recorded_end
+from .machine_changes import boot_id, killed_for_memory
 from .own_folders import has_run_folder
 from .processes import is_running
 
@@ -55,6 +56,8 @@ def read_state(node: dict[str, t.Any], run_id: str) -> State | None:
         outcome: State = {"exit_status": None, "oom_killed": False}
     else:
         outcome = engine_of(state["engine"]).outcome(node, state["handle"])
+        by_sigkill = outcome["exit_status"] in (None, 128 + signal.SIGKILL)
+        outcome["oom_killed"] = outcome["oom_killed"] or killed_for_memory(state["before"], by_sigkill)
     outcome["status"] = "killed" if outcome["exit_status"] is None else "exited"
     outcome.update(booted=booted, full_disk=_full_disk(node), ended_at=_ended_at(node, state))
     return note_state(node, dict(state, **outcome))
@@ -85,15 +88,9 @@ def _read(node: dict[str, t.Any], run_id: str) -> State | None:
 
 
 def _ended_at(node: dict[str, t.Any], state: State) -> float:
-    """Return when the launch script recorded the end of the training; without a record that is now.
-
-    A file's time lags the clock by some milliseconds, so it is never taken to be before the start.
-    """
-    try:
-        recorded = os.stat(os.path.join(node["run_folder"], EXIT_STATUS_NAME)).st_mtime
-        return max(recorded, float(state["started_at"]))
-    except FileNotFoundError:
-        return time.time()
+    """Return when the training ended: before now, and after its start, whatever was set or written meanwhile."""
+    now = time.time()
+    return max(min(recorded_end(node) or now, now), float(state["started_at"]))
 
 
 def write_state(node: dict[str, t.Any], state: State) -> State:

@@ -6,14 +6,13 @@
     plan.json                    the plan; `place` puts the nodes of the job in the place of their stand-ins
     made_plan.json               the plan as it was submitted
     looks.json                   what each node looks at before it trains, in rank order, where there is a preflight
-    word                         what the controller says of what they saw: empty, go or stop
+    word                         what the controller says: nothing, go (the nodes may train) or stop
     parts                        the plan as its nodes read it, each its own part only
     job.json                     what else the tasks need: ``environment`` and ``files`` of the embedded trainer
     job_id                       the job's number, also of one that was submitted by hand
     secrets.json                 ``secrets`` by node rank and ``given_secrets``; gone once all nodes are staged
     answers.journal              what each phase answered on each node, as the controller reads it (see `journal`)
-    stop                         there once somebody wants the run to end
-    failed                       there once a node has failed, so that the others wait no longer
+    failed                       the nodes that have failed, so that the others wait no longer
     nodes/<node>/task.log        the node's log, copied once the training has ended, where it is large
 
 Each node does its own phases, so that the training needs no controller, and one may come and go.
@@ -21,7 +20,6 @@ Each node does its own phases, so that the training needs no controller, and one
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shutil
@@ -39,8 +37,7 @@ from .journal import JOURNAL_NAME, Teller, gather
 from .placement import MADE_NAME, placed
 
 PLAN_NAME, JOB_NAME, ID_NAME, SECRETS_NAME = "plan.json", "job.json", "job_id", "secrets.json"
-STOP_NAME, FAILED_NAME = "stop", "failed"
-LOOKS_NAME, WORD_NAME = "looks.json", "word"
+LOOKS_NAME, WORD_NAME, FAILED_NAME = "looks.json", "word", "failed"
 LOOK, GO, STOP = "look", "go", "stop"
 COPY_NAME = "task.log"
 GRACE_SECONDS = 10.0
@@ -67,10 +64,11 @@ def place() -> int:
     shown = _scontrol("--oneliner", "show", "node", os.environ["SLURM_JOB_NODELIST"]).splitlines()
     fields = [dict(pair.partition("=")[::2] for pair in line.split()) for line in shown]
     addresses = {node["NodeName"]: node.get("NodeAddr", node["NodeName"]) for node in fields if "NodeName" in node}
-    # Of a job of this run before; a stop that was meant for this one has cancelled it.
-    for name in (FAILED_NAME, STOP_NAME):
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(name)
+    # What there was of a job of this run before; a stop that was meant for this one has cancelled it. They are there
+    # from now on, as NFS asks for news of a file that is opened, and remembers for a minute that one is missing.
+    for name in (FAILED_NAME, WORD_NAME):
+        with open(name, "w", encoding="ascii"):
+            pass
     looks = _read_json(LOOKS_NAME) if os.path.exists(LOOKS_NAME) else [None] * len(plan["nodes"])
     plan, looks = placed([plan, looks], names, [addresses.get(name, name) for name in names])
     _write_parts(plan, looks)
@@ -82,9 +80,7 @@ def wait_for_word() -> int:
     """Wait until the controller has judged what the nodes saw, and return whether the job has to end."""
     deadline = time.monotonic() + _WORD_SECONDS
     while time.monotonic() < deadline:
-        # It is there from the beginning: NFS asks for news of a file that is opened, not of one that is missing.
-        with open(WORD_NAME, encoding="ascii") as stream:
-            word = stream.read()
+        word = _read(WORD_NAME)
         if word:
             return int(word != GO)
         time.sleep(_WORD_PAUSE_SECONDS)
@@ -97,6 +93,11 @@ def _scontrol(*arguments: str) -> str:
         ["scontrol", *arguments], stdout=subprocess.PIPE, check=True, universal_newlines=True
     )
     return done.stdout
+
+
+def _read(name: str) -> str:
+    with open(name, encoding="ascii") as stream:
+        return stream.read()
 
 
 def _read_json(path: str) -> t.Any:
@@ -205,23 +206,24 @@ class Task:
         signal.signal(signal.SIGTERM, end)
         failed = ended = False
         try:
-            failed = self.do("start")["failed"] or self._follow()
+            failed = self._follow()
         except Ended:
             ended = True
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         if failed:
-            with open(FAILED_NAME, "a", encoding="utf-8"):
-                pass
+            with open(FAILED_NAME, "a", encoding="ascii") as stream:
+                stream.write(f"{self.node['node_rank']}\n")
         self.stop()
         if ended:
             self._answer(0)
         return int(failed)
 
     def _follow(self) -> bool:
-        """Follow the training until it ends or nothing is left to wait for, and return whether it failed."""
-        wait = max(1.0, self.node_count / 32)
+        """Start the training, follow it until it ends or nothing is left to wait for, and return whether it failed."""
+        wait, start = max(1.0, self.node_count / 32), {"start": True}
         while True:
-            answer = self._answer(wait)
+            answer = self._answer(wait, **start)
+            start = {}
             if not self.is_heard:
                 # srun is gone, and the job with it.
                 raise Ended
@@ -229,15 +231,15 @@ class Task:
                 return True
             if answer["status"] != "running":
                 return bool(answer["exit_status"] != 0)
-            if os.path.exists(STOP_NAME):
+            if _read(WORD_NAME) == STOP:
                 return False
-            if self.plan["mode"] == "multi_node" and os.path.exists(FAILED_NAME):
+            if self.plan["mode"] == "multi_node" and _read(FAILED_NAME):
                 # The cause may have been written to this log since.
                 self._answer(_LAST_WAIT_SECONDS)
                 return False
 
-    def _answer(self, wait_seconds: float) -> dict[str, t.Any]:
-        needs: dict[str, t.Any] = {"cursor": self.cursor, "wait_seconds": wait_seconds}
+    def _answer(self, wait_seconds: float, **needs: t.Any) -> dict[str, t.Any]:
+        needs.update(cursor=self.cursor, wait_seconds=wait_seconds)
         if time.monotonic() - self.sampled > _SAMPLE_SECONDS:
             needs["sample"], self.sampled = True, time.monotonic()
         answer = self.do("follow", **needs)

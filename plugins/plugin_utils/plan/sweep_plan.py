@@ -96,15 +96,15 @@ def _together(cells: Sequence[PlannedCell], kind: t.Literal["faults", "warnings"
     return list(found.values())
 
 
-def sweep_text(sweep_id: str, sweep: SweepPlan, told: Mapping[str, str]) -> str:
-    """Return a planned sweep as lines of text; with faults, the faults. ``told`` says by cell what is to be done."""
+def sweep_text(sweep_id: str, sweep: SweepPlan, next_of: Mapping[str, str]) -> str:
+    """Return a planned sweep as lines of text; with faults, the faults. ``next_of`` says by cell what is to be done."""
     blocks = []
     if sweep["faults"]:
         blocks.append(_findings("fault", sweep["faults"], len(sweep["cells"])))
     else:
         width = max(len(cell["name"]) for cell in sweep["cells"])
         lines = [f"sweep {sweep_id}: {len(sweep['cells'])} cells of {sweep['cells'][0]['plan']['config_file']}"]
-        lines += [f"  {cell['name']:<{width}}  {told[cell['name']]}" for cell in sweep["cells"]]
+        lines += [f"  {cell['name']:<{width}}  {next_of[cell['name']]}" for cell in sweep["cells"]]
         blocks.append("\n".join(lines))
     if sweep["warnings"]:
         blocks.append(_findings("warning", sweep["warnings"], len(sweep["cells"])))
@@ -113,10 +113,10 @@ def sweep_text(sweep_id: str, sweep: SweepPlan, told: Mapping[str, str]) -> str:
 
 def _findings(what: str, findings: Sequence[CellsFinding], count: int) -> str:
     title = f"{len(findings)} {what}{'' if len(findings) == 1 else 's'} in the sweep:"
-    told = [copy.copy(finding) for finding in findings]
-    for finding in told:
+    named = [copy.copy(finding) for finding in findings]
+    for finding in named:
         finding["message"] = _where(finding["cells"], count) + finding["message"]
-    return findings_text(title, told)
+    return findings_text(title, named)
 
 
 def _of_cells(finding: Finding, cells: list[str]) -> CellsFinding:

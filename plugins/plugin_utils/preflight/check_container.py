@@ -7,6 +7,11 @@ from .cells import Cell, by_hand, green, grey, red
 from .look import Look
 from .needs import script_of
 
+_INSTALL = {
+    "debian": {"docker": "apt-get install docker.io", "podman": "apt-get install podman"},
+    "rhel": {"podman": "dnf install podman"},
+}
+
 
 def check_engine(look: Look) -> Cell:
     """The container engine answers; without one, the training script is there."""
@@ -14,8 +19,8 @@ def check_engine(look: Look) -> Cell:
         return _checkout(look)
     engine = look.facts["engines"].get(look.engine)
     if engine is None:
-        instead = "or set container_engine to the one that is"
-        return red("missing", f"{look.engine} is not installed", f"install {look.engine}, {instead}")
+        install = _INSTALL.get(look.facts["os"]["family"] or "", {}).get(look.engine)
+        return red("missing", f"{look.engine} is not installed", install or by_hand(f"install {look.engine}"))
     if engine["problem"]:
         restart = "systemctl restart docker" if look.engine == "docker" else by_hand("repair podman", "podman info")
         return red("no answer", engine["problem"], restart)
@@ -30,7 +35,9 @@ def _checkout(look: Look) -> Cell:
     if facts and facts["kind"] == "file":
         return green("no container")
     reason = f"the training script {script} is not there"
-    return red("no script", reason, "name the trainer's checkout by training_<framework>_root")
+    return red(
+        "no script", reason, f"set training_{look.plan['framework']}_root to the trainer's checkout on the nodes"
+    )
 
 
 def check_image(look: Look) -> Cell:

@@ -98,17 +98,20 @@ def check_hostname(look: Look) -> Cell:
         return grey("a node by itself" if hostname else look.facts["problems"].get("hostname", "not known"))
     if not hostname["loopback"]:
         return green(", ".join(hostname["addresses"]) or "not known to itself")
-    told = f"{name} is {hostname['addresses'][0]} here"
+    resolved = f"{name} is {hostname['addresses'][0]} here"
     if _is_loopback(look.node["master_address"]):
-        return green(f"{told}; all nodes are one machine")
+        return green(f"{resolved}; all nodes are one machine")
     interface = look.variable("GLOO_SOCKET_IFNAME")
     if interface:
-        return green(f"{told}; Gloo goes by {interface}")
+        return green(f"{resolved}; Gloo goes by {interface}")
     own = (look.facts["network"]["master"] or {}).get("source") or look.node["address"]
     return red(
         hostname["addresses"][0],
         f"the node's own name {name} is a loopback address, so Gloo sends the other nodes to themselves",
-        f"in /etc/hosts give {name} the address {own} instead of {hostname['addresses'][0]}, or set gloo_socket_ifname",
+        by_hand(
+            f"give {name} the address {own} instead of {hostname['addresses'][0]} in /etc/hosts, or set "
+            "gloo_socket_ifname in the config"
+        ),
     )
 
 
@@ -152,8 +155,9 @@ def _clock_cell(look: Look, own: Sequence[float], other: Sequence[float], middle
     ahead, behind = own[0] - other[1], other[0] - own[1]
     off = max(ahead, behind)
     if off > CLOCK_SECONDS:
-        direction = "ahead of" if ahead > behind else "behind"
-        reason = f"the clock is at least {off:.1f} s {direction} that of {middle}"
+        direction = "ahead" if ahead > behind else "behind"
+        of = " of" if ahead > behind else ""
+        reason = f"the clock is at least {off:.1f} s {direction}{of} that of {middle}"
         return red(f"{off:.1f} s {direction}", reason, "timedatectl set-ntp true   # or chronyc makestep")
     if look.facts["clock"]["synchronized"]:
         return green("synchronized")

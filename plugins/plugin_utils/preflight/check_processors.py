@@ -19,11 +19,16 @@ def check_gpus(look: Look) -> Cell:
     device = look.plan["parameters"].get("device", "GPU")
     if device != "GPU":
         return grey(f"the inspection does not know {device}s")
-    gpus, wanted = look.facts["gpus"], look.plan["parameters"]["gpus_per_node"]
+    gpus = look.facts["gpus"]
     if gpus is None:
         return grey(look.facts["problems"].get("gpus", "not known"))
+    return _check_gpus_of_plan(look, gpus) if look.has_config else _check_gpus_of_machine(gpus)
+
+
+def _check_gpus_of_plan(look: Look, gpus: t.Mapping[str, t.Any]) -> Cell:
+    wanted = look.plan["parameters"]["gpus_per_node"]
     names = {device["name"] for device in gpus["devices"]} - {None}
-    found = f"{len(gpus['devices'])} × {' and '.join(sorted(names)) or 'GPU'}" if gpus["devices"] else "no GPU"
+    found = gpus_in_words(gpus)
     if len(gpus["devices"]) < wanted:
         on_bus = f"; the PCI bus shows {gpus['on_bus']}" if gpus["on_bus"] else ""
         reason = f"the plan uses {wanted} GPUs of each node, and the driver offers {len(gpus['devices'])}{on_bus}"
@@ -34,9 +39,23 @@ def check_gpus(look: Look) -> Cell:
         return red(
             found,
             f"the plan is for {look.plan['gpu']}, and the node has {strangers[0]}",
-            "choose the branch of the config for this GPU: -e training_gpu=…",
+            by_hand("choose the branch of the config for this GPU (-e training_gpu=…)"),
         )
     return green(found)
+
+
+def _check_gpus_of_machine(gpus: t.Mapping[str, t.Any]) -> Cell:
+    found, on_bus = gpus_in_words(gpus), gpus["on_bus"] or 0
+    if len(gpus["devices"]) < on_bus:
+        reason = f"the PCI bus shows {on_bus} GPUs, and the driver offers {len(gpus['devices'])}"
+        return red(found, reason, _command_for_missing(gpus))
+    return green(found) if gpus["devices"] else grey(found)
+
+
+def gpus_in_words(gpus: t.Mapping[str, t.Any]) -> str:
+    """Return how many GPUs of which models the driver offers."""
+    names = sorted({device["name"] for device in gpus["devices"]} - {None})
+    return f"{len(gpus['devices'])} × {' and '.join(names) or 'GPU'}" if gpus["devices"] else "no GPU"
 
 
 def _command_for_missing(gpus: t.Mapping[str, t.Any]) -> str:
@@ -57,9 +76,9 @@ def check_idle(look: Look) -> Cell:
         return grey("; ".join(gpus["problems"]))
     if not processes:
         return green("idle")
-    told = ", ".join(_process_in_words(process) for process in processes[:_SHOWN])
+    users = ", ".join(_process_in_words(process) for process in processes[:_SHOWN])
     more = f" and {len(processes) - _SHOWN} more" if len(processes) > _SHOWN else ""
-    return red(f"{len(processes)} busy", f"the GPUs are in use by {told}{more}", _command_for(processes[0]))
+    return red(f"{len(processes)} busy", f"the GPUs are in use by {users}{more}", _command_for(processes[0]))
 
 
 def _process_in_words(process: t.Mapping[str, t.Any]) -> str:

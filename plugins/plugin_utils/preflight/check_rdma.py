@@ -38,15 +38,15 @@ def check_rdma(look: Look) -> Cell:
             stranger["name"],
             f"nic_type {look.nic_type} means devices of {rule.provider}, and {stranger['name']} is one of "
             f"{stranger['provider']}",
-            "correct nic_type or nccl_ib_hca_list in the config",
+            by_hand("correct nic_type or nccl_ib_hca_list in the config"),
         )
     down = [(device["name"], port) for device in devices for port in device["ports"] if port["state"] != "ACTIVE"]
     if down:
-        told = ", ".join(f"{name} is {port['state']} ({port['physical_state']})" for name, port in down)
+        states = ", ".join(f"{name} is {port['state']} ({port['physical_state']})" for name, port in down)
         netdev = down[0][1]["netdev"]
         return red(
             f"{len(down)} ports down",
-            told,
+            states,
             f"ip link set {netdev} up" if netdev else by_hand("check cable and switch port", "rdma link"),
         )
     return green(f"{len(devices)} × {devices[0]['provider'] or 'RDMA device'}, active")
@@ -69,6 +69,8 @@ def _missing_devices(look: Look, names: Sequence[str]) -> Cell:
 
 
 def _not_used(look: Look) -> str:
+    if not look.has_config:
+        return "no RDMA device"
     return _NOT_USED if look.multi_node else "a node by itself needs no RDMA"
 
 
@@ -142,7 +144,7 @@ def check_provider(look: Look) -> Cell:
 
 def _own_provider(look: Look) -> Cell:
     rdma, devices = look.facts["rdma"], look.rdma_selection.devices
-    install = _INSTALL.get(look.facts["os"]["family"] or "", "install rdma-core and its providers")
+    install = _INSTALL.get(look.facts["os"]["family"] or "", by_hand("install rdma-core and its providers"))
     missing = {device["provider"] for device in devices} - {library["driver"] for library in rdma["libraries"]} - {None}
     if missing:
         name = sorted(missing)[0]
@@ -151,7 +153,8 @@ def _own_provider(look: Look) -> Cell:
     if verbs is None:
         return red("unknown", f"libibverbs cannot be used: {look.facts['problems'].get('verbs')}", install)
     if verbs["warnings"]:
-        return red("ABI mismatch", verbs["warnings"][0], "install the user space package of the kernel driver's vendor")
+        install = by_hand("install the user space package of the kernel driver's vendor")
+        return red("ABI mismatch", verbs["warnings"][0], install)
     if verbs["devices"] < len(rdma["devices"]):
         reason = f"libibverbs offers {verbs['devices']} of the {len(rdma['devices'])} RDMA devices"
         return red(f"{verbs['devices']} devices", reason, by_hand("repair the drivers of the others", "ibv_devinfo"))
@@ -166,7 +169,8 @@ def _library_problem(look: Look, mount: Mount) -> Cell | None:
     problem = mount_problem(mount, facts["kind"])
     if problem is not None:
         prepare = f"ansible-playbook playbooks/node_prep.yml -e node_prep_rdma_library_path={source}"
-        command = prepare if facts["kind"] == "missing" else problem.command
+        by_person = problem.command if problem.fixes else by_hand(problem.command)
+        command = prepare if facts["kind"] == "missing" else by_person
         return red(facts["kind"], problem.reason, command)
     library = facts.get("library") or {}
     if library.get("problem"):

@@ -117,14 +117,14 @@ def check_mounts(look: Look) -> Cell:
     for device in look.node["devices"]:
         facts = look.path(device)
         if facts and facts["kind"] == "missing":
-            drivers = "load the kernel driver; lsmod | grep -E 'amdgpu|nvidia|ib_uverbs' shows which are loaded"
+            drivers = by_hand("load its kernel driver", "lsmod | grep -E 'amdgpu|nvidia|ib_uverbs'")
             problems.append((f"the device {device} is not there", drivers))
     mounts = [one for one in look.node["mounts"] if not one.get("staged") and not one["target"].endswith(HOST_LIBRARY)]
     for mount in mounts:
         facts = look.path(mount["source"])
         problem = mount_problem(mount, facts["kind"]) if facts else None
         if problem:
-            problems.append((problem.reason, problem.command))
+            problems.append((problem.reason, problem.command if problem.fixes else by_hand(problem.command)))
     if not problems:
         return green(f"{len(mounts)} there")
     reasons, commands = (dict.fromkeys(texts) for texts in zip(*problems, strict=True))
@@ -151,7 +151,7 @@ def _cache_cell(look: Look, first: Look | None, probe: str | None) -> Cell:
         return red(
             "in the container",
             f"data_cache_dir {inside} lies on no mount, so every node has one of its own in its container",
-            f"add the folder that all nodes share to volume_dict in the config, for {inside}",
+            by_hand(f"add the folder that all nodes share to volume_dict in the config, for {inside}"),
         )
     if probe is None or first is None:
         return grey("not proved: rank 0 could not leave a file there")
@@ -163,5 +163,5 @@ def _cache_cell(look: Look, first: Look | None, probe: str | None) -> Cell:
         "not shared",
         f"the file that {first.name} left in {folder} is not there ({kinds[0]} here, {kinds[1]} on {first.name}), so "
         "nodes would wait for an index that never comes",
-        f"mount the same file system at {folder}, or choose another data_cache_dir",
+        by_hand(f"mount the same file system at {folder}, or choose another data_cache_dir", f"findmnt -T {folder}"),
     )

@@ -7,7 +7,7 @@ import typing as t
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from ..contracts import Plan
-from .cells import RED, Cell, by_hand, red
+from .cells import RED, Cell, by_hand, grey, red
 from .check_container import check_engine, check_image
 from .check_network import SOCKET_VARIABLES, check_hostname, check_port, check_socket, clock_cells, proposed_interface
 from .check_processors import check_gpus, check_idle, check_numa
@@ -35,6 +35,8 @@ _OF_A_NODE: dict[str, Callable[[Look], Cell]] = {
     "engine": check_engine,
 }
 _REPEAT = by_hand("fix that; then repeat the preflight with --limit and the names of these nodes")
+_OF_A_CONFIG = ("provider", "socket", "hostname", "port", "shm", "mounts", "cache", "image")
+_NO_CONFIG = "there is no training config (-e training_config=FILE)"
 CHECKS = (
     REACHED,
     *("gpus", "driver", "idle", "numa", "rdma", "gid", "provider", "firmware"),
@@ -77,9 +79,13 @@ def _why_not(name: str, problems: Mapping[str, str]) -> str:
 
 def _cells(looks: Sequence[Look], probe: str | None) -> dict[str, dict[str, Cell]]:
     proposed = proposed_gid_index([look for look in looks if look.uses_rdma])
-    cells = {check: {look.name: judge(look) for look in looks} for check, judge in _OF_A_NODE.items()}
+    left_out = () if looks[0].has_config else _OF_A_CONFIG
+    judged = {check: judge for check, judge in _OF_A_NODE.items() if check not in left_out}
+    cells = {check: {look.name: judge(look) for look in looks} for check, judge in judged.items()}
     for check in ("driver", "firmware", "mtu", "kernel"):
         cells[check] = drift_cells(check, looks)
+    if not looks[0].has_config:
+        return {**cells, **_cells_of_machines(looks, cells, proposed)}
     images = drift_cells("image", looks)
     return {
         **cells,
@@ -90,8 +96,24 @@ def _cells(looks: Sequence[Look], probe: str | None) -> dict[str, dict[str, Cell
     }
 
 
+def _cells_of_machines(
+    looks: Sequence[Look], cells: Mapping[str, dict[str, Cell]], proposed: int | None
+) -> dict[str, dict[str, Cell]]:
+    """Return the cells that are other ones without a training config: nodes are held against each other only."""
+    alike = {check: drift_cells(check, looks) for check in ("gpus", "rdma")}
+    return {
+        **{check: {look.name: grey(_NO_CONFIG) for look in looks} for check in _OF_A_CONFIG},
+        **{
+            check: {name: _worse(found[name], cell) for name, cell in cells[check].items()}
+            for check, found in alike.items()
+        },
+        "gid": {look.name: check_gid(look, proposed) for look in looks},
+        "clock": clock_cells(looks),
+    }
+
+
 def _worse(drift: Cell, there: Cell) -> Cell:
-    """Return the cell of an image: whether it is there at all, unless it is another one than elsewhere."""
+    """Return what was found of a node itself, unless it is something else than on other nodes."""
     return drift if drift.status == RED else there
 
 

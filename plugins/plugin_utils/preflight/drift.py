@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from .cells import Cell, by_hand, green, grey, red
 from .check_network import SOCKET_VARIABLES, proposed_interface
+from .check_processors import gpus_in_words
 from .look import Look
 
 
@@ -34,7 +35,8 @@ def _kernel(look: Look) -> str | None:
 
 def _kernel_command(look: Look, wanted: str) -> str:
     packages = {"debian": f"apt-get install linux-image-{wanted}", "rhel": f"dnf install kernel-{wanted}"}
-    return f"{packages.get(look.facts['os']['family'] or '', f'install kernel {wanted}')} && reboot"
+    package = packages.get(look.facts["os"]["family"] or "")
+    return f"{package} && reboot" if package else by_hand(f"install kernel {wanted}, and boot it")
 
 
 def _drivers(look: Look) -> str | None:
@@ -75,6 +77,15 @@ def _mtu_command(look: Look, wanted: str) -> str:
     return f"ip link set {name[0]} mtu {wanted.rpartition(' ')[2]}"
 
 
+def _gpus(look: Look) -> str | None:
+    return gpus_in_words(look.facts["gpus"]) if look.facts["gpus"] else None
+
+
+def _rdma(look: Look) -> str | None:
+    providers = Counter(str(device["provider"]) for device in look.facts["rdma"]["devices"])
+    return ", ".join(f"{count} × {provider}" for provider, count in sorted(providers.items())) or "none"
+
+
 def _image(look: Look) -> str | None:
     engine = look.facts["engines"].get(look.engine or "")
     return engine["image"]["id"] if engine and engine["image"] else None
@@ -85,8 +96,18 @@ def _image_command(look: Look, wanted: str) -> str:
 
 
 PROPERTIES = {
-    "driver": Property("driver", _drivers, lambda _, wanted: f"install {wanted}"),
-    "firmware": Property("firmware", _firmware, lambda _, wanted: f"update to {wanted}"),
+    "gpus": Property(
+        "GPUs:",
+        _gpus,
+        lambda _, wanted: by_hand(f"find out why this node does not have {wanted}", "lspci | grep -Ei 'display|3d'"),
+    ),
+    "rdma": Property(
+        "RDMA devices:",
+        _rdma,
+        lambda _, wanted: by_hand(f"find out why this node does not have {wanted}", "rdma link; lspci | grep -i eth"),
+    ),
+    "driver": Property("driver", _drivers, lambda _, wanted: by_hand(f"install {wanted}")),
+    "firmware": Property("firmware", _firmware, lambda _, wanted: by_hand(f"update it to {wanted}")),
     "mtu": Property("MTU", _mtu, _mtu_command),
     "image": Property("image", _image, _image_command),
     "kernel": Property("kernel", _kernel, _kernel_command),

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from ..contracts import NodePlan, Plan
 from ..plan.frameworks.known import FRAMEWORKS
+from .needs import MACHINE
 from .nics import NicRule, Selection, rule_of, selected_devices
 
 AUTO = "auto"
@@ -27,6 +28,11 @@ class Look:
     def name(self) -> str:
         """Return the node's name."""
         return str(self.node["node"])
+
+    @property
+    def has_config(self) -> bool:
+        """Return whether the plan is that of a training config; without one only the machine itself is judged."""
+        return self.plan["mode"] != MACHINE
 
     @property
     def multi_node(self) -> bool:
@@ -58,7 +64,9 @@ class Look:
 
     @property
     def uses_rdma(self) -> bool:
-        """Return whether the plan means the nodes to talk over RDMA."""
+        """Return whether the plan means the nodes to talk over RDMA; without a config, whether they can."""
+        if not self.has_config:
+            return bool(self.facts["rdma"]["devices"])
         named = self.variable("NCCL_IB_HCA") or self.nic_type not in (None, "none")
         return bool(self.multi_node and named and self.variable("NCCL_IB_DISABLE") != "1")
 

@@ -9,6 +9,11 @@ from collections.abc import Sequence
 
 from ..contracts import Mount, NodePlan, Plan
 
+# The mode of a plan that stands for a training config which is not there.
+MACHINE = "machine"
+# Without a config nobody has said where a run writes.
+FOLDER = "/tmp"
+
 
 def node_of(plan: Plan, name: str) -> NodePlan:
     """Return a node's part of a plan; ValueError where the plan has no such node."""
@@ -16,6 +21,20 @@ def node_of(plan: Plan, name: str) -> NodePlan:
         if node["node"] == name:
             return node
     raise ValueError(f"the plan has no node {name}")
+
+
+def machine_plan(names: Sequence[str], engine: str) -> Plan:
+    """Return what stands for a plan where there is no training config: the nodes, and nothing that they run."""
+    node = {"node_rank": 0, "env": {}, "mounts": [], "devices": [], "container_options": {}, "script": ""}
+    node |= {"image": None, "run_folder": FOLDER}
+    nodes = [{"node": name, **node} for name in names]
+    plan = {"mode": MACHINE, "run_id": "", "gpu": "", "parameters": {}, "container_engine": engine, "nodes": nodes}
+    return t.cast(Plan, plan)
+
+
+def needs_of_machine() -> dict[str, t.Any]:
+    """Return the options of the module ``node_inspect`` where there is no training config."""
+    return {"paths": [FOLDER], "master_address": None, "master_port": None, "image": None, "cache_folder": None}
 
 
 def needs_of(plan: Plan, name: str) -> dict[str, t.Any]:

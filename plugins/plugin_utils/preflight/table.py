@@ -24,15 +24,15 @@ _SHOWN_OF_A_CHECK = 8
 _MARKS = {GREEN: "ok", RED: "RED", GREY: "–"}
 
 
-def preflight_text(run_id: str, result: dict[str, t.Any], paint: Paint = lambda text, _: text) -> str:
-    """Return rows and proposals of a preflight as lines of text.
+def preflight_text(of: str, result: dict[str, t.Any], paint: Paint = lambda text, _: text) -> str:
+    """Return rows and proposals of a preflight as lines of text; ``of`` names what it is of.
 
     Nodes that are alike stand in one line. ``paint`` is given a word and the status that it reports, and returns
     it with a colour.
     """
     rows = result["rows"]
     blocks = [
-        f"Preflight of {run_id}",
+        f"Preflight of {of}",
         _table(rows, paint),
         _reds(rows, paint),
         _in_common(rows),
@@ -100,7 +100,11 @@ def _reds(rows: Sequence[Row], paint: Paint) -> str:
         shown[check] = shown.get(check, 0) + 1
         if shown[check] > _SHOWN_OF_A_CHECK:
             continue
-        lines += [f"{paint(check, RED)} on {folded(nodes)}", *_wrapped(f"{reason}."), *_wrapped(f"→ {command}")]
+        lines += [
+            f"{paint(check, RED)} on {folded(nodes)}",
+            *_wrapped(reason if reason.endswith((".", "?", "!")) else f"{reason}."),
+            *_wrapped(f"→ {command}"),
+        ]
     for check, count in shown.items():
         if count > _SHOWN_OF_A_CHECK:
             lines.append(f"{paint(check, RED)} on others: {count - _SHOWN_OF_A_CHECK} more reasons of this kind")

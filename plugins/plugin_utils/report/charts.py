@@ -25,16 +25,16 @@ def runs_chart(
     ``noise`` is the range within which one more run is nothing new.
     """
     last = len(runs) - 1
-    told = [(place - last, run) for place, run in enumerate(runs) if run.get(metric) is not None]
-    if not told:
+    points = [(place - last, run) for place, run in enumerate(runs) if run.get(metric) is not None]
+    if not points:
         return None
-    ends = [_bound(run, metric, which) for _place, run in told for which in ("low", "high")]
+    ends = [_bound(run, metric, which) for _place, run in points for which in ("low", "high")]
     chart = Chart((-last - 0.5, 0.5), around([*ends, *(noise or ())]), "runs before this one", title)
     chart.axes(whole=True)
     if noise:
         chart.band(*noise, SHADE, 0.16)
-    chart.line([[(place, run[metric]) for place, run in told]], NEUTRAL, opacity=0.5)
-    for place, run in told:
+    chart.line([[(place, run[metric]) for place, run in points]], NEUTRAL, opacity=0.5)
+    for place, run in points:
         chart.whisker(place, _bound(run, metric, "low"), _bound(run, metric, "high"))
         words = f"{run['run_id']}\n{run['started_at']}, {run['verdict']}\n{title}: {number(run[metric])}"
         if place == 0:

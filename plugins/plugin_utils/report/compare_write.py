@@ -11,7 +11,7 @@ from pathlib import Path
 from ..plan.config.words import counted
 from .charts import scaling_chart
 from .files import json_text, says
-from .history_environment import told
+from .history_environment import change_text
 from .pages import page_of
 
 PAGE, JSON = "compare.html", "compare.json"
@@ -51,7 +51,7 @@ def comparison_lines(comparison: Mapping[str, t.Any]) -> list[str]:
         lines.append(f"  {side:<7} {run['run_id']}: {run['verdict']}{': ' + run['failure'] if run['failure'] else ''}")
     lines += _metrics(comparison["comparison"]) or ["  No metric was measured in both."]
     identity = [f"{row['name']}: {row['before']} → {row['after']}" for row in comparison["identity"]]
-    environment = [told(change) for change in comparison["environment"]]
+    environment = [change_text(change) for change in comparison["environment"]]
     lines += ["What was measured is not the same:", *(f"  {line}" for line in identity)] if identity else []
     lines += ["The nodes were given otherwise:", *(f"  {line}" for line in environment)] if environment else []
     for kind, points in comparison["scaling"].items():
@@ -63,15 +63,15 @@ def comparison_lines(comparison: Mapping[str, t.Any]) -> list[str]:
 def _metrics(comparison: Mapping[str, Mapping[str, t.Any]]) -> list[str]:
     """Return a line for each metric, and below them what was tested, once where it is the same for all."""
     width = max(map(len, comparison), default=0)
-    tests = {change["told"] for change in comparison.values()}
+    tests = {change["test"] for change in comparison.values()}
     lines = []
     for metric, change in comparison.items():
         percent = "" if change["percent"] is None else f"{change['percent']:+.2f} %"
-        told = f" ({change['told']})" if len(tests) > 1 else ""
+        test = f" ({change['test']})" if len(tests) > 1 else ""
         judged = {True: ", better", False: ", worse", None: ""}[change["better"]]
         lines.append(
             f"  {metric:<{width}}  {change['before']:>12,.6g} → {change['after']:>12,.6g}  {percent:>9}  "
-            f"{change['outcome']}{judged}{_noise(change)}{told}"
+            f"{change['outcome']}{judged}{_noise(change)}{test}"
         )
     return [*lines, f"  Test: {tests.pop()}."] if len(tests) == 1 else lines
 

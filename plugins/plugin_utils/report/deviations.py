@@ -44,8 +44,8 @@ def deviations(steps: pd.DataFrame, metric: str) -> pd.DataFrame:
 
     Of a step that was done twice the last attempt counts.
     """
-    told = steps[np.isfinite(steps[metric])].sort_values("attempt", kind="stable")
-    values = told.pivot_table(index="node", columns="step", values=metric, aggfunc="last", observed=True)
+    finite = steps[np.isfinite(steps[metric])].sort_values("attempt", kind="stable")
+    values = finite.pivot_table(index="node", columns="step", values=metric, aggfunc="last", observed=True)
     off: pd.DataFrame = (values / values.median(axis=0) - 1) * 100
     return off
 

@@ -62,7 +62,7 @@ class Chart:
         """Begin with axes and a grid."""
         self.x, self.y = x, y
         self._labels = (x_label, y_label)
-        self._told = (unit, x_name)
+        self._axis_names = (unit, x_name)
         self._marks: list[str] = []
         self._texts: list[str] = []
         self._rows = ""
@@ -129,17 +129,17 @@ class Chart:
             if piece
         )
         dashes = ' stroke-dasharray="8 4"' if dashed else ""
-        told = f' data-name="{escape(name)}"' if name else ""
+        data_name = f' data-name="{escape(name)}"' if name else ""
         self._marks.append(
             f'<path class="line" stroke="{colour}" stroke-width="{width:g}" stroke-opacity="{opacity:g}"'
-            f'{dashes}{told} d="{path}"/>'
+            f'{dashes}{data_name} d="{path}"/>'
         )
 
     def dots(self, points: Iterable[tuple[float, float]], colour: str, size: float = 5.0, title: str = "") -> None:
         """Draw points as dots of so many pixels, with what a pointer reads on them."""
         path = "".join(f"M{self._x(x)} {self._y(y)}h0" for x, y in points)
-        told = f"<title>{escape(title)}</title>" if title else ""
-        self._marks.append(f'<path class="line" stroke="{colour}" stroke-width="{size:g}" d="{path}">{told}</path>')
+        hover = f"<title>{escape(title)}</title>" if title else ""
+        self._marks.append(f'<path class="line" stroke="{colour}" stroke-width="{size:g}" d="{path}">{hover}</path>')
 
     def whisker(self, x: float, low: float, high: float) -> None:
         """Draw the interval of a value, with its ends."""
@@ -150,7 +150,7 @@ class Chart:
     def html(self, height: int = 240, *, labelled: bool = True) -> Markup:
         """Return the chart, whose area is so many pixels high; y is ``labelled`` where no heading does that."""
         x_label, y_label = map(escape, self._labels)
-        unit, x_name = map(escape, self._told)
+        unit, x_name = map(escape, self._axis_names)
         shares = f' data-unit="{unit}" data-name="{x_name}"' if x_name else ""
         shown = f'<div class="y-label">{y_label}</div>' if labelled and y_label else ""
         ends = " ".join(f"{end:.9g}" for end in (*self.x, *self.y))
@@ -183,7 +183,7 @@ class Chart:
 
 def around(values: Iterable[float], share: float = 0.08) -> Span:
     """Return a range that holds all of the values, and a margin."""
-    told = list(values)
-    low, high = min(told), max(told)
+    listed = list(values)
+    low, high = min(listed), max(listed)
     margin = share * (high - low) or 0.05 * abs(high) or 1.0
     return low - margin, high + margin

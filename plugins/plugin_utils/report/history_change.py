@@ -32,7 +32,7 @@ class Change:
 
     ``before`` and ``after`` are values in the metric's unit, ``percent`` the change relative to ``before``, both None
     where nothing was before, ``percent`` also where that was 0. ``low`` and ``high`` bound the noise around ``before``,
-    where that is known. ``better`` says whether the change is a good one, None for neither. ``told`` is the test and
+    where that is known. ``better`` says whether the change is a good one, None for neither. ``test`` is the test and
     its outcome in words.
     """
 
@@ -44,7 +44,7 @@ class Change:
     better: bool | None
     low: float | None
     high: float | None
-    told: str
+    test: str
 
 
 def against_earlier(metric: str, value: float, earlier: Sequence[float]) -> Change:
@@ -57,14 +57,14 @@ def against_earlier(metric: str, value: float, earlier: Sequence[float]) -> Chan
     if len(values) < MIN_RUNS:
         before = float(np.median(values)) if len(values) else None
         runs = counted(len(values), "earlier run") if len(values) else "no earlier run"
-        told = f"{runs} of the same key; {MIN_RUNS} are needed to know how much runs differ anyway"
-        return _change(metric, before, value, UNKNOWN, told=told)
+        test = f"{runs} of the same key; {MIN_RUNS} are needed to know how much runs differ anyway"
+        return _change(metric, before, value, UNKNOWN, test=test)
     mean, spread = float(values.mean()), float(values.std(ddof=1))
     quantile = float(stdtrit(len(values) - 1, 1 - LEVEL / 2))
     margin = max(quantile * spread * math.sqrt(1 + 1 / len(values)), _ROUNDING * abs(mean))
     outcome = NOISE if abs(value - mean) <= margin else REAL
-    told = f"95 % prediction interval (Student's t) of one more run, from {len(values)} runs of the same key"
-    return _change(metric, mean, value, outcome, mean - margin, mean + margin, told)
+    test = f"95 % prediction interval (Student's t) of one more run, from {len(values)} runs of the same key"
+    return _change(metric, mean, value, outcome, mean - margin, mean + margin, test)
 
 
 def between_groups(metric: str, before: Sequence[float], after: Sequence[float]) -> Change:
@@ -78,8 +78,8 @@ def between_groups(metric: str, before: Sequence[float], after: Sequence[float])
     splits = math.comb(len(before) + len(after), len(before))
     # The two splits in which all runs of one side are above all of the other are equally far.
     if 2 / splits > LEVEL:
-        told = f"{sizes}: even the clearest difference would be within noise"
-        return _change(metric, *medians, UNKNOWN, told=told)
+        test = f"{sizes}: even the clearest difference would be within noise"
+        return _change(metric, *medians, UNKNOWN, test=test)
     few = splits <= _MOST_SPLITS
     # It takes longer to load than the report of a run to write.
     from scipy import stats  # noqa: PLC0415
@@ -87,8 +87,8 @@ def between_groups(metric: str, before: Sequence[float], after: Sequence[float])
     method = stats.PermutationMethod(n_resamples=_MOST_SPLITS) if few else "asymptotic"
     share = float(stats.mannwhitneyu(before, after, method=method).pvalue)
     how = "permutation" if few else "normal approximation"
-    told = f"Mann–Whitney test, by {how}, of {sizes}, p = {share:.2g}"
-    return _change(metric, *medians, REAL if share <= LEVEL else NOISE, told=told)
+    test = f"Mann–Whitney test, by {how}, of {sizes}, p = {share:.2g}"
+    return _change(metric, *medians, REAL if share <= LEVEL else NOISE, test=test)
 
 
 def _change(
@@ -98,11 +98,11 @@ def _change(
     outcome: str,
     low: float | None = None,
     high: float | None = None,
-    told: str = "",
+    test: str = "",
 ) -> Change:
     percent = (after - before) / abs(before) * 100 if before else None
     better = None
     direction = METRICS[metric].better if metric in METRICS else "higher"
     if direction != "none" and outcome == REAL and before is not None:
         better = (after > before) == (direction == "higher")
-    return Change(metric, before, after, percent, outcome, better, low, high, told)
+    return Change(metric, before, after, percent, outcome, better, low, high, test)

@@ -94,7 +94,7 @@ def _pairs(old: t.Any, new: t.Any) -> dict[tuple[t.Any, t.Any], list[int] | None
     return pairs
 
 
-def told(change: Mapping[str, t.Any]) -> str:
+def change_text(change: Mapping[str, t.Any]) -> str:
     """Return a change as one line of text."""
     places = change["places"]
     where = "" if places is None else f" (place{'' if len(places) == 1 else 's'} {', '.join(map(str, places))})"

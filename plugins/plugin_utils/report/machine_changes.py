@@ -30,8 +30,8 @@ def machine_change_rows(statuses: Sequence[Status]) -> list[Row]:
 
 def unread_kernel_logs(statuses: Sequence[Status]) -> str:
     """Return the nodes, in short, whose kernel log could not be read; empty where it could be on each."""
-    told = [status for status in statuses if status.get("machine_changes")]
-    unread = [status["node"] for status in told if status["machine_changes"]["kernel_log"] is None]
+    looked_at = [status for status in statuses if status.get("machine_changes")]
+    unread = [status["node"] for status in looked_at if status["machine_changes"]["kernel_log"] is None]
     return folded(unread)
 
 

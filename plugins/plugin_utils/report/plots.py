@@ -138,10 +138,13 @@ def pieces_of(steps: np.ndarray, values: np.ndarray, limit: int) -> list[list[tu
     usual = np.median(apart) if apart.size else 1
     # How many breaks there are up to each step: where the number goes up, the line does not go on.
     breaks = np.cumsum(np.concatenate(([0], (apart > usual).astype(int))) + ~finite)[finite]
-    told_steps, told = steps[finite], values[finite]
-    kept = thinned(told, limit)
+    finite_steps, finite_values = steps[finite], values[finite]
+    kept = thinned(finite_values, limit)
     cuts = np.flatnonzero(np.diff(breaks[kept]) > 0) + 1
-    return [list(zip(told_steps[piece].tolist(), told[piece].tolist(), strict=True)) for piece in np.split(kept, cuts)]
+    return [
+        list(zip(finite_steps[piece].tolist(), finite_values[piece].tolist(), strict=True))
+        for piece in np.split(kept, cuts)
+    ]
 
 
 def view_range(values: np.ndarray, counted: np.ndarray, limits: Sequence[float]) -> tuple[float, float]:

@@ -31,10 +31,10 @@ def write_sweep_report(sweep_dir: str | Path) -> tuple[dict[str, t.Any], bool]:
     number of cells by verdict. Raises ValueError where the folder holds no sweep.
     """
     sweep = read_sweep(sweep_dir)
-    cells = [_told(cell, Path(sweep_dir).parent / cell["run_id"]) for cell in sweep["cells"]]
+    cells = [_with_result(cell, Path(sweep_dir).parent / cell["run_id"]) for cell in sweep["cells"]]
     passed = [cell for cell in cells if cell["verdict"] == "PASS" and cell["metrics"][RANKED_BY] is not None]
     best = max(passed, key=lambda cell: cell["metrics"][RANKED_BY], default=None)
-    told = {
+    reported = {
         "sweep_id": sweep["sweep_id"],
         "config_file": sweep["config_file"],
         "cells": cells,
@@ -42,15 +42,15 @@ def write_sweep_report(sweep_dir: str | Path) -> tuple[dict[str, t.Any], bool]:
         "counts": dict(collections.Counter(cell["verdict"] for cell in cells)),
     }
     page = Path(sweep_dir) / PAGE
-    if sweep == told and page.exists():
-        return told, False
-    _table(told).to_csv(Path(sweep_dir) / TABLE, index=False)
-    page.write_text(_rendered(told), encoding="utf-8")
-    write_sweep(sweep_dir, told)
-    return told, True
+    if sweep == reported and page.exists():
+        return reported, False
+    _table(reported).to_csv(Path(sweep_dir) / TABLE, index=False)
+    page.write_text(_rendered(reported), encoding="utf-8")
+    write_sweep(sweep_dir, reported)
+    return reported, True
 
 
-def _told(cell: Mapping[str, t.Any], run_dir: Path) -> dict[str, t.Any]:
+def _with_result(cell: Mapping[str, t.Any], run_dir: Path) -> dict[str, t.Any]:
     summary = summary_of(run_dir)
     known = {name: cell[name] for name in ("name", "values", "run_id")}
     if summary is None:

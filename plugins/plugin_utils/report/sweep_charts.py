@@ -40,8 +40,8 @@ def heat_map(cells: Sequence[Mapping[str, t.Any]], keys: Sequence[str], metric: 
 
 def cells_chart(cells: Sequence[Mapping[str, t.Any]], metric: str) -> Markup:
     """Return the metric of cells, each as a bar from zero on, in the colour of its verdict."""
-    told = [cell for cell in cells if cell["metrics"][metric] is not None]
-    most = max(cell["metrics"][metric] for cell in told) or 1.0
+    measured = [cell for cell in cells if cell["metrics"][metric] is not None]
+    most = max(cell["metrics"][metric] for cell in measured) or 1.0
     bars = [
         _BAR.format(
             f"{cell['name']}: {cell['verdict']}",
@@ -50,7 +50,7 @@ def cells_chart(cells: Sequence[Mapping[str, t.Any]], metric: str) -> Markup:
             COLOURS[0] if cell["verdict"] == "PASS" else VERDICT_COLOURS[cell["verdict"]],
             f"{number(cell['metrics'][metric])}{'' if cell['verdict'] == 'PASS' else ' ' + cell['verdict']}",
         )
-        for cell in told
+        for cell in measured
     ]
     return Markup('<div class="bars" role="img" aria-label="{}">{}</div>').format(titled(metric), Markup().join(bars))
 
@@ -58,12 +58,12 @@ def cells_chart(cells: Sequence[Mapping[str, t.Any]], metric: str) -> Markup:
 def _tile(cell: Mapping[str, t.Any] | None, metric: str, values: Sequence[float]) -> Markup:
     if cell is None:
         return Markup("<td></td>")
-    told = f"{cell['name']}: {cell['verdict']}"
+    label = f"{cell['name']}: {cell['verdict']}"
     if not _counts(cell, metric):
-        return _EMPTY.format(VERDICT_COLOURS.get(cell["verdict"], NEUTRAL), told, cell["verdict"])
+        return _EMPTY.format(VERDICT_COLOURS.get(cell["verdict"], NEUTRAL), label, cell["verdict"])
     value, low, high = cell["metrics"][metric], min(values), max(values)
     place = round((value - low) / (high - low) * (len(_SHADES) - 1)) if high > low else 0
-    return _TILE.format(_SHADES[place], told, number(value))
+    return _TILE.format(_SHADES[place], label, number(value))
 
 
 def _counts(cell: Mapping[str, t.Any], metric: str) -> bool:

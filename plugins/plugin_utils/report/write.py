@@ -87,8 +87,8 @@ def write_report(
     try:
         return summary, write_row(history_dir, row) or changed
     except OSError as error:
-        told = f"it is in {board.run_dir}, but the history {history_dir} cannot take the run ({error.strerror})"
-        raise OSError(told) from error
+        message = f"it is in {board.run_dir}, but the history {history_dir} cannot take the run ({error.strerror})"
+        raise OSError(message) from error
 
 
 def last_passed(history: dict[str, t.Any] | None) -> dict[str, t.Any]:

@@ -25,15 +25,16 @@ if t.TYPE_CHECKING:
 
 _PYTHON = sys.version.encode().replace(b"\n", b" ") + b"\n"
 _MOST_BYTES = 16 << 20
+_NODE = "ansible_collections.trainops.cluster.plugins.module_utils.node"
 
 
 class Code:
-    """Finds and loads modules by their marshalled code; every prefix of their names is a package.
+    """Finds and loads modules by their texts or their marshalled code; every prefix of their names is a package.
 
     The base classes for it in importlib.abc are left out, as loading that takes a third of a phase.
     """
 
-    def __init__(self, code: dict[str, bytes]) -> None:
+    def __init__(self, code: t.Mapping[str, str | bytes]) -> None:
         self.code = code
 
     def find_spec(self, name: str, path: t.Any = None, target: t.Any = None) -> t.Any:  # noqa: ARG002
@@ -49,15 +50,11 @@ class Code:
     def exec_module(self, module: t.Any) -> None:
         """Run a module's code in the module."""
         if module.__name__ in self.code:
-            exec(marshal.loads(self.code[module.__name__]), module.__dict__)
-
-
-def sent_code() -> dict[str, bytes]:
-    """Return the code of the sources in the second line."""
-    sources = json.loads(zlib.decompress(base64.b64decode(sys.stdin.buffer.readline())))
-    return {
-        name: marshal.dumps(compile(text, f"<{name}>", "exec", dont_inherit=True)) for name, text in sources.items()
-    }
+            code = self.code[module.__name__]
+            if isinstance(code, str):
+                exec(compile(code, f"<{module.__name__}>", "exec", dont_inherit=True), module.__dict__)
+            else:
+                exec(marshal.loads(code), module.__dict__)
 
 
 def kept_code(path: str, digest: str) -> dict[str, bytes] | None:
@@ -73,10 +70,15 @@ def kept_code(path: str, digest: str) -> dict[str, bytes] | None:
 
 
 if __name__ == "trainops":  # as the starter calls it; a mere import changes nothing
-    code = kept_code(*kept) if kept else sent_code()
+    sources = b"" if kept else sys.stdin.buffer.readline()
+    code = kept_code(*kept) if kept else json.loads(zlib.decompress(base64.b64decode(sources)))
     if code is None:
         sys.stdout.write('\ntrainops-answer:{"failed": true, "no_program": true}\n')
     else:
-        sys.meta_path.insert(0, Code(code))
-        agent = importlib.import_module("ansible_collections.trainops.cluster.plugins.module_utils.node.agent")
-        agent.main(request, None if kept else _PYTHON + marshal.dumps(code))
+        sys.meta_path.insert(0, loader := Code(code))
+        program = None
+        if not kept:
+            compiled = importlib.import_module(f"{_NODE}.compiled").compiled
+            program = compiled(code, hashlib.sha256(sources).hexdigest(), _PYTHON, keep=not request["check_mode"])
+            loader.code = marshal.loads(program[len(_PYTHON) :])
+        importlib.import_module(f"{_NODE}.agent").main(request, program)

@@ -15,7 +15,7 @@ from ...module_utils.node.run_state import CIRCUMSTANCES
 from ..contracts import Failure, Outage, Plan, Status
 from .answers import BadAnswerError
 from .news import News
-from .node_errors import NodeError, RunGoneError
+from .node_errors import NodeError, NodeLostError, RunGoneError
 from .open_failures import OpenFailures
 from .silence import StepPace
 from .status import has_failed
@@ -25,6 +25,8 @@ if t.TYPE_CHECKING:
     from .board import Board
 
 _RETRY_SECONDS = 1.0
+# Soon after the start there is news, if only that it was started.
+_FIRST_WAIT_SECONDS = 2.0
 # How long a node whose peer has failed may take to say what it has to say.
 _LAST_WAIT_SECONDS = 1.0
 _SAMPLE_SECONDS = 15.0
@@ -61,13 +63,14 @@ def follow_node(
     patience: Patience,
     news: News,
 ) -> Status:
-    """Write a node's steps and status to the board until its training ends, and return the last status.
+    """Start a node's training if it is not, write its steps and status to the board until it ends; return the last one.
 
     ``ask`` sends what the phase ``follow`` needs and returns its answer; it raises `NodeError`, and `BadAnswerError`,
-    after which the node is not asked again. In a multi-node run the failure or the stop of another node, which ``news``
-    says, ends the following too, with one more answer: this node waits for a peer that will not come back. Where the
-    run hangs, that answer says what each rank does. A stop that the board requests ends it as well. Times on the board
-    are seconds since the epoch by the controller's clock.
+    after which the node is not asked again. Where the node refuses to start, that `NodeError` is raised here too. In a
+    multi-node run the failure or the stop of another node, which ``news`` says, ends the following too, with one more
+    answer: this node waits for a peer that will not come back. Where the run hangs, that answer says what each rank
+    does. A stop that the board requests ends it as well. Times on the board are seconds since the epoch by the
+    controller's clock.
     """
     return _Follower(ask, board, plan, node, patience, news).follow()
 
@@ -89,7 +92,7 @@ class _Follower:
         self._pace = StepPace()
         self._steps = self._size = self._advances = 0
         self._last_step: int | None = None
-        self._was_running = self._silent = False
+        self._was_running = self._silent = self._is_started = False
         self._heard = time.monotonic()
         self._sampled = self._peer_failed_at = -math.inf
 
@@ -99,6 +102,10 @@ class _Follower:
             try:
                 answer = self._asked(looks)
             except NodeError as error:
+                if not self._is_started and not isinstance(error, (NodeLostError, BadAnswerError)):
+                    self._news.note(failed=True)
+                    self._board.update(self._node, message=str(error))
+                    raise
                 lost = self._lost(error)
                 if lost:
                     return lost
@@ -113,7 +120,7 @@ class _Follower:
                 logs = "no log of the run has" if self._plan["mode"] == "multi_node" else "its log has not"
                 silence = f"{logs} grown for {self._heard - self._news.grown:.0f} s"
                 return self._given_up("stalled", silence, time.time())
-            if self._peer_failed_at > 0 and not self._still_tells(answer):
+            if self._peer_failed_at > 0 and not self._log_still_comes(answer):
                 return status
             self._look_around()
 
@@ -121,6 +128,8 @@ class _Follower:
         """Return the next answer, which waits on the node for news unless a peer has failed."""
         wait = self._patience.interval
         request: dict[str, t.Any] = {"cursor": self._cursor, "wait_seconds": wait}
+        if not self._is_started:
+            request |= {"start": True, "wait_seconds": min(wait, _FIRST_WAIT_SECONDS)}
         if looks or self._peer_failed_at > 0:
             request["wait_seconds"] = min(wait, _LAST_WAIT_SECONDS)
         samples = time.monotonic() - self._sampled > _SAMPLE_SECONDS
@@ -129,6 +138,7 @@ class _Follower:
         if looks:
             request["look_at_ranks"] = True
         answer = self._ask(request)
+        self._is_started = True
         now = time.monotonic()
         if self._silent:
             self._note_outage(now - self._heard)
@@ -187,7 +197,7 @@ class _Follower:
         self._news.note_pace(self._node, self._pace.limit(self._patience.stall, pausing), pausing)
         return status
 
-    def _still_tells(self, answer: dict[str, t.Any]) -> bool:
+    def _log_still_comes(self, answer: dict[str, t.Any]) -> bool:
         """Return whether more of the log of a training that has ended is to come, which may take several answers."""
         return answer["has_ended"] and self._heard < self._peer_failed_at + self._patience.lost
 

@@ -13,7 +13,7 @@ import typing as t
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..contracts import Plan
+from ..contracts import Plan, Status
 from ..inventory.folded_names import folded, folded_messages
 from .board import Board
 from .collect import collect_log
@@ -49,7 +49,21 @@ class Phases:
 
     def stage(self, needs: Callable[[str], dict[str, t.Any]]) -> Outcome:
         """Put everything in place on every node, and report everything that is missing on any."""
-        return self._towards("stage", needs)
+
+        def stage(node: str) -> dict[str, t.Any]:
+            try:
+                answer = self.ask[node]("stage", **needs(node))
+            except NodeLostError as error:
+                self.board.update(node, status="unreachable", message=str(error))
+                raise
+            except NodeError as error:
+                self.board.update(node, message=str(error))
+                raise
+            known = {name: answer[name] for name in ("status", "image_id", "hardware", "program") if name in answer}
+            self.board.update(node, **known)
+            return answer
+
+        return _outcome(*on_each(list(self.ask), stage, self.at_once))
 
     def look(self, needs: Callable[[str], dict[str, t.Any]]) -> Outcome:
         """Report what `stage` would, in check mode: nothing is noted."""
@@ -64,23 +78,25 @@ class Phases:
         for node in self.ask:
             images.setdefault(self.board.status(node).get("image_id") or "none", []).append(node)
         if len(images) > 1:
-            told = "; ".join(f"{folded(nodes)} has {image}" for image, nodes in images.items())
-            return Outcome(problems=[f"The nodes do not have the same image: {told}. Name it by its digest"])
+            differing = "; ".join(f"{folded(nodes)} has {image}" for image, nodes in images.items())
+            return Outcome(problems=[f"The nodes do not have the same image: {differing}. Name it by its digest"])
         self.board.forget_stop()
-        outcome = self._towards("start", lambda _node: {})
-        if outcome.problems:
-            return outcome
         together = News() if self.plan["mode"] == "multi_node" else None
 
-        def follow(node: str) -> None:
-            def ask(request: dict[str, t.Any]) -> dict[str, t.Any]:
-                return self.ask[node]("follow", **request)
+        started: set[str] = set()
 
-            follow_node(ask, self.board, self.plan, node, patience, together or News())
+        def follow(node: str) -> Status:
+            def ask(request: dict[str, t.Any]) -> dict[str, t.Any]:
+                answer = self.ask[node]("follow", **request)
+                if answer["changed"]:
+                    started.add(node)
+                return answer
+
+            return follow_node(ask, self.board, self.plan, node, patience, together or News())
 
         # Whoever is followed waits on its node: that is one thread each, however few may be asked at once.
-        on_each(list(self.ask), follow, len(self.ask))
-        return outcome
+        _statuses, errors = on_each(list(self.ask), follow, len(self.ask))
+        return Outcome(changed=bool(started), problems=_problems(errors))
 
     def finish(self, grace_seconds: float) -> Outcome:
         """End what still runs on any node, and copy the log of every node that answers."""
@@ -132,24 +148,6 @@ class Phases:
             self.board.update(node, **changes)
         return answer
 
-    def _towards(self, phase: str, needs: Callable[[str], dict[str, t.Any]]) -> Outcome:
-        """Do a phase on the way to a running training, and note on the board what became of it."""
-
-        def do(node: str) -> dict[str, t.Any]:
-            try:
-                answer = self.ask[node](phase, **needs(node))
-            except NodeLostError as error:
-                self.board.update(node, status="unreachable", message=str(error))
-                raise
-            except NodeError as error:
-                self.board.update(node, message=str(error))
-                raise
-            told = {name: answer[name] for name in ("status", "image_id", "hardware", "program") if name in answer}
-            self.board.update(node, **told)
-            return answer
-
-        return _outcome(*on_each(list(self.ask), do, self.at_once))
-
 
 def _removed(answers: Mapping[str, Mapping[str, t.Any]]) -> list[str]:
     """Return which old run folders went on which nodes, a sentence for all nodes that had the same."""
@@ -176,5 +174,9 @@ def _outcome(answers: Mapping[str, Mapping[str, t.Any]], errors: Mapping[str, No
             ),
             *_removed(answers),
         ],
-        problems=folded_messages((node, f"{node}: {error}") for node, error in errors.items()),
+        problems=_problems(errors),
     )
+
+
+def _problems(errors: Mapping[str, NodeError]) -> list[str]:
+    return folded_messages((node, f"{node}: {error}") for node, error in errors.items())

@@ -112,12 +112,12 @@ class ProgressReader:
             plan = self._board.plan()
         except ValueError:
             return
-        told = ""
+        shown = ""
         ended = False
         while not ended:
             ended = self._ended.wait(self._interval)
             statuses = [self._board.status(node["node"]) for node in plan["nodes"]]
             line = progress_line(plan, statuses, time.time())
-            if line != told:
+            if line != shown:
                 self._tell(line)
-                told = line
+                shown = line

@@ -27,7 +27,7 @@ NODE_FAULTS = frozenset(
 _SECOND_FAULTS = NODE_FAULTS - {"killed"}
 # Of the sizes that a run may go on at, so many are tried; each takes as long as a plan.
 _MOST_SIZES = 64
-_MOST_TOLD = 160
+_MOST_SHOWN = 160
 # What runs out of memory here does so on any other node.
 _MEMORY = re.compile("memory|oom", re.IGNORECASE)
 
@@ -39,11 +39,11 @@ def node_faults(summary: Summary) -> dict[str, str]:
         return {}
     if first["class"] == "killed" and _MEMORY.search(first["message"]):
         return {}
-    told = functools.partial(textwrap.shorten, width=_MOST_TOLD, placeholder=" …")
+    shortened = functools.partial(textwrap.shorten, width=_MOST_SHOWN, placeholder=" …")
     others = [echo for echo in first["echoes"] if echo["class"] in _SECOND_FAULTS]
     return {
-        **{echo["node"]: told(f"{echo['class']}: {echo['message']}") for echo in others},
-        first["node"]: told(f"{first['class']}: {first['message']}"),
+        **{echo["node"]: shortened(f"{echo['class']}: {echo['message']}") for echo in others},
+        first["node"]: shortened(f"{first['class']}: {first['message']}"),
     }
 
 
@@ -129,21 +129,25 @@ def next_attempt(
     raise ValueError(f"without {', '.join(taken)} it cannot be planned on the {len(hosts)} nodes that are left: {why}")
 
 
-def in_words(retry: Retry) -> str:
-    """Return what a retry is, for people."""
-    told = [
+def in_words(retry: Retry, began_with: int | None, first_step: int) -> str:
+    """Return what a retry is, for people; ``began_with`` is the first step of its log, None where it has none."""
+    what = [
         f"{one['node']} was left out ({one['reason'].rstrip('.')})"
         + (f", and {one['spare']} took its place" if one["spare"] else "")
         for one in retry["left_out"]
     ]
     if retry["nodes"] < retry["nodes_of_first"]:
-        told.append(f"it ran on {retry['nodes']} of {retry['nodes_of_first']} nodes")
-    begin = (
-        f"it could go on from the last checkpoint in {retry['checkpoints']}"
-        if retry["checkpoints"]
-        else "it began with the first step, as its config goes on from no checkpoint"
-    )
-    return (
-        f"Attempt {retry['attempt']} at {retry['first']}: {'; '.join([*told, begin])}. What it measured is kept out of "
-        "the history."
-    )
+        what.append(f"it ran on {retry['nodes']} of {retry['nodes_of_first']} nodes")
+    what.append(_beginning(retry["checkpoints"], began_with, first_step))
+    attempt = f"Attempt {retry['attempt']} at {retry['first']}"
+    return f"{attempt}: {'; '.join(what)}. What it measured is kept out of the history."
+
+
+def _beginning(checkpoints: str | None, began_with: int | None, first_step: int) -> str:
+    if not checkpoints:
+        return "it began with the first step, as its config goes on from no checkpoint"
+    if began_with is None:
+        return f"it could go on from the last checkpoint in {checkpoints}"
+    if began_with > first_step:
+        return f"it went on with step {began_with}, from the last checkpoint in {checkpoints}"
+    return f"it began with the first step, as it found no checkpoint in {checkpoints}"

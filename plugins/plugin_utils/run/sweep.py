@@ -55,7 +55,7 @@ def standing_of(output_dir: str | Path, base: str) -> Standing:
     return Standing(run_id, AGAIN if before else NEW, before)
 
 
-def told_of(standing: Standing) -> str:
+def standing_text(standing: Standing) -> str:
     """Return what is to be done with a cell in words."""
     return {
         NEW: "will run",
@@ -95,9 +95,9 @@ class Sweep:
         self._standings[cell] = standing_of(self._output_dir, f"{self.sweep_id}-{cell}")
         return self._standings[cell].run_id
 
-    def told(self) -> dict[str, str]:
+    def next_of_cells(self) -> dict[str, str]:
         """Return by cell, in words, what is to be done with it."""
-        return {cell: told_of(standing) for cell, standing in self._standings.items()}
+        return {cell: standing_text(standing) for cell, standing in self._standings.items()}
 
     def cells(self, planned: Sequence[Mapping[str, t.Any]]) -> list[dict[str, t.Any]]:
         """Return of each planned cell its ``name``, ``values``, ``run_id`` and ``state``."""

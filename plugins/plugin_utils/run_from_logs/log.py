@@ -82,8 +82,8 @@ def framework_in(logs: Iterable[Path], asked: str | None = None) -> str:
         (other, path), *_more = found.items()
         raise ValueError(f"training_framework is {asked}, but the steps in {path} are those of {other}")
     if len(found) > 1:
-        told = "; ".join(f"those of {name} in {path}" for name, path in found.items())
-        raise ValueError(f"the logs have steps of several frameworks ({told}); say which with -e training_framework")
+        where = "; ".join(f"those of {name} in {path}" for name, path in found.items())
+        raise ValueError(f"the logs have steps of several frameworks ({where}); say which with -e training_framework")
     if found:
         return next(iter(found))
     failed = next((path for path in logs if find_failures(Piece(end_of(str(path))))), None)

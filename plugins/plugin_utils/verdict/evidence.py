@@ -37,9 +37,9 @@ def judge_nodes(statuses: list[Status], interrupted: bool, reasons: Reasons) -> 
     none_failed = interrupted or not any(has_failed(status) for status in statuses)
     ended_well = 0
     for status in _followed(statuses):
-        node, found, told = status["node"], status["status"], _told(status)
+        node, found, message = status["node"], status["status"], _with_message(status)
         if found in ("not_started", "staged"):
-            reasons.add(ERROR, "node_not_started", f"{node} did not start to train{told}.", node)
+            reasons.add(ERROR, "node_not_started", f"{node} did not start to train{message}.", node)
         elif found == "exited" and status.get("exit_status") == 0:
             ended_well += 1
         elif found == "exited":
@@ -49,16 +49,16 @@ def judge_nodes(statuses: list[Status], interrupted: bool, reasons: Reasons) -> 
         elif found == "killed":
             reasons.add(FAIL, "node_killed", f"The training on {node} was killed.", node)
         elif found == "unreachable":
-            reasons.add(ERROR, "node_unreachable", f"{node} could not be reached{told}.", node)
+            reasons.add(ERROR, "node_unreachable", f"{node} could not be reached{message}.", node)
         elif found == "gone":
-            reasons.add(ERROR, "node_gone", f"What became of the training on {node} is not known{told}.", node)
+            reasons.add(ERROR, "node_gone", f"What became of the training on {node} is not known{message}.", node)
         elif found == "stalled":
-            reasons.add(failure, "node_stalled", f"The training on {node} hung{told}.", node)
+            reasons.add(failure, "node_stalled", f"The training on {node} hung{message}.", node)
         elif found == "running":
             if none_failed:
                 reasons.add(ERROR, "node_running", f"{node} was still training when it was last heard of.", node)
         elif none_failed:
-            reasons.add(ERROR, "node_stopped", f"{node} was stopped before it had finished{told}.", node)
+            reasons.add(ERROR, "node_stopped", f"{node} was stopped before it had finished{message}.", node)
     if ended_well == len(statuses):
         who = "The node" if len(statuses) == 1 else f"All {len(statuses)} nodes"
         reasons.add(PASS, "nodes", f"{who} took part and ended with exit status 0.")
@@ -93,10 +93,10 @@ def judge_log_only(statuses: list[Status], reasons: Reasons) -> None:
         else:
             unknown.append(node)
     if unknown:
-        where, told = (
+        where, lacking = (
             (unknown[0], "its log lacks") if len(unknown) == 1 else (f"{len(unknown)} nodes", "their logs lack")
         )
-        message = f"How the training on {where} ended is not known: {told} the exit status."
+        message = f"How the training on {where} ended is not known: {lacking} the exit status."
         reasons.add(INCONCLUSIVE, "exit_status_unknown", f"{message} Set training_exit_status if you know it.")
 
 
@@ -104,7 +104,7 @@ def _followed(statuses: list[Status]) -> list[Status]:
     return [status for status in statuses if status["status"] != "log_only"]
 
 
-def _told(status: Status) -> str:
+def _with_message(status: Status) -> str:
     message = str(status.get("message") or "").strip().rstrip(".")
     return f": {message}" if message else ""
 
@@ -191,8 +191,8 @@ def judge_samples(plan: Plan, by_node: dict[str, dict[str, Statistics]], warm_up
         for metric in dict.fromkeys(bound["metric"] for bound in _judged_bounds(plan) if bound["metric"] in found):
             count = found[metric]["samples"]
             if count < MIN_SAMPLES:
-                told = f"{node} has {count} values of {metric} {needed}"
-                reasons.add(INCONCLUSIVE, "too_few_samples", told, node, samples=count)
+                message = f"{node} has {count} values of {metric} {needed}"
+                reasons.add(INCONCLUSIVE, "too_few_samples", message, node, samples=count)
     if counts and min(counts.values()) >= MIN_SAMPLES:
         message = f"At least {min(counts.values())} steps a node count, after {warm_up.steps} of warm-up."
         reasons.add(PASS, "samples", message, samples=counts)

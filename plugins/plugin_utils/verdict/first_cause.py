@@ -30,6 +30,8 @@ from .lagging import Lagging, lagging
 # that was killed from outside or a node that is gone is nearer to a cause than the program; a bare exit status says
 # less than any text.
 _KILLED = 25
+# Nearer than a log that says no more than that something was killed.
+_OUT_OF_MEMORY = 13
 _LOST = 26
 _STALLED = 59
 _EXIT_STATUS = 99
@@ -144,8 +146,8 @@ def _end_of(status: Status, held_up: str) -> Failure:
         message = f"The container engine cannot say how the training ended: {_sentence(status['engine_problem'])}"
         remedy = "Look why the engine stopped (systemctl status, journalctl --unit of docker or podman), and start it."
     elif status.get("oom_killed"):
-        failure_class, blame = "killed", _KILLED
-        message = "The kernel killed the training because the host memory ran out."
+        failure_class, blame = "killed", _OUT_OF_MEMORY
+        message = "The kernel killed a process of the training because memory ran out."
         remedy = "Give the container more memory, or let the training use less: fewer data workers, a smaller cache."
     elif status["status"] == "killed" or status.get("exit_status") == _EXIT_STATUS_OF_SIGKILL:
         failure_class, blame = "killed", _KILLED

@@ -46,27 +46,27 @@ def steps_frame(nodes: Iterable[Mapping[str, t.Any]], steps: Steps, warmup_steps
     """
     if warmup_steps < 0:
         raise ValueError(f"warmup_steps is {warmup_steps}, but must be 0 or more")
-    told = [(node, steps[node["node"]]) for node in nodes if node["node"] in steps]
-    found = {metric for _node, own in told for metric in own.metrics}
+    with_steps = [(node, steps[node["node"]]) for node in nodes if node["node"] in steps]
+    found = {metric for _node, own in with_steps for metric in own.metrics}
     metrics = [metric for metric in (*METRICS, *EVIDENCE) if metric in found]
-    left_out = _joined([_left_out(own, warmup_steps) for _node, own in told])
+    left_out = _joined([_left_out(own, warmup_steps) for _node, own in with_steps])
     columns = {
-        **_identity(told, [len(own) for _node, own in told]),
-        "attempt": _joined([own.attempt for _node, own in told]),
-        "step": _joined([own.step for _node, own in told]),
+        **_identity(with_steps, [len(own) for _node, own in with_steps]),
+        "attempt": _joined([own.attempt for _node, own in with_steps]),
+        "step": _joined([own.step for _node, own in with_steps]),
         "counted": left_out == "",
         "left_out": left_out,
         **{
-            metric: _joined([own.metrics.get(metric, np.full(len(own), np.nan)) for _node, own in told])
+            metric: _joined([own.metrics.get(metric, np.full(len(own), np.nan)) for _node, own in with_steps])
             for metric in metrics
         },
     }
     return pd.DataFrame(columns).astype(_STEP_TYPES | dict.fromkeys(metrics, float))
 
 
-def _identity(told: list[tuple[Mapping[str, t.Any], StepColumns]], sizes: list[int]) -> dict[str, np.ndarray]:
+def _identity(with_steps: list[tuple[Mapping[str, t.Any], StepColumns]], sizes: list[int]) -> dict[str, np.ndarray]:
     return {
-        name: np.repeat(np.array([node[name] for node, _own in told], dtype=object), sizes)
+        name: np.repeat(np.array([node[name] for node, _own in with_steps], dtype=object), sizes)
         for name in ("node", "node_rank")
     }
 
@@ -103,17 +103,17 @@ def left_out_of(steps: pd.DataFrame) -> list[dict[str, t.Any]]:
 
 def records_frame(run_id: str, nodes: Iterable[Mapping[str, t.Any]], steps: Steps) -> pd.DataFrame:
     """Return one row per measurement, with the columns `RECORD_COLUMNS`. A value may be NaN or infinite."""
-    told = [(node, steps[node["node"]]) for node in nodes if node["node"] in steps]
+    with_steps = [(node, steps[node["node"]]) for node in nodes if node["node"] in steps]
     # Of each node the names of what is measured, and the rows and places among the names where it is.
-    names = [[name for name in own.metrics if name in METRICS] for _node, own in told]
+    names = [[name for name in own.metrics if name in METRICS] for _node, own in with_steps]
     places = [
         np.nonzero(np.stack([own.printed[name] for name in found], axis=1)) if found else (_NOWHERE, _NOWHERE)
-        for found, (_node, own) in zip(names, told, strict=True)
+        for found, (_node, own) in zip(names, with_steps, strict=True)
     ]
-    parts = list(zip(names, places, [own for _node, own in told], strict=True))
+    parts = list(zip(names, places, [own for _node, own in with_steps], strict=True))
     columns = {
         "run_id": run_id,
-        **_identity(told, [rows.size for rows, _which in places]),
+        **_identity(with_steps, [rows.size for rows, _which in places]),
         "attempt": _joined([own.attempt[rows] for _names, (rows, _which), own in parts]),
         "step": _joined([own.step[rows] for _names, (rows, _which), own in parts]),
         "metric": _joined([np.array(found, dtype=object)[which] for found, (_rows, which), _own in parts]),

@@ -22,7 +22,7 @@ if t.TYPE_CHECKING:
 # More than this part of the steps is no torn line any more.
 _TORN = 0.005
 # Some rates are printed from the third step on, or not where a checkpoint is written.
-_MOST_UNTOLD = 0.1
+_MOST_MISSING = 0.1
 
 
 def judge_gaps(
@@ -54,10 +54,10 @@ def judge_gaps(
             _judge_losses(node, rows[~rows["step"].isin(nan_losses.get(node, ()))], reached, reasons)
         for metric in judged:
             counting = rows[rows["counted"]]
-            if metric in rows and 0 < counting[metric].notna().sum() < (1 - _MOST_UNTOLD) * len(counting):
-                untold = int(counting[metric].isna().sum())
-                message = f"{metric} is missing in {untold} of {counted(len(counting), 'counted step')} of {node}."
-                reasons.add(INCONCLUSIVE, "metric_gaps", message, node, metric=metric, steps=untold)
+            if metric in rows and 0 < counting[metric].notna().sum() < (1 - _MOST_MISSING) * len(counting):
+                missing = int(counting[metric].isna().sum())
+                message = f"{metric} is missing in {missing} of {counted(len(counting), 'counted step')} of {node}."
+                reasons.add(INCONCLUSIVE, "metric_gaps", message, node, metric=metric, steps=missing)
 
 
 def _first(plan: Plan, earlier: pd.Series, *, resumed: bool) -> int | None:

@@ -45,13 +45,13 @@ def judge_life(plan: Plan, statuses: list[Status], attempts: Mapping[str, pd.Dat
                 f"The log of {node} does not show that its ranks trained: it has none of the texts by which they do."
             )
             reasons.add(INCONCLUSIVE, "no_sign_of_life", message, node)
-    told_first = any(of_first.intersection(status.get("signs") or ()) for status in silent)
+    first_cause_seen = any(of_first.intersection(status.get("signs") or ()) for status in silent)
     none_alive = any(not of_any.intersection(status.get("signs") or ()) for status in silent)
     if (
         of_first
         and silent
         and not none_alive
-        and not told_first
+        and not first_cause_seen
         and not any(_has_first_rank(status) for status in statuses)
     ):
         node = min(silent, key=lambda status: status.get("node_rank", 0))["node"]
@@ -77,14 +77,14 @@ def judge_same_log(plan: Plan, statuses: list[Status], attempts: Mapping[str, pd
             _note_owner(owner, rows[columns].to_numpy().tobytes(), node, "the times and losses of their steps", reasons)
     if plan["mode"] == "multi_node":
         for status in statuses:
-            for told in status.get("ranks") or ():
-                _note_owner(owner, told, status["node"], told, reasons)
+            for ranks in status.get("ranks") or ():
+                _note_owner(owner, ranks, status["node"], ranks, reasons)
 
 
-def _note_owner(owner: dict[t.Any, str], what: t.Any, node: str, told: str, reasons: Reasons) -> None:
+def _note_owner(owner: dict[t.Any, str], what: t.Any, node: str, shared: str, reasons: Reasons) -> None:
     first = owner.setdefault(what, node)
     if first != node:
-        message = f"The logs of {first} and {node} have {told} in common: one of them is not its own."
+        message = f"The logs of {first} and {node} have {shared} in common: one of them is not its own."
         reasons.add(INCONCLUSIVE, "same_log", message, node, other=first)
 
 

@@ -42,9 +42,9 @@ def loss_trends(attempts: Mapping[str, pd.DataFrame]) -> dict[str, Trend]:
     for node, rows in attempts.items():
         if "loss" in rows:
             losses = rows["loss"].to_numpy()
-            told = np.isfinite(losses)
-            if told.any():
-                trends[node] = loss_trend(rows["step"].to_numpy()[told], losses[told])
+            finite = np.isfinite(losses)
+            if finite.any():
+                trends[node] = loss_trend(rows["step"].to_numpy()[finite], losses[finite])
     return trends
 
 
@@ -95,7 +95,7 @@ def judge_loss(
 def _judge_values(node: str, losses: pd.DataFrame, trend: Trend, vocabulary: float, reasons: Reasons) -> bool:
     """Note losses that no training has, and return whether there are some."""
     values, steps = losses["loss"].to_numpy(), losses["step"].to_numpy()
-    before = len(reasons.told()), reasons.verdict()
+    before = len(reasons.decisive()), reasons.verdict()
     if (values < 0).any():
         step = int(steps[values < 0][0])
         reasons.add(FAIL, "loss_negative", f"The loss of {node} is negative at step {step}, which no loss is.", node)
@@ -123,7 +123,7 @@ def _judge_values(node: str, losses: pd.DataFrame, trend: Trend, vocabulary: flo
     if trend["direction"] != RISING and end > _DIVERGED * lowest and end - lowest > _DIVERGED - 1:
         message = f"The loss of {node} ends at {end:.4g}, and was {lowest:.4g}: the training diverged."
         reasons.add(FAIL, "loss_rises", message, node, trend=trend)
-    return (len(reasons.told()), reasons.verdict()) != before and trend["direction"] != RISING
+    return (len(reasons.decisive()), reasons.verdict()) != before and trend["direction"] != RISING
 
 
 def _spike(values: np.ndarray, begin: int) -> int | None:
@@ -139,15 +139,18 @@ def _spike(values: np.ndarray, begin: int) -> int | None:
 
 def _judge_agreement(attempts: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
     """Note nodes of one job that print different losses of the same step: the loss is that of the whole batch."""
-    told = {node: rows for node, rows in attempts.items() if "loss" in rows}
-    if len(told) < 2:
+    with_loss = {node: rows for node, rows in attempts.items() if "loss" in rows}
+    if len(with_loss) < 2:
         return
-    first, *others = told
+    first, *others = with_loss
     for node in others:
         steps, own, its = np.intersect1d(
-            told[node]["step"].to_numpy(), told[first]["step"].to_numpy(), assume_unique=True, return_indices=True
+            with_loss[node]["step"].to_numpy(),
+            with_loss[first]["step"].to_numpy(),
+            assume_unique=True,
+            return_indices=True,
         )
-        ones, theirs = told[node]["loss"].to_numpy()[own], told[first]["loss"].to_numpy()[its]
+        ones, theirs = with_loss[node]["loss"].to_numpy()[own], with_loss[first]["loss"].to_numpy()[its]
         with np.errstate(invalid="ignore"):
             off = np.flatnonzero(np.abs(ones - theirs) > _SAME_LOSS * np.maximum(np.abs(theirs), 1.0))
         if off.size:

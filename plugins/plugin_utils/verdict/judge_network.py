@@ -26,20 +26,20 @@ def judge_transport(plan: Plan, statuses: list[Status], reasons: Reasons) -> Non
     """Note whether RDMA carried the job where the plan means that; what no log says is not taken for granted."""
     if plan.get("rehearsal") or not asks_for_rdma(plan["mode"], plan["nodes"]):
         return
-    told = {status["node"]: status["transports"] for status in statuses if status.get("transports")}
-    over_tcp = [node for node, networks in told.items() if _TCP in networks]
+    networks_of = {status["node"]: status["transports"] for status in statuses if status.get("transports")}
+    over_tcp = [node for node, networks in networks_of.items() if _TCP in networks]
     for node in over_tcp:
         message = f"NCCL talks TCP on {node}, where RDMA is meant: its log names {_TCP}."
-        reasons.add(FAIL, "tcp_transport", message, node, transports=told[node])
+        reasons.add(FAIL, "tcp_transport", message, node, transports=networks_of[node])
     if over_tcp:
         return
-    for node in [status["node"] for status in statuses if told and status["node"] not in told]:
+    for node in [status["node"] for status in statuses if networks_of and status["node"] not in networks_of]:
         message = f"Whether {node} uses RDMA is not known: NCCL names its network in the logs of other nodes only."
-        reasons.add(INCONCLUSIVE, "transport_unknown", message, node, transports=told)
-    if told:
-        names = sorted({name for networks in told.values() for name in networks})
-        message = f"NCCL says that it uses {' and '.join(names)} on {counted(len(told), 'node')}."
-        reasons.add(PASS, "transport", message, transports=told)
+        reasons.add(INCONCLUSIVE, "transport_unknown", message, node, transports=networks_of)
+    if networks_of:
+        names = sorted({name for networks in networks_of.values() for name in networks})
+        message = f"NCCL says that it uses {' and '.join(names)} on {counted(len(networks_of), 'node')}."
+        reasons.add(PASS, "transport", message, transports=networks_of)
     else:
         level = level_that_hides_the_network(plan["nodes"])
         message = "Whether RDMA was used is not known: "
@@ -64,8 +64,8 @@ def judge_world(
     if plan["mode"] != "multi_node" or nodes < 2 or not workload:
         return
     ranks = workload["gpus"]
-    told = {status["node"]: size for status in statuses if (size := status.get("world_size"))}
-    wrong = {node: size for node, size in told.items() if size != ranks}
+    sizes = {status["node"]: size for status in statuses if (size := status.get("world_size"))}
+    wrong = {node: size for node, size in sizes.items() if size != ranks}
     for node, size in wrong.items():
         alone = size * nodes == ranks
         what = "trained alone" if alone else "trained in another world than the plan's"
@@ -77,12 +77,12 @@ def judge_world(
             world_size=size,
             ranks=ranks,
         )
-    if told and not wrong:
-        reasons.add(PASS, "world", f"The trainer sees all {ranks} ranks of the job.", world_size=told)
-    elif not told and grammar_of(plan["framework"]).printed_by == LAST_RANK and len(by_node) > 1:
+    if sizes and not wrong:
+        reasons.add(PASS, "world", f"The trainer sees all {ranks} ranks of the job.", world_size=sizes)
+    elif not sizes and grammar_of(plan["framework"]).printed_by == LAST_RANK and len(by_node) > 1:
         _judge_several_that_print(ranks, workload, by_node, reasons)
-    elif not told and by_node:
-        reasons.note("world_not_told", "No log says how many ranks the trainer sees.")
+    elif not sizes and by_node:
+        reasons.note("world_unknown", "No log says how many ranks the trainer sees.")
 
 
 def _judge_several_that_print(
@@ -98,7 +98,7 @@ def _judge_several_that_print(
     nodes = sorted(by_node)
     if counted_by_trainer and min(counted_by_trainer) > _SURELY_MORE:
         seen = ranks / min(counted_by_trainer)
-        told = f"{message}, and their TFLOP/s are those of about {seen:.0f} of the {ranks} ranks: they trained alone."
-        reasons.add(FAIL, "trained_alone", told, nodes=nodes, ratio=min(counted_by_trainer))
+        alone = f"{message}, and their TFLOP/s are those of about {seen:.0f} of the {ranks} ranks: they trained alone."
+        reasons.add(FAIL, "trained_alone", alone, nodes=nodes, ratio=min(counted_by_trainer))
     else:
         reasons.add(INCONCLUSIVE, "alone_suspected", f"{message}: they may have trained alone.", nodes=nodes)

@@ -31,12 +31,12 @@ def judge_skipped(plan: Plan, attempts: Mapping[str, pd.DataFrame], reasons: Rea
     is lower after the skipped iteration, or after the next one.
     """
     allowed = plan.get("max_skipped", 0)
-    told_by_all = grammar_of(log_framework(plan)).counts_skipped
+    always_printed = grammar_of(log_framework(plan)).counts_skipped
     for node, rows in attempts.items():
-        untold = int(rows["skipped_iterations"].isna().sum()) if "skipped_iterations" in rows else len(rows)
-        if told_by_all and untold > _TORN * len(rows):
-            message = f"{counted(untold, 'step')} of {node} do not say how many iterations were skipped."
-            reasons.add(INCONCLUSIVE, "skipped_unknown", message, node, steps=untold)
+        missing = int(rows["skipped_iterations"].isna().sum()) if "skipped_iterations" in rows else len(rows)
+        if always_printed and missing > _TORN * len(rows):
+            message = f"{counted(missing, 'step')} of {node} do not say how many iterations were skipped."
+            reasons.add(INCONCLUSIVE, "skipped_unknown", message, node, steps=missing)
         if "skipped_iterations" not in rows:
             continue
         skipped = rows["skipped_iterations"].fillna(0.0).to_numpy()

@@ -42,8 +42,8 @@ def times_spent(attempts: Mapping[str, pd.DataFrame], *, bars: bool) -> dict[str
     for node, rows in attempts.items():
         if "step_time_ms" not in rows:
             continue
-        told = rows.loc[rows["counted"] & np.isfinite(rows["step_time_ms"])]
-        times = told["step_time_ms"].to_numpy()
+        counted = rows.loc[rows["counted"] & np.isfinite(rows["step_time_ms"])]
+        times = counted["step_time_ms"].to_numpy()
         if times.size < 2:
             continue
         end = max(1, times.size // _PART)
@@ -51,16 +51,16 @@ def times_spent(attempts: Mapping[str, pd.DataFrame], *, bars: bool) -> dict[str
         found[node] = {
             "median": float(np.median(times)),
             "mean": float(times.mean()),
-            "wall_clock": _wall_clock(told),
+            "wall_clock": _wall_clock(counted),
             "drift": float(np.median(times[-end:])) / before - 1 if before and not bars else 0.0,
         }
     return found
 
 
-def _wall_clock(told: pd.DataFrame) -> float | None:
-    if "clock" not in told:
+def _wall_clock(counted: pd.DataFrame) -> float | None:
+    if "clock" not in counted:
         return None
-    stamped = told.loc[np.isfinite(told["clock"]), ["step", "clock"]]
+    stamped = counted.loc[np.isfinite(counted["clock"]), ["step", "clock"]]
     taken = float(stamped["step"].max() - stamped["step"].min()) if len(stamped) > 1 else 0.0
     span = float(stamped["clock"].iloc[-1] - stamped["clock"].iloc[0]) if taken else 0.0
     # Stamps are of whole seconds: a short span says nothing.
@@ -80,17 +80,17 @@ def judge_time(times: Mapping[str, TimeSpent], bounds: list[JudgedBound], reason
             continue
         share = really / time["median"]
         wall = f", by the wall clock {time['wall_clock']:.6g} ms" if time["wall_clock"] else ""
-        told = (
+        means = (
             f"A step of {node} takes {time['mean']:.6g} ms in the mean{wall}, and {time['median']:.6g} ms in the median"
         )
         missed = [bound["metric"] for bound in bounds if _is_missed(bound, share)]
         if missed:
             message = (
-                f"{told}: {' and '.join(dict.fromkeys(missed))} would miss the threshold with the time really spent."
+                f"{means}: {' and '.join(dict.fromkeys(missed))} would miss the threshold with the time really spent."
             )
             reasons.add(INCONCLUSIVE, "pauses", message, node, **t.cast("dict[str, t.Any]", time))
         else:
-            reasons.note("pauses", f"{told}: something takes time now and then, or between the steps.", node)
+            reasons.note("pauses", f"{means}: something takes time now and then, or between the steps.", node)
 
 
 def _is_missed(bound: JudgedBound, share: float) -> bool:

@@ -50,8 +50,8 @@ def judge_workload(
         for name, word in _WORDS.items():
             values = (status.get("settings") or {}).get(name, [])
             if len(values) > 1:
-                told = " and ".join(f"{value:g}" for value in values)
-                message = f"The log of {node} has two values of the {word}, {told}: it is of two runs."
+                found = " and ".join(f"{value:g}" for value in values)
+                message = f"The log of {node} has two values of the {word}, {found}: it is of two runs."
                 reasons.add(INCONCLUSIVE, "settings_differ", message, node, **{name: values})
             elif values:
                 _compare(node, word, values[0], planned.get(name), agrees, reasons)
@@ -93,12 +93,12 @@ def _compare_nodes(
 
 def _judge_ranks(status: Status, of_nodes: dict[str, tuple[str, float]], reasons: Reasons) -> None:
     """Compare the number of ranks with that of other nodes, and the batch size it leads to with the one in the log."""
-    node, ranks, told = status["node"], status.get("world_size"), status.get("settings") or {}
+    node, ranks, settings = status["node"], status.get("world_size"), status.get("settings") or {}
     if not ranks:
         return
     _compare_nodes(node, "number of ranks", ranks, of_nodes, reasons)
     names = ("batch_per_device", "global_batch_size", "accumulated_batches")
-    each, whole, times = (told.get(name, []) for name in names)
+    each, whole, times = (settings.get(name, []) for name in names)
     if len(each) == len(whole) == 1 and len(times) <= 1:
         accumulated = times[0] if times else 1.0
         made = ranks * each[0] * accumulated
@@ -151,8 +151,8 @@ def _judge_samples(
         batch = batch or (float(printed.iloc[0]) if printed.nunique() == 1 else None)
     if "consumed_samples" not in rows:
         return
-    told = rows[["step", "consumed_samples"]].dropna()
-    steps, samples = told["step"].to_numpy(float), told["consumed_samples"].to_numpy(float)
+    counting = rows[["step", "consumed_samples"]].dropna()
+    steps, samples = counting["step"].to_numpy(float), counting["consumed_samples"].to_numpy(float)
     if samples.size < 2:
         return
     batch = batch or float(np.median(np.diff(samples) / np.diff(steps)))
@@ -175,11 +175,15 @@ def _judge_samples(
 
 def _tokens_of_gpu(plan: Plan, status: Status) -> float | None:
     """Return the tokens of a GPU in a step: the plan's, or those that the log's own settings make."""
-    workload, told = plan.get("workload"), status.get("settings") or {}
+    workload, settings = plan.get("workload"), status.get("settings") or {}
     if workload and workload.get("tokens_per_step"):
         return float(t.cast(int, workload["tokens_per_step"])) / workload["gpus"]
-    if len(told.get("batch_per_device", [])) == len(told.get("sequence_length", [])) == 1:
-        return told["batch_per_device"][0] * told["sequence_length"][0] * told.get("accumulated_batches", [1.0])[0]
+    if len(settings.get("batch_per_device", [])) == len(settings.get("sequence_length", [])) == 1:
+        return (
+            settings["batch_per_device"][0]
+            * settings["sequence_length"][0]
+            * settings.get("accumulated_batches", [1.0])[0]
+        )
     return None
 
 
@@ -211,20 +215,20 @@ def _judge_stamps(node: str, rows: pd.DataFrame, agrees: dict[str, list[str]], r
     """Compare the step times with the time stamps: steps that follow each other take no longer than these are apart."""
     if not {"clock", "step_time_ms"} <= set(rows.columns):
         return
-    told = rows.loc[rows["counted"], ["step", "clock", "step_time_ms"]].dropna()
-    if len(told) < 2:
+    stamped = rows.loc[rows["counted"], ["step", "clock", "step_time_ms"]].dropna()
+    if len(stamped) < 2:
         return
-    span = float(told["clock"].iloc[-1] - told["clock"].iloc[0])
-    taken = float((told["step_time_ms"].to_numpy()[1:] * np.diff(told["step"])).sum()) / 1000.0
+    span = float(stamped["clock"].iloc[-1] - stamped["clock"].iloc[0])
+    taken = float((stamped["step_time_ms"].to_numpy()[1:] * np.diff(stamped["step"])).sum()) / 1000.0
     if taken > span * (1 + _CLOCK_TOLERANCE) + _STAMP_SECONDS and span > -_STAMP_SECONDS:
         message = (
-            f"The log of {node} is of another workload, or was changed: by their step times its {len(told)} counted "
+            f"The log of {node} is of another workload, or was changed: by their step times its {len(stamped)} counted "
             f"steps take {taken:.6g} s, and their time stamps are {span:.6g} s apart."
         )
         reasons.add(FAIL, "other_workload", message, node, found=taken, planned=span)
-    elif _each_step_too_long(told):
+    elif _each_step_too_long(stamped):
         message = (
-            f"The step times of {node} are shorter than its time stamps say of nearly every step: its {len(told)} "
+            f"The step times of {node} are shorter than its time stamps say of nearly every step: its {len(stamped)} "
             f"counted steps take {taken:.6g} s by the former, and {span:.6g} s by the latter."
         )
         reasons.add(INCONCLUSIVE, "rates_disagree", message, node, found=taken, planned=span)
@@ -232,11 +236,11 @@ def _judge_stamps(node: str, rows: pd.DataFrame, agrees: dict[str, list[str]], r
         agrees[node].append(f"steps of {taken:.4g} s within {span:.4g} s of time stamps")
 
 
-def _each_step_too_long(told: pd.DataFrame) -> bool:
+def _each_step_too_long(stamped: pd.DataFrame) -> bool:
     """Tell whether stretches of steps mostly last longer by the time stamps than by the step times: pauses are few."""
-    ms, clock = told["step_time_ms"].to_numpy(), told["clock"].to_numpy()
+    ms, clock = stamped["step_time_ms"].to_numpy(), stamped["clock"].to_numpy()
     stretch = max(1, math.ceil(_STRETCH_SECONDS * 1000.0 / max(float(np.median(ms)), 1e-3)))
-    if len(told) < 4 * stretch:
+    if len(stamped) < 4 * stretch:
         return False
-    whole = np.concatenate(([0.0], np.cumsum(ms[1:] * np.diff(told["step"])))) / 1000.0
+    whole = np.concatenate(([0.0], np.cumsum(ms[1:] * np.diff(stamped["step"])))) / 1000.0
     return float(np.median((clock[stretch:] - clock[:-stretch]) / (whole[stretch:] - whole[:-stretch]))) > _TOO_LONG

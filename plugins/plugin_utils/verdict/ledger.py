@@ -157,8 +157,8 @@ def _time(seen: Seen, status: Status) -> str | None:
     if time is None:
         return "it shows no step times"
     wall = f", wall clock {time['wall_clock']:.5g}" if time["wall_clock"] else ""
-    told = f"median {time['median']:.5g}, mean {time['mean']:.5g}{wall} ms"
-    return told if np.isfinite(time["mean"]) else None
+    times = f"median {time['median']:.5g}, mean {time['mean']:.5g}{wall} ms"
+    return times if np.isfinite(time["mean"]) else None
 
 
 _EVIDENCE: dict[LedgerRow, t.Callable[[Seen, Status], str | None]] = {

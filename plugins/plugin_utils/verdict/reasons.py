@@ -80,23 +80,23 @@ class Reasons:
 
     def add(self, verdict: Verdict, code: str, message: str, node: str | None = None, **evidence: t.Any) -> None:
         """Note a reason, with the values or lines that it rests on."""
-        self._reasons.append({**_told(code, message, node, evidence), "verdict": verdict})
+        self._reasons.append({**_reason(code, message, node, evidence), "verdict": verdict})
 
     def add_missing(self, row: LedgerRow, node: str) -> None:
         """Note that nothing is known of a row of the ledger of a node."""
-        told = _told("evidence_missing", f"There is no evidence of the {row} of {node}.", node, {})
-        self._reasons.append({**told, "row": row, "verdict": INCONCLUSIVE})
+        reason = _reason("evidence_missing", f"There is no evidence of the {row} of {node}.", node, {})
+        self._reasons.append({**reason, "row": row, "verdict": INCONCLUSIVE})
 
     def note(self, code: str, message: str, node: str | None = None, **evidence: t.Any) -> None:
         """Note something to be shown whatever the verdict is."""
-        self._notes.append(_told(code, message, node, evidence))
+        self._notes.append(_reason(code, message, node, evidence))
 
     def verdict(self) -> Verdict:
         """Return the gravest verdict that any reason argues for; INCONCLUSIVE where there is none."""
         argued = {reason["verdict"] for reason in self._reasons}
         return next((verdict for verdict in _GRAVITY if verdict in argued), INCONCLUSIVE)
 
-    def told(self) -> list[Reason]:
+    def decisive(self) -> list[Reason]:
         """Return what speaks against a pass, the gravest first; for a PASS what it rests on."""
         ordered = sorted(self._reasons, key=lambda reason: _GRAVITY.index(reason["verdict"]))
         passed = self.verdict() == PASS
@@ -115,15 +115,15 @@ class Reasons:
         return list(self._notes)
 
 
-def _told(code: str, message: str, node: str | None, evidence: dict[str, t.Any]) -> Reason:
-    told: Reason = {"code": code, "message": message}
+def _reason(code: str, message: str, node: str | None, evidence: dict[str, t.Any]) -> Reason:
+    reason: Reason = {"code": code, "message": message}
     if code in ROW_OF_CODE:
-        told["row"] = ROW_OF_CODE[code]
+        reason["row"] = ROW_OF_CODE[code]
     if node:
-        told["node"] = node
+        reason["node"] = node
     if evidence:
-        told["evidence"] = {name: _json(value) for name, value in evidence.items()}
-    return told
+        reason["evidence"] = {name: _json(value) for name, value in evidence.items()}
+    return reason
 
 
 def _json(value: t.Any) -> t.Any:

@@ -45,8 +45,8 @@ def _judged(bound: Bound, by_node: Mapping[str, Mapping[str, Statistics]]) -> Ju
     node = min(measured, key=lambda name: measured[name]["margin"])
     worst = measured[node]
     met = is_met(worst["measured"], worst["least"], worst["greatest"]) and (not missing or optional)
-    told = {name: value for name, value in worst.items() if name not in ("margin", "known")}
-    return t.cast("JudgedBound", {**judged, **told, "node": node, "met": None if bound["kind"] == "info" else met})
+    values = {name: value for name, value in worst.items() if name not in ("margin", "known")}
+    return t.cast("JudgedBound", {**judged, **values, "node": node, "met": None if bound["kind"] == "info" else met})
 
 
 def _cell(bound: Bound, found: Mapping[str, Statistics]) -> dict[str, t.Any]:

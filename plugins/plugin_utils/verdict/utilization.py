@@ -33,7 +33,7 @@ def utilization_of(workload: Workload | None, measured: Mapping[str, Mapping[str
     return _none(workload["model_flops_reason"])
 
 
-def told_utilization(found: Utilization, gpu: str, precision: str) -> str:
+def utilization_text(found: Utilization, gpu: str, precision: str) -> str:
     """Return a utilization, or why there is none, as a sentence."""
     if found["mfu"] is None:
         return f"MFU is not known. {found['mfu_reason']}"

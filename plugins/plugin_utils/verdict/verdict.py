@@ -45,7 +45,7 @@ from .reasons import PASS, Reasons
 from .statistics import of_nodes, of_run
 from .stragglers import DEFAULT_DEVIATIONS, stragglers_of
 from .thresholds import judge_bounds, with_thresholds
-from .utilization import told_utilization, utilization_of
+from .utilization import utilization_of, utilization_text
 
 if t.TYPE_CHECKING:
     import pandas as pd
@@ -74,7 +74,8 @@ def judge(
     reasons = Reasons()
     retry = plan.get("retry")
     if retry:
-        reasons.note("retry", in_words(retry))
+        began_with = None if steps.empty else int(steps["step"].min())
+        reasons.note("retry", in_words(retry, began_with, plan["first_step"]))
     attempts, earlier = attempts_of(steps)
     reached = reached_by(plan, statuses, attempts)
     by_node = of_nodes(steps)
@@ -114,10 +115,10 @@ def judge(
     precision = workload["precision"] if workload else ""
     ledger = ledger_of(Seen(plan, statuses, attempts, reached, trends, agrees, times), reasons)
     if first is None and not interrupted and reasons.verdict() != PASS:
-        first = failure_in_logs(statuses, reasons.told(), together)
+        first = failure_in_logs(statuses, reasons.decisive(), together)
     if by_node:
         reasons.note("stragglers", stragglers["message"])
-        reasons.note("mfu", told_utilization(utilization, plan["gpu"], precision))
+        reasons.note("mfu", utilization_text(utilization, plan["gpu"], precision))
     return {
         "schema_version": SCHEMA_VERSION,
         "run_id": plan["run_id"],
@@ -128,7 +129,7 @@ def judge(
         "rehearsal": plan.get("rehearsal", False),
         "retry": retry,
         "verdict": reasons.verdict(),
-        "reasons": reasons.told(),
+        "reasons": reasons.decisive(),
         "notes": reasons.notes(),
         "ledger": ledger,
         "thresholds_judged": not plan["record_only"],

@@ -18,7 +18,7 @@ if t.TYPE_CHECKING:
 
 AUTO = "auto"
 
-# With fewer steps than this there is no telling a steady state from a warm-up.
+# With fewer steps than this there is no way to know a steady state from a warm-up.
 _MIN_STEPS = 12
 _ASSUMED = 2
 # A step is steady within so many median absolute deviations, scaled to standard deviations, or this part of the median.
@@ -34,7 +34,7 @@ _PACE = ("step_time_ms", "tokens_per_sec_per_gpu", "tflops_per_gpu")
 class WarmUp:
     """The first ``steps`` of the last attempt of each node that do not count, and why (a sentence).
 
-    ``detected`` tells that they were found, not given. ``steady`` is False where no steady state was found.
+    ``detected`` says that they were found, not given. ``steady`` is False where no steady state was found.
     """
 
     steps: int
@@ -63,7 +63,7 @@ def warm_up_of(asked: int | None, attempts: Mapping[str, StepColumns]) -> WarmUp
     leaves out are not looked at. The steady pace of a node is the median of the second half of its steps. Its warm-up
     ends where three steps in a row are near it: within 4 median absolute deviations of the second half (scaled by
     1.4826), at least within 5 %. Where that is nowhere in the first half, half of the steps are left out and the run is
-    told not to be steady.
+    reported as not steady.
     """
     if asked is not None:
         return WarmUp(asked, f"The first {counted(asked, 'step')} of each node are left out as asked.", detected=False)
@@ -100,7 +100,7 @@ class _Pace(t.NamedTuple):
 
 
 def _pace(steps: StepColumns) -> _Pace:
-    """Return what tells the pace of the steps that a grammar does not leave out."""
+    """Return what shows the pace of the steps that a grammar does not leave out."""
     looked_at = steps.left_out == ""
     metric = next(
         (name for name in _PACE if name in steps.printed and (steps.printed[name] & looked_at).any()), _PACE[0]

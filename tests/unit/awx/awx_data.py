@@ -25,6 +25,7 @@ _NAMES = (
     "controller_notifications",
     "controller_templates",
     "controller_workflows",
+    "controller_schedules",
     "trainops_surveys",
 )
 # What each type of question takes, as in AWX: awx/main/constants.py.
@@ -53,6 +54,7 @@ def _read() -> tuple[dict[str, t.Any], str]:
         {"ansible.builtin.copy": {"dest": "found.json", "mode": "0600", "content": "{{ everything | to_json }}"}},
     ]
     vault = {"vault_trainops_ssh_key": "a key", "vault_trainops_hf_token": "a token"}
+    vault["vault_trainops_google_cloud_key"] = "{}"
     play = [{"hosts": "localhost", "gather_facts": False, "vars": {"everything": everything, **vault}, "tasks": tasks}]
     kept = {name: value for name, value in os.environ.items() if not name.startswith("ANSIBLE_")}
     with tempfile.TemporaryDirectory() as folder:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import typing as t
 from pathlib import Path
 
 import pytest
 import yaml
 from awx_data import ROOT, data, warnings
+from dateutil.rrule import rrulestr
 
 # Keys that infra.aap_configuration documents for each list of objects, as far as they are used here.
 KEYS = {
@@ -43,6 +45,9 @@ KEYS = {
         *("allow_simultaneous", "survey_enabled", "survey_spec", "simplified_workflow_nodes"),
         *("notification_templates_success", "notification_templates_error", "notification_templates_approvals"),
     },
+    "controller_schedules": {
+        *("name", "description", "organization", "unified_job_template", "rrule", "extra_data", "enabled"),
+    },
 }
 NODE_KEYS = {"identifier", "unified_job_template", "approval_node", "success_nodes", "failure_nodes", "always_nodes"}
 
@@ -59,11 +64,11 @@ def test_objects_have_names_of_their_own_and_only_keys_that_are_known(kind: str)
         assert set(thing) <= KEYS[kind], thing["name"]
 
 
-def test_every_playbook_has_a_template_but_those_that_need_more_than_awx_has() -> None:
+def test_every_playbook_has_a_template() -> None:
     playbooks = {path.name for path in (ROOT / "playbooks").glob("*.yml")}
     templates = {Path(template["playbook"]).name for template in data()["controller_templates"]}
-    # The one needs xpk and a login to Google's cloud, the other is a part of those that take up a run.
-    assert playbooks - templates == {"maxtext_gke.yml", "find.yml"}
+    # It is a part of those that take up a run.
+    assert playbooks - templates == {"find.yml"}
 
 
 def test_what_an_object_names_is_there() -> None:
@@ -110,14 +115,48 @@ def test_a_workflow_can_hold_only_templates_whose_questions_have_an_answer() -> 
                 assert item["variable"] in asked or not item["required"] or item["default"] != ""
 
 
+def test_what_awx_starts_by_itself_comes_again_and_needs_no_answer() -> None:
+    templates = {template["name"]: template for template in data()["controller_templates"]}
+    for schedule in data()["controller_schedules"]:
+        asked = {item["variable"]: item for item in templates[schedule["unified_job_template"]]["survey_spec"]["spec"]}
+        given = schedule.get("extra_data", {})
+        assert set(given) <= set(asked)
+        assert all(item["default"] != "" or name in given for name, item in asked.items() if item["required"])
+        begin, rule = schedule["rrule"].split(" ")
+        assert "INTERVAL=" in rule, "AWX refuses a rule without it"
+        first, second = rrulestr(f"{begin}\n{rule}")[:2]
+        assert first < second
+        assert schedule["enabled"] is False
+
+
+def test_who_hands_a_training_to_gke_needs_a_login_to_google_and_no_node() -> None:
+    (template,) = (one for one in data()["controller_templates"] if one["playbook"].endswith("maxtext_gke.yml"))
+    (kind,) = (kind for kind in data()["controller_credential_types"] if kind["name"] == "Google Cloud service account")
+    assert template["credentials"] == ["trainops Google Cloud"]
+    assert set(kind["injectors"]["env"].values()) == {"{{ tower.filename }}"}
+    assert template["execution_environment"] == "trainops with XPK"
+    config = {item["variable"]: item for item in template["survey_spec"]["spec"]}["training_config"]["default"]
+    assert json.loads((ROOT / config).read_text())["config"]["gke"]
+
+
 def test_a_report_asks_for_all_that_a_pass_needs() -> None:
     (template,) = (found for found in data()["controller_templates"] if found["name"] == "trainops report")
     asked = {item["variable"] for item in template["survey_spec"]["spec"]}
     assert {"training_logs", "training_nodes", "training_exit_status", "training_record_only"} <= asked
+    assert {"training_thresholds", "training_dialects"} <= asked
+
+
+@pytest.mark.parametrize("name", ["megatron", "megatron on each node", "maxtext", "nxdt"])
+def test_a_run_asks_for_what_differs_from_run_to_run(name: str) -> None:
+    (template,) = (found for found in data()["controller_templates"] if found["name"] == f"trainops {name}")
+    asked = {item["variable"]: item for item in template["survey_spec"]["spec"]}
+    assert {"training_thresholds", "training_rehearsal", "training_record_only"} <= set(asked)
+    assert asked["training_dialects"]["type"] == "multiselect"
+    assert template["ask_credential_on_launch"] is True
 
 
 def test_the_token_reaches_a_job_as_a_file_and_never_as_a_variable() -> None:
-    (kind,) = data()["controller_credential_types"]
+    (kind,) = (kind for kind in data()["controller_credential_types"] if kind["name"] == "Hugging Face token")
     (field,) = kind["inputs"]["fields"]
     assert field["secret"] is True
     assert kind["injectors"] == {
@@ -130,7 +169,7 @@ def test_no_object_holds_a_secret() -> None:
     for path in (ROOT / "awx").glob("*.yml"):
         for line in path.read_text().splitlines():
             name, _, value = line.strip().removeprefix("- ").partition(": ")
-            if name in ("hf_token", "ssh_key_data", "password"):
+            if name in ("hf_token", "ssh_key_data", "password", "service_account_key"):
                 assert "vault_" in value or value in ('""', ""), f"{path.name}: {name}"
 
 

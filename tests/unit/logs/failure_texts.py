@@ -7,10 +7,12 @@ Text = str | tuple[str, int | None, int | None]
 
 TEXTS: dict[str, list[Text]] = {
     "gpu_hang": [
+        "[ 12.1] amdgpu 0000:05:00.0: amdgpu: MODE1 reset",
         "HW Exception by GPU node-9 (Agent handle: 0x1) reason :GPU Hang",
         " 45%|####  | 9/20 [00:09<00:11]HW Exception by GPU node-9 (Agent handle: 0x1) reason :GPU Hang",
     ],
     "gpu_ecc": [
+        "Memory critical error by agent node-3 (Agent handle: 0x5) on address 0x7f. Reason: Memory in use.",
         "RuntimeError: CUDA error: uncorrectable ECC error encountered",
         "[ 12.1] NVRM: Xid (PCI:0000:3b:00): 95, pid=7, Uncontained: LRC. RST: Yes",
         "[ 12.1] amdgpu 0000:05:00.0: amdgpu: socket: 0, die: 0 2 uncorrectable hardware errors detected in umc block",
@@ -18,6 +20,7 @@ TEXTS: dict[str, list[Text]] = {
         "2026-Jan-02 03:04:05.6 7:8 ERROR NRT:nrt_infodump Failure: NRT_EXEC_HW_ERR_HBM_UE in nrt_execute()",
     ],
     "node_failure": [
+        "[ 12.1] Memory failure: 0x7f: recovery action for dirty page: Failed",
         "slurmstepd: error: *** JOB 7 ON n3 CANCELLED AT 2026-01-02T03:04:05 DUE TO NODE FAILURE, SEE SLURMCTLD "
         "LOG ***",
         "srun: error: Node failure on n3",
@@ -25,6 +28,8 @@ TEXTS: dict[str, list[Text]] = {
         "[ 12.1] Kernel panic - not syncing: Fatal exception",
     ],
     "driver_mismatch": [
+        "CUDA initialization: Error 803: system has unsupported display driver / cuda driver combination",
+        "HSA Error:  Incompatible kernel and userspace, queues disabled. Upgrade amdgpu.",
         "Failed to initialize NVML: Driver/library version mismatch",
         "RuntimeError: The NVIDIA driver on your system is too old (found version 11040).",
         "CUDA initialization: Error 802: system not yet initialized",
@@ -32,12 +37,16 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: HIP error: initialization error",
     ],
     "neuron": [
+        "2026-Jan-02 03:04:05.000331  77:88  ERROR  HAL:aws_hal_q_init  cannot start",
+        "[ 12.1] neuron:ndma_memcpy_wait: DMA completion timeout on nd7 for nc0 q1 desc count 4",
         'RuntimeError: Execute failed: nrt_execute: status=1004, error message="Execution was completed with other '
         'errors"',
         "2026-Jan-02 03:04:05.6 7:8 ERROR  TDRV:tdrv_init_one_mla_phase1  Could not map the BAR",
         "2026-Jan-02 03:04:05.6 7:8 ERROR   NRT:nrt_infodump    Failure: NRT_INVALID in nrt_load()",
     ],
     "io_error": [
+        "OSError: [Errno 108] Cannot send after transport endpoint shutdown: '/lustre/x'",
+        "OSError: [Errno 37] No locks available",
         "RuntimeError: read(): fd 7 failed with Stale file handle",
         "ls: reading directory '/data': Stale NFS file handle",
         "OSError: [Errno 5] Input/output error: '/data/x.bin'",
@@ -45,9 +54,12 @@ TEXTS: dict[str, list[Text]] = {
         "[ 12.1] nfs: server nas7 not responding, timed out",
     ],
     "checkpoint": [
+        "ValueError: Requested directory for restore does not exist at /x.",
+        "_pickle.UnpicklingError: Weights only load failed.",
         "RuntimeError: Error(s) in loading state_dict for GPTModel:",
     ],
     "compile": [
+        "subprocess.CalledProcessError: Command '['/usr/bin/gcc', '/tmp/x/main.c']' returned non-zero exit status 1.",
         "2026-01-02 ERROR ||NEURON_CC_WRAPPER||: [F134] neuronx-cc terminated abnormally",
         "jaxlib.xla_extension.XlaRuntimeError: INTERNAL: Failed to compile fusion",
         "triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 131072, Hardware limit: "
@@ -55,17 +67,26 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: x",
     ],
     "container": [
+        "FATAL:   container creation failed: mount /x->/y error: no such file",
+        "docker: 'run' requires at least 1 argument",
         'docker: Error response from daemon: Conflict. The container name "/x" is already in use by container 0a.',
         "Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?",
         "Error: crun: open `/proc/7`: No such file or directory: OCI runtime attempted to invoke a command",
         "exec /usr/bin/python: exec format error",
     ],
     "data_corrupt": [
+        "EOFError: Ran out of input",
+        "SafetensorError: Error while deserializing header: incomplete metadata, file not fully covered",
+        "datasets.utils.info_utils.NonMatchingSplitsSizesError: [{}]",
         "ValueError: offset must be non-negative and no greater than buffer length (7)",
         "ValueError: mmap length is greater than file size",
         "_pickle.UnpicklingError: invalid load key, 'v'.",
         "RuntimeError: PytorchStreamReader failed reading zip archive: failed finding central directory",
         "pyarrow.lib.ArrowInvalid: Parquet magic bytes not found in footer.",
+    ],
+    "scheduler": [
+        "slurmstepd: error: Failed to send MESSAGE_TASK_EXIT: Connection refused",
+        "srun: error: fwd_tree_thread: can't find address for host n3, check slurm.conf",
     ],
     "duplicate_gpu": [
         ("Duplicate GPU detected : rank 3 and rank 0 both on CUDA device 5000", 3, None),
@@ -142,6 +163,8 @@ TEXTS: dict[str, list[Text]] = {
         "Memory access fault by GPU node-3 (Agent handle: 0x1) on address 0x7f. Reason: Page not present.",
     ],
     "no_gpu": [
+        "RuntimeError: ProcessGroupNCCL is only supported with GPUs, no GPUs found!",
+        "ImportError: libcuda.so.1: cannot open shared object file: No such file or directory",
         "jax.errors.JaxRuntimeError: FAILED_PRECONDITION: No visible GPU devices.",
         "E rocm_driver.cc:1] failed call to hipInit: HIP_ERROR_NoDevice",
         "E rocm_diagnostics.cc:1] librocm reported version is: NOT_FOUND: was unable to find librocm.so",
@@ -152,6 +175,7 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "killed": [
+        "concurrent.futures.process.BrokenProcessPool: A process in the process pool was terminated abruptly",
         "slurmstepd: error: Detected 1 oom_kill event in StepId=7.0. Some of the step tasks have been OOM Killed.",
         "srun: error: n3: task 0: Out Of Memory",
         ("srun: error: n3: tasks 2-3,7: Killed", None, None),
@@ -231,12 +255,15 @@ TEXTS: dict[str, list[Text]] = {
         "I0102 03:04:05.1 1 metric_logger.py:1] Aborting training due to NaN loss.",
     ],
     "import_error": [
+        "python3: symbol lookup error: /x.so: undefined symbol: ncclCommSplit",
+        "RuntimeError: fused module is not found. Please install apex.",
         "ModuleNotFoundError: import of torch halted; None in sys.modules",
         "ModuleNotFoundError: No module named 'grain'",
         "ImportError: libx.so.1: cannot open shared object file",
         "/usr/bin/python3: No module named maxtext",
     ],
     "access_denied": [
+        "wandb.errors.errors.UsageError: api_key not configured (no-tty). call wandb.login(key=[your_api_key])",
         "You are trying to access a gated repo.",
         (
             "[rank3]: OSError: You are trying to access a gated repo.",
@@ -260,6 +287,8 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: invalid implied data parallel degree: 8 / 3",
     ],
     "settings_refused": [
+        "RuntimeError: FlashAttention only supports Ampere GPUs or newer.",
+        "yaml.scanner.ScannerError: mapping values are not allowed here",
         "Model size not supported.",
         "pretrain_gpt.py: error: unrecognized arguments: --no-such-flag",
         "pretrain_gpt.py: error: argument --tp: invalid int value: '8.0'",
@@ -281,6 +310,7 @@ TEXTS: dict[str, list[Text]] = {
         "ValueError: coordinator_address should be defined.",
     ],
     "not_found": [
+        "datasets.exceptions.DataFilesNotFoundError: No supported data files found in /x",
         "bash: ./train_llama3.sh: Permission denied",
         "/runs/r1/launch.sh: line 9: cd: /workspace/Megatron-LM: No such file or directory",
         "/runs/r1/launch.sh: line 10: torchrun: command not found",
@@ -340,6 +370,7 @@ TEXTS: dict[str, list[Text]] = {
         "ncclSocketInit: connecting to address  with family 59936 is neither AF_INET(2) nor AF_INET6(10)",
     ],
     "address_in_use": [
+        "UNKNOWN: Failed to add port to server: No address added out of total 1 resolved for '[::]:1234'",
         "bind: Address already in use",
         "ConnectionError: what rank 1 found at 10.0.0.1:6000 is no rank 0 of this trainer: x",
         "torch.distributed.DistNetworkError: The server socket has failed to listen on any local network "
@@ -347,6 +378,8 @@ TEXTS: dict[str, list[Text]] = {
         "OSError: [Errno 98] Address already in use",
     ],
     "segmentation_fault": [
+        "free(): invalid pointer",
+        "malloc(): corrupted top size",
         "train.sh: line 7:   77 Segmentation fault      (core dumped) python3 x.py",
         "Fatal Python error: Segmentation fault",
         "  traceback : Signal 11 (SIGSEGV) received by PID 77",
@@ -363,6 +396,8 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: Gloo connectFullMesh failed with [pair.cc:144] no error",
     ],
     "rendezvous_timeout": [
+        "ssh: connect to host n3 port 22: No route to host",
+        "OSError: [Errno 101] Network is unreachable",
         "torch.distributed.DistNetworkError: The client socket has failed to connect to any network address "
         "of (n0, 6000).",
         "torch.distributed.DistNetworkError: The client socket has timed out after 600000ms while trying to "
@@ -406,6 +441,7 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "watchdog": [
+        "[Rank 5] Found key in store: NCCLABORTEDCOMM:0x7f, from rank: 3.",
         "[rank0]:[E321 02:07:08.4 ProcessGroupNCCL.cpp:607] [Rank 0] Watchdog caught collective operation "
         "timeout: WorkNCCL(SeqNum=1580, OpType=ALLREDUCE, Timeout(ms)=600000) ran for 600060 milliseconds "
         "before timing out.",
@@ -422,6 +458,7 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "child_failed": [
+        "F0102 03:04:05.1 77 x.cc:12] Check failed: a == b",
         (
             "E api.py:984] failed (exitcode: 1) local_rank: 6 (pid: 92121) of binary: /usr/bin/python",
             None,
@@ -443,6 +480,7 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "peer_died": [
+        "jax.errors.JaxRuntimeError: ABORTED: Barrier failed because a task is in error",
         "XlaRuntimeError: UNAVAILABLE: BarrierError: a task has failed",
         (
             "absl::Status: UNAVAILABLE: The following tasks are unhealthy (stopped sending "
@@ -486,6 +524,8 @@ TEXTS: dict[str, list[Text]] = {
         'UNAVAILABLE: :UNKNOWN:Error received from peer {grpc_message:"Socket closed", grpc_status:14}',
     ],
     "sigterm": [
+        "Terminated",
+        "torch.distributed.elastic.multiprocessing.api.SignalException: Process 7 got signal: 1",
         "W api.py:1] Received 15 death signal, shutting down workers",
         "torch.distributed.elastic.multiprocessing.api.SignalException: Process 4 got signal: 15",
         "W0902 api.py:900] Sending process 819027 closing signal SIGTERM",
@@ -529,7 +569,6 @@ HARMLESS: list[str] = [
     "WARNING: Connection refused, trying again",
     "requests.exceptions.ConnectionError: ('Connection aborted.', ConnectionResetError(104, 'Connection "
     "reset by peer'))",
-    "EOFError: Ran out of input",
     "        raise EOFError",
     "    except BrokenPipeError:",
     "I0102 03:04:05.1 1 gda.cc:7] Connection to peer established",

@@ -136,6 +136,33 @@ def test_a_package_that_the_program_goes_on_without_is_no_failure(rank: str) -> 
     assert open_message(Piece(text.encode())) is None
 
 
+@pytest.mark.parametrize(
+    ("files", "name"),
+    [
+        (
+            ["pretrain_gpt.py", "megatron/training/checkpointing.py", "site-packages/torch/nn/modules/module.py"],
+            "checkpoint",
+        ),
+        (["train.py", "site-packages/orbax/checkpoint/_src/handlers.py"], "checkpoint"),
+        (["megatron/training/training.py", "site-packages/torch/utils/checkpoint.py"], "python_error"),
+        (["megatron/training/initialize.py", "megatron/training/arguments.py"], "settings_refused"),
+        (["train.py", "MaxText/pyconfig.py", "lib/python3.12/json/decoder.py"], "settings_refused"),
+        (["train.py", "site-packages/transformers/tokenization_utils_base.py"], "tokenizer"),
+        (["megatron/core/datasets/gpt_dataset.py", "site-packages/numpy/core/memmap.py"], "data"),
+        (["train.py", "site-packages/torch/_inductor/codecache.py"], "compile"),
+        (["train.py", "site-packages/torch/_dynamo/eval_frame.py"], "python_error"),
+        (["train.py", "site-packages/urllib3/connectionpool.py"], "hub_unreachable"),
+        (
+            ["train.py", "site-packages/torch/distributed/elastic/rendezvous/dynamic_rendezvous.py"],
+            "rendezvous_timeout",
+        ),
+    ],
+)
+def test_an_exception_that_no_signature_knows_is_of_who_raised_it(files: list[str], name: str) -> None:
+    frames = "".join(f'  File "/opt/{file}", line 1, in f\n' for file in files)
+    assert [found for found, _, _ in lines_of(f"Traceback (most recent call last):\n{frames}KeyError: 'x'\n")] == [name]
+
+
 def test_tracebacks_of_ranks_that_print_between_each_other_are_kept_apart() -> None:
     text = (
         "[rank3]: Traceback (most recent call last):\n"

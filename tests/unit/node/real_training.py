@@ -120,8 +120,10 @@ class Training:
     def start(self) -> dict[str, t.Any]:
         return phase_of("start")(self.request())
 
-    def follow(self, cursor: dict[str, t.Any] | None = None, wait_seconds: float = 0) -> dict[str, t.Any]:
-        return phase_of("follow")(self.request(cursor=cursor or {}, wait_seconds=wait_seconds))
+    def follow(
+        self, cursor: dict[str, t.Any] | None = None, wait_seconds: float = 0, **needs: t.Any
+    ) -> dict[str, t.Any]:
+        return phase_of("follow")(self.request(cursor=cursor or {}, wait_seconds=wait_seconds, **needs))
 
     def stop(self, grace_seconds: float = 30, **needs: t.Any) -> dict[str, t.Any]:
         return phase_of("stop")(self.request(grace_seconds=grace_seconds, **needs))

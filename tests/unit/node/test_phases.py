@@ -7,6 +7,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -156,6 +157,18 @@ def test_the_exit_status_of_the_training_is_that_of_the_run(exit_status, trainin
     assert answer["started_at"] <= answer["ended_at"] <= answer["now"]
 
 
+@pytest.mark.parametrize("ahead", [-3600, 3600])
+def test_the_end_is_by_the_clock_of_the_node_and_not_of_its_file_server(training, ahead):
+    run = training("sleep 0.2; exit 3")
+    run.begin()
+    began = time.time()
+    wait_until(lambda: not processes_with(run.mark))
+    recorded = Path(run.node["run_folder"], "exit_status")
+    written = recorded.stat().st_mtime
+    os.utime(recorded, (written + ahead, written + ahead))
+    assert began <= run.follow()["ended_at"] <= written + 1
+
+
 def test_a_training_script_that_was_killed_ends_with_the_status_of_its_signal(training):
     answer = training("kill -KILL $$").run_to_its_end()
     assert (answer["status"], answer["exit_status"]) == ("exited", 137)
@@ -200,6 +213,18 @@ def test_follow_returns_what_is_new_since_the_cursor(training):
     assert steps(last) == [3]
     assert [failure["class"] for failure in last["failures"]] == ["out_of_memory"]
     assert (last["status"], last["exit_status"]) == ("exited", 1)
+
+
+def test_what_is_staged_is_started_and_followed_in_one_round_trip_and_never_twice(training):
+    run = training("echo begun >>begun")
+    with pytest.raises(PhaseError, match="is not staged here"):
+        run.follow(start=True)
+    run.stage()
+    first = run.follow(wait_seconds=60, start=True)
+    assert (first["changed"], first["status"], first["exit_status"]) == (True, "exited", 0)
+    again = run.follow(start=True)
+    assert (again["changed"], again["status"]) == (False, "exited")
+    assert run.in_workspace("begun").read_text() == "begun\n"
 
 
 def test_follow_tells_a_long_log_in_several_answers_and_the_end_with_the_last(training, monkeypatch):

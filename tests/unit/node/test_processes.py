@@ -9,6 +9,7 @@ import uuid
 import pytest
 from real_training import wait_until
 
+from ansible_collections.trainops.cluster.plugins.module_utils.node import processes
 from ansible_collections.trainops.cluster.plugins.module_utils.node.processes import (
     end_members,
     labels,
@@ -104,3 +105,14 @@ def test_ending_asks_first(trap, grace_seconds, end, run_id):
 
 def test_ending_nothing_tells_so(run_id):
     assert end_members(run_id, NODE, 30) is False
+
+
+def test_a_process_that_one_look_misses_is_ended_all_the_same(monkeypatch):
+    """As a process shows no environment while it executes another program."""
+    looks = iter([[1], [], [2], [], []])
+    killed = []
+    monkeypatch.setattr(processes, "members", lambda *_of: next(looks))
+    monkeypatch.setattr(processes.os, "kill", lambda pid, number: killed.append((pid, number)))
+    assert processes.end_members("run-1", "gpu00", grace_seconds=0)
+    assert killed == [(1, signal.SIGTERM), (2, signal.SIGKILL)]
+    assert next(looks, None) is None

@@ -145,3 +145,43 @@ def test_a_phase_loads_what_it_needs_and_no_more(phase):
     assert agent.__name__ in loaded
     assert loaded & costly == set()
     assert [name for name in loaded if ".module_utils.logs." in name] == []
+
+
+@pytest.fixture
+def machine(tmp_path, monkeypatch):
+    """Return a folder of this machine's that holds nothing yet."""
+    folder = tmp_path / "machine"
+    monkeypatch.setenv("TRAINOPS_LOCK_FOLDER", str(folder))
+    return folder
+
+
+def test_what_a_run_compiles_the_next_one_uses(machine, training):
+    def programs() -> list[Path]:
+        return list(machine.glob("program-*"))
+
+    first, second, third = training(), training(), training()
+    told = answer_of(sys.executable, first.request(phase="stage"))["program"]
+    (path,) = programs()
+    assert path.stat().st_mode & 0o777 == 0o600
+    # Marked, so that it shows whether it is used.
+    python, _line, code = path.read_bytes().partition(b"\n")
+    known = marshal.loads(code)
+    known[agent.__name__] += b"marked"
+    path.write_bytes(python + b"\n" + marshal.dumps(known))
+    assert answer_of(sys.executable, second.request(phase="stage"))["program"] != told
+    path.write_bytes(python + b"\ntorn")
+    path.with_name("program-of-before").touch()
+    assert answer_of(sys.executable, third.request(phase="stage"))["failed"] is False
+    assert programs() == [path]
+    assert marshal.loads(path.read_bytes().partition(b"\n")[2])[agent.__name__] == known[agent.__name__][:-6]
+
+
+def test_a_program_is_not_kept_where_others_could_write_and_in_check_mode(machine, training):
+    run = training()
+    assert not answer_of(sys.executable, run.request(phase="stage", check_mode=True))["failed"]
+    assert not machine.exists()
+    machine.mkdir(mode=0o777)
+    machine.chmod(0o777)
+    refused = answer_of(sys.executable, run.request(phase="stage"))
+    assert "others can write" in refused["message"]
+    assert list(machine.iterdir()) == []

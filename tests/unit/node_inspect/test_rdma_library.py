@@ -39,7 +39,7 @@ def test_mounts_of_files_folders_and_the_runs_own_are_right(tmp_path: Path) -> N
     assert mount_problems(mounts) == []
 
 
-def test_each_wrong_source_is_named_with_what_mends_it(tmp_path: Path) -> None:
+def test_each_wrong_source_is_named_with_what_fixes_it(tmp_path: Path) -> None:
     made_by_docker = tmp_path / "libbnxt_re-rdmav34.so"
     made_by_docker.mkdir()
     missing = tmp_path / "libionic-rdmav34.so"
@@ -53,13 +53,15 @@ def test_each_wrong_source_is_named_with_what_mends_it(tmp_path: Path) -> None:
     ]
     assert mount_problems(mounts) == [
         f"{made_by_docker} must be a library, but is a folder, as a container engine makes it of a missing source; "
-        f"try: rmdir {made_by_docker}",
-        f"the library {missing} is not there; try: find / -xdev -name libionic-rdmav34.so",
+        f"to fix it: rmdir {made_by_docker}",
+        f"the library {missing} is not there; to fix it: put the library of the driver's vendor there; "
+        "to look: find / -xdev -name libionic-rdmav34.so",
         f"{tmp_path}/a b is not there, and a container engine would make an empty folder of it, owned by root; "
-        f"try: mount what belongs at '{tmp_path}/a b', or take it out of volume_dict in the config",
+        f"to fix it: mount what belongs at '{tmp_path}/a b', or take it out of volume_dict in the config",
         "/dev/infiniband-not-there is not there, and a container engine would make an empty folder of it, owned by "
-        "root; try: modprobe -a ib_uverbs rdma_ucm",
-        "/dev/null must be a library, but is no regular file; try: ls -l /dev/null",
+        "root; to fix it: modprobe -a ib_uverbs rdma_ucm",
+        "/dev/null must be a library, but is no regular file; to fix it: put the library there; "
+        "to look: ls -l /dev/null",
     ]
 
 

@@ -12,7 +12,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.m
     V25_5,
     V26_1,
     generation_of_image,
-    tells_exit_status,
+    returns_exit_status,
 )
 
 CACHE = {"config/container_config/volume_dict": {"/nfs/cache": "/root/cache", "/home/{user-id}": "/home/{user-id}"}}
@@ -240,6 +240,6 @@ def test_the_cache_that_v25_3_has_written_in_it_has_to_be_mounted() -> None:
 
 
 def test_which_scripts_tell_of_a_failure() -> None:
-    assert [tells_exit_status(LLAMA3, generation) for generation in GENERATIONS] == [False, False, False, True]
-    assert tells_exit_status("examples/deepseek_v2/train_deepseekv2.sh", V26_1) is False
-    assert tells_exit_status("my/own.sh", V26_1) is None
+    assert [returns_exit_status(LLAMA3, generation) for generation in GENERATIONS] == [False, False, False, True]
+    assert returns_exit_status("examples/deepseek_v2/train_deepseekv2.sh", V26_1) is False
+    assert returns_exit_status("my/own.sh", V26_1) is None

@@ -107,11 +107,11 @@ def test_a_mount_or_a_device_that_is_not_there(bench) -> None:
     nodes[1]["paths"]["/tmp/TRAINING_LOGS"]["kind"] = "missing"
     for path in ("/dev/kfd", "/dev/dri", "/tmp/TRAINING_LOGS"):
         nodes[2]["paths"][path]["kind"] = "missing"
-    advised = "mount what belongs at /tmp/TRAINING_LOGS, or take it out of volume_dict in the config"
+    advised = "a person must mount what belongs at /tmp/TRAINING_LOGS, or take it out of volume_dict in the config"
     assert nodes.cell("mounts", 1)["command"] == advised
     cell = nodes.cell("mounts", 2)
     assert cell["reason"].startswith("the device /dev/dri is not there; the device /dev/kfd is not there; /tmp/TR")
-    assert cell["command"].startswith("load the kernel driver; ")
+    assert cell["command"].startswith("a person must load its kernel driver; ")
     assert cell["command"].endswith(advised)
 
 
@@ -133,7 +133,7 @@ def test_a_cache_that_a_node_has_for_itself(bench) -> None:
     assert nodes.reds() == [("gpu02", "cache")]
     cell = nodes.cell("cache", 2)
     assert f"the file that gpu01 left in {CACHE} is not there (ext4 here, nfs4 on gpu01)" in cell["reason"]
-    assert cell["command"].startswith(f"mount the same file system at {CACHE}")
+    assert cell["command"].startswith(f"a person must mount the same file system at {CACHE}")
 
 
 def test_a_cache_inside_the_container_is_shared_by_nobody(bench) -> None:

@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import json
 
-from preflight_cases import GIB
+from preflight_cases import GIB, PROBE
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight.checks import CHECKS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight.checks import CHECKS, preflight
+from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight.needs import FOLDER, machine_plan
 
 
 def test_nodes_that_are_ready_have_no_red_cell(bench) -> None:
@@ -74,3 +75,67 @@ def test_no_interface_is_proposed_that_is_called_differently_elsewhere(bench) ->
     nodes[2]["network"]["master"]["interface"] = "eno1"
     assert nodes.result()["proposals"] == {}
     assert nodes.cell("socket", 2)["status"] == "green"
+
+
+FIXES = ("apt-get ", "ansible-playbook ", "docker ", "dnf ", "ip link ", "modprobe ", "mount ", "sysctl ", "systemctl ")
+EDITS = ("set ", 'add "', "echo ", "timedatectl ", "rmdir ")
+
+
+def spoilt(nodes) -> None:
+    """Let a node fail as many checks as it can at once."""
+    facts = nodes[2]
+    facts["numa"]["auto_balancing"] = 1
+    facts["gpus"]["devices"].pop()
+    facts["gpus"]["driver"]["version"] = "6.8.5"
+    facts["gpus"]["processes"] = [{"pid": 7, "command": "python3", "user": "alice", "run_id": None}]
+    facts["limits"]["shm"]["total_bytes"] = GIB
+    facts["kernel"] = "5.15.0-other"
+    facts["clock"]["offset_seconds"] = [9.0, 9.1]
+    facts["network"]["interfaces"].pop("ens1np0")
+    facts["engines"]["docker"]["image"] = {"id": f"sha256:{'cd' * 32}", "digests": []}
+    for device in facts["rdma"]["devices"]:
+        device["kernel_abi"] = 6
+        device["ports"][0]["state"] = "DOWN"
+    for path in facts["paths"].values():
+        path.update(kind="missing", writable=False)
+
+
+def test_each_red_cell_has_a_command_that_fixes_or_says_that_a_person_must(bench) -> None:
+    nodes = bench(count=3)
+    spoilt(nodes)
+    red = {row["check"]: row["command"] for row in nodes.result()["rows"] if row["status"] == "red"}
+    assert len(red) >= 12, red
+    assert {
+        check: command
+        for check, command in red.items()
+        for part in command.split("; a person")[:1]
+        if not part.startswith(("a person must ", *FIXES, *EDITS))
+    } == {}
+
+
+def test_without_a_config_machines_are_held_against_each_other(bench) -> None:
+    nodes = bench(count=3)
+    names = list(nodes.facts)
+    plan = machine_plan(names, "docker")
+    facts = {name: {**facts, "paths": {FOLDER: facts["paths"][PROBE]}} for name, facts in nodes.facts.items()}
+    facts["gpu02"]["gpus"]["devices"].pop()
+    facts["gpu02"]["numa"]["auto_balancing"] = 1
+    facts["gpu03"]["rdma"]["devices"].pop()
+    rows = preflight(plan, facts)["rows"]
+    red = {(row["node"], row["check"]) for row in rows if row["status"] == "red"}
+    assert red == {("gpu02", "gpus"), ("gpu02", "numa"), ("gpu03", "rdma")}
+    reasons = {row["check"]: row["reason"] for row in rows if row["status"] == "red"}
+    assert reasons["rdma"] == "RDMA devices: 7 × bnxt_re here, 8 × bnxt_re on 2 of 3 nodes"
+    left = [row for row in rows if row["node"] == "gpu01" and row["status"] == "grey"]
+    assert {row["check"] for row in left} == {
+        "provider",
+        "socket",
+        "hostname",
+        "port",
+        "shm",
+        "mounts",
+        "cache",
+        "image",
+    }
+    assert {row["found"] for row in left} == {"there is no training config (-e training_config=FILE)"}
+    assert {row["check"] for row in rows} == set(CHECKS) - {"reached"}

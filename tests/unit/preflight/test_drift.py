@@ -46,24 +46,29 @@ def set_rdma_mtu(node) -> None:
             "kernel 5.15.0-130-generic here, 5.15.0-116-generic on 3 of 4 nodes",
             "apt-get install linux-image-5.15.0-116-generic && reboot",
         ),
-        (set_driver, "driver", "driver amdgpu 6.8.5 here, amdgpu 6.10.5 on 3 of 4 nodes", "install amdgpu 6.10.5"),
+        (
+            set_driver,
+            "driver",
+            "driver amdgpu 6.8.5 here, amdgpu 6.10.5 on 3 of 4 nodes",
+            "a person must install amdgpu 6.10.5",
+        ),
         (
             set_adapter_driver,
             "driver",
             "driver bnxt_en 1.9.0 here, bnxt_en 1.10.3-230.2.49.0 on 3 of 4 nodes",
-            "install bnxt_en 1.10.3-230.2.49.0",
+            "a person must install bnxt_en 1.10.3-230.2.49.0",
         ),
         (
             set_adapter_firmware,
             "firmware",
             "firmware bnxt_re 229.0.1.0, bnxt_re 230.2.49.0 here, bnxt_re 230.2.49.0 on 3 of 4 nodes",
-            "update to bnxt_re 230.2.49.0",
+            "a person must update it to bnxt_re 230.2.49.0",
         ),
         (
             set_gpu_firmware,
             "firmware",
             "firmware GPU vbios 113-M3000100-102, GPU vbios 113-OLD here, GPU vbios 113-M3000100-102 on 3 of 4 nodes",
-            "update to GPU vbios 113-M3000100-102",
+            "a person must update it to GPU vbios 113-M3000100-102",
         ),
         (
             set_image,

@@ -19,7 +19,7 @@ class Browser:
 
     def __init__(self, folder: Path, width: int = 1280, height: int = 900) -> None:
         """Start the browser with an empty page; its profile is in the folder."""
-        hear_in, self._told = os.pipe()
+        hear_in, self._commands = os.pipe()
         self._heard, tell_out = os.pipe()
         # Chromium reads commands from file descriptor 3 and writes answers to 4.
         command = f"exec chromium --headless --no-sandbox --disable-gpu --disable-quic {' '.join(_QUIET)}"
@@ -45,7 +45,7 @@ class Browser:
 
     def __exit__(self, *_: object) -> None:
         # Without commands it ends.
-        os.close(self._told)
+        os.close(self._commands)
         self._process.wait(_PATIENCE_SECONDS)
         os.close(self._heard)
 
@@ -55,7 +55,7 @@ class Browser:
         message = {"id": self._count, "method": method, "params": parameters}
         if self._session:
             message["sessionId"] = self._session
-        os.write(self._told, json.dumps(message).encode() + b"\0")
+        os.write(self._commands, json.dumps(message).encode() + b"\0")
         while True:
             heard = self._next()
             if heard.get("id") == self._count:

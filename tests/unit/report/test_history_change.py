@@ -41,7 +41,7 @@ def test_beyond_the_noise_a_change_is_real_and_has_a_direction(metric, value, be
 def test_few_runs_tell_nothing_and_say_so(count):
     change = against_earlier(TOKENS, 1.0, EARLIER[:count])
     assert (change.outcome, change.better, change.low) == (UNKNOWN, None, None)
-    assert "5 are needed" in change.told
+    assert "5 are needed" in change.test
 
 
 def test_runs_that_never_differ_make_any_difference_real_but_for_rounding():
@@ -60,7 +60,7 @@ def test_groups_that_do_not_overlap_differ_for_real():
     change = between_groups(TOKENS, [100, 101, 99, 100], [90, 91, 92, 89])
     assert (change.outcome, change.better, change.before, change.after) == (REAL, False, 100.0, 90.5)
     # 2 of the 70 splits of 8 runs into 4 and 4.
-    assert "p = 0.029" in change.told
+    assert "p = 0.029" in change.test
 
 
 def test_groups_that_overlap_are_within_noise():
@@ -78,4 +78,4 @@ def test_of_large_groups_the_test_is_an_approximation():
     before, after = list(chance.normal(100, 1, 200)), list(chance.normal(101, 1, 300))
     change = between_groups(TOKENS, before, after)
     assert change.outcome == REAL
-    assert change.told.startswith("Mann–Whitney test, by normal approximation, of 200 and 300 runs, p = ")
+    assert change.test.startswith("Mann–Whitney test, by normal approximation, of 200 and 300 runs, p = ")

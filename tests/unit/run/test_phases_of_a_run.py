@@ -38,8 +38,7 @@ FOLLOWED = {
 }
 ANSWERS: dict[str, dict[str, t.Any]] = {
     "stage": {"changed": True, "status": "staged", "image_id": "sha256:1", "program": "a" * 64},
-    "start": {"changed": True, "status": "running"},
-    "follow": {**FOLLOWED, "changed": False, "status": "exited"},
+    "follow": {**FOLLOWED, "changed": True, "status": "exited"},
     "stop": {"changed": False, "status": "exited"},
     "collect": {"data": base64.b64encode(zlib.compress(LOG)).decode(), "size": len(LOG)},
 }
@@ -106,10 +105,19 @@ def test_the_same_fault_of_all_nodes_is_one_problem_and_one_warning(board):
     assert cluster.phases.finish(1.0).warnings == ["gpu[00-02]: a container stays"]
 
 
-def test_no_rank_is_followed_where_one_was_not_started(board):
-    cluster = Cluster(board, {("gpu01", "start"): NodeError("not staged")})
-    assert cluster.phases.train(PATIENCE).problems == ["gpu01: not staged"]
-    assert cluster.of("follow") == []
+@pytest.mark.parametrize(("mode", "last"), [("multi_node", "running"), ("single_node", "exited")])
+def test_a_node_that_refuses_to_start_is_a_problem_and_ends_a_multi_node_run_and_no_other(board, mode, last):
+    def until_the_other_has_refused() -> dict[str, t.Any]:
+        while not board.status("gpu00").get("message"):
+            pass
+        ended = cluster.asked.count(("gpu01", "follow")) > 3
+        return {**ANSWERS["follow"], "status": "exited" if ended else "running", "has_ended": ended}
+
+    given = {("gpu00", "follow"): NodeError("not staged"), ("gpu01", "follow"): until_the_other_has_refused}
+    cluster = Cluster(board, given, mode)
+    assert cluster.phases.train(PATIENCE) == Outcome(changed=True, problems=["gpu00: not staged"])
+    assert cluster.asked.count(("gpu00", "follow")) == 1
+    assert [board.status(node)["status"] for node in NODES] == ["not_started", last, "exited"]
 
 
 def test_nodes_with_different_images_are_not_started(board):
@@ -117,7 +125,7 @@ def test_nodes_with_different_images_are_not_started(board):
     cluster.phases.stage(lambda _node: {})
     (problem,) = cluster.phases.train(PATIENCE).problems
     assert "gpu[00,02] has sha256:1; gpu01 has sha256:2" in problem
-    assert cluster.of("start") == []
+    assert cluster.of("follow") == []
 
 
 def test_all_nodes_are_followed_at_the_same_time_however_few_may_be_asked_at_once(board):

@@ -43,7 +43,7 @@ def test_every_fault_of_a_node_is_a_class_that_a_log_or_an_end_can_have() -> Non
         (summary("gpu_hang", "", ("a", "killed")), ["b"]),
         (summary("killed", "The training was killed (SIGKILL)."), ["b"]),
         (summary("killed", "Out of memory: Killed process 7 (python)"), []),
-        (summary("killed", "The kernel killed the training because the host memory ran out."), []),
+        (summary("killed", "The kernel killed a process of the training because memory ran out."), []),
         *((summary(name), []) for name in ("out_of_memory", "nan", "sizes", "nccl", "stalled", "exit_status")),
         ({"verdict": "PASS", "first_failure": None}, []),
         ({"verdict": "FAIL", "first_failure": None}, []),
@@ -102,10 +102,14 @@ def test_the_next_attempt_is_the_largest_that_can_be_planned_and_remembers_those
     retry = third["retry"]
     assert (retry["attempt"], retry["first"], retry["before"]) == (3, "r", "r-2")
     assert (retry["nodes"], retry["nodes_of_first"]) == (2, 4)
-    assert in_words(retry) == (
+    assert in_words(retry, None, 1) == (
         "Attempt 3 at r: b was left out (gpu_ecc: x); c was left out (killed: y), and s took its place; it ran on 2 of "
         "4 nodes; it could go on from the last checkpoint in /ckpt. What it measured is kept out of the history."
     )
+    assert "; it went on with step 21, from the last checkpoint in /ckpt. " in in_words(retry, 21, 1)
+    assert "; it began with the first step, as it found no checkpoint in /ckpt. " in in_words(retry, 1, 1)
+    retry["checkpoints"] = None
+    assert "; it began with the first step, as its config goes on from no checkpoint. " in in_words(retry, 1, 1)
 
 
 def test_a_run_that_can_be_planned_on_no_size_says_why() -> None:

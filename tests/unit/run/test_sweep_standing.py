@@ -67,7 +67,7 @@ def test_opening_writes_the_list_of_cells_and_the_plans_of_the_new_ones(tmp_path
     assert [cell["run_id"] for cell in read_sweep(tmp_path / "s")["cells"]] == ["s-a", "s-b"]
     assert Board(tmp_path / "s-b").plan()["run_id"] == "s-b"
     assert [cell["state"] for cell in sweep.cells(cells)] == [FINISHED, NEW]
-    assert sweep.told() == {"a": "has run already, as s-a", "b": "will run"}
+    assert sweep.next_of_cells() == {"a": "has run already, as s-a", "b": "will run"}
 
 
 def test_a_cell_that_was_planned_otherwise_is_refused_and_nothing_is_written(tmp_path):

@@ -353,6 +353,38 @@ def test_adam_steps_by_the_learning_rate_under_a_constant_gradient() -> None:
         assert values == pytest.approx([1 - 0.1 * step, 1 + 0.1 * step, 1.0], abs=1e-6)
 
 
+def test_a_training_goes_on_from_its_last_checkpoint_as_if_it_had_not_ended(
+    start_all: Callable[..., list[Node]], two_logs: list[str], tmp_path: Path
+) -> None:
+    kept = {**TWENTY, "SAVE_CKPT_PATH": tmp_path, "LOAD_CKPT_PATH": tmp_path, "SAVE_INTERVAL": 5}
+    broken_off = start_all(2, **{**kept, "TOTAL_ITERS": 18})
+    assert [node.finish()[0] for node in broken_off] == [0, 0]
+    nodes = start_all(2, **kept)
+    assert [node.finish()[0] for node in nodes] == [0, 0]
+    for node, whole in zip(nodes, two_logs, strict=True):
+        assert f"  successfully loaded checkpoint from {tmp_path} at iteration 15\n" in node.log
+        assert losses(node.log) == losses(whole)[15:]
+        assert checksum(node.log) == checksum(whole)
+
+
+def test_nodes_that_find_different_checkpoints_do_not_begin(start: Start, tmp_path: Path) -> None:
+    assert start(**SMALL, SAVE_CKPT_PATH=tmp_path, SAVE_INTERVAL=2).finish()[0] == 0
+    shared = {**SMALL, "NNODES": 2, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": free_port()}
+    here, elsewhere = (
+        start(**shared, NODE_RANK=rank, LOAD_CKPT_PATH=folder) for rank, folder in enumerate([tmp_path, tmp_path / "x"])
+    )
+    assert f"the nodes found different checkpoints in {tmp_path}\n" in here.failure()
+    assert f"the nodes found different checkpoints in {tmp_path}/x\n" in elsewhere.failure()
+
+
+def test_a_file_that_is_no_checkpoint_is_named(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "tiny_lm.json").write_text("[3, [")
+    assert (
+        f"{tmp_path}/tiny_lm.json is no checkpoint of this trainer: "
+        in start(**SMALL, LOAD_CKPT_PATH=tmp_path).failure()
+    )
+
+
 def test_trains_on_the_bytes_of_a_file(start: Start, tmp_path: Path) -> None:
     text = tmp_path / "text"
     text.write_bytes(b"\xe4\x00" * 100)

@@ -253,7 +253,7 @@ TEST_ENDS = [
     (
         Node("a", "x\n", exit_status=1, told={"oom_killed": True}),
         "killed",
-        "The kernel killed the training because the host memory ran out.",
+        "The kernel killed a process of the training because memory ran out.",
         ["x"],
     ),
     (Node("a", "x\n", status="killed"), "killed", "The training was killed (SIGKILL).", ["x"]),

@@ -27,7 +27,7 @@ def statuses(**by_node: t.Any) -> list[dict[str, t.Any]]:
 
 
 def told(reasons: Reasons) -> list[tuple[str, str | None]]:
-    return [(reason["code"], reason.get("node")) for reason in reasons.told() + reasons.notes()]
+    return [(reason["code"], reason.get("node")) for reason in reasons.decisive() + reasons.notes()]
 
 
 @pytest.mark.parametrize(
@@ -73,8 +73,9 @@ def test_a_rehearsal_is_not_asked_for_its_network() -> None:
 def test_the_evidence_holds_how_many_lines_said_so() -> None:
     reasons = Reasons()
     judge_transport(plan(RDMA), statuses(gpu00={"transports": ["NET/Socket"]}), reasons)
-    assert reasons.told()[0]["evidence"] == {"transports": ["NET/Socket"]}
-    assert reasons.told()[0]["message"] == ("NCCL talks TCP on gpu00, where RDMA is meant: its log names NET/Socket.")
+    (reason,) = reasons.decisive()
+    assert reason["evidence"] == {"transports": ["NET/Socket"]}
+    assert reason["message"] == ("NCCL talks TCP on gpu00, where RDMA is meant: its log names NET/Socket.")
 
 
 @pytest.mark.parametrize(
@@ -85,7 +86,7 @@ def test_the_evidence_holds_how_many_lines_said_so() -> None:
         ((1, 1), "FAIL", [("trained_alone", "gpu00"), ("trained_alone", "gpu01")]),
         ((2, 1), "FAIL", [("trained_alone", "gpu01")]),
         ((16, None), "FAIL", [("world_size", "gpu00")]),
-        ((None, None), "INCONCLUSIVE", [("world_not_told", None)]),
+        ((None, None), "INCONCLUSIVE", [("world_unknown", None)]),
     ],
 )
 def test_a_node_that_sees_fewer_ranks_than_the_job_has_trained_alone(

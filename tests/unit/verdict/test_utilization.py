@@ -11,8 +11,8 @@ from training_logs import ALL, WORKLOAD, Node, judged, lines
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.utilization import (
     TFLOPS,
     TOKENS,
-    told_utilization,
     utilization_of,
+    utilization_text,
 )
 
 BOTH = {"tokens_per_sec_per_gpu": {"value": 8000.0}, "tflops_per_gpu": {"value": 450.0}}
@@ -53,10 +53,10 @@ def test_where_there_is_none_the_reason_is_told(workload: t.Any, metrics: t.Any,
 
 
 def test_it_is_told_in_a_sentence() -> None:
-    assert told_utilization(utilization_of(WORKLOAD, BOTH), "mi300x", "fp8") == (
+    assert utilization_text(utilization_of(WORKLOAD, BOTH), "mi300x", "fp8") == (
         "MFU is 8.0% of the peak of mi300x in fp8, by model FLOPs and tokens/s."
     )
-    assert told_utilization(utilization_of(None, BOTH), "cpu", "") == (
+    assert utilization_text(utilization_of(None, BOTH), "cpu", "") == (
         "MFU is not known. The plan does not state the workload."
     )
 

@@ -17,6 +17,7 @@ SIGNATURES = (
             b"ncorrectable error",
             b"Poison is consumed",
             b"bad pages exceed",
+            *(b"deferred hardware error", b"RMA state", b"Memory critical error"),
         ),
         "A GPU of this node has uncorrectable memory errors: drain the node, read the RAS counters (amd-smi metric "
         "--ecc) "
@@ -26,6 +27,8 @@ SIGNATURES = (
             rb"|RAS[^\r\n]{0,99} poison consum|poison consumption|reached bad page threshold"
             rb"|RAS[^\r\n]{0,200}[Uu]ncorrectable ECC|amdgpu: (?:RAS: )?Uncorrectable error"
             rb"|Poison is consumed by client|bad pages exceeding the threshold"
+            rb"|[1-9]\d{0,8} (?:new )?deferred hardware error"
+            rb"|GPU is in RMA state|Memory critical error by agent node"
         ),
     ),
     Signature(
@@ -33,6 +36,7 @@ SIGNATURES = (
         (
             *(b"HW Exception by GPU", b"GPU reset begin", b"queues preemption", b"fence wait loop timeout"),
             *(b"GPU Recovery Failed", b"GPU reset(", b"evict process queues", b"device lost from bus", b"ERROR* ring "),
+            *(b"GPU mode", b"MODE", b"Resetting wave fronts", b"VRAM is lost"),
             *(b"SMU: ", b"MES failed to respon", b" timeout, signaled", b"preemption time out", b"unmap legacy queue"),
         ),
         "A GPU of this node hung: drain the node, read its kernel log for amdgpu messages and reset the GPU.",
@@ -42,7 +46,8 @@ SIGNATURES = (
             rb"|amdgpu: GPU reset\(\d{1,9}\) failed|[Ff]ailed to evict process queues|device lost from bus"
             rb"|\*ERROR\* ring \S{1,60} timeout|SMU: (?:I'm not done with your previous command|No response)"
             rb"|MES failed to respon|amdgpu: ring \S{1,60} timeout, signaled|queue preemption time out"
-            rb"|amdgpu: failed to unmap legacy queue"
+            rb"|amdgpu: failed to unmap legacy queue|amdgpu: (?:GPU mode|MODE)\d reset|Resetting wave fronts"
+            rb"|VRAM is lost due to GPU"
         ),
     ),
     Signature(
@@ -65,7 +70,14 @@ SIGNATURES = (
                 b"Tensile host",
                 b"ROCk module is NOT loaded",
             ),
-            *(b"during GPU init", b"amdgpu: PSP load "),
+            *(
+                b"during GPU init",
+                b"amdgpu: PSP load ",
+                b"ip_init failed",
+                b"Driver not initialized",
+                b"AMDSMI_STATUS_",
+            ),
+            *(b"Agent creation failed", b"hw_init of IP block"),
         ),
         "The GPUs cannot be used: check that the amdgpu driver is loaded and fits the ROCm of the image, that "
         "/dev/kfd and "
@@ -75,6 +87,8 @@ SIGNATURES = (
             rb"|[Uu]nable to open /dev/kfd"
             rb"|[Cc]ould not open /dev/kfd|[Ff]ailed to open /dev/kfd"
             rb"|ROCk module is NOT loaded|Fatal error during GPU init|amdgpu: PSP load \w{1,30} failed"
+            rb"|amdgpu_device_ip_init failed|hw_init of IP block <\w{1,30}> failed|Driver not initialized \(amdgpu"
+            rb"|\bAMDSMI_STATUS_(?!SUCCESS)[A-Z_]{1,40}|Agent creation failed\."
             rb"|/dev/kfd['\"]?: (?:Permission denied|No such file|Invalid argument|Operation not permitted)"
         ),
     ),
@@ -124,12 +138,13 @@ SIGNATURES = (
             b"hipErrorInsufficientDriver",
             b"driver version is insufficient",
             b"KFD does not support",
+            b"Incompatible kernel and userspace",
         ),
         "ROCm in the image and the node's amdgpu driver do not fit each other: take an image for this driver, or "
         "update "
         "the driver.",
         rb"HIP error: (?:initialization error|[^\r\n]{0,99}driver version is insufficient)"
-        rb"|\bhipErrorInsufficientDriver\b|KFD does not support",
+        rb"|\bhipErrorInsufficientDriver\b|KFD does not support|Incompatible kernel and userspace",
     ),
     Signature(
         "wrong_gpu_build",
@@ -200,13 +215,15 @@ SIGNATURES = (
             b"HIP runtime error",
             b"[HIP]: ",
             b"HIP_ERROR_",
+            *(b"inactivated due to async error", b"HSA exception: "),
         ),
         "A GPU kernel failed: run again with AMD_SERIALIZE_KERNEL=3 to see which one, and read the node's kernel log.",
         (
             rb"\bhip[A-Z]\w{1,40} failed : |does not support this problem"
             rb"|== hipSuccess|\bHSA_STATUS_ERROR\w{0,60}|HIP error: |HIP failure:? "
-            rb"|\bhipError[A-Z]\w{1,60}(?:[ '\")(:.]|$)"
-            rb"|HIP runtime error: |Triton Error \[HIP\]: |\bHIP_ERROR_[A-Z]\w{1,40}"
+            rb"|(?<!Search for `)\bhipError[A-Z]\w{1,60}(?:[ '\")(:.]|$)"
+            rb"|inactivated due to async error|HSA exception: |HIP runtime error: |Triton Error \[HIP\]: "
+            rb"|\bHIP_ERROR_[A-Z]\w{1,40}"
         ),
     ),
     Signature(

@@ -41,6 +41,7 @@ SIGNATURES = (
                 b"repository does not exist",
                 b"daemon: Get ",
                 b"failed to resolve reference",
+                *(b"FATAL:   ", b"InvalidImageName"),
             ),
         ),
         "The image cannot be pulled: check its name and tag, log in to the registry (docker login), check network, "
@@ -58,7 +59,9 @@ SIGNATURES = (
             rb"|refused|canceled)"
             rb"|[Dd]ocker: invalid reference format|Error: [^\r\n]{0,200}nable to find image"
             rb"|repository does not exist or may|Error response from daemon: Get \"?https?://"
-            rb"|failed to resolve reference"
+            rb"|failed to resolve reference|\bInvalidImageName\b"
+            rb"|FATAL:   While (?:making image|pulling)[^\r\n]{0,300}(?:unauthorized|denied|not found|manifest"
+            rb"|timeout|registry)"
         ),
     ),
     Signature(
@@ -138,6 +141,13 @@ SIGNATURES = (
         rb"|storing blob)[^\r\n]{0,400}[Nn]o space left on device",
     ),
     Signature(
+        "slurm_start",
+        (b"nodes are available: ",),
+        "Kubernetes has no node for the pod: the message says what is missing on how many nodes; free GPUs, or ask for "
+        "less.",
+        rb"\d{1,9}/\d{1,9} nodes are available: ",
+    ),
+    Signature(
         "killed",
         (b"low on resource: memory",),
         "The node ran out of memory and ended the pod: ask for more memory, use fewer data workers or a smaller cache.",
@@ -151,7 +161,7 @@ SIGNATURES = (
         "container",
         (
             b"Error response from daemon: ",
-            b"docker: unknown",
+            *(b"docker: ", b"FATAL:   ", b"FATA[", b"CreatePodSandBox", b"MountVolume", b"FailedMount"),
             b"OCI ",
             b"Error: ",
             b"crun: ",
@@ -162,7 +172,11 @@ SIGNATURES = (
         "compare it "
         "with the plan's container options.",
         (
-            rb"docker: unknown |Error response from daemon: (?!No such )|OCI permission denied"
+            rb"(?m:^docker: (?=[a-z'\"]))|Error response from daemon: (?!No such )|OCI permission denied"
+            rb"|(?m:^FATAL: {3,9}(?=\S))|FATA\[\d{1,9}\] |Failed(?:CreatePodSandBox|Mount)\b"
+            rb"|MountVolume\.\w{1,20} failed"
+            rb"|(?m:^Error: (?=[a-z])(?!no container|no such|inspecting)[^\r\n]{0,200}(?:container|namespace| mount"
+            rb"|cgroup|rootless|newuidmap|storage| image|network))"
             rb"|OCI runtime (?:create|start|exec)? ?(?:failed|error)"
             rb"|Error: (?:OCI runtime|crun: |runc: |preparing container |unable to start container |netavark)"
             rb"|runc (?:create|run) failed: |\bCreateContainer(?:Config)?Error\b"

@@ -22,18 +22,32 @@ SIGNATURES = (
     ),
     Signature(
         "nccl",
-        (b"UCX  ", b"UCX ERROR", b"Unresponsive re", b"Unreachable remote", b"fi_getinfo", b"efa_"),
+        (
+            b"UCX  ",
+            b"UCX ERROR",
+            b"UCX FATAL",
+            b"UCC ERROR",
+            b"UCC  ERROR",
+            b"Unresponsive re",
+            b"Unreachable remote",
+            b"fi_getinfo",
+            b"efa_",
+        ),
         "The network between the nodes failed under UCX or libfabric: check the links, the devices (ibv_devinfo, "
         "fi_info -p efa), for EFA the security group, and the logs of the other nodes.",
-        rb"\bUCX {1,4}ERROR |Unresponsive re(?:ceiver|mote)|Unreachable remote|fi_getinfo[^\r\n]{0,60} failed"
+        rb"\bUC[XC] {1,4}(?:ERROR|FATAL) |Unresponsive re(?:ceiver|mote)|Unreachable remote"
+        rb"|fi_getinfo[^\r\n]{0,60} failed"
         rb"|\befa_\w{1,60}\(\):\d{1,6}<warn> [^\r\n]{0,200}(?:[Ee]rror|[Ff]ailed)",
     ),
     Signature(
         "nccl",
-        (b"unplugged", b"mlx5_core ", b"bnxt_en ", b"NETDEV WATCHDOG"),
+        (
+            *(b"unplugged", b"mlx5_core ", b"bnxt_en ", b"NETDEV WATCHDOG", b"NIC Link is ", b"link status definitely"),
+            b"Port module event",
+        ),
         "A network port of this node went down or its adapter failed: check cable, switch port and the adapter's "
         "firmware.",
-        rb"Cable unplugged|NETDEV WATCHDOG: "
+        rb"Cable unplugged|NETDEV WATCHDOG: |NIC Link is [Dd]own|link status definitely down|Port module event\[error\]"
         rb"|mlx5_core [^\r\n]{0,60}(?:Link down|health compromised|firmware (?:fatal|internal) error"
         rb"|mlx5_cmd_out_err: )"
         rb"|bnxt_en [^\r\n]{0,60}(?:Link is Down|[Ff]irmware fatal|hwrm req_type [^\r\n]{0,60} error)",

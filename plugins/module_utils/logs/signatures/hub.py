@@ -25,13 +25,15 @@ SIGNATURES = (
             b"Invalid user token",
             b"Invalid credentials",
             b"Cannot access content",
+            *(b"RevisionNotFoundError", b"LocalTokenNotFoundError", b"HFValidationError"),
         ),
         "Hugging Face does not hand out the model or tokenizer: ask for access on its page and give a token (HF_TOKEN) "
         "of an account that has it, or use a local copy.",
         (
             rb"trying to access a gated repo|Cannot access gated repo|(?:401|403) Client Error|ERROR (?:401|403): "
             rb"|GatedRepoError: "
-            rb"|RepositoryNotFoundError: |Invalid user token|Invalid credentials in Authorization header"
+            rb"|Re(?:pository|vision)NotFoundError: |LocalTokenNotFoundError: |HFValidationError: "
+            rb"|Invalid user token|Invalid credentials in Authorization header"
             rb"|Cannot access content at: http"
         ),
     ),
@@ -44,6 +46,7 @@ SIGNATURES = (
             b"not a valid model identifier",
             b"okenizer",
             b"EntryNotFoundError",
+            *(b"does not appear to have ", b"no file named "),
         ),
         "The tokenizer or model is not there: check its name or path, give a token, or use a local copy; a local "
         "folder of "
@@ -54,6 +57,9 @@ SIGNATURES = (
             rb"|(?:FileNotFound|OS|Value|Runtime|NotFound|Assertion)Error: [^\r\n]{0,300}tokenizer(?:\.model"
             rb"|\.json|_config\.json|\.vocab)"
             rb"|Error: Tokenizer class |Couldn't instantiate the backend tokenizer|(?<!Local)EntryNotFoundError: "
+            rb"|does not appear to have (?:a file|files) named|Error no file named "
+            rb"|Failed to load \w{1,20}(?: Face)? tokenizer from"
+            rb"|Unable to instantiate HuggingFace AutoTokenizer|Error: Tokenizer path doesn't exist"
         ),
     ),
     Signature(
@@ -66,12 +72,15 @@ SIGNATURES = (
             b"OfflineModeIsEnabled",
             b"huggingface.co",
             b"hf.co",
+            *(b"httpx.", b"httpcore.", b"ChunkedEncodingError"),
         ),
         "Hugging Face cannot be reached from this node: check network, DNS and proxy, or use a local copy or a "
         "cache that "
         "the nodes share (HF_HOME).",
         (
-            rb"LocalEntryNotFoundError: |Couldn't reach [^\r\n]{0,300} on the Hub|[Ww]e couldn't connect to 'http"
+            rb"\bhttp(?:x|core)\.\w{0,20}(?:Connect|Read|Network|Protocol|Proxy|Timeout)\w{0,20}: "
+            rb"|ChunkedEncodingError: "
+            rb"|LocalEntryNotFoundError: |Couldn't reach [^\r\n]{0,300} on the Hub|[Ww]e couldn't connect to 'http"
             rb"|OfflineModeIsEnabled: "
             rb"|(?:MaxRetry|Connection|Proxy|SSL|ConnectTimeout|ReadTimeout"
             rb"|Timeout)(?:Error)?[:(][^\r\n]{0,99}HTTPSConnectionPool\(host='[\w.-]{0,60}(?:huggingface\.co"
@@ -83,17 +92,54 @@ SIGNATURES = (
     ),
     Signature(
         "access_denied",
-        (b"404 Client Error", b"DatasetNotFoundError"),
+        (b"404 Client Error", b"DatasetNotFoundError", b"Couldn't find "),
         "The model or file is not on Hugging Face under this name, or the token may not see it: check name, "
         "revision and "
         "HF_TOKEN, or use a local copy.",
-        rb"404 Client Error|DatasetNotFoundError: ",
+        rb"404 Client Error|DatasetNotFoundError: |Error: Couldn't find (?:a |any |cache)",
     ),
     Signature(
         "access_denied",
-        (b"AccessDenied", b"NoCredentialsError", b"DefaultCredentialsError", b"Forbidden: 403", b"InvalidAccessKeyId"),
+        (
+            b"AccessDenied",
+            b"NoCredentialsError",
+            b"DefaultCredentialsError",
+            b"Forbidden: 403",
+            b"InvalidAccessKeyId",
+            b"RefreshError",
+            b"ExpiredToken",
+            b"PERMISSION_DENIED",
+            b"UNAUTHENTICATED",
+            b"operation: Forbidden",
+            b"Unauthorized: 401",
+        ),
         "The storage bucket does not let the training in: give this node credentials that may read and write it.",
         rb"\(AccessDenied\)|AccessDeniedException|NoCredentialsError|DefaultCredentialsError|Forbidden: 403"
-        rb"|\(InvalidAccessKeyId\)",
+        rb"|\(InvalidAccessKeyId\)|exceptions\.RefreshError: |\(ExpiredToken\w{0,20}\)|PERMISSION_DENIED: "
+        rb"|UNAUTHENTICATED: "
+        rb"|operation: Forbidden|Unauthorized: 401",
+    ),
+    Signature(
+        "not_found",
+        (b"NoSuchBucket", b"NoSuchKey", b"NotFound: 404", b"operation: Not Found"),
+        "The storage bucket has no such object: check bucket, path and project.",
+        rb"\(NoSuch(?:Bucket|Key)\)|exceptions\.NotFound: 404|operation: Not Found",
+    ),
+    Signature(
+        "hub_unreachable",
+        (
+            *(b"EndpointConnectionError", b"ConnectTimeoutError: ", b"google.auth.exceptions.TransportError"),
+            *(b"TooManyRequests: 429", b"ServiceUnavailable: 503", b"SlowDown"),
+        ),
+        "The storage bucket does not answer this node, or throttles: check network, proxy and region, and try again.",
+        rb"EndpointConnectionError: |exceptions\.ConnectTimeoutError: |google\.auth\.exceptions\.TransportError"
+        rb"|TooManyRequests: 429|ServiceUnavailable: 503|\(SlowDown\)",
+    ),
+    Signature(
+        "access_denied",
+        (b"wandb",),
+        "Weights & Biases does not let the training in, or cannot be reached: set WANDB_API_KEY, or "
+        "WANDB_MODE=offline.",
+        rb"wandb\.(?:\w{1,40}\.){0,4}(?:UsageError|CommError|AuthenticationError): ",
     ),
 )

@@ -52,6 +52,7 @@ SIGNATURES = (
             b"must be defined",
             b"distributed.initialize() must be called",
             b"Duplicate task registration",
+            *(b"nexpected task re", b"distributed.initialize should only"),
         ),
         "JAX does not know how the nodes find each other, or two processes have one number: set JAX_COORDINATOR_IP, "
         "JAX_COORDINATOR_PORT, NNODES and NODE_RANK, and hardware=gpu.",
@@ -59,19 +60,36 @@ SIGNATURES = (
             rb"Error: (?:coordinator_address should be defined|Number of processes must be defined"
             rb"|The process id of the current process must be defined)"
             rb"|distributed\.initialize\(\) must be called before"
-            rb"|Duplicate task registration with "
+            rb"|Duplicate task registration with |Unexpected task re(?:gistered|quest)"
+            rb"|distributed\.initialize should only"
         ),
     ),
     Signature(
         "out_of_memory",
-        (b"RESOURCE_EXHAUSTED", b"OOM Debugging", b"an out of memory in memory"),
+        (
+            b"RESOURCE_EXHAUSTED",
+            b"OOM Debugging",
+            b"Resource exhausted: ",
+            b"ResourceExhaustedError",
+            b"OOM when allocating",
+            b"an out of memory in memory",
+        ),
         "The GPU memory does not suffice: lower the batch per device, choose another remat policy, shard the model "
         "more, or "
         "raise XLA_PYTHON_CLIENT_MEM_FRACTION.",
         (
             rb"RESOURCE_EXHAUSTED: (?:Out of memory|Error allocating|Failed to allocate|Attempting to|XLA:TPU)"
-            rb"|failed: RESOURCE_EXHAUSTED|BufferAssignment OOM Debugging|Ran out of memory in memory space"
+            rb"|Resource exhausted: (?:Out of memory|Failed to allocate|Error allocating|Attempting)"
+            rb"|ResourceExhaustedError: "
+            rb"|OOM when allocating tensor|failed: RESOURCE_EXHAUSTED|BufferAssignment OOM Debugging"
+            rb"|Ran out of memory in memory space"
         ),
+    ),
+    Signature(
+        "address_in_use",
+        (b"Failed to add port to server", b"No address added out of"),
+        "The coordinator cannot listen on its port: stop what an earlier run left there, or choose another port "
+        "(JAX_COORDINATOR_PORT), and check that its address is one of the first node.",
     ),
     Signature(
         "name_resolution",
@@ -99,6 +117,8 @@ SIGNATURES = (
             b"failed to connect to all addresses",
             b"registration failed",
             b"Barrier timed out",
+            b"connections to all backends",
+            b"errors_impl.",
         ),
         "The processes did not all meet: look for a node that did not start or failed before, then check the "
         "coordinator's "
@@ -111,7 +131,8 @@ SIGNATURES = (
             rb"|DEADLINE_EXCEEDED: (?:Deadline Exceeded|failed to connect to all addresses)"
             rb"|DEADLINE_EXCEEDED: Barrier timed out"
             rb"|UNAVAILABLE: ?failed to connect to all addresses|cluster registration failed"
-            rb"|DEADLINE_EXCEEDED: GetKeyValue\(\) timed out"
+            rb"|DEADLINE_EXCEEDED: GetKeyValue\(\) timed out|connections to all backends failing"
+            rb"|RuntimeError: DEADLINE_EXCEEDED: |errors_impl\.(?:DeadlineExceeded|Unavailable)Error: "
         ),
     ),
     Signature(
@@ -119,10 +140,11 @@ SIGNATURES = (
         (
             b"different incarnation",
             b"newer incarnation",
+            b"already in error",
         ),
         "A process of an earlier start still takes part: stop what is left over on all nodes, then start again.",
         rb"(?:/task:(?P<rank>\d{1,9}) )?unexpectedly tried to connect with a different incarnation"
-        rb"|a request from a newer incarnation",
+        rb"|a request from a newer incarnation|unexpectedly tried to connect while it is already in error",
     ),
     Signature(
         "nccl",
@@ -133,19 +155,31 @@ SIGNATURES = (
     ),
     Signature(
         "peer_died",
-        (b"heartbeat", b"BarrierError"),
+        (
+            *(
+                b"heartbeat",
+                b"BarrierError",
+                b"because a task",
+                b"from a task",
+                b"Shutdown barrier",
+            ),
+            *(b"ABORTED: ", b"UNAVAILABLE: "),
+        ),
         "Another process of the job went away: its log has the cause.",
         (
             rb"(?:The following tasks are unhealthy \(stopped sending heartbeats\):\s{0,9}" + _TASK + rb""
             rb"|Task " + _TASK + rb"(?=\d{1,9} heartbeat timeout))(?P<rank>\d{1,9})|BarrierError"
+            rb"|Barrier failed (?:because|from) a task"
+            rb"|Shutdown barrier[^\r\n]{0,99}(?:failed|timed out)|RuntimeError: (?:ABORTED|UNAVAILABLE): "
         ),
     ),
     Signature(
         "coordinator_died",
-        (b"Failed to send RPC", b"grpc_message:"),
+        (b"Failed to send RPC", b"grpc_message:", b"Coordination service has stopped", b"disconnect from coordination"),
         "The process that coordinates the others, the first one, went away: its log has the cause.",
         (
-            rb"Failed to send RPC to coordination service"
+            rb"Failed to send RPC to coordination service|Coordination service has stopped"
+            rb"|Failed to disconnect from coordination service"
             rb'|Error received from peer[^\r\n]{0,400}grpc_message:"Socket closed"'
         ),
     ),
@@ -165,10 +199,12 @@ SIGNATURES = (
     ),
     Signature(
         "gpu_error",
-        (b"INTERNAL: ",),
+        (b"INTERNAL: ", b"FAILED_PRECONDITION: ", b"Execution of replica ", b"errors_impl."),
         "A kernel or library failed under XLA: read the words after INTERNAL, try another image or fewer "
         "XLA_FLAGS, and "
         "compare with another node; where one alone has it, read its kernel log.",
-        rb"(?:RuntimeError|failed|StatusOr access): INTERNAL: (?!From /job:)|INTERNAL: RET_CHECK failure",
+        rb"(?:RuntimeError|failed|StatusOr access): INTERNAL: (?!From /job:)|INTERNAL: RET_CHECK failure"
+        rb"|Execution of replica \d{1,9} failed: |errors_impl\.InternalError: "
+        rb"|RuntimeError: FAILED_PRECONDITION: ",
     ),
 )

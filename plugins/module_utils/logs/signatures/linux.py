@@ -30,6 +30,8 @@ SIGNATURES = (
                 b"EDAC ",
                 b"unable to handle",
                 b"PCIe Bus Error",
+                b"kernel BUG at",
+                b"Memory failure: ",
             ),
         ),
         "The hardware or the kernel of this node failed: drain it, and read its kernel log, BMC event log and ECC "
@@ -39,7 +41,7 @@ SIGNATURES = (
             rb"|Kernel panic - not syncing|BUG: soft lockup|AER: (?:Multiple )?Uncorrect\w{1,9} \((?:Non-)?Fatal\)"
             rb"|detected stall on CPU|detected hard LOCKUP on cpu|DPC: containment event"
             rb"|PCIe Bus Error: severity=Uncorrected"
-            rb"|\bEDAC [^\r\n]{0,60} UE |BUG: unable to handle "
+            rb"|\bEDAC [^\r\n]{0,60} UE |BUG: unable to handle |kernel BUG at |Memory failure: 0x"
         ),
     ),
     Signature(
@@ -54,7 +56,7 @@ SIGNATURES = (
                 b"LustreError",
                 b" QID ",
             ),
-            *(b"Lustre: ", b": controller is down"),
+            *(b"Lustre: ", b": controller is down", b"Buffer I/O error", b"Device not ready", b"filesystem read-only"),
         ),
         "A disk or file system of this node failed: read the kernel log, check the disk (smartctl, nvme smart-log) "
         "or the "
@@ -62,6 +64,7 @@ SIGNATURES = (
         (
             rb"I/O error, dev |EXT4-fs error"
             rb"|nfs: server \S{1,200} (?:not responding|timed out)|LustreError: "
+            rb"|Buffer I/O error on dev|nvme\d{1,4}: Device not ready|[Rr]emounting filesystem read-only"
             rb"|nvme\d{1,4}: I/O [^\r\n]{0,99}QID \d{1,6} timeout|nvme\d{1,4}: controller is down"
             rb"|XFS \([^)\r\n]{1,60}\): [^\r\n]{0,99}(?:I/O [Ee]rror|[Cc]orruption)|NFS: server \S{1,200} error: "
             rb"|Lustre: [^\r\n]{1,200} was lost; in progress operations"
@@ -84,12 +87,23 @@ SIGNATURES = (
             b"general protection fault",
             b"(exitcode: -11)",
             b"(exitcode: 139)",
+            *(
+                b"free(): ",
+                b"malloc(): ",
+                b"munmap_chunk(): ",
+                b"double free or",
+                b"corrupted double",
+                b"stack smashing",
+            ),
+            *(b"realloc(): ", b"Floating point exception", b"SIGFPE", b"(exitcode: -8)"),
         ),
         "A process crashed in native code: mostly libraries in the image that do not fit each other or the driver; the "
         "frames around this line name the library.",
         (
             rb"Segmentation fault|\bSIGSEGV\b|\]: segfault at |\] general protection fault"
-            rb"|failed \(exitcode: (?P<exit_code>-11|139)\)"
+            rb"|failed \(exitcode: (?P<exit_code>-11|139|-8)\)|\b(?:free|malloc|munmap_chunk|realloc)\(\): [a-z]"
+            rb"|double free or corruption|corrupted double-linked list|stack smashing detected"
+            rb"|Floating point exception|\bSIGFPE\b"
         ),
     ),
     Signature(
@@ -98,7 +112,7 @@ SIGNATURES = (
         "A process got SIGBUS: mostly too little shared memory in the container (/dev/shm, --shm-size), or a "
         "mapped file "
         "that was cut off.",
-        rb"\bBus error\b(?! \()|Bus error {1,60}\(core|\bSIGBUS\b|failed \(exitcode: (?P<exit_code>-7|135)\)",
+        rb"\bBus error\b(?! \()|Bus error {1,60}\((?:core|\d)|\bSIGBUS\b|failed \(exitcode: (?P<exit_code>-7|135)\)",
     ),
     Signature(
         "killed",
@@ -109,11 +123,13 @@ SIGNATURES = (
             b"died with <Signals.SIGKILL",
             b"terminated by signal ",
             b"137",
+            b"signal: killed",
         ),
         "A process was killed with SIGKILL, mostly by the kernel for lack of host memory: read the kernel log of this "
         "node, and use fewer data workers or a smaller cache.",
         rb"failed \(exitcode: (?P<exit_code>-9|137)\)|Signal 9 \(SIGKILL\) received|died with <Signals\.SIGKILL"
-        rb"|terminated by signal (?:9|KILL)\b|(?:\*\*\* \[[^\r\n]{1,200}\] Error|[Ee]xit [Cc]ode:?) {1,9}137\b",
+        rb"|terminated by signal (?:9|KILL)\b|signal: killed\b|(?:\*\*\* \[[^\r\n]{1,200}\] Error"
+        rb"|[Ee]xit [Cc]ode:?) {1,9}137\b",
     ),
     Signature(
         "illegal_instruction",
@@ -124,13 +140,26 @@ SIGNATURES = (
     ),
     Signature(
         "import_error",
-        (b"version `GLIBC", b"error while loading shared libraries"),
+        (
+            *(
+                b"version `",
+                b"error while loading shared libraries",
+                b"symbol lookup error",
+                b"relocation error",
+                b".so",
+            ),
+            *(b"load library lib", b"load symbol cu", b"load any of {lib"),
+        ),
         "A library is missing or older than the program wants: the image is not the one that it was built for.",
-        rb"version `GLIBC(?:XX)?_[\d.]{1,12}' not found|error while loading shared libraries: ",
+        rb"version `[A-Z][\w.]{1,40}' not found|error while loading shared libraries: |: (?:symbol lookup"
+        rb"|relocation) error: "
+        rb"|\.so[.\d]{0,12}: (?:file too short|invalid ELF header|failed to map segment|wrong ELF class"
+        rb"|cannot allocate memory in)"
+        rb"|Could not load library lib|Cannot load symbol cu|Unable to load any of \{lib",
     ),
     Signature(
         "not_found",
-        (b"No such file", b"Errno 2]", b"not found", b"Permission denied"),
+        (b"No such file", b"Errno 2]", b"not found", b"Permission denied", b"cannot execute"),
         "A program, script or folder of the launch is not there: the image or the paths are not those that the plan "
         "expects.",
         (
@@ -142,14 +171,15 @@ SIGNATURES = (
             rb"|\b(?:torchrun|python3?|bash|docker|podman|enroot|nvidia-smi|rocm-smi|srun|numactl|ninja|make"
             rb"|g\+\+): (?:command )?not found"
             rb"|\bsh: \d{1,9}: cannot open [^\r\n]{0,300}: No such file"
+            rb"|: exec: [^\r\n]{1,200}: (?:not found|cannot execute)"
             rb"|can't open file '[^'\r\n]{0,300}': \[Errno 2\]|/env: [^\r\n]{0,300}: No such file or directory"
         ),
     ),
     Signature(
         "child_failed",
-        (b"(core dumped)",),
+        (b"(core dumped)", b"Signal: Aborted", b"SIGABRT", b"(exitcode: -6)"),
         "A process of the training aborted: what it printed before is the cause.",
-        rb"\bAborted {1,60}\(core dumped\)",
+        rb"\bAborted {1,60}\(core dumped\)|Signal: Aborted|\bSIGABRT\b|failed \(exitcode: (?P<exit_code>-6)\)",
     ),
     Signature(
         "process_limit",
@@ -159,12 +189,13 @@ SIGNATURES = (
             b"esource temporarily unavailable",
             b"BlockingIOError",
             b"Thread creation failed",
+            b"fork: ",
         ),
         "No further process or thread may be started: raise the limits (ulimit -u, --pids-limit=-1), or use fewer data "
         "workers and OMP_NUM_THREADS=1.",
         (
             rb"RuntimeError: can't start new thread|pthread_create[^\r\n]{0,60} failed"
-            rb"|fork: (?:retry: )?Resource temporarily unavailable"
+            rb"|fork: (?:retry: )?(?:Resource temporarily unavailable|Cannot allocate memory)"
             rb"|BlockingIOError: \[Errno 11\]|Thread creation failed: (?:Resource|Invalid)"
         ),
     ),
@@ -177,12 +208,48 @@ SIGNATURES = (
     ),
     Signature(
         "child_failed",
-        (b"TE was unable to", b"mpirun ", b"MPI_ABORT", b"ORTE has lost", b"PRTE has lost"),
+        (
+            *(b"TE was unable to", b"mpirun ", b"prterun ", b"MPI_ABORT", b"ORTE has lost", b"PRTE has lost"),
+            *(
+                b"ORTE_ERROR_LOG",
+                b"PMIX ERROR",
+                b"a non-zero exit code",
+                b"BAD TERMINATION",
+                b"MPI_Abort(",
+                b"on node ",
+            ),
+        ),
         "mpirun names the process that ended: what that one printed before is the cause.",
         (
-            rb"mpirun (?:noticed|detected) that (?:process rank (?P<rank>\d{1,9}))?|MPI_ABORT was invoked on rank"
+            rb"(?:mpi|prte)run (?:noticed|detected) that (?:process rank (?P<rank>\d{1,9}))?"
+            rb"|MPI_ABORT was invoked on rank"
             rb"|[OP]RTE was unable to reliably start"
-            rb"|[OP]RTE has lost communication"
+            rb"|[OP]RTE has lost communication|ORTE_ERROR_LOG: |PMIX ERROR: "
+            rb"|process(?:es)? returned a non-zero exit code"
+            rb"|BAD TERMINATION OF ONE OF|application called MPI_Abort\(|\bAbort\(\d{1,12}\) on node \d"
         ),
+    ),
+    Signature(
+        "settings_refused",
+        (b"not enough slots available",),
+        "mpirun was given fewer slots than it shall start processes: compare the hosts and their slots with -np.",
+    ),
+    Signature(
+        "name_resolution",
+        (b"ssh: Could not resolve hostname",),
+        "A node's name cannot be resolved here: check DNS, /etc/hosts and the inventory.",
+    ),
+    Signature(
+        "rendezvous_timeout",
+        (b"ssh: connect to host ",),
+        "A launcher could not reach a node over SSH: look whether the node is up and sshd listens, then check the port "
+        "and the firewall.",
+        rb"ssh: connect to host \S{1,300} port \d{1,9}: ",
+    ),
+    Signature(
+        "permission_denied",
+        (b"Permission denied (publickey", b"Host key verification failed"),
+        "A launcher may not log in to a node over SSH: check the user, the key and known_hosts on the node it starts "
+        "from.",
     ),
 )

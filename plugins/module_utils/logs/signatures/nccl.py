@@ -32,9 +32,13 @@ SIGNATURES = (
     ),
     Signature(
         "disk_full",
-        (b"Error while creating shared memory segment", b"failed to extend /dev/shm", b"hared memory segment"),
+        (
+            *(b"Error while creating shared memory segment", b"failed to extend /dev/shm", b"hared memory segment"),
+            *(b"create shared memory file", b"Could not map "),
+        ),
         "The shared memory of the container (/dev/shm) is full or too small: give it more (--shm-size, or ipc=host).",
-        rb"Error while (?:creating|attaching to) shared memory segment|failed to extend /dev/shm",
+        rb"Error while (?:creating|attaching to) shared memory segment|failed to extend /dev/shm"
+        rb"|failed to create shared memory file|Could not map \S{1,200} size \d",
     ),
     Signature(
         "out_of_memory",
@@ -44,13 +48,16 @@ SIGNATURES = (
     ),
     Signature(
         "network_interface",
-        (b"nterface found", b"AF_INET", b"nable to find a", b"Unable to find interface", b"NCCL_SOCKET_IFNAME"),
+        (
+            *(b"nterface found", b"AF_INET", b"nable to find a", b"Unable to find interface", b"NCCL_SOCKET_IFNAME"),
+            *(b"no device found", b"nterface lo"),
+        ),
         "This node has no such network interface, or it has no address: set NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME "
         "to what it is called here (gloo takes one name, no list and no ^).",
         (
             rb"(?:Bootstrap|NET/(?:Socket|IB)) ?: [Nn]o (?:socket |IP |usable listening )?interface found"
             rb"|is neither AF_INET\(2\) nor AF_INET6"
-            rb"|Unable to find (?:address|interface) for: "
+            rb"|Unable to find (?:address|interface) for[: ]|no device found (?:matching|after excluding)"
         ),
     ),
     Signature(
@@ -114,11 +121,15 @@ SIGNATURES = (
     ),
     Signature(
         "collective_mismatch",
-        (b"Message truncated", b"message truncated", b"mismatch between collectives", b"ismatched collective"),
+        (
+            *(b"Message truncated", b"message truncated", b"mismatch between collectives", b"ismatched collective"),
+            *(b"ollective mismatch", b"ollectives mismatch"),
+        ),
         "The ranks called different collectives or sizes: mostly settings, data or code that differ between nodes; "
         "compare "
         "them, and set TORCH_DISTRIBUTED_DEBUG=DETAIL to see the call.",
-        rb"[Mm]essage truncated : receiv|mismatch between collectives|[Mm]ismatched collective",
+        rb"[Mm]essage truncated : receiv|mismatch between collectives|[Mm]ismatched collective"
+        rb"|distributed collective mismatch|[Cc]ollectives? mismatch",
     ),
     Signature(
         "nccl",
@@ -129,9 +140,10 @@ SIGNATURES = (
     ),
     Signature(
         "nccl",
-        (b"local catastrophic error", b"device fatal", b"port error"),
+        (b"local catastrophic error", b"device fatal", b"port error", b"async fatal event"),
         "The HCA of this node failed: read the kernel log, and check its firmware, driver and link.",
-        rb"Got async (?:error )?event ?: (?:local catastrophic error|device fatal|port error)",
+        rb"Got async (?:error )?event ?: (?:local catastrophic error|device fatal|port error)"
+        rb"|async fatal event|Got non-fatal async event: port error",
     ),
     Signature(
         "nccl",
@@ -154,12 +166,18 @@ SIGNATURES = (
     ),
     Signature(
         "peer_died",
-        (b" by peer", b"by remote peer", b"Software caused connection abort"),
+        (
+            *(b" by peer", b"by remote peer", b"Software caused connection abort", b"Socket closed", b"ead timeout"),
+            *(b"remote worker hanging", b"failed : Broken pipe", b"Application timeout caused", b"unexpectedly closed"),
+        ),
         "Another rank went away: its log, or what it printed before, has the cause.",
         (
             rb"gloo/transport/tcp/pair\.cc:\d{1,6}\][^\r\n]{0,300}(?:closed|reset) by peer"
             rb"|Connection closed by remote peer"
             rb"|(?<!')Connection reset by peer|Connection closed by peer|Software caused connection abort"
+            rb"|gloo/transport/\w{1,12}/\w{1,30}\.cc:\d{1,6}\] (?:Socket (?:unexpectedly )?closed|Read timeout"
+            rb"|Read error [^\r\n]{0,300}remote worker hanging|Application timeout caused)"
+            rb"|WARN [^\r\n]{0,200}failed : Broken pipe"
         ),
     ),
     Signature(
@@ -182,12 +200,12 @@ SIGNATURES = (
     ),
     Signature(
         "gloo",
-        (b"connectFullMesh", b"[enforce fail at ", b"loo timeout", b"gloo/transport"),
+        (b"connectFullMesh", b"[enforce fail at ", b"loo timeout", b"gloo/transport", b"gloo/"),
         "The ranks cannot reach each other over gloo: set GLOO_SOCKET_IFNAME to the interface of the cluster "
         "network, and "
         "look for a rank that did not start.",
         rb"Gloo connectFullMesh failed|gloo/transport/tcp/\w{1,30}\.cc:\d{1,6}\] [^\r\n]{0,200}(?:[Tt]imed out"
-        rb"|[Cc]onnect |[Nn]o route)",
+        rb"|[Cc]onnect |[Nn]o route)|gloo/\w{1,30}(?:/\w{1,30}){0,3}\.cc:\d{1,6}\] ",
     ),
     Signature(
         "nccl",

@@ -22,7 +22,7 @@ SIGNATURES = (
         "The hardware of a Neuron device failed: drain the node, read neuron-top, neuron-monitor and the kernel "
         "log, and "
         "replace the instance where it comes back.",
-        rb"NRT_EXEC_HW_ERR_(?:\w{0,20}HBM_UE|NC_UE|DMA_ABORT)|nrt_\w{1,40}: status=120[1-5]\b",
+        rb"NRT_EXEC_HW_ERR_(?:\w{0,20}HBM_UE|NC_UE|DMA_ABORT)|nrt_\w{1,40}:? status=120[1-35]\b",
     ),
     Signature(
         "no_gpu",
@@ -36,6 +36,7 @@ SIGNATURES = (
             b"untime could not be initialized",
             b"untime cannot be initialized",
             b"NERR_RESOURCE_NC",
+            *(b"NOT_ENOUGH_NC", b"status=9"),
         ),
         "NeuronCores cannot be used: check neuron-ls, the driver (aws-neuronx-dkms), that /dev/neuron* is passed "
         "in, and "
@@ -43,7 +44,8 @@ SIGNATURES = (
         (
             rb"No neuron device available|(?:Logical Neuron |Neuron)Core\(s\) not available|Could not open the (?:nd\d"
             rb"|device index)"
-            rb"|Neuron [Rr]untime c(?:ould not|annot) be initialized|NERR_RESOURCE_NC|(?:open"
+            rb"|Neuron [Rr]untime c(?:ould not|annot) be initialized|NERR_RESOURCE_NC|NRT_LOAD_NOT_ENOUGH_NC"
+            rb"|nrt_\w{1,40}:? status=9\b|(?:open"
             rb"|access) [^\r\n]{0,60}/dev/neuron"
         ),
     ),
@@ -56,22 +58,25 @@ SIGNATURES = (
             b"status=4",
             b"alloc HOST memory",
             b"(alignment: ",
+            *(b"peak HBM usage", b"Neff won't be able to load"),
         ),
         "The memory of a NeuronCore does not suffice: lower the micro batch size or sequence length, or split the "
         "model "
         "more; neuron-top shows what holds it.",
         (
             rb"[Ff]ailed to alloc(?:ate)? (?:DEVICE|HOST) memory|\bNRT_RESOURCE\b|nrt_\w{1,40}: status=4\b"
-            rb"|nrt_\w{1,40} status=4\b|Failed to allocate [\d.]{1,20}[KMGT]?B \(alignment: "
+            rb"|nrt_\w{1,40} status=4\b|peak HBM usage [^\r\n]{0,60}exceeds|Neff won't be able to load"
+            rb"|Failed to allocate [\d.]{1,20}[KMGT]?B \(alignment: "
         ),
     ),
     Signature(
         "killed",
-        (b"forcibly killed", b"Backend exited with code -9", b"exit status -9"),
+        (b"forcibly killed", b"Backend exited with code -9", b"exit status -9", b"RunNeuronCC"),
         "The Neuron compiler was killed, mostly for lack of host memory: compile on a larger instance, or fewer "
         "graphs at a "
         "time.",
-        rb"neuronx?-cc was forcibly killed|Backend exited with code -9|neuronx?-cc[^\r\n]{0,600}exit status -9",
+        rb"neuronx?-cc was forcibly killed|Backend exited with code -9|neuronx?-cc[^\r\n]{0,600}exit status -9"
+        rb"|RunNeuronCC[^\r\n]{0,900}Signals\.SIGKILL",
     ),
     Signature(
         "compile",
@@ -116,25 +121,28 @@ SIGNATURES = (
     ),
     Signature(
         "nccl",
-        (b"NET/OFI", b"CCOM WARN", b"EXEC_HW_ERR_COLLECTIVES", b"status=1200", b"OFI plugin"),
+        (b"NET/OFI", b"CCOM WARN", b"EXEC_HW_ERR_COLLECTIVES", b"status=120", b"NETWORK_PROXY_FAIL", b"OFI plugin"),
         "The network between the workers failed (EFA, libfabric): check the EFA driver and devices (fi_info -p "
         "efa), the "
         "security group, and the logs of the other nodes.",
-        rb"NCCL WARN NET/OFI |CCOM WARN |NRT_EXEC_HW_ERR_COLLECTIVES|nrt_\w{1,40}: status=1200\b"
+        rb"NCCL WARN NET/OFI |CCOM WARN |NRT_EXEC_HW_ERR_COLLECTIVES|nrt_\w{1,40}:? status=120[06]\b|NETWORK_PROXY_FAIL"
         rb"|NET/OFI [^\r\n]{0,200}(?:failed|[Ee]rror|[Nn]o eligible providers)",
     ),
     Signature(
         "neuron",
-        (b"nrt_", b"NRT_", b"NERR_", b"ERROR ", b"Nrt::", b"NEFF is invalid"),
+        (b"nrt_", b"NRT_", b"NERR_", b"ERROR ", b"FATAL ", b"Nrt::", b"NEFF is invalid", b"neuron:"),
         "The Neuron runtime or a NeuronCore failed: read the kernel log and the health of the device (neuron-top, "
         "neuron-monitor), and check that runtime, driver and compiler are of one release.",
         (
             rb"nrt_(?:execute|load|init|barrier|tensor|build|all)\w{0,40}[:(]? ?(?:status=|failed|\(\) failed)"
-            rb"|\bNRT_(?:FAILURE|INVALID|INVALID_HANDLE|TIMEOUT|HW_ERROR|QUEUE_FULL|LOAD_NOT_ENOUGH_NC"
+            rb"|\bNRT_(?:FAILURE|INVALID|INVALID_HANDLE|TIMEOUT|HW_ERROR|QUEUE_FULL"
             rb"|UNSUPPORTED_NEFF_VERSION|FAIL_HOST_MEM_ALLOC"
             rb"|UNINITIALIZED|EXEC_[A-Z_]{1,50})\b|\bNERR_[A-Z_]{1,40}|ERROR {1,4}(?:NMGR|TDRV|NRT|ENC|KBL"
             rb"|NEFF):(?!(?:nrt_close|nrt_infodump|notification_destroy))\w{1,60}"
-            rb"|Nrt::\w{1,30} failed|NEFF is invalid"
+            rb"|Nrt::\w{1,30} failed|NEFF is invalid|\.\d{6} {1,4}\d{1,9}:\d{1,9} {1,4}(?:ERROR"
+            rb"|FATAL) {1,4}[A-Z]{2,12}:"
+            rb"(?!(?:nrt_close|nrt_infodump|notification_destroy))"
+            rb"|\] neuron:\w{1,60}: [^\r\n]{0,160}(?:[Ff]ailed|[Tt]imeout|[Ee]rror|[Ii]nvalid)"
         ),
     ),
 )

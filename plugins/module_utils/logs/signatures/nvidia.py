@@ -23,8 +23,8 @@ SIGNATURES = (
         "The GPU or its link fell out (off the PCIe bus, NVLink or firmware): drain the node, check power, PCIe and "
         "NVLink, reboot it, and replace the GPU where it comes back.",
         (
-            rb"Xid \([^)\r\n]{1,60}\): (?:54|61|62|74|79|109|110|119|120|121|122|123|136|142|143|144|145|146|147"
-            rb"|148|149|150|154)\b"
+            rb"Xid \([^)\r\n]{1,60}\): (?:54|61|62|74|79|109|110|119|120|121|122|123|136|137|142|143|144|145|146|147"
+            rb"|148|149|150|154|155|158|166|167)\b"
             rb"|fallen off the bus|GPU is lost|uncorrectable NVLink error|Unable to determine the device handle for GPU"
         ),
     ),
@@ -45,6 +45,11 @@ SIGNATURES = (
                 b"InsufficientDriver",
             ),
             *(b"unsupported toolchain", b"UNSUPPORTED_PTX_VERSION", b"API mismatch: ", b"CUDA Driver version found is"),
+            *(
+                b"unsupported display driver",
+                b"not supported in the installed CUDA driver",
+                b"kernel driver does not match",
+            ),
         ),
         "The image's CUDA and the node's driver do not fit each other, or the fabric manager does not run: reload "
         "or update "
@@ -56,6 +61,7 @@ SIGNATURES = (
             rb"|\bCUDA_ERROR_(?:SYSTEM_NOT_READY|SYSTEM_DRIVER_MISMATCH|COMPAT_NOT_SUPPORTED\w{0,20}"
             rb"|UNSUPPORTED_PTX_VERSION)\b"
             rb"|cudaErrorInsufficientDriver|unsupported toolchain|NVRM: API mismatch: |CUDA Driver version found is"
+            rb"|unsupported display driver|not supported in the installed CUDA driver|kernel driver does not match"
         ),
     ),
     Signature(
@@ -72,6 +78,20 @@ SIGNATURES = (
             b"initialize NVML",
             b"incorrectly set up environment",
             b"RmInitAdapter failed",
+            *(
+                b"no GPUs found",
+                b"No devices were found",
+                b"driver initialization failed",
+                b"libcuda.so",
+                b"libnvidia-ml",
+            ),
+            *(
+                b"Shared Library Not Found",
+                b"call to cuInit",
+                b"No NVIDIA GPU",
+                b"Driver Not Loaded",
+                b"DriverNotLoaded",
+            ),
         ),
         "No GPU can be used: check nvidia-smi on the node, the devices passed in (--gpus), CUDA_VISIBLE_DEVICES, and "
         "whether another process holds the GPUs.",
@@ -80,7 +100,11 @@ SIGNATURES = (
             rb"|no CUDA-capable device|\bCUDA_ERROR_NO_DEVICE\b|Found no NVIDIA driver"
             rb"|couldn't communicate with the NVIDIA driver|devices?(?:\(s\))?(?: are| is)? busy or unavailable"
             rb"|Failed to initialize NVML: |CUDA unknown error - this may be due to an incorrectly set up environment"
-            rb"|NVRM: RmInitAdapter failed"
+            rb"|NVRM: RmInitAdapter failed|is only supported with GPUs, no GPUs found|(?m:^No devices were found)"
+            rb"|CUDA driver initialization failed|(?:libcuda|libnvidia-ml)\.so[.\d]{0,9}: cannot open shared object"
+            rb"|Failed to open libnvidia-ml|NVML Shared Library Not Found"
+            rb"|failed call to cuInit: (?!CUDA_ERROR_NO_DEVICE)"
+            rb"|No NVIDIA GPU(?:s|) found|NVMLError_DriverNotLoaded|Driver Not Loaded"
         ),
     ),
     Signature(
@@ -110,9 +134,16 @@ SIGNATURES = (
     ),
     Signature(
         "wrong_gpu_build",
-        (b"no kernel image is available", b"CUDA error: invalid device function", b"NO_BINARY_FOR_GPU"),
+        (
+            b"no kernel image is available",
+            b"CUDA error: invalid device function",
+            b"NO_BINARY_FOR_GPU",
+            b"device kernel image is invalid",
+            b"named symbol not found",
+        ),
         "The software was built without this GPU's architecture: take an image for this GPU (TORCH_CUDA_ARCH_LIST).",
-        rb"no kernel image is available|CUDA error: invalid device function|\bCUDA_ERROR_NO_BINARY_FOR_GPU\b",
+        rb"no kernel image is available|CUDA error: (?:invalid device function|device kernel image is invalid"
+        rb"|named symbol not found)|\bCUDA_ERROR_NO_BINARY_FOR_GPU\b",
     ),
     Signature(
         "sizes",
@@ -121,6 +152,13 @@ SIGNATURES = (
         "tokenizer, data "
         "and vocabulary size; CUDA_LAUNCH_BLOCKING=1 shows the call.",
         rb"device-side assert triggered",
+    ),
+    Signature(
+        "gpu_error",
+        (b"STATUS_NOT_INITIALIZED",),
+        "A GPU library could not start, mostly as the GPU memory is used up: lower the micro batch size, look "
+        "(nvidia-smi, amd-smi) whether another process holds some of it, and check that the library fits the driver.",
+        rb"\b(?:CUBLAS|CUDNN|HIPBLAS|CUSOLVER)_STATUS_NOT_INITIALIZED\b",
     ),
     Signature(
         "gpu_error",

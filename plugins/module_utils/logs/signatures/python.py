@@ -30,11 +30,18 @@ SIGNATURES = (
     ),
     Signature(
         "import_error",
-        (b"Could not find a version that", b"No matching distribution found", b"ResolutionImpossible"),
+        (
+            *(b"Could not find a version that", b"No matching distribution found", b"ResolutionImpossible"),
+            *(b"Failed building wheel", b"build installable wheels", b"exited-with-error", b"generation-failed"),
+            b"Cannot install ",
+        ),
         "pip could not install a package: check its name and version, the Python of the image, and that the node "
         "reaches "
         "the package index.",
-        rb"ERROR: (?:Could not find a version that satisfies|No matching distribution found|ResolutionImpossible)",
+        rb"ERROR: (?:Could not find a version that satisfies|No matching distribution found|ResolutionImpossible"
+        rb"|Failed building wheel|Cannot install )|Failed to build installable wheels"
+        rb"|error: subprocess-exited-with-error"
+        rb"|error: metadata-generation-failed",
     ),
     Signature(
         "import_error",
@@ -46,6 +53,7 @@ SIGNATURES = (
                 b"Descriptors cannot be created",
             ),
             *(b"compiled with", b"jaxlib ", b"normal functioning of this module", b"unexpected keyword argument '"),
+            *(b"VersionConflict", b"does not recognize this architecture", b"nrecognized model in"),
         ),
         "Packages of the image are of versions that do not fit each other: the message names one; install the versions "
         "that the trainer asks for, or take another image.",
@@ -54,8 +62,18 @@ SIGNATURES = (
             rb"|Error: [^\r\n]{0,99}was removed in the NumPy|Error: numpy\.dtype size changed"
             rb"|Error: Descriptors cannot be created|were compiled with different CUDA major versions"
             rb"|but source was compiled with: |Error: jaxlib (?:version|is version) "
+            rb"|VersionConflict: |Transformers does not recognize this architecture|Error: Unrecognized model in "
             rb"|is required for a normal functioning of this module|got an unexpected keyword argument '"
         ),
+    ),
+    Signature(
+        "import_error",
+        (b"nstall ", b"not installed", b"module is not found"),
+        "A package that the training asks for is not in the image: install the one that the message names, or take "
+        "another image.",
+        rb"(?:Error|Exception): [^\r\n]{0,300}(?:[Pp]lease (?:pip )?install |pip install |is not installed"
+        rb"|module is not found"
+        rb"|[Ii]nstall (?:it|`|\w{1,30} (?:with|using|from)))",
     ),
     Signature(
         "data_corrupt",
@@ -81,6 +99,8 @@ SIGNATURES = (
                 b"Consistency check failed",
                 b"No data left in file",
                 b"DatasetGenerationError",
+                *(b"NonMatching", b"ExpectedMoreDownloadedFiles", b"Not a valid TFRecord", b"Not a .npy file"),
+                *(b"truncated: its header", b"Failed to interpret file", b"requested but only"),
             ),
         ),
         "A data file is cut off or does not fit its index: copy it or preprocess it again, and look whether a copy "
@@ -95,15 +115,18 @@ SIGNATURES = (
             rb"|BadZipFile: |BadGzipFile: |Compressed file ended before the end-of-stream|DataLossError: |DATA_LOSS: "
             rb"|Error: bad (?:header|version), cannot read|Error: (?:Consistency check failed"
             rb"|No data left in file)|DatasetGenerationError: "
+            rb"|NonMatching\w{1,40}Error: |ExpectedMoreDownloadedFiles: |Error: Not a valid TFRecord"
+            rb"|Error: Not a \.npy file"
+            rb"|is truncated: its header|Error: Failed to interpret file|items requested but only \d"
         ),
     ),
     Signature(
         "killed",
-        (b"MemoryError", b"Cannot allocate memory", b"can't allocate memory", b"bad_alloc"),
+        (b"MemoryError", b"Cannot allocate memory", b"Errno 12]", b"can't allocate memory", b"bad_alloc"),
         "The host memory does not suffice: use fewer data workers or a smaller cache, or give the container more "
         "memory.",
         rb"(?m:^(?:\[\w{1,20}\]: ?)?MemoryError\b)|(?:numpy[\w.]{0,40}\._?ArrayMemoryError"
-        rb"|\[Errno 12\] Cannot allocate memory)|can't allocate memory: you tried to allocate"
+        rb"|\[Errno 12\])|: Cannot allocate memory|can't allocate memory: you tried to allocate"
         rb"|instance of 'std::bad_alloc'",
     ),
     Signature(
@@ -160,17 +183,21 @@ SIGNATURES = (
     ),
     Signature(
         "rendezvous_timeout",
-        (b"ConnectionRefusedError", b"Errno 111]", b"Errno 113]"),
+        (
+            *(b"ConnectionRefusedError", b"Errno 111]", b"Errno 113]", b"Errno 101]", b"Errno 110]"),
+            b"Network is unreachable",
+        ),
         "Nobody listens where this rank connects to, or no route leads there: look for a node that did not start "
         "or failed "
         "before, then check address, port and firewall.",
-        rb"ConnectionRefusedError: |OSError: \[Errno 11[13]\]",
+        rb"ConnectionRefusedError: |Error: \[Errno 1(?:01|10|11|13)\]|Error: [^\r\n]{0,200}Network is unreachable",
     ),
     Signature(
         "not_found",
-        (b"FileNotFoundError: ",),
+        (b"FileNotFoundError: ", b"NotFoundError: ", b"DataFilesNotFoundError", b"NotADirectoryError"),
         "A file or folder is not there on this node: check the path and the mounts, and that every node sees it.",
-        rb"FileNotFoundError: \[Errno 2\]",
+        rb"FileNotFoundError: (?:\[Errno 2\]|(?![^\r\n]{0,300}(?:[Cc]heckpoint|[Rr]estore|[Ss]teps? |[Mm]etadata)))"
+        rb"|errors_impl\.NotFoundError: |DataFilesNotFoundError: |NotADirectoryError: ",
     ),
     Signature(
         "nan",
@@ -182,11 +209,25 @@ SIGNATURES = (
     ),
     Signature(
         "checkpoint",
-        (b"heckpoint", b"tree structures do not match", b"No structure could be identified", b"nexpected key(s)"),
+        (
+            *(b"heckpoint", b"tree structures do not match", b"No structure could be identified", b"nexpected key(s)"),
+            *(
+                b"restore does not exist",
+                b"No steps found in",
+                b"etadata",
+                b"Step directory ",
+                b"for async_",
+                b"NOT_FOUND: ",
+            ),
+            *(b"save timeout exceeded", b"array index: "),
+        ),
         "The checkpoint cannot be loaded: check that it is whole and at the path and step that are asked for on every "
         "node, and that its format and the sizes of the model are those of this run.",
         rb"(?:Error|Exception): [^\r\n]{0,200}(?:(?<!activation )(?<!gradient )(?<!utils\.)\b[Cc]heckpoint"
-        rb"|tree structures do not match|No structure could be identified|[Uu]nexpected key\(s\))",
+        rb"|tree structures do not match|No structure could be identified|[Uu]nexpected key\(s\)"
+        rb"|for restore does not exist|No steps found in|[Mm]etadata (?:path|file|not found)|Step directory "
+        rb"|waiting for async_"
+        rb"|NOT_FOUND: Error (?:opening|reading)|save timeout exceeded|while reading array index: )",
     ),
     Signature(
         "settings_refused",
@@ -197,6 +238,7 @@ SIGNATURES = (
             b"ValidationError: ",
             b"omegaconf.errors.",
             b"hydra.errors.",
+            *(b"RuntimeError: ", b"Exception: ", b"yaml.", b"trust_remote_code"),
         ),
         "The program does not take these settings together: the message says what it asks for; correct the config, or "
         "take an image that can do it.",
@@ -204,7 +246,14 @@ SIGNATURES = (
             rb"\bValidationError: \d|(?:omegaconf|hydra)\.errors\.\w{1,60}: "
             rb"|\b(?:Assertion|Value|NotImplemented)Error: [^\r\n]{0,300}(?:[ '\"`]--[a-z0-9]{2,40}-[a-z]|supported\b"
             rb"|compatible\b|annot (?:use|be used)|\b[Rr]equires? |must (?:not )?(?:be|specify|set|use)\b"
-            rb"|[Vv]alid (?:options|values|choices)|should (?:not )?be |[Nn]eed to (?:be|specify|set))"
+            rb"|[Vv]alid (?:options|values|choices)|should (?:not )?be |[Nn]eed to (?:be|specify|set)"
+            rb"|mutually exclusive"
+            rb"|BuilderConfig |[Uu]nknown split|[Bb]ad split|[Uu]nsupported |only supports?\b|can only "
+            rb"|not allowed|too small for)"
+            rb"|\b(?:RuntimeError|Exception): [^\r\n]{0,300}(?:[ '\"`]--[a-z0-9]{2,40}-[a-z]|[Rr]equires (?!grad)"
+            rb"|environment variable"
+            rb"|mutually exclusive|is not supported|only supports?\b|not implemented|spawn' start method|in yaml)"
+            rb"|\byaml\.\w{1,40}\.\w{1,40}Error\b|Error: [^\r\n]{0,300}trust_remote_code|MisconfigurationException: "
         ),
     ),
     Signature(
@@ -234,4 +283,88 @@ PYTHON_ERROR = Signature(
     (TRACEBACK,),
     "The trainer raised an exception: read the traceback before this line.",
     EXCEPTION + rb"(?::[^\r\n]*)?$",
+)
+
+# An exception that no signature knows is of the class of the first of these files, from the innermost frame outwards:
+# who raised it is known where what it says is not.
+RAISED_IN = (
+    (
+        Signature(
+            "checkpoint",
+            (TRACEBACK,),
+            "A checkpoint could not be read or written: the message says what; check its folder, that it is "
+            "whole, and that "
+            "its format and sizes are those of this run.",
+            PYTHON_ERROR.pattern,
+        ),
+        rb"/checkpointing\.py$|/dist_checkpointing/|/distributed/checkpoint/|/orbax/|/serialization\.py$|/safetensors/"
+        rb"|/training/checkpoints\.py$|/trainer/checkpoint\w{0,20}\.py$|/tensorstore/",
+    ),
+    (
+        Signature(
+            "settings_refused",
+            (TRACEBACK,),
+            "The program refuses its settings: the message says which; correct the config, or take an image that "
+            "knows them.",
+            PYTHON_ERROR.pattern,
+        ),
+        rb"/arguments\.py$|/transformer_config\.py$|/model_parallel_config\.py$|/pyconfig\w{0,20}\.py$"
+        rb"|/configs/types\.py$"
+        rb"|/parallel_state\.py$|/argparse\.py$|/omegaconf/|/hydra/|/pydantic/|/configuration_\w{1,40}\.py$"
+        rb"|/num_microbatches"
+        rb"_calculator\.py$",
+    ),
+    (
+        Signature(
+            "tokenizer",
+            (TRACEBACK,),
+            "The tokenizer could not be made: check its type, name and files, and that they fit the installed version.",
+            PYTHON_ERROR.pattern,
+        ),
+        rb"/tokenization_\w{1,40}\.py$|/tokenizers?/|/tokenizers?\.py$|/sentencepiece/|/tiktoken/"
+        rb"|/tokenization\w{0,20}\.py$",
+    ),
+    (
+        Signature(
+            "data",
+            (TRACEBACK,),
+            "The training data could not be read or prepared: the message says what; check paths, mounts, "
+            "columns and format "
+            "of the dataset on each node.",
+            PYTHON_ERROR.pattern,
+        ),
+        rb"/core/datasets/|/site-packages/datasets/|/grain/|/tensorflow_datasets/|/input_pipeline/"
+        rb"|/torch/utils/data/|/pyarrow/"
+        rb"|/array_record/|/data/\w{0,30}(?:dataset|sampler|loader)\w{0,30}\.py$|/data_iterator\w{0,30}\.py$",
+    ),
+    (
+        Signature(
+            "compile",
+            (TRACEBACK,),
+            "A kernel or graph could not be compiled: try another image, or switch torch.compile or the fused "
+            "kernel off.",
+            PYTHON_ERROR.pattern,
+        ),
+        rb"/torch/_inductor/|/triton/compiler/|/triton/backends/|/cpp_extension\.py$|/libneuronxla/|/fused_kernels/",
+    ),
+    (
+        Signature(
+            "hub_unreachable",
+            (TRACEBACK,),
+            "A download failed: check network, proxy and token, or use a local copy or a cache that the nodes share.",
+            PYTHON_ERROR.pattern,
+        ),
+        rb"/huggingface_hub/|/urllib3/|/requests/|/httpx/|/urllib/request\.py$",
+    ),
+    (
+        Signature(
+            "rendezvous_timeout",
+            (TRACEBACK,),
+            "The processes did not find each other: look for a node that did not start or failed before, then "
+            "check master "
+            "address, port and firewall.",
+            PYTHON_ERROR.pattern,
+        ),
+        rb"/elastic/rendezvous/|/distributed/rendezvous\.py$|/jax/_src/distributed\.py$",
+    ),
 )

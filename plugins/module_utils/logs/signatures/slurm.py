@@ -18,30 +18,38 @@ SIGNATURES = (
             b"out-of-memory handler",
             b"memory limit",
             b": Killed",
+            b"TERM_MEMLIMIT",
         ),
         "The host memory of the job did not suffice, or somebody killed it: ask Slurm for more (--mem=0 takes all "
         "of the "
         "node), use fewer data workers, and read the node's kernel log for the OOM killer.",
         (
-            rb"Detected \d{1,9} oom[-_]kill event|OOM Killed|cgroup out-of-memory handler"
+            rb"Detected \d{1,9} oom[-_]kill event|OOM Killed|cgroup out-of-memory handler|TERM_MEMLIMIT"
             rb"|slurmstepd: error: [^\r\n]{0,200}[Ee]xceeded (?:job |step )?memory limit"
             rb"|" + _TASK + rb"(?:Out Of Memory|Killed)"
         ),
     ),
     Signature(
         "time_limit",
-        (b"DUE TO TIME LIMIT",),
-        "Slurm ended the job at its time limit: ask for more time (--time), or go on from a checkpoint; where the "
+        (b"DUE TO TIME LIMIT", b"killed: walltime", b"TERM_RUNLIMIT", b"job killed after reaching"),
+        "The scheduler ended the job at its time limit: ask for more time (--time), or go on from a checkpoint; "
+        "where the "
         "steps "
         "had stopped before, the log before this line has the cause.",
+        rb"DUE TO TIME LIMIT|killed: walltime [^\r\n]{0,60}exceeded|TERM_RUNLIMIT"
+        rb"|job killed after reaching LSF run time",
     ),
     Signature(
         "node_failure",
-        (b"DUE TO NODE FAILURE", b"Node failure on ", b"borting, "),
+        (
+            *(b"DUE TO NODE FAILURE", b"Node failure on ", b"borting, ", b"still not ready", b"boot", b" node "),
+            b"JOB NOT ENDING",
+        ),
         "Slurm lost the named node: look whether it is up (sinfo -R, console, kernel log), drain it, and go on from a "
         "checkpoint on others.",
         rb"DUE TO NODE FAILURE|srun: error: Node failure on |srun: error: [^\r\n]{0,60}[Aa]borting, (?:io error"
-        rb"|step missing)",
+        rb"|step missing)|srun: error: (?:Nodes \S{1,300} are still not ready|Something is wrong with the boot)"
+        rb"|(?:Cannot communicate with|can not test connection to) node \d|DUE TO JOB NOT ENDING WITH SIGNALS",
     ),
     Signature(
         "preempted",
@@ -67,7 +75,8 @@ SIGNATURES = (
         "pyxis or enroot could not start the container: read the lines around this one for a mount, a path, a hook "
         "or space "
         "that is missing.",
-        rb"error: pyxis: (?!\s{0,9}(?:\[INFO\]|printing |if the image))(?![^\r\n]{0,300}No space left)"
+        rb"error: pyxis: (?!child \d|couldn't start container|\s{0,9}(?:\[INFO\]|printing "
+        rb"|if the image))(?![^\r\n]{0,300}No space left)"
         rb"|enroot-\w{1,30}: failed to |spank: required plugin \S{0,60}pyxis",
     ),
     Signature(
@@ -76,14 +85,20 @@ SIGNATURES = (
         "Slurm did not start the job's tasks: the message says what it could not give or do; check account, partition, "
         "node state (sinfo -R), and that the working folder and the program are on every node.",
         (
-            rb"srun: error: (?:Unable to (?:allocate resources|create step)|Task launch for |Application launch failed"
+            rb"srun: error: (?:Unable to (?:allocate resources|create step)|Task launch for |Application launch |Only "
+            rb"|No |Can(?: ?not|'t) |Access denied|Too few |Hostlist |You asked for |--|Plug-?in |Failed to "
+            rb"|srun prolog "
+            rb"|Minimum node count|Could not (?:open|get|stat) |Prolog |Slurm job \d{1,12} has expired"
+            rb"|Are required nodes"
             rb"|Job/step already completing|task \d{1,9} launch failed: )"
             rb"|(?:sbatch|salloc): error: "
             rb"|srun: (?:fatal: |error: (?:[Tt]imeout waiting for task launch|Unable to (?:contact|confirm)"
             rb"|Invalid |Job |Requested |Memory |SLURM_\w{1,40} invalid))"
             rb"|slurmstepd: error: (?:execve\(\): |couldn't chdir to `|Failed to invoke task plugins"
-            rb"|task_p_\w{1,30}: |spank: "
-            rb"|Could not open std\w{2,3} file|Unable to configure MPI plugin|IO setup failed)"
+            rb"|task_p_\w{1,30}: |spank: |(?:TaskProlog|--task-prolog) failed|TMPDIR \[|Unable to create TMPDIR"
+            rb"|Failed to look up username|_become_user|job_container|\w{0,30}: ?chdir\(|Plugin stack init"
+            rb"|[^\r\n]{0,60}Could not open (?:std\w{2,3}|output|error) file|Unable to configure MPI plugin"
+            rb"|IO setup failed)"
         ),
     ),
     Signature(
@@ -101,9 +116,10 @@ SIGNATURES = (
     ),
     Signature(
         "child_failed",
-        (b"xited with exit code", b": Aborted"),
+        (b"xited with exit code", b": Aborted", b"First task exited", b"FAILED (non-zero", b": Floating", b": Illegal"),
         "A task of the job failed: what it printed before is the cause.",
-        _TASK + rb"(?:Exited with exit code (?P<exit_code>\d{1,9})|Aborted)",
+        _TASK + rb"(?:Exited with exit code (?P<exit_code>\d{1,9})|Aborted|Floating point|Illegal instr)"
+        rb"|srun: First task exited \d|FAILED \(non-zero exit code or other failure mode\)",
     ),
     Signature(
         "sigterm",

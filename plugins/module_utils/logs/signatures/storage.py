@@ -8,25 +8,38 @@ from ..signature import Signature
 SIGNATURES = (
     Signature(
         "disk_full",
-        (b"insufficient shared memory", b"/dev/shm", b"shared memory(shm)"),
+        (b"insufficient shared memory", b"/dev/shm", b"shared memory(shm)", b"</torch_"),
         "The shared memory of the container (/dev/shm) is full: give it more (--shm-size, or ipc=host), or use "
         "fewer data "
         "workers.",
         (
             rb"[Bb]us error [^\r\n]{0,300}insufficient shared memory"
             rb"|/dev/shm[^\r\n]{0,300}(?:No space left on device|could not be resized|Cannot allocate memory)"
-            rb"|[Uu]nable to allocate shared memory\(shm\)"
+            rb"|[Uu]nable to allocate shared memory\(shm\)|file </torch_[^\r\n]{0,99}: (?:No space left"
+            rb"|Cannot allocate memory)"
             rb"|(?:No space left on device|[Uu]nable to (?:open|write|allocate|create) )[^\r\n]{0,200}/dev/shm"
         ),
     ),
     Signature(
         "disk_full",
-        (b"o space left", b"uota exceeded", b"O SPACE LEFT", b"ENOSPC", b"EDQUOT", b"StorageFull", b"unexpected pos "),
+        (
+            b"o space left",
+            b"uota exceeded",
+            b"O SPACE LEFT",
+            b"ENOSPC",
+            b"EDQUOT",
+            b"StorageFull",
+            b"unexpected pos ",
+            b"StreamWriter failed",
+            b"Not enough space left",
+            b" written",
+        ),
         "A disk of this node is full, or a quota is used up: free it, or let logs, caches and checkpoints go "
         "elsewhere.",
         (
             rb"(?i:no space left)|(?i:quota exceeded)(?! for (?:quota )?metric)|\bENOSPC\b|\bEDQUOT\b|\bStorageFull\b"
-            rb"|unexpected pos \d{1,20} vs \d{1,20}"
+            rb"|unexpected pos \d{1,20} vs \d{1,20}|PytorchStreamWriter failed writing|Not enough space left in"
+            rb"|Error: \d{1,20} requested and \d{1,20} written"
         ),
     ),
     Signature(
@@ -50,12 +63,23 @@ SIGNATURES = (
             b"tructure needs cleaning",
             b"Errno 107]",
             b"Errno 16]",
+            *(
+                b"Errno 108]",
+                b"Errno 70]",
+                b"Errno 112]",
+                b"Errno 37]",
+                b"o locks available",
+                b"transport endpoint shutdown",
+            ),
+            *(b"ommunication error on send", b"ost is down", b"Errno 121]"),
         ),
         "A file system failed or went away: read the kernel log, look at the mount (findmnt), the disk and the file "
         "server.",
         (
-            rb"(?i:input/output error)|(?i:remote i/o error)|\[Errno (?:5|16|30|107)\]|(?i:read-only file system)"
+            rb"(?i:input/output error)|(?i:remote i/o error)|\[Errno (?:5|16|30|37|70|107|108|112|121)\]"
+            rb"|(?i:read-only file system)"
             rb"|(?i:transport endpoint is not connected)|(?i:structure needs cleaning)"
+            rb"|[Nn]o locks available|after transport endpoint shutdown|Communication error on send|: Host is down"
         ),
     ),
     Signature(
@@ -66,9 +90,10 @@ SIGNATURES = (
     ),
     Signature(
         "permission_denied",
-        (b"Errno 13]", b": Permission denied"),
+        (b"Errno 13]", b": Permission denied", b"Errno 1]", b"PermissionError: "),
         "The training may not use a file or folder: check its owner and mode for the user of the container, and "
         "root_squash on NFS.",
-        rb"\[Errno 13\] Permission denied: |\b(?:mkdir|touch|cp|mv|rm|tee|ls): [^\r\n]{0,300}: Permission denied",
+        rb"\[Errno 13\] Permission denied|\[Errno 1\] Operation not permitted|PermissionError: |\b(?:mkdir|touch"
+        rb"|cp|mv|rm|tee|ls): [^\r\n]{0,300}: Permission denied",
     ),
 )

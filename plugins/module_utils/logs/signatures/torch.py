@@ -14,10 +14,18 @@ SIGNATURES = (
     ),
     Signature(
         "killed",
-        (b"DataLoader worker",),
+        (
+            b"DataLoader worker",
+            b"in memory thread exited",
+            b"BrokenProcessPool",
+            b"TerminatedWorkerError",
+            b"has abruptly died",
+        ),
         "A data worker was killed, mostly for lack of host memory, or too little shared memory (/dev/shm): use fewer "
         "workers, give the container more of it, and read the kernel log.",
-        rb"DataLoader worker \(pid(?:\(s\))? [\d, ]{1,99}\) (?:is killed by signal|exited unexpectedly)",
+        rb"DataLoader worker \(pid(?:\(s\))? [\d, ]{1,99}\) (?:is killed by signal|exited unexpectedly)"
+        rb"|Pin memory thread exited unexpectedly|BrokenProcessPool: |TerminatedWorkerError: "
+        rb"|subprocesses has abruptly died",
     ),
     Signature(
         "data_corrupt",
@@ -28,6 +36,13 @@ SIGNATURES = (
             b"MetadataIncompleteBuffer",
             b"HeaderTooLarge",
             b"InvalidHeader",
+            *(
+                b"deserializing header",
+                b"Ran out of input",
+                b"corrupt file",
+                b"wrong byte size",
+                b"SafetensorsParsingError",
+            ),
         ),
         "A checkpoint or data file is cut off or damaged: mostly the run that wrote it was killed, or a copy is "
         "not whole; "
@@ -35,16 +50,26 @@ SIGNATURES = (
         (
             rb"unexpected EOF[^\r\n]{0,60}corrupted|PytorchStreamReader failed"
             rb"|UnpicklingError: (?:invalid load key|pickle data was truncated)"
-            rb"|SafetensorError: [^\r\n]{0,200}(?:MetadataIncompleteBuffer|HeaderTooLarge|InvalidHeader)"
+            rb"|SafetensorError: [^\r\n]{0,200}(?:MetadataIncompleteBuffer|HeaderTooLarge|InvalidHeader"
+            rb"|deserializing header)"
+            rb"|EOFError: Ran out of input|Error: [^\r\n]{0,99}corrupt file|storage has wrong byte size"
+            rb"|SafetensorsParsingError: "
         ),
     ),
     Signature(
         "checkpoint",
-        (b"loading state_dict for", b"CheckpointException", b"Missing key(s) in state_dict", b"CheckpointingException"),
+        (
+            b"loading state_dict for",
+            b"CheckpointException",
+            b"Missing key(s) in state_dict",
+            b"CheckpointingException",
+            b"Weights only load failed",
+        ),
         "The checkpoint does not fit this model: compare the model's sizes, the parallel sizes and the checkpoint "
         "format "
         "with the run that wrote it.",
-        rb"Error\(s\) in loading state_dict for|Checkpoint(?:ing)?Exception: |Missing key\(s\) in state_dict",
+        rb"Error\(s\) in loading state_dict for|Checkpoint(?:ing)?Exception: |Missing key\(s\) in state_dict"
+        rb"|Weights only load failed",
     ),
     Signature(
         "compile",
@@ -61,6 +86,9 @@ SIGNATURES = (
             b"PassManager::run failed",
             b"MLIR pass pipeline",
             b"libdevice not found",
+            *(b"ptxas fatal", b"PTXASError", b"NoTritonConfigsError", b"working triton installation", b"nvcc fatal"),
+            *(b"hipcc: ", b"lang++: error", b"Command '['", b"LoweringException", b"ld.lld: error", b" generated when"),
+            *(b": error: ", b": fatal error: ", b"build stopped", b"ld returned", b"undefined reference to"),
         ),
         "A kernel could not be compiled for this GPU: try another image, switch torch.compile or the fused kernel "
         "off, or "
@@ -70,15 +98,22 @@ SIGNATURES = (
             rb"|Error compiling objects for extension"
             rb"|Ninja is required to load|CompilationError: |Failed to find C compiler|torch\._dynamo\.exc\.\w{1,60}: "
             rb"|Error: PassManager::run failed|processing an MLIR pass pipeline|libdevice not found"
+            rb"|ptxas fatal|PTXASError|NoTritonConfigsError|Cannot find a working triton installation|nvcc fatal"
+            rb"|LoweringException: "
+            rb"|hipcc: error|clang\+\+: error|ld\.lld: error|\d errors? generated when compiling|ninja: build stopped"
+            rb"|collect2: error: ld returned|: undefined reference to "
+            rb"|\.(?:cc|cpp|cu|cuh|hip|hpp|h|c):\d{1,6}:\d{1,6}: (?:fatal )?error: "
+            rb"|CalledProcessError: Command '\['[^'\r\n]{0,200}(?:gcc|g\+\+|nvcc|hipcc|ninja|clang|ptxas)['\d.]"
         ),
     ),
     Signature(
         "settings_refused",
-        (b"expected, but not set",),
+        (b"expected, but not set", b"Default process group has not been", b"env:// rendezvous"),
         "A rank does not know where the others are: torchrun sets MASTER_ADDR, MASTER_PORT, RANK and "
         "WORLD_SIZE; "
         "start the trainer with it.",
-        rb"environment variable \w{1,40} expected, but not set",
+        rb"environment variable \w{1,40} expected, but not set|Default process group has not been initialized"
+        rb"|Error initializing torch\.distributed using env:// rendezvous",
     ),
     Signature(
         "compile",
@@ -109,6 +144,8 @@ SIGNATURES = (
                 b"etcd.Etcd",
                 b"client socket has failed",
                 b"client socket has timed out",
+                b"RendezvousStateError",
+                b"imeout waiting for key",
             ),
             *(b"RendezvousClosedError", b"connect() timed out", b"waiting for clients", b"waiting for workers"),
         ),
@@ -119,21 +156,30 @@ SIGNATURES = (
             rb"|client socket has timed out after \S{1,60} while trying to connect to"
             rb"|client socket has failed to connect to any network address"
             rb"|Timed out after \d{1,9} seconds waiting for (?:clients|workers)|RendezvousClosedError"
-            rb"|wait timeout after \d{1,9} ?ms, keys: [^\r\n]{0,200}(?:worker_count|barrier|torch\.rendezvous)"
+            rb"|wait timeout after \d{1,9} ?ms, keys: [^\r\n]{0,200}(?:worker_count|barrier|torch\.rendezvous"
+            rb"|default_pg)"
+            rb"|RendezvousStateError: |Timeout waiting for key: "
         ),
     ),
     Signature(
         "address_in_use",
-        (b"ddress already in use", b"EADDRINUSE"),
+        (b"ddress already in use", b"EADDRINUSE", b"failed to listen on any local"),
         "Another process holds the port: stop what an earlier run left there, or choose another master port.",
-        rb"[Aa]ddress already in use|\bEADDRINUSE\b",
+        rb"[Aa]ddress already in use|\bEADDRINUSE\b|failed to listen on any local network address",
     ),
     Signature(
         "watchdog",
         (
             *(b"atchdog", b"DistBackendError", b"NCCL operations have failed", b"Heartbeat monitor timed out"),
             *(b"imeout at NCCL work", b"dump signal due to a collective timeout", b"ollective operation timeout"),
-            *(b"flight recorder dump signal", b"to signal dumping"),
+            *(
+                b"flight recorder dump signal",
+                b"to signal dumping",
+                b"in blocking wait",
+                b"NCCLABORTEDCOMM",
+                b"acquire GIL",
+            ),
+            b"Timeout at collective",
         ),
         "A collective was never finished: the culprit is the rank that has no such line, or the smallest last "
         "completed work.",
@@ -143,7 +189,8 @@ SIGNATURES = (
             rb"|throwing an instance of 'c10::DistBackendError'|Some NCCL operations have failed or timed out"
             rb"|Heartbeat monitor timed out|ProcessGroupNCCL(?:'s)? watchdog (?:got stuck|hang)"
             rb"|Timeout at NCCL work: |dump signal due to a collective timeout"
-            rb"|flight recorder dump signal from|First PG on this rank to signal dumping"
+            rb"|flight recorder dump signal from|First PG on this rank to signal dumping|timed out in blocking wait"
+            rb"|NCCLABORTEDCOMM|Could not acquire GIL within|Timeout at collective: "
         ),
     ),
     Signature(
@@ -201,13 +248,18 @@ SIGNATURES = (
     ),
     Signature(
         "sigterm",
-        (b"death signal", b"got signal: 15", b"SIGTERM"),
+        (
+            *(b"death signal", b"got signal: ", b"SIGTERM", b"Terminated", b"handling auto-requeue signal", b"Hangup"),
+            *(b"eceived signal ", b"aught signal "),
+        ),
         "The process was told to stop: by the launcher because another one failed, by a person or by a scheduler.",
         (
-            rb"Received \S{1,30} death signal, shutting down workers|got signal: 15|closing signal SIGTERM"
+            rb"Received \S{1,30} death signal, shutting down workers|got signal: (?:1|2|15)\b|closing signal SIGTERM"
             rb"|Signal 15 \(SIGTERM\) received by PID|SIGTERM caught|[Rr]eceived SIGTERM\b|Caught signal SIGTERM"
             rb"|Bypassing signal SIGTERM"
-            rb"|died with <Signals\.SIGTERM"
+            rb"|died with <Signals\.SIGTERM|(?m:^(?:Terminated|Hangup)\r?$)"
+            rb"|: line \d{1,9}: {1,20}\d{1,9} (?:Terminated|Hangup) {2,60}"
+            rb"|handling auto-requeue signal|(?:[Rr]eceived|[Cc]aught) signal:? (?:15|SIGHUP|1)\b"
         ),
     ),
 )

@@ -41,9 +41,9 @@ def nvidia_devices(root: str) -> list[dict[str, t.Any]]:
     """Return the GPUs of NVIDIA's driver."""
     found = []
     for address in names(root, _NVIDIA):
-        told = fields(text(root, f"{_NVIDIA}/{address}/information"), ":")
+        information = fields(text(root, f"{_NVIDIA}/{address}/information"), ":")
         numa_node = number(root, f"{_PCI}/{address}/numa_node")
-        found.append(_facts(told.get("Model"), address, numa_node, vbios=told.get("Video BIOS")))
+        found.append(_facts(information.get("Model"), address, numa_node, vbios=information.get("Video BIOS")))
     return found
 
 

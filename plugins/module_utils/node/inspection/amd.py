@@ -15,7 +15,7 @@ from .tools import MissingToolError, ToolError, run_tool
 
 _KFD = "/sys/class/kfd/kfd"
 _PCI = "/sys/bus/pci/devices"
-# The tools repeat much that the files told already, and need not be waited for long.
+# The tools repeat much that the files say already, and need not be waited for long.
 _SECONDS = 1.5
 
 # PCI device -> name, for boards whose driver does not say it (libdrm, data/amdgpu.ids).
@@ -99,19 +99,19 @@ def amd_tool() -> dict[str, t.Any]:
 
 def amd_smi_in(output: str) -> dict[str, t.Any]:
     """Return what ``amd-smi static --asic --driver --json`` printed: a list, since ROCm 7 under ``gpu_data``."""
-    told = json.loads(output)
-    gpus = told["gpu_data"] if isinstance(told, dict) else told
+    answer = json.loads(output)
+    gpus = answer["gpu_data"] if isinstance(answer, dict) else answer
     versions = [gpu.get("driver", {}).get("version") for gpu in gpus]
     return {"names": [gpu["asic"].get("market_name") for gpu in gpus], "driver_version": next(iter(versions), None)}
 
 
 def rocm_smi_in(output: str) -> dict[str, t.Any]:
     """Return what ``rocm-smi --showproductname --showdriverversion --json`` printed: an object for each card."""
-    told = json.loads(output)
-    cards = [card for name, card in told.items() if name.startswith("card")]
+    answer = json.loads(output)
+    cards = [card for name, card in answer.items() if name.startswith("card")]
     return {
         "names": [card.get("Card Series") or card.get("Card series") for card in cards],
-        "driver_version": told.get("system", {}).get("Driver version"),
+        "driver_version": answer.get("system", {}).get("Driver version"),
     }
 
 

@@ -38,14 +38,14 @@ def silent_engine(problem: str) -> dict[str, t.Any]:
 
 def version_in(name: str, output: str) -> tuple[str, str]:
     """Return version and image folder from what ``docker info`` or ``podman info`` printed as JSON."""
-    told = json.loads(output)
+    info = json.loads(output)
     if name == "podman":
-        return told["version"]["Version"], told["store"]["graphRoot"]
+        return info["version"]["Version"], info["store"]["graphRoot"]
     # Without its daemon the docker client prints an information that holds nothing but errors.
-    if not told.get("ServerVersion"):
-        errors = told.get("ServerErrors") or ["it reported no version"]
+    if not info.get("ServerVersion"):
+        errors = info.get("ServerErrors") or ["it reported no version"]
         raise ToolError(f"docker's daemon does not answer: {errors[0]}")
-    return told["ServerVersion"], told["DockerRootDir"]
+    return info["ServerVersion"], info["DockerRootDir"]
 
 
 def _image(engine: str, image: str) -> dict[str, t.Any] | None:
@@ -59,6 +59,6 @@ def _image(engine: str, image: str) -> dict[str, t.Any] | None:
 
 def image_in(output: str) -> dict[str, t.Any]:
     """Return ``id`` and ``digests`` from what ``image inspect`` printed."""
-    told = json.loads(output)[0]
-    digests = sorted({digest.rpartition("@")[2] for digest in told.get("RepoDigests") or []})
-    return {"id": f"sha256:{told['Id'].rpartition(':')[2]}", "digests": digests}
+    image = json.loads(output)[0]
+    digests = sorted({digest.rpartition("@")[2] for digest in image.get("RepoDigests") or []})
+    return {"id": f"sha256:{image['Id'].rpartition(':')[2]}", "digests": digests}

@@ -64,7 +64,7 @@ def gpu_facts(root: str) -> dict[str, t.Any]:
     }
 
 
-def with_tool(facts: dict[str, t.Any], told: dict[str, t.Any] | ToolError) -> dict[str, t.Any]:
+def with_tool(facts: dict[str, t.Any], by_tool: dict[str, t.Any] | ToolError) -> dict[str, t.Any]:
     """Return AMD's facts with what its tool said, or why it did not: names and a driver version that were not known.
 
     ``tool`` is then the name of the tool that answered, or None.
@@ -72,15 +72,15 @@ def with_tool(facts: dict[str, t.Any], told: dict[str, t.Any] | ToolError) -> di
     if facts["vendor"] != "amd":
         return facts
     problems = list(facts["problems"])
-    if isinstance(told, ToolError):
-        return dict(facts, tool=None, problems=[*problems, str(told)])
-    seen, devices = told["names"], facts["devices"]
+    if isinstance(by_tool, ToolError):
+        return dict(facts, tool=None, problems=[*problems, str(by_tool)])
+    seen, devices = by_tool["names"], facts["devices"]
     if len(seen) != len(devices):
-        problems.append(f"{told['tool']} sees {len(seen)} GPUs, the driver {len(devices)}")
+        problems.append(f"{by_tool['tool']} sees {len(seen)} GPUs, the driver {len(devices)}")
     else:
         devices = [dict(device, name=device["name"] or seen[number]) for number, device in enumerate(devices)]
-    driver = dict(facts["driver"], version=facts["driver"]["version"] or told["driver_version"])
-    return dict(facts, devices=devices, driver=driver, tool=told["tool"], problems=problems)
+    driver = dict(facts["driver"], version=facts["driver"]["version"] or by_tool["driver_version"])
+    return dict(facts, devices=devices, driver=driver, tool=by_tool["tool"], problems=problems)
 
 
 def _processes(vendor: Vendor, root: str, problems: list[str]) -> list[dict[str, t.Any]] | None:

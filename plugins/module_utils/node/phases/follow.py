@@ -25,9 +25,15 @@ _PAUSE_LINES = 2
 def follow(request: Request) -> Answer:
     """Wait until the training ends, at most ``wait_seconds``, and return what the log said since ``cursor``.
 
+    With ``start`` what was staged is started before; ``changed`` says whether it was.
     With ``sample`` the answer holds ``readings`` of the accelerators, too, and with ``look_at_ranks`` what each rank
     does. ``pausing`` says whether the trainer compiles, evaluates or writes a checkpoint, by its last lines.
     """
+    changed = False
+    if request.get("start"):
+        from .start import start  # noqa: PLC0415
+
+        changed = start(request)["changed"]
     deadline = time.monotonic() + request["wait_seconds"]
     state = _state_of(request)
     while state["status"] == "running" and time.monotonic() < deadline:
@@ -50,7 +56,7 @@ def follow(request: Request) -> Answer:
         # The log did not fit one answer: the end follows with the rest of it.
         state = dict(state, status="running", exit_status=None, ended_at=None)
     answer = {
-        "changed": False,
+        "changed": changed,
         "status": state["status"],
         "has_ended": has_ended,
         "exit_status": state.get("exit_status"),

@@ -8,7 +8,7 @@ import time
 from ..claim import machine_locked, take
 from ..engines import engine_of
 from ..holder import holder_problems
-from ..machine_changes import noted
+from ..machine_changes import memory_group, noted
 from ..run_state import read_state, write_state
 from ..secret_files import remove_after
 from .phase import Answer, PhaseError, Request
@@ -29,6 +29,7 @@ def start(request: Request) -> Answer:
             raise PhaseError("; ".join(problems))
         before, started_at = noted(), time.time()
         handle = engine.start(node, run_id)
+        before["memory_group"] = memory_group(handle["pid"])
         write_state(node, dict(state, status="running", handle=handle, started_at=started_at, before=before))
         take(node, run_id)
     remove_after(node, handle["pid"])

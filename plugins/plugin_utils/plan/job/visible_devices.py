@@ -56,10 +56,10 @@ def check_same_gpus(nodes: Sequence[Node], findings: Findings) -> None:
     for node in nodes:
         hosts.setdefault(node.gpus or default, []).append(node.name)
     if len(hosts) > 1:
-        told = "; ".join(f"{gpus} on {listed(names)}" for gpus, names in hosts.items())
+        counts = "; ".join(f"{gpus} on {listed(names)}" for gpus, names in hosts.items())
         findings.fault(
             OPTION,
             next(iter(hosts)),
-            f"The hosts of a run need as many GPUs each, and the inventory says: {told}.",
+            f"The hosts of a run need as many GPUs each, and the inventory says: {counts}.",
             "Set training_gpus_per_node to what every host has, or leave hosts out with training_exclude.",
         )

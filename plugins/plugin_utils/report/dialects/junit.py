@@ -49,9 +49,9 @@ def junit(run: JudgedRun) -> str:
 
 
 def _add_properties(suite: ET.Element, run: JudgedRun) -> None:
-    told = {name: run.summary[name] for name in ("framework", "model", "gpu", "mode", "rehearsal", "verdict")}
+    of_run = {name: run.summary[name] for name in ("framework", "model", "gpu", "mode", "rehearsal", "verdict")}
     properties = ET.SubElement(suite, "properties")
-    for name, value in {**told, "image": run.image, "image_digest": run.image_digest}.items():
+    for name, value in {**of_run, "image": run.image, "image_digest": run.image_digest}.items():
         if value not in (None, ""):
             ET.SubElement(properties, "property", name=name, value=_clean(value))
 
@@ -72,11 +72,11 @@ def _add_threshold(suite: ET.Element, summary: Summary, bound: JudgedBound) -> N
     if bound["measured"] is None and bound["met"] is False:
         _problem(case, "INCONCLUSIVE", f"{bound['metric']} was not measured; {wanted}", "")
         return
-    told = f"{bound['metric']} is {bound['measured']} {bound['unit']} on {bound['node']}; {wanted}"
+    judged = f"{bound['metric']} is {bound['measured']} {bound['unit']} on {bound['node']}; {wanted}"
     if bound["met"] is False:
-        _problem(case, "FAIL", told, "")
+        _problem(case, "FAIL", judged, "")
     elif bound["met"] is None:
-        ET.SubElement(case, "skipped", message=_clean(f"{told}; not judged"))
+        ET.SubElement(case, "skipped", message=_clean(f"{judged}; not judged"))
 
 
 def _case(suite: ET.Element, classname: str, name: str) -> ET.Element:

@@ -126,15 +126,15 @@ class SlurmJob:
 
     def wait_for_nodes(self, show: t.Callable[[str], None]) -> None:
         """Wait until the job has its nodes, and show what it waits for; `SlurmError` where it ends before."""
-        told, pause = None, _ASKED_SECONDS
+        shown, pause = None, _ASKED_SECONDS
         while filecmp.cmp(self.run_dir / PLAN_NAME, self.run_dir / MADE_NAME, shallow=False):
             state, reason = self.state()
             if self.is_over():
                 out = "".join(f"; {node}: {why}" for node, why in self.nodes_out().items())
                 raise SlurmError(f"{self.end_in_words()}, before it had placed the run on its nodes{self._said()}{out}")
-            if (state, reason) != told:
+            if (state, reason) != shown:
                 show(f"Job {self.id} is {state}{f': {reason}' if reason not in ('', 'None') else ''}")
-                told, pause = (state, reason), _ASKED_SECONDS
+                shown, pause = (state, reason), _ASKED_SECONDS
             time.sleep(pause if state in _WAITS else _ASKED_SECONDS / 4)
             pause = min(_SLOWEST_SECONDS, pause * 1.5)
 

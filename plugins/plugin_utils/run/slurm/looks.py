@@ -22,13 +22,12 @@ _BLAME = 1
 
 
 def ask_for_looks(job: SlurmJob, plan: Plan) -> None:
-    """Write what each node has to look at, in rank order, and an empty word for the job to wait for."""
+    """Write what each node has to look at, in rank order, where the plan wants it."""
     if not plan["slurm"]["preflight"]:
         return
     needs = [needs_of(plan, node["node"]) for node in plan["nodes"]]
     looks = [{name: value for name, value in need.items() if name != "cache_folder"} for need in needs]
     (job.run_dir / LOOKS_NAME).write_text(json.dumps(looks), encoding="utf-8")
-    (job.run_dir / WORD_NAME).touch()
 
 
 def judged(job: SlurmJob, journal: Journal, plan: Plan, board: Board) -> dict[str, t.Any] | None:
@@ -37,7 +36,7 @@ def judged(job: SlurmJob, journal: Journal, plan: Plan, board: Board) -> dict[st
     None where the job waits for no word, or has it. `NodeLostError` where the job ends before.
     """
     word = job.run_dir / WORD_NAME
-    if not plan["slurm"]["preflight"] or not word.exists() or word.read_text():
+    if not plan["slurm"]["preflight"] or word.read_text():
         return None
     submitted = (job.run_dir / SCRIPT_NAME).stat().st_mtime
     facts, problems = {}, {}

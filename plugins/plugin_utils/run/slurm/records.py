@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Asking a node of a job of Slurm: what it would answer it has told already, or will.
+"""Asking a node of a job of Slurm: what it would answer it has answered already, or will.
 
 The tasks of the job do the phases by themselves (`module_utils/slurm/task`), and all of their answers come in one file
 of the run's folder, the job's journal. Asking a node is waiting for its next answer there. So the phases of a run are
@@ -18,7 +18,7 @@ from pathlib import Path
 
 from ....module_utils.node.phases.collect import COLLECT_BYTES
 from ....module_utils.slurm.journal import JOURNAL_NAME, Answers
-from ....module_utils.slurm.task import COPY_NAME, GRACE_SECONDS, STOP_NAME
+from ....module_utils.slurm.task import COPY_NAME, GRACE_SECONDS, STOP, WORD_NAME
 from ..answers import accepted
 from ..node_errors import NodeLostError
 from .job import SlurmJob
@@ -65,7 +65,7 @@ class Journal:
         """Let the tasks of the job end their trainings."""
         if not self._stop_requested:
             self._stop_requested = True
-            (self.job.run_dir / STOP_NAME).touch()
+            (self.job.run_dir / WORD_NAME).write_text(STOP, encoding="ascii")
 
     def _read_on(self) -> None:
         """Look at the journal until the job has ended and nothing more has come."""
@@ -100,7 +100,8 @@ class _Inbox:
             waiting = self.answers[phase]
             if waiting and phase == "follow" and _goes_on(waiting[-1]) and _goes_on(answer):
                 added = {name: [*waiting[-1][name], *answer[name]] for name in _ADDED}
-                waiting[-1] = {**waiting[-1], **answer, **added}
+                changed = waiting[-1].get("changed") or answer.get("changed")
+                waiting[-1] = {**waiting[-1], **answer, **added, "changed": changed}
             else:
                 waiting.append(answer)
             self.grown.notify_all()
@@ -130,14 +131,16 @@ class JobNode:
         return accepted(phase, self._journal.next(self._rank, phase))
 
     def _followed(self, wait_seconds: float) -> dict[str, t.Any]:
-        """Return the next answer; once the node does not follow any more, the last one, without what it told."""
+        """Return the next answer; once the node does not follow any more, the last one, without what it reported."""
         follows = self._journal.has(self._rank, "follow") or not self._journal.has(self._rank, "stop")
         if self._last_followed and not follows:
             if self._job.is_over():
                 raise NodeLostError(self._job.end_in_words())
             time.sleep(_LOOK_SECONDS)
             return {**self._last_followed, "blocks": [], "failures": []}
-        answer = accepted("follow", self._journal.next(self._rank, "follow", wait_seconds + _LAG_SECONDS))
+        # A container may take minutes to start.
+        patience = wait_seconds + _LAG_SECONDS if self._last_followed else None
+        answer = accepted("follow", self._journal.next(self._rank, "follow", patience))
         # The answer may be old, and the clocks of a cluster of Slurm are one: munge refuses others.
         self._last_followed = {**answer, "now": time.time()}
         return self._last_followed

@@ -98,7 +98,7 @@ def _axes(reading: BranchReading, group: str, devices: int, what: str) -> dict[s
     open_axes = [keys[axis] for axis, size in axes.items() if size == -1]
     product = math.prod(size for size in axes.values() if size != -1)
     path = reading.key(open_axes[0] if open_axes else keys["fsdp"])
-    told = ", ".join(f"{keys[axis]} {size}" for axis, size in axes.items() if size != 1) or "all 1"
+    sizes = ", ".join(f"{keys[axis]} {size}" for axis, size in axes.items() if size != 1) or "all 1"
     if len(open_axes) > 1:
         reading.findings.fault(
             path,
@@ -111,7 +111,7 @@ def _axes(reading: BranchReading, group: str, devices: int, what: str) -> dict[s
         reading.findings.fault(
             path,
             product,
-            f"The axes of {group} ({told}) do not make up {what}.",
+            f"The axes of {group} ({sizes}) do not make up {what}.",
             f"Choose sizes whose product is {devices}, or set one of them to -1"
             + ("." if group == "dcn" else ", or correct training_gpus_per_node."),
         )
@@ -141,12 +141,12 @@ def _check_model(reading: BranchReading) -> None:
     if not different:
         return
     like = model_with(own)
-    told = ", ".join(f"{key} {value} instead of {preset[key]}" for key, value in different.items())
+    others = ", ".join(f"{key} {value} instead of {preset[key]}" for key, value in different.items())
     findings.warn(
         reading.key(next(iter(different))),
         next(iter(different.values())),
-        f"These are {f'the dimensions of {like}' if like else 'other dimensions'}, not of {name}: {told}. They have no "
-        f"effect: MaxText's preset of {name} goes first, and {name} is what trains.",
+        f"These are {f'the dimensions of {like}' if like else 'other dimensions'}, not of {name}: {others}. They have "
+        f"no effect: MaxText's preset of {name} goes first, and {name} is what trains.",
         f"Leave them out, or name {like} as the model."
         if like
         else f"Leave them out, or set model_name to {WITHOUT_PRESET}.",

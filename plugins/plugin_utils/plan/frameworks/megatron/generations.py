@@ -118,7 +118,7 @@ def reads(script: str | None, generation: str, variable: str) -> bool:
     return known is None or variable in READ[known][generation]
 
 
-def tells_exit_status(script: str | None, generation: str) -> bool | None:
+def returns_exit_status(script: str | None, generation: str) -> bool | None:
     """Return whether a script ends with the training's exit status, or None where nothing is known about the script."""
     known = known_script(script)
     return None if known is None else known != DEEPSEEK and generation == V26_1

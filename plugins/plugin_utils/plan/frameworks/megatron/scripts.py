@@ -23,7 +23,7 @@ from .generations import (
     generation_of,
     generation_of_image,
     known_script,
-    tells_exit_status,
+    returns_exit_status,
 )
 from .reading import BranchReading, Reading, ScriptReading
 
@@ -108,7 +108,7 @@ def note_generation(reading: BranchReading, script: str, generation: str) -> Non
         reason = f"the tag of {image} does not say" if image else "no image has a tag that says"
         source = f"which is taken for granted, since {reason}; training_megatron_release says otherwise"
     note = f"{script} is read as that of generation {generation}, {source}."
-    if tells_exit_status(script, generation) is False:
+    if returns_exit_status(script, generation) is False:
         note += " It ends with exit status 0 also where the training failed, so only its log shows a failure."
     tokenizer = reading.parameters.tokenizer_model
     if known_script(script) == LLAMA3 and generation == V25_5 and is_hub_name(tokenizer) and tokenizer != _FETCHED:

@@ -140,12 +140,12 @@ class Nxdt(Framework[YamlConfig, NxdtOptions]):
         values = values_of(config.config, {"trainer.num_nodes": nnodes} if given_nodes and nodes else {}, findings)
         if values is None:
             return None
-        # What could not be resolved has been told, and is not told again as missing.
-        told = {finding.key for finding in findings.faults}
+        # What could not be resolved has been reported, and is not reported again as missing.
+        reported = {finding.key for finding in findings.faults}
         own = Findings()
         reading = NxdtReading(_typed(values, options, own), mode, nodes, options, own)
         job = _checked_job(reading, values, config.text, given_nodes)
-        findings.faults += [fault for fault in own.faults if fault.key not in told]
+        findings.faults += [fault for fault in own.faults if fault.key not in reported]
         findings.warnings += own.warnings
         findings.notes += own.notes
         return None if findings.faults else job

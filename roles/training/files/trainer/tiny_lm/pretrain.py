@@ -23,6 +23,7 @@ import typing as t
 from operator import add, mul
 
 from .adam import Adam
+from .checkpoint import Checkpoint, load, save
 from .corpus import file_corpus, sample_indices, synthetic_corpus
 from .log import Iteration, iteration_line, marker, memory_share
 from .model import FLOPS_PER_TOKEN, PARAMETERS, initial_parameters, loss_and_gradient
@@ -126,11 +127,10 @@ def _train(settings: Settings, world: World) -> list[float]:
         corpus = file_corpus(settings.data_path, settings.seed, settings.seq_length)
     else:
         corpus = synthetic_corpus(settings.seed, settings.seq_length)
-    parameters = initial_parameters(settings.seed)
-    adam = Adam(PARAMETERS)
+    begun, parameters, adam = _begun(settings, world)
     tokens_per_node = settings.global_batch_size // settings.nnodes * settings.seq_length
     _say(marker("before the start of training step"))
-    for iteration in range(1, settings.train_iters + 1):
+    for iteration in range(begun + 1, settings.train_iters + 1):
         start = time.perf_counter()
         local_loss, local_gradient = _local_mean(settings, world, corpus, parameters, iteration)
         loss, *gradient = (value / world.size for value in world.all_reduce([local_loss, *local_gradient]))
@@ -151,7 +151,22 @@ def _train(settings: Settings, world: World) -> list[float]:
         _say(iteration_line(measured))
         if not math.isfinite(loss):
             raise RuntimeError(nonfinite_loss(world.rank, socket.gethostname(), iteration, local_loss, loss))
+        if settings.save_path and world.rank == 0 and iteration % settings.save_interval == 0:
+            save(settings.save_path, Checkpoint(iteration, parameters, adam))
+            _say(f"  successfully saved checkpoint from iteration {iteration:7d} to {settings.save_path}")
     return parameters
+
+
+def _begun(settings: Settings, world: World) -> Checkpoint:
+    """Return where the training goes on from, the same on all nodes: the last checkpoint, or the very beginning."""
+    begun = Checkpoint(0, initial_parameters(settings.seed), Adam(PARAMETERS))
+    if settings.load_path:
+        begun = load(settings.load_path) or begun
+        if not world.agree(begun.parameters):
+            raise RuntimeError(f"rank {world.rank}: the nodes found different checkpoints in {settings.load_path}")
+    if begun.iteration:
+        _say(f"  successfully loaded checkpoint from {settings.load_path} at iteration {begun.iteration}")
+    return begun
 
 
 def _local_mean(

@@ -44,6 +44,12 @@ class Settings(t.NamedTuple):
     data_path: str
     """File whose bytes are the training text; empty: synthetic text."""
     tokenizer_model: str
+    save_path: str
+    """Folder for checkpoints; empty: none are written."""
+    save_interval: int
+    """Iterations from one checkpoint to the next."""
+    load_path: str
+    """Folder of the checkpoint to go on from, where there is one."""
 
     @property
     def micro_batches(self) -> int:
@@ -141,6 +147,9 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         seed=reader.whole_number("SEED", 0),
         data_path=reader.data_path(seq_length),
         tokenizer_model=reader.text("TOKENIZER_MODEL"),
+        save_path=reader.text("SAVE_CKPT_PATH"),
+        save_interval=reader.whole_number("SAVE_INTERVAL", 1),
+        load_path=reader.text("LOAD_CKPT_PATH"),
     )
     samples = settings.micro_batch_size * nnodes
     if settings.global_batch_size % samples:

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is known of a message by who reports it alone, where no other signature has it."""
+
+from __future__ import annotations
+
+from ..signature import Signature
+
+SIGNATURES = (
+    Signature(
+        "scheduler",
+        (b"srun: ", b"slurmstepd: ", b"slurmd: "),
+        "Slurm reports an error: the words after it say what; look at the job (scontrol show job), the nodes "
+        "(sinfo -R) and "
+        "slurmd's log.",
+        rb"(?:srun|slurmstepd|slurmd): error: (?![^\r\n]{0,200}(?:[Ii]gnor|[Dd]uplicate|Setting TMPDIR"
+        rb"|ropagate"
+        rb"|getpeername|xauth|X11|x11|[Ww]arning|_get_pss|cgroup))[^\r\n*]",
+    ),
+    Signature(
+        "child_failed",
+        (b"] Check fail", b"Check failure stack trace", b"terminate called", b"pure virtual method called"),
+        "A process ended itself, as a check in native code failed: the line says which, and what was printed "
+        "before may be "
+        "the cause.",
+        rb"\] Check fail(?:ed|ure): |Check failure stack trace|terminate called without|pure virtual method called",
+    ),
+)

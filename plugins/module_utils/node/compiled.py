@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The compiled program of a node, kept on the machine: to compile it takes more time than any phase of a run.
+
+It lies in the folder that only this user can write, so what is there is what was put there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import marshal
+import os
+
+from .files import write_bytes
+from .own_folders import UntrustedError, private_folder
+
+_PREFIX = "program-"
+
+
+def compiled(texts: dict[str, str], digest: str, python: bytes, keep: bool) -> bytes:
+    """Return the line ``python``, which names the Python that compiles, and the marshalled code of modules by name.
+
+    ``digest`` stands for the ``texts``. Without ``keep`` nothing is written; else only the last program is kept.
+    """
+    path = _path(digest, keep)
+    content = _read(path, python) if path else None
+    if content is None:
+        content = python + marshal.dumps({name: _compiled(name, text) for name, text in texts.items()})
+        if path and keep:
+            with contextlib.suppress(OSError):
+                _keep_only(path, content)
+    return content
+
+
+def _path(digest: str, make: bool) -> str | None:
+    with contextlib.suppress(OSError, UntrustedError):
+        folder = private_folder(make)
+        return os.path.join(folder, _PREFIX + digest) if folder else None
+    return None
+
+
+def _compiled(name: str, text: str) -> bytes:
+    # Without docstrings.
+    return marshal.dumps(compile(text, f"<{name}>", "exec", dont_inherit=True, optimize=2))
+
+
+def _read(path: str, python: bytes) -> bytes | None:
+    """Return what a file holds, or None where it is not there, is torn, or is another Python's."""
+    with contextlib.suppress(OSError, ValueError, EOFError, TypeError):
+        with open(path, "rb") as stream:
+            content = stream.read()
+        if content.startswith(python) and marshal.loads(content[len(python) :]):
+            return content
+    return None
+
+
+def _keep_only(path: str, content: bytes) -> None:
+    folder = os.path.dirname(path)
+    for name in os.listdir(folder):
+        if name.startswith(_PREFIX):
+            os.unlink(os.path.join(folder, name))
+    write_bytes(path, content, 0o600)
