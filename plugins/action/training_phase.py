@@ -159,9 +159,14 @@ class ActionModule(ControllerAction):
             self._plan = self._board.plan()
             self._nodes = {node["node"]: node for node in self._plan["nodes"]}
         journal = Journal(job, _TOLD[phase], [node["node_rank"] for node in self._plan["nodes"]])
-        asks = {name: JobNode(journal, name, node["node_rank"]).ask for name, node in self._nodes.items()}
         if phase == "stage":
             self._check_in_job(job, journal)
+        asks = {
+            name: JobNode(journal, name, node["node_rank"]).ask
+            for name, node in self._nodes.items()
+            # A red node does not train.
+            if phase == "finish" or "ended_by" not in self._board.status(name)
+        }
         outcome = self._do(phase, arguments, asks)
         if phase == "finish":
             outcome.warnings += note_end(job, self._board, self._nodes)
@@ -173,7 +178,8 @@ class ActionModule(ControllerAction):
         if table is None:
             return
         show(f"\n{preflight_text(self._plan['run_id'], table, lambda word, _status: word)}\n")
-        if red := {row["node"] for row in table["rows"] if row["status"] == RED}:
+        red = {row["node"] for row in table["rows"] if row["status"] == RED}
+        if red and (self._plan["mode"] == "multi_node" or len(red) == len(self._nodes)):
             raise NodeError(f"The preflight is red on {folded(red)}, as named above, and job {job.id} ends with it")
 
     def _do(self, phase: str, arguments: dict[str, t.Any], asks: dict[str, t.Any]) -> Outcome:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import signal
 import socket
@@ -9,6 +10,8 @@ import subprocess
 from pathlib import Path
 
 from slurm_login import Login, ended, wait_until
+
+NODES = ["gpu01", "gpu02", "gpu03"]
 
 
 def test_a_run_passes_on_the_nodes_that_slurm_chose_and_is_followed_meanwhile(login: Login) -> None:
@@ -18,7 +21,7 @@ def test_a_run_passes_on_the_nodes_that_slurm_chose_and_is_followed_meanwhile(lo
     assert "good  step " in output
     summary = login.summary("good")
     assert summary["verdict"] == "PASS"
-    assert [node["node"] for node in summary["nodes"]] == ["gpu01", "gpu02", "gpu03"]
+    assert [node["node"] for node in summary["nodes"]] == NODES
     assert "slurm-" not in (login.runs / "good/plan.json").read_text().replace('"slurm":', "")
     assert not (login.runs / "good/secrets.json").exists()
     assert "iteration" in (login.runs / "good/nodes/gpu02/train.log").read_text()
@@ -73,9 +76,9 @@ def test_a_job_that_waits_says_what_for_and_is_taken_back(login: Login) -> None:
     finally:
         login.slurm.run("scontrol", "update", "nodename=gpu03", "state=resume")
     # By hand, once the node is back.
+    first = login.job("waits")
     sbatch = [str(login.slurm.root / "usr/bin/sbatch"), "job.sh"]
     subprocess.run(sbatch, cwd=login.runs / "waits", env={**os.environ, **login.slurm.environment}, check=True)
-    first = login.job("waits")
     wait_until(lambda: login.job("waits") != first)
     status, output = login.play("attach.yml", "waits")
     assert status == 0, output
@@ -121,6 +124,16 @@ def test_a_red_node_ends_the_job_before_training_and_the_next_attempt_leaves_it_
     assert again["verdict"] == "PASS"
     assert [node["node"] for node in again["nodes"]] == ["gpu02", "gpu03"]
     assert "gpu01 was left out" in output
+
+
+def test_many_nodes_are_qualified_each_by_itself_in_one_job_and_compared(login: Login) -> None:
+    status, output = login.play("megatron_single_node.yml", "each", training_slurm_nodes=3, steps=30)
+    assert status == 0, output
+    summary = login.summary("each")
+    assert [node["node"] for node in summary["nodes"]] == NODES
+    assert summary["verdict"] == "PASS"
+    assert "#SBATCH --no-kill\n" in (login.runs / "each/job.sh").read_text()
+    assert {row["node"] for row in csv.DictReader((login.runs / "each/records.csv").open())} == set(NODES)
 
 
 def test_a_node_whose_trainer_dies_is_the_first_failure(login: Login) -> None:

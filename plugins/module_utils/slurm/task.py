@@ -6,7 +6,7 @@
     plan.json                    the plan; `place` puts the nodes of the job in the place of their stand-ins
     made_plan.json               the plan as it was submitted
     looks.json                   what each node looks at before it trains, in rank order, where there is a preflight
-    word                         what the controller says: nothing, go (the nodes may train) or stop
+    word                         what the controller says: nothing, stop, or go, with the ranks of nodes that may not
     parts                        the plan as its nodes read it, each its own part only
     job.json                     what else the tasks need: ``environment`` and ``files`` of the embedded trainer
     job_id                       the job's number, also of one that was submitted by hand
@@ -82,7 +82,7 @@ def wait_for_word() -> int:
     while time.monotonic() < deadline:
         word = _read(WORD_NAME)
         if word:
-            return int(word != GO)
+            return int(not word.startswith(GO))
         time.sleep(_WORD_PAUSE_SECONDS)
     sys.stderr.write(f"Nobody has judged the preflight for {_WORD_SECONDS:.0f} s. The job trains without.\n")
     return 0
@@ -198,6 +198,8 @@ class Task:
 
     def train(self) -> int:
         """Start the training of this node and follow it to its end, whoever brings that about."""
+        if str(self.node["node_rank"]) in _read(WORD_NAME).split():
+            return self.stop()
 
         def end(*_: object) -> None:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)

@@ -207,7 +207,7 @@ def _assembled(
     if job and job.gke:
         optional["gke"] = job.gke.for_run(run_id)
     if job and settings.training_launcher == SLURM:
-        optional["slurm"] = slurm_job(run_id, len(nodes), settings)
+        optional["slurm"] = slurm_job(run_id, len(nodes), job.branch.mode, settings)
     return {
         "schema_version": SCHEMA_VERSION,
         "framework": settings.training_framework,

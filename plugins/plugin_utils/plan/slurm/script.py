@@ -70,7 +70,7 @@ def excluding(excluded: str, nodes: t.Iterable[str]) -> str:
     return ",".join([*filter(None, [excluded]), *(node for node in nodes if not is_before(node))])
 
 
-def slurm_job(run_id: str, node_count: int, options: SlurmOptions) -> SlurmJob:
+def slurm_job(run_id: str, node_count: int, mode: str, options: SlurmOptions) -> SlurmJob:
     """Return what the controller submits, from the run's folder, which the nodes have to share with it."""
     given = {option: getattr(options, name) for name, option in _SBATCH.items()}
     given = {option: value for option, value in given.items() if value} | {"nodes": str(node_count)}
@@ -83,6 +83,8 @@ def slurm_job(run_id: str, node_count: int, options: SlurmOptions) -> SlurmJob:
     sbatch = [f"--{option}={value}" for option, value in lines.items()]
     # A node's second training would find the state of the first one there.
     sbatch += ["--no-requeue"]
+    # Nodes that train by themselves do not end with another one.
+    sbatch += ["--no-kill"] if mode == "single_node" else []
     sbatch += ["--exclusive"] if options.training_slurm_exclusive else []
     sbatch += options.training_slurm_options
     head = "\n".join(f"#SBATCH {line}" for line in sbatch)

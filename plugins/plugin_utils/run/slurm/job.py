@@ -106,7 +106,8 @@ class SlurmJob:
         """Return how the job ended, as a sentence without its full stop."""
         state, reason = self.state()
         words = _IN_WORDS.get(state)
-        because = f" ({reason})" if reason and reason != "None" else ""
+        # Of a job that was cancelled it is what the job waited for before.
+        because = f" ({reason})" if reason not in ("", "None") and state != "CANCELLED" else ""
         return f"Slurm's job {self.id} ended as {state}{because}{f': {words}' if words else ''}"
 
     def nodes_out(self) -> dict[str, str]:

@@ -33,6 +33,7 @@ def ask_for_looks(job: SlurmJob, plan: Plan) -> None:
 def judged(job: SlurmJob, journal: Journal, plan: Plan, board: Board) -> dict[str, t.Any] | None:
     """Wait for the looks of all nodes, note the red ones on the board, let the job go on or end, and return the table.
 
+    Where each node trains by itself, the job goes on without the red ones.
     None where the job waits for no word, or has it. `NodeLostError` where the job ends before.
     """
     word = job.run_dir / WORD_NAME
@@ -58,7 +59,9 @@ def judged(job: SlurmJob, journal: Journal, plan: Plan, board: Board) -> dict[st
     for name, reasons in red.items():
         line = f"Its preflight is red: {'; '.join(reasons)}."
         board.update(name, message=line, ended_by=_failure(line))
-    word.write_text(STOP if red else GO)
+    ranks = [str(node["node_rank"]) for node in plan["nodes"] if node["node"] in red]
+    goes_on = not red or (plan["mode"] == "single_node" and len(red) < len(plan["nodes"]))
+    word.write_text(" ".join([GO, *ranks]) if goes_on else STOP)
     return table
 
 
