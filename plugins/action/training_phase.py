@@ -158,12 +158,14 @@ class ActionModule(ControllerAction):
                 raise NodeError(str(error)) from None
             self._plan = self._board.plan()
             self._nodes = {node["node"]: node for node in self._plan["nodes"]}
-        journal = Journal(job, _TOLD[phase], [node["node_rank"] for node in self._plan["nodes"]])
+        # Not their ranks, which nodes that train by themselves do not have.
+        places = {name: place for place, name in enumerate(self._nodes)}
+        journal = Journal(job, _TOLD[phase], places.values())
         if phase == "stage":
             self._check_in_job(job, journal)
         asks = {
-            name: JobNode(journal, name, node["node_rank"]).ask
-            for name, node in self._nodes.items()
+            name: JobNode(journal, name, place).ask
+            for name, place in places.items()
             # A red node does not train.
             if phase == "finish" or "ended_by" not in self._board.status(name)
         }

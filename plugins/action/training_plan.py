@@ -22,6 +22,7 @@ try:
     from ..plugin_utils.plan.options import PLAN_ARGUMENTS as ARGUMENTS
     from ..plugin_utils.plan.plan import make_plan
     from ..plugin_utils.plan.plan_text import plan_text
+    from ..plugin_utils.plan.slurm.options import SLURM
     from ..plugin_utils.plan.slurm.script import excluding
     from ..plugin_utils.plan.sweep_plan import plan_sweep, sweep_text
     from ..plugin_utils.plan.threshold_files import ThresholdsFile
@@ -29,7 +30,7 @@ try:
     from ..plugin_utils.run.quarantine import Quarantine
     from ..plugin_utils.run.retry import left_out, next_attempt, node_faults, why_not_again, without
     from ..plugin_utils.run.runs import differences
-    from ..plugin_utils.run.slurm.cluster import refused
+    from ..plugin_utils.run.slurm.cluster import has_pyxis, refused
     from ..plugin_utils.run.sweep import FINISHED, Sweep, summary_of
     from ..plugin_utils.run.token import FILE, VALUE, given_token
 except ImportError as error:
@@ -79,6 +80,8 @@ class ActionModule(ControllerAction):
             *unknown_variables({**{name: hostvars[name] for name in arguments["hosts"]}, **self.own(variables)}),
             *self._note_token(options, variables.get(VALUE)),
         ]
+        if options.get("training_launcher") == SLURM and has_pyxis():
+            options["training_slurm_pyxis"] = True
         config = self._config(arguments["config"], options.get("training_thresholds"))
         group, more = self._spare_hosts(options, variables)
         problems += more

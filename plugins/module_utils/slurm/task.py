@@ -6,7 +6,7 @@
     plan.json                    the plan; `place` puts the nodes of the job in the place of their stand-ins
     made_plan.json               the plan as it was submitted
     looks.json                   what each node looks at before it trains, in rank order, where there is a preflight
-    word                         what the controller says: nothing, stop, or go, with the ranks of nodes that may not
+    word                         what the controller says: nothing, stop, or go, with the tasks that may not
     parts                        the plan as its nodes read it, each its own part only
     job.json                     what else the tasks need: ``environment`` and ``files`` of the embedded trainer
     job_id                       the job's number, also of one that was submitted by hand
@@ -125,11 +125,11 @@ def _write_parts(plan: t.Dict[str, t.Any], looks: t.Sequence[t.Any]) -> None:
         stream.writelines(nodes)
 
 
-def _read_part(rank: int) -> t.Tuple[t.Dict[str, t.Any], t.Dict[str, t.Any], int]:
-    """Return what all nodes need of the plan, what the node of a rank does and looks at, and the number of nodes."""
+def _read_part(number: int) -> t.Tuple[t.Dict[str, t.Any], t.Dict[str, t.Any], int]:
+    """Return what all nodes need of the plan, what the node of a task does and looks at, and the number of nodes."""
     with open(_PARTS_NAME, "rb") as stream:
         common = json.loads(stream.readline())
-        stream.seek(stream.tell() + common["begins"][rank])
+        stream.seek(stream.tell() + common["begins"][number])
         return common["plan"], json.loads(stream.readline()), len(common["begins"])
 
 
@@ -147,7 +147,8 @@ class Task:
         self.is_heard = True
         self.job = _read_json(JOB_NAME)
         add_environment(self.job["environment"])
-        self.plan, part, self.node_count = _read_part(int(os.environ["SLURM_PROCID"]))
+        self.number = int(os.environ["SLURM_PROCID"])
+        self.plan, part, self.node_count = _read_part(self.number)
         self.node, self.look = part["node"], part[LOOK]
         if self.node["node"] != os.environ["SLURMD_NODENAME"]:
             raise RuntimeError(f"Slurm's tasks are not in the order of its nodes: this is {self.node['node']}'s task")
@@ -198,7 +199,7 @@ class Task:
 
     def train(self) -> int:
         """Start the training of this node and follow it to its end, whoever brings that about."""
-        if str(self.node["node_rank"]) in _read(WORD_NAME).split():
+        if str(self.number) in _read(WORD_NAME).split():
             return self.stop()
 
         def end(*_: object) -> None:
@@ -214,7 +215,7 @@ class Task:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         if failed:
             with open(FAILED_NAME, "a", encoding="ascii") as stream:
-                stream.write(f"{self.node['node_rank']}\n")
+                stream.write(f"{self.number}\n")
         self.stop()
         if ended:
             self._answer(0)

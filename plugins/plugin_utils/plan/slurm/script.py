@@ -6,11 +6,12 @@ from __future__ import annotations
 import typing as t
 
 from ....module_utils.slurm.placement import address_before, is_before, name_before
-from ...contracts import SlurmJob
+from ...contracts import NodePlan, SlurmJob
 from ..config.findings import Findings
 from ..job.options import ON_HOSTS
 from ..job.ranks import Node
 from .options import SLURM, SlurmOptions
+from .pyxis import PYXIS, container_options
 
 JOB_PROGRAM = "job.pyz"
 JOB_LOG = "job.log"
@@ -70,8 +71,13 @@ def excluding(excluded: str, nodes: t.Iterable[str]) -> str:
     return ",".join([*filter(None, [excluded]), *(node for node in nodes if not is_before(node))])
 
 
-def slurm_job(run_id: str, node_count: int, mode: str, options: SlurmOptions) -> SlurmJob:
+def slurm_job(
+    run_id: str, nodes: t.Sequence[NodePlan], mode: str, options: SlurmOptions, findings: Findings
+) -> SlurmJob:
     """Return what the controller submits, from the run's folder, which the nodes have to share with it."""
+    node_count = len(nodes)
+    with_pyxis = options.container_engine == PYXIS
+    container = f" {container_options(nodes[0], findings)}" if with_pyxis and nodes else ""
     given = {option: getattr(options, name) for name, option in _SBATCH.items()}
     given = {option: value for option, value in given.items() if value} | {"nodes": str(node_count)}
     lines: dict[str, t.Any] = {
@@ -98,7 +104,7 @@ trap 'rm -f secrets.json' EXIT
 # The tasks end themselves, and what they tell of it has to be gathered.
 trap '' TERM
 on_each_node() {{
-  {_SRUN} {_RUN} "$1" | {_RUN} gather
+  {_SRUN} "${{@:2}}" {_RUN} "$1" | {_RUN} gather
 }}
 {_RUN} place || exit
 on_each_node stage
@@ -108,7 +114,7 @@ if [[ $staged != 0 ]]; then
   on_each_node stop
   exit "$staged"
 fi
-{_PREFLIGHT if options.training_slurm_preflight else ""}on_each_node train
+{_PREFLIGHT if options.training_slurm_preflight else ""}on_each_node train{container}
 """,
         "preflight": options.training_slurm_preflight,
         "sbatch": given,

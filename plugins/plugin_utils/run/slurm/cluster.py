@@ -35,6 +35,13 @@ def refused(job: SlurmJob) -> tuple[list[Finding], list[Finding]]:
     return found["faults"], found["warnings"]
 
 
+def has_pyxis() -> bool:
+    """Tell whether srun can make containers, as far as this machine knows."""
+    with contextlib.suppress(SlurmError):
+        return "--container-image" in run_slurm("srun", "--help")
+    return False
+
+
 def _cluster() -> Cluster:
     partitions = run_slurm("scontrol", "--oneliner", "show", "partition")
     reservations = run_slurm("scontrol", "--oneliner", "show", "reservation")

@@ -22,7 +22,7 @@ _BLAME = 1
 
 
 def ask_for_looks(job: SlurmJob, plan: Plan) -> None:
-    """Write what each node has to look at, in rank order, where the plan wants it."""
+    """Write what each node has to look at, in their order, where the plan wants it."""
     if not plan["slurm"]["preflight"]:
         return
     needs = [needs_of(plan, node["node"]) for node in plan["nodes"]]
@@ -41,8 +41,8 @@ def judged(job: SlurmJob, journal: Journal, plan: Plan, board: Board) -> dict[st
         return None
     submitted = (job.run_dir / SCRIPT_NAME).stat().st_mtime
     facts, problems = {}, {}
-    for node in plan["nodes"]:
-        told = _plain(journal.next(node["node_rank"], LOOK))
+    for place, node in enumerate(plan["nodes"]):
+        told = _plain(journal.next(place, LOOK))
         try:
             found = told["node"]
             clock = found["clock"]
@@ -59,9 +59,9 @@ def judged(job: SlurmJob, journal: Journal, plan: Plan, board: Board) -> dict[st
     for name, reasons in red.items():
         line = f"Its preflight is red: {'; '.join(reasons)}."
         board.update(name, message=line, ended_by=_failure(line))
-    ranks = [str(node["node_rank"]) for node in plan["nodes"] if node["node"] in red]
+    places = [str(place) for place, node in enumerate(plan["nodes"]) if node["node"] in red]
     goes_on = not red or (plan["mode"] == "single_node" and len(red) < len(plan["nodes"]))
-    word.write_text(" ".join([GO, *ranks]) if goes_on else STOP)
+    word.write_text(" ".join([GO, *places]) if goes_on else STOP)
     return table
 
 
