@@ -75,7 +75,6 @@ def test_what_the_site_asks_for_stands_in_the_script() -> None:
         ({"training_slurm_options": ["--a\nrm -rf /"]}, "training_slurm_options", "is not an option of sbatch"),
         ({"training_slurm_options": ["rm -rf /"]}, "training_slurm_options", "is not an option of sbatch"),
         ({"training_slurm_nodes": "-1"}, "training_slurm_nodes", "-1"),
-        ({"training_retries": 1}, "training_retries", "has no effect"),
         ({"training_spares": "spares"}, "training_spares", "has no effect"),
         ({"training_launcher": "pbs"}, "training_launcher", "pbs"),
     ],
