@@ -33,7 +33,8 @@ class Login:
     def start(self, playbook: str, run_id: str, **variables: Any) -> subprocess.Popen[str]:
         hosts = self.folder / "hosts"
         hosts.write_text(json.dumps({"all": {"hosts": {"login": {"ansible_connection": "local"}}}}))
-        changes = {"nnodes": variables.pop("nodes", 3), "master_address": "auto", "batch_size": 12}
+        nodes = variables.pop("nodes", 3)
+        changes = {"nnodes": nodes, "master_address": "auto", "batch_size": 4 * nodes}
         changes |= {"log_dir": str(self.folder / "logs"), "training_iterations": variables.pop("steps", 20)}
         everything = {
             "training_launcher": "slurm",
