@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
+import json
 import os
 import signal
 import socket
 import subprocess
 from pathlib import Path
 
-from slurm_login import Login, ended, wait_until
+from slurm_login import ROOT, Login, ended, wait_until
 
 NODES = ["gpu01", "gpu02", "gpu03"]
 
@@ -127,11 +128,17 @@ def test_a_red_node_ends_the_job_before_training_and_the_next_attempt_leaves_it_
 
 
 def test_many_nodes_are_qualified_each_by_itself_in_one_job_and_compared(login: Login) -> None:
-    status, output = login.play("megatron_single_node.yml", "each", training_slurm_nodes=3, steps=30)
+    config = json.loads((ROOT / "inventories/local/tiny_llama.json").read_text())
+    config["model_params"]["single_node"] = config["model_params"].pop("multi_node")
+    (login.folder / "single.json").write_text(json.dumps(config))
+    status, output = login.play(
+        *("megatron_single_node.yml", "each"), training_config=str(login.folder / "single.json"), training_slurm_nodes=3
+    )
     assert status == 0, output
     summary = login.summary("each")
     assert [node["node"] for node in summary["nodes"]] == NODES
     assert summary["verdict"] == "PASS"
+    assert "No node of 3 is slower than the others" in output
     assert "#SBATCH --no-kill\n" in (login.runs / "each/job.sh").read_text()
     assert {row["node"] for row in csv.DictReader((login.runs / "each/records.csv").open())} == set(NODES)
 
