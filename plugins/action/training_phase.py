@@ -24,7 +24,7 @@ except ImportError:
         return value
 
 
-from ..plugin_utils.controller_action import ControllerAction, show
+from ..plugin_utils.controller_action import ControllerAction, playbook_command, show
 
 try:
     from ..plugin_utils.inventory.folded_names import folded
@@ -39,12 +39,14 @@ try:
     from ..plugin_utils.run.open_files import allow_open_files
     from ..plugin_utils.run.phases import Outcome, Phases
     from ..plugin_utils.run.plain_text import plain_text
+    from ..plugin_utils.run.room_needed import room_needed
     from ..plugin_utils.run.slurm.end import note_end
     from ..plugin_utils.run.slurm.job import SlurmJob
     from ..plugin_utils.run.slurm.launch import Needs, hand_over
     from ..plugin_utils.run.slurm.looks import judged
     from ..plugin_utils.run.slurm.records import JobNode, Journal
     from ..plugin_utils.run.token import FILE, VALUE, given_token
+    from ..plugin_utils.run.whole_file import NotWrittenError
 except ImportError as error:
     MISSING: ImportError | None = error
 else:
@@ -93,6 +95,8 @@ class ActionModule(ControllerAction):
                 outcome = self._do(phase, arguments, {name: self._ask(name) for name in self._nodes})
         except NodeError as error:
             raise AnsibleActionFail(f"{error}.") from None
+        except NotWrittenError as error:
+            return self._left_alone(error)
         finally:
             for link in self._links.values():
                 link._connection.close()
@@ -105,6 +109,17 @@ class ActionModule(ControllerAction):
         if outcome.problems:
             result |= {"failed": True, "msg": "\n".join(f"{problem}." for problem in outcome.problems)}
         return result
+
+    def _left_alone(self, error: NotWrittenError) -> dict[str, t.Any]:
+        """Fail because of the controller's own disk, which is no reason to stop a training."""
+        room = room_needed(self._board) >> 20
+        needed = f"Make about {room:,} MiB of room there" if error.needs_room else "Make it writable"
+        message = (
+            f"{error.filename} cannot be written on this machine: {error.strerror}. Nothing was stopped: what trains "
+            f"goes on, and the nodes keep its log. {needed}, then follow the run: "
+            f"{playbook_command('attach', self._board.run_dir)}"
+        )
+        return {"changed": False, "failed": True, "left_alone": True, "msg": message}
 
     def _connect(self, variables: t.Mapping[str, t.Any]) -> None:
         """Make a link to each node of the run that is among the hosts of the play."""

@@ -224,7 +224,10 @@ class ActionModule(ControllerAction):
         except ValueError as error:
             raise AnsibleActionFail(f"{error}.") from None
         except OSError as error:
-            raise AnsibleActionFail(f"The folders of the sweep cannot be written: {error}.") from None
+            reason = f"{error.filename} cannot be written on this machine: {error.strerror}"
+            raise AnsibleActionFail(
+                f"{reason}. No node has been touched. training_output_dir names the folder."
+            ) from None
         cells = sweep.cells(planned["cells"])
         return {
             "changed": False,
@@ -264,7 +267,10 @@ class ActionModule(ControllerAction):
         except FileExistsError:
             self._refuse_another_plan(run_dir, plan)
         except OSError as error:
-            raise AnsibleActionFail(f"The run's folder cannot be written: {error}.") from None
+            reason = f"{error.filename} cannot be written on this machine: {error.strerror}"
+            raise AnsibleActionFail(
+                f"{reason}. No node has been touched. training_output_dir names the folder."
+            ) from None
         return run_dir
 
     def _refuse_another_plan(self, run_dir: str, plan: Plan) -> None:

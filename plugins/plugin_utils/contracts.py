@@ -323,6 +323,7 @@ class Status(t.TypedDict, total=False):
     status: t.Required[str]
     node_rank: int
     message: str
+    unfit: bool
     exit_status: int | None
     oom_killed: bool
     booted: bool

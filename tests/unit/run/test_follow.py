@@ -9,7 +9,12 @@ from ansible_collections.trainops.cluster.plugins.module_utils.logs.rows import 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run import follow as follow_module
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.answers import BadAnswerError
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run.follow import Patience, follow_node, interval_for
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.follow import (
+    Patience,
+    follow_node,
+    interval_for,
+    seconds_to_next_sample,
+)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.news import News
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.node_errors import NodeLostError, RunGoneError
 
@@ -290,6 +295,16 @@ def test_the_accelerators_are_sampled_at_first_and_then_at_a_low_rate(board):
     follow(node, board)
     assert [request.get("sample") for request in node.asked] == [True, None, None]
     assert [sample["accelerators"] for sample in board.samples("gpu00")] == [[reading]]
+
+
+def test_of_a_week_not_much_more_samples_are_kept_than_of_a_day():
+    counts, followed = [], 0.0
+    for days in (1, 7):
+        while followed < days * 86400:
+            counts.append(followed)
+            followed += seconds_to_next_sample(followed)
+        assert len(counts) < {1: 1000, 7: 1500}[days]
+    assert counts[:3] == [0.0, 15.0, 30.0]
 
 
 def test_a_silent_node_is_no_stall_while_the_log_of_another_grows(board):
