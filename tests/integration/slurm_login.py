@@ -25,6 +25,8 @@ class Login:
 
     slurm: Slurm
     folder: Path
+    # Programs that go before those of the machine.
+    programs: Path | None = None
 
     @property
     def runs(self) -> Path:
@@ -49,6 +51,9 @@ class Login:
             **variables,
         }
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE_", "SLURM_"))}
+        own = {**kept, **self.slurm.environment, "ANSIBLE_NOCOLOR": "1"}
+        if self.programs:
+            own["PATH"] = f"{self.programs}:{own['PATH']}"
         return subprocess.Popen(
             [
                 str(Path(sys.executable).parent / "ansible-playbook"),
@@ -56,7 +61,7 @@ class Login:
                 *("-i", str(hosts), "-e", json.dumps(everything)),
             ],
             cwd=self.folder,
-            env={**kept, **self.slurm.environment, "ANSIBLE_NOCOLOR": "1"},
+            env=own,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
