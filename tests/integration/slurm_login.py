@@ -25,6 +25,8 @@ class Login:
 
     slurm: Slurm
     folder: Path
+    # Programs that go before those of the machine.
+    programs: Path | None = None
 
     @property
     def runs(self) -> Path:
@@ -33,7 +35,8 @@ class Login:
     def start(self, playbook: str, run_id: str, **variables: Any) -> subprocess.Popen[str]:
         hosts = self.folder / "hosts"
         hosts.write_text(json.dumps({"all": {"hosts": {"login": {"ansible_connection": "local"}}}}))
-        changes = {"nnodes": variables.pop("nodes", 3), "master_address": "auto", "batch_size": 12}
+        nodes = variables.pop("nodes", 3)
+        changes = {"nnodes": nodes, "master_address": "auto", "batch_size": 4 * nodes}
         changes |= {"log_dir": str(self.folder / "logs"), "training_iterations": variables.pop("steps", 20)}
         everything = {
             "training_launcher": "slurm",
@@ -48,6 +51,9 @@ class Login:
             **variables,
         }
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE_", "SLURM_"))}
+        own = {**kept, **self.slurm.environment, "ANSIBLE_NOCOLOR": "1"}
+        if self.programs:
+            own["PATH"] = f"{self.programs}:{own['PATH']}"
         return subprocess.Popen(
             [
                 str(Path(sys.executable).parent / "ansible-playbook"),
@@ -55,7 +61,7 @@ class Login:
                 *("-i", str(hosts), "-e", json.dumps(everything)),
             ],
             cwd=self.folder,
-            env={**kept, **self.slurm.environment, "ANSIBLE_NOCOLOR": "1"},
+            env=own,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

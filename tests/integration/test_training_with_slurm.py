@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
+import json
 import os
 import signal
 import socket
 import subprocess
 from pathlib import Path
 
-from slurm_login import Login, ended, wait_until
+from slurm_login import ROOT, Login, ended, wait_until
 
 NODES = ["gpu01", "gpu02", "gpu03"]
 
@@ -101,7 +102,7 @@ def test_what_slurm_cannot_do_is_said_at_once_before_anything_is_submitted(login
 def test_what_only_sbatch_knows_is_quoted(login: Login) -> None:
     status, output = login.play("plan.yml", "quoted", training_slurm_options=["--licenses=nope"])
     assert status == 2
-    assert "Slurm says of the job: sbatch: error: " in " ".join(output.split())
+    assert "Slurm says of the job: allocation failure: Invalid license specification." in " ".join(output.split())
 
 
 def test_a_red_node_ends_the_job_before_training_and_the_next_attempt_leaves_it_out(login: Login) -> None:
@@ -127,13 +128,70 @@ def test_a_red_node_ends_the_job_before_training_and_the_next_attempt_leaves_it_
 
 
 def test_many_nodes_are_qualified_each_by_itself_in_one_job_and_compared(login: Login) -> None:
-    status, output = login.play("megatron_single_node.yml", "each", training_slurm_nodes=3, steps=30)
+    config = json.loads((ROOT / "inventories/local/tiny_llama.json").read_text())
+    config["model_params"]["single_node"] = config["model_params"].pop("multi_node")
+    (login.folder / "single.json").write_text(json.dumps(config))
+    status, output = login.play(
+        *("megatron_single_node.yml", "each"), training_config=str(login.folder / "single.json"), training_slurm_nodes=3
+    )
     assert status == 0, output
     summary = login.summary("each")
     assert [node["node"] for node in summary["nodes"]] == NODES
     assert summary["verdict"] == "PASS"
+    assert "No node of 3 is slower than the others" in output
     assert "#SBATCH --no-kill\n" in (login.runs / "each/job.sh").read_text()
     assert {row["node"] for row in csv.DictReader((login.runs / "each/records.csv").open())} == set(NODES)
+
+
+# Takes the place of srun where it has Pyxis: it notes what a container is asked to be, and makes none.
+SRUN = """\
+#!/bin/bash
+[[ $1 == --help ]] && {{ echo "  --container-image=[USER@][REGISTRY#]IMAGE[:TAG]|PATH"; exit; }}
+kept=()
+for word in "$@"; do
+  if [[ $word == --container-* || $word == --no-container-* ]]; then echo "$word" >>{noted}; else kept+=("$word"); fi
+done
+if [[ ${{!#}} == train ]]; then {before}; fi
+exec {srun} "${{kept[@]}}"
+"""
+
+
+def with_pyxis(login: Login, run_id: str, before: str) -> tuple[int, str]:
+    """Rehearse with an image, where srun does something before it begins the ranks."""
+    login.programs = login.folder / "programs"
+    login.programs.mkdir()
+    srun = login.programs / "srun"
+    real = login.slurm.root / "usr/bin/srun"
+    srun.write_text(SRUN.format(noted=login.folder / "noted", srun=real, before=before))
+    srun.chmod(0o755)
+    config = json.loads((ROOT / "inventories/local/tiny_llama.json").read_text())
+    config["config"]["container_image"] = "ghcr.io/rocm/megatron-lm:v26.1"
+    path = login.folder / "image.json"
+    path.write_text(json.dumps(config))
+    variables = {"training_config": str(path), "container_engine": "auto", "training_rehearsal": True}
+    return login.play("megatron_multinode.yml", run_id, training_lost_timeout=2, **variables)
+
+
+def test_pyxis_is_given_the_container_of_the_ranks_where_srun_has_it(login: Login) -> None:
+    status, output = with_pyxis(login, "pyxis", ":")
+    assert status == 0, output
+    assert login.summary("pyxis")["rehearsal"]
+    told = (login.folder / "noted").read_text().splitlines()
+    assert "--container-image=ghcr.io#rocm/megatron-lm:v26.1" in told
+    run_dir = login.runs / "pyxis"
+    assert f"--container-workdir={run_dir}" in told
+    (mounts,) = [line for line in told if line.startswith("--container-mounts=")]
+    assert f"{run_dir}:{run_dir}" in mounts
+    assert f"{login.folder}/logs/pyxis:{login.folder}/logs/pyxis" in mounts
+
+
+def test_an_image_that_enroot_cannot_fetch_is_the_first_failure(login: Login) -> None:
+    says = "echo 'slurmstepd: error: pyxis: failed to import docker image' >&2; exit 1"
+    status, output = with_pyxis(login, "no-image", says)
+    assert status == 2
+    first = login.summary("no-image")["first_failure"]
+    assert first["class"] == "image_pull", output
+    assert "failed to import docker image" in first["message"]
 
 
 def test_a_node_whose_trainer_dies_is_the_first_failure(login: Login) -> None:

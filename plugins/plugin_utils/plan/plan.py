@@ -209,9 +209,8 @@ def _assembled(
         optional["checkpoints"] = job.checkpoints
     if job and job.gke:
         optional["gke"] = job.gke.for_run(run_id)
-    if job and settings.training_launcher == SLURM:
-        optional["slurm"] = slurm_job(run_id, planned, job.branch.mode, settings, findings)
-        planned = [] if findings.faults else planned
+    if planned and job and settings.training_launcher == SLURM:
+        optional["slurm"] = slurm_job(run_id, planned, job.branch.mode, settings)
     return {
         "schema_version": SCHEMA_VERSION,
         "framework": settings.training_framework,

@@ -10,24 +10,18 @@ import posixpath
 import shlex
 
 from ...contracts import NodePlan
-from ..config.findings import Findings
 
 PYXIS = "pyxis"
 # The task does the same in the container as on the node, so it is the same user there, and sees the run's folders.
 _ALWAYS = ("--container-writable", "--no-container-remap-root", "--no-container-mount-home")
-_BETWEEN = (",", ":")
 
 
-def container_options(node: NodePlan, findings: Findings) -> str:
+def container_options(node: NodePlan) -> str:
     """Return the options as the shell reads them; what differs between nodes is mounted by the folder above it."""
-    mounts = [(mount["source"], mount["target"], mount) for mount in node["mounts"] if not mount.get("staged")]
-    for source, target, _mount in mounts:
-        if any(mark in path for mark in _BETWEEN for path in (source, target)):
-            message = f"Pyxis cannot mount {source} at {target}: it takes , and : for ends of a path."
-            findings.fault("training_launcher", "slurm", message, "Rename it, or set container_engine to docker.")
+    mounts = [mount for mount in node["mounts"] if not mount.get("staged")]
     same = [posixpath.dirname(node["run_folder"]), *node["devices"]]
     same += ["/dev/shm"] if node["secrets"] else []
-    given = [f"{source}:{target}{':ro' if mount.get('read_only') else ''}" for source, target, mount in mounts]
+    given = [f"{mount['source']}:{mount['target']}{':ro' if mount.get('read_only') else ''}" for mount in mounts]
     given += [f"{path}:{path}" for path in same]
     return " ".join(
         [

@@ -71,13 +71,10 @@ def excluding(excluded: str, nodes: t.Iterable[str]) -> str:
     return ",".join([*filter(None, [excluded]), *(node for node in nodes if not is_before(node))])
 
 
-def slurm_job(
-    run_id: str, nodes: t.Sequence[NodePlan], mode: str, options: SlurmOptions, findings: Findings
-) -> SlurmJob:
+def slurm_job(run_id: str, nodes: t.Sequence[NodePlan], mode: str, options: SlurmOptions) -> SlurmJob:
     """Return what the controller submits, from the run's folder, which the nodes have to share with it."""
     node_count = len(nodes)
-    with_pyxis = options.container_engine == PYXIS
-    container = f" {container_options(nodes[0], findings)}" if with_pyxis and nodes else ""
+    container = f" {container_options(nodes[0])}" if options.container_engine == PYXIS else ""
     given = {option: getattr(options, name) for name, option in _SBATCH.items()}
     given = {option: value for option, value in given.items() if value} | {"nodes": str(node_count)}
     lines: dict[str, t.Any] = {

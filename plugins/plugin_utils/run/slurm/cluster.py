@@ -66,6 +66,7 @@ def _associations() -> tuple[frozenset[str] | None, frozenset[str] | None]:
                 *(f"user={getpass.getuser()}", "format=account,qos"),
             )
             lines = [line.split("|") for line in shown.splitlines() if "|" in line]
-            qos = {name for line in lines for name in line[1].split(",")} if "qos" in enforced else None
-            return frozenset(line[0] for line in lines), None if qos is None else frozenset(qos)
+            # One that names no QOS has those of the accounts above it.
+            qos = frozenset(name for line in lines for name in line[1].split(",") if name)
+            return frozenset(line[0] for line in lines), qos if qos and "qos" in enforced else None
     return None, None

@@ -41,9 +41,10 @@ _LOG_BYTES = 1 << 20
 def note_end(job: SlurmJob, board: Board, nodes: t.Collection[str]) -> list[str]:
     """Wait for the end of a job whose tasks have ended, and note on the board who brought it about, if Slurm knows.
 
-    Where it was cancelled, preempted or queued again, the nodes were stopped. Otherwise the end is a failure of the
-    node that Slurm took out of service meanwhile, or that the job's own log names, or of the first one. Return which
-    nodes Slurm took out of service and the run did not fail of, as sentences without a full stop.
+    Where it was cancelled, preempted or queued again, the nodes were stopped. Another end that is Slurm's own, or the
+    reason in the job's log why no task got as far as the training, is a failure of the node that Slurm took out of
+    service meanwhile, or that the log names, or of the first one. Return which nodes Slurm took out of service and the
+    run did not fail of, as sentences without a full stop.
     """
     # A job that never began has not removed it.
     (board.run_dir / SECRETS_NAME).unlink(missing_ok=True)
@@ -64,20 +65,26 @@ def note_end(job: SlurmJob, board: Board, nodes: t.Collection[str]) -> list[str]
             if board.status(node).get("exit_status") != 0:
                 changes = {"exit_status": None, "message": f"{ended}{remedy}"}
                 board.update(node, status="stopped", interrupted=True, **changes)
-    elif state in _CLASSES or state in _INTERRUPTED:
-        failures = find_failures(Piece(_end_of(board.run_dir / JOB_LOG)))
-        said = [node for node in nodes for failure in failures if node in failure["line"]]
-        named = next(node for node in (*out, *said, *nodes) if node in nodes)
-        for node in nodes:
-            if node != named and board.status(node)["status"] != "unreachable":
-                board.update(node, status="stopped", interrupted=False)
-        if state in _INTERRUPTED:
-            ended = f"Slurm cancelled job {job.id}, as it could not begin it on every node"
+        return _out_of_service(out)
+    failures = find_failures(Piece(_end_of(board.run_dir / JOB_LOG)))
+    nearest = min(failures, key=lambda failure: (failure["echo"], failure["blame"]), default=None)
+    if state in _INTERRUPTED:
+        ended = f"Slurm cancelled job {job.id}, as it could not begin it on every node"
+    if state in _CLASSES or state in _INTERRUPTED:
         line = ". ".join([ended, *_out_of_service(out)])
         cause = _cause(_CLASSES.get(state, "node_failure"), f"{line}.")
-        board.update(named, status="killed", interrupted=False, ended_by=cause)
-        return []
-    return _out_of_service(out)
+    elif nearest and all(board.status(node)["status"] == "unreachable" for node in nodes):
+        # The tasks did not get as far as the training.
+        cause = t.cast("Failure", {**nearest, "echo": False, "blame": _BLAME})
+    else:
+        return _out_of_service(out)
+    said = [node for node in nodes for failure in failures if node in failure["line"]]
+    named = next(node for node in (*out, *said, *nodes) if node in nodes)
+    for node in nodes:
+        if node != named and board.status(node)["status"] != "unreachable":
+            board.update(node, status="stopped", interrupted=False)
+    board.update(named, status="killed", interrupted=False, ended_by=cause)
+    return []
 
 
 def _out_of_service(out: t.Mapping[str, str]) -> list[str]:
