@@ -170,9 +170,11 @@ class FoundFindings(t.TypedDict):
 
 
 class SlurmJob(t.TypedDict):
-    """What is submitted to Slurm: see `plan.slurm.script`."""
+    """What is submitted to Slurm, whether its nodes are checked first, and what is asked of Slurm by sbatch's names."""
 
     script: str
+    preflight: bool
+    sbatch: dict[str, str]
 
 
 class OptionalPlan(t.TypedDict, total=False):

@@ -75,7 +75,7 @@ SIGNATURES = (
                 b"amdgpu: PSP load ",
                 b"ip_init failed",
                 b"Driver not initialized",
-                b"AMDSMI_STATUS_",
+                b"SMI_STATUS_",
             ),
             *(b"Agent creation failed", b"hw_init of IP block"),
         ),
@@ -88,7 +88,7 @@ SIGNATURES = (
             rb"|[Cc]ould not open /dev/kfd|[Ff]ailed to open /dev/kfd"
             rb"|ROCk module is NOT loaded|Fatal error during GPU init|amdgpu: PSP load \w{1,30} failed"
             rb"|amdgpu_device_ip_init failed|hw_init of IP block <\w{1,30}> failed|Driver not initialized \(amdgpu"
-            rb"|\bAMDSMI_STATUS_(?!SUCCESS)[A-Z_]{1,40}|Agent creation failed\."
+            rb"|\b(?:AMD|R)SMI_STATUS_(?!SUCCESS)[A-Z_]{1,40}|Agent creation failed\."
             rb"|/dev/kfd['\"]?: (?:Permission denied|No such file|Invalid argument|Operation not permitted)"
         ),
     ),

@@ -84,9 +84,11 @@ SIGNATURES = (
     ),
     Signature(
         "driver_mismatch",
-        (b"unsatisfied condition: ",),
-        "The image needs a newer GPU driver than the node has: update the driver, or take an image for this one.",
-        rb"requirement error: unsatisfied condition: ",
+        (b"unsatisfied condition: ", b"driver/library version mismatch"),
+        "The image and the node's GPU driver do not fit, or the driver was updated while it runs: reboot after "
+        "an update, "
+        "update the driver, or take an image for this one.",
+        rb"requirement error: unsatisfied condition: |driver/library version mismatch",
     ),
     Signature(
         "no_gpu",

@@ -42,6 +42,19 @@ SIGNATURES = (
     Signature(
         "nccl",
         (
+            *(b"Failed status ", b"Failed to modify QP", b"get context for the device", b"Port number "),
+            *(b"onnect the HCA", b"RDMA connect error", b"ibv_post_send"),
+        ),
+        "RDMA between two nodes failed in a test of it: check the port (ibv_devinfo), the GID index, link and "
+        "firmware, "
+        "GPUDirect, and that /dev/infiniband is passed in.",
+        rb"Failed status \d{1,3}: wr_id |Failed to modify QP|Couldn't get context for the device"
+        rb"|Unable to [Cc]onnect the HCA"
+        rb"|Port number \d{1,3} state is (?!Active)|RDMA connect error|ibv_post_send(?:\(\))? (?:error|failed)",
+    ),
+    Signature(
+        "nccl",
+        (
             *(b"unplugged", b"mlx5_core ", b"bnxt_en ", b"NETDEV WATCHDOG", b"NIC Link is ", b"link status definitely"),
             b"Port module event",
         ),

@@ -93,10 +93,10 @@ SIGNATURES = (
     ),
     Signature(
         "name_resolution",
-        (b"DNS resolution failed",),
+        (b"DNS resolution failed", b"target uri is not valid"),
         "The coordinator's name cannot be resolved on this node: give an address that every node resolves and reaches "
         "(JAX_COORDINATOR_IP).",
-        rb"DNS resolution failed for",
+        rb"DNS resolution failed for|the target uri is not valid",
     ),
     Signature(
         "watchdog",
@@ -199,12 +199,14 @@ SIGNATURES = (
     ),
     Signature(
         "gpu_error",
-        (b"INTERNAL: ", b"FAILED_PRECONDITION: ", b"Execution of replica ", b"errors_impl."),
+        (b"INTERNAL: ", b"FAILED_PRECONDITION: ", b"Execution of replica ", b"errors_impl.", b"halted ", b"Halt is"),
         "A kernel or library failed under XLA: read the words after INTERNAL, try another image or fewer "
         "XLA_FLAGS, and "
         "compare with another node; where one alone has it, read its kernel log.",
         rb"(?:RuntimeError|failed|StatusOr access): INTERNAL: (?!From /job:)|INTERNAL: RET_CHECK failure"
         rb"|Execution of replica \d{1,9} failed: |errors_impl\.InternalError: "
-        rb"|RuntimeError: FAILED_PRECONDITION: ",
+        rb"|RuntimeError: FAILED_PRECONDITION: |Non-OK-status: [^\r\n]{0,99}INTERNAL: |halted (?:unexpectedly"
+        rb"|prematurely)"
+        rb"|Halt is unexpected",
     ),
 )

@@ -248,5 +248,12 @@ NEEDLES = {
     b"BAD TERM": 0,
     b"MPI_Abort": 0,
     b"Abort(": 0,
+    b"modify QP": 0,
+    b"halted ": 0,
+    b"Halt is": 0,
+    b"onnect the HCA": 0,
+    b"Port number": 0,
+    b": Assertion `": 0,
+    b"MPI_ERR": 0,
     python.TRACEBACK: 0,
 }
