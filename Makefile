@@ -101,7 +101,10 @@ cluster-down: ## remove them without a trace
 	$(PYTHON) $(CLUSTER) down
 
 test-cluster: $(VENV)/dev ## train on real nodes over SSH, in containers
-	$(BIN)/pytest tests/integration
+	$(BIN)/pytest tests/integration --ignore tests/integration/test_ends_of_slurm_jobs.py
+
+test-slurm: $(VENV)/dev ## train under a real Slurm of this machine, and end its jobs in every way (as root, Debian or Ubuntu)
+	$(BIN)/pytest tests/integration/test_training_with_slurm.py tests/integration/test_ends_of_slurm_jobs.py
 
 FAULTS ?= faults.md
 

@@ -24,12 +24,14 @@ except ImportError:
         return value
 
 
-from ..plugin_utils.controller_action import ControllerAction, show
+from ..plugin_utils.controller_action import ControllerAction, playbook_command, show
 
 try:
     from ..plugin_utils.inventory.folded_names import folded
     from ..plugin_utils.node_links import NodeLink
     from ..plugin_utils.plan.job.rehearsal import FOLDER_NAME
+    from ..plugin_utils.preflight.cells import RED
+    from ..plugin_utils.preflight.table import preflight_text
     from ..plugin_utils.run.asking import Asker
     from ..plugin_utils.run.board import Board
     from ..plugin_utils.run.follow import Patience, interval_for
@@ -37,11 +39,14 @@ try:
     from ..plugin_utils.run.open_files import allow_open_files
     from ..plugin_utils.run.phases import Outcome, Phases
     from ..plugin_utils.run.plain_text import plain_text
+    from ..plugin_utils.run.room_needed import room_needed
     from ..plugin_utils.run.slurm.end import note_end
     from ..plugin_utils.run.slurm.job import SlurmJob
     from ..plugin_utils.run.slurm.launch import Needs, hand_over
+    from ..plugin_utils.run.slurm.looks import judged
     from ..plugin_utils.run.slurm.records import JobNode, Journal
     from ..plugin_utils.run.token import FILE, VALUE, given_token
+    from ..plugin_utils.run.whole_file import NotWrittenError
 except ImportError as error:
     MISSING: ImportError | None = error
 else:
@@ -50,7 +55,7 @@ else:
 ENVIRONMENT = "training_node_environment"
 _TRAINER = Path(__file__).parents[2] / "roles" / "training" / "files" / "trainer"
 # What the nodes of a job of Slurm tell of each phase.
-_TOLD = {"stage": ("stage",), "train": ("start", "follow", "stop"), "finish": ("stop",)}
+_TOLD = {"stage": ("look", "stage"), "train": ("follow", "stop"), "finish": ("stop",)}
 _AUTOMATIC_INTERPRETERS = ("auto", "auto_silent", "auto_legacy", "auto_legacy_silent")
 
 
@@ -90,6 +95,8 @@ class ActionModule(ControllerAction):
                 outcome = self._do(phase, arguments, {name: self._ask(name) for name in self._nodes})
         except NodeError as error:
             raise AnsibleActionFail(f"{error}.") from None
+        except NotWrittenError as error:
+            return self._left_alone(error)
         finally:
             for link in self._links.values():
                 link._connection.close()
@@ -102,6 +109,17 @@ class ActionModule(ControllerAction):
         if outcome.problems:
             result |= {"failed": True, "msg": "\n".join(f"{problem}." for problem in outcome.problems)}
         return result
+
+    def _left_alone(self, error: NotWrittenError) -> dict[str, t.Any]:
+        """Fail because of the controller's own disk, which is no reason to stop a training."""
+        room = room_needed(self._board) >> 20
+        needed = f"Make about {room:,} MiB of room there" if error.needs_room else "Make it writable"
+        message = (
+            f"{error.filename} cannot be written on this machine: {error.strerror}. Nothing was stopped: what trains "
+            f"goes on, and the nodes keep its log. {needed}, then follow the run: "
+            f"{playbook_command('attach', self._board.run_dir)}"
+        )
+        return {"changed": False, "failed": True, "left_alone": True, "msg": message}
 
     def _connect(self, variables: t.Mapping[str, t.Any]) -> None:
         """Make a link to each node of the run that is among the hosts of the play."""
@@ -155,12 +173,31 @@ class ActionModule(ControllerAction):
                 raise NodeError(str(error)) from None
             self._plan = self._board.plan()
             self._nodes = {node["node"]: node for node in self._plan["nodes"]}
-        journal = Journal(job, _TOLD[phase], [node["node_rank"] for node in self._plan["nodes"]])
-        asks = {name: JobNode(journal, name, node["node_rank"]).ask for name, node in self._nodes.items()}
+        # Not their ranks, which nodes that train by themselves do not have.
+        places = {name: place for place, name in enumerate(self._nodes)}
+        journal = Journal(job, _TOLD[phase], places.values())
+        if phase == "stage":
+            self._check_in_job(job, journal)
+        asks = {
+            name: JobNode(journal, name, place).ask
+            for name, place in places.items()
+            # A red node does not train.
+            if phase == "finish" or "ended_by" not in self._board.status(name)
+        }
         outcome = self._do(phase, arguments, asks)
         if phase == "finish":
-            note_end(job, self._board, self._nodes)
+            outcome.warnings += note_end(job, self._board, self._nodes)
         return outcome
+
+    def _check_in_job(self, job: SlurmJob, journal: Journal) -> None:
+        """Show the preflight that the nodes of a job did there, and raise `NodeError` where it is red."""
+        table = judged(job, journal, self._plan, self._board)
+        if table is None:
+            return
+        show(f"\n{preflight_text(self._plan['run_id'], table, lambda word, _status: word)}\n")
+        red = {row["node"] for row in table["rows"] if row["status"] == RED}
+        if red and (self._plan["mode"] == "multi_node" or len(red) == len(self._nodes)):
+            raise NodeError(f"The preflight is red on {folded(red)}, as named above, and job {job.id} ends with it")
 
     def _do(self, phase: str, arguments: dict[str, t.Any], asks: dict[str, t.Any]) -> Outcome:
         phases = Phases(self._plan, self._board, asks, context.CLIARGS["forks"])

@@ -9,13 +9,15 @@ import typing as t
 from ansible.errors import AnsibleActionFail
 
 from ..plugin_utils.contracts import Summary
-from ..plugin_utils.controller_action import ControllerAction, late_imports, write_index_of
+from ..plugin_utils.controller_action import ControllerAction, late_imports, playbook_command, write_index_of
 
 try:
     from ..plugin_utils.plan.config.words import counted
     from ..plugin_utils.report.dialects.known import DIALECTS
     from ..plugin_utils.report.files import PAGE
     from ..plugin_utils.report.messages import messages_of
+    from ..plugin_utils.run.board import Board
+    from ..plugin_utils.run.whole_file import NotWrittenError
 except ImportError as error:
     MISSING: ImportError | None = error
 else:
@@ -54,6 +56,11 @@ class ActionModule(ControllerAction):
                 arguments["dialects"],
                 arguments["straggler_deviations"],
             )
+        except NotWrittenError as error:
+            of_logs = Board(run_dir).plan().get("logs")
+            again = "the same command again" if of_logs else playbook_command("attach", run_dir)
+            message = f"The report cannot be written: {error.filename}: {error.strerror}. Change that, then: {again}"
+            raise AnsibleActionFail(message) from None
         except (ValueError, OSError) as error:
             raise AnsibleActionFail(f"The report cannot be written: {error}.") from error
         if arguments["index"]:

@@ -30,15 +30,12 @@ options:
         key: interval
 """
 
-import shlex
 import typing as t
-from pathlib import Path
 
 from ansible import constants as C  # noqa: N812
-from ansible import context
 from ansible.plugins.callback import CallbackBase
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.controller_action import show
+from ansible_collections.trainops.cluster.plugins.plugin_utils.controller_action import playbook_command, show
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.sweep_text import sweep_lines
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.interrupt import InterruptHandler
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.progress import ProgressReader
@@ -106,7 +103,7 @@ class CallbackModule(CallbackBase):
         if task.action == _PHASE and task.args.get("phase") == "train" and self._run_dir:
             self._reader = ProgressReader(self._run_dir, self.get_option("interval"), show)
             self._reader.start()
-            self._interrupt = InterruptHandler(self._run_dir, _playbooks(), _inventory_options(), show)
+            self._interrupt = InterruptHandler(self._run_dir, playbook_command, show)
             self._interrupt.start()
 
     def v2_playbook_on_start(self, playbook: Playbook) -> None:  # noqa: ARG002
@@ -140,16 +137,3 @@ class CallbackModule(CallbackBase):
         if self._interrupt:
             self._interrupt.end()
             self._interrupt = None
-
-
-def _playbooks() -> str:
-    """Return the folder of the collection's playbooks, seen from here where that is shorter."""
-    folder = Path(__file__).resolve().parents[2] / "playbooks"
-    here = Path.cwd()
-    return shlex.quote(str(folder.relative_to(here) if folder.is_relative_to(here) else folder))
-
-
-def _inventory_options() -> str:
-    """Return the options of ansible-playbook that name the inventories of this call."""
-    sources = context.CLIARGS.get("inventory") or ()
-    return " ".join(f"-i {shlex.quote(str(source))}" for source in sources)

@@ -52,6 +52,22 @@ def inventory_name() -> str:
     return ",".join(str(source) if "," in source else os.path.abspath(source) for source in sources)
 
 
+def playbook_command(name: str, run_dir: str | Path) -> str:
+    """Return the command that plays a playbook of ours for the run in a folder, with the inventory of this call."""
+    folder = Path(__file__).resolve().parents[2] / "playbooks"
+    sources = context.CLIARGS.get("inventory") or ()
+    words = [_from_here(folder / f"{name}.yml"), *(word for source in sources for word in ("-i", str(source)))]
+    run = Path(run_dir)
+    if run.parent.resolve() != Path("runs").resolve():
+        words += ["-e", f"training_output_dir={_from_here(run.parent)}"]
+    return shlex.join(["ansible-playbook", *words, "-e", f"training_run_id={run.name}"])
+
+
+def _from_here(path: Path) -> str:
+    """Return a path seen from the current folder where that is shorter."""
+    return os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)
+
+
 def write_index_of(folder: str | Path) -> bool:
     """Write the index of a folder of runs and return whether it changed; warn where it cannot be written."""
     with late_imports():

@@ -88,8 +88,8 @@ class Answers:
                 if not line.endswith(b"\n"):
                     break
                 self.offset += len(line)
-                label, _colon, told = line.partition(b": ")
-                phase, _blank, piece = told.strip().decode("ascii", "replace").partition(" ")
+                label, _colon, value = line.partition(b": ")
+                phase, _blank, piece = value.strip().decode("ascii", "replace").partition(" ")
                 if not label.strip().isdigit():
                     continue
                 task = int(label)

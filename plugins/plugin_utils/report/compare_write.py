@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ..plan.config.words import counted
+from ..run.whole_file import write_whole
 from .charts import scaling_chart
 from .files import json_text, says
 from .history_environment import change_text
@@ -33,8 +34,8 @@ def write_comparison(folder: Path, comparison: Mapping[str, t.Any]) -> bool:
     scaling = comparison.get("scaling") or {}
     marked = comparison["after"]["nnodes"] if scaling else None
     charts = {kind: scaling_chart(points, marked) for kind, points in scaling.items()}
-    (folder / PAGE).write_text(page_of("compare.html.j2", charts, compared=comparison), encoding="utf-8")
-    (folder / JSON).write_text(text, encoding="utf-8")
+    write_whole(folder / PAGE, page_of("compare.html.j2", charts, compared=comparison))
+    write_whole(folder / JSON, text)
     return True
 
 

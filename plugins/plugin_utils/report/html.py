@@ -24,7 +24,7 @@ from .messages import echoes_of, messages_of, reasons_of
 from .pages import page_of
 from .plots import Bound, draw
 from .readable import LABELS, duration, exact, measured, number, shown, titled, unit_of
-from .telemetry import telemetry_rows
+from .telemetry import telemetry_plots, telemetry_rows
 from .thresholds import threshold_rows
 
 if t.TYPE_CHECKING:
@@ -60,6 +60,7 @@ def render(
     deviation_of = deviations_of_nodes(summary)
     of_history = charts_of(history) if history else {}
     nodes = plan["nodes"]
+    sampled, sampled_traces = ([], []) if telemetry is None or telemetry.empty else telemetry_plots(telemetry)
     return page_of(
         PAGE_TEMPLATE,
         {f"history {name}": chart for name, chart in of_history.items()},
@@ -80,6 +81,8 @@ def render(
         hardware=hardware_rows(statuses),
         machine_changes=machine_change_rows(statuses),
         telemetry=[] if telemetry is None else telemetry_rows(telemetry),
+        telemetry_plots=sampled,
+        telemetry_traces=sampled_traces,
         unread_kernel_logs=unread_kernel_logs(statuses),
         facts=facts(plan),
         command=shlex.join(map(str, nodes[0].get("argv", []))),

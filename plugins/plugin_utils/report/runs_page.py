@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..contracts import Summary
+from ..run.whole_file import write_whole
 from .files import PAGE, json_text, says
 from .pages import page_of
 from .side_by_side import SHOWN, last_step, value_of
@@ -47,8 +48,8 @@ def write_runs_page(folder: Path, run_dirs: Sequence[str], summaries: Sequence[S
         drawn=drawn,
         counts=collections.Counter(run["verdict"] for run in runs),
     )
-    page.write_text(rendered, encoding="utf-8")
-    written.write_text(text, encoding="utf-8")
+    write_whole(page, rendered)
+    write_whole(written, text)
     return True
 
 

@@ -12,6 +12,7 @@ import pandas as pd
 
 from ..contracts import Summary
 from ..run.sweep import read_sweep, summary_of, write_sweep
+from ..run.whole_file import write_whole
 from .messages import messages_of
 from .pages import page_of
 from .side_by_side import value_of
@@ -44,8 +45,8 @@ def write_sweep_report(sweep_dir: str | Path) -> tuple[dict[str, t.Any], bool]:
     page = Path(sweep_dir) / PAGE
     if sweep == reported and page.exists():
         return reported, False
-    _table(reported).to_csv(Path(sweep_dir) / TABLE, index=False)
-    page.write_text(_rendered(reported), encoding="utf-8")
+    write_whole(Path(sweep_dir) / TABLE, _table(reported).to_csv(index=False))
+    write_whole(page, _rendered(reported))
     write_sweep(sweep_dir, reported)
     return reported, True
 

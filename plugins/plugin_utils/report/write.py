@@ -12,6 +12,7 @@ import pandas as pd
 
 from ..contracts import Status, Summary
 from ..run.board import Board
+from ..run.whole_file import replacing, write_whole
 from ..verdict.columns import columns_of
 from ..verdict.frame import records_frame, steps_frame
 from ..verdict.stragglers import DEFAULT_DEVIATIONS
@@ -109,17 +110,19 @@ def _write_files(
     texts = {SUMMARY: json_text(summary)} | ({HISTORY: json_text(history)} if history else {})
     if all(says(board.run_dir / name, text) for name, text in texts.items()):
         return False
-    records.to_csv(board.run_dir / RECORDS, index=False, na_rep="NaN")
-    (board.run_dir / SUMMARY_ROW).write_text(summary_csv(run), encoding="utf-8")
-    _metrics_table(summary).to_csv(board.run_dir / METRICS_TABLE, index=False)
+    with replacing(board.run_dir / RECORDS) as draft:
+        records.to_csv(draft, index=False, na_rep="NaN")
+    write_whole(board.run_dir / SUMMARY_ROW, summary_csv(run))
+    write_whole(board.run_dir / METRICS_TABLE, _metrics_table(summary).to_csv(index=False))
     telemetry = telemetry_frame({node["node"]: board.samples(node["node"]) for node in run.plan["nodes"]})
     if not telemetry.empty:
-        telemetry.to_csv(board.run_dir / TELEMETRY, index=False)
+        with replacing(board.run_dir / TELEMETRY) as draft:
+            telemetry.to_csv(draft, index=False)
     page = render(summary, run.plan, steps, history, run.statuses, _logs(board, run), telemetry)
-    (board.run_dir / PAGE).write_text(page, encoding="utf-8")
+    write_whole(board.run_dir / PAGE, page)
     # They come last: where they say the same, all the others do.
     for name, text in texts.items():
-        (board.run_dir / name).write_text(text, encoding="utf-8")
+        write_whole(board.run_dir / name, text)
     return True
 
 

@@ -18,7 +18,7 @@ from ...module_utils.logs.record import EVIDENCE, METRICS
 from ...module_utils.logs.settings import MOST_VALUES, SETTINGS
 from ...module_utils.logs.signatures.known import PYTHON_ERROR, SIGNATURES
 from ...module_utils.node.phases.collect import COLLECT_BYTES
-from .node_errors import NodeError, RunGoneError
+from .node_errors import NodeError, NodeHeldError, RunGoneError
 from .plain_text import one_line
 
 
@@ -65,6 +65,7 @@ class _Part(BaseModel):
 class _Refused(_Part):
     message: Line
     gone: bool = False
+    held: bool = False
 
 
 class _Accelerators(_Part):
@@ -239,7 +240,8 @@ def accepted(phase: str, answer: dict[str, t.Any]) -> dict[str, t.Any]:
     """Return what is used of an answer; `NodeError` with its message where the phase failed; see `checked_answer`."""
     answer = checked_answer(phase, answer)
     if answer.pop("failed"):
-        raise (RunGoneError if answer.get("gone") else NodeError)(answer["message"])
+        kinds = {"gone": RunGoneError, "held": NodeHeldError}
+        raise next((kind for name, kind in kinds.items() if answer.get(name)), NodeError)(answer["message"])
     return answer
 
 

@@ -18,13 +18,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import typing as t
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from ...module_utils.slurm.placement import MADE_NAME
 from ..contracts import Plan, Reading, Sample, Status
+from .whole_file import NotWrittenError, write_whole, writing
 
 if t.TYPE_CHECKING:
     from ...module_utils.logs.rows import StepBlock
@@ -61,14 +61,22 @@ class Board:
 
     def write_plan(self, plan: Plan) -> None:
         """Write the plan, which makes the run's folder; FileExistsError where there is a run in it already."""
-        text = json.dumps(plan, indent=2) + "\n"
-        self.run_dir.mkdir(parents=True, exist_ok=True)
-        with open(self.run_dir / PLAN_NAME, "x", encoding="utf-8") as stream:
-            stream.write(text)
+        path, text = self.run_dir / PLAN_NAME, json.dumps(plan, indent=2) + "\n"
+        try:
+            with writing(path):
+                self.run_dir.mkdir(parents=True, exist_ok=True)
+                with open(path, "x", encoding="utf-8") as stream:
+                    stream.write(text)
+        except NotWrittenError:
+            with contextlib.suppress(OSError):
+                path.unlink(missing_ok=True)
+            raise
 
     def request_stop(self) -> None:
         """Ask those who follow the run to stop it."""
-        (self.run_dir / _STOP_NAME).touch()
+        path = self.run_dir / _STOP_NAME
+        with writing(path):
+            path.touch()
 
     def stop_is_requested(self) -> bool:
         """Return whether somebody wants the run to be stopped."""
@@ -76,21 +84,23 @@ class Board:
 
     def forget_stop(self) -> None:
         """Follow the run, whatever was wanted of those who followed it before."""
-        (self.run_dir / _STOP_NAME).unlink(missing_ok=True)
+        path = self.run_dir / _STOP_NAME
+        # On a file system that is read-only not even a file that is not there can be removed.
+        with writing(path):
+            if path.exists():
+                path.unlink(missing_ok=True)
 
     def node_dir(self, node: str) -> Path:
         """Return the folder of a node, making it where needed."""
         folder = self.run_dir / "nodes" / node
-        folder.mkdir(parents=True, exist_ok=True)
+        with writing(folder):
+            folder.mkdir(parents=True, exist_ok=True)
         return folder
 
     def update(self, node: str, **changes: t.Any) -> Status:
         """Merge changes into what is known of a node, and return all of it."""
         status = t.cast("Status", {**self.status(node), **changes})
-        path = self.node_dir(node) / _STATUS_NAME
-        draft = path.with_suffix(".new")
-        draft.write_text(json.dumps(status, indent=1) + "\n", encoding="utf-8")
-        os.replace(draft, path)
+        write_whole(self.node_dir(node) / _STATUS_NAME, json.dumps(status, indent=1) + "\n")
         return status
 
     def status(self, node: str) -> Status:
@@ -115,7 +125,8 @@ class Board:
         lines = "".join(json.dumps(value) + "\n" for value in values).encode()
         if not lines:
             return
-        with open(self.node_dir(node) / name, "ab+") as stream:
+        path = self.node_dir(node) / name
+        with writing(path), open(path, "ab+") as stream:
             stream.seek(max(0, stream.tell() - 1))
             torn = stream.read() not in (b"", b"\n")
             stream.write(b"\n" + lines if torn else lines)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from .answers import unpacked
 from .plain_text import PlainLog
+from .whole_file import replacing
 
 # Of a longer log its begin, with the settings, and its end, with what went wrong. In bytes.
 KEPT_OF_BEGIN = 64 << 20
@@ -22,7 +23,7 @@ def collect_log(ask: Callable[[int], dict[str, t.Any]], path: Path) -> tuple[int
     """
     offset = kept = left_out = 0
     plain = PlainLog()
-    with open(path, "w", encoding="utf-8") as log:
+    with replacing(path) as draft, open(draft, "w", encoding="utf-8") as log:
         while True:
             answer = ask(offset)
             part = unpacked(answer["data"])

@@ -22,14 +22,12 @@ class InterruptHandler:
     the commands to attach to it and to stop it.
     """
 
-    def __init__(self, run_dir: str | Path, playbooks: str, inventory: str, tell: Callable[[str], t.Any]) -> None:
-        """Handle signals for the run in a folder.
-
-        ``playbooks`` is the folder of the collection's, ``inventory`` the options of ansible-playbook that name it.
-        """
+    def __init__(
+        self, run_dir: str | Path, command: Callable[[str, str | Path], str], tell: Callable[[str], t.Any]
+    ) -> None:
+        """Handle signals for the run in a folder; ``command`` returns how to play a playbook for it, by its name."""
         self._board = Board(run_dir)
-        self._playbooks = playbooks
-        self._inventory = inventory
+        self._command = command
         self._tell = tell
         self._before: dict[int, t.Any] = {}
 
@@ -59,10 +57,7 @@ class InterruptHandler:
                 return
         handler = self._before[number]
         self.end()
-        attach, stop = (
-            f"ansible-playbook {self._playbooks}/{name}.yml {self._inventory} -e training_run_id={run_id}"
-            for name in ("attach", "stop")
-        )
+        attach, stop = (self._command(name, self._board.run_dir) for name in ("attach", "stop"))
         self._tell(f"Run {run_id} goes on without you.\n  Follow it again: {attach}\n  Stop it: {stop}")
         if callable(handler):
             handler(number, frame)

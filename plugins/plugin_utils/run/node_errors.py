@@ -12,5 +12,9 @@ class RunGoneError(NodeError):
     """A node answers that what it kept of the run is gone."""
 
 
+class NodeHeldError(NodeError):
+    """Another run holds a node."""
+
+
 class NodeLostError(NodeError):
     """A node does not answer."""

@@ -19,7 +19,7 @@ from .board import Board
 from .collect import collect_log
 from .follow import Patience, follow_node
 from .news import News
-from .node_errors import NodeError, NodeLostError
+from .node_errors import NodeError, NodeHeldError, NodeLostError
 from .on_each import on_each
 
 Ask = Callable[..., dict[str, t.Any]]
@@ -57,10 +57,10 @@ class Phases:
                 self.board.update(node, status="unreachable", message=str(error))
                 raise
             except NodeError as error:
-                self.board.update(node, message=str(error))
+                self.board.update(node, message=str(error), unfit=not isinstance(error, NodeHeldError))
                 raise
             known = {name: answer[name] for name in ("status", "image_id", "hardware", "program") if name in answer}
-            self.board.update(node, **known)
+            self.board.update(node, unfit=False, **known)
             return answer
 
         return _outcome(*on_each(list(self.ask), stage, self.at_once))

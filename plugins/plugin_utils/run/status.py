@@ -5,7 +5,7 @@
 one), ``stopped`` (by us; ``interrupted`` where that was another command than the one that follows the run),
 ``stalled`` (its log stopped growing), ``unreachable`` (it does not answer) and ``gone`` (its folder of the run was
 removed). ``log_only`` is a node that nobody followed: there is a log of it, which does not tell how the training
-ended.
+ended. ``unfit`` is a node that could not be staged or started, for another reason than that a run is on it.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ def has_failed(status: Status) -> bool:
     """
     if status["status"] == "exited":
         return status.get("exit_status") != 0 or stops_short(status)
+    if status["status"] in ("not_started", "staged"):
+        # Its preflight was red.
+        return "ended_by" in status
     if status["status"] == "log_only":
         # A log that just ends may be half a copy; one that ends with a failure is not.
         return bool(status.get("failures")) and (status.get("last_step") is None or stops_short(status))

@@ -8,7 +8,6 @@ is a folder beside them with ``sweep.json`` in it.
 from __future__ import annotations
 
 import json
-import os
 import re
 import typing as t
 from collections.abc import Mapping, Sequence
@@ -18,6 +17,7 @@ from pathlib import Path
 from ..contracts import Summary
 from .board import PLAN_NAME, Board
 from .runs import differences
+from .whole_file import write_whole
 
 SWEEP_NAME = "sweep.json"
 SUMMARY_NAME = "summary.json"
@@ -132,9 +132,7 @@ def write_sweep(sweep_dir: str | Path, sweep: dict[str, t.Any]) -> None:
     """Write a sweep's list of cells, in one step."""
     folder = Path(sweep_dir)
     folder.mkdir(parents=True, exist_ok=True)
-    draft = folder / f"{SWEEP_NAME}.new"
-    draft.write_text(json.dumps(sweep, indent=2) + "\n", encoding="utf-8")
-    os.replace(draft, folder / SWEEP_NAME)
+    write_whole(folder / SWEEP_NAME, json.dumps(sweep, indent=2) + "\n")
 
 
 def read_sweep(sweep_dir: str | Path) -> dict[str, t.Any]:

@@ -12,6 +12,7 @@ from ...module_utils.logs.frameworks.known import grammar_of
 from ...module_utils.logs.grammar import LAST_RANK
 from ..contracts import Plan
 from ..run.board import PLAN_NAME, Board
+from ..run.whole_file import write_whole
 from .log import Log, chosen, framework_in, read, with_errors
 from .plan import config_plan, plan_of_logs
 
@@ -92,7 +93,7 @@ def write_run(run: ReadRun, exit_status: int | None) -> bool:
     before = _content(run.run_dir)
     shutil.rmtree(run.run_dir / "nodes", ignore_errors=True)
     run.run_dir.mkdir(parents=True, exist_ok=True)
-    (run.run_dir / PLAN_NAME).write_text(json.dumps(run.plan, indent=2) + "\n", encoding="utf-8")
+    write_whole(run.run_dir / PLAN_NAME, json.dumps(run.plan, indent=2) + "\n")
     board = Board(run.run_dir)
     for node, log in run.logs.items():
         board.append_steps(node, log.blocks)

@@ -11,7 +11,11 @@ import pytest
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.follow import Patience
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run.node_errors import NodeError, NodeLostError
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.node_errors import (
+    NodeError,
+    NodeHeldError,
+    NodeLostError,
+)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.on_each import on_each
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.phases import Outcome, Phases
 
@@ -88,14 +92,23 @@ def test_a_run_goes_through_its_phases_on_every_node(board):
 
 
 @pytest.mark.parametrize(
-    ("error", "status"), [(NodeLostError("no route"), "unreachable"), (NodeError("port 1 is not free"), "not_started")]
+    ("error", "status", "unfit"),
+    [
+        (NodeLostError("no route"), "unreachable", None),
+        (NodeError("port 1 is not free"), "not_started", True),
+        (NodeHeldError("the node is held by run other"), "not_started", False),
+    ],
 )
-def test_what_is_wrong_with_a_node_keeps_no_other_from_being_asked_and_is_on_the_board(board, error, status):
+def test_what_is_wrong_with_a_node_keeps_no_other_from_being_asked_and_is_on_the_board(board, error, status, unfit):
     cluster = Cluster(board, {("gpu01", "stage"): error})
     assert cluster.phases.stage(lambda _node: {}).problems == [f"gpu01: {error}"]
     assert cluster.of("stage") == NODES
     assert [board.status(node)["status"] for node in NODES] == ["staged", status, "staged"]
     assert board.status("gpu01")["message"] == str(error)
+    assert board.status("gpu01").get("unfit") is unfit
+    cluster.given = {}
+    cluster.phases.stage(lambda _node: {})
+    assert [board.status(node)["unfit"] for node in NODES] == [False] * 3
 
 
 def test_the_same_fault_of_all_nodes_is_one_problem_and_one_warning(board):

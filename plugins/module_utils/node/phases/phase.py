@@ -20,5 +20,9 @@ class PhaseError(Exception):
     """What keeps a phase from being done on this node, as sentences for people."""
 
 
+class HeldError(PhaseError):
+    """Another run holds this node, which is no fault of the node."""
+
+
 class GoneError(PhaseError):
     """What this node kept of the run is gone."""

@@ -21,7 +21,7 @@ from ..own_folders import make_run_folder
 from ..room import LEAST_BYTES, room_problems
 from ..run_state import read_state, write_state
 from ..secret_files import place
-from .phase import Answer, PhaseError, Request
+from .phase import Answer, HeldError, PhaseError, Request
 
 
 def stage(request: Request) -> Answer:
@@ -37,10 +37,11 @@ def stage(request: Request) -> Answer:
         if state is not None and state["status"] != "staged":
             return {"changed": False, "status": state["status"], "warnings": []}
         node = with_interfaces(request["node"])
-        problems = [*engine.problems(node), *_port_problems(node), *holder_problems(engine, run_id)]
+        held = holder_problems(engine, run_id)
+        problems = [*engine.problems(node), *_port_problems(node), *held]
         problems = problems or room_problems(_needs(engine, node))
         if problems:
-            raise PhaseError("; ".join(problems))
+            raise (HeldError if held else PhaseError)("; ".join(problems))
         old = old_runs(node, run_id, **request["keep"]) if request.get("keep") else []
         if request["check_mode"]:
             removed = [run.run_id for run in old]

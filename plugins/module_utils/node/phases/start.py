@@ -11,7 +11,7 @@ from ..holder import holder_problems
 from ..machine_changes import memory_group, noted
 from ..run_state import read_state, write_state
 from ..secret_files import remove_after
-from .phase import Answer, PhaseError, Request
+from .phase import Answer, HeldError, PhaseError, Request
 
 
 def start(request: Request) -> Answer:
@@ -24,9 +24,9 @@ def start(request: Request) -> Answer:
         if state["status"] != "staged":
             return {"changed": False, "status": state["status"]}
         engine = engine_of(state["engine"])
-        problems = holder_problems(engine, run_id)
-        if problems:
-            raise PhaseError("; ".join(problems))
+        held = holder_problems(engine, run_id)
+        if held:
+            raise HeldError("; ".join(held))
         before, started_at = noted(), time.time()
         handle = engine.start(node, run_id)
         before["memory_group"] = memory_group(handle["pid"])

@@ -6,6 +6,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Callable, Sequence
 
+from ...run.whole_file import write_whole
 from ..files import says
 from .junit import junit
 from .mllog import mllog
@@ -45,6 +46,6 @@ def write_dialects(names: Sequence[str], run: JudgedRun, folder: Path) -> bool:
     for name in names:
         path, text = folder / DIALECTS[name].file, DIALECTS[name].text(run)
         if text is not None and not says(path, text):
-            path.write_text(text, encoding="utf-8", newline="")
+            write_whole(path, text, newline="")
             changed = True
     return changed

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Writing files that are whole or not there, and one error for all that a disk may refuse."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import typing as t
+from collections.abc import Iterator
+from pathlib import Path
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+
+
+class NotWrittenError(OSError):
+    """A file of a run that cannot be written; ``filename`` and ``strerror`` say which, and why."""
+
+    @property
+    def needs_room(self) -> bool:
+        """Return whether more room is what it needs; otherwise it is the right to write there."""
+        return self.errno in _NO_ROOM
+
+
+@contextlib.contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Raise `NotWrittenError` in place of any error of writing a file, but that it is there already."""
+    try:
+        yield
+    except FileExistsError:
+        raise
+    except OSError as error:
+        raise NotWrittenError(error.errno, error.strerror or str(error), str(path)) from error
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give a draft to write, which takes the place of the file once it is whole; one that fails is removed."""
+    draft = path.with_name(f"{path.name}.new")
+    with writing(path):
+        try:
+            yield draft
+            os.replace(draft, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                draft.unlink(missing_ok=True)
+            raise
+
+
+def write_whole(path: Path, text: str, **how: t.Any) -> None:
+    """Write a text to a file, in place of what it holds; ``how`` is as for `Path.write_text`."""
+    with replacing(path) as draft:
+        draft.write_text(text, encoding="utf-8", **how)
