@@ -49,5 +49,7 @@ class ActionModule(ActionBase):
         problem = become_problem(said)
         if problem:
             return {"msg": f"{problem[0].upper()}{problem[1:]}."}
-        last = said.splitlines()[-1][:200]
-        return {"msg": f"No module runs there (exit status {result.get('rc')}): {last}. {_NEEDED}"}
+        lines = said.splitlines()
+        # Of a traceback the last line says what is wrong, otherwise the first one does.
+        reason = lines[-1 if lines[0].startswith("Traceback") else 0][:200].rstrip(".")
+        return {"msg": f"No module runs there (exit status {result.get('rc')}): {reason}. {_NEEDED}"}
