@@ -65,7 +65,7 @@ def judge_nodes(statuses: list[Status], interrupted: bool, reasons: Reasons) -> 
         elif none_failed:
             reasons.add(ERROR, "node_stopped", f"{node} was stopped before it had finished{message}.", node)
     if ended_well == len(statuses):
-        who = "The node" if len(statuses) == 1 else f"All {len(statuses)} nodes"
+        who = {1: "The node", 2: "Both nodes"}.get(len(statuses), f"All {len(statuses)} nodes")
         reasons.add(PASS, "nodes", f"{who} took part and ended with exit status 0.")
 
 
