@@ -30,7 +30,7 @@ NODE_FAULTS = frozenset(
             "memlock",
         ),
         *("gpu_hang", "gpu_memory_fault", "gpu_ecc", "gpu_error", "no_gpu", "driver_mismatch", "neuron"),
-        *("rdma_devices", "rdma_abi_mismatch", "preflight"),
+        *("rdma_devices", "rdma_abi_mismatch"),
     }
 )
 # A launcher kills the healthy ranks of other nodes as well, so that being killed is no second fault.

@@ -98,7 +98,7 @@ def slurm_job(run_id: str, nodes: t.Sequence[NodePlan], mode: str, options: Slur
 # By hand, in this folder, which all nodes have to share: sbatch job.sh
 set -uo pipefail
 trap 'rm -f secrets.json' EXIT
-# The tasks end themselves, and what they tell of it has to be gathered.
+# The tasks end themselves, and their answers have to be gathered.
 trap '' TERM
 on_each_node() {{
   {_SRUN} "${{@:2}}" {_RUN} "$1" | {_RUN} gather

@@ -17,7 +17,7 @@ from ..plain_text import one_line
 from .job import SCRIPT_NAME, SlurmJob
 from .records import Journal
 
-FAILURE_CLASS = "preflight"
+FAILURE_CLASS = "not_ready"
 _BLAME = 1
 
 
