@@ -136,7 +136,7 @@ class _Follower:
         wait = self._patience.interval
         request: dict[str, t.Any] = {"cursor": self._cursor, "wait_seconds": wait}
         if not self._is_started:
-            request |= {"start": True, "wait_seconds": min(wait, _FIRST_WAIT_SECONDS)}
+            request |= {"start": True, "wait_seconds": _FIRST_WAIT_SECONDS}
         if looks or self._peer_failed_at > 0:
             request["wait_seconds"] = min(wait, _LAST_WAIT_SECONDS)
         samples = time.monotonic() - self._sampled > seconds_to_next_sample(time.monotonic() - self._began)

@@ -146,7 +146,9 @@ def test_each_question_begins_where_the_last_answer_ended(board):
     node = Node(*(answer(cursor=cursor, log_bytes=cursor["offset"]) for cursor in cursors), ENDED)
     follow(node, board)
     assert [request["cursor"] for request in node.asked] == [{}, *cursors]
-    assert {request["wait_seconds"] for request in node.asked} == {1.5}
+    first, *later = node.asked
+    assert (first["start"], first["wait_seconds"]) == (True, 2.0)
+    assert {(request.get("start"), request["wait_seconds"]) for request in later} == {(None, 1.5)}
 
 
 @pytest.mark.parametrize("ahead", [-3600.0, 0.0, 120.0])
@@ -349,7 +351,7 @@ def test_the_failure_or_stop_of_another_node_ends_a_multi_node_run_with_one_more
     assert [found["class"] for found in status["failures"]] == ["out_of_memory"]
     assert node.answers == []
     # It need not wait as long as while all goes well.
-    assert [request["wait_seconds"] for request in node.asked] == [1.5, 1.0]
+    assert [request["wait_seconds"] for request in node.asked] == [2.0, 1.0]
 
 
 def test_the_last_look_tells_a_node_that_failed_as_well(board):
