@@ -118,7 +118,7 @@ def test_a_red_node_ends_the_job_before_training_and_the_next_attempt_leaves_it_
     assert "The preflight is red on gpu01, as named above" in output
     first = login.summary("red")
     assert (first["verdict"], first["first_failure"]["node"]) == ("ERROR", "gpu01")
-    assert first["first_failure"]["message"].startswith("Its preflight is red: port: ")
+    assert first["first_failure"]["message"].startswith("its preflight is red: port: ")
     assert "iteration" not in output[: output.index("red-2")]
     assert "#SBATCH --exclude=gpu01\n" in (login.runs / "red-2/job.sh").read_text()
     again = login.summary("red-2")
