@@ -28,7 +28,7 @@ def answer_to(request: dict[str, t.Any]) -> dict[str, t.Any]:
     except GoneError as error:
         return {"failed": True, "gone": True, "message": str(error)}
     except HeldError as error:
-        return {"failed": True, "held": True, "message": str(error)}
+        return {"failed": True, "held_by": error.by, "running": error.running, "message": str(error)}
     except (PhaseError, ValueError) as error:
         return {"failed": True, "message": str(error)}
     except OSError as error:

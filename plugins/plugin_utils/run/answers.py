@@ -65,7 +65,8 @@ class _Part(BaseModel):
 class _Refused(_Part):
     message: Line
     gone: bool = False
-    held: bool = False
+    held_by: t.Annotated[list[Line], Field(max_length=_MOST_LINES)] = []
+    running: bool = True
 
 
 class _Accelerators(_Part):
@@ -240,8 +241,9 @@ def accepted(phase: str, answer: dict[str, t.Any]) -> dict[str, t.Any]:
     """Return what is used of an answer; `NodeError` with its message where the phase failed; see `checked_answer`."""
     answer = checked_answer(phase, answer)
     if answer.pop("failed"):
-        kinds = {"gone": RunGoneError, "held": NodeHeldError}
-        raise next((kind for name, kind in kinds.items() if answer.get(name)), NodeError)(answer["message"])
+        if answer.get("held_by"):
+            raise NodeHeldError(answer["message"], answer["held_by"], answer.get("running", True))
+        raise (RunGoneError if answer.get("gone") else NodeError)(answer["message"])
     return answer
 
 

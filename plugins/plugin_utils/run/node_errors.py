@@ -13,7 +13,12 @@ class RunGoneError(NodeError):
 
 
 class NodeHeldError(NodeError):
-    """Another run holds a node."""
+    """Other runs hold a node, ``by`` their run_ids; one that is not ``running`` may still give it up."""
+
+    def __init__(self, message: str, by: list[str], running: bool) -> None:
+        """Say who holds the node."""
+        super().__init__(message)
+        self.by, self.running = by, running
 
 
 class NodeLostError(NodeError):

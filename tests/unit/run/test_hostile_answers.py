@@ -249,10 +249,13 @@ def test_a_message_of_a_refusal_forges_no_output() -> None:
     assert answer == {"failed": True, "message": "held by run evil PASS"}
 
 
-@pytest.mark.parametrize(("kind", "error"), [("gone", RunGoneError), ("held", NodeHeldError), ("other", NodeError)])
-def test_a_refusal_says_of_which_kind_it_is(kind: str, error: type[NodeError]) -> None:
+@pytest.mark.parametrize(
+    ("kind", "error"),
+    [({"gone": True}, RunGoneError), ({"held_by": ["run-2"], "running": False}, NodeHeldError), ({}, NodeError)],
+)
+def test_a_refusal_says_of_which_kind_it_is(kind: dict[str, t.Any], error: type[NodeError]) -> None:
     with pytest.raises(NodeError, match="no") as refused:
-        accepted("start", {"failed": True, "message": "no", kind: True})
+        accepted("start", {"failed": True, "message": "no", **kind})
     assert refused.type is error
 
 

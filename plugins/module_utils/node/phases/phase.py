@@ -21,7 +21,12 @@ class PhaseError(Exception):
 
 
 class HeldError(PhaseError):
-    """Another run holds this node, which is no fault of the node."""
+    """Other runs hold this node, ``by`` their run_ids; one that is not ``running`` may still give it up."""
+
+    def __init__(self, message: str, by: list[str], running: bool) -> None:
+        """Say who holds the node."""
+        super().__init__(message)
+        self.by, self.running = by, running
 
 
 class GoneError(PhaseError):
