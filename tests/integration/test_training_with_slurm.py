@@ -165,7 +165,11 @@ def with_pyxis(login: Login, run_id: str, before: str) -> tuple[int, str]:
     srun.write_text(SRUN.format(noted=login.folder / "noted", srun=real, before=before))
     srun.chmod(0o755)
     config = json.loads((ROOT / "inventories/local/tiny_llama.json").read_text())
-    config["config"]["container_image"] = "ghcr.io/rocm/megatron-lm:v26.1"
+    config["config"] |= {
+        "container_image": "ghcr.io/rocm/megatron-lm:v26.1",
+        "data_cache_dir": f"{login.folder}/cache",
+        "container_config": {"volume_dict": {str(login.folder): str(login.folder)}},
+    }
     path = login.folder / "image.json"
     path.write_text(json.dumps(config))
     variables = {"training_config": str(path), "container_engine": "auto", "training_rehearsal": True}
