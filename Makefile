@@ -79,7 +79,7 @@ execution-environment: $(VENV)/dev ## write the build context of the image that 
 
 $(VENV)/run: requirements.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-	  { echo "Python 3.11 or newer is needed, and $$($(PYTHON) --version) was found. Say for instance: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	  { echo "Python 3.11 or newer is needed, and $$($(PYTHON) --version) was found. Try for example: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements.txt
 	@touch $@

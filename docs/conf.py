@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How Sphinx makes the site; tools/build_site.py gathers its pages and calls it."""
 
+from docutils import nodes
+
 project = "trainops.cluster"
 author = "The trainops.cluster maintainers"
 copyright = f"2026, {author}"  # noqa: A001
@@ -42,3 +44,19 @@ html_theme_options = {
     },
 }
 copybutton_exclude = ".linenos, .gp"
+
+
+def setup(app):
+    """Let tables be lists on a narrow screen, where no table of seven columns fits."""
+    app.connect("doctree-resolved", name_cells)
+
+
+def name_cells(_app, page, name):
+    """Give each cell of a table the name of its column, which site.css shows where it shows a table as a list."""
+    for table in page.findall(nodes.table) if not name.startswith("reference/") else ():
+        heads = [entry.astext() for entry in next(table.findall(nodes.thead)).findall(nodes.entry)]
+        table["classes"].append("named-cells")
+        for row in next(table.findall(nodes.tbody)).children:
+            for head, entry in list(zip(heads, row.children, strict=False))[1:]:
+                if entry.astext():
+                    entry.insert(0, nodes.inline(head, head, classes=["column-name"]))

@@ -23,6 +23,7 @@ REFERENCE = "Plugins and roles"
 
 # Pages that stand elsewhere in the repository, by their name on the site.
 MOVED = {"contributing.md": ROOT / "CONTRIBUTING.md", "changelog.md": ROOT / "CHANGELOG.md"}
+PICTURES = (".svg", ".png")
 # In the index this line stands for all pages of docs/ that it does not name.
 OTHERS = "others"
 
@@ -50,7 +51,7 @@ def site_text(text: str, source: Path) -> str:
         path = (source.parent / wanted).resolve()
         if wanted in MOVED or path in names:
             return (wanted if wanted in MOVED else names[path]) + anchor
-        if path.parent == DOCS and path.suffix == ".svg":
+        if path.parent == DOCS and path.suffix in PICTURES:
             return wanted
         if not path.exists():
             missing.append(wanted)
@@ -72,8 +73,9 @@ def index_text(text: str) -> str:
 def gather(folder: Path) -> None:
     """Write what Sphinx reads to a folder; all links that lead to nothing are reported at once, as ValueError."""
     shutil.copy(DOCS / "conf.py", folder)
-    for picture in DOCS.glob("*.svg"):
-        shutil.copy(picture, folder)
+    for picture in DOCS.iterdir():
+        if picture.suffix in PICTURES:
+            shutil.copy(picture, folder)
     styles = folder / "styles"
     styles.mkdir()
     shutil.copy(DOCS / "site.css", styles)

@@ -6,9 +6,12 @@ from __future__ import annotations
 import time
 import typing as t
 
+from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible.plugins.action import ActionBase
 
-_NEEDED = "It needs Python 3.8 or newer (ansible_python_interpreter names it), and sudo where Ansible becomes root."
+from ..plugin_utils.run.become import become_problem
+
+_NEEDED = "Python 3.8 or newer is needed; ansible_python_interpreter names it."
 
 
 class ActionModule(ActionBase):
@@ -20,7 +23,15 @@ class ActionModule(ActionBase):
         """Return what the module returned; the node's ``clock`` has ``offset_seconds`` as well."""
         super().run(tmp, task_vars)
         sent = time.time()
-        result = self._execute_module(module_name="trainops.cluster.node_inspect", task_vars=task_vars)
+        try:
+            result = self._execute_module(module_name="trainops.cluster.node_inspect", task_vars=task_vars)
+        except AnsibleConnectionFailure:
+            raise
+        except AnsibleError as error:
+            problem = become_problem(str(error))
+            if not problem:
+                raise
+            return {"failed": True, "msg": f"{problem[0].upper()}{problem[1:]}."}
         received = time.time()
         if "node" not in result and result.get("failed"):
             result |= self._not_run(result)
@@ -35,5 +46,10 @@ class ActionModule(ActionBase):
         said = str(result.get("module_stderr") or result.get("module_stdout") or "").strip()
         if not said or ("exception" not in result and "rc" not in result):
             return {}
-        last = said.splitlines()[-1][:200]
-        return {"msg": f"The node was not inspected (exit status {result.get('rc')}): {last}. {_NEEDED}"}
+        problem = become_problem(said)
+        if problem:
+            return {"msg": f"{problem[0].upper()}{problem[1:]}."}
+        lines = said.splitlines()
+        # Of a traceback the last line says what is wrong, otherwise the first one does.
+        reason = lines[-1 if lines[0].startswith("Traceback") else 0][:200].rstrip(".")
+        return {"msg": f"No module runs there (exit status {result.get('rc')}): {reason}. {_NEEDED}"}

@@ -182,7 +182,7 @@ class ActionModule(ControllerAction):
             name: JobNode(journal, name, place).ask
             for name, place in places.items()
             # A red node does not train.
-            if phase == "finish" or "ended_by" not in self._board.status(name)
+            if phase == "finish" or not self._board.status(name).get("unfit")
         }
         outcome = self._do(phase, arguments, asks)
         if phase == "finish":

@@ -18,6 +18,7 @@ from ..plugin_utils.controller_action import ControllerAction, inventory_name, s
 
 try:
     from ..plugin_utils.inventory.unknown_variables import unknown_variables
+    from ..plugin_utils.plan.config.words import counted
     from ..plugin_utils.plan.job.ranks import Node
     from ..plugin_utils.plan.options import PLAN_ARGUMENTS as ARGUMENTS
     from ..plugin_utils.plan.plan import make_plan
@@ -241,7 +242,9 @@ class ActionModule(ControllerAction):
     @staticmethod
     def _refuse(faults: list[t.Any], what: str) -> None:
         if faults:
-            raise AnsibleActionFail(f"The {what} has {len(faults)} fault(s), named above. No node has been touched.")
+            raise AnsibleActionFail(
+                f"The {what} has {counted(len(faults), 'fault')}, named above. No node has been touched."
+            )
 
     def _note_token(self, options: dict[str, t.Any], token: t.Any) -> list[Finding]:
         """Note among the options where a token comes from, never the token; return the fault where there is none.

@@ -68,6 +68,7 @@ try:
     from ..plugin_utils.inventory.cluster_file import read_cluster_file
     from ..plugin_utils.inventory_plugin import fill
     from ..plugin_utils.plan.config.findings import Findings
+    from ..plugin_utils.plan.config.words import counted
     from ..plugin_utils.plan.plan_text import findings_text
 except ImportError as error:
     MISSING: ImportError | None = error
@@ -105,7 +106,9 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
         hosts = read_cluster_file(_text_of(source), source, getpass.getuser(), findings)
         found = findings.as_dict()
         if found["faults"]:
-            raise AnsibleParserError(findings_text(f"{len(found['faults'])} fault(s) in {source}:", found["faults"]))
+            raise AnsibleParserError(
+                findings_text(f"{counted(len(found['faults']), 'fault')} in {source}:", found["faults"])
+            )
         for warning in found["warnings"]:
             self.display.warning(f"{source}: {warning['key']}: {warning['message']} {warning['remedy']}")
         fill(self, hosts, "rack", "racks")

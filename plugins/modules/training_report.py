@@ -95,7 +95,7 @@ reasons:
   returned: when the report has been written
   type: list
   elements: str
-  sample: [All 2 nodes took part and ended with exit status 0.]
+  sample: [Both nodes took part and ended with exit status 0.]
 report:
   description: The page to open.
   returned: when the report has been written

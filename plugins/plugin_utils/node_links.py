@@ -18,6 +18,7 @@ from ansible.plugins.action import ActionBase
 from ansible.template import Templar
 
 from .run.asking import Output
+from .run.become import become_problem
 from .run.node_errors import NodeError, NodeLostError
 from .run.plain_text import plain_text
 
@@ -76,7 +77,7 @@ class NodeLink(ActionBase):
         except AnsibleConnectionFailure as error:
             raise NodeLostError(plain_text(str(error))) from None
         except (AnsibleError, OSError) as error:
-            raise NodeError(plain_text(str(error))) from None
+            raise NodeError(become_problem(str(error)) or plain_text(str(error))) from None
         return Output(done["rc"], done["stdout"], done["stderr"])
 
     def _run(self, command: str, program: bytes) -> dict[str, t.Any]:

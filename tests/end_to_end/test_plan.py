@@ -119,6 +119,28 @@ def test_an_inventory_without_hosts_is_refused(bench):
     assert "The inventory names no host" in done.output
 
 
+@pytest.mark.parametrize("where", ["clone", "elsewhere"])
+def test_an_inventory_in_json_is_read_and_one_of_cvs_is_read_or_named(bench, where):
+    config = filled_in(bench, nnodes="2", master_address="auto")
+    cwd, enabled = ROOT, {}
+    if where == "elsewhere":
+        cwd, enabled = bench.folder, {"ANSIBLE_INVENTORY_ENABLED": "auto,yaml,ini"}
+    own = bench.folder / "inventory.json"
+    own.write_text(json.dumps({"all": {"hosts": {"gpu01": {}, "gpu02": {}}}}))
+    done = bench.play("plan.yml", own, config, cwd=cwd, env=enabled, **CHOICE)
+    assert "gpu02" in done.output, done.output
+    cluster = bench.folder / "cluster.json"
+    nodes = {name: {"bmc_ip": "NA", "vpc_ip": name} for name in ("10.0.0.1", "10.0.0.2")}
+    cluster.write_text(
+        json.dumps(
+            {"username": "ops", "priv_key_file": "/k", "head_node_dict": {"mgmt_ip": "10.0.0.1"}, "node_dict": nodes}
+        )
+    )
+    done = bench.play("plan.yml", cluster, config, cwd=cwd, env=enabled, **CHOICE)
+    named = "a cluster.json of CVS needs ANSIBLE_INVENTORY_ENABLED=trainops.cluster.cvs_cluster"
+    assert (named if where == "elsewhere" else "10.0.0.2") in " ".join(done.output.split()), done.output
+
+
 def test_hosts_are_chosen_left_out_and_ordered(bench, hosts):
     config = filled_in(bench, nnodes="2", master_address="auto")
     done, plan = planned(

@@ -6,6 +6,7 @@ import re
 import sys
 import time
 
+import pytest
 from fault_table import add_row
 from not_run import need
 from playbook_bench import Bench
@@ -56,7 +57,42 @@ def test_nodes_that_all_fail_the_same_way_are_one_row_and_one_reason(bench: Benc
     done = bench.play("preflight.yml", bench.inventory(**{f"node{n}": broken for n in range(2)}), bench.config())
     assert done.status != 0
     told = " ".join(done.output.split())
-    assert "node[0-1] RED reached on node[0-1] the node could not be inspected: The node" in told
-    assert "/nowhere/python3: not found. It needs Python 3.8 or newer (ansible_python_interpreter names it)" in told
+    assert "node[0-1] RED reached on node[0-1] the node could not be inspected: No module runs there" in told
+    assert "/nowhere/python3: not found. Python 3.8 or newer is needed; ansible_python_interpreter names it" in told
     assert "fatal: [node1]" not in told
     assert "Not ready: 2 red cells on 2 of 2 nodes." in told
+
+
+ASKS = "#!/bin/sh\necho 'sudo: a password is required' >&2; exit 1\n"
+
+
+@pytest.mark.parametrize("playbook", ["preflight.yml", "megatron_multinode.yml", "node_prep.yml"])
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        (
+            None,
+            "sudo is not there, and Ansible becomes another user by it; install it, or set ansible_become=false",
+        ),
+        (ASKS, "udo asks for a password; add --ask-become-pass, or allow this login sudo without one"),
+    ],
+    ids=["no sudo", "a password"],
+)
+def test_a_sudo_that_keeps_ansible_out_is_named(bench: Bench, playbook: str, script: str | None, expected: str) -> None:
+    sudo = bench.folder / "bin/sudo"
+    if script:
+        sudo.parent.mkdir()
+        sudo.write_text(script)
+        sudo.chmod(0o755)
+    become = {"ansible_become": True, "ansible_become_exe": str(sudo)}
+    inventory = bench.inventory(node0=become, node1=become)
+    # Whoever is root already would need no sudo.
+    same = {"ANSIBLE_BECOME_ALLOW_SAME_USER": "1"}
+    done = bench.play(playbook, inventory, bench.config(), env=same)
+    shown = " ".join(done.output.split())
+    assert done.status != 0
+    assert expected in shown, done.output
+    assert "No start of json" not in shown
+    # Ansible itself reports the task that leaves a file for the preflight; the table has the reason.
+    assert "Premature end" not in shown or "the node could not be inspected: " in shown
+    assert not bench.nodes.exists()

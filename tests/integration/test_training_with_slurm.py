@@ -118,7 +118,7 @@ def test_a_red_node_ends_the_job_before_training_and_the_next_attempt_leaves_it_
     assert "The preflight is red on gpu01, as named above" in output
     first = login.summary("red")
     assert (first["verdict"], first["first_failure"]["node"]) == ("ERROR", "gpu01")
-    assert first["first_failure"]["message"].startswith("Its preflight is red: port: ")
+    assert first["first_failure"]["message"].startswith("its preflight is red: port: ")
     assert "iteration" not in output[: output.index("red-2")]
     assert "#SBATCH --exclude=gpu01\n" in (login.runs / "red-2/job.sh").read_text()
     again = login.summary("red-2")
@@ -165,7 +165,11 @@ def with_pyxis(login: Login, run_id: str, before: str) -> tuple[int, str]:
     srun.write_text(SRUN.format(noted=login.folder / "noted", srun=real, before=before))
     srun.chmod(0o755)
     config = json.loads((ROOT / "inventories/local/tiny_llama.json").read_text())
-    config["config"]["container_image"] = "ghcr.io/rocm/megatron-lm:v26.1"
+    config["config"] |= {
+        "container_image": "ghcr.io/rocm/megatron-lm:v26.1",
+        "data_cache_dir": f"{login.folder}/cache",
+        "container_config": {"volume_dict": {str(login.folder): str(login.folder)}},
+    }
     path = login.folder / "image.json"
     path.write_text(json.dumps(config))
     variables = {"training_config": str(path), "container_engine": "auto", "training_rehearsal": True}

@@ -36,15 +36,17 @@ def table(
     since: Callable[[str, FieldInfo], str] = _since,
 ) -> str:
     """Return a Markdown table of a model's fields, but of those of another one, without columns that would be empty."""
-    rows = [["key", "type", "unit", "default", title, "since", "meaning"]]
+    rows = [["key", "meaning", "type", "default", title, "since"]]
     for name, field in model.model_fields.items():
         if but_of and name in but_of.model_fields:
             continue
         key = key_of(name, field)
         default = "**required**" if field.is_required() else code(default_of(field))
         kind = "object, see below" if nested_model(field) else words_of(field).removeprefix("a ").removeprefix("an ")
-        columns = [code(key), kind, unit_of(field), default, becomes(name, field), since(name, field)]
-        rows.append([*columns, str(field.description)])
+        meaning = str(field.description)
+        unit = unit_of(field)
+        kind += f" ({unit})" if unit else ""
+        rows.append([code(key), meaning, kind, default, becomes(name, field), since(name, field)])
     used = [place for place in range(len(rows[0])) if any(row[place] for row in rows[1:])]
     lines = [" | ".join(row[place] for place in used) for row in rows]
     return "\n".join(f"| {line} |" for line in [lines[0], " | ".join("---" for _ in used), *lines[1:]])

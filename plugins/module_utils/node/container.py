@@ -43,6 +43,7 @@ class ContainerEngine:
         problems = [f"the device {device} is not there" for device in node["devices"] if not os.path.exists(device)]
         problems += mount_problems(node["mounts"])
         try:
+            problems += self._no_image(node)
             taken = self._inspect("container", node["container_options"]["name"])
         except EngineError as error:
             return [*problems, str(error)]
@@ -53,6 +54,15 @@ class ContainerEngine:
                 "container_name, or have its owner remove it"
             )
         return problems
+
+    def _no_image(self, node: dict[str, t.Any]) -> list[str]:
+        image, archive = node["image"], node.get("image_archive")
+        if not archive or os.path.isfile(archive) or self._inspect("image", image) is not None:
+            return []
+        return [
+            f"neither the image {image} nor its archive {archive} is there; copy the archive there, or leave out "
+            "training_image_archive, so that the image is pulled"
+        ]
 
     def room(self, node: dict[str, t.Any]) -> dict[str, int]:
         """Return where an image that is not here will lie, and its size where it is loaded from an archive."""
@@ -73,7 +83,7 @@ class ContainerEngine:
         image = self._inspect("image", node["image"])
         if image is None:
             archive = node.get("image_archive")
-            if archive and os.path.exists(archive):
+            if archive:
                 self._call(["load", "--input", archive], _PULL_SECONDS)
             else:
                 self._call(["pull", "--quiet", node["image"]], _PULL_SECONDS)

@@ -31,7 +31,7 @@ Handle = t.Dict[str, t.Any]
 Node = t.Dict[str, t.Any]
 
 CONTAINER_COMMANDS = ("docker", "podman")
-ENGINES = ("none", *CONTAINER_COMMANDS)
+ENGINES = ("none", "pyxis", *CONTAINER_COMMANDS)
 
 
 class NoContainer:

@@ -144,7 +144,7 @@ class Task:
         """Read the part of the plan that this task does; what the task starts prints among its errors."""
         self.teller = Teller(os.fdopen(os.dup(1), "wb"))
         os.dup2(2, 1)
-        self.is_heard = True
+        self.is_heard, self.is_stopped = True, False
         self.job = _read_json(JOB_NAME)
         add_environment(self.job["environment"])
         self.number = int(os.environ["SLURM_PROCID"])
@@ -168,6 +168,10 @@ class Task:
     def do(self, phase: str, **needs: t.Any) -> dict[str, t.Any]:
         """Do a phase, and tell its answer."""
         answer = answer_to({**request_of(self.plan, self.node, phase), "check_mode": False, **needs})
+        # A training whose peer was stopped first ends with an error of its own, which is the stop's work too.
+        self.is_stopped = self.is_stopped or bool(answer.get("exit_status") and _read(WORD_NAME) == STOP)
+        if self.is_stopped and answer.get("status") == "exited":
+            answer.update(status="stopped", **({"exit_status": None} if "exit_status" in answer else {}))
         self.tell(phase, answer)
         return answer
 

@@ -49,12 +49,18 @@ def check_image(look: Look) -> Cell:
     engine = look.facts["engines"].get(look.engine)
     if engine is None or engine["problem"]:
         return grey("not known")
-    image = look.node["image"]
     if engine["image"]:
         return green(engine["image"]["id"][:19])
-    archive = look.node.get("image_archive")
+    return _image_to_come(look)
+
+
+def _image_to_come(look: Look) -> Cell:
+    image, archive = look.node["image"], look.node.get("image_archive")
     if archive and (look.path(archive) or {}).get("kind") == "file":
         return grey("not here yet; its archive is")
+    if archive:
+        copy = "copy the archive there, or leave out training_image_archive, so that the image is pulled"
+        return red("no archive", f"neither the image {image} nor its archive {archive} is there", by_hand(copy))
     if image and image.startswith("localhost/"):
         reason = f"the image {image} is not there, and no registry has it"
         return red("missing", reason, f"{look.engine} load --input IMAGE.tar")

@@ -11,6 +11,7 @@ from ...module_utils.node.agent import PROGRAM_NAME
 from ...module_utils.node.request import request_of
 from ..contracts import NodePlan, Plan
 from .answers import accepted
+from .become import become_problem
 from .node_errors import NodeError
 from .plain_text import one_line
 from .program import NoAnswerError, answer_in, command, standard_input
@@ -62,6 +63,9 @@ class Asker:
         try:
             return answer_in(output.stdout)
         except NoAnswerError:
+            problem = become_problem(output.stderr)
+            if problem:
+                raise NodeError(problem) from None
             said = [one_line(line) for line in (output.stderr or output.stdout).strip().splitlines()[-5:]]
             raise NodeError(
                 f"{self.python} did not run the program of phase {phase} (exit status {output.status}): "

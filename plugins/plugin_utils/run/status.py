@@ -21,9 +21,6 @@ def has_failed(status: Status) -> bool:
     """
     if status["status"] == "exited":
         return status.get("exit_status") != 0 or stops_short(status)
-    if status["status"] in ("not_started", "staged"):
-        # Its preflight was red.
-        return "ended_by" in status
     if status["status"] == "log_only":
         # A log that just ends may be half a copy; one that ends with a failure is not.
         return bool(status.get("failures")) and (status.get("last_step") is None or stops_short(status))

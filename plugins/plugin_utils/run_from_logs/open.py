@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from ...module_utils.logs.frameworks.known import grammar_of
 from ...module_utils.logs.grammar import LAST_RANK
 from ..contracts import Plan
+from ..plan.config.words import counted
 from ..run.board import PLAN_NAME, Board
 from ..run.whole_file import write_whole
 from .log import Log, chosen, framework_in, read, with_errors
@@ -28,7 +29,7 @@ class ConfigFaultsError(ValueError):
 
     def __init__(self, plan: Plan) -> None:
         """Keep the plan that has the faults."""
-        super().__init__(f"the training config has {len(plan['faults'])} fault(s)")
+        super().__init__(f"the training config has {counted(len(plan['faults']), 'fault')}")
         self.plan = plan
 
 

@@ -78,7 +78,8 @@ def judge_world(
             ranks=ranks,
         )
     if sizes and not wrong:
-        reasons.add(PASS, "world", f"The trainer sees all {ranks} ranks of the job.", world_size=sizes)
+        every = "both" if ranks == 2 else f"all {ranks}"
+        reasons.add(PASS, "world", f"The trainer sees {every} ranks of the job.", world_size=sizes)
     elif not sizes and grammar_of(plan["framework"]).printed_by == LAST_RANK and len(by_node) > 1:
         _judge_several_that_print(ranks, workload, by_node, reasons)
     elif not sizes and by_node:

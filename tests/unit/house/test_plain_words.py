@@ -19,7 +19,7 @@ EVERYWHERE = {
     r"\bfor want of\b": "without",
     r"\ball that is (wrong|missing|needed)\b": "every error, everything that is missing",
     r"\bof which only\b": "and only",
-    r"\bSay (-e|[a-z]+_[a-z_]+)": "Set",
+    r"\bSay (-e|for instance|[a-z]+_[a-z_]+)": "Set",
     r"\btells? of\b": "reports, shows",
     r"\bstands? behind\b": "after",
 }

@@ -9,7 +9,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.cvs.branch i
 
 OFFER = (
     "The file offers llama3_1_8b (mi300x, mi325), llama3_1_70b (mi300x, mi325). "
-    "Say for instance -e training_model=llama3_1_8b."
+    "Set, for example, -e training_model=llama3_1_8b."
 )
 
 
@@ -54,21 +54,21 @@ def test_spellings_of_a_model_mean_the_same(model: str) -> None:
             "training_gpu",
             None,
             "It is not given, and model_params.multi_node.llama3_1_8b has 2 to choose from.",
-            "The file offers mi300x, mi325. Say for instance -e training_gpu=mi300x.",
+            "The file offers mi300x, mi325. Set, for example, -e training_gpu=mi300x.",
         ),
         (
             {"training_gpu": "b200"},
             "training_gpu",
             "b200",
             "'b200' is not in model_params.multi_node.llama3_1_8b.",
-            "The file offers mi300x, mi325. Say for instance -e training_gpu=mi300x.",
+            "The file offers mi300x, mi325. Set, for example, -e training_gpu=mi300x.",
         ),
         (
             {"training_mode": "single_node"},
             "training_mode",
             "single_node",
             "The file has no model_params.single_node.",
-            "The file offers multi_node. Say for instance -e training_mode=multi_node.",
+            "The file offers multi_node. Set, for example, -e training_mode=multi_node.",
         ),
     ],
 )

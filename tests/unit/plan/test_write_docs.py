@@ -96,6 +96,7 @@ def test_the_pages_tell_since_when_there_is_a_key(page: str, key: str, since: st
     table = next(
         part for part in (ROOT / f"docs/{page}.md").read_text("utf-8").split("\n\n") if f"\n| `{key}` |" in part
     )
-    rows = [[cell.strip() for cell in line.split(" | ")] for line in table.splitlines()]
-    (row,) = [row for row in rows if row[0] == f"| `{key}`"]
-    assert row[rows[0].index("since")] == since
+    rows = [line.removeprefix("| ").removesuffix(" |").split(" | ") for line in table.splitlines()]
+    (row,) = [row for row in rows if row[0] == f"`{key}`"]
+    assert row[rows[0].index("since")].strip() == since
+    assert rows[0][:2] == ["key", "meaning"]

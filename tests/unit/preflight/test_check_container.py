@@ -42,3 +42,5 @@ def test_an_image_that_is_not_there_yet(bench) -> None:
     nodes.plan["nodes"][0]["image_archive"] = "/srv/own.tar"
     nodes[1]["paths"]["/srv/own.tar"] = path_facts(kind="file")
     assert nodes.cell("image")["found"] == "not here yet; its archive is"
+    nodes[1]["paths"]["/srv/own.tar"] = path_facts(kind="missing")
+    assert nodes.cell("image")["reason"] == "neither the image localhost/own:1 nor its archive /srv/own.tar is there"

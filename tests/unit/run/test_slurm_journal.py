@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.trainops.cluster.plugins.module_utils.slurm import journal
 from ansible_collections.trainops.cluster.plugins.module_utils.slurm.journal import (
     JOURNAL_NAME,
     Answers,
@@ -50,9 +51,9 @@ def test_answers_of_any_length_come_as_they_were_told_whatever_is_told_in_betwee
     queues = [task.lines() for task in tasks]
     assert max(len(line) for lines in queues for line in lines) < 1024
     path = tmp_path / "journal"
-    with path.open("wb") as journal:
+    with path.open("wb") as stream:
         while any(queues):
-            journal.write(numbers.choice([lines for lines in queues if lines]).pop(0))
+            stream.write(numbers.choice([lines for lines in queues if lines]).pop(0))
     found = read(path, "follow")
     assert [[answer for number, _phase, answer in found if number == task] for task in range(3)] == [told] * 3
 
@@ -102,19 +103,46 @@ def test_a_task_that_begins_again_is_understood(tmp_path: Path) -> None:
     assert [answer for *_, answer in read(path, "stop")] == [{"n": 1}, {"n": 2}]
 
 
-def test_all_that_is_gathered_stands_in_the_journal(tmp_path: Path) -> None:
-    path = tmp_path / "journal"
-    lines = b"".join(f"{n}: follow {'x' * 900}\n".encode() for n in range(500))
+@pytest.fixture
+def srun() -> t.Iterator[tuple[int, t.BinaryIO]]:
     source, sink = os.pipe()
+    with os.fdopen(sink, "wb", buffering=0) as stream:
+        yield source, stream
+    os.close(source)
+
+
+def test_all_that_is_gathered_stands_in_the_journal_after_what_was_torn(
+    tmp_path: Path, srun: tuple[int, t.BinaryIO]
+) -> None:
+    path, lines = tmp_path / "journal", b"".join(f"{n}: follow {'x' * 900}\n".encode() for n in range(500))
+    path.write_bytes(b"torn")
+    source, stream = srun
 
     def write() -> None:
-        with os.fdopen(sink, "wb") as stream:
-            stream.write(lines + b"half")
+        stream.write(lines + b"half")
+        stream.close()
 
     threading.Thread(target=write).start()
     assert gather(source, str(path)) == 0
-    os.close(source)
-    assert path.read_bytes() == lines
+    assert path.read_bytes() == b"torn\n" + lines
+
+
+def test_what_cannot_be_written_now_is_written_once_it_can_be(
+    tmp_path: Path, srun: tuple[int, t.BinaryIO], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, stream = srun
+    folder = tmp_path / "full"
+
+    def second(_seconds: float) -> None:
+        if not folder.exists():
+            folder.mkdir()
+            stream.write(b"0: follow two\n")
+            stream.close()
+
+    monkeypatch.setattr(journal.time, "sleep", second)
+    stream.write(b"0: follow one\n")
+    assert gather(source, str(folder / "journal")) == 0
+    assert (folder / "journal").read_bytes() == b"\n0: follow one\n0: follow two\n"
 
 
 class Job:
@@ -148,20 +176,30 @@ def test_hours_that_nobody_followed_are_one_answer_and_an_end_is_its_own(job: Jo
         task.teller.tell("follow", followed(step))
     task.teller.tell("follow", followed(1000, "stopped"))
     (job.run_dir / JOURNAL_NAME).write_bytes(b"".join(task.lines()))
-    journal = Journal(t.cast(t.Any, job), ("follow",), [0])
-    first = journal.next(0, "follow")
+    followed_up = Journal(t.cast(t.Any, job), ("follow",), [0])
+    first = followed_up.next(0, "follow")
     assert (first["blocks"], first["log_bytes"]) == (list(range(1000)), 999)
-    assert journal.next(0, "follow")["status"] == "stopped"
+    assert followed_up.next(0, "follow")["status"] == "stopped"
 
 
 def test_who_waits_for_a_node_gets_its_answer_or_how_the_job_ended(job: Job) -> None:
-    journal = Journal(t.cast(t.Any, job), ("start",), [0, 1])
+    started = Journal(t.cast(t.Any, job), ("start",), [0, 1])
     with pytest.raises(NodeLostError, match="nothing was heard of it for 0 s"):
-        journal.next(0, "start", 0.01)
+        started.next(0, "start", 0.01)
     task = Task(1)
     task.teller.tell("start", {"status": "running"})
     (job.run_dir / JOURNAL_NAME).write_bytes(b"".join(task.lines()))
-    assert journal.next(1, "start") == {"status": "running"}
+    assert started.next(1, "start") == {"status": "running"}
     job.over = True
     with pytest.raises(NodeLostError, match="ended as NODE_FAIL"):
-        journal.next(0, "start")
+        started.next(0, "start")
+
+
+def test_who_waits_learns_that_nobody_reads_any_more(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_age: float = 0) -> bool:
+        raise OSError("no process can be started")
+
+    monkeypatch.setattr(job, "is_over", broken)
+    monkeypatch.setattr(threading, "excepthook", lambda _args: None)
+    with pytest.raises(NodeLostError, match="could not be read"):
+        Journal(t.cast(t.Any, job), ("start",), [0]).next(0, "start")

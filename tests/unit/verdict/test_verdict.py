@@ -27,7 +27,7 @@ def test_a_run_passes_when_everything_is_there_and_says_what_that_rests_on(tmp_p
         (code, None) for code in ("nodes", "last_step", "finite", "loss_falls", "samples", "logs", "threshold_met")
     ]
     assert [reason["message"] for reason in summary["reasons"]] == [
-        "All 2 nodes took part and ended with exit status 0.",
+        "Both nodes took part and ended with exit status 0.",
         "The last step, 10, was seen.",
         "All 10 losses are finite, and so is every other value.",
         "The loss falls over 10 losses of gpu01 (its last fifth is -1.23% off, 95 % interval -1.23% to -1.23%).",

@@ -255,5 +255,12 @@ NEEDLES = {
     b"Port number": 0,
     b": Assertion `": 0,
     b"MPI_ERR": 0,
+    b"_PRECONDITION": 0,
+    b"out of memory t": 0,
+    b"ource exh": 0,
+    b"compilation f": 0,
+    b": NET/OFI ": 0,
+    b"futures but": 0,
+    b"required pos": 0,
     python.TRACEBACK: 0,
 }

@@ -134,5 +134,5 @@ def _fault_unoffered(
     option: str, asked: str, problem: str, offered: Iterable[str], described: Iterable[str], findings: Findings
 ) -> None:
     first = next(iter(offered), None)
-    example = f" Say for instance -e {option}={first}." if first else ""
+    example = f" Set, for example, -e {option}={first}." if first else ""
     findings.fault(option, asked or None, problem, f"The file offers {listed(described)}.{example}")

@@ -202,7 +202,7 @@ def _has_gres(asked: str, has: str) -> bool:
     """Tell whether a node has all generic resources that are asked of it, for example gpu:8 and gpu:mi300x:8(S:0-1)."""
     counts: dict[tuple[str, str], int] = {}
     for name, kind, count in _GRES.findall(re.sub(r"\([^)]*\)", "", has)):
-        for key in {(name, kind), (name, "")}:
+        for key in dict.fromkeys([(name, kind), (name, "")]):
             counts[key] = counts.get(key, 0) + int(count or 1)
     return all(counts.get((name, kind), 0) >= int(count or 1) for name, kind, count in _GRES.findall(asked))
 

@@ -7,6 +7,7 @@ Output and states: https://slurm.schedmd.com/scontrol.html, https://slurm.schedm
 from __future__ import annotations
 
 import filecmp
+import pwd
 import re
 import subprocess
 import threading
@@ -42,6 +43,7 @@ _IN_WORDS = {
     "REVOKED": "it was cancelled",
     "LAUNCH_FAILED": "Slurm could not start it on every node",
 }
+_CANCELLER = re.compile(r"CANCELLED by (\d+)")
 _OUT = ("DOWN", "DRAIN", "FAIL", "NOT_RESPONDING")
 # Slurm adds to a reason who gave it, and when.
 _REASON = re.compile(r" Reason=(.*?) \[(\S*)@(\S+)\]")
@@ -108,7 +110,18 @@ class SlurmJob:
         words = _IN_WORDS.get(state)
         # Of a job that was cancelled it is what the job waited for before.
         because = f" ({reason})" if reason not in ("", "None") and state != "CANCELLED" else ""
+        words = f"it was cancelled by {who}" if state == "CANCELLED" and (who := self._canceller()) else words
         return f"Slurm's job {self.id} ended as {state}{because}{f': {words}' if words else ''}"
+
+    def _canceller(self) -> str | None:
+        """Return the user who cancelled the job, which only the accounting knows."""
+        try:
+            found = _CANCELLER.match(self._run("sacct", "-X", "-n", "-P", "-o", "State", "-j", str(self.id)))
+            return pwd.getpwuid(int(found[1])).pw_name if found else None
+        except SlurmError:
+            return None
+        except KeyError:
+            return f"user {found[1]}" if found else None
 
     def nodes_out(self) -> dict[str, str]:
         """Return the nodes of the job that went down or were drained since it began, each with who says so and why."""

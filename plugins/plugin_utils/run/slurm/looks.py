@@ -8,7 +8,7 @@ import time
 import typing as t
 
 from ....module_utils.slurm.task import GO, LOOK, LOOKS_NAME, STOP, WORD_NAME
-from ...contracts import Failure, Plan
+from ...contracts import Plan
 from ...preflight.cells import RED
 from ...preflight.checks import preflight
 from ...preflight.needs import needs_of
@@ -16,9 +16,6 @@ from ..board import Board
 from ..plain_text import one_line
 from .job import SCRIPT_NAME, SlurmJob
 from .records import Journal
-
-FAILURE_CLASS = "not_ready"
-_BLAME = 1
 
 
 def ask_for_looks(job: SlurmJob, plan: Plan) -> None:
@@ -57,18 +54,11 @@ def judged(job: SlurmJob, journal: Journal, plan: Plan, board: Board) -> dict[st
         if row["status"] == RED:
             red.setdefault(row["node"], []).append(f"{row['check']}: {row['reason']}")
     for name, reasons in red.items():
-        line = f"Its preflight is red: {'; '.join(reasons)}."
-        board.update(name, message=line, ended_by=_failure(line))
+        board.update(name, message=f"its preflight is red: {'; '.join(reasons)}", unfit=True)
     places = [str(place) for place, node in enumerate(plan["nodes"]) if node["node"] in red]
     goes_on = not red or (plan["mode"] == "single_node" and len(red) < len(plan["nodes"]))
     word.write_text(" ".join([GO, *places]) if goes_on else STOP)
     return table
-
-
-def _failure(line: str) -> Failure:
-    remedy = "Run the remedies of the preflight's table on that node, or leave it out (training_slurm_exclude)."
-    known = {"blame": _BLAME, "echo": False, "rank": None, "exit_code": None}
-    return t.cast("Failure", {**known, "class": FAILURE_CLASS, "line": line, "remedy": remedy})
 
 
 def _plain(value: t.Any) -> t.Any:

@@ -69,13 +69,17 @@ class Journal:
 
     def _read_on(self) -> None:
         """Look at the journal until the job has ended and nothing more has come."""
-        while self._take_in() or not self.job.is_over(_ASKED_SECONDS) or self._take_in():
-            time.sleep(_LOOK_SECONDS)
-        ended = self.job.end_in_words()
-        for inbox in self._inboxes.values():
-            with inbox.grown:
-                inbox.ended = ended
-                inbox.grown.notify_all()
+        ended = f"{JOURNAL_NAME} could not be read"
+        try:
+            while self._take_in() or not self.job.is_over(_ASKED_SECONDS) or self._take_in():
+                time.sleep(_LOOK_SECONDS)
+            ended = self.job.end_in_words()
+        finally:
+            # Whoever waits learns of it, whatever went wrong here.
+            for inbox in self._inboxes.values():
+                with inbox.grown:
+                    inbox.ended = ended
+                    inbox.grown.notify_all()
 
     def _take_in(self) -> bool:
         """Hand what has been added to the journal to those who wait for it, and return whether there was anything."""

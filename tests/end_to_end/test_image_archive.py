@@ -1,0 +1,38 @@
+"""A node that has neither the image nor the archive it is to be loaded from, with a docker that knows no image."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from playbook_bench import Bench
+
+DOCKER = """#!/bin/sh
+case "$1" in
+  info) echo '{{"ServerVersion": "27.3.1", "DockerRootDir": "{root}"}}' ;;
+  ps) ;;
+  pull) touch {root}/pulled; exit 1 ;;
+  *) echo "Error: No such $1: $3" >&2; exit 1 ;;
+esac
+"""
+
+
+@pytest.mark.parametrize("playbook", ["megatron_multinode.yml", "preflight.yml"])
+def test_a_missing_archive_is_a_fault_that_names_it_and_the_image(bench: Bench, playbook: str) -> None:
+    programs = bench.folder / "bin"
+    programs.mkdir()
+    (programs / "docker").write_text(DOCKER.format(root=bench.folder))
+    (programs / "docker").chmod(0o755)
+    done = bench.play(
+        playbook,
+        bench.inventory(node0={"container_engine": "docker"}, node1={"container_engine": "docker"}),
+        bench.config(container_image="example.org/own:1"),
+        env={"PATH": f"{programs}:{os.environ['PATH']}"},
+        container_engine="docker",
+        training_image_archive="/srv/own.tar",
+    )
+    shown = " ".join(done.output.split())
+    assert done.status != 0
+    assert "neither the image example.org/own:1 nor its archive /srv/own.tar is there" in shown, done.output
+    assert "so that the image is pulled" in shown
+    assert not (bench.folder / "pulled").exists()
