@@ -76,7 +76,8 @@ def test_of_two_runs_exactly_one_starts_and_the_other_names_it(other_name: bool,
         winner = next(place for place, answer in enumerate(answers) if isinstance(answer, dict))
         assert answers[winner] == {"changed": True, "status": "running"}
         assert f"the node is held by run {runs[winner].run_id};" in answers[1 - winner]
-        assert [launched(run) for run in runs] == [1 - winner, winner]
+        # A process shows its labels once it has become the launch script.
+        wait_until(lambda runs=runs, winner=winner: [launched(run) for run in runs] == [1 - winner, winner])
         runs[winner].stop(grace_seconds=0)
 
 
