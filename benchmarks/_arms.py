@@ -26,7 +26,7 @@ def main(arm: str, folder: Path) -> None:
 
 
 def ssh_floor(bench: dict[str, t.Any]) -> None:
-    """Use bare ssh over shared connections: five commands on each node, all nodes at once, a barrier after each."""
+    """Use bare ssh over shared connections: three commands on each node, all nodes at once, a barrier after each."""
 
     def work(address: str) -> str:
         return shlex.quote(f"{bench['work']}/{address}")
@@ -37,10 +37,14 @@ def ssh_floor(bench: dict[str, t.Any]) -> None:
             _PROGRAM_BYTES,
             lambda address: f"mkdir -p {work(address)} && cd {work(address)} && mkfifo ended && cat >program",
         ),
-        (_REQUEST_BYTES, lambda address: f"cat >/dev/null; cd {work(address)} || exit; ({start}) >/dev/null 2>&1 &"),
-        (_REQUEST_BYTES, lambda address: f"cd {work(address)}; read end <ended; tail -3 log"),
-        (_REQUEST_BYTES, lambda address: f"cat >/dev/null; rm {work(address)}/ended"),
-        (_REQUEST_BYTES, lambda address: f"cat >/dev/null; gzip -c {work(address)}/log"),
+        (
+            _REQUEST_BYTES,
+            lambda address: (
+                f"cat >/dev/null; cd {work(address)} || exit; ({start}) >/dev/null 2>&1 & "
+                f"cd {work(address)}; read end <ended; tail -3 log"
+            ),
+        ),
+        (_REQUEST_BYTES, lambda address: f"cat >/dev/null; cd {work(address)}; rm ended; gzip -c log"),
     ]
     for size, command in phases:
         running = []
@@ -53,8 +57,10 @@ def ssh_floor(bench: dict[str, t.Any]) -> None:
             )
             running.append(process)
         for process in running:
-            process.communicate(b"x" * size)
-        if any(process.returncode for process in running):
+            stream = t.cast("t.BinaryIO", process.stdin)
+            stream.write(b"x" * size)
+            stream.close()
+        if any(process.wait() for process in running):
             raise SystemExit("a command failed on a node")
 
 

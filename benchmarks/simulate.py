@@ -119,7 +119,12 @@ class SimulatedNode:
         block["metrics"] = {"step_time_ms": [100.0] * len(steps), "loss": [1.0] * len(steps)}
         common: dict[str, t.Any] = {"transports": [], "world_size": None, "settings": {}, "signs": [], "ranks": []}
         common["conflicts"] = 0
-        cursor = {"offset": self._reported * 90, "fingerprint": 1, "attempt": 1, "step": self._reported}
+        cursor: dict[str, t.Any] = {
+            "offset": self._reported * 90,
+            "fingerprint": 1,
+            "attempt": 1,
+            "step": self._reported,
+        }
         cursor |= {"memory": {}, **common}
         return {
             "changed": False, "status": "exited" if over else "running", "exit_status": 0 if over else None,

@@ -73,8 +73,6 @@ def tell(nodes: int) -> None:
     """Tell what the tasks of so many nodes do in a minute."""
     trained = [SimulatedNode() for _ in range(nodes)]
     tellers = [Teller(t.cast(t.BinaryIO, _Labelled(sys.stdout.buffer, number))) for number in range(nodes)]
-    for teller in tellers:
-        teller.tell("start", {"failed": False, "changed": True, "status": "running"})
     began, wait = time.monotonic(), interval_for(nodes)
     due = [(began + wait * (number + 1) / nodes, number) for number in range(nodes)]
     while due:
@@ -104,7 +102,7 @@ def followed(nodes: int) -> dict[str, t.Any]:
         tasks = subprocess.Popen([sys.executable, __file__, "--tasks", str(nodes)], stdout=subprocess.PIPE)
         subprocess.Popen([sys.executable, __file__, "--gather", str(board.run_dir / JOURNAL_NAME)], stdin=tasks.stdout)
         before, calls = time.process_time(), _calls()
-        journal = Journal(SlurmJob(board.run_dir), ("start", "follow", "stop"), range(nodes))
+        journal = Journal(SlurmJob(board.run_dir), ("follow", "stop"), range(nodes))
         asks = {node["node"]: JobNode(journal, node["node"], node["node_rank"]).ask for node in plan["nodes"]}
         Phases(plan, board, asks, nodes).train(Patience(interval_for(nodes), 60.0, 1800.0))
         after = _calls()

@@ -22,7 +22,7 @@ from pathlib import Path
 
 _ROOT = Path(__file__).resolve().parent.parent
 _BIN = Path(sys.executable).parent
-_COLUMNS = ("processes", "rss_mb", "descriptors", "sockets")
+_COLUMNS = ("processes", "rss_mb", "largest_mb", "descriptors", "sockets")
 _TRAINER = """\
 export "$@"
 i=1
@@ -36,10 +36,11 @@ done
 
 
 class Usage(t.NamedTuple):
-    """What some processes use: how many there are, resident MB of all, open descriptors, and how many are sockets."""
+    """What some processes use: how many there are, resident MB of all and of the largest, open descriptors, sockets."""
 
     processes: int
     rss_mb: float
+    largest_mb: float
     descriptors: int
     sockets: int
 
@@ -184,17 +185,18 @@ class Soak:
 def usage(processes: t.Iterable[Path]) -> Usage:
     """Return what processes use, by their folders in /proc; one that ends meanwhile counts as far as it was seen."""
     count = descriptors = sockets = 0
-    rss = 0.0
+    sizes = [0.0]
     for path in processes:
         count += 1
-        rss += sum(int(line.split()[1]) for line in _read(path / "status").splitlines() if line.startswith(b"VmRSS"))
+        status = _read(path / "status").splitlines()
+        sizes.append(sum(int(line.split()[1]) for line in status if line.startswith(b"VmRSS")) / 1024)
         for descriptor in _names(path / "fd"):
             descriptors += 1
             try:
                 sockets += os.readlink(descriptor).startswith("socket:")
             except OSError:
                 continue
-    return Usage(count, rss / 1024, descriptors, sockets)
+    return Usage(count, sum(sizes), max(sizes), descriptors, sockets)
 
 
 def _processes() -> list[Path]:

@@ -30,6 +30,8 @@ try:
     from ..plugin_utils.inventory.folded_names import folded
     from ..plugin_utils.node_links import NodeLink
     from ..plugin_utils.plan.job.rehearsal import FOLDER_NAME
+    from ..plugin_utils.preflight.cells import RED
+    from ..plugin_utils.preflight.table import preflight_text
     from ..plugin_utils.run.asking import Asker
     from ..plugin_utils.run.board import Board
     from ..plugin_utils.run.follow import Patience, interval_for
@@ -41,6 +43,7 @@ try:
     from ..plugin_utils.run.slurm.end import note_end
     from ..plugin_utils.run.slurm.job import SlurmJob
     from ..plugin_utils.run.slurm.launch import Needs, hand_over
+    from ..plugin_utils.run.slurm.looks import judged
     from ..plugin_utils.run.slurm.records import JobNode, Journal
     from ..plugin_utils.run.token import FILE, VALUE, given_token
     from ..plugin_utils.run.whole_file import NotWrittenError
@@ -52,7 +55,7 @@ else:
 ENVIRONMENT = "training_node_environment"
 _TRAINER = Path(__file__).parents[2] / "roles" / "training" / "files" / "trainer"
 # What the nodes of a job of Slurm tell of each phase.
-_TOLD = {"stage": ("stage",), "train": ("start", "follow", "stop"), "finish": ("stop",)}
+_TOLD = {"stage": ("look", "stage"), "train": ("follow", "stop"), "finish": ("stop",)}
 _AUTOMATIC_INTERPRETERS = ("auto", "auto_silent", "auto_legacy", "auto_legacy_silent")
 
 
@@ -170,12 +173,31 @@ class ActionModule(ControllerAction):
                 raise NodeError(str(error)) from None
             self._plan = self._board.plan()
             self._nodes = {node["node"]: node for node in self._plan["nodes"]}
-        journal = Journal(job, _TOLD[phase], [node["node_rank"] for node in self._plan["nodes"]])
-        asks = {name: JobNode(journal, name, node["node_rank"]).ask for name, node in self._nodes.items()}
+        # Not their ranks, which nodes that train by themselves do not have.
+        places = {name: place for place, name in enumerate(self._nodes)}
+        journal = Journal(job, _TOLD[phase], places.values())
+        if phase == "stage":
+            self._check_in_job(job, journal)
+        asks = {
+            name: JobNode(journal, name, place).ask
+            for name, place in places.items()
+            # A red node does not train.
+            if phase == "finish" or not self._board.status(name).get("unfit")
+        }
         outcome = self._do(phase, arguments, asks)
         if phase == "finish":
-            note_end(job, self._board, self._nodes)
+            outcome.warnings += note_end(job, self._board, self._nodes)
         return outcome
+
+    def _check_in_job(self, job: SlurmJob, journal: Journal) -> None:
+        """Show the preflight that the nodes of a job did there, and raise `NodeError` where it is red."""
+        table = judged(job, journal, self._plan, self._board)
+        if table is None:
+            return
+        show(f"\n{preflight_text(self._plan['run_id'], table, lambda word, _status: word)}\n")
+        red = {row["node"] for row in table["rows"] if row["status"] == RED}
+        if red and (self._plan["mode"] == "multi_node" or len(red) == len(self._nodes)):
+            raise NodeError(f"The preflight is red on {folded(red)}, as named above, and job {job.id} ends with it")
 
     def _do(self, phase: str, arguments: dict[str, t.Any], asks: dict[str, t.Any]) -> Outcome:
         phases = Phases(self._plan, self._board, asks, context.CLIARGS["forks"])

@@ -12,6 +12,7 @@ import typing as t
 from ansible import constants as C  # noqa: N812
 from ansible.errors import AnsibleActionFail
 
+from ..module_utils.slurm.task import ID_NAME
 from ..plugin_utils.contracts import Finding, Plan
 from ..plugin_utils.controller_action import ControllerAction, inventory_name, show
 
@@ -22,12 +23,15 @@ try:
     from ..plugin_utils.plan.options import PLAN_ARGUMENTS as ARGUMENTS
     from ..plugin_utils.plan.plan import make_plan
     from ..plugin_utils.plan.plan_text import plan_text
+    from ..plugin_utils.plan.slurm.options import SLURM
+    from ..plugin_utils.plan.slurm.script import excluding
     from ..plugin_utils.plan.sweep_plan import plan_sweep, sweep_text
     from ..plugin_utils.plan.threshold_files import ThresholdsFile
     from ..plugin_utils.run.board import Board
     from ..plugin_utils.run.quarantine import Quarantine
     from ..plugin_utils.run.retry import left_out, next_attempt, node_faults, why_not_again, without
     from ..plugin_utils.run.runs import differences
+    from ..plugin_utils.run.slurm.cluster import has_pyxis, refused
     from ..plugin_utils.run.sweep import FINISHED, Sweep, summary_of
     from ..plugin_utils.run.token import FILE, VALUE, given_token
 except ImportError as error:
@@ -77,9 +81,12 @@ class ActionModule(ControllerAction):
             *unknown_variables({**{name: hostvars[name] for name in arguments["hosts"]}, **self.own(variables)}),
             *self._note_token(options, variables.get(VALUE)),
         ]
+        if options.get("training_launcher") == SLURM and has_pyxis():
+            options["training_slurm_pyxis"] = True
         config = self._config(arguments["config"], options.get("training_thresholds"))
         group, more = self._spare_hosts(options, variables)
         problems += more
+        self._hosts = arguments["hosts"]
         self._spares = [host for host in group if host in variables["ansible_play_hosts_all"]]
         path = arguments["quarantine"]
         leaves_out = path and not arguments["with_quarantined"]
@@ -102,6 +109,12 @@ class ActionModule(ControllerAction):
 
     def _planned(self, arguments: dict[str, t.Any], plan: Plan) -> dict[str, t.Any]:
         """Show a plan, and return it with the run's folder, or fail with its faults."""
+        folder = os.path.join(arguments["output_dir"] or "", plan["run_id"])
+        if "slurm" in plan and not os.path.exists(os.path.join(folder, ID_NAME)):
+            plan["faults"], warnings = refused(plan["slurm"])
+            # They are those of today, and the plan is the same tomorrow.
+            for warning in warnings:
+                self._display.warning(f"{warning['key']}: {warning['message']} {warning['remedy']}")
         show(f"\n{plan_text(plan)}\n")
         if arguments["plan_file"]:
             self._write(arguments["plan_file"], plan)
@@ -160,20 +173,31 @@ class ActionModule(ControllerAction):
         faults = node_faults(summary)
         interrupted = any(board.status(node["node"]).get("interrupted") for node in plan["nodes"])
 
+        on_slurm = "slurm" in plan
+
         def make(run_id: str, hosts: list[str]) -> Plan:
+            given = {**options, "training_run_id": run_id}
+            if on_slurm:
+                before = plan["retry"]["left_out"] if "retry" in plan else []
+                excluded = [*(one["node"] for one in before), *out]
+                given["training_slurm_exclude"] = excluding(options.get("training_slurm_exclude") or "", excluded)
+                hosts = self._hosts
+            else:
+                given |= {"training_rank_order": hosts, "training_exclude": []}
             nodes = [self._node(name, hostvars[name]) for name in hosts]
-            given = {**options, "training_run_id": run_id, "training_rank_order": hosts, "training_exclude": []}
             return make_plan(config.text, config.path, given, nodes, "", config.unreadable, config.thresholds)
 
         try:
-            if faults and self._quarantine and not interrupted:
+            # Slurm has a quarantine of its own: it drains nodes.
+            if faults and self._quarantine and not interrupted and not on_slurm:
                 self._quarantine.add(faults, plan["run_id"])
-            held = self._quarantine.hosts() if self._quarantine else {}
+            held = self._quarantine.hosts() if self._quarantine and not on_slurm else {}
             reason = why_not_again(plan, summary, int(options.get("training_retries", 0)), interrupted)
             if reason:
                 raise ValueError(reason)
             out = {**{host: one["reason"] for host, one in held.items()}, **faults}
-            return next_attempt(plan, out, self._spares, make)
+            spares = ["another node"] * len(out) if on_slurm else self._spares
+            return next_attempt(plan, out, spares, make)
         except (ValueError, OSError) as error:
             raise AnsibleActionFail(f"Run {plan['run_id']} is not tried again: {error}.") from None
 

@@ -141,6 +141,16 @@ options:
     description: Generic resources of each node, where the cluster counts GPUs.
     type: str
     default: ''
+  slurm_pyxis:
+    description: Let Pyxis hold the training where container_engine is auto. It does so anyway
+      where srun, on the machine that runs Ansible, has --container-image.
+    type: bool
+    default: false
+  slurm_preflight:
+    description: Do the preflight on the nodes of the job before their ranks start, and end
+      the job where it is red.
+    type: bool
+    default: true
   slurm_options:
     description: Further options of sbatch, one per line of the script, as the site asks for
       them.

@@ -170,9 +170,11 @@ class FoundFindings(t.TypedDict):
 
 
 class SlurmJob(t.TypedDict):
-    """What is submitted to Slurm: see `plan.slurm.script`."""
+    """What is submitted to Slurm, whether its nodes are checked first, and what is asked of Slurm by sbatch's names."""
 
     script: str
+    preflight: bool
+    sbatch: dict[str, str]
 
 
 class OptionalPlan(t.TypedDict, total=False):
@@ -321,6 +323,7 @@ class Status(t.TypedDict, total=False):
     status: t.Required[str]
     node_rank: int
     message: str
+    unfit: bool
     exit_status: int | None
     oom_killed: bool
     booted: bool

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import sys
 import typing as t
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -46,6 +47,14 @@ def hang(bench: Bench, _folder: Path) -> None:
         os.kill(pid, signal.SIGSTOP)
 
 
+def python_that_can_go(bench: Bench) -> dict[str, str]:
+    """Return variables of a node whose Python is a file of the test."""
+    python = bench.folder / "python3"
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    return {"ansible_python_interpreter": str(python)}
+
+
 def move_the_log(_bench: Bench, folder: Path) -> None:
     (folder / "train.log").rename(folder / "train.log.1")
 
@@ -54,7 +63,8 @@ def move_the_log(_bench: Bench, folder: Path) -> None:
 class Fault:
     """What is done, by what it is noticed on the board of node1, and the class or code that is said of it.
 
-    ``at_most`` is in seconds; it bounds what the table shows, generously, as the machine may be loaded.
+    ``node1`` prepares that node and returns its variables, ``undo`` ends the fault where nothing could be ended on the
+    node meanwhile. ``at_most`` is in seconds; it bounds what the table shows, generously, as the machine may be loaded.
     """
 
     name: str
@@ -66,6 +76,8 @@ class Fault:
     noticed: t.Callable[[dict], t.Any] = lambda status: status["status"] != "running"
     options: dict[str, t.Any] = field(default_factory=dict)
     steps: int = 100_000
+    node1: t.Callable[[Bench], dict[str, str]] = lambda _bench: {}
+    undo: t.Callable[[Bench], t.Any] | None = None
 
 
 FAULTS = [
@@ -87,7 +99,21 @@ FAULTS = [
         noticed=lambda status: "training_abort_on_nan" in status.get("message", ""),
         options={"training_abort_on_nan": True},
     ),
-    Fault("the node does not answer", lambda bench, _folder: bench.lose("node1"), "unreachable", "ERROR"),
+    Fault(
+        "the node does not answer",
+        lambda bench, _folder: bench.lose("node1"),
+        "unreachable",
+        "ERROR",
+        undo=lambda bench: bench.find_again("node1"),
+    ),
+    Fault(
+        "the node has no Python any more",
+        lambda bench, _folder: (bench.folder / "python3").unlink(),
+        "unreachable",
+        "ERROR",
+        node1=python_that_can_go,
+        undo=python_that_can_go,
+    ),
     Fault(
         "the log is moved away",
         move_the_log,

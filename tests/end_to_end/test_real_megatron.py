@@ -6,12 +6,15 @@ sets it. tests/trainers/megatron tells what of it is Megatron's.
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import re
+import signal
 from pathlib import Path
 
 import pytest
-from playbook_bench import ROOT, Bench, Finished
+from playbook_bench import ROOT, Bench, Finished, wait_until
 
 PYTHON = os.environ.get("MEGATRON_PYTHON")
 pytestmark = pytest.mark.skipif(
@@ -21,29 +24,34 @@ TRAINER = ROOT / "tests/trainers/megatron"
 STEPS = 8
 
 
-def train(bench: Bench, generation: str, changes: dict[str, object] | None = None, **broken: str) -> Finished:
-    """Train on two nodes with a script of some generation; ``broken`` are variables that break it."""
+def configured(bench: Bench, generation: str, changes: dict[str, object], **broken: str) -> tuple[Path, dict[str, str]]:
+    """Return the config of a training on two nodes with a script of some generation, and variables that go with it.
+
+    ``broken`` are variables that break it.
+    """
     cache = str(bench.folder / "cache")
     variables = {"GENERATION": generation, "PYTHON": PYTHON, "OMP_NUM_THREADS": "1", "FIXED_CACHE": cache, **broken}
     config = bench.config(
-        training_iterations=str(STEPS),
-        num_attention_heads="4",
-        batch_size="8",
-        micro_batch_size="2",
-        sequence_length="64",
-        data_cache_dir=cache,
-        container_config={"env_dict": variables},
-        tokens_per_gpu="1",
-        elapsed_time_per_iteration="60000",
-        **(changes or {}),
+        **{
+            "training_iterations": str(STEPS),
+            "num_attention_heads": "4",
+            "batch_size": "8",
+            "micro_batch_size": "2",
+            "sequence_length": "64",
+            "data_cache_dir": cache,
+            "container_config": {"env_dict": variables},
+            "tokens_per_gpu": "1",
+            "elapsed_time_per_iteration": "60000",
+            **changes,
+        }
     )
-    return bench.play(
-        "megatron_multinode.yml",
-        bench.inventory(node0={}, node1={}),
-        config,
-        training_megatron_root=str(TRAINER),
-        training_megatron_release=generation,
-    )
+    return config, {"training_megatron_root": str(TRAINER), "training_megatron_release": generation}
+
+
+def train(bench: Bench, generation: str, changes: dict[str, object] | None = None, **broken: str) -> Finished:
+    """Train on two nodes with a script of some generation; ``broken`` are variables that break it."""
+    config, variables = configured(bench, generation, changes or {}, **broken)
+    return bench.play("megatron_multinode.yml", bench.inventory(node0={}, node1={}), config, **variables)
 
 
 def log_of(done: Finished, node: str) -> str:
@@ -102,3 +110,28 @@ def test_an_unshared_data_cache_is_named_on_the_node_that_misses_it(bench):
     first = done.summary["first_failure"]
     assert (first["node"], first["class"], first["exit_code"]) == ("node1", "data_cache", 0)
     assert "the data cache path must be shared by all nodes" in done.output
+
+
+def test_the_next_attempt_goes_on_from_the_checkpoint_that_megatron_core_wrote(bench):
+    kept = bench.folder / "checkpoints"
+    folders = {"SAVE_CKPT_PATH": str(kept), "LOAD_CKPT_PATH": str(kept), "SAVE_INTERVAL": "12"}
+    config, variables = configured(bench, "v26.1", {"training_iterations": "24"}, **folders)
+    hosts = bench.inventory(node0={}, node1={}, spare0={})
+    inventory = json.loads(hosts.read_text())
+    inventory["all"]["children"] = {"spares": {"hosts": {"spare0": {}}}}
+    hosts.write_text(json.dumps(inventory))
+    more = {"training_run_id": "nightly", "training_retries": 1, "training_spares": "spares"}
+    run = bench.start("megatron_multinode.yml", hosts, config, **variables, **more)
+    wait_until((kept / "latest_checkpointed_iteration.txt").exists, 240)
+    for pid in bench.trainings("node1"):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    output, _ = run.communicate(timeout=400)
+    assert run.returncode == 0, output
+    assert "PASS (attempt 2)  nightly-2" in output
+    again = bench.runs / "nightly-2"
+    steps = re.findall(r" iteration +(\d+)/", (again / "nodes/spare0/train.log").read_text())
+    assert (steps[0], steps[-1]) == ("13", "24")
+    summary = json.loads((again / "summary.json").read_text())
+    (note,) = [note["message"] for note in summary["notes"] if note["code"] == "retry"]
+    assert f"it went on with step 13, from the last checkpoint in {kept}." in note

@@ -90,6 +90,35 @@ def test_a_run_that_is_tried_again_goes_on_from_the_last_checkpoint_that_all_nod
     assert " iteration        1/" not in log
 
 
+def test_a_node_that_cannot_be_staged_is_left_out_and_a_run_that_can_be_staged_nowhere_is_not_tried_again(
+    bench: Bench,
+) -> None:
+    hosts, config = inventory(bench), bench.config()
+    whole = json.loads(hosts.read_text())
+    whole["all"]["hosts"]["node1"]["ansible_python_interpreter"] = "/nowhere/python3"
+    hosts.write_text(json.dumps(whole))
+    variables = {"training_run_id": "nightly", "training_retries": 1, "training_spares": "spares"}
+    done = bench.play("megatron_multinode.yml", hosts, config, **variables)
+    assert done.status == 0, done.output
+    first = summary(bench, "nightly")
+    assert (first["verdict"], first["first_failure"]["node"], first["first_failure"]["class"]) == (
+        *("ERROR", "node1", "not_ready"),
+    )
+    assert [node["node"] for node in summary(bench, "nightly-2")["nodes"]] == ["node0", "spare0"]
+    held = json.loads((bench.runs / "quarantine.json").read_text())[str(hosts)]
+    assert list(held) == ["node1"]
+    assert held["node1"]["reason"].startswith("not_ready: ")
+
+    for host in whole["all"]["hosts"].values():
+        host["ansible_python_interpreter"] = "/nowhere/python3"
+    hosts.write_text(json.dumps(whole))
+    (bench.runs / "quarantine.json").unlink()
+    done = bench.play("megatron_multinode.yml", hosts, config, **{**variables, "training_run_id": "weekly"})
+    assert done.status != 0
+    assert "Run weekly is not tried again: no node of it is known to have failed." in " ".join(done.output.split())
+    assert not (bench.runs / "quarantine.json").exists()
+
+
 def test_without_a_spare_a_run_goes_on_at_the_next_size_that_can_be_planned(bench: Bench) -> None:
     hosts, config = inventory(bench, spares=()), bench.config(training_iterations=STEPS)
     done = killed_in_mid_run(bench, hosts, config, node="node0", training_scale_batch="reference_nodes")

@@ -1,4 +1,4 @@
-"""One cluster of real nodes for all tests that train on it."""
+"""One cluster of real nodes for all tests that train on it, and one Slurm."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from not_run import need_root
+from slurm_bench import NoSlurmError, Slurm, unpacked
+from slurm_login import Login, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
@@ -95,3 +98,26 @@ def cluster(tmp_path_factory) -> Cluster:
     assert up.returncode == 0, up.stdout + up.stderr
     yield Cluster(state)
     subprocess.run([*COMMAND, "down", "--state", str(state)], check=True, capture_output=True)
+
+
+@pytest.fixture(scope="session")
+def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slurm]:
+    need_root("slurmctld and slurmd are started as root here")
+    found = None
+    try:
+        found = unpacked(tmp_path_factory.mktemp("slurm"))
+        found.start()
+        found.start_nodes(3)
+        yield found
+    except NoSlurmError as error:
+        pytest.skip(str(error))
+    finally:
+        if found:
+            found.stop()
+
+
+@pytest.fixture
+def login(slurm: Slurm, tmp_path: Path) -> Iterator[Login]:
+    yield Login(slurm, tmp_path)
+    slurm.run("scancel", "--user", "root")
+    wait_until(lambda: not slurm.run("squeue", "--noheader"))

@@ -23,6 +23,11 @@ SwitchName=leaf1 Nodes=gpu[01,03,05]
 SwitchName=leaf2 Nodes=gpu[02,04,06]
 SwitchName=spine Switches=leaf[1-2]
 """
+# Fails on a node while there is a file of its name.
+_PROLOG = """\
+#!/bin/sh
+! test -e "{folder}/bad-$SLURMD_NODENAME"
+"""
 
 
 class NoSlurmError(Exception):
@@ -36,19 +41,11 @@ class Slurm:
     folder: Path
     root: Path
     environment: dict[str, str] = field(default_factory=dict)
-    _daemons: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    _daemons: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
     @property
     def scontrol(self) -> str:
         return str(self.root / "usr/bin/scontrol")
-
-    def configure(self, *lines: str) -> None:
-        """Put lines in the place of those of their first name, or add them, and let all daemons read them."""
-        path = self.folder / "slurm.conf"
-        names = {line.partition("=")[0] for line in lines}
-        kept = [line for line in path.read_text().splitlines() if line.partition("=")[0] not in names]
-        path.write_text("\n".join([*kept, *lines, ""]))
-        self.run("scontrol", "reconfigure")
 
     def run(self, *command: str) -> str:
         """Run a command of Slurm, and return what it prints."""
@@ -66,7 +63,7 @@ class Slurm:
 
     def start(self) -> None:
         """Start slurmctld, and wait until it answers."""
-        self._start("out", "slurmctld-wlm", "-i")
+        self._start("slurmctld", "slurmctld-wlm", "-i")
         for _ in range(150):
             try:
                 self.run("scontrol", "show", "partition")
@@ -74,35 +71,48 @@ class Slurm:
                 time.sleep(0.1)
             else:
                 return
-        raise NoSlurmError(f"slurmctld does not answer: {(self.folder / 'out').read_text()[-500:]}")
+        raise NoSlurmError(f"slurmctld does not answer: {(self.folder / 'slurmctld.out').read_text()[-500:]}")
 
     def start_nodes(self, count: int) -> None:
         """Start slurmd for the first nodes, and wait until they take jobs."""
         names = [f"gpu{number:02}" for number in range(1, count + 1)]
         for name in names:
             (self.folder / "spool" / name).mkdir(parents=True)
-            self._start(f"{name}.out", "slurmd-wlm", "-N", name, "-d", str(self.root / "usr/sbin/slurmstepd-wlm"))
-        for _ in range(150):
-            if self.run("sinfo", "--noheader", "--Node", "--nodes", ",".join(names)).count(" idle") == count:
+            self.start_node(name)
+        self.wait_for_nodes(names)
+
+    def start_node(self, name: str) -> None:
+        """Start the slurmd of a node, which ends what is left of jobs that have ended meanwhile."""
+        self._start(name, "slurmd-wlm", "-N", name, "-d", str(self.root / "usr/sbin/slurmstepd-wlm"))
+
+    def kill_node(self, name: str) -> None:
+        """Let Slurm lose a node."""
+        daemon = self._daemons.pop(name)
+        daemon.kill()
+        daemon.wait()
+
+    def wait_for_nodes(self, names: list[str]) -> None:
+        """Wait until nodes take jobs."""
+        command = ("sinfo", "--noheader", "--Node", "--partition=all", "--nodes", ",".join(names))
+        for _ in range(300):
+            if self.run(*command).count(" idle") == len(names):
                 return
             time.sleep(0.2)
         raise NoSlurmError(f"slurmd takes no jobs: {(self.folder / 'gpu01.out').read_text()[-500:]}")
 
-    def _start(self, log: str, program: str, *arguments: str) -> None:
-        with (self.folder / log).open("wb") as stream:
-            self._daemons.append(
-                subprocess.Popen(
-                    [str(self.root / "usr/sbin" / program), "-D", *arguments],
-                    env={**os.environ, **self.environment},
-                    cwd=self.folder,
-                    stdout=stream,
-                    stderr=stream,
-                )
+    def _start(self, name: str, program: str, *arguments: str) -> None:
+        with (self.folder / f"{name}.out").open("wb") as stream:
+            self._daemons[name] = subprocess.Popen(
+                [str(self.root / "usr/sbin" / program), "-D", *arguments],
+                env={**os.environ, **self.environment},
+                cwd=self.folder,
+                stdout=stream,
+                stderr=stream,
             )
 
     def stop(self) -> None:
         """End all daemons, those of the nodes first."""
-        for daemon in reversed(self._daemons):
+        for daemon in reversed(self._daemons.values()):
             daemon.kill()
             daemon.wait()
 
@@ -124,6 +134,8 @@ def unpacked(folder: Path) -> Slurm:
         subprocess.run(["dpkg-deb", "--extract", str(package), str(root)], check=True)
     (plugins,) = root.glob("usr/lib/*/slurm-wlm")
     (folder / "topology.conf").write_text(_TOPOLOGY)
+    (folder / "prolog").write_text(_PROLOG.format(folder=folder))
+    (folder / "prolog").chmod(0o755)
     (folder / "slurm.conf").write_text(_configuration(folder, plugins))
     environment = {
         "SLURM_CONF": str(folder / "slurm.conf"),
@@ -156,7 +168,10 @@ PluginDir={plugins}
 StateSaveLocation={folder}/state
 SlurmdSpoolDir={folder}/spool/%n
 SlurmdPidFile={folder}/slurmd-%n.pid
-SlurmdTimeout=20
+SlurmdTimeout=10
+Prolog={folder}/prolog
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
 KillWait=5
 ReturnToService=2
 SlurmctldPidFile={folder}/slurmctld.pid
@@ -170,4 +185,9 @@ AccountingStorageType=accounting_storage/none
 JobAcctGatherType=jobacct_gather/none
 {nodes}
 PartitionName=all Nodes=ALL Default=YES State=UP
+PartitionName=low Nodes=ALL State=UP PriorityTier=1 PreemptMode=CANCEL
+PartitionName=again Nodes=ALL State=UP PriorityTier=1 PreemptMode=REQUEUE
+PartitionName=high Nodes=ALL State=UP PriorityTier=10
+PartitionName=short Nodes=gpu[01-03] State=UP MaxTime=5
+PartitionName=closed Nodes=ALL State=DOWN
 """

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from fault_table import add_row
 
 CANARY = "hf_canary_5b1e0c7d"
 FOLDER = "/root/trainops-test"
@@ -177,12 +178,43 @@ def test_a_container_whose_memory_runs_out_is_named_so_whatever_its_engine_says(
     run = job.begin(config, training_run_id=f"memory_{engine}", container_engine=engine)
     job.reached(3, f"memory_{engine}", "node2")
     job.cluster.on("node2", engine, "update", "--memory", "96m", "--memory-swap", "96m", "megatron_tiny")
+    began = time.monotonic()
     job.cluster.on("node2", engine, "exec", "megatron_tiny", "python3", "-c", FILL, check=False)
     output, _ = run.communicate(timeout=120)
+    ended = time.monotonic() - began
     assert run.returncode != 0
     first = job.summary()["first_failure"]
     assert (first["node"], first["class"]) == ("node2", "killed"), output
     assert first["message"] == "The kernel killed a process of the training because memory ran out."
+    assert [job.containers(node, engine) for node in job.cluster.nodes] == [[], [], []]
+    add_row(
+        f"memory runs out in a container of {engine}", ended, f"killed: {first['message']}", job.summary()["verdict"]
+    )
+
+
+def test_a_docker_daemon_that_is_stopped_is_named_and_not_the_network(job):
+    config = job.config(training_iterations="100000")
+    run = job.begin(config, training_run_id="daemon", container_engine="docker")
+    job.reached(3, "daemon", "node2")
+    units = ("docker.socket", "docker.service")
+    began = time.monotonic()
+    job.cluster.on("node2", "systemctl", "stop", *units)
+    try:
+        output, _ = run.communicate(timeout=180)
+        ended = time.monotonic() - began
+        assert run.returncode != 0
+        first = job.summary()["first_failure"]
+        assert (first["node"], first["class"]) == ("node2", "engine_stopped"), output
+        assert (job.run_dir() / "report.html").exists()
+    finally:
+        job.cluster.on("node2", "systemctl", "start", "docker.socket")
+    stopped = job.cluster.play("stop.yml", **job.variables(training_run_id="daemon", container_engine="docker"))
+    assert stopped.returncode == 0, stopped.stdout
+    assert [job.containers(node, "docker") for node in job.cluster.nodes] == [[], [], []]
+    add_row(
+        *("the docker daemon is stopped", ended, f"engine_stopped: {first['message']}", job.summary()["verdict"]),
+        "the ended container, until stop.yml",
+    )
 
 
 def test_a_run_is_picked_up_after_the_controller_was_killed_and_can_be_stopped(job):

@@ -2,116 +2,17 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import signal
+import socket
 import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import pytest
-from not_run import need_root
-from slurm_bench import NoSlurmError, Slurm, unpacked
+from slurm_login import ROOT, Login, ended, wait_until
 
-ROOT = Path(__file__).resolve().parents[2]
-PATIENCE = 150
-
-
-@dataclass
-class Login:
-    """The machine that submits: an inventory of one host, and a folder of runs that the nodes share."""
-
-    slurm: Slurm
-    folder: Path
-
-    @property
-    def runs(self) -> Path:
-        return self.folder / "runs"
-
-    def start(self, playbook: str, run_id: str, **variables: Any) -> subprocess.Popen[str]:
-        hosts = self.folder / "hosts"
-        hosts.write_text(json.dumps({"all": {"hosts": {"login": {"ansible_connection": "local"}}}}))
-        changes = {"nnodes": 3, "master_address": "auto", "batch_size": 12, "log_dir": str(self.folder / "logs")}
-        everything = {
-            "training_launcher": "slurm",
-            "training_config": str(ROOT / "inventories/local/tiny_llama.json"),
-            "training_overrides": {**changes, "training_iterations": variables.pop("steps", 20)},
-            "training_megatron_root": str(ROOT / "roles/training/files/trainer"),
-            "training_megatron_release": "v26.1",
-            "training_gpus_per_node": 1,
-            "container_engine": "none",
-            "training_output_dir": str(self.runs),
-            "training_run_id": run_id,
-            **variables,
-        }
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE_", "SLURM_"))}
-        return subprocess.Popen(
-            [
-                str(Path(sys.executable).parent / "ansible-playbook"),
-                str(ROOT / "playbooks" / playbook),
-                *("-i", str(hosts), "-e", json.dumps(everything)),
-            ],
-            cwd=self.folder,
-            env={**kept, **self.slurm.environment, "ANSIBLE_NOCOLOR": "1"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
-
-    def play(self, playbook: str, run_id: str, **variables: Any) -> tuple[int, str]:
-        return ended(self.start(playbook, run_id, **variables))
-
-    def summary(self, run_id: str) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads((self.runs / run_id / "summary.json").read_text())
-        return found
-
-    def job(self, run_id: str) -> str:
-        return (self.runs / run_id / "job_id").read_text().strip()
-
-    def trains(self, run_id: str) -> bool:
-        """Tell whether the controller has seen a step."""
-        path = self.runs / run_id / "nodes/gpu01/steps.jsonl"
-        return path.exists() and path.stat().st_size > 0
-
-
-def ended(playing: subprocess.Popen[str]) -> tuple[int, str]:
-    output, _ = playing.communicate(timeout=2 * PATIENCE)
-    return playing.returncode, output
-
-
-def wait_until(true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.2)
-
-
-@pytest.fixture(scope="module")
-def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slurm]:
-    need_root("slurmctld and slurmd are started as root here")
-    found = None
-    try:
-        found = unpacked(tmp_path_factory.mktemp("slurm"))
-        found.start()
-        found.start_nodes(3)
-        yield found
-    except NoSlurmError as error:
-        pytest.skip(str(error))
-    finally:
-        if found:
-            found.stop()
-
-
-@pytest.fixture
-def login(slurm: Slurm, tmp_path: Path) -> Iterator[Login]:
-    yield Login(slurm, tmp_path)
-    slurm.run("scancel", "--user", "root")
-    wait_until(lambda: not slurm.run("squeue", "--noheader"))
+NODES = ["gpu01", "gpu02", "gpu03"]
 
 
 def test_a_run_passes_on_the_nodes_that_slurm_chose_and_is_followed_meanwhile(login: Login) -> None:
@@ -121,7 +22,7 @@ def test_a_run_passes_on_the_nodes_that_slurm_chose_and_is_followed_meanwhile(lo
     assert "good  step " in output
     summary = login.summary("good")
     assert summary["verdict"] == "PASS"
-    assert [node["node"] for node in summary["nodes"]] == ["gpu01", "gpu02", "gpu03"]
+    assert [node["node"] for node in summary["nodes"]] == NODES
     assert "slurm-" not in (login.runs / "good/plan.json").read_text().replace('"slurm":', "")
     assert not (login.runs / "good/secrets.json").exists()
     assert "iteration" in (login.runs / "good/nodes/gpu02/train.log").read_text()
@@ -175,23 +76,126 @@ def test_a_job_that_waits_says_what_for_and_is_taken_back(login: Login) -> None:
         assert not (login.runs / "waits/secrets.json").exists()
     finally:
         login.slurm.run("scontrol", "update", "nodename=gpu03", "state=resume")
-
-
-def test_what_slurm_refuses_is_quoted_and_the_job_can_be_submitted_by_hand(login: Login) -> None:
-    status, output = login.play("megatron_multinode.yml", "refused", training_slurm_partition="nope")
-    assert status == 2
-    assert "Invalid partition name specified" in output
-    assert not (login.runs / "refused/job_id").exists()
-    subprocess.run(
-        [str(login.slurm.root / "usr/bin/sbatch"), "--partition=all", "job.sh"],
-        cwd=login.runs / "refused",
-        env={**os.environ, **login.slurm.environment},
-        check=True,
-    )
-    wait_until((login.runs / "refused/job_id").exists)
-    status, output = login.play("attach.yml", "refused")
+    # By hand, once the node is back.
+    first = login.job("waits")
+    sbatch = [str(login.slurm.root / "usr/bin/sbatch"), "job.sh"]
+    subprocess.run(sbatch, cwd=login.runs / "waits", env={**os.environ, **login.slurm.environment}, check=True)
+    wait_until(lambda: login.job("waits") != first)
+    status, output = login.play("attach.yml", "waits")
     assert status == 0, output
-    assert login.summary("refused")["verdict"] == "PASS"
+    assert login.summary("waits")["verdict"] == "PASS"
+
+
+def test_what_slurm_cannot_do_is_said_at_once_before_anything_is_submitted(login: Login) -> None:
+    wrong = {"training_slurm_partition": "short", "training_slurm_time_limit": "2-0", "training_slurm_nodes": 3}
+    wrong |= {"training_slurm_constraint": "h100", "training_slurm_reservation": "week47"}
+    status, output = login.play("megatron_multinode.yml", "refused", **wrong)
+    assert status == 2
+    told = " ".join(output.split())
+    assert "3 faults" in told
+    assert "The cluster has no reservation week47. It has none now." in told
+    assert "Partition short ends jobs after 00:05:00" in told
+    assert "No node of partition short has the feature h100." in told
+    assert not (login.runs / "refused").exists()
+
+
+def test_what_only_sbatch_knows_is_quoted(login: Login) -> None:
+    status, output = login.play("plan.yml", "quoted", training_slurm_options=["--licenses=nope"])
+    assert status == 2
+    assert "Slurm says of the job: allocation failure: Invalid license specification." in " ".join(output.split())
+
+
+def test_a_red_node_ends_the_job_before_training_and_the_next_attempt_leaves_it_out(login: Login) -> None:
+    with socket.socket() as taken:
+        # Rank 0's port, of which only its own node has to say something.
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        playing = login.start("megatron_multinode.yml", "red", nodes=2, training_retries=1, training_master_port=port)
+        wait_until((login.runs / "red/summary.json").exists)
+    status, output = ended(playing)
+    assert status == 0, output
+    assert "The preflight is red on gpu01, as named above" in output
+    first = login.summary("red")
+    assert (first["verdict"], first["first_failure"]["node"]) == ("ERROR", "gpu01")
+    assert first["first_failure"]["message"].startswith("its preflight is red: port: ")
+    assert "iteration" not in output[: output.index("red-2")]
+    assert "#SBATCH --exclude=gpu01\n" in (login.runs / "red-2/job.sh").read_text()
+    again = login.summary("red-2")
+    assert again["verdict"] == "PASS"
+    assert [node["node"] for node in again["nodes"]] == ["gpu02", "gpu03"]
+    assert "gpu01 was left out" in output
+
+
+def test_many_nodes_are_qualified_each_by_itself_in_one_job_and_compared(login: Login) -> None:
+    config = json.loads((ROOT / "inventories/local/tiny_llama.json").read_text())
+    config["model_params"]["single_node"] = config["model_params"].pop("multi_node")
+    (login.folder / "single.json").write_text(json.dumps(config))
+    status, output = login.play(
+        *("megatron_single_node.yml", "each"), training_config=str(login.folder / "single.json"), training_slurm_nodes=3
+    )
+    assert status == 0, output
+    summary = login.summary("each")
+    assert [node["node"] for node in summary["nodes"]] == NODES
+    assert summary["verdict"] == "PASS"
+    assert "No node of 3 is slower than the others" in output
+    assert "#SBATCH --no-kill\n" in (login.runs / "each/job.sh").read_text()
+    assert {row["node"] for row in csv.DictReader((login.runs / "each/records.csv").open())} == set(NODES)
+
+
+# Takes the place of srun where it has Pyxis: it notes what a container is asked to be, and makes none.
+SRUN = """\
+#!/bin/bash
+[[ $1 == --help ]] && {{ echo "  --container-image=[USER@][REGISTRY#]IMAGE[:TAG]|PATH"; exit; }}
+kept=()
+for word in "$@"; do
+  if [[ $word == --container-* || $word == --no-container-* ]]; then echo "$word" >>{noted}; else kept+=("$word"); fi
+done
+if [[ ${{!#}} == train ]]; then {before}; fi
+exec {srun} "${{kept[@]}}"
+"""
+
+
+def with_pyxis(login: Login, run_id: str, before: str) -> tuple[int, str]:
+    """Rehearse with an image, where srun does something before it begins the ranks."""
+    login.programs = login.folder / "programs"
+    login.programs.mkdir()
+    srun = login.programs / "srun"
+    real = login.slurm.root / "usr/bin/srun"
+    srun.write_text(SRUN.format(noted=login.folder / "noted", srun=real, before=before))
+    srun.chmod(0o755)
+    config = json.loads((ROOT / "inventories/local/tiny_llama.json").read_text())
+    config["config"] |= {
+        "container_image": "ghcr.io/rocm/megatron-lm:v26.1",
+        "data_cache_dir": f"{login.folder}/cache",
+        "container_config": {"volume_dict": {str(login.folder): str(login.folder)}},
+    }
+    path = login.folder / "image.json"
+    path.write_text(json.dumps(config))
+    variables = {"training_config": str(path), "container_engine": "auto", "training_rehearsal": True}
+    return login.play("megatron_multinode.yml", run_id, training_lost_timeout=2, **variables)
+
+
+def test_pyxis_is_given_the_container_of_the_ranks_where_srun_has_it(login: Login) -> None:
+    status, output = with_pyxis(login, "pyxis", ":")
+    assert status == 0, output
+    assert login.summary("pyxis")["rehearsal"]
+    told = (login.folder / "noted").read_text().splitlines()
+    assert "--container-image=ghcr.io#rocm/megatron-lm:v26.1" in told
+    run_dir = login.runs / "pyxis"
+    assert f"--container-workdir={run_dir}" in told
+    (mounts,) = [line for line in told if line.startswith("--container-mounts=")]
+    assert f"{run_dir}:{run_dir}" in mounts
+    assert f"{login.folder}/logs/pyxis:{login.folder}/logs/pyxis" in mounts
+
+
+def test_an_image_that_enroot_cannot_fetch_is_the_first_failure(login: Login) -> None:
+    says = "echo 'slurmstepd: error: pyxis: failed to import docker image' >&2; exit 1"
+    status, output = with_pyxis(login, "no-image", says)
+    assert status == 2
+    first = login.summary("no-image")["first_failure"]
+    assert first["class"] == "image_pull", output
+    assert "failed to import docker image" in first["message"]
 
 
 def test_a_node_whose_trainer_dies_is_the_first_failure(login: Login) -> None:

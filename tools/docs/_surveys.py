@@ -42,6 +42,15 @@ SURVEYS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "One job over all nodes.",
         tuple(name for name in _RUN if name != "training_model"),
     ),
+    "slurm": (
+        "Train with Megatron-LM under Slurm",
+        "One job of Slurm.",
+        (
+            *_RUN,
+            *("training_slurm_partition", "training_slurm_account", "training_slurm_time_limit"),
+            *("training_slurm_exclude", "training_retries"),
+        ),
+    ),
     "sweep": (
         "Try several values",
         "Runs the sweep of a training config, or training_matrix of the extra variables, cell after cell.",
@@ -69,7 +78,7 @@ SURVEYS: dict[str, tuple[str, str, tuple[str, ...]]] = {
 }
 _REQUIRED = {
     **dict.fromkeys(
-        ("plan", "megatron", "megatron_each", "maxtext", "gke", "nxdt", "sweep", "qualification"),
+        ("plan", "megatron", "megatron_each", "maxtext", "gke", "nxdt", "slurm", "sweep", "qualification"),
         ("training_config",),
     ),
     **dict.fromkeys(("attach", "stop"), ("training_run_id",)),

@@ -42,6 +42,18 @@ _ALARM = re.compile(
     rb"|fallen off|page fault|machine check|\bmce\b|\bnrt_|\bnerr|cancel|preempt|evict|corrupt|invalid|illegal"
     rb"|exit(?:ed)?[ _-]?(?:code|status)?[ :=]+\(?-?[1-9]|exit ?code\s*:\s*-?[1-9]|\bnan\b|\binf\b|diverge"
     rb"|not responding|unsuccessful|\bdenied|\bbad\b|assert|unable|could not|cannot|can't|no such|slurmstepd|srun:"
+    rb"|\b(?:rc|ret|errno|returned|return(?:ed)?[ _-]code|(?:exit(?:ing|ed)?|ended)[ _]with(?: code| status)?)"
+    rb"[ :=]{1,3}\(?-?[1-9]"
+    rb"|\brestart|went away|gone away|giving up|\bgave up|interrupt|premature|unexpected|maintenance|\bdrain"
+    rb"|\breboot|\bhalt|not enough|insufficient|exhausted|exceeded|closed by|zombie|\bdid(?: not|n't)\b|incomplete"
+    rb"|overheat|thermal|throttl|(?:is|are|went|link|node|state) down\b|\bwas stopped|not a number|disk full|quota"
+    rb"|unresponsive|\bmissing\b|\bskipping checkpoint|read-only file|smashing|double free|wedged|evacuat"
+)
+# What a line that calls itself information tells of others, and no training that ends well has.
+_GRAVE = re.compile(
+    rb"(?i)worker ?group (?:finished \()?\S{0,20}failed|exit ?code:? [1-9]"
+    rb"|\b(?:node|host|rank|worker|task|process|peer)s? ?\S{0,20} (?:has |have |is |are )?"
+    rb"(?:failed|died|crashed|dead\b)"
 )
 # What ends well and sounds like a failure: lines that call themselves information, JAX's coordination service as it
 # shuts down, warnings of Python and c10d, and the closing lines of launch scripts, which print nan on nodes without
@@ -63,7 +75,9 @@ _CLOSING_BYTES = 4 << 10
 
 
 def failures_at_end(path: str, framework: str) -> list[dict[str, t.Any]]:
-    """Return the failures after the last step of a log, as from ``find_failures``, or else of the class ``unnamed``.
+    """Return the failures that too few steps follow in a log, as from ``find_failures``, to know them survived.
+
+    Where there are none, those after the last step that have no other class than ``unnamed``.
 
     Of a rank that prints no steps, those after the last text that shows it to train; where there is none either, only
     lines that sound like a failure at its very end. A log that does not exist has none; raises OSError for one that
@@ -79,8 +93,8 @@ def failures_at_end(path: str, framework: str) -> list[dict[str, t.Any]]:
         begin = last_sign(grammar.under_way, Piece(text))
     if begin == 0 and _few_behind(text, 0, grammar, 1):
         return _alarms(Piece(text[-_CLOSING_BYTES:]), grammar)
-    piece = Piece(text[begin:])
-    return find_failures(piece) or _alarms(piece, grammar)
+    few = begin_of_few(text, grammar, STEPS_TO_SURVIVE)
+    return find_failures(Piece(text[few or begin :])) or _alarms(Piece(text[begin:]), grammar)
 
 
 def last_sign(signs: t.Iterable[bytes], piece: Piece) -> int:
@@ -97,7 +111,7 @@ def _alarms(piece: Piece, grammar: Grammar) -> list[dict[str, t.Any]]:
     text = _HELPER_TRACEBACK.sub(lambda found: b"" if _is_of_helpers(found.group(), grammar) else found.group(), text)
     found: list[dict[str, t.Any]] = []
     for line in re.split(rb"[\r\n]+", text):
-        alarm = None if len(found) == _ALARM_LINES or _NOISE.search(line) else _ALARM.search(line)
+        alarm = None if len(found) == _ALARM_LINES else (_GRAVE if _NOISE.search(line) else _ALARM).search(line)
         if alarm:
             begin = max(0, alarm.end() - _ALARM_LINE_CHARACTERS)
             alarm_text = " ".join(line[begin : begin + _ALARM_LINE_CHARACTERS].decode("utf-8", "replace").split())

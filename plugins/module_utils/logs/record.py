@@ -46,9 +46,10 @@ METRICS = {
 }
 
 # What a step line says as well, by which a verdict knows the run that it is of: seconds of the log's own clock, the
-# samples consumed since the first step, the global batch size and the loss scale. They stand with the metrics of a row,
-# and are none themselves. Where one is printed and is no finite number, it is infinite.
-EVIDENCE = ("clock", "consumed_samples", "global_batch_size", "loss_scale")
+# samples consumed since the first step, the global batch size, the loss scale and the tokens that have a loss. They
+# stand with the metrics of a row, and are none themselves. Where one is printed and is no finite number, it is
+# infinite.
+EVIDENCE = ("clock", "consumed_samples", "global_batch_size", "loss_scale", "tokens_with_loss")
 
 # The names that CVS training configs use in result_dict.
 ALIASES = {

@@ -14,6 +14,8 @@ SETTINGS = (
     "global_batch_size",
     "iterations",
     "gpus",
+    "tensor_parallelism",
+    "pipeline_parallelism",
     "vocabulary",
     # Sequences of a micro batch on each device, and how many of these a step takes.
     "batch_per_device",

@@ -14,7 +14,7 @@ import typing as t
 from .environment import add_environment
 from .files import write_bytes
 from .own_folders import UntrustedError, has_run_folder
-from .phases.phase import Answer, GoneError, PhaseError, Request
+from .phases.phase import Answer, GoneError, HeldError, PhaseError, Request
 
 ANSWER_MARK = "trainops-answer:"
 PROGRAM_NAME = "program"
@@ -27,6 +27,8 @@ def answer_to(request: dict[str, t.Any]) -> dict[str, t.Any]:
         return dict(phase_of(request["phase"])(request), failed=False)
     except GoneError as error:
         return {"failed": True, "gone": True, "message": str(error)}
+    except HeldError as error:
+        return {"failed": True, "held_by": error.by, "running": error.running, "message": str(error)}
     except (PhaseError, ValueError) as error:
         return {"failed": True, "message": str(error)}
     except OSError as error:

@@ -31,7 +31,7 @@ Handle = t.Dict[str, t.Any]
 Node = t.Dict[str, t.Any]
 
 CONTAINER_COMMANDS = ("docker", "podman")
-ENGINES = ("none", *CONTAINER_COMMANDS)
+ENGINES = ("none", "pyxis", *CONTAINER_COMMANDS)
 
 
 class NoContainer:
@@ -98,6 +98,16 @@ class NoContainer:
         return next((other for other in processes.runs_here() if other != run_id), None)
 
 
+class Pyxis(NoContainer):
+    """The launch script is a process of the container that Slurm's plugin Pyxis has put us into."""
+
+    name = "pyxis"
+
+    def problems(self, node: Node) -> list[str]:  # noqa: ARG002
+        """Return none: the run is staged outside of the container."""
+        return []
+
+
 Engine = t.Union[NoContainer, "ContainerEngine"]
 
 
@@ -106,8 +116,9 @@ def engine_of(name: str) -> Engine:
 
     ValueError where there is none, or the name means none.
     """
-    if name == "none":
-        return NoContainer()
+    for without in (NoContainer, Pyxis):
+        if name == without.name:
+            return without()
     if name == "auto":
         name = next(iter(_installed()), "")
         if not name:
@@ -129,8 +140,8 @@ def _installed() -> list[str]:
 
 def engines_to_look_at(name: str) -> list[Engine]:
     """Return all engines that may hold something of a run that is to be held by the engine of a name."""
-    if name == "none":
-        return [NoContainer()]
+    if name in (NoContainer.name, Pyxis.name):
+        return [engine_of(name)]
     names = _installed() if name == "auto" else [name]
     # What a container left behind is found as processes.
     return [*map(engine_of, names), NoContainer()]

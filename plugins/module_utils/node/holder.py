@@ -5,13 +5,18 @@ from __future__ import annotations
 
 from .claim import claimed_by_other
 from .engines import Engine, NoContainer
+from .phases.phase import HeldError
 
 
-def holder_problems(engine: Engine, run_id: str) -> list[str]:
-    """Return by which other runs the machine is held, as sentences."""
-    holders = {claimed_by_other(run_id), engine.holder(run_id), NoContainer().holder(run_id)} - {None}
-    return [
+def held_by_others(engine: Engine, run_id: str) -> HeldError | None:
+    """Return what keeps a run off the machine, where another one holds it."""
+    running = {engine.holder(run_id), NoContainer().holder(run_id)} - {None}
+    holders = sorted(map(str, {claimed_by_other(run_id), *running} - {None}))
+    if not holders:
+        return None
+    held = [
         f"the node is held by run {holder}; wait for its end, or stop it: "
         f"ansible-playbook playbooks/stop.yml -e training_run_id={holder}"
-        for holder in sorted(map(str, holders))
+        for holder in holders
     ]
+    return HeldError("; ".join(held), holders, running=bool(running))

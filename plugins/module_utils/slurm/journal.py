@@ -55,19 +55,35 @@ class Teller:
 
 
 def gather(source: int, path: str) -> int:
-    """Add the lines that come from a file descriptor to the journal, about once a second, until it is closed."""
-    rest = b""
+    """Add the lines that come from a file descriptor to the journal, about once a second, until it is closed.
+
+    What cannot be written, on a full disk, is kept for the next time: srun, and so the training, must not wait for us.
+    """
+    # What a gatherer that was killed left of a line is ended first.
+    rest, waiting = b"", b"\n"
     while True:
         part = os.read(source, _READ_BYTES)
-        if not part:
-            return 0
         whole, newline, rest = (rest + part).rpartition(b"\n")
-        if whole:
-            with open(path, "ab") as journal:
-                journal.write(whole + newline)
+        waiting = _not_added(path, waiting + whole + newline)
+        if not part:
+            return int(bool(waiting))
         # Where there is more to read already, srun must not wait for us.
         if len(part) < _READ_BYTES // 2:
             time.sleep(_GATHER_SECONDS)
+
+
+def _not_added(path: str, lines: bytes) -> bytes:
+    """Add lines to the journal, and return what is left of them, which goes on where they were torn."""
+    if not lines:
+        return lines
+    with contextlib.suppress(OSError):
+        journal = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            while lines:
+                lines = lines[os.write(journal, lines) :]
+        finally:
+            os.close(journal)
+    return lines
 
 
 class Answers:
@@ -82,7 +98,7 @@ class Answers:
 
     def more(self) -> t.Iterator[tuple[int, str, dict[str, t.Any]]]:
         """Yield what has been added: the task, the phase and the answer. What is no answer of ours is left out."""
-        with contextlib.suppress(FileNotFoundError), open(self._path, "rb") as journal:
+        with contextlib.suppress(OSError), open(self._path, "rb") as journal:
             journal.seek(self.offset)
             for line in journal:
                 if not line.endswith(b"\n"):

@@ -22,6 +22,11 @@ def address_before(rank: int) -> str:
     return _ADDRESS.format(rank)
 
 
+def is_before(name: str) -> bool:
+    """Tell whether a name is what stands for a node before Slurm has chosen it."""
+    return bool(_STAND_IN.fullmatch(name))
+
+
 def placed(plan: t.Any, names: t.Sequence[str], addresses: t.Sequence[str]) -> t.Any:
     """Return a plan, or any part of one, with the names and addresses of the nodes in rank order in their places."""
     chosen = {"node": names, "address": addresses}

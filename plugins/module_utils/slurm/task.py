@@ -5,13 +5,14 @@
 
     plan.json                    the plan; `place` puts the nodes of the job in the place of their stand-ins
     made_plan.json               the plan as it was submitted
+    looks.json                   what each node looks at before it trains, in rank order, where there is a preflight
+    word                         what the controller says: nothing, stop, or go, with the tasks that may not
     parts                        the plan as its nodes read it, each its own part only
     job.json                     what else the tasks need: ``environment`` and ``files`` of the embedded trainer
     job_id                       the job's number, also of one that was submitted by hand
     secrets.json                 ``secrets`` by node rank and ``given_secrets``; gone once all nodes are staged
     answers.journal              what each phase answered on each node, as the controller reads it (see `journal`)
-    stop                         there once somebody wants the run to end
-    failed                       there once a node has failed, so that the others wait no longer
+    failed                       the nodes that have failed, so that the others wait no longer
     nodes/<node>/task.log        the node's log, copied once the training has ended, where it is large
 
 Each node does its own phases, so that the training needs no controller, and one may come and go.
@@ -19,7 +20,6 @@ Each node does its own phases, so that the training needs no controller, and one
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shutil
@@ -31,17 +31,20 @@ import typing as t
 
 from ..node.agent import answer_to
 from ..node.environment import add_environment
+from ..node.inspection.facts import inspect
 from ..node.request import request_of
 from .journal import JOURNAL_NAME, Teller, gather
 from .placement import MADE_NAME, placed
 
 PLAN_NAME, JOB_NAME, ID_NAME, SECRETS_NAME = "plan.json", "job.json", "job_id", "secrets.json"
-STOP_NAME, FAILED_NAME = "stop", "failed"
+LOOKS_NAME, WORD_NAME, FAILED_NAME = "looks.json", "word", "failed"
+LOOK, GO, STOP = "look", "go", "stop"
 COPY_NAME = "task.log"
 GRACE_SECONDS = 10.0
 _PARTS_NAME = "parts"
 _SAMPLE_SECONDS = 15.0
 _LAST_WAIT_SECONDS = 1.0
+_WORD_SECONDS, _WORD_PAUSE_SECONDS = 600.0, 1.0
 # What `request_of` and the phases read of a plan.
 _OF_ALL = (
     *("run_id", "framework", "log_framework", "container_engine", "mode", "keep"),
@@ -51,6 +54,9 @@ _OF_ALL = (
 
 def place() -> int:
     """Write the plan for the nodes of this job; Slurm's own order of them is that of the ranks."""
+    if os.environ.get("SLURM_RESTART_COUNT", "0") != "0":
+        sys.stderr.write("Slurm began this job before. A run is one job: start another run.\n")
+        return 1
     plan = _read_json(MADE_NAME)
     with open(ID_NAME, "w", encoding="ascii") as stream:
         stream.write(os.environ["SLURM_JOB_ID"] + "\n")
@@ -58,11 +64,27 @@ def place() -> int:
     shown = _scontrol("--oneliner", "show", "node", os.environ["SLURM_JOB_NODELIST"]).splitlines()
     fields = [dict(pair.partition("=")[::2] for pair in line.split()) for line in shown]
     addresses = {node["NodeName"]: node.get("NodeAddr", node["NodeName"]) for node in fields if "NodeName" in node}
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(FAILED_NAME)
-    plan = placed(plan, names, [addresses.get(name, name) for name in names])
-    _write_parts(plan)
+    # What there was of a job of this run before; a stop that was meant for this one has cancelled it. They are there
+    # from now on, as NFS asks for news of a file that is opened, and remembers for a minute that one is missing.
+    for name in (FAILED_NAME, WORD_NAME):
+        with open(name, "w", encoding="ascii"):
+            pass
+    looks = _read_json(LOOKS_NAME) if os.path.exists(LOOKS_NAME) else [None] * len(plan["nodes"])
+    plan, looks = placed([plan, looks], names, [addresses.get(name, name) for name in names])
+    _write_parts(plan, looks)
     _write_json(PLAN_NAME, plan)
+    return 0
+
+
+def wait_for_word() -> int:
+    """Wait until the controller has judged what the nodes saw, and return whether the job has to end."""
+    deadline = time.monotonic() + _WORD_SECONDS
+    while time.monotonic() < deadline:
+        word = _read(WORD_NAME)
+        if word:
+            return int(not word.startswith(GO))
+        time.sleep(_WORD_PAUSE_SECONDS)
+    sys.stderr.write(f"Nobody has judged the preflight for {_WORD_SECONDS:.0f} s. The job trains without.\n")
     return 0
 
 
@@ -71,6 +93,11 @@ def _scontrol(*arguments: str) -> str:
         ["scontrol", *arguments], stdout=subprocess.PIPE, check=True, universal_newlines=True
     )
     return done.stdout
+
+
+def _read(name: str) -> str:
+    with open(name, encoding="ascii") as stream:
+        return stream.read()
 
 
 def _read_json(path: str) -> t.Any:
@@ -85,9 +112,9 @@ def _write_json(path: str, value: t.Any) -> None:
     os.replace(path + ".new", path)
 
 
-def _write_parts(plan: t.Dict[str, t.Any]) -> None:
+def _write_parts(plan: t.Dict[str, t.Any], looks: t.Sequence[t.Any]) -> None:
     """Write a line with what all nodes need of the plan and where the line of each node begins, and these lines."""
-    nodes = [json.dumps(node).encode() + b"\n" for node in plan["nodes"]]
+    nodes = [json.dumps({"node": node, LOOK: look}).encode() + b"\n" for node, look in zip(plan["nodes"], looks)]
     begins, end = [], 0
     for line in nodes:
         begins.append(end)
@@ -98,11 +125,11 @@ def _write_parts(plan: t.Dict[str, t.Any]) -> None:
         stream.writelines(nodes)
 
 
-def _read_part(rank: int) -> t.Tuple[t.Dict[str, t.Any], t.Dict[str, t.Any], int]:
-    """Return what all nodes need of the plan, what the node of a rank does, and how many nodes there are."""
+def _read_part(number: int) -> t.Tuple[t.Dict[str, t.Any], t.Dict[str, t.Any], int]:
+    """Return what all nodes need of the plan, what the node of a task does and looks at, and the number of nodes."""
     with open(_PARTS_NAME, "rb") as stream:
         common = json.loads(stream.readline())
-        stream.seek(stream.tell() + common["begins"][rank])
+        stream.seek(stream.tell() + common["begins"][number])
         return common["plan"], json.loads(stream.readline()), len(common["begins"])
 
 
@@ -117,25 +144,44 @@ class Task:
         """Read the part of the plan that this task does; what the task starts prints among its errors."""
         self.teller = Teller(os.fdopen(os.dup(1), "wb"))
         os.dup2(2, 1)
+        self.is_heard, self.is_stopped = True, False
         self.job = _read_json(JOB_NAME)
         add_environment(self.job["environment"])
-        self.plan, self.node, self.node_count = _read_part(int(os.environ["SLURM_PROCID"]))
+        self.number = int(os.environ["SLURM_PROCID"])
+        self.plan, part, self.node_count = _read_part(self.number)
+        self.node, self.look = part["node"], part[LOOK]
         if self.node["node"] != os.environ["SLURMD_NODENAME"]:
             raise RuntimeError(f"Slurm's tasks are not in the order of its nodes: this is {self.node['node']}'s task")
         self.cursor: dict[str, t.Any] = {}
         self.sampled = -_SAMPLE_SECONDS
 
+    def tell(self, phase: str, answer: t.Dict[str, t.Any]) -> None:
+        """Tell an answer, as long as srun listens."""
+        # Half a line would spoil the next one, too.
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+        try:
+            self.teller.tell(phase, answer)
+        except OSError:
+            self.is_heard = False
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
+
     def do(self, phase: str, **needs: t.Any) -> dict[str, t.Any]:
         """Do a phase, and tell its answer."""
         answer = answer_to({**request_of(self.plan, self.node, phase), "check_mode": False, **needs})
-        # Half a line would spoil the next one, too.
-        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
-        self.teller.tell(phase, answer)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
+        # A training whose peer was stopped first ends with an error of its own, which is the stop's work too.
+        self.is_stopped = self.is_stopped or bool(answer.get("exit_status") and _read(WORD_NAME) == STOP)
+        if self.is_stopped and answer.get("status") == "exited":
+            answer.update(status="stopped", **({"exit_status": None} if "exit_status" in answer else {}))
+        self.tell(phase, answer)
         return answer
 
     def stage(self) -> int:
-        """Put everything in place for the training of this node."""
+        """Look at this node, where the plan wants it, and put everything in place for its training."""
+        if self.look:
+            try:
+                self.tell(LOOK, {"node": inspect(**self.look)})
+            except (OSError, ValueError) as error:
+                self.tell(LOOK, {"message": str(error)})
         # A job that is submitted by hand has none.
         given = _read_json(SECRETS_NAME) if os.path.exists(SECRETS_NAME) else {"secrets": {}, "given_secrets": {}}
         answer = self.do(
@@ -157,6 +203,8 @@ class Task:
 
     def train(self) -> int:
         """Start the training of this node and follow it to its end, whoever brings that about."""
+        if str(self.number) in _read(WORD_NAME).split():
+            return self.stop()
 
         def end(*_: object) -> None:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -165,36 +213,40 @@ class Task:
         signal.signal(signal.SIGTERM, end)
         failed = ended = False
         try:
-            failed = self.do("start")["failed"] or self._follow()
+            failed = self._follow()
         except Ended:
             ended = True
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         if failed:
-            with open(FAILED_NAME, "a", encoding="utf-8"):
-                pass
+            with open(FAILED_NAME, "a", encoding="ascii") as stream:
+                stream.write(f"{self.number}\n")
         self.stop()
         if ended:
             self._answer(0)
         return int(failed)
 
     def _follow(self) -> bool:
-        """Follow the training until it ends or nothing is left to wait for, and return whether it failed."""
-        wait = max(1.0, self.node_count / 32)
+        """Start the training, follow it until it ends or nothing is left to wait for, and return whether it failed."""
+        wait, start = max(1.0, self.node_count / 32), {"start": True}
         while True:
-            answer = self._answer(wait)
+            answer = self._answer(wait, **start)
+            start = {}
+            if not self.is_heard:
+                # srun is gone, and the job with it.
+                raise Ended
             if answer["failed"]:
                 return True
             if answer["status"] != "running":
                 return bool(answer["exit_status"] != 0)
-            if os.path.exists(STOP_NAME):
+            if _read(WORD_NAME) == STOP:
                 return False
-            if self.plan["mode"] == "multi_node" and os.path.exists(FAILED_NAME):
+            if self.plan["mode"] == "multi_node" and _read(FAILED_NAME):
                 # The cause may have been written to this log since.
                 self._answer(_LAST_WAIT_SECONDS)
                 return False
 
-    def _answer(self, wait_seconds: float) -> dict[str, t.Any]:
-        needs: dict[str, t.Any] = {"cursor": self.cursor, "wait_seconds": wait_seconds}
+    def _answer(self, wait_seconds: float, **needs: t.Any) -> dict[str, t.Any]:
+        needs.update(cursor=self.cursor, wait_seconds=wait_seconds)
         if time.monotonic() - self.sampled > _SAMPLE_SECONDS:
             needs["sample"], self.sampled = True, time.monotonic()
         answer = self.do("follow", **needs)
@@ -203,10 +255,12 @@ class Task:
 
 
 def main(arguments: t.Sequence[str]) -> int:
-    """Do one part of the job: place the plan, gather what the tasks tell, or stage, train or stop as a task."""
+    """Do one part of the job: place, gather and await on its first node, stage, train and stop as a task of each."""
     (part,) = arguments
     if part == "place":
         return place()
+    if part == "await":
+        return wait_for_word()
     if part == "gather":
         return gather(sys.stdin.fileno(), JOURNAL_NAME)
     return {"stage": Task.stage, "train": Task.train, "stop": Task.stop}[part](Task())

@@ -26,6 +26,7 @@ from .job.thresholds import is_judged, results_key, warn_of_nothing_expected
 from .job.workload import named_precision, workload_of
 from .options import PlanOptions
 from .slurm.options import SLURM, SlurmOptions
+from .slurm.pyxis import PYXIS
 from .slurm.script import nodes_to_come, slurm_job
 from .threshold_files import OPTION, ThresholdsFile, thresholds_of, warn_of_other_names
 
@@ -85,6 +86,8 @@ def make_plan(
         data = framework.without_sweep(data, findings)
         data = _overridden(framework, data, settings, len(ordered), findings)
         settings.container_engine = framework.engine_for(data, settings, findings)
+        if settings.training_launcher == SLURM and settings.training_slurm_pyxis:
+            settings.container_engine = {"auto": PYXIS}.get(settings.container_engine, settings.container_engine)
     job = framework.plan_job(data, settings, ordered, findings) if framework and data is not None else None
     if job and settings.training_hf_token_file:
         # It comes along with the run: where it lies on the controller may differ each time, and is no part of a plan.
@@ -206,8 +209,8 @@ def _assembled(
         optional["checkpoints"] = job.checkpoints
     if job and job.gke:
         optional["gke"] = job.gke.for_run(run_id)
-    if job and settings.training_launcher == SLURM:
-        optional["slurm"] = slurm_job(run_id, len(nodes), settings)
+    if planned and job and settings.training_launcher == SLURM:
+        optional["slurm"] = slurm_job(run_id, planned, job.branch.mode, settings)
     return {
         "schema_version": SCHEMA_VERSION,
         "framework": settings.training_framework,

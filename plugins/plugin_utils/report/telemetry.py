@@ -1,28 +1,48 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the accelerators' sensors said during a run, as a frame and as rows of the page."""
+"""What the accelerators' sensors said during a run, as a frame, as rows of the page, and as plots over the time."""
 
 from __future__ import annotations
 
 import typing as t
 from collections.abc import Iterable, Mapping
 
+import numpy as np
 import pandas as pd
 
 from ..contracts import Sample
+from .drawing import Chart, around
+from .plots import MAX_COLOURED_NODES, MAX_MARKERS, MAX_POINTS, Trace, pieces_of, traces
 
-_COLUMNS = ["node", "time", "accelerator", "temperature", "power", "clock", "ecc_uncorrected"]
+if t.TYPE_CHECKING:
+    from markupsafe import Markup
+
+# What is plotted of a node's accelerators together: its title and its unit.
+_PLOTTED = {
+    "temperature": ("Temperature of the hottest accelerator (°C)", "°C"),
+    "power": ("Power of all accelerators of a node (W)", "W"),
+    "clock": ("Clock of the slowest accelerator (MHz)", "MHz"),
+    "ecc_uncorrected": ("Uncorrectable ECC errors since the first sample", "errors"),
+}
+# So many times the usual distance between two samples is none between samples that follow each other.
+_GAP = 4.0
+_VALUES: tuple[t.Literal["temperature", "power", "clock", "ecc_uncorrected"], ...] = (
+    "temperature",
+    "power",
+    "clock",
+    "ecc_uncorrected",
+)
 Row = dict[str, t.Any]
 
 
 def telemetry_frame(samples: Mapping[str, Iterable[Sample]]) -> pd.DataFrame:
     """Return a row for each reading: ``node``, ``time`` (since the epoch), ``accelerator`` (its number), and values."""
     rows = [
-        {"node": node, "time": sample["time"], "accelerator": number, **reading}
+        (node, sample["time"], number, *(reading[name] for name in _VALUES))
         for node, of_node in samples.items()
         for sample in of_node
         for number, reading in enumerate(sample["accelerators"])
     ]
-    return pd.DataFrame(rows, columns=_COLUMNS)
+    return pd.DataFrame(rows, columns=["node", "time", "accelerator", *_VALUES])
 
 
 def telemetry_rows(frame: pd.DataFrame) -> list[Row]:
@@ -34,6 +54,53 @@ def telemetry_rows(frame: pd.DataFrame) -> list[Row]:
     """
     rows = [_row(str(node), of_node) for node, of_node in frame.groupby("node", sort=False)]
     return sorted(rows, key=lambda row: -(row["temperature"] or 0.0))
+
+
+def telemetry_plots(frame: pd.DataFrame) -> tuple[list[tuple[str, Markup]], list[Trace]]:
+    """Return title and chart of each value that some node told and that is not always 0, and how the nodes look."""
+    nodes = frame.drop_duplicates("node")[["node"]]
+    looks = traces(nodes.assign(node_rank=range(len(nodes))))
+    errors = frame["ecc_uncorrected"].astype(float)
+    told = frame.astype(dict.fromkeys(_PLOTTED, float)).assign(
+        minute=(frame["time"] - frame["time"].min()) / 60,
+        ecc_uncorrected=errors - errors.groupby([frame["node"], frame["accelerator"]]).transform("min"),
+    )
+    samples = told.groupby(["node", "minute"], sort=False)
+    values = pd.DataFrame(
+        {
+            "temperature": samples["temperature"].max(),
+            "power": samples["power"].sum(min_count=1),
+            "clock": samples["clock"].min(),
+            "ecc_uncorrected": samples["ecc_uncorrected"].sum(min_count=1),
+        }
+    ).reset_index()
+    plotted = [name for name in _PLOTTED if values[name].fillna(0).any()]
+    return [(_PLOTTED[name][0], _chart(values, name, looks)) for name in plotted], looks
+
+
+def _chart(values: pd.DataFrame, name: str, looks: list[Trace]) -> Markup:
+    title, unit = _PLOTTED[name]
+    known = values.dropna(subset=[name])
+    minutes = (0.0, max(float(values["minute"].max()), 1.0))
+    chart = Chart(minutes, around(known[name]), "minutes since the first sample", title, unit=unit, x_name="minute")
+    chart.axes()
+    many = len(looks) > MAX_COLOURED_NODES
+    of_nodes = {node: rows.sort_values("minute") for node, rows in known.groupby("node", sort=False)}
+    for look in (look for look in looks if look.node in of_nodes):
+        rows = of_nodes[look.node]
+        pieces = _pieces(rows["minute"].to_numpy(), rows[name].to_numpy(), max(4, MAX_POINTS // len(looks)))
+        chart.line(pieces, look.colour, width=1 if many else 2, opacity=0.35 if many else 0.9, name=look.node)
+        if len(known) <= MAX_MARKERS:
+            chart.dots([point for piece in pieces for point in piece], look.colour, 4)
+    return chart.html(200, labelled=False)
+
+
+def _pieces(minutes: np.ndarray, values: np.ndarray, limit: int) -> list[list[tuple[float, float]]]:
+    """Return a line in pieces: where a node was not asked for long, it does not go on."""
+    apart = np.diff(minutes, prepend=minutes[0])
+    places = np.arange(len(minutes)) + np.cumsum(apart > _GAP * np.median(apart[1:] if len(apart) > 1 else apart))
+    minute_of = dict(zip(places.tolist(), minutes.tolist(), strict=True))
+    return [[(minute_of[place], value) for place, value in piece] for piece in pieces_of(places, values, limit)]
 
 
 def _row(node: str, frame: pd.DataFrame) -> Row:

@@ -18,7 +18,7 @@ from ...module_utils.logs.record import EVIDENCE, METRICS
 from ...module_utils.logs.settings import MOST_VALUES, SETTINGS
 from ...module_utils.logs.signatures.known import PYTHON_ERROR, SIGNATURES
 from ...module_utils.node.phases.collect import COLLECT_BYTES
-from .node_errors import NodeError, RunGoneError
+from .node_errors import NodeError, NodeHeldError, RunGoneError
 from .plain_text import one_line
 
 
@@ -65,6 +65,8 @@ class _Part(BaseModel):
 class _Refused(_Part):
     message: Line
     gone: bool = False
+    held_by: t.Annotated[list[Line], Field(max_length=_MOST_LINES)] = []
+    running: bool = True
 
 
 class _Accelerators(_Part):
@@ -239,6 +241,8 @@ def accepted(phase: str, answer: dict[str, t.Any]) -> dict[str, t.Any]:
     """Return what is used of an answer; `NodeError` with its message where the phase failed; see `checked_answer`."""
     answer = checked_answer(phase, answer)
     if answer.pop("failed"):
+        if answer.get("held_by"):
+            raise NodeHeldError(answer["message"], answer["held_by"], answer.get("running", True))
         raise (RunGoneError if answer.get("gone") else NodeError)(answer["message"])
     return answer
 

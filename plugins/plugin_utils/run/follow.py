@@ -15,7 +15,7 @@ from ...module_utils.node.run_state import CIRCUMSTANCES
 from ..contracts import Failure, Outage, Plan, Status
 from .answers import BadAnswerError
 from .news import News
-from .node_errors import NodeError, NodeLostError, RunGoneError
+from .node_errors import NodeError, NodeHeldError, NodeLostError, RunGoneError
 from .open_failures import OpenFailures
 from .silence import StepPace
 from .status import has_failed
@@ -30,6 +30,8 @@ _FIRST_WAIT_SECONDS = 2.0
 # How long a node whose peer has failed may take to say what it has to say.
 _LAST_WAIT_SECONDS = 1.0
 _SAMPLE_SECONDS = 15.0
+# Of the time that a run has been followed, until the next sample: there are 900 of a day, and 1300 of a week.
+_SAMPLE_SHARE = 0.005
 # The most that is kept of a node, some 600 MB, whatever its log goes on to say.
 _MOST_STEPS = 3_000_000
 _MOST_OUTAGES = 100
@@ -53,6 +55,11 @@ class Patience:
 def interval_for(node_count: int) -> float:
     """Return the seconds between two answers of a node: few enough to be live, and kind to a controller of many."""
     return max(1.0, node_count / 32)
+
+
+def seconds_to_next_sample(followed: float) -> float:
+    """Return how long after a sample of the accelerators the next one is taken of a run followed for some seconds."""
+    return max(_SAMPLE_SECONDS, _SAMPLE_SHARE * followed)
 
 
 def follow_node(
@@ -93,7 +100,7 @@ class _Follower:
         self._steps = self._size = self._advances = 0
         self._last_step: int | None = None
         self._was_running = self._silent = self._is_started = False
-        self._heard = time.monotonic()
+        self._began = self._heard = time.monotonic()
         self._sampled = self._peer_failed_at = -math.inf
 
     def follow(self) -> Status:
@@ -104,7 +111,7 @@ class _Follower:
             except NodeError as error:
                 if not self._is_started and not isinstance(error, (NodeLostError, BadAnswerError)):
                     self._news.note(failed=True)
-                    self._board.update(self._node, message=str(error))
+                    self._board.update(self._node, message=str(error), unfit=not isinstance(error, NodeHeldError))
                     raise
                 lost = self._lost(error)
                 if lost:
@@ -129,10 +136,10 @@ class _Follower:
         wait = self._patience.interval
         request: dict[str, t.Any] = {"cursor": self._cursor, "wait_seconds": wait}
         if not self._is_started:
-            request |= {"start": True, "wait_seconds": min(wait, _FIRST_WAIT_SECONDS)}
+            request |= {"start": True, "wait_seconds": _FIRST_WAIT_SECONDS}
         if looks or self._peer_failed_at > 0:
             request["wait_seconds"] = min(wait, _LAST_WAIT_SECONDS)
-        samples = time.monotonic() - self._sampled > _SAMPLE_SECONDS
+        samples = time.monotonic() - self._sampled > seconds_to_next_sample(time.monotonic() - self._began)
         if samples:
             request["sample"] = True
         if looks:

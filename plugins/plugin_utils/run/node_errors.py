@@ -12,5 +12,14 @@ class RunGoneError(NodeError):
     """A node answers that what it kept of the run is gone."""
 
 
+class NodeHeldError(NodeError):
+    """Other runs hold a node, ``by`` their run_ids; one that is not ``running`` may still give it up."""
+
+    def __init__(self, message: str, by: list[str], running: bool) -> None:
+        """Say who holds the node."""
+        super().__init__(message)
+        self.by, self.running = by, running
+
+
 class NodeLostError(NodeError):
     """A node does not answer."""

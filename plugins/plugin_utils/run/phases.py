@@ -19,13 +19,16 @@ from .board import Board
 from .collect import collect_log
 from .follow import Patience, follow_node
 from .news import News
-from .node_errors import NodeError, NodeLostError
+from .node_errors import NodeError, NodeHeldError, NodeLostError
 from .on_each import on_each
 
 Ask = Callable[..., dict[str, t.Any]]
 # A part of a log takes some 25 MB while it is unpacked and written.
 _COLLECTED_AT_ONCE = 8
 _NAMED = 8
+# How long it may take another run, in seconds, to give back what it has staged.
+_TIE_SECONDS = 30.0
+_TIE_POLL_SECONDS = 0.5
 _UNFINISHED = ("not_started", "staged", "running")
 
 
@@ -57,13 +60,30 @@ class Phases:
                 self.board.update(node, status="unreachable", message=str(error))
                 raise
             except NodeError as error:
-                self.board.update(node, message=str(error))
+                self.board.update(node, message=str(error), unfit=not isinstance(error, NodeHeldError))
                 raise
             known = {name: answer[name] for name in ("status", "image_id", "hardware", "program") if name in answer}
-            self.board.update(node, **known)
+            # What an earlier try was refused for is over.
+            self.board.update(node, unfit=False, message="", **known)
             return answer
 
-        return _outcome(*on_each(list(self.ask), stage, self.at_once))
+        answers, errors = on_each(list(self.ask), stage, self.at_once)
+        deadline = time.monotonic() + _TIE_SECONDS
+        while answers and self._wins_ties(errors) and time.monotonic() < deadline:
+            time.sleep(_TIE_POLL_SECONDS)
+            late, errors = on_each(list(errors), stage, self.at_once)
+            answers |= late
+        return _outcome(answers, errors)
+
+    def _wins_ties(self, errors: Mapping[str, NodeError]) -> bool:
+        """Return whether the nodes that this run lacks are held by runs that staged at the same time, and will yield.
+
+        Of such runs the one whose run_id comes first asks again; the others give back what they have.
+        """
+        return bool(errors) and all(
+            isinstance(error, NodeHeldError) and not error.running and min(error.by) > self.plan["run_id"]
+            for error in errors.values()
+        )
 
     def look(self, needs: Callable[[str], dict[str, t.Any]]) -> Outcome:
         """Report what `stage` would, in check mode: nothing is noted."""

@@ -18,7 +18,17 @@ if t.TYPE_CHECKING:
 # bring about is none of them, nor is a hang, whose node is only a guess.
 NODE_FAULTS = frozenset(
     {
-        *("unreachable", "rebooted", "engine_stopped", "disk_full", "io_error", "killed", "node_failure", "memlock"),
+        *(
+            "not_ready",
+            "unreachable",
+            "rebooted",
+            "engine_stopped",
+            "disk_full",
+            "io_error",
+            "killed",
+            "node_failure",
+            "memlock",
+        ),
         *("gpu_hang", "gpu_memory_fault", "gpu_ecc", "gpu_error", "no_gpu", "driver_mismatch", "neuron"),
         *("rdma_devices", "rdma_abi_mismatch"),
     }

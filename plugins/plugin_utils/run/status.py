@@ -5,7 +5,7 @@
 one), ``stopped`` (by us; ``interrupted`` where that was another command than the one that follows the run),
 ``stalled`` (its log stopped growing), ``unreachable`` (it does not answer) and ``gone`` (its folder of the run was
 removed). ``log_only`` is a node that nobody followed: there is a log of it, which does not tell how the training
-ended.
+ended. ``unfit`` is a node that could not be staged or started, for another reason than that a run is on it.
 """
 
 from __future__ import annotations

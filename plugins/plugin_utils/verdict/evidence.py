@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import math
 import typing as t
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import numpy as np
@@ -24,8 +26,11 @@ if t.TYPE_CHECKING:
     from .warm_up import WarmUp
 
 MIN_SAMPLES = 3
+# More steps than this, and a larger part of all of them, are no compilation and no filling of caches.
+_LONG_WARM_UP, _LARGE_WARM_UP = 10, 0.25
 
 _CANONICAL = list(METRICS)
+_ABOVE_ZERO = {"loss_scale": "loss scale", "tokens_with_loss": "number of tokens with a loss"}
 
 
 def judge_nodes(statuses: list[Status], interrupted: bool, reasons: Reasons) -> None:
@@ -151,6 +156,7 @@ def judge_finite(steps: pd.DataFrame, records: pd.DataFrame, reasons: Reasons) -
         message = f"{metric} is no finite number on {node} in {where}."
         reasons.add(FAIL, "not_finite", message, str(node), metric=metric, first_step=first, steps=len(rows))
     _judge_signs(taken, reasons)
+    _judge_evidence(steps[steps["attempt"] == steps["node"].map(last_attempts)], reasons)
     nan_iterations = last[(last["metric"] == "nan_iterations") & (last["value"] > 0)]
     for node, step in nan_iterations.groupby("node", sort=False)["step"].min().items():
         message = f"{node} counts NaN iterations at step {step}."
@@ -174,9 +180,29 @@ def _judge_signs(records: pd.DataFrame, reasons: Reasons) -> None:
         reasons.add(FAIL, "below_zero", message, str(node), metric=metric, first_step=step, steps=len(rows))
 
 
-def judge_samples(plan: Plan, by_node: dict[str, dict[str, Statistics]], warm_up: WarmUp, reasons: Reasons) -> None:
-    """Note where too few values are left after the warm-up, of a node as a whole or of an expected metric."""
+def _judge_evidence(steps: pd.DataFrame, reasons: Reasons) -> None:
+    """Note a loss scale and a number of tokens with a loss that are no numbers above zero: nothing is learned so."""
+    for name, word in _ABOVE_ZERO.items():
+        if name not in steps:
+            continue
+        wrong = steps[~((steps[name] > 0) & np.isfinite(steps[name])) & steps[name].notna()]
+        for node, rows in wrong.groupby("node", sort=False):
+            value, step = float(rows[name].iloc[0]), int(rows["step"].iloc[0])
+            message = f"The {word} is {value:g} on {node} in step {step}: it learned nothing then."
+            code = "below_zero" if math.isfinite(value) else "not_finite"
+            reasons.add(FAIL, code, message, str(node), metric=name, first_step=step, steps=len(rows))
+
+
+def judge_samples(
+    plan: Plan,
+    by_node: dict[str, dict[str, Statistics]],
+    attempts: Mapping[str, pd.DataFrame],
+    warm_up: WarmUp,
+    reasons: Reasons,
+) -> None:
+    """Note where too few values are left after the warm-up, and where that is longer than one is."""
     counts = {node: samples_of(found) for node, found in by_node.items()}
+    taken = {node: len(rows) for node, rows in attempts.items()}
     for node, found in by_node.items():
         needed = f"after {warm_up.steps} of warm-up; {MIN_SAMPLES} are needed to judge."
         if counts[node] < MIN_SAMPLES:
@@ -198,6 +224,13 @@ def judge_samples(plan: Plan, by_node: dict[str, dict[str, Statistics]], warm_up
         reasons.add(PASS, "samples", message, samples=counts)
     if counts:
         reasons.note("warm_up" if warm_up.steady else "not_steady", warm_up.reason)
+    most = max((steps for steps in taken.values()), default=0)
+    if warm_up.detected and warm_up.steady and warm_up.steps > max(_LONG_WARM_UP, _LARGE_WARM_UP * most):
+        message = (
+            f"{warm_up.reason} No warm-up takes {warm_up.steps} of {most} steps: the training was slow at first. "
+            "Give training_warmup_steps where it was one."
+        )
+        reasons.add(INCONCLUSIVE, "long_warm_up", message, warm_up=warm_up.steps, steps=most)
 
 
 def _judged_bounds(plan: Plan) -> list[Bound]:

@@ -67,7 +67,7 @@ def first_failure(
     if together and was_interrupted(statuses):
         causes = [cause for cause in causes if cause["own"]]
     if not any(cause["failed"] for cause in causes):
-        return None
+        return _unfit(statuses)
     first, *others = sorted(causes, key=lambda cause: cause["order"])
     return {
         "node": first["node"],
@@ -79,6 +79,28 @@ def first_failure(
         "remedy": first["remedy"],
         "exit_code": first["exit_code"],
         "echoes": [{name: other[name] for name in ("node", "class", "message")} for other in others if together],
+    }
+
+
+def _unfit(statuses: list[Status]) -> FirstFailure | None:
+    """Return the failure of nodes on which the run could not begin, though it could on others: the config is right."""
+    unfit = [status for status in statuses if status.get("unfit")]
+    if not unfit or len(unfit) == len(statuses):
+        return None
+    first, *others = unfit
+    return {
+        "node": first["node"],
+        "node_rank": first.get("node_rank"),
+        "class": "not_ready",
+        "message": _sentence(first.get("message")),
+        "evidence": [],
+        "rank": None,
+        "remedy": "Do what that says on the node; preflight.yml looks at all that a run needs there.",
+        "exit_code": None,
+        "echoes": [
+            {"node": other["node"], "class": "not_ready", "message": _sentence(other.get("message"))}
+            for other in others
+        ],
     }
 
 

@@ -11,13 +11,15 @@ from .autocorrelation import effective_size, noise_of
 CONFIDENCE = 0.95
 METHOD = (
     f"{CONFIDENCE:.0%} interval of the median: its bootstrap over all resamples of as many independent steps as the "
-    "autocorrelation of neighbours leaves, and where these are fewer than 12 Student's"
+    "autocorrelation of neighbours leaves, and where these are fewer than 12 Student's, with an autocorrelation as "
+    "large as so few steps leave open"
 )
 
 # With fewer independent values than this, the extremes of a sample are too near for a bootstrap.
 _MIN_OF_BOOTSTRAP = 12.0
-# What few neighbours report their autocorrelation is not enough; found with benchmarks/coverage.py.
-_FOR_FEW = 5.0
+# What few neighbours report their autocorrelation is not enough: it may be larger by so many of its standard errors,
+# up to the most that is reckoned with. All three were found with benchmarks/coverage.py.
+_DOUBT, _MOST_DOUBTED, _FOR_FEW = 1.3, 0.95, 5.0
 # The median of normal values deviates by so much more than their mean: √(π / 2).
 _MEDIAN_OVER_MEAN = 1.2533
 # The median absolute deviation of normal values is so much of their standard deviation.
@@ -47,7 +49,9 @@ def median_interval(values: np.ndarray) -> dict[str, float] | None:
     outside = (1 - CONFIDENCE) / 2
     if worth < _MIN_OF_BOOTSTRAP:
         freedom = max(2.0, worth - 1.0)
-        half = stdtrit(freedom, 1 - outside) * _MEDIAN_OVER_MEAN * noise.deviation / np.sqrt(worth)
+        doubted = max(noise.rho, min(_MOST_DOUBTED, noise.rho + _DOUBT / np.sqrt(size)))
+        deviation = noise.deviation * np.sqrt((1.0 - noise.rho**2) / (1.0 - doubted**2))
+        half = stdtrit(freedom, 1 - outside) * _MEDIAN_OVER_MEAN * deviation / np.sqrt(effective_size(size, doubted))
         half *= 1.0 + _FOR_FEW * rho / size
         middle = float(np.median(values))
         if half <= 1e-9 * abs(middle):

@@ -21,8 +21,10 @@ if t.TYPE_CHECKING:
 
 # More than this part of the steps is no torn line any more.
 _TORN = 0.005
-# Some rates are printed from the third step on, or not where a checkpoint is written.
-_MOST_MISSING = 0.1
+# Some rates are printed from the third step on, or not where a checkpoint is written, which is every so many steps.
+_MOST_MISSING, _LEAST_APART = 0.1, 8
+# What a trainer prints in each line or in none.
+_OF_EACH_STEP = ("step_time_ms", "tokens_per_sec_per_gpu", "tflops_per_gpu")
 
 
 def judge_gaps(
@@ -52,12 +54,19 @@ def judge_gaps(
         _judge_steps(node, found, stride, _first(plan, earlier[node]["step"], resumed=resumed), reasons)
         if "loss" in rows and rows["loss"].notna().any():
             _judge_losses(node, rows[~rows["step"].isin(nan_losses.get(node, ()))], reached, reasons)
-        for metric in judged:
+        for metric in dict.fromkeys((*judged, *_OF_EACH_STEP)):
             counting = rows[rows["counted"]]
-            if metric in rows and 0 < counting[metric].notna().sum() < (1 - _MOST_MISSING) * len(counting):
+            if metric in rows and counting[metric].notna().any() and _is_torn(counting[metric].isna().to_numpy()):
                 missing = int(counting[metric].isna().sum())
                 message = f"{metric} is missing in {missing} of {counted(len(counting), 'counted step')} of {node}."
                 reasons.add(INCONCLUSIVE, "metric_gaps", message, node, metric=metric, steps=missing)
+
+
+def _is_torn(missing: np.ndarray) -> bool:
+    """Tell whether values are missing, but for those of a few torn lines and of every so many steps."""
+    apart = np.diff(np.flatnonzero(missing))
+    regular = apart.size > 0 and int(apart.min()) >= _LEAST_APART and not (apart % apart.min()).any()
+    return bool(missing.mean() > (_MOST_MISSING if regular else max(_TORN, 1.5 / missing.size)))
 
 
 def _first(plan: Plan, earlier: pd.Series, *, resumed: bool) -> int | None:

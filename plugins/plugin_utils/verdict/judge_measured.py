@@ -32,8 +32,8 @@ _SPIKE, _NEIGHBOURS = 1.5, 7
 _DIVERGED = 1.5
 # No accelerator has so many TFLOP/s, in whatever precision.
 _PEAK_OF_NONE = 20_000.0
-# Losses are printed with three decimals.
-_SAME_LOSS = 2e-3
+# Losses are printed with three decimals, and have seven digits.
+_SAME_LOSS, _DIGITS_OF_LOSS = 2e-3, 1e-4
 
 
 def loss_trends(attempts: Mapping[str, pd.DataFrame]) -> dict[str, Trend]:
@@ -152,7 +152,7 @@ def _judge_agreement(attempts: Mapping[str, pd.DataFrame], reasons: Reasons) -> 
         )
         ones, theirs = with_loss[node]["loss"].to_numpy()[own], with_loss[first]["loss"].to_numpy()[its]
         with np.errstate(invalid="ignore"):
-            off = np.flatnonzero(np.abs(ones - theirs) > _SAME_LOSS * np.maximum(np.abs(theirs), 1.0))
+            off = np.flatnonzero(np.abs(ones - theirs) > _SAME_LOSS + _DIGITS_OF_LOSS * np.abs(theirs))
         if off.size:
             step, one, other = int(steps[off[0]]), ones[off[0]], theirs[off[0]]
             message = f"The loss of step {step} is {one:g} on {node} and {other:g} on {first}, in one job."
@@ -173,6 +173,10 @@ def judge_physics(plan: Plan, by_node: Mapping[str, Mapping[str, Statistics]], r
             if metric not in found:
                 continue
             value = found[metric]["median"]
+            if metric == "tokens_per_sec_per_gpu" and value == 0:
+                message = f"{metric} of {node} is 0 in most steps, which trained nothing then."
+                reasons.add(INCONCLUSIVE, "impossible", message, node, metric=metric, value=value)
+                continue
             computed = value if metric == "tflops_per_gpu" else workload and tflops_behind(metric, value, workload)
             if computed is not None and computed > (peak or _PEAK_OF_NONE):
                 behind = "" if metric == "tflops_per_gpu" else f", which takes {computed:.4g} TFLOP/s"

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import typing as t
 from collections.abc import Mapping
 
@@ -46,7 +47,7 @@ def judge_skipped(plan: Plan, attempts: Mapping[str, pd.DataFrame], reasons: Rea
         late = (rows["left_out"] != WARM_UP).to_numpy() & (skipped > 0)
         if (late & searching).sum() <= _MOST_SEARCHED * len(rows):
             late &= ~searching
-        count = int(skipped[late].sum())
+        count = math.ceil(skipped[late].sum())
         if count > allowed:
             first = int(rows["step"].to_numpy()[late][0])
             message = (

@@ -30,6 +30,8 @@ _WORDS = {
     "gpus": "number of ranks",
     "batch_per_device": "batch of a device",
     "accumulated_batches": "number of accumulated batches",
+    "tensor_parallelism": "tensor parallel size",
+    "pipeline_parallelism": "pipeline parallel size",
 }
 
 
@@ -78,7 +80,10 @@ def judge_workload(
 
 def _planned(plan: Plan) -> dict[str, float]:
     workload = t.cast("Mapping[str, t.Any]", plan.get("workload") or {})
-    planned = {name: workload.get(name) for name in _WORDS} | {"iterations": plan["parameters"].get("iterations")}
+    parameters = t.cast("Mapping[str, t.Any]", plan["parameters"])
+    planned = {name: workload.get(name) for name in _WORDS} | {"iterations": parameters.get("iterations")}
+    if not plan.get("rehearsal"):
+        planned |= {name: parameters.get(name) for name in ("tensor_parallelism", "pipeline_parallelism")}
     return {name: float(value) for name, value in planned.items() if value}
 
 
@@ -243,4 +248,6 @@ def _each_step_too_long(stamped: pd.DataFrame) -> bool:
     if len(stamped) < 4 * stretch:
         return False
     whole = np.concatenate(([0.0], np.cumsum(ms[1:] * np.diff(stamped["step"])))) / 1000.0
-    return float(np.median((clock[stretch:] - clock[:-stretch]) / (whole[stretch:] - whole[:-stretch]))) > _TOO_LONG
+    with np.errstate(invalid="ignore", divide="ignore"):
+        longer = (clock[stretch:] - clock[:-stretch]) / (whole[stretch:] - whole[:-stretch])
+    return float(np.median(longer)) > _TOO_LONG

@@ -43,7 +43,7 @@ _CODES: dict[LedgerRow, tuple[str, ...]] = {
         "logs_left_over",
     ),
     "sign of life": ("no_sign_of_life",),
-    "steps": ("no_steps", "last_step_unknown", "last_step_missing", "began_anew", "too_few_samples"),
+    "steps": ("no_steps", "last_step_unknown", "last_step_missing", "began_anew", "too_few_samples", "long_warm_up"),
     "gaps": ("steps_missing", "loss_missing", "last_loss_missing", "metric_gaps", "metric_missing", "no_loss"),
     "failures": ("failure_at_end", "failure_in_log"),
     "numbers": ("not_finite", "below_zero", "nan_iterations"),

@@ -97,7 +97,7 @@ def judge(
     judge_gaps(plan, statuses, earlier, attempts, records, reached, reasons)
     judge_skipped(plan, attempts, reasons)
     judge_loss(plan, statuses, attempts, trends, reasons)
-    judge_samples(plan, by_node, warm_up, reasons)
+    judge_samples(plan, by_node, attempts, warm_up, reasons)
     judge_logs(plan, statuses, reasons)
     judge_same_log(plan, statuses, attempts, reasons)
     judge_one_run(statuses, earlier, attempts, reached, reasons)

@@ -18,6 +18,7 @@ from datetime import datetime
 
 import torch
 import torch.distributed
+from checkpoints import load, save
 from megatron.core import parallel_state, tensor_parallel
 from megatron.core.datasets.blended_megatron_dataset_builder import BlendedMegatronDatasetBuilder
 from megatron.core.datasets.gpt_dataset import GPTDatasetConfig, MockGPTDataset
@@ -52,6 +53,9 @@ def parsed() -> argparse.Namespace:
     for name in ("tensor-model-parallel-size", "micro-batch-size", "global-batch-size", "seq-length", "train-iters"):
         parser.add_argument(f"--{name}", type=int, required=True)
     parser.add_argument("--data-cache-path", required=True)
+    parser.add_argument("--save", default="", help="folder for checkpoints, which the ranks share")
+    parser.add_argument("--save-interval", type=int, default=5)
+    parser.add_argument("--load", default="", help="folder of the checkpoint to go on from, where there is one")
     parser.add_argument("--fail-at-step", type=int, default=0, help="raise an error in this step, on the first rank")
     return parser.parse_args()
 
@@ -59,6 +63,7 @@ def parsed() -> argparse.Namespace:
 def use_cpu() -> None:
     """Keep Megatron Core from looking for a GPU."""
     torch.cuda.current_device = lambda: "cpu"  # type: ignore[assignment]
+    torch.cuda.synchronize = lambda: None
     tensor_parallel.random._CUDA_RNG_STATE_TRACKER = NoRngTracker()
     tensor_parallel.random._CUDA_RNG_STATE_TRACKER_INITIALIZED = True
 
@@ -211,8 +216,9 @@ def main() -> None:
     model = built_model(arguments.seq_length)
     data = built_data(arguments)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+    begun = load(arguments.load, model, optimizer) if arguments.load else 0
     mark("before the start of training step")
-    for step in range(1, arguments.train_iters + 1):
+    for step in range(begun + 1, arguments.train_iters + 1):
         start = time.monotonic()
         if step == arguments.fail_at_step and torch.distributed.get_rank() == 0:
             raise RuntimeError(f"step {step} was told to fail")
@@ -221,6 +227,8 @@ def main() -> None:
         torch.nn.utils.clip_grads_with_norm_(model.parameters(), 1.0, torch.tensor(norm))
         optimizer.step()
         log_step(arguments, step, time.monotonic() - start, float(loss), norm)
+        if arguments.save and step % arguments.save_interval == 0:
+            save(arguments.save, model, optimizer, step)
     mark("after training is done")
     torch.distributed.destroy_process_group()
 

@@ -38,6 +38,7 @@ KEYS = {
             "ask_job_type_on_launch",
             "ask_diff_mode_on_launch",
             "become_enabled",
+            "instance_groups",
         ),
     },
     "controller_workflows": {
@@ -137,6 +138,15 @@ def test_who_hands_a_training_to_gke_needs_a_login_to_google_and_no_node() -> No
     assert template["execution_environment"] == "trainops with XPK"
     config = {item["variable"]: item for item in template["survey_spec"]["spec"]}["training_config"]["default"]
     assert json.loads((ROOT / config).read_text())["config"]["gke"]
+
+
+def test_who_submits_to_slurm_does_so_on_a_login_node_for_the_one_host_of_its_inventory() -> None:
+    (template,) = (one for one in data()["controller_templates"] if one["name"].endswith("under Slurm"))
+    assert template["instance_groups"] == ["slurm login"]
+    (source,) = (one for one in data()["controller_inventory_sources"] if one["inventory"] == template["inventory"])
+    assert source["source_path"] == "inventories/slurm/hosts"
+    asked = {item["variable"] for item in template["survey_spec"]["spec"]}
+    assert {"training_slurm_partition", "training_slurm_account", "training_slurm_time_limit"} <= asked
 
 
 def test_a_report_asks_for_all_that_a_pass_needs() -> None:

@@ -9,6 +9,7 @@ import os
 from random import Random
 
 import of_files  # noqa: F401 (it fills the lists)
+import of_kinds  # noqa: F401
 import of_values  # noqa: F401
 import pytest
 from changes import MUTATIONS, UNSEEABLE, Mutation

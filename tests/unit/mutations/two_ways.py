@@ -100,7 +100,9 @@ def followed(framework: str, logs: Logs) -> dict[str, t.Any]:
             }
 
             def ask(request: dict[str, t.Any], fixed: dict[str, t.Any] = fixed) -> dict[str, t.Any]:
-                answer = json.loads(json.dumps({"failed": False, **follow.follow({**fixed, **request})}))
+                answer = json.loads(
+                    json.dumps({"failed": False, **follow.follow({**fixed, **request, "start": False})})
+                )
                 return {**checked_answer("follow", answer), "now": time.time()}
 
             follow_node(ask, board, plan, node, Patience(1, 1, 1), News())

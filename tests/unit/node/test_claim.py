@@ -9,6 +9,7 @@ import multiprocessing.queues
 import multiprocessing.synchronize
 import os
 import shutil
+import socket
 import subprocess
 import typing as t
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from pathlib import Path
 import pytest
 from real_training import Training, processes_with, wait_until
 
-from ansible_collections.trainops.cluster.plugins.module_utils.node.phases.phase import PhaseError
+from ansible_collections.trainops.cluster.plugins.module_utils.node.phases.phase import HeldError, PhaseError
 from ansible_collections.trainops.cluster.plugins.module_utils.node.processes import labels
 
 FOR_EVER = 'echo "$$" >>started\nwhile :; do sleep 0.1; done'
@@ -87,10 +88,26 @@ def test_nodes_of_one_run_share_a_machine_until_the_last_of_them_is_stopped(trai
     for run in (first, second):
         assert run.start()["status"] == "running"
     for run in (first, second):
-        with pytest.raises(PhaseError, match=r"held by run run-1\b"):
+        with pytest.raises(HeldError, match=r"held by run run-1\b"):
             other.stage()
         run.stop(grace_seconds=0)
     assert other.stage()["status"] == "staged"
+
+
+def test_a_port_that_the_run_on_the_machine_uses_is_no_fault_of_the_machine(training: MakeTraining) -> None:
+    run, other, third = training(FOR_EVER), training(run_id="run-2"), training(run_id="run-3")
+    run.begin()
+    with socket.socket() as taken:
+        taken.bind(("", other.node["master_port"]))
+        taken.listen()
+        with pytest.raises(HeldError, match=r"is not free here .*held by run run-1;") as held:
+            other.stage()
+    assert (held.value.by, held.value.running) == (["run-1"], True)
+    run.stop(grace_seconds=0)
+    third.stage()
+    with pytest.raises(HeldError) as held:
+        other.stage()
+    assert (held.value.by, held.value.running) == (["run-3"], False)
 
 
 def test_the_machine_is_looked_at_again_before_the_start(training: MakeTraining) -> None:
@@ -99,7 +116,7 @@ def test_the_machine_is_looked_at_again_before_the_start(training: MakeTraining)
     other = subprocess.Popen(["sleep", "1000"], env={**run.environment(), **labels("run-2", "any")})
     try:
         wait_until(lambda: processes_with("TRAINOPS_RUN_ID=run-2"))
-        with pytest.raises(PhaseError, match=r"held by run run-2\b"):
+        with pytest.raises(HeldError, match=r"held by run run-2\b"):
             run.start()
     finally:
         other.kill()

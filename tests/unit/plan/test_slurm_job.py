@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
+from collections.abc import Callable
 from typing import Any
 
+import maxtext_configs
 import pytest
+from not_run import need
+from nxdt_configs import planned_nxdt
 from training_configs import DISTRIBUTED, filled, planned
 
 from ansible_collections.trainops.cluster.plugins.module_utils.slurm.placement import placed
@@ -75,7 +78,6 @@ def test_what_the_site_asks_for_stands_in_the_script() -> None:
         ({"training_slurm_options": ["--a\nrm -rf /"]}, "training_slurm_options", "is not an option of sbatch"),
         ({"training_slurm_options": ["rm -rf /"]}, "training_slurm_options", "is not an option of sbatch"),
         ({"training_slurm_nodes": "-1"}, "training_slurm_nodes", "-1"),
-        ({"training_retries": 1}, "training_retries", "has no effect"),
         ({"training_spares": "spares"}, "training_spares", "has no effect"),
         ({"training_launcher": "pbs"}, "training_launcher", "pbs"),
     ],
@@ -92,9 +94,52 @@ def test_a_launch_by_ssh_has_no_job() -> None:
     assert "slurm" not in planned(filled(DISTRIBUTED))
 
 
-def test_the_script_is_clean_shell() -> None:
-    if not shutil.which("shellcheck"):
-        pytest.skip("shellcheck is not installed")
-    script = on_slurm(training_run_id="r")["slurm"]["script"]
+def of_megatron(**options: Any) -> dict[str, Any]:
+    return on_slurm(**options)
+
+
+def of_maxtext(**options: Any) -> dict[str, Any]:
+    return maxtext_configs.planned(maxtext_configs.filled(), 1, training_launcher="slurm", **options)
+
+
+def of_nxdt(**options: Any) -> dict[str, Any]:
+    engine = {"container_engine": options.pop("container_engine", "none")}
+    return planned_nxdt("hf_llama3_8b_pretraining", hosts=1, training_launcher="slurm", **engine, **options)
+
+
+@pytest.mark.parametrize("plan_of", [of_megatron, of_maxtext, of_nxdt])
+@pytest.mark.parametrize(
+    "options", [{}, {"training_slurm_pyxis": True}, {"training_slurm_preflight": False, "training_slurm_gres": "gpu:8"}]
+)
+def test_the_script_of_each_framework_is_clean_shell(
+    plan_of: Callable[..., dict[str, Any]], options: dict[str, Any]
+) -> None:
+    need("shellcheck")
+    plan = plan_of(training_run_id="r", **options)
+    assert plan["faults"] == []
+    script = plan["slurm"]["script"]
     done = subprocess.run(["shellcheck", "-"], input=script, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
+
+
+PYXIS = {"training_slurm_pyxis": True, "container_engine": "auto"}
+
+
+def test_pyxis_takes_the_container_of_the_plan_for_the_ranks_alone() -> None:
+    plan = on_slurm({"config/container_image": "ghcr.io/rocm/megatron-lm:v26.1"}, training_run_id="r", **PYXIS)
+    assert plan["faults"] == []
+    assert plan["container_engine"] == "pyxis"
+    script = plan["slurm"]["script"]
+    (line,) = [line for line in script.splitlines() if "--container-image" in line]
+    assert line.startswith("on_each_node train --container-image='ghcr.io#rocm/megatron-lm:v26.1' --container-mounts=")
+    for mount in plan["nodes"][0]["mounts"]:
+        assert mount.get("staged") or f"{mount['source']}:{mount['target']}" in line
+    assert '"$PWD:$PWD"' in line
+    assert "slurm-node" not in line
+    assert '--container-workdir="$PWD"' in line
+
+
+def test_another_engine_that_is_asked_for_goes_before_pyxis() -> None:
+    plan = on_slurm(**{**PYXIS, "container_engine": "podman"})
+    assert plan["container_engine"] == "podman"
+    assert "--container-image" not in plan["slurm"]["script"]

@@ -9,7 +9,12 @@ from ansible_collections.trainops.cluster.plugins.module_utils.logs.rows import 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run import follow as follow_module
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.answers import BadAnswerError
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run.follow import Patience, follow_node, interval_for
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.follow import (
+    Patience,
+    follow_node,
+    interval_for,
+    seconds_to_next_sample,
+)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.news import News
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.node_errors import NodeLostError, RunGoneError
 
@@ -141,7 +146,9 @@ def test_each_question_begins_where_the_last_answer_ended(board):
     node = Node(*(answer(cursor=cursor, log_bytes=cursor["offset"]) for cursor in cursors), ENDED)
     follow(node, board)
     assert [request["cursor"] for request in node.asked] == [{}, *cursors]
-    assert {request["wait_seconds"] for request in node.asked} == {1.5}
+    first, *later = node.asked
+    assert (first["start"], first["wait_seconds"]) == (True, 2.0)
+    assert {(request.get("start"), request["wait_seconds"]) for request in later} == {(None, 1.5)}
 
 
 @pytest.mark.parametrize("ahead", [-3600.0, 0.0, 120.0])
@@ -292,6 +299,16 @@ def test_the_accelerators_are_sampled_at_first_and_then_at_a_low_rate(board):
     assert [sample["accelerators"] for sample in board.samples("gpu00")] == [[reading]]
 
 
+def test_of_a_week_not_much_more_samples_are_kept_than_of_a_day():
+    counts, followed = [], 0.0
+    for days in (1, 7):
+        while followed < days * 86400:
+            counts.append(followed)
+            followed += seconds_to_next_sample(followed)
+        assert len(counts) < {1: 1000, 7: 1500}[days]
+    assert counts[:3] == [0.0, 15.0, 30.0]
+
+
 def test_a_silent_node_is_no_stall_while_the_log_of_another_grows(board):
     news = News()
 
@@ -334,7 +351,7 @@ def test_the_failure_or_stop_of_another_node_ends_a_multi_node_run_with_one_more
     assert [found["class"] for found in status["failures"]] == ["out_of_memory"]
     assert node.answers == []
     # It need not wait as long as while all goes well.
-    assert [request["wait_seconds"] for request in node.asked] == [1.5, 1.0]
+    assert [request["wait_seconds"] for request in node.asked] == [2.0, 1.0]
 
 
 def test_the_last_look_tells_a_node_that_failed_as_well(board):

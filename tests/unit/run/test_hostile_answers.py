@@ -18,13 +18,18 @@ from ansible_collections.trainops.cluster.plugins.module_utils.logs.rows import 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run import collect, follow
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.answers import (
     BadAnswerError,
+    accepted,
     checked_answer,
     unpacked,
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.collect import collect_log
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.follow import Patience, follow_node
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run.node_errors import NodeError
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.node_errors import (
+    NodeError,
+    NodeHeldError,
+    RunGoneError,
+)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.program import answer_in
 
 MARK = "\ntrainops-answer:"
@@ -242,6 +247,16 @@ def test_no_text_of_an_answer_forges_output(path: str) -> None:
 def test_a_message_of_a_refusal_forges_no_output() -> None:
     answer = checked_answer("stage", {"failed": True, "message": "held by run \x1b]0;x\x07evil\nPASS"})
     assert answer == {"failed": True, "message": "held by run evil PASS"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "error"),
+    [({"gone": True}, RunGoneError), ({"held_by": ["run-2"], "running": False}, NodeHeldError), ({}, NodeError)],
+)
+def test_a_refusal_says_of_which_kind_it_is(kind: dict[str, t.Any], error: type[NodeError]) -> None:
+    with pytest.raises(NodeError, match="no") as refused:
+        accepted("start", {"failed": True, "message": "no", **kind})
+    assert refused.type is error
 
 
 def bad() -> dict[str, t.Any]:

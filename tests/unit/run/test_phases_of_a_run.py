@@ -11,7 +11,11 @@ import pytest
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.follow import Patience
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run.node_errors import NodeError, NodeLostError
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.node_errors import (
+    NodeError,
+    NodeHeldError,
+    NodeLostError,
+)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.on_each import on_each
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.phases import Outcome, Phases
 
@@ -50,7 +54,7 @@ class Cluster:
     def __init__(self, board: Board, given: dict[tuple[str, str], t.Any], mode: str = "multi_node") -> None:
         self.given = given
         self.asked: list[tuple[str, str]] = []
-        plan: t.Any = {"mode": mode, "first_step": 1, "nodes": [{"node": node} for node in NODES]}
+        plan: t.Any = {"run_id": "run-5", "mode": mode, "first_step": 1, "nodes": [{"node": node} for node in NODES]}
         self.phases = Phases(plan, board, {node: self._node(node) for node in NODES}, at_once=2)
 
     def _node(self, node: str) -> t.Callable[..., dict[str, t.Any]]:
@@ -88,14 +92,53 @@ def test_a_run_goes_through_its_phases_on_every_node(board):
 
 
 @pytest.mark.parametrize(
-    ("error", "status"), [(NodeLostError("no route"), "unreachable"), (NodeError("port 1 is not free"), "not_started")]
+    ("error", "status", "unfit"),
+    [
+        (NodeLostError("no route"), "unreachable", None),
+        (NodeError("port 1 is not free"), "not_started", True),
+        (NodeHeldError("the node is held by run other", ["other"], running=True), "not_started", False),
+    ],
 )
-def test_what_is_wrong_with_a_node_keeps_no_other_from_being_asked_and_is_on_the_board(board, error, status):
+def test_what_is_wrong_with_a_node_keeps_no_other_from_being_asked_and_is_on_the_board(board, error, status, unfit):
     cluster = Cluster(board, {("gpu01", "stage"): error})
     assert cluster.phases.stage(lambda _node: {}).problems == [f"gpu01: {error}"]
     assert cluster.of("stage") == NODES
     assert [board.status(node)["status"] for node in NODES] == ["staged", status, "staged"]
     assert board.status("gpu01")["message"] == str(error)
+    assert board.status("gpu01").get("unfit") is unfit
+    cluster.given = {}
+    cluster.phases.stage(lambda _node: {})
+    assert [board.status(node)["unfit"] for node in NODES] == [False] * 3
+
+
+@pytest.mark.parametrize(
+    ("by", "running", "staged"),
+    [("run-6", False, NODES), ("run-4", False, ["gpu00", "gpu02"]), ("run-6", True, ["gpu00", "gpu02"])],
+    ids=["it comes first", "it comes later", "the other trains"],
+)
+def test_of_runs_that_take_nodes_from_each_other_the_first_gets_all(board, by, running, staged):
+    def answers():
+        yield NodeHeldError("the node is held", [by], running)
+        yield ANSWERS["stage"]
+
+    of_node = answers()
+
+    def answer():
+        found = next(of_node)
+        if isinstance(found, Exception):
+            raise found
+        return dict(found)
+
+    cluster = Cluster(board, {("gpu01", "stage"): answer})
+    problems = cluster.phases.stage(lambda _node: {}).problems
+    assert [node for node in NODES if board.status(node)["status"] == "staged"] == staged
+    assert bool(problems) is (staged != NODES)
+
+
+def test_a_run_that_got_no_node_waits_for_none(board):
+    cluster = Cluster(board, {(node, "stage"): NodeHeldError("held", ["run-6"], running=False) for node in NODES})
+    assert cluster.phases.stage(lambda _node: {}).problems == ["gpu[00-02]: held"]
+    assert cluster.of("stage") == NODES
 
 
 def test_the_same_fault_of_all_nodes_is_one_problem_and_one_warning(board):

@@ -83,10 +83,11 @@ def test_a_failure_is_found_however_far_in_front_of_the_end(tmp_path):
     ("text", "classes"),
     [
         (megatron(range(1, 11)) + OUT_OF_MEMORY, ["out_of_memory"]),
-        (megatron(range(1, 10)) + OUT_OF_MEMORY + megatron((10,)), []),
+        (megatron(range(1, 8)) + OUT_OF_MEMORY + megatron((8, 9, 10)), []),
+        (megatron(range(1, 10)) + OUT_OF_MEMORY + megatron((10,)), ["out_of_memory"]),
         (OUT_OF_MEMORY, ["unnamed", "unnamed"]),
     ],
-    ids=["behind the last step", "in front of it", "no step"],
+    ids=["behind the last step", "in front of three", "in front of one", "no step"],
 )
 def test_what_failed_behind_the_last_step_is_told_apart(tmp_path, text, classes):
     log = read(laid_out(tmp_path, {"a.log": text}) / "a.log", "megatron", None, None)

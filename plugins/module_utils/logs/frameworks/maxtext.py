@@ -21,6 +21,7 @@ from contextlib import suppress
 from ..clock import seconds_without_year
 from ..find import Piece
 from ..grammar import EVERY_RANK, Grammar
+from ..record import EVIDENCE
 from ..settings import Settings
 from ..text import line_end, line_start
 from ..world_size import RANKS, WorldSize
@@ -80,6 +81,7 @@ _METRIC_OF_FIELD: dict[bytes, _Metric] = {
     b"TFLOP/s": ("tflops_per_gpu", _unchanged),
     b"Tokens/s/device": ("tokens_per_sec_per_gpu", _unchanged),
     b"loss": ("loss", _unchanged),
+    b"total_weights": ("tokens_with_loss", _unchanged),
 }
 _METRIC_OF_KEY: dict[str, _Metric] = {
     "perf/step_time_seconds": ("step_time_ms", _milliseconds),
@@ -177,6 +179,8 @@ def _step(text: bytes, start: int) -> dict[str, t.Any] | None:
         if field and known:
             metric, convert = known
             metrics[metric] = convert(float(field.group(2))) if _NUMBER.fullmatch(field.group(2)) else math.nan
+            if metric in EVIDENCE and not math.isfinite(metrics[metric]):
+                metrics[metric] = math.inf
     stamp = _STAMP.match(text, line_start(text, start), start)
     if stamp:
         with suppress(ValueError):

@@ -82,8 +82,8 @@ WORLD_SIZE = WorldSize((b" world size: ",), rb"(?<=using) world size: " + RANKS)
 SETTINGS = (
     Settings(
         b" ........",
-        rb"(?<![\w-])(seq_length|global_batch_size|micro_batch_size|train_iters|world_size|padded_vocab_size)"
-        rb" \.{3,} (\d+)\s",
+        rb"(?<![\w-])(seq_length|global_batch_size|micro_batch_size|train_iters|world_size|padded_vocab_size"
+        rb"|tensor_model_parallel_size|pipeline_model_parallel_size) \.{3,} (\d+)\s",
         {
             b"seq_length": "sequence_length",
             b"global_batch_size": "global_batch_size",
@@ -91,7 +91,14 @@ SETTINGS = (
             b"train_iters": "iterations",
             b"world_size": "gpus",
             b"padded_vocab_size": "vocabulary",
+            b"tensor_model_parallel_size": "tensor_parallelism",
+            b"pipeline_model_parallel_size": "pipeline_parallelism",
         },
+    ),
+    Settings(
+        b"-model-parallel size: ",
+        rb"(?<= )(tensor|pipeline)-model-parallel size: (\d+)",
+        {b"tensor": "tensor_parallelism", b"pipeline": "pipeline_parallelism"},
     ),
     Settings(b"padded vocab (size", rb"(padded vocab) \([^\r\n]*\(new size: (\d+)\)", {b"padded vocab": "vocabulary"}),
     Settings(

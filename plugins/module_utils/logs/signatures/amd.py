@@ -75,7 +75,7 @@ SIGNATURES = (
                 b"amdgpu: PSP load ",
                 b"ip_init failed",
                 b"Driver not initialized",
-                b"AMDSMI_STATUS_",
+                b"SMI_STATUS_",
             ),
             *(b"Agent creation failed", b"hw_init of IP block"),
         ),
@@ -88,7 +88,7 @@ SIGNATURES = (
             rb"|[Cc]ould not open /dev/kfd|[Ff]ailed to open /dev/kfd"
             rb"|ROCk module is NOT loaded|Fatal error during GPU init|amdgpu: PSP load \w{1,30} failed"
             rb"|amdgpu_device_ip_init failed|hw_init of IP block <\w{1,30}> failed|Driver not initialized \(amdgpu"
-            rb"|\bAMDSMI_STATUS_(?!SUCCESS)[A-Z_]{1,40}|Agent creation failed\."
+            rb"|\b(?:AMD|R)SMI_STATUS_(?!SUCCESS)[A-Z_]{1,40}|Agent creation failed\."
             rb"|/dev/kfd['\"]?: (?:Permission denied|No such file|Invalid argument|Operation not permitted)"
         ),
     ),
@@ -181,6 +181,14 @@ SIGNATURES = (
         rb"HIP error: invalid device ordinal|\bhipErrorInvalidDevice\b",
     ),
     Signature(
+        "compile",
+        (b"HIPRTC_ERROR_", b"Code object build failed", b"MIOpen(HIP): Error [", b"COMGR_STATUS_ERROR"),
+        "A kernel of a ROCm library could not be compiled on this node: look at the lines before; check that the "
+        "image has the headers and device libraries of its own ROCm, and that its version knows this GPU.",
+        rb"HIPRTC_ERROR_(?:COMPILATION|LINKING|BUILTIN_OPERATION_FAILURE)|Code object build failed"
+        rb"|MIOpen\(HIP\): Error \[(?:Compile|Build)|COMGR_STATUS_ERROR",
+    ),
+    Signature(
         "gpu_error",
         (
             *(
@@ -199,7 +207,8 @@ SIGNATURES = (
         (
             rb"\bHIPBLAS_STATUS_(?!SUCCESS)[A-Z_]{1,60}|(?i:hipblaslt error)|(?i:rocblaslt error)|rocBLAS error"
             rb"|(?i:rocblas_status_)(?!(?i:success))\w{1,60}"
-            rb"|MIOpen(?:\(HIP\))?:? Error|\bmiopenStatus(?!Success)\w{1,60}|\bHIPFFT_(?!SUCCESS)[A-Z_]{1,60}"
+            rb"|MIOpen(?:\(HIP\))?:? Error(?! \[(?:Compile|Build))"
+            rb"|\bmiopenStatus(?!Success)\w{1,60}|\bHIPFFT_(?!SUCCESS)[A-Z_]{1,60}"
             rb"|Unable to find any suitable algorithm"
         ),
     ),

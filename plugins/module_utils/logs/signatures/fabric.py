@@ -15,6 +15,22 @@ SIGNATURES = (
     ),
     Signature(
         "rdma_devices",
+        (b"find any optimal provider",),
+        "libfabric offers no provider that NCCL's plugin can use: look whether fi_info -p efa lists one in the "
+        "container, "
+        "pass /dev/infiniband in, and compare the versions of libfabric and the plugin.",
+        rb"Couldn't find any optimal provider",
+    ),
+    Signature(
+        "nccl",
+        (b": NET/OFI ",),
+        "NCCL's plugin for libfabric failed: its words say what; compare the versions of libfabric, the plugin "
+        "and NCCL, "
+        "and run again with NCCL_DEBUG=INFO and FI_LOG_LEVEL=warn.",
+        rb"WARN: Function: \w{1,80} Line: \d{1,6}: NET/OFI ",
+    ),
+    Signature(
+        "rdma_devices",
         (b"no usable transports/devices", b"network device '"),
         "UCX does not find the network device that UCX_NET_DEVICES names: compare it and UCX_TLS with ibv_devices in "
         "the container, and pass /dev/infiniband in.",
@@ -38,6 +54,19 @@ SIGNATURES = (
         rb"\bUC[XC] {1,4}(?:ERROR|FATAL) |Unresponsive re(?:ceiver|mote)|Unreachable remote"
         rb"|fi_getinfo[^\r\n]{0,60} failed"
         rb"|\befa_\w{1,60}\(\):\d{1,6}<warn> [^\r\n]{0,200}(?:[Ee]rror|[Ff]ailed)",
+    ),
+    Signature(
+        "nccl",
+        (
+            *(b"Failed status ", b"Failed to modify QP", b"get context for the device", b"Port number "),
+            *(b"onnect the HCA", b"RDMA connect error", b"ibv_post_send"),
+        ),
+        "RDMA between two nodes failed in a test of it: check the port (ibv_devinfo), the GID index, link and "
+        "firmware, "
+        "GPUDirect, and that /dev/infiniband is passed in.",
+        rb"Failed status \d{1,3}: wr_id |Failed to modify QP|Couldn't get context for the device"
+        rb"|Unable to [Cc]onnect the HCA"
+        rb"|Port number \d{1,3} state is (?!Active)|RDMA connect error|ibv_post_send(?:\(\))? (?:error|failed)",
     ),
     Signature(
         "nccl",

@@ -18,10 +18,17 @@ SIGNATURES = (
     ),
     Signature(
         "child_failed",
-        (b"] Check fail", b"Check failure stack trace", b"terminate called", b"pure virtual method called"),
+        (
+            b": Assertion `",
+            b"] Check fail",
+            b"Check failure stack trace",
+            b"terminate called",
+            b"pure virtual method called",
+        ),
         "A process ended itself, as a check in native code failed: the line says which, and what was printed "
         "before may be "
         "the cause.",
-        rb"\] Check fail(?:ed|ure): |Check failure stack trace|terminate called without|pure virtual method called",
+        rb":\d{1,6}: [^\r\n]{0,900}: Assertion `[^\r\n]{0,400}' failed|\] Check fail(?:ed|ure): "
+        rb"|Check failure stack trace|terminate called without|pure virtual method called",
     ),
 )

@@ -8,10 +8,15 @@ from ..signature import Signature
 SIGNATURES = (
     Signature(
         "killed",
-        (b"ut of memory: Kill", b"invoked oom-killer", b"oom-kill:constraint", b"oom_reaper"),
+        (
+            *(b"ut of memory: ", b"invoked oom-killer", b"oom-kill:constraint", b"oom_reaper", b"SIGKILL to cgroup"),
+            *(b"memory pressure", b"earlyoom"),
+        ),
         "The kernel killed a process for lack of host memory: use fewer data workers, a smaller cache, or give the "
         "container more memory.",
-        rb"[Oo]ut of memory: Kill(?:ed)? process|invoked oom-killer|oom-kill:constraint|oom_reaper: reaped process",
+        rb"[Oo]ut of memory: [Kk]ill(?:ed)? (?:process|\d)|Sending SIGKILL to cgroup"
+        rb"|Killed [^\r\n]{0,200}due to memory pressure"
+        rb"|earlyoom: [^\r\n]{0,60}sending SIG|invoked oom-killer|oom-kill:constraint|oom_reaper: reaped process",
     ),
     Signature(
         "killed",
@@ -216,6 +221,8 @@ SIGNATURES = (
                 b"a non-zero exit code",
                 b"BAD TERMINATION",
                 b"MPI_Abort(",
+                b"MPI_ERRORS_ARE_FATAL",
+                b"error occurred in MPI_",
                 b"on node ",
             ),
         ),
@@ -226,7 +233,8 @@ SIGNATURES = (
             rb"|[OP]RTE was unable to reliably start"
             rb"|[OP]RTE has lost communication|ORTE_ERROR_LOG: |PMIX ERROR: "
             rb"|process(?:es)? returned a non-zero exit code"
-            rb"|BAD TERMINATION OF ONE OF|application called MPI_Abort\(|\bAbort\(\d{1,12}\) on node \d"
+            rb"|BAD TERMINATION OF ONE OF|MPI_ERRORS_ARE_FATAL|error occurred in MPI_\w"
+            rb"|application called MPI_Abort\(|\bAbort\(\d{1,12}\) on node \d"
         ),
     ),
     Signature(

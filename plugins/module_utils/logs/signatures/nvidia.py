@@ -147,11 +147,11 @@ SIGNATURES = (
     ),
     Signature(
         "sizes",
-        (b"device-side assert",),
+        (b"device-side assert", b"Device-side assert", b", thread: ["),
         "A kernel was given an index that is out of range, mostly a token outside the vocabulary: compare "
         "tokenizer, data "
         "and vocabulary size; CUDA_LAUNCH_BLOCKING=1 shows the call.",
-        rb"device-side assert triggered",
+        rb"[Dd]evice-side assert(?:ion|)\b|, thread: \[[\d,]{1,20}\] Assertion",
     ),
     Signature(
         "gpu_error",
@@ -177,13 +177,15 @@ SIGNATURES = (
                 b"CUDA_ERROR_",
                 b"Cuda failure",
             ),
+            *(b"CUDART Error", b"illegal memory access"),
             *(b"[CUDA]: ", b"Xid ", b"CUFFT_", b"CUDA Error: ", b"cuBLAS GEMM algorithm"),
         ),
         "A GPU kernel or library failed: run again with CUDA_LAUNCH_BLOCKING=1 to see which one, read the kernel "
         "log for "
         "Xid lines, and compare with another node.",
         (
-            rb"CUDA [Ee]rror: |cuBLAS Error: |CUBLAS Error: |cuDNN Error: |cublasLt ran into an error"
+            rb"CUDA [Ee]rror: |CUDART Error: |an illegal memory access was encountered|cuBLAS Error: "
+            rb"|CUBLAS Error: |cuDNN Error: |cublasLt ran into an error"
             rb"|unable to find an engine to execute|\bcuda[A-Z]\w{1,40} failed : |cuda runtime error \("
             rb"|\bCUBLAS_STATUS_(?!SUCCESS)[A-Z_]{1,60}"
             rb"|\bCUDNN_STATUS_(?!SUCCESS)[A-Z_]{1,60}"

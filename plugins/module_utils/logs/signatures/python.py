@@ -112,7 +112,7 @@ SIGNATURES = (
             rb"|buffer size must be a multiple of element size|Index file doesn't match expected format"
             rb"|Arrow(?:Invalid|TypeError|IOError)?: [^\r\n]{0,200}(?:footer|[Tt]runcated|magic|corrupt"
             rb"|[Ee]xpected to read|JSON parse error)|Parquet magic bytes not found"
-            rb"|BadZipFile: |BadGzipFile: |Compressed file ended before the end-of-stream|DataLossError: |DATA_LOSS: "
+            rb"|BadZipFile: |BadGzipFile: |Compressed file ended before the end-of-stream|DataLossError\b|DATA_LOSS: "
             rb"|Error: bad (?:header|version), cannot read|Error: (?:Consistency check failed"
             rb"|No data left in file)|DatasetGenerationError: "
             rb"|NonMatching\w{1,40}Error: |ExpectedMoreDownloadedFiles: |Error: Not a valid TFRecord"
@@ -153,14 +153,12 @@ SIGNATURES = (
             b"divisible by",
             b"implied data parallel",
             b"not compatible for FP8",
-            b"must be a multiple of",
-            b"should be a multiple of",
-            b"multiple of",
+            *(b"multiple of", b"divisble by", b"is not equal to "),
         ),
         "The sizes do not fit each other: the GPUs must be a multiple of tensor × pipeline × context parallel size, "
         "the global batch size one of micro batch size × data parallel size.",
-        rb"(?:Error|Exception): [^\r\n]{0,400}(?:divisible by|invalid implied data parallel degree|(?:must"
-        rb"|should) be a multiple of)",
+        rb"(?:Error|Exception): [^\r\n]{0,400}(?:divisi?ble by|invalid implied data parallel degree"
+        rb"|multiple of|is not equal to )",
     ),
     Signature(
         "sizes",
@@ -209,6 +207,12 @@ SIGNATURES = (
     ),
     Signature(
         "checkpoint",
+        (b"futures but timed out after",),
+        "A checkpoint was not written in time: check how fast its storage is on every node, and that all nodes write.",
+        rb"completed \d{1,9}/\d{1,9} futures but timed out after",
+    ),
+    Signature(
+        "checkpoint",
         (
             *(b"heckpoint", b"tree structures do not match", b"No structure could be identified", b"nexpected key(s)"),
             *(
@@ -249,7 +253,7 @@ SIGNATURES = (
             rb"|[Vv]alid (?:options|values|choices)|should (?:not )?be |[Nn]eed to (?:be|specify|set)"
             rb"|mutually exclusive"
             rb"|BuilderConfig |[Uu]nknown split|[Bb]ad split|[Uu]nsupported |only supports?\b|can only "
-            rb"|not allowed|too small for)"
+            rb"|not allowed|too small for|ha(?:s|ve) to be )"
             rb"|\b(?:RuntimeError|Exception): [^\r\n]{0,300}(?:[ '\"`]--[a-z0-9]{2,40}-[a-z]|[Rr]equires (?!grad)"
             rb"|environment variable"
             rb"|mutually exclusive|is not supported|only supports?\b|not implemented|spawn' start method|in yaml)"

@@ -89,6 +89,7 @@ SIGNATURES = (
             *(b"ptxas fatal", b"PTXASError", b"NoTritonConfigsError", b"working triton installation", b"nvcc fatal"),
             *(b"hipcc: ", b"lang++: error", b"Command '['", b"LoweringException", b"ld.lld: error", b" generated when"),
             *(b": error: ", b": fatal error: ", b"build stopped", b"ld returned", b"undefined reference to"),
+            b": Assertion `",
         ),
         "A kernel could not be compiled for this GPU: try another image, switch torch.compile or the fused kernel "
         "off, or "
@@ -99,7 +100,7 @@ SIGNATURES = (
             rb"|Ninja is required to load|CompilationError: |Failed to find C compiler|torch\._dynamo\.exc\.\w{1,60}: "
             rb"|Error: PassManager::run failed|processing an MLIR pass pipeline|libdevice not found"
             rb"|ptxas fatal|PTXASError|NoTritonConfigsError|Cannot find a working triton installation|nvcc fatal"
-            rb"|LoweringException: "
+            rb"|LoweringException: |/(?:llvm|mlir|triton)[\w./-]{0,200}:\d{1,6}: [^\r\n]{0,900}Assertion `"
             rb"|hipcc: error|clang\+\+: error|ld\.lld: error|\d errors? generated when compiling|ninja: build stopped"
             rb"|collect2: error: ld returned|: undefined reference to "
             rb"|\.(?:cc|cpp|cu|cuh|hip|hpp|h|c):\d{1,6}:\d{1,6}: (?:fatal )?error: "

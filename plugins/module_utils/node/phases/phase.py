@@ -20,5 +20,14 @@ class PhaseError(Exception):
     """What keeps a phase from being done on this node, as sentences for people."""
 
 
+class HeldError(PhaseError):
+    """Other runs hold this node, ``by`` their run_ids; one that is not ``running`` may still give it up."""
+
+    def __init__(self, message: str, by: list[str], running: bool) -> None:
+        """Say who holds the node."""
+        super().__init__(message)
+        self.by, self.running = by, running
+
+
 class GoneError(PhaseError):
     """What this node kept of the run is gone."""

@@ -12,7 +12,7 @@ from ..dataset import dataset_function
 from ..engines import Engine, engine_of
 from ..files import write_text
 from ..hardware import hardware_facts
-from ..holder import holder_problems
+from ..holder import held_by_others
 from ..inspection.network import port_problem
 from ..interfaces import with_interfaces
 from ..launch import LAUNCH_NAME, launch_script
@@ -21,7 +21,7 @@ from ..own_folders import make_run_folder
 from ..room import LEAST_BYTES, room_problems
 from ..run_state import read_state, write_state
 from ..secret_files import place
-from .phase import Answer, PhaseError, Request
+from .phase import Answer, HeldError, PhaseError, Request
 
 
 def stage(request: Request) -> Answer:
@@ -37,7 +37,11 @@ def stage(request: Request) -> Answer:
         if state is not None and state["status"] != "staged":
             return {"changed": False, "status": state["status"], "warnings": []}
         node = with_interfaces(request["node"])
-        problems = [*engine.problems(node), *_port_problems(node), *holder_problems(engine, run_id)]
+        held = held_by_others(engine, run_id)
+        problems = [*engine.problems(node), *_port_problems(node)]
+        if held:
+            # What else is wrong may be of that run, such as a port that is taken.
+            raise HeldError("; ".join([*problems, str(held)]), held.by, held.running)
         problems = problems or room_problems(_needs(engine, node))
         if problems:
             raise PhaseError("; ".join(problems))

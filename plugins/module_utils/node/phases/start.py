@@ -7,7 +7,7 @@ import time
 
 from ..claim import machine_locked, take
 from ..engines import engine_of
-from ..holder import holder_problems
+from ..holder import held_by_others
 from ..machine_changes import memory_group, noted
 from ..run_state import read_state, write_state
 from ..secret_files import remove_after
@@ -24,9 +24,9 @@ def start(request: Request) -> Answer:
         if state["status"] != "staged":
             return {"changed": False, "status": state["status"]}
         engine = engine_of(state["engine"])
-        problems = holder_problems(engine, run_id)
-        if problems:
-            raise PhaseError("; ".join(problems))
+        held = held_by_others(engine, run_id)
+        if held:
+            raise held
         before, started_at = noted(), time.time()
         handle = engine.start(node, run_id)
         before["memory_group"] = memory_group(handle["pid"])

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import itertools
 import json
 import re
@@ -52,9 +53,22 @@ def printable(text: str, keep: str = "") -> str:
     """Return a text with what a terminal could obey written as an escape, but for the characters to keep."""
     if text.isprintable():
         return text
-    return "".join(
-        char if char.isprintable() or char in keep else char.encode("unicode_escape").decode() for char in text
-    )
+    return text.translate(_escapes(keep))
+
+
+class _Escapes(dict[int, str]):
+    """What a character becomes, by its code point; each is looked at once."""
+
+    def __init__(self, keep: str) -> None:
+        self._keep = keep
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        self[code] = char if char.isprintable() or char in self._keep else char.encode("unicode_escape").decode()
+        return self[code]
+
+
+_escapes = functools.cache(_Escapes)
 
 
 def counted(number: int, what: str) -> str:

@@ -57,6 +57,16 @@ class SlurmOptions(RunOptions):
     training_slurm_gres: Word = Field(
         default="", description="Generic resources of each node, where the cluster counts GPUs."
     )
+    training_slurm_pyxis: Flag = Field(
+        default=False,
+        description="Let Pyxis hold the training where container_engine is auto. It does so anyway where srun, on the "
+        "machine that runs Ansible, has --container-image.",
+    )
+    training_slurm_preflight: Flag = Field(
+        default=True,
+        description="Do the preflight on the nodes of the job before their ranks start, and end the job where it is "
+        "red.",
+    )
     training_slurm_options: t.Annotated[list[str], Several(_LINE, "options of sbatch, as a list", at_least=0)] = Field(
         default=[], description="Further options of sbatch, one per line of the script, as the site asks for them."
     )

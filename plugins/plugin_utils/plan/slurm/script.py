@@ -5,18 +5,25 @@ from __future__ import annotations
 
 import typing as t
 
-from ....module_utils.slurm.placement import address_before, name_before
-from ...contracts import SlurmJob
+from ....module_utils.slurm.placement import address_before, is_before, name_before
+from ...contracts import NodePlan, SlurmJob
 from ..config.findings import Findings
 from ..job.options import ON_HOSTS
 from ..job.ranks import Node
 from .options import SLURM, SlurmOptions
+from .pyxis import PYXIS, container_options
 
 JOB_PROGRAM = "job.pyz"
 JOB_LOG = "job.log"
 _RUN = f"python3 -I {JOB_PROGRAM}"
 # Of the task of a node: it starts the ranks, which take all processors and GPUs of the node.
 _SRUN = "srun --label --ntasks-per-node=1 --cpu-bind=none --kill-on-bad-exit=0 --wait=0"
+_PREFLIGHT = f"""\
+if ! {_RUN} await; then
+  on_each_node stop
+  exit 1
+fi
+"""
 _SBATCH = {
     "training_slurm_partition": "partition",
     "training_slurm_account": "account",
@@ -34,7 +41,6 @@ _OF_HOSTS = {
     "training_rank_order": "Slurm orders the nodes.",
     "training_exclude": "Name nodes to leave out in training_slurm_exclude.",
     "training_spares": "Slurm has the spare nodes.",
-    "training_retries": "Submit the run again; name a faulty node in training_slurm_exclude.",
 }
 
 
@@ -60,19 +66,28 @@ def nodes_to_come(options: SlurmOptions, asked: int | None, user: str, findings:
     return [Node(name_before(rank), address_before(rank), user) for rank in range(count)]
 
 
-def slurm_job(run_id: str, node_count: int, options: SlurmOptions) -> SlurmJob:
+def excluding(excluded: str, nodes: t.Iterable[str]) -> str:
+    """Return a list of nodes to leave out with further ones; a stand-in is none that Slurm knows."""
+    return ",".join([*filter(None, [excluded]), *(node for node in nodes if not is_before(node))])
+
+
+def slurm_job(run_id: str, nodes: t.Sequence[NodePlan], mode: str, options: SlurmOptions) -> SlurmJob:
     """Return what the controller submits, from the run's folder, which the nodes have to share with it."""
+    node_count = len(nodes)
+    container = f" {container_options(nodes[0])}" if options.container_engine == PYXIS else ""
     given = {option: getattr(options, name) for name, option in _SBATCH.items()}
+    given = {option: value for option, value in given.items() if value} | {"nodes": str(node_count)}
     lines: dict[str, t.Any] = {
         "job-name": f"trainops-{run_id}",
-        "nodes": node_count,
         "ntasks-per-node": 1,
         "output": JOB_LOG,
-        **{option: value for option, value in given.items() if value},
+        **given,
     }
     sbatch = [f"--{option}={value}" for option, value in lines.items()]
     # A node's second training would find the state of the first one there.
     sbatch += ["--no-requeue"]
+    # Nodes that train by themselves do not end with another one.
+    sbatch += ["--no-kill"] if mode == "single_node" else []
     sbatch += ["--exclusive"] if options.training_slurm_exclusive else []
     sbatch += options.training_slurm_options
     head = "\n".join(f"#SBATCH {line}" for line in sbatch)
@@ -83,8 +98,10 @@ def slurm_job(run_id: str, node_count: int, options: SlurmOptions) -> SlurmJob:
 # By hand, in this folder, which all nodes have to share: sbatch job.sh
 set -uo pipefail
 trap 'rm -f secrets.json' EXIT
+# The tasks end themselves, and their answers have to be gathered.
+trap '' TERM
 on_each_node() {{
-  {_SRUN} {_RUN} "$1" | {_RUN} gather
+  {_SRUN} "${{@:2}}" {_RUN} "$1" | {_RUN} gather
 }}
 {_RUN} place || exit
 on_each_node stage
@@ -94,6 +111,8 @@ if [[ $staged != 0 ]]; then
   on_each_node stop
   exit "$staged"
 fi
-on_each_node train
+{_PREFLIGHT if options.training_slurm_preflight else ""}on_each_node train{container}
 """,
+        "preflight": options.training_slurm_preflight,
+        "sbatch": given,
     }

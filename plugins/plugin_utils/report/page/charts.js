@@ -1,11 +1,11 @@
-// What a pointer reads on lines, and a zoom over steps that all plots share: drag to zoom, double-click to go back.
+// What a pointer reads on lines, and a zoom that all plots over steps, or minutes, share: drag to zoom, double-click to go back.
 (() => {
   const plots = [...document.querySelectorAll("figure.chart[data-name]")].map(figure => {
     const [left, right, bottom, top] = figure.dataset.ends.split(" ").map(Number);
     const svg = figure.querySelector("svg");
     return { figure, svg, left, right, bottom, top, area: figure.querySelector(".area"), from: 0, span: 2000, lines: null };
   });
-  const zoom = (from, span) => plots.forEach(plot => {
+  const zoom = (name, from, span) => plots.filter(plot => plot.figure.dataset.name === name).forEach(plot => {
     Object.assign(plot, { from, span });
     plot.svg.setAttribute("viewBox", `${from} 0 ${span} 1000`);
     plot.area.querySelectorAll(".x").forEach(tick => {
@@ -60,8 +60,8 @@
       const ends = [begin.x, unitsAt(event).x].sort((one, other) => one - other);
       begin = null;
       box.hidden = true;
-      if ((ends[1] - ends[0]) / plot.span > 0.01) zoom(ends[0], ends[1] - ends[0]);
+      if ((ends[1] - ends[0]) / plot.span > 0.01) zoom(plot.figure.dataset.name, ends[0], ends[1] - ends[0]);
     });
-    plot.area.addEventListener("dblclick", () => zoom(0, 2000));
+    plot.area.addEventListener("dblclick", () => zoom(plot.figure.dataset.name, 0, 2000));
   }
 })();

@@ -9,53 +9,91 @@ from pathlib import Path
 
 from ....module_utils.logs.failures import find_failures
 from ....module_utils.logs.find import Piece
+from ....module_utils.logs.signatures.slurm import SIGNATURES
 from ....module_utils.slurm.task import SECRETS_NAME
+from ...contracts import Failure
+from ...inventory.folded_names import folded_messages
 from ...plan.slurm.script import JOB_LOG
 from ..board import Board
-from .job import SlurmJob
+from .job import RESTARTED, SlurmJob
 
-_CANCELLED = ("CANCELLED", "REVOKED")
-# Ends of a job that are none of the training's own.
-_BY_SLURM = ("TIMEOUT", "DEADLINE", "PREEMPTED", "NODE_FAIL", "BOOT_FAIL", "OUT_OF_MEMORY", "LAUNCH_FAILED")
+# Somebody, or another job, ended it: that says nothing about the training.
+_INTERRUPTED = ("CANCELLED", "REVOKED", "PREEMPTED", RESTARTED)
+# The class of failure that another end is.
+_CLASSES = {
+    "TIMEOUT": "time_limit",
+    "DEADLINE": "time_limit",
+    "NODE_FAIL": "node_failure",
+    "BOOT_FAIL": "node_failure",
+    "LAUNCH_FAILED": "node_failure",
+    "OUT_OF_MEMORY": "killed",
+}
+_REMEDIES = {signature.failure: signature.remedy for signature in reversed(SIGNATURES)} | {
+    "node_failure": "Look for the reason (sinfo -R, the node's kernel log and that of its slurmd), and go on from a "
+    "checkpoint on other nodes."
+}
 _WAIT_SECONDS = 20.0
 # On the scale of the log signatures: before all that follows from it.
 _BLAME = 1
 _LOG_BYTES = 1 << 20
 
 
-def note_end(job: SlurmJob, board: Board, nodes: t.Collection[str]) -> None:
+def note_end(job: SlurmJob, board: Board, nodes: t.Collection[str]) -> list[str]:
     """Wait for the end of a job whose tasks have ended, and note on the board who brought it about, if Slurm knows.
 
-    Where it was cancelled, the nodes were stopped; else what the job's own log says is a failure of the node that it
-    names, or of the first one.
+    Where it was cancelled, preempted or queued again, the nodes were stopped. Another end that is Slurm's own, or the
+    reason in the job's log why no task got as far as the training, is a failure of the node that Slurm took out of
+    service meanwhile, or that the log names, or of the first one. Return which nodes Slurm took out of service and the
+    run did not fail of, as sentences without a full stop.
     """
     # A job that never began has not removed it.
     (board.run_dir / SECRETS_NAME).unlink(missing_ok=True)
     if job.id is None:
-        return
+        return []
     deadline = time.monotonic() + _WAIT_SECONDS
     while not job.is_over() and time.monotonic() < deadline:
         time.sleep(0.5)
-    state = job.state()[0]
-    if state in _CANCELLED:
+    state, ended = job.state()[0], job.end_in_words()
+    if state == RESTARTED:
+        job.cancel()
+    out = job.nodes_out()
+    # Slurm cancels a job that it could not begin on a node, too.
+    began = any(board.status(node)["status"] != "not_started" for node in nodes)
+    if state in _INTERRUPTED and (began or not out):
+        remedy = f". {_REMEDIES['preempted']}" if state in ("PREEMPTED", RESTARTED) else ""
         for node in nodes:
             if board.status(node).get("exit_status") != 0:
-                board.update(node, status="stopped", interrupted=True, exit_status=None, message=job.end_in_words())
-    elif state in _BY_SLURM:
-        failures = find_failures(Piece(_end_of(board.run_dir / JOB_LOG)))
-        named = next((node for node in nodes for failure in failures if node in failure["line"]), next(iter(nodes)))
-        for node in nodes:
-            if node != named and board.status(node)["status"] != "unreachable":
-                board.update(node, status="stopped", interrupted=False)
-        nearest = min(failures, key=lambda failure: (failure["echo"], failure["blame"]), default=None)
-        cause = {**nearest, "echo": False, "blame": _BLAME} if nearest else _cause(job.end_in_words())
-        board.update(named, status="killed", interrupted=False, ended_by=cause)
+                changes = {"exit_status": None, "message": f"{ended}{remedy}"}
+                board.update(node, status="stopped", interrupted=True, **changes)
+        return _out_of_service(out)
+    failures = find_failures(Piece(_end_of(board.run_dir / JOB_LOG)))
+    nearest = min(failures, key=lambda failure: (failure["echo"], failure["blame"]), default=None)
+    if state in _INTERRUPTED:
+        ended = f"Slurm cancelled job {job.id}, as it could not begin it on every node"
+    if state in _CLASSES or state in _INTERRUPTED:
+        line = ". ".join([ended, *_out_of_service(out)])
+        cause = _cause(_CLASSES.get(state, "node_failure"), f"{line}.")
+    elif nearest and all(board.status(node)["status"] == "unreachable" for node in nodes):
+        # The tasks did not get as far as the training.
+        cause = t.cast("Failure", {**nearest, "echo": False, "blame": _BLAME})
+    else:
+        return _out_of_service(out)
+    said = [node for node in nodes for failure in failures if node in failure["line"]]
+    named = next(node for node in (*out, *said, *nodes) if node in nodes)
+    for node in nodes:
+        if node != named and board.status(node)["status"] != "unreachable":
+            board.update(node, status="stopped", interrupted=False)
+    board.update(named, status="killed", interrupted=False, ended_by=cause)
+    return []
 
 
-def _cause(message: str) -> dict[str, t.Any]:
-    remedy = "Read job.log in the run's folder, and ask Slurm: scontrol show job, sacct."
-    known = {"class": "slurm", "blame": _BLAME, "echo": False, "rank": None, "exit_code": None}
-    return {**known, "line": f"{message}.", "remedy": remedy}
+def _out_of_service(out: t.Mapping[str, str]) -> list[str]:
+    return folded_messages((node, f"{node}: Slurm took it out of service: {why}") for node, why in out.items())
+
+
+def _cause(failure: str, line: str) -> Failure:
+    known = {"blame": _BLAME, "echo": False, "rank": None, "exit_code": None}
+    return t.cast("Failure", {**known, "class": failure, "line": line, "remedy": _REMEDIES[failure]})
 
 
 def _end_of(path: Path) -> bytes:

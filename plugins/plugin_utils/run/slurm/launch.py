@@ -16,6 +16,7 @@ from ...contracts import Plan
 from ...plan.slurm.script import JOB_PROGRAM
 from ..board import PLAN_NAME
 from .job import SCRIPT_NAME, SlurmJob
+from .looks import ask_for_looks
 
 _MODULE_UTILS = Path(__file__).parents[3] / "module_utils"
 _PACKAGE = PurePosixPath("ansible_collections/trainops/cluster/plugins/module_utils")
@@ -42,6 +43,7 @@ def hand_over(job: SlurmJob, plan: Plan, needs: Needs) -> str:
     if job.id is not None:
         return job.id
     shutil.copyfile(job.run_dir / PLAN_NAME, job.run_dir / MADE_NAME)
+    ask_for_looks(job, plan)
     _write_program(job.run_dir / JOB_PROGRAM)
     (job.run_dir / SCRIPT_NAME).write_text(plan["slurm"]["script"], encoding="utf-8")
     given = json.dumps({"environment": needs["environment"], "files": needs["files"]})

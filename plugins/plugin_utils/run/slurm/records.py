@@ -18,7 +18,7 @@ from pathlib import Path
 
 from ....module_utils.node.phases.collect import COLLECT_BYTES
 from ....module_utils.slurm.journal import JOURNAL_NAME, Answers
-from ....module_utils.slurm.task import COPY_NAME, GRACE_SECONDS, STOP_NAME
+from ....module_utils.slurm.task import COPY_NAME, GRACE_SECONDS, STOP, WORD_NAME
 from ..answers import accepted
 from ..node_errors import NodeLostError
 from .job import SlurmJob
@@ -34,26 +34,26 @@ _ADDED = ("blocks", "failures")
 class Journal:
     """What all nodes of a job have answered to some phases, which one thread reads for those who wait for an answer."""
 
-    def __init__(self, job: SlurmJob, phases: t.Container[str], ranks: t.Iterable[int]) -> None:
-        """Read the answers of the nodes of these ranks from the first one on."""
+    def __init__(self, job: SlurmJob, phases: t.Container[str], places: t.Iterable[int]) -> None:
+        """Read the answers of the nodes in these places of the plan from the first one on."""
         self.job = job
         self._answers = Answers(str(job.run_dir / JOURNAL_NAME), phases)
         self._stop_requested = False
-        self._inboxes = {rank: _Inbox() for rank in ranks}
+        self._inboxes = {place: _Inbox() for place in places}
         self._take_in()
         threading.Thread(target=self._read_on, daemon=True).start()
 
-    def has_heard(self, rank: int) -> bool:
-        """Return whether the node of a rank has answered anything."""
-        return rank in self._answers.heard
+    def has_heard(self, place: int) -> bool:
+        """Return whether the node in a place has answered anything."""
+        return place in self._answers.heard
 
-    def has(self, rank: int, phase: str) -> bool:
+    def has(self, place: int, phase: str) -> bool:
         """Return whether an answer of a node waits to be taken."""
-        return bool(self._inboxes[rank].answers[phase])
+        return bool(self._inboxes[place].answers[phase])
 
-    def next(self, rank: int, phase: str, patience: float | None = None) -> dict[str, t.Any]:
+    def next(self, place: int, phase: str, patience: float | None = None) -> dict[str, t.Any]:
         """Wait for the next answer of a node; `NodeLostError` where the job has ended, or ``patience`` has, without."""
-        inbox = self._inboxes[rank]
+        inbox = self._inboxes[place]
         with inbox.grown:
             if not inbox.grown.wait_for(lambda: inbox.answers[phase] or inbox.ended, patience):
                 raise NodeLostError(f"nothing was heard of it for {patience:.0f} s")
@@ -65,24 +65,28 @@ class Journal:
         """Let the tasks of the job end their trainings."""
         if not self._stop_requested:
             self._stop_requested = True
-            (self.job.run_dir / STOP_NAME).touch()
+            (self.job.run_dir / WORD_NAME).write_text(STOP, encoding="ascii")
 
     def _read_on(self) -> None:
         """Look at the journal until the job has ended and nothing more has come."""
-        while self._take_in() or not self.job.is_over(_ASKED_SECONDS) or self._take_in():
-            time.sleep(_LOOK_SECONDS)
-        ended = self.job.end_in_words()
-        for inbox in self._inboxes.values():
-            with inbox.grown:
-                inbox.ended = ended
-                inbox.grown.notify_all()
+        ended = f"{JOURNAL_NAME} could not be read"
+        try:
+            while self._take_in() or not self.job.is_over(_ASKED_SECONDS) or self._take_in():
+                time.sleep(_LOOK_SECONDS)
+            ended = self.job.end_in_words()
+        finally:
+            # Whoever waits learns of it, whatever went wrong here.
+            for inbox in self._inboxes.values():
+                with inbox.grown:
+                    inbox.ended = ended
+                    inbox.grown.notify_all()
 
     def _take_in(self) -> bool:
         """Hand what has been added to the journal to those who wait for it, and return whether there was anything."""
         size = self._answers.offset
-        for rank, phase, answer in self._answers.more():
-            if rank in self._inboxes:
-                self._inboxes[rank].add(phase, answer)
+        for place, phase, answer in self._answers.more():
+            if place in self._inboxes:
+                self._inboxes[place].add(phase, answer)
         return self._answers.offset != size
 
 
@@ -100,7 +104,8 @@ class _Inbox:
             waiting = self.answers[phase]
             if waiting and phase == "follow" and _goes_on(waiting[-1]) and _goes_on(answer):
                 added = {name: [*waiting[-1][name], *answer[name]] for name in _ADDED}
-                waiting[-1] = {**waiting[-1], **answer, **added}
+                changed = waiting[-1].get("changed") or answer.get("changed")
+                waiting[-1] = {**waiting[-1], **answer, **added, "changed": changed}
             else:
                 waiting.append(answer)
             self.grown.notify_all()
@@ -113,11 +118,10 @@ def _goes_on(answer: dict[str, t.Any]) -> bool:
 class JobNode:
     """A node of a job; `ask` is what `Phases` takes."""
 
-    def __init__(self, journal: Journal, node: str, rank: int) -> None:
+    def __init__(self, journal: Journal, node: str, place: int) -> None:
         """Take its answers from the journal."""
-        self._journal, self._job, self._rank = journal, journal.job, rank
+        self._journal, self._job, self._place = journal, journal.job, place
         self._copy = self._job.run_dir / "nodes" / node / COPY_NAME
-        self._is_started = False
         self._last_followed: dict[str, t.Any] | None = None
 
     def ask(self, phase: str, **needs: t.Any) -> dict[str, t.Any]:
@@ -127,22 +131,20 @@ class JobNode:
         if phase == "stop":
             return self._stopped(needs["grace_seconds"])
         if phase == "follow":
-            changed = False
-            if needs.get("start") and not self._is_started:
-                changed = accepted("start", self._journal.next(self._rank, "start"))["changed"]
-                self._is_started = True
-            return {**self._followed(needs["wait_seconds"]), "changed": changed}
-        return accepted(phase, self._journal.next(self._rank, phase))
+            return self._followed(needs["wait_seconds"])
+        return accepted(phase, self._journal.next(self._place, phase))
 
     def _followed(self, wait_seconds: float) -> dict[str, t.Any]:
         """Return the next answer; once the node does not follow any more, the last one, without what it reported."""
-        follows = self._journal.has(self._rank, "follow") or not self._journal.has(self._rank, "stop")
+        follows = self._journal.has(self._place, "follow") or not self._journal.has(self._place, "stop")
         if self._last_followed and not follows:
             if self._job.is_over():
                 raise NodeLostError(self._job.end_in_words())
             time.sleep(_LOOK_SECONDS)
             return {**self._last_followed, "blocks": [], "failures": []}
-        answer = accepted("follow", self._journal.next(self._rank, "follow", wait_seconds + _LAG_SECONDS))
+        # A container may take minutes to start.
+        patience = wait_seconds + _LAG_SECONDS if self._last_followed else None
+        answer = accepted("follow", self._journal.next(self._place, "follow", patience))
         # The answer may be old, and the clocks of a cluster of Slurm are one: munge refuses others.
         self._last_followed = {**answer, "now": time.time()}
         return self._last_followed
@@ -150,7 +152,7 @@ class JobNode:
     def _stopped(self, grace_seconds: float) -> dict[str, t.Any]:
         if self._job.id is None:
             return {"changed": False, "status": "not_started", "warnings": []}
-        if not self._journal.has_heard(self._rank):
+        if not self._journal.has_heard(self._place):
             # The job waits, or has not got as far as this node: nothing runs there.
             if not self._job.is_over():
                 self._job.cancel()
@@ -158,7 +160,7 @@ class JobNode:
         self._journal.request_stop()
         try:
             patience = grace_seconds + GRACE_SECONDS + _LAG_SECONDS
-            return accepted("stop", self._journal.next(self._rank, "stop", patience))
+            return accepted("stop", self._journal.next(self._place, "stop", patience))
         except NodeLostError:
             if not self._job.is_over():
                 self._job.cancel()

@@ -55,7 +55,8 @@ train() {
   "$PYTHON" -m torch.distributed.run --nproc_per_node 1 --nnodes "$NNODES" --node_rank "${NODE_RANK:-0}" \
     --master_addr "${MASTER_ADDR:-localhost}" --master_port "${MASTER_PORT:-6000}" pretrain_core.py \
     --tensor-model-parallel-size "$TP" --micro-batch-size "$MBS" --global-batch-size "$BS" --seq-length "$SEQ_LENGTH" \
-    --train-iters "$TOTAL_ITERS" --data-cache-path "$DATA_CACHE_PATH" --fail-at-step "${FAIL_AT_STEP:-0}"
+    --train-iters "$TOTAL_ITERS" --data-cache-path "$DATA_CACHE_PATH" --fail-at-step "${FAIL_AT_STEP:-0}" \
+    --save "${SAVE_CKPT_PATH:-}" --save-interval "${SAVE_INTERVAL:-5}" --load "${LOAD_CKPT_PATH:-}"
 }
 train |& tee "$TRAIN_LOG"
 STATUS=${PIPESTATUS[0]}

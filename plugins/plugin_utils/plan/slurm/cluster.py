@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What of a job cannot work on a cluster of Slurm, by what the cluster says of itself.
+
+Formats: https://slurm.schedmd.com/scontrol.html (show partition, show reservation) and
+https://slurm.schedmd.com/sinfo.html (%N, %T, %f, %G)
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException
+
+from ..config.findings import Findings
+
+Fields = Mapping[str, str]
+_NO_LIMIT = ("", "UNLIMITED", "INFINITE", "NONE", "(null)", "ALL")
+_OUT = re.compile("down|drain|fail|maint|power|unknown", re.IGNORECASE)
+_GRES = re.compile(r"(\w+)(?::([A-Za-z_][\w.-]*))?(?::(\d+))?")
+_DAYS = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?")
+_SHOWN = 12
+
+
+@dataclass(frozen=True)
+class Group:
+    """Nodes of a partition that are alike: their state, their features and their generic resources."""
+
+    nodes: NodeSet
+    state: str
+    features: frozenset[str]
+    gres: str
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """What Slurm says of itself; ``accounts`` and ``qos`` are those of the user, None where nobody can be asked."""
+
+    partitions: Sequence[Fields]
+    reservations: Sequence[Fields] = ()
+    groups: Mapping[str, Sequence[Group]] = field(default_factory=dict)
+    accounts: frozenset[str] | None = None
+    qos: frozenset[str] | None = None
+
+
+def groups_of(lines: Iterable[str]) -> dict[str, list[Group]]:
+    """Return the groups of nodes of each partition in what ``sinfo --noheader --format=%R|%T|%f|%G|%N`` prints."""
+    found: dict[str, list[Group]] = {}
+    for line in lines:
+        partition, state, features, gres, nodes = [*line.strip().split("|"), "", "", "", ""][:5]
+        group = Group(_nodes(nodes), state, frozenset(_listed(features)), gres)
+        found.setdefault(partition, []).append(group)
+    return found
+
+
+def note_faults(sbatch: Mapping[str, str], cluster: Cluster, findings: Findings) -> None:
+    """Note all that a job of some options of sbatch cannot get on a cluster; ``nodes`` among them is their number."""
+    partition = _partition(sbatch.get("partition", ""), cluster, findings)
+    _note_reservation(sbatch, cluster, findings)
+    for option, known in (("account", cluster.accounts), ("qos", cluster.qos)):
+        _note_association(option, sbatch.get(option, ""), known, partition or {}, findings)
+    if partition:
+        name = partition["PartitionName"]
+        _note_time(sbatch.get("time", ""), partition, findings)
+        _note_size(int(sbatch["nodes"]), partition, findings)
+        _note_nodes(sbatch, name, cluster.groups.get(name, ()), findings)
+
+
+def _partition(name: str, cluster: Cluster, findings: Findings) -> Fields | None:
+    key = "training_slurm_partition"
+    known = {one["PartitionName"]: one for one in cluster.partitions if "PartitionName" in one}
+    if not name:
+        found = next((one for one in known.values() if one.get("Default") == "YES"), None)
+        if not found:
+            findings.fault(key, None, "No partition of the cluster is the default one.", f"Name one: {_few(known)}.")
+        return found
+    # Slurm takes a list of them, and the one that is free first.
+    names = name.split(",")
+    for unknown in (one for one in names if one not in known):
+        findings.fault(key, name, f"The cluster has no partition {unknown}.", f"Name one of {_few(known)}.")
+    if any(one not in known for one in names):
+        return None
+    for closed in (one for one in names if known[one].get("State", "UP") != "UP"):
+        state = known[closed]["State"]
+        findings.fault(key, name, f"Partition {closed} is {state}: it starts no job.", "Name another one.")
+    return known[names[0]] if len(names) == 1 else None
+
+
+def _note_association(
+    option: str, asked: str, known: frozenset[str] | None, partition: Fields, findings: Findings
+) -> None:
+    key, title = f"training_slurm_{option}", {"account": "Account", "qos": "QOS"}[option]
+    if not asked:
+        return
+    if known is not None and asked not in known:
+        findings.fault(key, asked, f"{title} {asked} is none of yours.", f"Name one of {_few(known)}.")
+        return
+    name = {"account": "Accounts", "qos": "Qos"}[option]
+    allowed, denied = partition.get(f"Allow{name}", ""), _listed(partition.get(f"Deny{name}", ""))
+    where = partition.get("PartitionName")
+    if allowed not in _NO_LIMIT and asked not in _listed(allowed):
+        message = f"Partition {where} does not take jobs of {title} {asked}."
+        findings.fault(key, asked, message, f"Name one of {_few(_listed(allowed))}, or another partition.")
+    if asked in denied:
+        findings.fault(key, asked, f"Partition {where} refuses {title} {asked}.", "Name another one.")
+
+
+def _note_reservation(sbatch: Mapping[str, str], cluster: Cluster, findings: Findings) -> None:
+    key, name = "training_slurm_reservation", sbatch.get("reservation", "")
+    known = {one["ReservationName"]: one for one in cluster.reservations if "ReservationName" in one}
+    if not name:
+        return
+    if name not in known:
+        now = f"It has {_few(known)} now." if known else "It has none now."
+        findings.fault(key, name, f"The cluster has no reservation {name}. {now}", "Correct or leave out the name.")
+        return
+    count = known[name].get("NodeCnt", "")
+    if count.isdigit() and int(count) < int(sbatch["nodes"]):
+        message = f"Reservation {name} has {count} nodes, and the job takes {sbatch['nodes']}."
+        findings.fault(key, name, message, "Take fewer nodes, or another reservation.")
+
+
+def _note_time(asked: str, partition: Fields, findings: Findings) -> None:
+    limit = partition.get("MaxTime", "")
+    if not asked or limit in _NO_LIMIT:
+        return
+    most, seconds = seconds_of(limit), seconds_of(asked)
+    if most is not None and seconds is not None and seconds > most:
+        message = f"Partition {partition['PartitionName']} ends jobs after {limit} (days-hours:minutes:seconds)."
+        findings.fault("training_slurm_time_limit", asked, message, "Ask for less, or name another partition.")
+
+
+def seconds_of(limit: str) -> int | None:
+    """Return the seconds of a time limit as sbatch takes and scontrol shows it; None where it is none."""
+    found = _DAYS.fullmatch(limit)
+    if not found:
+        return None
+    days, first, second, third = (int(part) if part else None for part in found.groups())
+    first, rest = first or 0, [part for part in (second, third) if part is not None]
+    if days is not None:
+        hours, minutes, seconds = [first, *rest, 0, 0][:3]
+    elif len(rest) == 2:
+        hours, minutes, seconds = first, *rest
+    else:
+        hours, minutes, seconds = 0, first, (rest or [0])[0]
+    return (((days or 0) * 24 + hours) * 60 + minutes) * 60 + seconds
+
+
+def _note_size(nodes: int, partition: Fields, findings: Findings) -> None:
+    name, most, least = partition["PartitionName"], partition.get("MaxNodes", ""), partition.get("MinNodes", "")
+    if most.isdigit() and nodes > int(most):
+        message = f"A job of partition {name} may have {most} nodes at most, and this one takes {nodes}."
+        findings.fault("training_slurm_nodes", nodes, message, "Take fewer nodes, or another partition.")
+    if least.isdigit() and nodes < int(least):
+        message = f"A job of partition {name} must have {least} nodes at least, and this one takes {nodes}."
+        findings.fault("training_slurm_nodes", nodes, message, "Take more nodes, or another partition.")
+
+
+def _note_nodes(sbatch: Mapping[str, str], partition: str, groups: Sequence[Group], findings: Findings) -> None:
+    """Note what leaves fewer nodes of a partition than the job takes: each condition by itself, then all together."""
+    if not groups:
+        return
+    wanted = int(sbatch["nodes"])
+    left = [(group, group.nodes.copy()) for group in groups]
+    if exclude := sbatch.get("exclude"):
+        for _group, nodes in left:
+            nodes.difference_update(_nodes(exclude))
+    constraint = sbatch.get("constraint", "")
+    features = set(re.findall(r"[\w.:-]+", re.sub(r"\*\d+", "", constraint)))
+    known = frozenset().union(*(group.features for group in groups))
+    if unknown := sorted(features - known):
+        message = f"No node of partition {partition} has the feature {_few(unknown)}."
+        findings.fault("training_slurm_constraint", constraint, message, f"Its nodes have {_few(known)}.")
+        return
+    if re.fullmatch(r"[\w.:&-]+", constraint):
+        left = [(group, nodes) for group, nodes in left if features <= group.features]
+    if gres := sbatch.get("gres"):
+        left = [(group, nodes) for group, nodes in left if _has_gres(gres, group.gres)]
+        if not left:
+            has = _few({group.gres for group in groups})
+            message = f"No node of partition {partition}{' that the job could take' if constraint else ''} has {gres}."
+            findings.fault("training_slurm_gres", gres, message, f"Its nodes have {has}.")
+            return
+    # A node may be of several groups while its state changes.
+    fitting, in_service = (
+        len(NodeSet.fromlist([nodes for _group, nodes in some], resolver=RESOLVER_NOGROUP))
+        for some in (left, [one for one in left if not _OUT.search(one[0].state)])
+    )
+    conditions = [name for name in ("constraint", "gres", "exclude") if sbatch.get(name)]
+    what = f" that the job's {', '.join(conditions)} leave" if conditions else ""
+    if fitting < wanted:
+        message = f"Partition {partition} has {fitting} nodes{what}, and the job takes {wanted}."
+        findings.fault("training_slurm_nodes", wanted, message, "Take fewer nodes, or another partition.")
+    elif in_service < wanted:
+        message = f"Of the {fitting} nodes of partition {partition}{what}, {in_service} are in service now."
+        findings.warn("training_slurm_nodes", wanted, message, "The job will wait; sinfo -R says what for.")
+
+
+def _has_gres(asked: str, has: str) -> bool:
+    """Tell whether a node has all generic resources that are asked of it, for example gpu:8 and gpu:mi300x:8(S:0-1)."""
+    counts: dict[tuple[str, str], int] = {}
+    for name, kind, count in _GRES.findall(re.sub(r"\([^)]*\)", "", has)):
+        for key in dict.fromkeys([(name, kind), (name, "")]):
+            counts[key] = counts.get(key, 0) + int(count or 1)
+    return all(counts.get((name, kind), 0) >= int(count or 1) for name, kind, count in _GRES.findall(asked))
+
+
+def _nodes(text: str) -> NodeSet:
+    try:
+        return NodeSet(text, resolver=RESOLVER_NOGROUP)
+    except NodeSetException:
+        return NodeSet(resolver=RESOLVER_NOGROUP)
+
+
+def _listed(text: str) -> list[str]:
+    return [] if text in _NO_LIMIT else [one.strip() for one in text.split(",")]
+
+
+def _few(names: t.Iterable[str]) -> str:
+    names = sorted(names)
+    more = len(names) - _SHOWN
+    return (", ".join(names[:_SHOWN]) or "none") + (f" and {more} more" if more > 0 else "")

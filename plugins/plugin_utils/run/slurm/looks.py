@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The preflight inside of a job of Slurm: its nodes look, the controller judges, and the job waits for that."""
+
+from __future__ import annotations
+
+import json
+import time
+import typing as t
+
+from ....module_utils.slurm.task import GO, LOOK, LOOKS_NAME, STOP, WORD_NAME
+from ...contracts import Plan
+from ...preflight.cells import RED
+from ...preflight.checks import preflight
+from ...preflight.needs import needs_of
+from ..board import Board
+from ..plain_text import one_line
+from .job import SCRIPT_NAME, SlurmJob
+from .records import Journal
+
+
+def ask_for_looks(job: SlurmJob, plan: Plan) -> None:
+    """Write what each node has to look at, in their order, where the plan wants it."""
+    if not plan["slurm"]["preflight"]:
+        return
+    needs = [needs_of(plan, node["node"]) for node in plan["nodes"]]
+    looks = [{name: value for name, value in need.items() if name != "cache_folder"} for need in needs]
+    (job.run_dir / LOOKS_NAME).write_text(json.dumps(looks), encoding="utf-8")
+
+
+def judged(job: SlurmJob, journal: Journal, plan: Plan, board: Board) -> dict[str, t.Any] | None:
+    """Wait for the looks of all nodes, note the red ones on the board, let the job go on or end, and return the table.
+
+    Where each node trains by itself, the job goes on without the red ones.
+    None where the job waits for no word, or has it. `NodeLostError` where the job ends before.
+    """
+    word = job.run_dir / WORD_NAME
+    if not plan["slurm"]["preflight"] or word.read_text():
+        return None
+    submitted = (job.run_dir / SCRIPT_NAME).stat().st_mtime
+    facts, problems = {}, {}
+    for place, node in enumerate(plan["nodes"]):
+        told = _plain(journal.next(place, LOOK))
+        try:
+            found = told["node"]
+            clock = found["clock"]
+            # It looked between the submission and now.
+            clock["offset_seconds"] = [clock["time"] - time.time(), clock["began"] - submitted]
+            facts[node["node"]] = found
+        except (KeyError, TypeError):
+            problems[node["node"]] = str(told.get("message", "its answer cannot be believed"))
+    table = preflight(plan, facts, problems=problems)
+    red: dict[str, list[str]] = {}
+    for row in table["rows"]:
+        if row["status"] == RED:
+            red.setdefault(row["node"], []).append(f"{row['check']}: {row['reason']}")
+    for name, reasons in red.items():
+        board.update(name, message=f"its preflight is red: {'; '.join(reasons)}", unfit=True)
+    places = [str(place) for place, node in enumerate(plan["nodes"]) if node["node"] in red]
+    goes_on = not red or (plan["mode"] == "single_node" and len(red) < len(plan["nodes"]))
+    word.write_text(" ".join([GO, *places]) if goes_on else STOP)
+    return table
+
+
+def _plain(value: t.Any) -> t.Any:
+    """Return what a node says with all of its texts as single lines."""
+    if isinstance(value, str):
+        return one_line(value)
+    if isinstance(value, dict):
+        return {one_line(str(key)): _plain(one) for key, one in value.items()}
+    return [_plain(one) for one in value] if isinstance(value, list) else value

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The machine that submits runs to the Slurm of `slurm_bench`."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from slurm_bench import Slurm
+
+ROOT = Path(__file__).resolve().parents[2]
+PATIENCE = 150
+
+
+@dataclass
+class Login:
+    """The machine that submits: an inventory of one host, and a folder of runs that the nodes share."""
+
+    slurm: Slurm
+    folder: Path
+    # Programs that go before those of the machine.
+    programs: Path | None = None
+
+    @property
+    def runs(self) -> Path:
+        return self.folder / "runs"
+
+    def start(self, playbook: str, run_id: str, **variables: Any) -> subprocess.Popen[str]:
+        hosts = self.folder / "hosts"
+        hosts.write_text(json.dumps({"all": {"hosts": {"login": {"ansible_connection": "local"}}}}))
+        nodes = variables.pop("nodes", 3)
+        changes = {"nnodes": nodes, "master_address": "auto", "batch_size": 4 * nodes}
+        changes |= {"log_dir": str(self.folder / "logs"), "training_iterations": variables.pop("steps", 20)}
+        everything = {
+            "training_launcher": "slurm",
+            "training_config": str(ROOT / "inventories/local/tiny_llama.json"),
+            "training_overrides": changes,
+            "training_megatron_root": str(ROOT / "roles/training/files/trainer"),
+            "training_megatron_release": "v26.1",
+            "training_gpus_per_node": 1,
+            "container_engine": "none",
+            "training_output_dir": str(self.runs),
+            "training_run_id": run_id,
+            **variables,
+        }
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE_", "SLURM_"))}
+        own = {**kept, **self.slurm.environment, "ANSIBLE_NOCOLOR": "1"}
+        if self.programs:
+            own["PATH"] = f"{self.programs}:{own['PATH']}"
+        return subprocess.Popen(
+            [
+                str(Path(sys.executable).parent / "ansible-playbook"),
+                str(ROOT / "playbooks" / playbook),
+                *("-i", str(hosts), "-e", json.dumps(everything)),
+            ],
+            cwd=self.folder,
+            env=own,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def play(self, playbook: str, run_id: str, **variables: Any) -> tuple[int, str]:
+        return ended(self.start(playbook, run_id, **variables))
+
+    def summary(self, run_id: str) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.runs / run_id / "summary.json").read_text())
+        return found
+
+    def job(self, run_id: str) -> str:
+        return (self.runs / run_id / "job_id").read_text().strip()
+
+    def trains(self, run_id: str) -> bool:
+        """Tell whether the controller has seen a step."""
+        path = self.runs / run_id / "nodes/gpu01/steps.jsonl"
+        return path.exists() and path.stat().st_size > 0
+
+
+def ended(playing: subprocess.Popen[str]) -> tuple[int, str]:
+    output, _ = playing.communicate(timeout=2 * PATIENCE)
+    return playing.returncode, output
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.2)

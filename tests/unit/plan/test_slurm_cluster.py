@@ -1,0 +1,120 @@
+"""What a cluster of Slurm says cannot work: each is one fault, and all come at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.findings import Findings
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.slurm.cluster import (
+    Cluster,
+    groups_of,
+    note_faults,
+    seconds_of,
+)
+
+PARTITIONS = [
+    {"PartitionName": "all", "Default": "YES", "State": "UP", "MaxTime": "UNLIMITED", "AllowAccounts": "ALL"},
+    {"PartitionName": "gpu", "State": "UP", "MaxTime": "1-00:00:00", "MaxNodes": "6", "MinNodes": "2"},
+    {"PartitionName": "closed", "State": "DOWN", "MaxTime": "UNLIMITED"},
+    {"PartitionName": "ours", "State": "UP", "AllowAccounts": "llm,vision", "DenyQos": "scavenger"},
+]
+NODES = """\
+gpu|idle|mi300x,rack1|gpu:mi300x:8(S:0-1)|gpu[01-04]
+gpu|allocated|mi300x,rack2|gpu:mi300x:8|gpu[05-06]
+gpu|drained|mi355x,rack2|gpu:mi355x:8|gpu[07-08]
+"""
+CLUSTER = Cluster(
+    PARTITIONS,
+    [{"ReservationName": "week47", "NodeCnt": "2", "State": "ACTIVE"}],
+    groups_of(NODES.splitlines()),
+    accounts=frozenset({"llm"}),
+)
+
+
+def found(cluster: Cluster = CLUSTER, nodes: int = 4, **sbatch: str) -> Findings:
+    findings = Findings()
+    note_faults({"nodes": str(nodes), **sbatch}, cluster, findings)
+    return findings
+
+
+@pytest.mark.parametrize(
+    ("sbatch", "key", "told"),
+    [
+        ({"partition": "gpus"}, "partition", "no partition gpus"),
+        ({"partition": "closed"}, "partition", "Partition closed is DOWN"),
+        ({"partition": "gpu,closed"}, "partition", "Partition closed is DOWN"),
+        ({"partition": "gpu", "time": "2-0"}, "time_limit", "ends jobs after 1-00:00:00"),
+        ({"partition": "gpu", "time": "1441"}, "time_limit", "ends jobs after 1-00:00:00"),
+        ({"partition": "gpu", "nodes": 7}, "nodes", "may have 6 nodes at most"),
+        ({"partition": "gpu", "nodes": 1}, "nodes", "must have 2 nodes at least"),
+        ({"account": "vision"}, "account", "Account vision is none of yours"),
+        ({"partition": "ours", "qos": "scavenger"}, "qos", "Partition ours refuses QOS scavenger"),
+        ({"reservation": "week48"}, "reservation", "no reservation week48. It has week47 now"),
+        ({"reservation": "week47"}, "reservation", "has 2 nodes, and the job takes 4"),
+        ({"partition": "gpu", "constraint": "h100"}, "constraint", "has the feature h100"),
+        ({"partition": "gpu", "constraint": "mi300x&rack2"}, "nodes", "has 2 nodes that the job's constraint leave"),
+        ({"partition": "gpu", "gres": "gpu:16"}, "gres", "No node of partition gpu has gpu:16"),
+        ({"partition": "gpu", "gres": "gpu:mi355x:8"}, "nodes", "has 2 nodes that the job's gres leave"),
+        ({"partition": "gpu", "exclude": "gpu[01-05]"}, "nodes", "has 3 nodes that the job's exclude leave"),
+    ],
+)
+def test_what_cannot_work_is_one_fault_with_what_would(sbatch: dict[str, Any], key: str, told: str) -> None:
+    (fault,) = found(**sbatch).faults
+    assert fault.key == f"training_slurm_{key}"
+    assert told in fault.message
+    assert fault.remedy
+
+
+def test_all_faults_come_at_once() -> None:
+    findings = found(partition="gpu", time="9-0", account="x", reservation="y", constraint="z", nodes=7)
+    assert [fault.key.removeprefix("training_slurm_") for fault in findings.faults] == [
+        "reservation",
+        "account",
+        "time_limit",
+        "nodes",
+        "constraint",
+    ]
+
+
+@pytest.mark.parametrize(
+    "sbatch",
+    [
+        {},
+        {"partition": "gpu", "time": "1-0", "constraint": "mi300x", "gres": "gpu:8", "exclude": "gpu01"},
+        {"partition": "gpu", "constraint": "[rack1*2&rack2*2]"},
+        {"partition": "gpu", "constraint": "rack1|rack2", "time": "90"},
+        {"account": "llm", "partition": "ours"},
+    ],
+)
+def test_what_can_work_is_not_refused(sbatch: dict[str, Any]) -> None:
+    assert found(**sbatch).faults == []
+
+
+def test_nodes_that_are_out_of_service_are_a_warning_as_they_may_come_back() -> None:
+    findings = found(partition="gpu", gres="gpu:mi355x:8", nodes=2)
+    assert findings.faults == []
+    (warning,) = findings.warnings
+    assert "Of the 2 nodes of partition gpu that the job's gres leave, 0 are in service now" in warning.message
+
+
+def test_where_nobody_can_say_which_accounts_there_are_none_is_refused() -> None:
+    assert found(Cluster(PARTITIONS), account="any", qos="any").faults == []
+
+
+def test_a_cluster_without_a_default_partition_asks_for_one() -> None:
+    (fault,) = found(Cluster(PARTITIONS[1:])).faults
+    assert "No partition of the cluster is the default one" in fault.message
+
+
+@pytest.mark.parametrize(
+    ("limit", "seconds"),
+    [("90", 5400), ("1:30", 90), ("01:30:00", 5400), ("1-12", 129600), ("1-00:30", 88200), ("2-1:2:3", 176523)],
+)
+def test_times_are_read_as_slurm_reads_them(limit: str, seconds: int) -> None:
+    assert seconds_of(limit) == seconds
+
+
+def test_no_line_of_slurm_is_too_odd_to_be_read() -> None:
+    assert groups_of(["", "gpu", "gpu|idle|(null)|(null)|gpu[", "a|b|c|d|e|f"])

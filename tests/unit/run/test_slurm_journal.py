@@ -1,0 +1,205 @@
+"""The journal of a job of Slurm: what tasks tell through srun is what the controller reads, and one look is for all."""
+
+from __future__ import annotations
+
+import io
+import os
+import random
+import threading
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.trainops.cluster.plugins.module_utils.slurm import journal
+from ansible_collections.trainops.cluster.plugins.module_utils.slurm.journal import (
+    JOURNAL_NAME,
+    Answers,
+    Teller,
+    gather,
+)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.node_errors import NodeLostError
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.slurm import records
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.slurm.records import Journal
+
+
+class Task:
+    """A task as srun hears it: its lines, each with the task's number before it."""
+
+    def __init__(self, number: int) -> None:
+        self.number, self._stream = number, io.BytesIO()
+        self.teller = Teller(self._stream)
+
+    def lines(self) -> list[bytes]:
+        told = self._stream.getvalue().splitlines(keepends=True)
+        self._stream.seek(0)
+        self._stream.truncate()
+        return [f"{self.number:02}: ".encode() + line for line in told]
+
+
+def read(path: Path, *phases: str) -> list[tuple[int, str, dict[str, t.Any]]]:
+    return list(Answers(str(path), phases).more())
+
+
+def test_answers_of_any_length_come_as_they_were_told_whatever_is_told_in_between(tmp_path: Path) -> None:
+    numbers = random.Random(17)
+    tasks = [Task(number) for number in range(3)]
+    told = [{"n": n, "text": "".join(chr(numbers.randrange(32, 999)) for _ in range(n * 1500))} for n in range(4)]
+    for task in tasks:
+        for answer in told:
+            task.teller.tell("follow", answer)
+    queues = [task.lines() for task in tasks]
+    assert max(len(line) for lines in queues for line in lines) < 1024
+    path = tmp_path / "journal"
+    with path.open("wb") as stream:
+        while any(queues):
+            stream.write(numbers.choice([lines for lines in queues if lines]).pop(0))
+    found = read(path, "follow")
+    assert [[answer for number, _phase, answer in found if number == task] for task in range(3)] == [told] * 3
+
+
+def test_an_answer_like_the_one_before_it_takes_few_bytes() -> None:
+    task = Task(0)
+    answer = {"settings": {f"setting_{n}": [n] for n in range(200)}, "step": 1}
+    task.teller.tell("follow", answer)
+    first = sum(map(len, task.lines()))
+    task.teller.tell("follow", {**answer, "step": 2})
+    assert sum(map(len, task.lines())) < first / 4
+
+
+def test_a_reader_takes_only_the_phases_that_it_wants_and_only_what_is_new(tmp_path: Path) -> None:
+    path, task = tmp_path / "journal", Task(5)
+    answers = Answers(str(path), ("stop",))
+    assert list(answers.more()) == []
+    for phase in ("stage", "start", "follow", "stop"):
+        task.teller.tell(phase, {"phase": phase})
+    path.write_bytes(b"".join(task.lines()))
+    assert list(answers.more()) == [(5, "stop", {"phase": "stop"})]
+    assert list(answers.more()) == []
+    assert answers.heard == {5}
+
+
+def test_what_is_torn_or_no_answer_spoils_nothing_else(tmp_path: Path) -> None:
+    path, one, other = tmp_path / "journal", Task(1), Task(2)
+    one.teller.tell("follow", {"n": 1})
+    other.teller.tell("follow", {"n": 2})
+    junk = [
+        b"slurmstepd: error\n",
+        b"01: follow\n",
+        b"01: follow ^!!.\n",
+        b"99: \xff\xfe\n",
+        b"x: follow ^eJw.\n",
+        b"\n",
+    ]
+    path.write_bytes(b"".join([*junk, *one.lines(), *other.lines()])[:-3])
+    assert read(path, "follow") == [(1, "follow", {"n": 1})]
+
+
+def test_a_task_that_begins_again_is_understood(tmp_path: Path) -> None:
+    path, first, again = tmp_path / "journal", Task(0), Task(0)
+    first.teller.tell("stop", {"n": 1})
+    again.teller.tell("stop", {"n": 2})
+    path.write_bytes(b"".join([*first.lines(), *again.lines()]))
+    assert [answer for *_, answer in read(path, "stop")] == [{"n": 1}, {"n": 2}]
+
+
+@pytest.fixture
+def srun() -> t.Iterator[tuple[int, t.BinaryIO]]:
+    source, sink = os.pipe()
+    with os.fdopen(sink, "wb", buffering=0) as stream:
+        yield source, stream
+    os.close(source)
+
+
+def test_all_that_is_gathered_stands_in_the_journal_after_what_was_torn(
+    tmp_path: Path, srun: tuple[int, t.BinaryIO]
+) -> None:
+    path, lines = tmp_path / "journal", b"".join(f"{n}: follow {'x' * 900}\n".encode() for n in range(500))
+    path.write_bytes(b"torn")
+    source, stream = srun
+
+    def write() -> None:
+        stream.write(lines + b"half")
+        stream.close()
+
+    threading.Thread(target=write).start()
+    assert gather(source, str(path)) == 0
+    assert path.read_bytes() == b"torn\n" + lines
+
+
+def test_what_cannot_be_written_now_is_written_once_it_can_be(
+    tmp_path: Path, srun: tuple[int, t.BinaryIO], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, stream = srun
+    folder = tmp_path / "full"
+
+    def second(_seconds: float) -> None:
+        if not folder.exists():
+            folder.mkdir()
+            stream.write(b"0: follow two\n")
+            stream.close()
+
+    monkeypatch.setattr(journal.time, "sleep", second)
+    stream.write(b"0: follow one\n")
+    assert gather(source, str(folder / "journal")) == 0
+    assert (folder / "journal").read_bytes() == b"\n0: follow one\n0: follow two\n"
+
+
+class Job:
+    """A job that ends when it is told to."""
+
+    def __init__(self, run_dir: Path) -> None:
+        self.run_dir, self.over = run_dir, False
+
+    def is_over(self, _age: float = 0) -> bool:
+        return self.over
+
+    def end_in_words(self) -> str:
+        return "Slurm's job 1 ended as NODE_FAIL"
+
+
+@pytest.fixture
+def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> t.Iterator[Job]:
+    monkeypatch.setattr(records, "_LOOK_SECONDS", 0.01)
+    job = Job(tmp_path)
+    yield job
+    job.over = True
+
+
+def followed(step: int, status: str = "running") -> dict[str, t.Any]:
+    return {"status": status, "blocks": [step], "failures": [], "log_bytes": step}
+
+
+def test_hours_that_nobody_followed_are_one_answer_and_an_end_is_its_own(job: Job) -> None:
+    task = Task(0)
+    for step in range(1000):
+        task.teller.tell("follow", followed(step))
+    task.teller.tell("follow", followed(1000, "stopped"))
+    (job.run_dir / JOURNAL_NAME).write_bytes(b"".join(task.lines()))
+    followed_up = Journal(t.cast(t.Any, job), ("follow",), [0])
+    first = followed_up.next(0, "follow")
+    assert (first["blocks"], first["log_bytes"]) == (list(range(1000)), 999)
+    assert followed_up.next(0, "follow")["status"] == "stopped"
+
+
+def test_who_waits_for_a_node_gets_its_answer_or_how_the_job_ended(job: Job) -> None:
+    started = Journal(t.cast(t.Any, job), ("start",), [0, 1])
+    with pytest.raises(NodeLostError, match="nothing was heard of it for 0 s"):
+        started.next(0, "start", 0.01)
+    task = Task(1)
+    task.teller.tell("start", {"status": "running"})
+    (job.run_dir / JOURNAL_NAME).write_bytes(b"".join(task.lines()))
+    assert started.next(1, "start") == {"status": "running"}
+    job.over = True
+    with pytest.raises(NodeLostError, match="ended as NODE_FAIL"):
+        started.next(0, "start")
+
+
+def test_who_waits_learns_that_nobody_reads_any_more(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_age: float = 0) -> bool:
+        raise OSError("no process can be started")
+
+    monkeypatch.setattr(job, "is_over", broken)
+    monkeypatch.setattr(threading, "excepthook", lambda _args: None)
+    with pytest.raises(NodeLostError, match="could not be read"):
+        Journal(t.cast(t.Any, job), ("start",), [0]).next(0, "start")
