@@ -130,6 +130,7 @@ bench: $(VENV)/run ## how fast runs are launched, beside bare ssh; a plan, a rep
 ifneq ($(origin NODES),command line)
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/simulate.py
+	$(BIN)/python benchmarks/slurm.py
 	$(BIN)/python benchmarks/parser.py
 	$(BIN)/python benchmarks/history.py
 endif

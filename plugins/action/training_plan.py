@@ -217,6 +217,8 @@ class ActionModule(ControllerAction):
                 unreadable=config.unreadable,
                 thresholds=config.thresholds,
             )
+            jobs = [cell["plan"]["slurm"] for cell in planned["cells"][:1] if "slurm" in cell["plan"]]
+            problems += [fault for job in jobs for fault in refused(job)[0]]
             planned["faults"] += [{**problem, "cells": []} for problem in problems]
             show(f"\n{sweep_text(sweep.sweep_id, planned, sweep.next_of_cells())}\n")
             self._refuse(planned["faults"], "sweep")
