@@ -12,7 +12,6 @@ from ..dataset import dataset_function
 from ..engines import Engine, engine_of
 from ..files import write_text
 from ..hardware import hardware_facts
-from ..holder import held_by_others
 from ..inspection.network import port_problem
 from ..interfaces import with_interfaces
 from ..launch import LAUNCH_NAME, launch_script
@@ -21,6 +20,7 @@ from ..own_folders import make_run_folder
 from ..room import LEAST_BYTES, room_problems
 from ..run_state import read_state, write_state
 from ..secret_files import place
+from .holder import held_by_others
 from .phase import Answer, HeldError, PhaseError, Request
 
 

@@ -7,10 +7,10 @@ import time
 
 from ..claim import machine_locked, take
 from ..engines import engine_of
-from ..holder import held_by_others
 from ..machine_changes import memory_group, noted
 from ..run_state import read_state, write_state
 from ..secret_files import remove_after
+from .holder import held_by_others
 from .phase import Answer, PhaseError, Request
 
 

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from .claim import claimed_by_other
-from .engines import Engine, NoContainer
-from .phases.phase import HeldError
+from ..claim import claimed_by_other
+from ..engines import Engine, NoContainer
+from .phase import HeldError
 
 
 def held_by_others(engine: Engine, run_id: str) -> HeldError | None:
