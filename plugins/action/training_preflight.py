@@ -17,6 +17,7 @@ try:
     from ..plugin_utils.preflight.checks import preflight
     from ..plugin_utils.preflight.needs import machine_plan
     from ..plugin_utils.preflight.table import preflight_text
+    from ..plugin_utils.run.board import Board
     from ..plugin_utils.run.quarantine import Quarantine
 except ImportError as error:
     MISSING: ImportError | None = error
@@ -43,6 +44,7 @@ class ActionModule(ControllerAction):
                 "problems": {"type": "dict", "default": {}},
                 "only": {"type": "list", "elements": "str"},
                 "quarantine": {"type": "path"},
+                "run_dir": {"type": "path"},
             },
         )
         plan, nodes = arguments["plan"], arguments["nodes"]
@@ -59,6 +61,10 @@ class ActionModule(ControllerAction):
         red = [row for row in result["rows"] if row["status"] == RED]
         on, judged = ({row["node"] for row in rows} for rows in (red, result["rows"]))
         released = self._release(arguments["quarantine"], sorted(judged - on))
+        if arguments["run_dir"] and not self._task.check_mode:
+            for node in sorted(on):
+                reasons = "; ".join(str(row["reason"]) for row in red if row["node"] == node)
+                Board(arguments["run_dir"]).update(node, message=reasons, unfit=True)
         if red:
             count = f"{counted(len(red), 'red cell')} on {len(on)} of {counted(len(judged), 'node')}"
             raise AnsibleActionFail(f"The preflight has {count}. The table above says what to do about each.")

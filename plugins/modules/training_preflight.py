@@ -61,6 +61,9 @@ options:
   quarantine:
     description: File with the hosts that are kept out of runs. Nodes without a red row are taken out of it.
     type: path
+  run_dir:
+    description: Folder of a run on the controller, where nodes with a red row are noted as not ready for it.
+    type: path
 seealso:
   - module: trainops.cluster.node_inspect
   - module: trainops.cluster.training_plan

@@ -90,6 +90,24 @@ def test_a_run_that_is_tried_again_goes_on_from_the_last_checkpoint_that_all_nod
     assert " iteration        1/" not in log
 
 
+def test_a_spare_is_preflighted_before_it_trains_and_one_that_is_not_ready_is_left_out_as_well(bench: Bench) -> None:
+    need("ip")
+    hosts, config = inventory(bench, spares=("spare0", "spare1")), bench.config(training_iterations=STEPS)
+    whole = json.loads(hosts.read_text())
+    whole["all"]["hosts"]["spare0"]["ansible_python_interpreter"] = "/nowhere/python3"
+    hosts.write_text(json.dumps(whole))
+    done = killed_in_mid_run(bench, hosts, config, training_spares="spares", training_retries=2)
+    assert done.status == 0, done.output
+    second, third = summary(bench, "nightly-2"), summary(bench, "nightly-3")
+    assert (second["verdict"], second["first_failure"]["node"]) == ("ERROR", "spare0")
+    assert "the node could not be inspected" in second["first_failure"]["message"]
+    assert [node["node"] for node in third["nodes"]] == ["node0", "spare1"]
+    assert "Ready: nothing is red on 1 node." in done.output
+    held = json.loads((bench.runs / "quarantine.json").read_text())[str(hosts)]
+    assert list(held) == ["node1", "spare0"]
+    assert bench.trainings() == []
+
+
 def test_a_node_that_cannot_be_staged_is_left_out_and_a_run_that_can_be_staged_nowhere_is_not_tried_again(
     bench: Bench,
 ) -> None:

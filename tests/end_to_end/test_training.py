@@ -279,7 +279,8 @@ def test_who_interrupts_a_run_learns_that_it_goes_on_and_how_to_come_back(bench,
     assert run.returncode != 0
     assert "Run long goes on without you." in output
     for playbook in ("attach", "stop"):
-        assert f"ansible-playbook playbooks/{playbook}.yml -i {inventory} -e training_run_id=long" in output
+        there = f"-e training_output_dir={bench.runs} -e training_run_id=long"
+        assert f"ansible-playbook playbooks/{playbook}.yml -i {inventory} {there}" in output
     assert bench.trainings()
     assert bench.play("stop.yml", inventory, config, training_run_id="long").status == 0
     assert bench.trainings() == []

@@ -34,8 +34,8 @@ def machine_locked() -> Iterator[None]:
         os.close(lock)
 
 
-def claimed_by_other(run_id: str) -> str | None:
-    """Return the run_id of another run that has claimed the machine, and has not ended; or None."""
+def claimed_by_other(run_id: str) -> tuple[str, bool] | None:
+    """Return the run_id of another run that has claimed the machine and has not ended, and whether it was started."""
     claim = _read()
     if claim is None or claim["run_id"] == run_id:
         return None
@@ -43,7 +43,7 @@ def claimed_by_other(run_id: str) -> str | None:
         with contextlib.suppress(OSError, ValueError):
             state = read_state({"node": node, "run_folder": run_folder}, claim["run_id"])
             if state and state["status"] in ("staged", "running"):
-                return str(claim["run_id"])
+                return str(claim["run_id"]), state["status"] == "running"
     return None
 
 

@@ -11,7 +11,8 @@ from .phases.phase import HeldError
 def held_by_others(engine: Engine, run_id: str) -> HeldError | None:
     """Return what keeps a run off the machine, where another one holds it."""
     running = {engine.holder(run_id), NoContainer().holder(run_id)} - {None}
-    holders = sorted(map(str, {claimed_by_other(run_id), *running} - {None}))
+    claim, was_started = claimed_by_other(run_id) or (None, False)
+    holders = sorted(map(str, {claim, *running} - {None}))
     if not holders:
         return None
     held = [
@@ -19,4 +20,4 @@ def held_by_others(engine: Engine, run_id: str) -> HeldError | None:
         f"ansible-playbook playbooks/stop.yml -e training_run_id={holder}"
         for holder in holders
     ]
-    return HeldError("; ".join(held), holders, running=bool(running))
+    return HeldError("; ".join(held), holders, running=was_started or bool(running))

@@ -34,6 +34,7 @@ PAGE_TEMPLATE = "report.html.j2"
 SYMBOLS = {"PASS": "✓", "FAIL": "✗", "INCONCLUSIVE": "?", "ERROR": "!"}
 FIGURES = ("tokens_per_sec_per_gpu", "tflops_per_gpu", "step_time_ms", "loss", "memory_fraction")
 _ENDED = ("exited", "log_only")
+_NOT_TO_THE_END = ("last_step_missing", "no_steps", "began_anew")
 PLOTTED = ("step_time_ms", "tokens_per_sec_per_gpu", "loss")
 
 
@@ -92,7 +93,8 @@ def render(
         nodes=sorted(summary["nodes"], key=lambda node: -abs(deviation_of.get(node["node"], 0.0))),
         deviation_of=deviation_of,
         logs=logs or {},
-        finished=all(node["state"] in _ENDED and not node["exit_code"] for node in summary["nodes"]),
+        finished=all(node["state"] in _ENDED and not node["exit_code"] for node in summary["nodes"])
+        and not any(reason["code"] in _NOT_TO_THE_END for reason in summary["reasons"]),
         undrawn=[f"{plot.not_finite} × {LABELS[plot.metric].lower()}" for plot in plots if plot.not_finite],
         heat=next(filter(None, (heat_map(steps, metric) for metric in PLOTTED[:2])), None) if plots else None,
         heat_colours=COLOURS,
@@ -121,12 +123,16 @@ def deviations_of_nodes(summary: Summary) -> dict[str, float]:
 def figures_of(summary: Summary) -> list[tuple[str, str, str]]:
     """Return the figures that a reader looks for first: label, value with its unit, and where it is from."""
     metrics = {metric: found for metric, found in summary["metrics"].items() if found["value"] is not None}
+    last = max((found["last_step"] for found in metrics.values()), default=0)
     rows = []
     for metric in FIGURES:
         if metric in metrics:
             found = metrics[metric]
             value = f"{measured(found['value'], metric)} {unit_of(metric)}".rstrip()
-            rows.append((LABELS[metric], value, f"{found['statistic']} of {found['value_node']}"))
+            origin = f"{found['statistic']} of {found['value_node']}"
+            if found["statistic"] == "last" and found["last_step"] < last:
+                origin += f", at step {found['last_step']} of {last}"
+            rows.append((LABELS[metric], value, origin))
             rows += _by_the_clock(summary, found) if metric == "tokens_per_sec_per_gpu" else []
     if summary["mfu"] is not None:
         rows.append(("MFU", _percent(summary["mfu"]), f"from {summary['mfu_basis']}"))

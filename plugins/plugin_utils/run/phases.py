@@ -63,7 +63,8 @@ class Phases:
                 self.board.update(node, message=str(error), unfit=not isinstance(error, NodeHeldError))
                 raise
             known = {name: answer[name] for name in ("status", "image_id", "hardware", "program") if name in answer}
-            self.board.update(node, unfit=False, **known)
+            # What an earlier try was refused for is over.
+            self.board.update(node, unfit=False, message="", **known)
             return answer
 
         answers, errors = on_each(list(self.ask), stage, self.at_once)

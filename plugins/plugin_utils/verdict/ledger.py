@@ -133,7 +133,9 @@ def _loss(seen: Seen, status: Status) -> str | None:
     trend = seen.trends.get(status["node"])
     if trend is None:
         return _none_of_its_own(seen) if status["node"] not in seen.attempts else None
-    return f"{trend['direction']}: {trend['first_loss']:.4g} to {trend['last_loss']:.4g}"
+    found = f"{trend['direction']}: {trend['first_loss']:.4g} to {trend['last_loss']:.4g}"
+    last = int(seen.attempts[status["node"]]["step"].iloc[-1])
+    return found if trend["last_step"] == last else f"{found} until step {trend['last_step']}, and none after it"
 
 
 def _workload(seen: Seen, status: Status) -> str | None:

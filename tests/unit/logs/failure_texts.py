@@ -54,11 +54,15 @@ TEXTS: dict[str, list[Text]] = {
         "[ 12.1] nfs: server nas7 not responding, timed out",
     ],
     "checkpoint": [
+        "ChainedFuture completed 0/1 futures but timed out after 1199.9 seconds",
         "ValueError: Requested directory for restore does not exist at /x.",
         "_pickle.UnpicklingError: Weights only load failed.",
         "RuntimeError: Error(s) in loading state_dict for GPTModel:",
     ],
     "compile": [
+        "MIOpen(HIP): Error [Compile] 'hiprtcCompileProgram(x)' y.cpp: HIPRTC_ERROR_COMPILATION (6)",
+        "  what():  /x/hipoc_program.cpp:304: Code object build failed. Source: y.cpp",
+        "  OP_REQUIRES failed at tpu_execute_op.cc:266 : INTERNAL: neuronx-cc compilation failed.",
         "subprocess.CalledProcessError: Command '['/usr/bin/gcc', '/tmp/x/main.c']' returned non-zero exit status 1.",
         "2026-01-02 ERROR ||NEURON_CC_WRAPPER||: [F134] neuronx-cc terminated abnormally",
         "jaxlib.xla_extension.XlaRuntimeError: INTERNAL: Failed to compile fusion",
@@ -67,6 +71,9 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: x",
     ],
     "container": [
+        "ERRO[0000] failed to create NVIDIA Container Runtime: error constructing low-level runtime: x",
+        "docker: Error response from daemon: unknown or invalid runtime name: nvidia",
+        "ERROR: for x  Cannot create container for service x: Unknown runtime specified nvidia",
         "FATAL:   container creation failed: mount /x->/y error: no such file",
         "docker: 'run' requires at least 1 argument",
         'docker: Error response from daemon: Conflict. The container name "/x" is already in use by container 0a.',
@@ -101,6 +108,8 @@ TEXTS: dict[str, list[Text]] = {
         "requests.exceptions.SSLError: HTTPSConnectionPool(host='huggingface.co', port=443): Max retries exceeded",
     ],
     "image_pull": [
+        "Error: Error committing the finished image: Error processing tar file(exit status 1): y",
+        "docker: failed to register layer: lsetxattr security.capability /x: operation not supported.",
         "docker: Error response from daemon: manifest for rocm/x:7 not found: manifest unknown",
         "Error response from daemon: toomanyrequests: You have reached your unauthenticated pull rate limit.",
         "Error: initializing source docker://nope:7: reading manifest 7 in docker.io/library/nope: denied",
@@ -120,6 +129,7 @@ TEXTS: dict[str, list[Text]] = {
         "srun: error: Task launch for StepId=7.0 failed on node n3: Communication connection failure",
     ],
     "tokenizer": [
+        "TypeError: __init__() missing 1 required positional argument: 'vocab_file'",
         "OSError: Can't load tokenizer for 'x/y'. If you were trying to load it from 'https://huggingface.co/models'",
         "OSError: x/y is not a local folder and is not a valid model identifier listed on "
         "'https://huggingface.co/models'",
@@ -148,6 +158,7 @@ TEXTS: dict[str, list[Text]] = {
         "n1:1:2 [4] NCCL WARN Call to ibv_reg_mr_iova2 failed with error Cannot allocate memory",
     ],
     "rdma_devices": [
+        "192.0.2.7: WARN: Function: find_ofi_provider Line: 7: NET/OFI Couldn't find any optimal provider",
         "RDMA devices: 8 on the node, 0 in the container",
     ],
     "preempted": [
@@ -163,6 +174,7 @@ TEXTS: dict[str, list[Text]] = {
         "Memory access fault by GPU node-3 (Agent handle: 0x1) on address 0x7f. Reason: Page not present.",
     ],
     "no_gpu": [
+        "XlaRuntimeError: UNKNOWN: TPU initialization failed: No x device found.",
         "RuntimeError: ProcessGroupNCCL is only supported with GPUs, no GPUs found!",
         "ImportError: libcuda.so.1: cannot open shared object file: No such file or directory",
         "jax.errors.JaxRuntimeError: FAILED_PRECONDITION: No visible GPU devices.",
@@ -190,6 +202,9 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "out_of_memory": [
+        "2026-01-02 03:04:05 192.0.2.7 [3]   (1) Resource exhausted: Attempting to allocate 180.59M.",
+        "W x/bfc_allocator.cc:275] Ran out of memory trying to allocate 39.81MiB.  See logs.",
+        "RuntimeError: Bad StatusOr access: RESOURCE_EXHAUSTED",
         (
             "[rank5]: torch.OutOfMemoryError: HIP out of memory. Tried to allocate 2.00 MiB. GPU 0 has a total "
             "capacity of",
@@ -306,6 +321,7 @@ TEXTS: dict[str, list[Text]] = {
         'Could not open file "x=1" to read flags for environment variable "XLA_FLAGS".',
     ],
     "jax_start": [
+        "FAILED_PRECONDITION: TPU platform already registered for platform hardware version",
         "ValueError: Number of processes must be defined.",
         "ValueError: coordinator_address should be defined.",
     ],
@@ -396,6 +412,7 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: Gloo connectFullMesh failed with [pair.cc:144] no error",
     ],
     "rendezvous_timeout": [
+        "RuntimeError: Deadline exceeded: Failed to connect to remote server at address: grpc://192.0.2.7:8470.",
         "ssh: connect to host n3 port 22: No route to host",
         "OSError: [Errno 101] Network is unreachable",
         "torch.distributed.DistNetworkError: The client socket has failed to connect to any network address "
@@ -423,6 +440,10 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "nccl": [
+        "RuntimeError: Runtime error: unhandled system error\n    ncclGroupEnd() at x(/y/z.cpp:7)",
+        "NCCL communication aborted: unhandled system error",
+        "n1: Test NCCL failure common.cu:7 'internal error - please report this issue to the NCCL developers / '",
+        "192.0.2.7: WARN: Function: main Line: 7: NET/OFI OFI NCCL failure: 2",
         "n1:1:2 [4] NCCL WARN NET/IB : Got completion from peer 10.0.0.1<1> with status=12 opcode=0 len=0",
         "n1:1:2 [4] NCCL WARN Call to ibv_modify_qp failed with 110 Connection timed out, on dev rdma0",
         "ncclRemoteError: A call failed possibly due to a network error or a remote process exiting",

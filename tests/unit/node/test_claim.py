@@ -9,6 +9,7 @@ import multiprocessing.queues
 import multiprocessing.synchronize
 import os
 import shutil
+import socket
 import subprocess
 import typing as t
 from collections.abc import Callable
@@ -75,7 +76,8 @@ def test_of_two_runs_exactly_one_starts_and_the_other_names_it(other_name: bool,
         winner = next(place for place, answer in enumerate(answers) if isinstance(answer, dict))
         assert answers[winner] == {"changed": True, "status": "running"}
         assert f"the node is held by run {runs[winner].run_id};" in answers[1 - winner]
-        assert [launched(run) for run in runs] == [1 - winner, winner]
+        # A process shows its labels once it has become the launch script.
+        wait_until(lambda runs=runs, winner=winner: [launched(run) for run in runs] == [1 - winner, winner])
         runs[winner].stop(grace_seconds=0)
 
 
@@ -91,6 +93,22 @@ def test_nodes_of_one_run_share_a_machine_until_the_last_of_them_is_stopped(trai
             other.stage()
         run.stop(grace_seconds=0)
     assert other.stage()["status"] == "staged"
+
+
+def test_a_port_that_the_run_on_the_machine_uses_is_no_fault_of_the_machine(training: MakeTraining) -> None:
+    run, other, third = training(FOR_EVER), training(run_id="run-2"), training(run_id="run-3")
+    run.begin()
+    with socket.socket() as taken:
+        taken.bind(("", other.node["master_port"]))
+        taken.listen()
+        with pytest.raises(HeldError, match=r"is not free here .*held by run run-1;") as held:
+            other.stage()
+    assert (held.value.by, held.value.running) == (["run-1"], True)
+    run.stop(grace_seconds=0)
+    third.stage()
+    with pytest.raises(HeldError) as held:
+        other.stage()
+    assert (held.value.by, held.value.running) == (["run-3"], False)
 
 
 def test_the_machine_is_looked_at_again_before_the_start(training: MakeTraining) -> None:

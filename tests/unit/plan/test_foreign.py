@@ -91,3 +91,11 @@ def test_the_examples_are_none_of_these() -> None:
         plan = make_plan(path.read_text("utf-8"), path.name, {}, nodes(1), "now")
         assert plan["framework"] == ("maxtext" if path.parent.name == "maxtext" else "megatron")
     assert make_plan(text_of(HF), "c.yaml", {}, nodes(2), "now")["framework"] == "nxdt"
+
+
+def test_a_config_for_another_framework_than_the_playbooks_is_called_that_once() -> None:
+    megatron = (ROOT / "inventories/local/tiny_llama.json").read_text()
+    plan = make_plan(megatron, "my.json", {"training_framework": "maxtext"}, [])
+    (fault,) = [fault for fault in plan["faults"] if fault["key"] != "training_hosts"]
+    assert fault["message"] == "my.json is a training config for Megatron-LM, and the run is one of MaxText."
+    assert fault["remedy"] == "Play a playbook for Megatron-LM, or give a config for MaxText."

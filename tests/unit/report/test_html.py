@@ -214,7 +214,7 @@ def test_what_a_node_does_not_tell_is_a_dash(summary: Run, plan: Run) -> None:
         state="not_started", exit_code=None, last_step=None, steps_total=None, metrics={"loss": {"value": math.nan}}
     )
     rows = Page(render(summary, plan, NO_STEPS)).rows["nodes"]
-    assert rows[2] == ["node-001", "1", "not started", "–", "1", "– / –", "18", "–", "– – –", "–"]
+    assert rows[2] == ["node-001", "1", "not started", "–", "1", "– / –", "18", "–", "–", "–"]
 
 
 def test_every_metric_has_its_statistics(summary: Run, plan: Run) -> None:

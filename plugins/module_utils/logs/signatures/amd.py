@@ -181,6 +181,14 @@ SIGNATURES = (
         rb"HIP error: invalid device ordinal|\bhipErrorInvalidDevice\b",
     ),
     Signature(
+        "compile",
+        (b"HIPRTC_ERROR_", b"Code object build failed", b"MIOpen(HIP): Error [", b"COMGR_STATUS_ERROR"),
+        "A kernel of a ROCm library could not be compiled on this node: look at the lines before; check that the "
+        "image has the headers and device libraries of its own ROCm, and that its version knows this GPU.",
+        rb"HIPRTC_ERROR_(?:COMPILATION|LINKING|BUILTIN_OPERATION_FAILURE)|Code object build failed"
+        rb"|MIOpen\(HIP\): Error \[(?:Compile|Build)|COMGR_STATUS_ERROR",
+    ),
+    Signature(
         "gpu_error",
         (
             *(
@@ -199,7 +207,8 @@ SIGNATURES = (
         (
             rb"\bHIPBLAS_STATUS_(?!SUCCESS)[A-Z_]{1,60}|(?i:hipblaslt error)|(?i:rocblaslt error)|rocBLAS error"
             rb"|(?i:rocblas_status_)(?!(?i:success))\w{1,60}"
-            rb"|MIOpen(?:\(HIP\))?:? Error|\bmiopenStatus(?!Success)\w{1,60}|\bHIPFFT_(?!SUCCESS)[A-Z_]{1,60}"
+            rb"|MIOpen(?:\(HIP\))?:? Error(?! \[(?:Compile|Build))"
+            rb"|\bmiopenStatus(?!Success)\w{1,60}|\bHIPFFT_(?!SUCCESS)[A-Z_]{1,60}"
             rb"|Unable to find any suitable algorithm"
         ),
     ),

@@ -41,7 +41,13 @@ SIGNATURES = (
                 b"repository does not exist",
                 b"daemon: Get ",
                 b"failed to resolve reference",
-                *(b"FATAL:   ", b"InvalidImageName"),
+                *(
+                    b"FATAL:   ",
+                    b"InvalidImageName",
+                    b"committing the finished",
+                    b"processing tar file",
+                    b"register layer",
+                ),
             ),
         ),
         "The image cannot be pulled: check its name and tag, log in to the registry (docker login), check network, "
@@ -59,7 +65,8 @@ SIGNATURES = (
             rb"|refused|canceled)"
             rb"|[Dd]ocker: invalid reference format|Error: [^\r\n]{0,200}nable to find image"
             rb"|repository does not exist or may|Error response from daemon: Get \"?https?://"
-            rb"|failed to resolve reference|\bInvalidImageName\b"
+            rb"|failed to resolve reference|\bInvalidImageName\b|rror committing the finished image"
+            rb"|rror processing tar file|failed to register layer: "
             rb"|FATAL:   While (?:making image|pulling)[^\r\n]{0,300}(?:unauthorized|denied|not found|manifest"
             rb"|timeout|registry)"
         ),
@@ -108,6 +115,14 @@ SIGNATURES = (
             rb"|[Ff]ailed to connect to the docker API"
             rb"|[Cc]annot connect to Podman"
         ),
+    ),
+    Signature(
+        "container",
+        (b"untime specified", b"untime name: ", b"no runtime binary found", b"create NVIDIA Container Runtime"),
+        "The container engine does not have the runtime that is asked for: install the container toolkit, name it in "
+        "/etc/docker/daemon.json (nvidia-ctk runtime configure), or do not ask for one.",
+        rb"[Uu]nknown runtime specified|unknown or invalid runtime name: |no runtime binary found from candidate list"
+        rb"|failed to create NVIDIA Container Runtime",
     ),
     Signature(
         "container",

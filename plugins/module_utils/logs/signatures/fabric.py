@@ -15,6 +15,22 @@ SIGNATURES = (
     ),
     Signature(
         "rdma_devices",
+        (b"find any optimal provider",),
+        "libfabric offers no provider that NCCL's plugin can use: look whether fi_info -p efa lists one in the "
+        "container, "
+        "pass /dev/infiniband in, and compare the versions of libfabric and the plugin.",
+        rb"Couldn't find any optimal provider",
+    ),
+    Signature(
+        "nccl",
+        (b": NET/OFI ",),
+        "NCCL's plugin for libfabric failed: its words say what; compare the versions of libfabric, the plugin "
+        "and NCCL, "
+        "and run again with NCCL_DEBUG=INFO and FI_LOG_LEVEL=warn.",
+        rb"WARN: Function: \w{1,80} Line: \d{1,6}: NET/OFI ",
+    ),
+    Signature(
+        "rdma_devices",
         (b"no usable transports/devices", b"network device '"),
         "UCX does not find the network device that UCX_NET_DEVICES names: compare it and UCX_TLS with ibv_devices in "
         "the container, and pass /dev/infiniband in.",

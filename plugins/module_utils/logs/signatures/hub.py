@@ -41,6 +41,7 @@ SIGNATURES = (
         "tokenizer",
         (
             b"Can't load tokenizer",
+            *(b"argument: 'vocab_file'", b"argument: 'tokenizer_file'", b"argument: 'merges_file'"),
             b"Can't load the",
             b"Can't load feature",
             b"not a valid model identifier",
@@ -52,7 +53,8 @@ SIGNATURES = (
         "folder of "
         "the same name hides that of Hugging Face.",
         (
-            rb"Can't load (?:tokenizer|the configuration|the model|feature extractor) (?:for|of) "
+            rb"required positional arguments?: '(?:vocab|tokenizer|merges)_file'"
+            rb"|Can't load (?:tokenizer|the configuration|the model|feature extractor) (?:for|of) "
             rb"|is not a valid model identifier"
             rb"|(?:FileNotFound|OS|Value|Runtime|NotFound|Assertion)Error: [^\r\n]{0,300}tokenizer(?:\.model"
             rb"|\.json|_config\.json|\.vocab)"

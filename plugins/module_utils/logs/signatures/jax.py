@@ -17,7 +17,7 @@ SIGNATURES = (
         (
             rb"No visible GPU devices|RuntimeError: Unable to initialize backend|(?:libtpu\S{0,20}"
             rb"|The TPU) is already in use by"
-            rb"|No TPU devices were found|Failed to get TPU metadata"
+            rb"|No TPU devices were found|Failed to get TPU metadata|TPU initialization failed: "
         ),
     ),
     Signature(
@@ -52,7 +52,7 @@ SIGNATURES = (
             b"must be defined",
             b"distributed.initialize() must be called",
             b"Duplicate task registration",
-            *(b"nexpected task re", b"distributed.initialize should only"),
+            *(b"nexpected task re", b"distributed.initialize should only", b"platform already registered"),
         ),
         "JAX does not know how the nodes find each other, or two processes have one number: set JAX_COORDINATOR_IP, "
         "JAX_COORDINATOR_PORT, NNODES and NODE_RANK, and hardware=gpu.",
@@ -61,7 +61,7 @@ SIGNATURES = (
             rb"|The process id of the current process must be defined)"
             rb"|distributed\.initialize\(\) must be called before"
             rb"|Duplicate task registration with |Unexpected task re(?:gistered|quest)"
-            rb"|distributed\.initialize should only"
+            rb"|distributed\.initialize should only|FAILED_PRECONDITION: \w{1,40} platform already registered"
         ),
     ),
     Signature(
@@ -73,6 +73,7 @@ SIGNATURES = (
             b"ResourceExhaustedError",
             b"OOM when allocating",
             b"an out of memory in memory",
+            b"an out of memory trying to allocate",
         ),
         "The GPU memory does not suffice: lower the batch per device, choose another remat policy, shard the model "
         "more, or "
@@ -82,7 +83,7 @@ SIGNATURES = (
             rb"|Resource exhausted: (?:Out of memory|Failed to allocate|Error allocating|Attempting)"
             rb"|ResourceExhaustedError: "
             rb"|OOM when allocating tensor|failed: RESOURCE_EXHAUSTED|BufferAssignment OOM Debugging"
-            rb"|Ran out of memory in memory space"
+            rb"|Ran out of memory (?:in memory space|trying to allocate)|StatusOr access: RESOURCE_EXHAUSTED"
         ),
     ),
     Signature(
@@ -119,6 +120,7 @@ SIGNATURES = (
             b"Barrier timed out",
             b"connections to all backends",
             b"errors_impl.",
+            b"connect to remote server at address",
         ),
         "The processes did not all meet: look for a node that did not start or failed before, then check the "
         "coordinator's "
@@ -133,6 +135,7 @@ SIGNATURES = (
             rb"|UNAVAILABLE: ?failed to connect to all addresses|cluster registration failed"
             rb"|DEADLINE_EXCEEDED: GetKeyValue\(\) timed out|connections to all backends failing"
             rb"|RuntimeError: DEADLINE_EXCEEDED: |errors_impl\.(?:DeadlineExceeded|Unavailable)Error: "
+            rb"|Failed to connect to remote server at address: "
         ),
     ),
     Signature(

@@ -220,13 +220,17 @@ SIGNATURES = (
             b"RCCL error",
             b"Failed to initialize any NET",
             b"communicator was aborted",
+            *(b"unhandled system error", b"unhandled cuda error", b"CL developers", b"network error", b"CCL failure"),
+            *(b"CCL communication aborted",),
         ),
         "NCCL or RCCL failed: run again with NCCL_DEBUG=WARN; check the links, NCCL_IB_HCA, NCCL_IB_GID_INDEX, "
         "NCCL_SOCKET_IFNAME and the logs of the other nodes.",
         (
             rb"nccl(?:(?:Remote|System|Internal|UnhandledCuda)Error|InvalidUsage|InvalidArgument): "
             rb"|[NR]CCL [Ee]rror(?: in| \d{1,2})?:"
-            rb"|Failed to initialize any NET plugin|NCCL communicator was aborted"
+            rb"|Failed to initialize any NET plugin|NCCL communicator was aborted|[NR]CCL communication aborted"
+            rb"|unhandled (?:system|cuda) error|please report this issue to the [NR]CCL developers"
+            rb"|remote process exited or there was a network error|Test [NR]CCL failure "
         ),
     ),
     Signature(

@@ -98,7 +98,7 @@ SIGNATURES = (
         "compile cache of the failed graph.",
         (
             rb"ERROR \d{1,9} \[neuronx?-cc\]: |neuronx?-cc failed|\[F\d{1,4}\] neuronx?-cc "
-            rb"|neuronx?-cc[^\r\n]{0,600}(?:non-zero exit status|failed with"
+            rb"|neuronx?-cc[^\r\n]{0,600}(?:non-zero exit status|failed with|compilation failed"
             rb"|terminated abnormally)|\[NCC_[A-Z]{1,10}\d{1,5}\]"
             rb"|Compiler status (?:ERROR|FAIL)|Compilation failed for |ERROR:neuronx_cc:"
             rb"|ERROR \d{1,9} \[neuronxcc\.|Failed compilation with |Got a cached failed neff"

@@ -207,6 +207,12 @@ SIGNATURES = (
     ),
     Signature(
         "checkpoint",
+        (b"futures but timed out after",),
+        "A checkpoint was not written in time: check how fast its storage is on every node, and that all nodes write.",
+        rb"completed \d{1,9}/\d{1,9} futures but timed out after",
+    ),
+    Signature(
+        "checkpoint",
         (
             *(b"heckpoint", b"tree structures do not match", b"No structure could be identified", b"nexpected key(s)"),
             *(

@@ -21,7 +21,7 @@ from ..own_folders import make_run_folder
 from ..room import LEAST_BYTES, room_problems
 from ..run_state import read_state, write_state
 from ..secret_files import place
-from .phase import Answer, PhaseError, Request
+from .phase import Answer, HeldError, PhaseError, Request
 
 
 def stage(request: Request) -> Answer:
@@ -39,11 +39,12 @@ def stage(request: Request) -> Answer:
         node = with_interfaces(request["node"])
         held = held_by_others(engine, run_id)
         problems = [*engine.problems(node), *_port_problems(node)]
-        problems = problems or ([] if held else room_problems(_needs(engine, node)))
-        if problems:
-            raise PhaseError("; ".join([*problems, *([str(held)] if held else [])]))
         if held:
-            raise held
+            # What else is wrong may be of that run, such as a port that is taken.
+            raise HeldError("; ".join([*problems, str(held)]), held.by, held.running)
+        problems = problems or room_problems(_needs(engine, node))
+        if problems:
+            raise PhaseError("; ".join(problems))
         old = old_runs(node, run_id, **request["keep"]) if request.get("keep") else []
         if request["check_mode"]:
             removed = [run.run_id for run in old]

@@ -21,7 +21,17 @@ def framework_for(asked: str, text: str, source: str, findings: Findings) -> Fra
     One in the format of CVS that no framework recognizes is taken for the first.
     """
     known = FRAMEWORKS.get(asked)
-    named = known or next((one for one in FRAMEWORKS.values() if one.recognizes(text, source)), None)
+    # The first one last: its configs have little that no other has.
+    of_text = next((one for one in reversed(FRAMEWORKS.values()) if one.recognizes(text, source)), None)
+    named = known or of_text
     if fault_foreign(text, source, findings, recognized=named is not None):
+        return None
+    if known and of_text and not known.recognizes(text, source):
+        findings.fault(
+            "training_framework",
+            asked,
+            f"{source} is a training config for {of_text.title}, and the run is one of {known.title}.",
+            f"Play a playbook for {of_text.title}, or give a config for {known.title}.",
+        )
         return None
     return named or next(iter(FRAMEWORKS.values()))

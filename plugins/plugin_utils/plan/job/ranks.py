@@ -61,7 +61,7 @@ def in_rank_order(
     if not taking_part:
         findings.fault(
             "training_hosts",
-            list(by_name),
+            list(by_name) or None,
             "No host is left to train on.",
             "Look at --limit, training_hosts and training_exclude.",
         )

@@ -8,6 +8,7 @@ train_deepseekv2.sh reads its environment only.
 
 from __future__ import annotations
 
+import re
 import typing as t
 from collections.abc import Sequence
 
@@ -34,6 +35,7 @@ from .reading import BranchReading, Reading, ScriptReading
 from .scripts import generation_for, note_generation, script_of
 from .user_variables import check_variables, users_variables
 
+_OWN_KEYS = re.compile(r'"(?:training_iterations|tokenizer_model|micro_batch_size)"\s*:')
 _OF_NODE = {"NODE_RANK": "{node-rank}", "LOG_DIR": "{run-folder}"}
 _FORM = CvsForm(MegatronConfig, MegatronModelParameters, unused_keys)
 # What the combinations of a sweep call otherwise than model_params.
@@ -52,9 +54,9 @@ class Megatron(CvsFramework[MegatronOptions]):
     master_key = "master_address"
     launcher = "megatron-lm"
 
-    def recognizes(self, _text: str, _source: str) -> bool:
-        """Tell that no config is certainly for it: what no framework recognizes is taken for it."""
-        return False
+    def recognizes(self, text: str, _source: str) -> bool:
+        """Return whether a training config is certainly of this framework."""
+        return _OWN_KEYS.search(text) is not None
 
     def plan_job(
         self, config: CvsConfig, options: MegatronOptions, nodes: Sequence[Node], findings: Findings
