@@ -112,6 +112,11 @@ if [[ $staged != 0 ]]; then
   exit "$staged"
 fi
 {_PREFLIGHT if options.training_slurm_preflight else ""}on_each_node train{container}
+trained=$?
+if [[ $trained != 0 ]]; then
+  on_each_node stop
+fi
+exit "$trained"
 """,
         "preflight": options.training_slurm_preflight,
         "sbatch": given,
