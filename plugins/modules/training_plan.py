@@ -13,7 +13,8 @@ version_added: 1.0.0
 author:
   - The trainops.cluster maintainers (@trainops)
 description:
-  - Reads a training config and resolves it to what every node will run, to the last byte.
+  - Reads a training config and resolves it to what every node will run. What only a node can decide, such as an
+    interface that is V(auto), is named as such.
   - Runs on the controller and touches no node. Use it with C(run_once).
   - With any fault it fails, after it has shown all of them.
   - The host variable C(training_topology) says where a node stands in the network, from the outermost on

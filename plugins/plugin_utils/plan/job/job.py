@@ -68,7 +68,7 @@ class Job:
     checkpoints: str = ""
 
     def for_node(self, node: Node, place: int, run_id: str, container_engine: str) -> NodePlan:
-        """Return what one node will run, to the last byte. ``place`` is the node's place in rank order.
+        """Return what one node will run. ``place`` is the node's place in rank order.
 
         In single-node mode every node is rank 0 of a job of its own.
         """
