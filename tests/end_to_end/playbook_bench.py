@@ -123,6 +123,8 @@ class Bench:
             "training_config": str(config),
             "training_output_dir": str(self.runs),
             "training_master_port": free_port(),
+            # What else the machine does makes steps slow at any time.
+            "training_warmup_steps": "2",
             **variables,
         }
         return [

@@ -28,6 +28,8 @@ if t.TYPE_CHECKING:
 MIN_SAMPLES = 3
 # More steps than this, and a larger part of all of them, are no compilation and no filling of caches.
 _LONG_WARM_UP, _LARGE_WARM_UP = 10, 0.25
+# What noise makes of a pace is less than that.
+_SLOW_WARM_UP = 0.10
 
 _CANONICAL = list(METRICS)
 _ABOVE_ZERO = {"loss_scale": "loss scale", "tokens_with_loss": "number of tokens with a loss"}
@@ -225,7 +227,8 @@ def judge_samples(
     if counts:
         reasons.note("warm_up" if warm_up.steady else "not_steady", warm_up.reason)
     most = max((steps for steps in taken.values()), default=0)
-    if warm_up.detected and warm_up.steady and warm_up.steps > max(_LONG_WARM_UP, _LARGE_WARM_UP * most):
+    is_long = warm_up.steps > max(_LONG_WARM_UP, _LARGE_WARM_UP * most)
+    if is_long and warm_up.detected and warm_up.steady and warm_up.apart > _SLOW_WARM_UP:
         message = (
             f"{warm_up.reason} No warm-up takes {warm_up.steps} of {most} steps: the training was slow at first. "
             "Give training_warmup_steps where it was one."

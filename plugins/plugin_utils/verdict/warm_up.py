@@ -34,13 +34,15 @@ _PACE = ("step_time_ms", "tokens_per_sec_per_gpu", "tflops_per_gpu")
 class WarmUp:
     """The first ``steps`` of the last attempt of each node that do not count, and why (a sentence).
 
-    ``detected`` says that they were found, not given. ``steady`` is False where no steady state was found.
+    ``detected`` says that they were found, not given. ``steady`` is False where no steady state was found. ``apart`` is
+    how far their median pace is from that of the second half of the steps, as a part of it.
     """
 
     steps: int
     reason: str
     detected: bool
     steady: bool = True
+    apart: float = 0.0
 
 
 def parse_warm_up(asked: t.Any) -> int | None:
@@ -84,11 +86,11 @@ def warm_up_of(asked: int | None, attempts: Mapping[str, StepColumns]) -> WarmUp
         return WarmUp(0, "The first steps are as fast as the later ones; none is warm-up.", detected=True)
     node = max(before, key=before.__getitem__)
     values = paces[node].values
-    first, steady = (
-        in_words(paces[node].metric, value) for value in (values[0], np.median(values[values.size // 2 :]))
-    )
+    later = float(np.median(values[values.size // 2 :]))
+    first, steady = (in_words(paces[node].metric, value) for value in (values[0], later))
     reason = f"On {node} the pace is steady after the first {counted(before[node], 'step')}: {first}, then {steady}."
-    return WarmUp(before[node], reason, detected=True)
+    apart = abs(float(np.median(values[: lengths[node]])) / later - 1)
+    return WarmUp(before[node], reason, detected=True, apart=apart)
 
 
 class _Pace(t.NamedTuple):

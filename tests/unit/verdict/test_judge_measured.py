@@ -130,6 +130,7 @@ def test_steps_that_do_not_count_are_told_with_their_reason(tmp_path: Path) -> N
         "reason": "The first 1 step of each node are left out as asked.",
         "detected": False,
         "steady": True,
+        "apart": 0.0,
     }
 
 
