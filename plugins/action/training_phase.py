@@ -253,8 +253,10 @@ def _end_with_the_controller() -> None:
             time.sleep(1)
         end()
 
-    # After Ctrl-C Ansible terminates its workers; this one would wait for its threads, which follow the training.
-    signal.signal(signal.SIGTERM, end)
+    # After Ctrl-C Ansible passes SIGINT on to its workers, and mostly terminates them then; this one would wait for its
+    # threads, which follow the training.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end)
     threading.Thread(target=watch, daemon=True).start()
 
 
