@@ -142,6 +142,16 @@ def test_the_warm_up_is_found_where_it_is_not_given(tmp_path: Path) -> None:
     assert ("warm_up", summary["warm_up"]["reason"]) in [(one["code"], one["message"]) for one in summary["notes"]]
 
 
+@pytest.mark.parametrize(("ms", "is_told"), [(108.0, False), (150.0, True)])
+def test_a_slow_beginning_is_no_warm_up_where_it_is_long_and_clearly_slower(
+    ms: float, is_told: bool, tmp_path: Path
+) -> None:
+    log = lines(range(1, 16), total=40, ms=ms) + learning([10 - step / 5 for step in range(25)], first=16)
+    summary = of(log, tmp_path, warmup_steps=None, iterations=40)
+    assert (summary["warmup_steps"], round(100 * summary["warm_up"]["apart"])) == (15, ms - 100)
+    assert ("long_warm_up" in [code for code, _node in codes(summary)]) is is_told
+
+
 def test_the_thresholds_stand_in_the_summary_with_what_they_rest_on(tmp_path: Path) -> None:
     bounds = [
         {"metric": "tflops_per_gpu", "kind": "within", "value": 380.0, "tolerance_pct": 10.0},
