@@ -22,6 +22,7 @@ sys.path.insert(0, str(_ROOT / "collections"))
 from scale import config
 
 from ansible_collections.trainops.cluster.plugins.module_utils.node.agent import ANSWER_MARK
+from ansible_collections.trainops.cluster.plugins.plugin_utils.contracts import Plan
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.ranks import Node
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan import make_plan
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.asking import Asker, Output
@@ -55,17 +56,22 @@ def main() -> None:
         )
 
 
+def planned(folder: Path, nodes: int) -> tuple[Plan, Board]:
+    """Return the plan of a run on so many nodes, and its board below a folder."""
+    path = config(folder, nodes, 100_000)
+    options = {"training_gpus_per_node": 1, "container_engine": "none", "training_run_id": "run"}
+    options |= {"training_record_only": True, "training_megatron_root": "/m"}
+    hosts = [Node(f"node{n:04}", f"10.0.{n // 250}.{n % 250}", "me", local=False) for n in range(nodes)]
+    plan = make_plan(path.read_text(), str(path), options, hosts, "now")
+    board = Board(folder / "run")
+    board.write_plan(plan)
+    return plan, board
+
+
 def followed(nodes: int) -> dict[str, t.Any]:
     """Return what following so many nodes for a minute takes."""
     with tempfile.TemporaryDirectory(prefix="trainops-bench-") as name:
-        folder = Path(name)
-        path = config(folder, nodes, 100_000)
-        options = {"training_gpus_per_node": 1, "container_engine": "none", "training_run_id": "run"}
-        options |= {"training_record_only": True, "training_megatron_root": "/m"}
-        hosts = [Node(f"node{n:04}", f"10.0.{n // 250}.{n % 250}", "me", local=False) for n in range(nodes)]
-        plan = make_plan(path.read_text(), str(path), options, hosts, "now")
-        board = Board(folder / "run")
-        board.write_plan(plan)
+        plan, board = planned(Path(name), nodes)
         links = {node["node"]: SimulatedNode() for node in plan["nodes"]}
         asks = {
             node["node"]: Asker(plan, node, links[node["node"]].send, "python3", {}, False, "0" * 64).ask

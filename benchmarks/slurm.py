@@ -20,14 +20,10 @@ from pathlib import Path
 _ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(_ROOT / "collections"))
 
-from scale import config
-from simulate import SECONDS, SimulatedNode
+from simulate import SECONDS, SimulatedNode, planned
 
 from ansible_collections.trainops.cluster.plugins.module_utils.slurm import task
 from ansible_collections.trainops.cluster.plugins.module_utils.slurm.journal import JOURNAL_NAME, Teller, gather
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.ranks import Node
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan import make_plan
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.follow import Patience, interval_for
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.phases import Phases
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.slurm.job import SlurmJob
@@ -91,13 +87,7 @@ def followed(nodes: int) -> dict[str, t.Any]:
         (folder / "scontrol").write_text(_SCONTROL)
         (folder / "scontrol").chmod(0o755)
         os.environ["PATH"] = f"{folder}:{os.environ['PATH']}"
-        path = config(folder, nodes, 100_000)
-        options = {"training_gpus_per_node": 1, "container_engine": "none", "training_run_id": "run"}
-        options |= {"training_record_only": True, "training_megatron_root": "/m"}
-        hosts = [Node(f"node{n:04}", f"10.0.{n // 250}.{n % 250}", "me", local=False) for n in range(nodes)]
-        plan = make_plan(path.read_text(), str(path), options, hosts, "now")
-        board = Board(folder / "run")
-        board.write_plan(plan)
+        plan, board = planned(folder, nodes)
         (board.run_dir / task.ID_NAME).write_text("1\n")
         tasks = subprocess.Popen([sys.executable, __file__, "--tasks", str(nodes)], stdout=subprocess.PIPE)
         subprocess.Popen([sys.executable, __file__, "--gather", str(board.run_dir / JOURNAL_NAME)], stdin=tasks.stdout)

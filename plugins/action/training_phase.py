@@ -54,8 +54,8 @@ else:
 
 ENVIRONMENT = "training_node_environment"
 _TRAINER = Path(__file__).parents[2] / "roles" / "training" / "files" / "trainer"
-# What the nodes of a job of Slurm tell of each phase.
-_TOLD = {"stage": ("look", "stage"), "train": ("follow", "stop"), "finish": ("stop",)}
+# Which answers of a Slurm job each phase reads.
+_ANSWERS = {"stage": ("look", "stage"), "train": ("follow", "stop"), "finish": ("stop",)}
 _AUTOMATIC_INTERPRETERS = ("auto", "auto_silent", "auto_legacy", "auto_legacy_silent")
 
 
@@ -175,7 +175,7 @@ class ActionModule(ControllerAction):
             self._nodes = {node["node"]: node for node in self._plan["nodes"]}
         # Not their ranks, which nodes that train by themselves do not have.
         places = {name: place for place, name in enumerate(self._nodes)}
-        journal = Journal(job, _TOLD[phase], places.values())
+        journal = Journal(job, _ANSWERS[phase], places.values())
         if phase == "stage":
             self._check_in_job(job, journal)
         asks = {

@@ -49,7 +49,7 @@ _ALARM = re.compile(
     rb"|overheat|thermal|throttl|(?:is|are|went|link|node|state) down\b|\bwas stopped|not a number|disk full|quota"
     rb"|unresponsive|\bmissing\b|\bskipping checkpoint|read-only file|smashing|double free|wedged|evacuat"
 )
-# What a line that calls itself information tells of others, and no training that ends well has.
+# Lines marked INFO that report a failed node, rank or worker all the same. No training that ends well prints one.
 _GRAVE = re.compile(
     rb"(?i)worker ?group (?:finished \()?\S{0,20}failed|exit ?code:? [1-9]"
     rb"|\b(?:node|host|rank|worker|task|process|peer)s? ?\S{0,20} (?:has |have |is |are )?"

@@ -57,7 +57,7 @@ def telemetry_rows(frame: pd.DataFrame) -> list[Row]:
 
 
 def telemetry_plots(frame: pd.DataFrame) -> tuple[list[tuple[str, Markup]], list[Trace]]:
-    """Return title and chart of each value that some node told and that is not always 0, and how the nodes look."""
+    """Return title and chart of each value that some node reported and that is not always 0, and how the nodes look."""
     nodes = frame.drop_duplicates("node")[["node"]]
     looks = traces(nodes.assign(node_rank=range(len(nodes))))
     errors = frame["ecc_uncorrected"].astype(float)

@@ -24,7 +24,7 @@ from ..node_errors import NodeLostError
 from .job import SlurmJob
 
 _LOOK_SECONDS = 1.0
-# A job that ends tells so in its journal, but for one that Slurm ends at once.
+# A job that ends says so in its journal, unless Slurm ends it at once.
 _ASKED_SECONDS = 10.0
 # What a shared file system takes to show what another node has written.
 _LAG_SECONDS = 30.0
