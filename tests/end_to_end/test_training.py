@@ -56,7 +56,7 @@ def test_the_demo_writes_a_summary_that_says_what_the_verdict_rests_on(demo):
     assert tokens["met"] is True
     assert tokens["direction"] == "min"
     warm_up = summary["warm_up"]
-    assert (warm_up["detected"], warm_up["steps"]) == (False, 5)
+    assert (warm_up["detected"], warm_up["steps"]) == (False, 2)
     assert (tokens["samples"], tokens["first_step"], tokens["last_step"]) == (
         2 * (30 - warm_up["steps"]),
         warm_up["steps"] + 1,

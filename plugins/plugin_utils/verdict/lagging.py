@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import typing as t
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
 from ..contracts import RankSeen, Status
 from ..plan.config.words import counted
 
 # proc(5); what sleeps (S), runs (R) or idles in the kernel (I) may be waiting for a peer.
-_STATES = {"D": "waits in the kernel", "T": "is stopped by a signal", "t": "is stopped by a debugger", "Z": "has ended"}
+_HALTED = {"T": "is stopped by a signal", "t": "is stopped by a debugger", "Z": "has ended"}
+_IN_KERNEL = {"D": "waits in the kernel"}
 _BUSY = 0.5
 _COMPARED_FRAMES = 3
 
@@ -33,7 +34,13 @@ def lagging(statuses: Iterable[Status]) -> Lagging | None:
     """Return who holds the others up, or None where it cannot be reported from what was seen of the nodes."""
     statuses = list(statuses)
     seen = [_Seen(status["node"], rank) for status in statuses for rank in status.get("ranks_seen") or ()]
-    return _behind(statuses) or _odd_state(seen) or _odd_stack(seen) or _odd_load(seen)
+    return (
+        _odd_state(seen, _HALTED)
+        or _behind(statuses)
+        or _odd_state(seen, _IN_KERNEL)
+        or _odd_stack(seen)
+        or _odd_load(seen)
+    )
 
 
 def _behind(statuses: Sequence[Status]) -> Lagging | None:
@@ -50,13 +57,13 @@ def _behind(statuses: Sequence[Status]) -> Lagging | None:
     )
 
 
-def _odd_state(seen: Sequence[_Seen]) -> Lagging | None:
-    odd = [one for one in seen if one.rank["state"] in _STATES]
+def _odd_state(seen: Sequence[_Seen], states: Mapping[str, str]) -> Lagging | None:
+    odd = [one for one in seen if one.rank["state"] in states]
     if not odd or 2 * len(odd) > len(seen):
         return None
     rank = odd[0].rank
-    where = f" in {rank['waits_in']}" if rank["state"] == "D" and rank["waits_in"] else ""
-    return _named(odd[0], f"it {_STATES[rank['state']]}{where}, as {counted(len(odd), 'rank')} of {len(seen)}")
+    where = f" in {rank['waits_in']}" if rank["state"] in _IN_KERNEL and rank["waits_in"] else ""
+    return _named(odd[0], f"it {states[rank['state']]}{where}, as {counted(len(odd), 'rank')} of {len(seen)}")
 
 
 def _odd_stack(seen: Sequence[_Seen]) -> Lagging | None:

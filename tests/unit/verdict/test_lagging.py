@@ -28,6 +28,18 @@ def test_the_node_whose_log_is_a_step_behind_all_others():
     assert found == ("gpu1", None, "its last step is 12, and 13 or later on every other node")
 
 
+@pytest.mark.parametrize(
+    ("state", "named"),
+    [
+        ("T", ("gpu1", 1, "it is stopped by a signal, as 1 rank of 3")),
+        ("D", ("gpu0", None, "its last step is 12, and 13 or later on every other node")),
+    ],
+    ids=["stopped", "in the kernel"],
+)
+def test_a_rank_that_is_stopped_says_more_than_a_log_a_step_behind_and_that_more_than_a_wait(state, named):
+    assert lagging(run(rank(0), rank(1, state=state), rank(2), per_node=1, steps=(12, 13, 13))) == named
+
+
 @pytest.mark.parametrize("steps", [(13, 13), (13, None)], ids=["all are at one step", "one prints no steps"])
 def test_steps_that_name_nobody(steps):
     assert lagging(run(rank(0), rank(1), per_node=1, steps=steps)) is None
