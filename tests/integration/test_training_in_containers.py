@@ -327,7 +327,7 @@ def test_the_hardened_profile_runs_without_privileges(job):
     container = json.loads(job.cluster.on("node1", "podman", "inspect", "megatron_tiny"))[0]
     stopped = job.cluster.play("stop.yml", **job.variables(training_run_id="hard"))
     run.communicate(timeout=120)
-    assert stopped.returncode == 0
+    assert stopped.returncode == 0, stopped.stdout
     assert container["HostConfig"]["Privileged"] is False
 
 
