@@ -178,10 +178,11 @@ def write(root: str, setting: Setting, runtime: bool, content: str | None) -> No
     if content is not None:
         path = below(root, FILE)
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(f"{path}.new", "w", encoding="utf-8") as stream:
+        draft = f"{path}.{os.getpid()}.new"
+        with open(draft, "w", encoding="utf-8") as stream:
             os.fchmod(stream.fileno(), 0o644)
             stream.write(content)
-        os.replace(f"{path}.new", path)
+        os.replace(draft, path)
 
 
 def diffs(root: str, setting: Setting, found: str, runtime: bool, content: str | None) -> list[dict[str, str]]:

@@ -11,12 +11,12 @@ import math
 import os
 import statistics
 import typing as t
-import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
 from ..run.board import PLAN_NAME
+from ..run.whole_file import write_whole
 from .compare_write import COMPARISONS
 from .compare_write import PAGE as COMPARE_PAGE
 from .files import PAGE, SUMMARY_ROW
@@ -64,12 +64,7 @@ def write_index(folder: Path) -> bool:
         )
         if page == earlier:
             return False
-        draft = folder / f".{uuid.uuid4().hex}.new"
-        try:
-            draft.write_text(page, encoding="utf-8")
-            os.replace(draft, path)
-        finally:
-            draft.unlink(missing_ok=True)
+        write_whole(path, page)
     return True
 
 

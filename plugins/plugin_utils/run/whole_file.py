@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import secrets
 import typing as t
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,8 +36,11 @@ def writing(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give a draft to write, which takes the place of the file once it is whole; one that fails is removed."""
-    draft = path.with_name(f"{path.name}.new")
+    """Give a draft to write, which takes the place of the file once it is whole; one that fails is removed.
+
+    Whoever follows a run and whoever stops it write the same files at the same time: each has a draft of its own.
+    """
+    draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}.new")
     with writing(path):
         try:
             yield draft

@@ -31,6 +31,14 @@ def test_what_fails_leaves_the_file_as_it_was(tmp_path):
     assert [(found.name, found.read_text()) for found in tmp_path.iterdir()] == [("report.html", "first")]
 
 
+def test_two_who_write_a_file_at_once_both_succeed(tmp_path):
+    path = tmp_path / "status.json"
+    with replacing(path) as one, replacing(path) as other:
+        one.write_text("one")
+        other.write_text("other")
+    assert [(found.name, found.read_text()) for found in tmp_path.iterdir()] == [("status.json", "one")]
+
+
 def test_a_folder_that_is_a_file_is_named_and_needs_no_room(tmp_path):
     (tmp_path / "runs").touch()
     with pytest.raises(NotWrittenError, match="Not a directory") as caught:
