@@ -103,6 +103,8 @@ TEXTS: dict[str, list[Text]] = {
         "huggingface_hub.errors.HfHubHTTPError: 429 Client Error: Too Many Requests for url: https://huggingface.co/x",
     ],
     "hub_unreachable": [
+        "requests.exceptions.ConnectionError: ('Connection aborted.', ConnectionResetError(104, 'Connection "
+        "reset by peer'))",
         "huggingface_hub.errors.LocalEntryNotFoundError: An error happened while trying to locate the file",
         "OSError: We couldn't connect to 'https://huggingface.co' to load the files",
         "requests.exceptions.SSLError: HTTPSConnectionPool(host='huggingface.co', port=443): Max retries exceeded",
@@ -336,6 +338,10 @@ TEXTS: dict[str, list[Text]] = {
         "sh: 1: torchrun: not found",
         "python3: can't open file '/w/pretrain_gpt.py': [Errno 2] No such file or directory",
         'OCI runtime exec failed: exec: "bash": executable file not found in $PATH: unknown',
+    ],
+    "data": [
+        "ValueError: num_samples should be a positive integer value, but got num_samples=0",
+        "KeyError: 'text column missing in the dataset'",
     ],
     "wrong_rank": [
         (
@@ -588,8 +594,6 @@ HARMLESS: list[str] = [
     "n1:1:2 [0] NCCL INFO NET/IB : No device found.",
     "XLA_FLAGS=--xla_gpu_enable_latency_hiding_scheduler=true",
     "WARNING: Connection refused, trying again",
-    "requests.exceptions.ConnectionError: ('Connection aborted.', ConnectionResetError(104, 'Connection "
-    "reset by peer'))",
     "        raise EOFError",
     "    except BrokenPipeError:",
     "I0102 03:04:05.1 1 gda.cc:7] Connection to peer established",

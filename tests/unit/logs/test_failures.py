@@ -95,13 +95,13 @@ def test_a_traceback_is_told_by_its_last_line() -> None:
     text = (
         "10%|# | 1/10Traceback (most recent call last):\n"
         '  File "/x/pretrain_gpt.py", line 8, in <module>\n'
-        "    raise my.own.ConfigError(\n"
-        "          ^^^^^^^^^^^^^^^^^^^\n"
+        "    raise my.own.ModelError(\n"
+        "          ^^^^^^^^^^^^^^^^^^\n"
         "WARNING: another process prints between\n"
-        "my.own.ConfigError: no such model\n"
-        "ValueError: not of the traceback\n"
+        "my.own.ModelError: no such model\n"
+        "  ValueError: not of the traceback\n"
     )
-    assert lines_of(text) == [("python_error", "my.own.ConfigError: no such model", None)]
+    assert lines_of(text) == [("python_error", "my.own.ModelError: no such model", None)]
 
 
 def test_each_exception_of_a_chain_is_told() -> None:
@@ -229,3 +229,33 @@ TEST_OPEN = [
 @pytest.mark.parametrize(("text", "start"), TEST_OPEN)
 def test_messages_that_have_not_ended_are_seen(text: bytes, start: int | None) -> None:
     assert open_message(Piece(text)) == start
+
+
+ALONE = [
+    ("[rank3]: KeyError: 'layers'", "python_error"),
+    ("n1: [default0]:RuntimeError: no kernel for it", "python_error"),
+    ("datasets.exceptions.OddError: what is it", "data"),
+    ("orbax.checkpoint.OddError", "checkpoint"),
+    ("s3fs.core.OddError: what is it", "hub_unreachable"),
+    ("RuntimeError: the MLIR of this odd thing is odd", "compile"),
+    ("AssertionError: odd --flag", "settings_refused"),
+    ("RuntimeError: barrier of odd ranks timed out", "watchdog"),
+]
+
+
+@pytest.mark.parametrize(("line", "name"), ALONE)
+def test_an_exception_without_its_traceback_is_of_what_its_type_and_its_words_say(line: str, name: str) -> None:
+    assert [found for found, _, _ in lines_of(f"noise\n{line}\n")] == [name]
+    assert lines_of(f"noise\n  raise {line}\n") == []
+
+
+def test_a_traceback_behind_the_label_of_a_launcher_is_of_who_raised_it() -> None:
+    text = "".join(
+        f"3: {line}\n"
+        for line in (
+            "Traceback (most recent call last):",
+            '  File "/x/megatron/core/dist_checkpointing/odd.py", line 8, in f',
+            "KeyError: 'layers'",
+        )
+    )
+    assert [name for name, _, _ in lines_of(text)] == ["checkpoint"]

@@ -5,6 +5,17 @@ from __future__ import annotations
 
 from ..signature import Signature
 
+_FAILS = (
+    rb"fail|error|unable|cannot|could not|couldn't|timed out|unreach|unrespons|invalid|refused|exceed|abort|no eligible"
+)
+# What ibv_wc_status_str and the driver efa call the completion of a transfer that failed.
+_COMPLETIONS = (
+    rb"(?i:local (?:length|protection|access) error|local QP operation error|Work Request Flushed Error"
+    rb"|bad response error|remote (?:invalid request|access|operation) error|(?:transport|RNR) retry counter exceeded"
+    rb"|remote aborted|Unresponsive re(?:ceiver|mote)|Unreachable remote|local connection unresponsive"
+    rb"|flushed during queue pair destroy)"
+)
+
 SIGNATURES = (
     Signature(
         "memlock",
@@ -15,19 +26,19 @@ SIGNATURES = (
     ),
     Signature(
         "rdma_devices",
-        (b"find any optimal provider",),
+        (b"find any optimal provider", b"output empty list"),
         "libfabric offers no provider that NCCL's plugin can use: look whether fi_info -p efa lists one in the "
         "container, "
         "pass /dev/infiniband in, and compare the versions of libfabric and the plugin.",
-        rb"Couldn't find any optimal provider",
+        rb"Couldn't find any optimal provider|fi_getinfo: provider \w{1,40} output empty list",
     ),
     Signature(
         "nccl",
-        (b": NET/OFI ",),
+        (b"NET/OFI ",),
         "NCCL's plugin for libfabric failed: its words say what; compare the versions of libfabric, the plugin "
         "and NCCL, "
         "and run again with NCCL_DEBUG=INFO and FI_LOG_LEVEL=warn.",
-        rb"WARN: Function: \w{1,80} Line: \d{1,6}: NET/OFI ",
+        rb"WARN: Function: \w{1,80} Line: \d{1,6}: NET/OFI |NET/OFI (?i:[^\r\n]{0,200}(?:" + _FAILS + rb"))",
     ),
     Signature(
         "rdma_devices",
@@ -44,27 +55,36 @@ SIGNATURES = (
             b"UCX FATAL",
             b"UCC ERROR",
             b"UCC  ERROR",
-            b"Unresponsive re",
-            b"Unreachable remote",
-            b"fi_getinfo",
-            b"efa_",
+            *(b"rror", b"exceeded", b"remote", b"receiver", b"unresponsive", b"Flushed", b"flushed", b"bort"),
+            b"efa",
+            b"ibfabric",
+            b"fi_",
+            b"prov_errno",
+            b"EFA_IO_COMP",
         ),
         "The network between the nodes failed under UCX or libfabric: check the links, the devices (ibv_devinfo, "
         "fi_info -p efa), for EFA the security group, and the logs of the other nodes.",
-        rb"\bUC[XC] {1,4}(?:ERROR|FATAL) |Unresponsive re(?:ceiver|mote)|Unreachable remote"
-        rb"|fi_getinfo[^\r\n]{0,60} failed"
-        rb"|\befa_\w{1,60}\(\):\d{1,6}<warn> [^\r\n]{0,200}(?:[Ee]rror|[Ff]ailed)",
+        rb"\bUC[XC] {1,4}(?:ERROR|FATAL) |"
+        + _COMPLETIONS
+        + rb"|fi_[a-z_]{1,40}(?:\(\))? failed|(?i:Libfabric error)|\bprov_errno\b|EFA_IO_COMP_STATUS_(?!OK)"
+        rb"|libfabric:\d{1,9}:\d{1,12}:[\w:-]{1,99}\(\):\d{1,6}<(?:warn|critical)> (?i:[^\r\n]{0,200}(?:"
+        + _FAILS
+        + rb"))"
+        rb"|\befa_\w{1,60}\(\):\d{1,6}<warn> (?i:[^\r\n]{0,200}(?:" + _FAILS + rb"))"
+        rb"|Libfabric EFA provider has encountered|\befa_\d{1,4}: (?i:[^\r\n]{0,200}(?:" + _FAILS + rb"))",
     ),
     Signature(
         "nccl",
         (
-            *(b"Failed status ", b"Failed to modify QP", b"get context for the device", b"Port number "),
+            *(b"Failed status ", b"ailed to ", b"get context for the device", b"Port number "),
             *(b"onnect the HCA", b"RDMA connect error", b"ibv_post_send"),
         ),
         "RDMA between two nodes failed in a test of it: check the port (ibv_devinfo), the GID index, link and "
         "firmware, "
         "GPUDirect, and that /dev/infiniband is passed in.",
-        rb"Failed status \d{1,3}: wr_id |Failed to modify QP|Couldn't get context for the device"
+        rb"Failed status \d{1,3}: wr_id |[Ff]ailed to (?:create|modify|register|allocate|open|query) (?:an? )?"
+        rb"(?:QP|CQ|MR|PD|AH|SRQ|[Qq]ueue [Pp]air|completion queue|protection domain|memory region)\b"
+        rb"|Couldn't get context for the device"
         rb"|Unable to [Cc]onnect the HCA"
         rb"|Port number \d{1,3} state is (?!Active)|RDMA connect error|ibv_post_send(?:\(\))? (?:error|failed)",
     ),

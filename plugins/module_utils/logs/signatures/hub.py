@@ -110,16 +110,13 @@ SIGNATURES = (
             b"InvalidAccessKeyId",
             b"RefreshError",
             b"ExpiredToken",
-            b"PERMISSION_DENIED",
-            b"UNAUTHENTICATED",
             b"operation: Forbidden",
             b"Unauthorized: 401",
         ),
         "The storage bucket does not let the training in: give this node credentials that may read and write it.",
         rb"\(AccessDenied\)|AccessDeniedException|NoCredentialsError|DefaultCredentialsError|Forbidden: 403"
-        rb"|\(InvalidAccessKeyId\)|exceptions\.RefreshError: |\(ExpiredToken\w{0,20}\)|PERMISSION_DENIED: "
-        rb"|UNAUTHENTICATED: "
-        rb"|operation: Forbidden|Unauthorized: 401",
+        rb"|\(InvalidAccessKeyId\)|exceptions\.RefreshError: |\(ExpiredToken\w{0,20}\)|operation: Forbidden"
+        rb"|Unauthorized: 401",
     ),
     Signature(
         "not_found",

@@ -198,6 +198,13 @@ SIGNATURES = (
         rb"|errors_impl\.NotFoundError: |DataFilesNotFoundError: |NotADirectoryError: ",
     ),
     Signature(
+        "data",
+        (b"num_samples=0", b"CastError: ", b" not in the dataset"),
+        "The training data cannot be used: they are empty or have other columns than asked for; check paths and format "
+        "of the dataset on each node.",
+        rb"Error: [^\r\n]{0,200}num_samples=0|CastError: |Error: [^\r\n]{0,300} not in the dataset",
+    ),
+    Signature(
         "nan",
         (b"NaN", b"nan", b"finite", b"Inf"),
         "The loss or the gradients became NaN or infinite: check data, precision and learning rate; where one rank "
@@ -273,102 +280,5 @@ SIGNATURES = (
         "printed "
         "before is the cause.",
         rb"terminate called after throwing an instance of",
-    ),
-)
-
-TRACEBACK = b"Traceback (most recent call last):"
-EXCEPTION = (
-    rb"(?:(?:[A-Za-z_]\w{0,60}\.){0,20}"
-    rb"(?:[A-Za-z_]\w{0,60}?)?(?:Error|Exception|Exit|Expired|Failure|Group|Interrupt|Iteration|Timeout)"
-    rb"|(?:[A-Za-z_]\w{0,60}\.){1,20}[A-Z][A-Za-z]{2,60}(?=: ))"
-)
-PYTHON_ERROR = Signature(
-    "python_error",
-    (TRACEBACK,),
-    "The trainer raised an exception: read the traceback before this line.",
-    EXCEPTION + rb"(?::[^\r\n]*)?$",
-)
-
-# An exception that no signature knows is of the class of the first of these files, from the innermost frame outwards:
-# who raised it is known where what it says is not.
-RAISED_IN = (
-    (
-        Signature(
-            "checkpoint",
-            (TRACEBACK,),
-            "A checkpoint could not be read or written: the message says what; check its folder, that it is "
-            "whole, and that "
-            "its format and sizes are those of this run.",
-            PYTHON_ERROR.pattern,
-        ),
-        rb"/checkpointing\.py$|/dist_checkpointing/|/distributed/checkpoint/|/orbax/|/serialization\.py$|/safetensors/"
-        rb"|/training/checkpoints\.py$|/trainer/checkpoint\w{0,20}\.py$|/tensorstore/",
-    ),
-    (
-        Signature(
-            "settings_refused",
-            (TRACEBACK,),
-            "The program refuses its settings: the message says which; correct the config, or take an image that "
-            "knows them.",
-            PYTHON_ERROR.pattern,
-        ),
-        rb"/arguments\.py$|/transformer_config\.py$|/model_parallel_config\.py$|/pyconfig\w{0,20}\.py$"
-        rb"|/configs/types\.py$"
-        rb"|/parallel_state\.py$|/argparse\.py$|/omegaconf/|/hydra/|/pydantic/|/configuration_\w{1,40}\.py$"
-        rb"|/num_microbatches"
-        rb"_calculator\.py$",
-    ),
-    (
-        Signature(
-            "tokenizer",
-            (TRACEBACK,),
-            "The tokenizer could not be made: check its type, name and files, and that they fit the installed version.",
-            PYTHON_ERROR.pattern,
-        ),
-        rb"/tokenization_\w{1,40}\.py$|/tokenizers?/|/tokenizers?\.py$|/sentencepiece/|/tiktoken/"
-        rb"|/tokenization\w{0,20}\.py$",
-    ),
-    (
-        Signature(
-            "data",
-            (TRACEBACK,),
-            "The training data could not be read or prepared: the message says what; check paths, mounts, "
-            "columns and format "
-            "of the dataset on each node.",
-            PYTHON_ERROR.pattern,
-        ),
-        rb"/core/datasets/|/site-packages/datasets/|/grain/|/tensorflow_datasets/|/input_pipeline/"
-        rb"|/torch/utils/data/|/pyarrow/"
-        rb"|/array_record/|/data/\w{0,30}(?:dataset|sampler|loader)\w{0,30}\.py$|/data_iterator\w{0,30}\.py$",
-    ),
-    (
-        Signature(
-            "compile",
-            (TRACEBACK,),
-            "A kernel or graph could not be compiled: try another image, or switch torch.compile or the fused "
-            "kernel off.",
-            PYTHON_ERROR.pattern,
-        ),
-        rb"/torch/_inductor/|/triton/compiler/|/triton/backends/|/cpp_extension\.py$|/libneuronxla/|/fused_kernels/",
-    ),
-    (
-        Signature(
-            "hub_unreachable",
-            (TRACEBACK,),
-            "A download failed: check network, proxy and token, or use a local copy or a cache that the nodes share.",
-            PYTHON_ERROR.pattern,
-        ),
-        rb"/huggingface_hub/|/urllib3/|/requests/|/httpx/|/urllib/request\.py$",
-    ),
-    (
-        Signature(
-            "rendezvous_timeout",
-            (TRACEBACK,),
-            "The processes did not find each other: look for a node that did not start or failed before, then "
-            "check master "
-            "address, port and firewall.",
-            PYTHON_ERROR.pattern,
-        ),
-        rb"/elastic/rendezvous/|/distributed/rendezvous\.py$|/jax/_src/distributed\.py$",
     ),
 )
