@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import typing as t
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from ..signature import Signature
 
@@ -18,7 +18,8 @@ EXCEPTION = (
 # The last line of a traceback that is not there: behind the prefix of a launcher (rank, node, pid) and nothing else.
 ALONE = re.compile(
     rb"^(?:\[[^\]\r\n]{1,60}\][: ]{0,2}|\([^)\r\n]{1,60}\) ?|[\w-]{1,40}: ){0,3}"
-    rb"(?P<name>(?:[A-Za-z_]\w{0,60}\.){0,20}(?:[A-Z]\w{0,60}?(?:Error|Exception|Expired|Failure|Timeout)|Exception))"
+    rb"(?P<name>(?:[A-Za-z_]\w{0,60}\.){0,20}(?:[A-Z]\w{0,60}?(?:Error|Exception|Timeout)|Exception))"
+    rb"(?:\(\w{1,60}\))?"
     rb"(?:: (?=\S)[^\r\n]*|:?\r?$)",
     re.MULTILINE,
 )
@@ -26,11 +27,13 @@ PYTHON_ERROR = Signature(
     "python_error",
     (TRACEBACK,),
     "The trainer raised an exception: read the traceback before this line.",
-    EXCEPTION + rb"(?::[^\r\n]*)?$",
+    EXCEPTION + rb"(?:\(\w{1,60}\))?(?::[^\r\n]*)?$",
 )
 
 
 _LINE_BYTES = 1000
+# Farther out, a file runs whatever it is given: a launcher, a reader of settings, a decorator.
+_NEAREST_FILES = 6
 
 
 class _Topic(t.NamedTuple):
@@ -54,9 +57,9 @@ _TOPICS = (
         "checkpoint",
         rb"/(?:dist_|async_)?checkpoint(?:ing|ers?|s)?/"
         rb"|(?<!/utils)/(?!activation)\w{0,30}checkpoint(?!_wrapper)\w{0,30}\.py$"
-        rb"|/orbax/|/serialization\.py$|/safetensors|/tensorstore/|/zarr/",
+        rb"|/orbax/|/zero_to_fp32\.py$|/serialization\.py$|/safetensors|/tensorstore/|/zarr/",
         rb"(?<!activation )(?<!gradient )(?<!full )\bcheckpoint(?!ing)|state_?dict\b|safetensors|optimizer state"
-        rb"|tensorstore|\bzarr\b|sharded tensor|\borbax",
+        rb"|tensorstore|\bzarr\b|sharded tensor|\borbax|\.(?:ckpt|distcp|pth?)\b",
         "A checkpoint could not be read or written: the message says what; check its folder, that it is whole, and "
         "that its format and sizes are those of this run.",
     ),
@@ -70,7 +73,7 @@ _TOPICS = (
     _topic(
         "compile",
         rb"/torch/_(?:inductor|dynamo)/\w{0,30}Err|/torch/_inductor/|/triton/|/cpp_extension\.py$|/libneuronxla/"
-        rb"|/fused_kernels/",
+        rb"|/fused_kernels/|/jax/_src/(?:compiler\.py$|interpreters/mlir|pallas/)",
         rb"(?<![/\w])compil(?:e|ing|ation|er)\b(?!/)|\bMLIR\b|\bHLO\b|\bLLVM\b|\bptx|\btriton\b|inductor|\bmosaic\b|\bpallas\b"
         rb"|\bnvcc\b|\bhipcc\b",
         "A kernel or graph could not be compiled: try another image, or switch torch.compile or the fused kernel off.",
@@ -78,7 +81,7 @@ _TOPICS = (
     _topic(
         "settings_refused",
         rb"/arguments\.py$|/transformer_config\.py$|/model_parallel_config\.py$|/pyconfig\w{0,20}\.py$"
-        rb"|/configs/types\.py$|/parallel_state\.py$|/argparse\b|/omegaconf/|/hydra/(?!main|core/utils|_internal/(?:utils|hydra))|/pydantic\w{0,20}/"
+        rb"|/configs/types\.py$|/parallel_state\.py$|/argparse\b|/omegaconf/|/hydra/(?!main|core/utils|_internal/(?:utils|hydra))|/pydantic\w{0,20}/|/training_args\.py$|/\w{0,30}config\w{0,30}\.py$"
         rb"|/configuration_\w{1,40}\.py$|/num_microbatches_calculator\.py$|/ConfigError$|/ConfigKeyError$",
         b"",
         "The program refuses its settings: the message says which; correct the config, or take an image that "
@@ -98,7 +101,8 @@ _TOPICS = (
         rb"|/data/\w{0,30}(?:dataset|sampler|loader|collat)\w{0,30}\.py$|/data_iterator\w{0,30}\.py$|^/StopIteration$",
         rb"\bdata ?(?:set|loader|_path|_prefix|_dir|_files?| path| files?)s?\b|\bparquet\b|\barrow\b|\btfrecord"
         rb"|\bjsonl\b"
-        rb"|array_record|\bsplit '|\bcolumns?\b|\bsampler\b|\btraining samples",
+        rb"|array_record|\bsplit '|\bcolumns?\b|\bsampler\b|\b(?:number of|training) samples|\bepochs?\b"
+        rb"|jsondecodeerror|unicodedecodeerror",
         "The training data could not be read or prepared: the message says what; check paths, mounts, columns and "
         "format of the dataset on each node.",
     ),
@@ -134,16 +138,17 @@ _TOPICS = (
     ),
     _topic(
         "no_gpu",
-        b"",
+        rb"/jax/_src/xla_bridge\.py$|/torch/cuda/__init__\.py$",
         rb"\bno (?:\w{1,12} )?(?:gpus?|accelerators?|tpus?|neuron\w{0,5}|cuda|devices?)\b.{0,60}(?:found"
         rb"|available|visible"
-        rb"|detected)|registered platform|(?:gpus?|accelerators?|tpus?|cuda|rocm) (?:is|are) not (?:available"
+        rb"|detected)|registered platform|\bbackend\b.{0,60}(?:failed to initiali[sz]e|not found)|(?:gpus?"
+        rb"|accelerators?|tpus?|cuda|rocm) (?:is|are) not (?:available"
         rb"|found|visible|detected)",
         "The program sees no accelerator: check the driver, the devices passed in, and that no variable hides them.",
     ),
     _topic(
         "sizes",
-        rb"/einops/|/EinopsError$",
+        rb"/einops/|/mesh_utils\.py$|/\w{0,20}sharding\w{0,20}\.py$|/jax/_src/mesh\.py$",
         rb"\bshapes?\b|\bdivisible\b|\bdivide|\bsize mismatch|\bmesh\b|\bshardings?\b|partitionspec|world[_ ]size"
         rb"|\bdata_parallel|parallel(?:ism)? (?:size|degree)|\bnum_\w{0,20}(?:heads|layers|experts|devices|groups)"
         rb"|number of (?:\w{1,20} )?(?:layers|heads|experts|devices|slices|processes)\b|\bbroadcast"
@@ -172,7 +177,7 @@ _TOPICS = (
         b"",
         rb"\bversions?\b.{0,80}(?:mismatch|incompatib|required?|older|newer|too old|not supported)"
         rb"|\brequires? \S{1,40} ?[<>=]{1,2}"
-        rb"|\bis not installed|\bpip install",
+        rb"|\b(?:is )?not installed|\bpip install|\brequired to (?:use|run)\b|(?:built|compiled) without\b",
         "Packages of the image do not fit each other or are missing: install what the message asks for, or take "
         "another image.",
     ),
@@ -190,20 +195,21 @@ _TOPICS = (
         rb"(?:\bconfig|\barguments?\b|\boptions?\b|\bflags?\b|\bmust (?:not )?be\b"
         rb"|\bunsupported\b|\bnot (?:yet )?(?:supported|implemented|allowed|compatible)|\bincompatible\b|\brequires?\b"
         rb"|\bunknown\b|\bunrecogni[sz]ed\b|\binvalid (?:value|choice|param|type|key|name|mode|opt)|\bonly supports?\b"
-        rb"|\bplease (?:set|specify|use|provide)\b|\bshould (?:not )?be\b|\bset [A-Z_]{6,40}\b|\benvironment variable)",
+        rb"|\bplease (?:set|specify|use|provide)\b|\bshould (?:not )?be\b|\benvironment variable|\b(?:is"
+        rb"|are) not set\b)|(?-i:KeyError: '[A-Z][A-Z_]{3,30}'$)",
         "The program does not take its settings: the message says which; correct the config, or take an image that "
         "knows them.",
     ),
 )
 
 
-def exception_class(line: bytes, files: Iterable[bytes]) -> Signature:
+def exception_class(line: bytes, files: Sequence[bytes]) -> Signature:
     """Return the signature of an exception.
 
     ``line`` is its last line, ``files`` are those of its traceback, the innermost last.
     """
     name = line.split(b":", 1)[0].strip()
-    for place in (b"/" + name.replace(b".", b"/"), *reversed(list(files))):
+    for place in (b"/" + name.replace(b".", b"/"), *reversed(files[-_NEAREST_FILES:])):
         for topic in _TOPICS:
             if topic.files.search(place):
                 return topic.signature

@@ -8,14 +8,6 @@ from ..signature import Signature
 _FAILS = (
     rb"fail|error|unable|cannot|could not|couldn't|timed out|unreach|unrespons|invalid|refused|exceed|abort|no eligible"
 )
-# What ibv_wc_status_str and the driver efa call the completion of a transfer that failed.
-_COMPLETIONS = (
-    rb"(?i:local (?:length|protection|access) error|local QP operation error|Work Request Flushed Error"
-    rb"|bad response error|remote (?:invalid request|access|operation) error|(?:transport|RNR) retry counter exceeded"
-    rb"|remote aborted|Unresponsive re(?:ceiver|mote)|Unreachable remote|local connection unresponsive"
-    rb"|flushed during queue pair destroy)"
-)
-
 SIGNATURES = (
     Signature(
         "memlock",
@@ -55,7 +47,6 @@ SIGNATURES = (
             b"UCX FATAL",
             b"UCC ERROR",
             b"UCC  ERROR",
-            *(b"rror", b"exceeded", b"remote", b"receiver", b"unresponsive", b"Flushed", b"flushed", b"bort"),
             b"efa",
             b"ibfabric",
             b"fi_",
@@ -64,14 +55,26 @@ SIGNATURES = (
         ),
         "The network between the nodes failed under UCX or libfabric: check the links, the devices (ibv_devinfo, "
         "fi_info -p efa), for EFA the security group, and the logs of the other nodes.",
-        rb"\bUC[XC] {1,4}(?:ERROR|FATAL) |"
-        + _COMPLETIONS
-        + rb"|fi_[a-z_]{1,40}(?:\(\))? failed|(?i:Libfabric error)|\bprov_errno\b|EFA_IO_COMP_STATUS_(?!OK)"
+        rb"\bUC[XC] {1,4}(?:ERROR|FATAL) |fi_[a-z_]{1,40}(?:\(\))? failed|(?i:Libfabric error)|\bprov_errno\b"
+        rb"|EFA_IO_COMP_STATUS_(?!OK)"
         rb"|libfabric:\d{1,9}:\d{1,12}:[\w:-]{1,99}\(\):\d{1,6}<(?:warn|critical)> (?i:[^\r\n]{0,200}(?:"
         + _FAILS
         + rb"))"
         rb"|\befa_\w{1,60}\(\):\d{1,6}<warn> (?i:[^\r\n]{0,200}(?:" + _FAILS + rb"))"
         rb"|Libfabric EFA provider has encountered|\befa_\d{1,4}: (?i:[^\r\n]{0,200}(?:" + _FAILS + rb"))",
+    ),
+    # What ibv_wc_status_str and the driver efa call the completion of a transfer that failed.
+    Signature(
+        "nccl",
+        (
+            *(b"length error", b"protection error", b"access error", b"operation error", b"lushed", b"response error"),
+            *(b"request error", b"retry counter exceeded", b"emote aborted", b"nresponsive re", b"nreachable remote"),
+        ),
+        "A transfer between two nodes failed: check that the peer runs (its log may have the cause), then the links, "
+        "NCCL_IB_GID_INDEX, GPUDirect and, for EFA, the security group.",
+        rb"[Ll]ocal (?:length|protection|access|QP operation) error|Work Request Flushed Error|[Bb]ad response error"
+        rb"|[Rr]emote (?:invalid request|access|operation) error|(?:[Tt]ransport|RNR) retry counter exceeded"
+        rb"|Remote aborted|Unresponsive re(?:ceiver|mote)|Unreachable remote|lushed during queue pair destroy",
     ),
     Signature(
         "nccl",

@@ -74,7 +74,7 @@ SIGNATURES = (
             b"OfflineModeIsEnabled",
             b"huggingface.co",
             b"hf.co",
-            *(b"httpx.", b"httpcore.", b"ChunkedEncodingError"),
+            *(b"httpx.", b"httpcore.", b"ChunkedEncodingError", b"curl: ("),
         ),
         "Hugging Face cannot be reached from this node: check network, DNS and proxy, or use a local copy or a "
         "cache that "
@@ -82,7 +82,8 @@ SIGNATURES = (
         (
             rb"\bhttp(?:x|core)\.\w{0,20}(?:Connect|Read|Network|Protocol|Proxy|Timeout)\w{0,20}: "
             rb"|ChunkedEncodingError: "
-            rb"|LocalEntryNotFoundError: |Couldn't reach [^\r\n]{0,300} on the Hub|[Ww]e couldn't connect to 'http"
+            rb"|(?m:^)curl: \(\d{1,3}\) |LocalEntryNotFoundError: |Couldn't reach [^\r\n]{0,300} on the Hub"
+            rb"|[Ww]e couldn't connect to 'http"
             rb"|OfflineModeIsEnabled: "
             rb"|(?:MaxRetry|Connection|Proxy|SSL|ConnectTimeout|ReadTimeout"
             rb"|Timeout)(?:Error)?[:(][^\r\n]{0,99}HTTPSConnectionPool\(host='[\w.-]{0,60}(?:huggingface\.co"

@@ -13,14 +13,15 @@ _STATUS += rb"(?:StatusCode\.)?"
 SIGNATURES = (
     Signature(
         "no_gpu",
-        (b"visible GPU", b"Unable to initialize backend", b"libtpu", b"TPU "),
+        (b"visible GPU", b"Unable to initialize backend", b"libtpu", b"TPU ", b" device found"),
         "JAX finds no accelerator that it can use: check the driver and the devices passed in, that jaxlib is "
         "built for "
         "this platform (JAX_PLATFORMS), and that no other process holds them.",
         (
             rb"No visible GPU devices|RuntimeError: Unable to initialize backend|(?:libtpu\S{0,20}"
             rb"|The TPU) is already in use by"
-            rb"|No TPU devices were found|Failed to get TPU metadata|TPU initialization failed: "
+            rb"|libtpu multi-process lockfile|NOT_FOUND: No \w{1,40} device found|No TPU devices were found"
+            rb"|Failed to get TPU metadata|TPU initialization failed: "
         ),
     ),
     Signature(

@@ -7,8 +7,8 @@ from ..signature import Signature
 
 # How launchers print the exit code of a process: torchrun, DeepSpeed, subprocess, docker, Kubernetes.
 ENDED = (
-    rb"(?:failed \(exitcode: |\bexits with return code = |\bexit(?:ed)? with (?:exit )?(?:code|status)[:=]? ?"
-    rb"|\bexit status:? {0,9}|\bExit Code: {1,9}|\bexit code[:=]? ?|\breturn code[:=]? ?=? ?|\breturncode[:=]? ?)"
+    rb"(?:failed \(exitcode: |\bexits with return code = |\bexit(?:ed)? with (?:exit )?(?:code|status):? "
+    rb"|\bexit status:? {1,9}|\bExit Code: {1,9}|\b(?:exit|return) code(?::| =)? )"
 )
 
 SIGNATURES = (
@@ -96,9 +96,9 @@ SIGNATURES = (
             b"SIGSEGV",
             b"segfault at",
             b"general protection fault",
-            b"-11",
-            b"139",
-            b"-8",
+            b" -11",
+            b" 139",
+            b" -8",
             *(
                 b"free(): ",
                 b"malloc(): ",
@@ -120,7 +120,7 @@ SIGNATURES = (
     ),
     Signature(
         "bus_error",
-        (b"Bus error", b"SIGBUS", b"-7", b"135"),
+        (b"Bus error", b"SIGBUS", b" -7", b" 135"),
         "A process got SIGBUS: mostly too little shared memory in the container (/dev/shm, --shm-size), or a "
         "mapped file "
         "that was cut off.",
@@ -129,7 +129,7 @@ SIGNATURES = (
     Signature(
         "killed",
         (
-            b"-9",
+            b" -9",
             b"Signal 9 (SIGKILL)",
             b"died with <Signals.SIGKILL",
             b"terminated by signal ",
@@ -143,7 +143,7 @@ SIGNATURES = (
     ),
     Signature(
         "illegal_instruction",
-        (b"Illegal instruction", b"SIGILL", b"-4", b"132"),
+        (b"Illegal instruction", b"SIGILL", b" -4", b" 132"),
         "A program or library was built for another processor than this node has: use one that is built for it.",
         rb"\bIllegal instruction\b(?! \()|Illegal instruction {1,60}\(core|\bSIGILL\b"
         rb"|" + ENDED + rb"(?P<exit_code>-4|132)\b",
@@ -180,6 +180,7 @@ SIGNATURES = (
             rb"|Permission denied)"
             rb"|\b(?:torchrun|python3?|bash|docker|podman|enroot|nvidia-smi|rocm-smi|srun|numactl|ninja|make"
             rb"|g\+\+): (?:command )?not found"
+            rb"|(?m:^\S{1,300}: line \d{1,9}: [^:\r\n]{1,300}: (?:No such file or directory|Permission denied)\r?$)"
             rb"|(?m:^-?(?:ba|da|z)?sh: (?:line \d{1,9}: )?[\w./+-]{1,200}: command not found)"
             rb"|\bsh: \d{1,9}: cannot open [^\r\n]{0,300}: No such file"
             rb"|: exec: [^\r\n]{1,200}: (?:not found|cannot execute)"
@@ -188,7 +189,7 @@ SIGNATURES = (
     ),
     Signature(
         "child_failed",
-        (b"(core dumped)", b"Signal: Aborted", b"SIGABRT", b"-6", b"134"),
+        (b"(core dumped)", b"Signal: Aborted", b"SIGABRT", b" -6", b" 134"),
         "A process of the training aborted: what it printed before is the cause.",
         rb"\bAborted {1,60}\(core dumped\)|Signal: Aborted|\bSIGABRT\b|" + ENDED + rb"(?P<exit_code>-6|134)\b",
     ),

@@ -194,7 +194,8 @@ SIGNATURES = (
         "not_found",
         (b"FileNotFoundError: ", b"NotFoundError: ", b"DataFilesNotFoundError", b"NotADirectoryError"),
         "A file or folder is not there on this node: check the path and the mounts, and that every node sees it.",
-        rb"FileNotFoundError: (?:\[Errno 2\]|(?![^\r\n]{0,300}(?:[Cc]heckpoint|[Rr]estore|[Ss]teps? |[Mm]etadata)))"
+        rb"FileNotFoundError: (?:\[Errno 2\]|(?![^\r\n]{0,300}(?:[Cc]heckpoint|\.ckpt|\.distcp|\.pth?\b"
+        rb"|[Rr]estore|[Ss]teps? |[Mm]etadata)))"
         rb"|errors_impl\.NotFoundError: |DataFilesNotFoundError: |NotADirectoryError: ",
     ),
     Signature(

@@ -64,12 +64,13 @@ SIGNATURES = (
             b"Missing key(s) in state_dict",
             b"CheckpointingException",
             b"Weights only load failed",
+            b"could not load the checkpoint",
         ),
         "The checkpoint does not fit this model: compare the model's sizes, the parallel sizes and the checkpoint "
         "format "
         "with the run that wrote it.",
         rb"Error\(s\) in loading state_dict for|Checkpoint(?:ing)?Exception: |Missing key\(s\) in state_dict"
-        rb"|Weights only load failed",
+        rb"|Weights only load failed|could not load the checkpoint",
     ),
     Signature(
         "compile",
