@@ -153,6 +153,15 @@ def test_a_package_that_the_program_goes_on_without_is_no_failure(rank: str) -> 
         (["train.py", "site-packages/torch/_dynamo/eval_frame.py"], "python_error"),
         (["train.py", "site-packages/urllib3/connectionpool.py"], "hub_unreachable"),
         (
+            ["run.py", "nemo/hydra_runner.py", "site-packages/hydra/_internal/hydra.py", "m/attention.py"],
+            "python_error",
+        ),
+        (["t5x/config_utils.py", *(f"t5x/odd_{number}.py" for number in range(6))], "python_error"),
+        (["train.py", "site-packages/torch/distributed/_shard/checkpoint/default_planner.py"], "checkpoint"),
+        (["train.py", "site-packages/torch/distributed/algorithms/_checkpoint/checkpoint_wrapper.py"], "python_error"),
+        (["train.py", "site-packages/jax/_src/xla_bridge.py"], "no_gpu"),
+        (["train.py", "jax/_src/sharding_impls.py"], "sizes"),
+        (
             ["train.py", "site-packages/torch/distributed/elastic/rendezvous/dynamic_rendezvous.py"],
             "rendezvous_timeout",
         ),
@@ -240,6 +249,12 @@ ALONE = [
     ("RuntimeError: the MLIR of this odd thing is odd", "compile"),
     ("AssertionError: odd --flag", "settings_refused"),
     ("RuntimeError: barrier of odd ranks timed out", "watchdog"),
+    ("ray.exceptions.RayTaskError(RuntimeError): odd", "peer_died"),
+    ("RuntimeError: backend odd, but it failed to initialize: nothing there", "no_gpu"),
+    ("AssertionError: the odd number of samples is too great", "data"),
+    ("RuntimeError: something odd is required to use this", "import_error"),
+    ("KeyError: 'ODD_ENV'", "settings_refused"),
+    ("TypeError: expected 2 arguments", "python_error"),
 ]
 
 

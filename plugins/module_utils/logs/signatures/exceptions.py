@@ -36,7 +36,7 @@ _LINE_BYTES = 1000
 _NEAREST_FILES = 6
 
 
-class _Topic(t.NamedTuple):
+class Topic(t.NamedTuple):
     """What an exception is about: ``files`` and types that raise it (/torch/x.py, /torch/XError), ``words`` it says."""
 
     signature: Signature
@@ -44,15 +44,15 @@ class _Topic(t.NamedTuple):
     words: re.Pattern[bytes]
 
 
-def _topic(failure: str, files: bytes, words: bytes, remedy: str) -> _Topic:
+def _topic(failure: str, files: bytes, words: bytes, remedy: str) -> Topic:
     never = rb"(?!)"
     signature = Signature(failure, (TRACEBACK,), remedy, PYTHON_ERROR.pattern)
-    return _Topic(signature, re.compile(files or never), re.compile(rb"(?i)" + (words or never)))
+    return Topic(signature, re.compile(files or never), re.compile(rb"(?i)" + (words or never)))
 
 
 # The first one counts, of files from the innermost frame outwards: who raises an exception is known where what it says
 # is not. The nouns of the last ones stand in messages about the first ones as well.
-_TOPICS = (
+TOPICS = (
     _topic(
         "checkpoint",
         rb"/(?:dist_|async_)?checkpoint(?:ing|ers?|s)?/"
@@ -210,10 +210,10 @@ def exception_class(line: bytes, files: Sequence[bytes]) -> Signature:
     """
     name = line.split(b":", 1)[0].strip()
     for place in (b"/" + name.replace(b".", b"/"), *reversed(files[-_NEAREST_FILES:])):
-        for topic in _TOPICS:
+        for topic in TOPICS:
             if topic.files.search(place):
                 return topic.signature
-    for topic in _TOPICS:
+    for topic in TOPICS:
         if topic.words.search(line[:_LINE_BYTES]):
             return topic.signature
     return PYTHON_ERROR

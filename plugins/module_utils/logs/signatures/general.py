@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ..signature import Signature
-from .linux import ENDED
+from .linux import BEFORE_CODE, ENDED
 
 SIGNATURES = (
     Signature(
@@ -34,10 +34,9 @@ SIGNATURES = (
     ),
     Signature(
         "child_failed",
-        (b"exit", b"return code", b"Exit Code", b"F0", b"F1"),
+        BEFORE_CODE,
         "A program that the training is made of ended with an error: what it printed before is the cause.",
-        ENDED + rb"(?P<exit_code>-\d{1,9}|[1-9]\d{0,8})\b"
-        rb"|(?m:^)F\d{4} \d\d:\d\d:\d\d\.\d{1,9} [^\r\n]{1,99}\] [^\r\n]{0,200}(?:rror|[Ff]ailed)",
+        ENDED + rb"(?P<exit_code>-\d{1,9}|[1-9]\d{0,8})\b",
     ),
     Signature(
         "container",

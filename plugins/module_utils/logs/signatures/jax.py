@@ -206,7 +206,7 @@ SIGNATURES = (
     Signature(
         "gpu_error",
         (
-            *(b"INTERNAL", b"FAILED_PRECONDITION", b"UNKNOWN", b"Execution of replica ", b"errors_impl."),
+            *(b"INTERNAL", b"FAILED_PRECONDITION", b"UNKNOWN", b"InternalError: "),
             *(b"halted ", b"Halt is"),
         ),
         "A kernel or library failed under XLA: read the words after INTERNAL, try another image or fewer "
@@ -214,16 +214,26 @@ SIGNATURES = (
         "compare with another node; where one alone has it, read its kernel log.",
         _STATUS
         + rb"(?:INTERNAL: (?!From /job:)|INTERNAL\b(?!:)|FAILED_PRECONDITION\b|UNKNOWN: )|INTERNAL: RET_CHECK failure"
-        rb"|Execution of replica \d{1,9} failed: |errors_impl\.InternalError: "
+        rb"|\bInternalError: "
         rb"|Non-OK-status: [^\r\n]{0,99}INTERNAL: |halted (?:unexpectedly"
         rb"|prematurely)"
         rb"|Halt is unexpected",
     ),
     Signature(
         "peer_died",
-        (b"ABORTED", b"UNAVAILABLE", b"CANCELLED", b"Aborted:", b"Unavailable:", b"Cancelled:"),
+        (
+            b"ABORTED",
+            b"UNAVAILABLE",
+            b"CANCELLED",
+            b"Aborted:",
+            b"Unavailable:",
+            b"Cancelled:",
+            b"AbortedError",
+            b"CancelledError",
+        ),
         "A service or another process of the job does not answer any more: its log has the cause.",
-        _STATUS + rb"(?:ABORTED|UNAVAILABLE|CANCELLED|(?:Aborted|Unavailable|Cancelled):)",
+        _STATUS + rb"(?:ABORTED|UNAVAILABLE|CANCELLED|(?:Aborted|Unavailable|Cancelled):)|\b(?:Aborted"
+        rb"|Cancelled)Error: ",
     ),
     Signature(
         "access_denied",
@@ -241,10 +251,17 @@ SIGNATURES = (
     ),
     Signature(
         "settings_refused",
-        (b"INVALID_ARGUMENT", b"OUT_OF_RANGE"),
+        (b"INVALID_ARGUMENT", b"InvalidArgumentError", b"FailedPreconditionError", b"UnimplementedError"),
         "XLA or a service does not take what it was given: the words after the code say what; correct the config, or "
         "take an image that can do it.",
-        _STATUS + rb"(?:INVALID_ARGUMENT|OUT_OF_RANGE)\b",
+        _STATUS + rb"INVALID_ARGUMENT\b|\b(?:InvalidArgument|FailedPrecondition|Unimplemented)Error: ",
+    ),
+    Signature(
+        "data",
+        (b"OUT_OF_RANGE", b"OutOfRangeError"),
+        "The training data ended, or a record of them is shorter than its index says: check that all files are whole "
+        "and enough for the steps.",
+        _STATUS + rb"OUT_OF_RANGE\b|\bOutOfRangeError: ",
     ),
     Signature(
         "jax_start",

@@ -137,6 +137,7 @@ NEEDLES = {
     b"xit status": 0,
     b"xits with": 0,
     b"prov_errno": 0,
+    b"make: *": 0,
     b"lushed": 0,
     b"retry counter": 0,
     b"emote aborted": 0,

@@ -8,8 +8,14 @@ from ..signature import Signature
 # How launchers print the exit code of a process: torchrun, DeepSpeed, subprocess, docker, Kubernetes.
 ENDED = (
     rb"(?:failed \(exitcode: |\bexits with return code = |\bexit(?:ed)? with (?:exit )?(?:code|status):? "
-    rb"|\bexit status:? {1,9}|\bExit Code: {1,9}|\b(?:exit|return) code(?::| =)? )"
+    rb"|\b(?:exit|return) (?:code|status)(?::| =)? |\bExit Code: {4})"
 )
+BEFORE_CODE = (b"code: ", b"code = ", b"code ", b"status: ", b"status = ", b"status ", b"Code:    ")
+
+
+def _ended(*codes: bytes) -> tuple[bytes, ...]:
+    return tuple(before + code for before in BEFORE_CODE for code in codes)
+
 
 SIGNATURES = (
     Signature(
@@ -96,9 +102,7 @@ SIGNATURES = (
             b"SIGSEGV",
             b"segfault at",
             b"general protection fault",
-            b" -11",
-            b" 139",
-            b" -8",
+            *_ended(b"-11", b"139", b"-8"),
             *(
                 b"free(): ",
                 b"malloc(): ",
@@ -120,7 +124,7 @@ SIGNATURES = (
     ),
     Signature(
         "bus_error",
-        (b"Bus error", b"SIGBUS", b" -7", b" 135"),
+        (b"Bus error", b"SIGBUS", *_ended(b"-7", b"135")),
         "A process got SIGBUS: mostly too little shared memory in the container (/dev/shm, --shm-size), or a "
         "mapped file "
         "that was cut off.",
@@ -129,11 +133,11 @@ SIGNATURES = (
     Signature(
         "killed",
         (
-            b" -9",
+            *_ended(b"-9", b"137"),
             b"Signal 9 (SIGKILL)",
             b"died with <Signals.SIGKILL",
             b"terminated by signal ",
-            b"137",
+            b"Error 137",
             b"signal: killed",
         ),
         "A process was killed with SIGKILL, mostly by the kernel for lack of host memory: read the kernel log of this "
@@ -143,7 +147,7 @@ SIGNATURES = (
     ),
     Signature(
         "illegal_instruction",
-        (b"Illegal instruction", b"SIGILL", b" -4", b" 132"),
+        (b"Illegal instruction", b"SIGILL", *_ended(b"-4", b"132")),
         "A program or library was built for another processor than this node has: use one that is built for it.",
         rb"\bIllegal instruction\b(?! \()|Illegal instruction {1,60}\(core|\bSIGILL\b"
         rb"|" + ENDED + rb"(?P<exit_code>-4|132)\b",
@@ -169,19 +173,17 @@ SIGNATURES = (
     ),
     Signature(
         "not_found",
-        (b"No such file", b"Errno 2]", b"not found", b"Permission denied", b"cannot execute"),
+        (*(b"sh: ", b": line ", b": not found", b": command not found", b": exec: ", b"can't open file", b"/env: "),),
         "A program, script or folder of the launch is not there: the image or the paths are not those that the plan "
         "expects.",
         (
             rb"sh: (?:line \d{1,9}: )?cd: [^\r\n]{0,300}: (?:No such file or directory|Permission denied)"
-            rb"|\blaunch\.sh: line \d{1,9}: [^\r\n]{0,300}: (?:No such file or directory|command not found"
-            rb"|Permission denied)"
-            rb"|(?:^|(?<=[\s/]))(?:ba)?sh: (?:line \d{1,9}: )?[^:\r\n]{1,300}: (?:No such file or directory"
-            rb"|Permission denied)"
+            rb"|\blaunch\.sh: line \d{1,9}: [^\r\n]{0,300}: command not found"
+            rb"|: line \d{1,9}: [^:\r\n]{1,300}: (?:No such file or directory|Permission denied)(?=\r?(?m:$))"
+            rb"|(?:^|(?<=[\s/-]))(?:ba|da|z)?sh: (?:line \d{1,9}: )?[^:\r\n]{1,300}: (?:No such file or directory"
+            rb"|Permission denied|command not found)"
             rb"|\b(?:torchrun|python3?|bash|docker|podman|enroot|nvidia-smi|rocm-smi|srun|numactl|ninja|make"
             rb"|g\+\+): (?:command )?not found"
-            rb"|(?m:^\S{1,300}: line \d{1,9}: [^:\r\n]{1,300}: (?:No such file or directory|Permission denied)\r?$)"
-            rb"|(?m:^-?(?:ba|da|z)?sh: (?:line \d{1,9}: )?[\w./+-]{1,200}: command not found)"
             rb"|\bsh: \d{1,9}: cannot open [^\r\n]{0,300}: No such file"
             rb"|: exec: [^\r\n]{1,200}: (?:not found|cannot execute)"
             rb"|can't open file '[^'\r\n]{0,300}': \[Errno 2\]|/env: [^\r\n]{0,300}: No such file or directory"
@@ -189,7 +191,7 @@ SIGNATURES = (
     ),
     Signature(
         "child_failed",
-        (b"(core dumped)", b"Signal: Aborted", b"SIGABRT", b" -6", b" 134"),
+        (b"(core dumped)", b"Signal: Aborted", b"SIGABRT", *_ended(b"-6", b"134")),
         "A process of the training aborted: what it printed before is the cause.",
         rb"\bAborted {1,60}\(core dumped\)|Signal: Aborted|\bSIGABRT\b|" + ENDED + rb"(?P<exit_code>-6|134)\b",
     ),

@@ -196,10 +196,10 @@ SIGNATURES = (
     ),
     Signature(
         "gpu_error",
-        (b"NVRM: ",),
+        (b"NVRM: ", b"NVML:"),
         "The driver of the GPUs reports an error: read the kernel log around this line, and drain the node where "
         "it comes "
         "back after a reset.",
-        rb"NVRM: [^\r\n]{0,160}(?:\b[Ff]ail|\b[Ee]rror|[Tt]imeout)",
+        rb"NVRM: [^\r\n]{0,160}(?:\b[Ff]ail|\b[Ee]rror|[Tt]imeout)|\bNVML: ?Unable to ",
     ),
 )
