@@ -249,12 +249,14 @@ ALONE = [
     ("RuntimeError: the MLIR of this odd thing is odd", "compile"),
     ("AssertionError: odd --flag", "settings_refused"),
     ("RuntimeError: barrier of odd ranks timed out", "watchdog"),
-    ("ray.exceptions.RayTaskError(RuntimeError): odd", "peer_died"),
+    ("ray.exceptions.RayTaskError(RuntimeError): odd", "python_error"),
+    ("ray.exceptions.ActorDiedError: odd", "peer_died"),
     ("RuntimeError: backend odd, but it failed to initialize: nothing there", "no_gpu"),
     ("AssertionError: the odd number of samples is too great", "data"),
     ("RuntimeError: something odd is required to use this", "import_error"),
     ("KeyError: 'ODD_ENV'", "settings_refused"),
     ("TypeError: expected 2 arguments", "python_error"),
+    ("AttributeError: 'NoneType' object has no attribute 'shape'", "python_error"),
 ]
 
 

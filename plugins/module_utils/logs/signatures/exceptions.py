@@ -32,6 +32,8 @@ PYTHON_ERROR = Signature(
 
 
 _LINE_BYTES = 1000
+# These speak of names in the code, which are no topic.
+_OF_CODE = re.compile(rb"(?:Attribute|Name|UnboundLocal|ZeroDivision)Error$")
 # Farther out, a file runs whatever it is given: a launcher, a reader of settings, a decorator.
 _NEAREST_FILES = 6
 
@@ -101,7 +103,7 @@ TOPICS = (
         rb"|/data/\w{0,30}(?:dataset|sampler|loader|collat)\w{0,30}\.py$|/data_iterator\w{0,30}\.py$|^/StopIteration$",
         rb"\bdata ?(?:set|loader|_path|_prefix|_dir|_files?| path| files?)s?\b|\bparquet\b|\barrow\b|\btfrecord"
         rb"|\bjsonl\b"
-        rb"|array_record|\bsplit '|\bcolumns?\b|\bsampler\b|\b(?:number of|training) samples|\bepochs?\b"
+        rb"|array_record|\bsplit '|\bcolumns?\b|\bsampler\b|\b(?:number of|training|valid) samples|\bepochs?\b"
         rb"|jsondecodeerror|unicodedecodeerror",
         "The training data could not be read or prepared: the message says what; check paths, mounts, columns and "
         "format of the dataset on each node.",
@@ -124,7 +126,7 @@ TOPICS = (
     ),
     _topic(
         "peer_died",
-        rb"/torch/distributed/Dist\w{0,20}Error$|/ray/exceptions/",
+        rb"/torch/distributed/Dist\w{0,20}Error$|/ray/exceptions/(?:\w{0,20}Died|Worker|\w{0,20}Unavailable)",
         rb"connection (?:was |is )?(?:lost|closed|reset|broken|aborted)|\b(?:worker|actor|peer|rank|process)\b.{0,60} "
         rb"(?:died|has failed|went away|crashed)",
         "Another process went away: its log, or what it printed before, has the cause.",
@@ -213,6 +215,8 @@ def exception_class(line: bytes, files: Sequence[bytes]) -> Signature:
         for topic in TOPICS:
             if topic.files.search(place):
                 return topic.signature
+    if _OF_CODE.search(name):
+        return PYTHON_ERROR
     for topic in TOPICS:
         if topic.words.search(line[:_LINE_BYTES]):
             return topic.signature

@@ -82,7 +82,7 @@ SIGNATURES = (
             *(b"Failed status ", b"ailed to ", b"get context for the device", b"Port number "),
             *(b"onnect the HCA", b"RDMA connect error", b"ibv_post_send"),
         ),
-        "RDMA between two nodes failed in a test of it: check the port (ibv_devinfo), the GID index, link and "
+        "RDMA between two nodes failed: check the port (ibv_devinfo), the GID index, link and "
         "firmware, "
         "GPUDirect, and that /dev/infiniband is passed in.",
         rb"Failed status \d{1,3}: wr_id |[Ff]ailed to (?:create|modify|register|allocate|open|query) (?:an? )?"

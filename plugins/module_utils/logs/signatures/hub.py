@@ -74,7 +74,7 @@ SIGNATURES = (
             b"OfflineModeIsEnabled",
             b"huggingface.co",
             b"hf.co",
-            *(b"httpx.", b"httpcore.", b"ChunkedEncodingError", b"curl: ("),
+            *(b"httpx.", b"httpcore.", b"ChunkedEncodingError"),
         ),
         "Hugging Face cannot be reached from this node: check network, DNS and proxy, or use a local copy or a "
         "cache that "
@@ -82,7 +82,7 @@ SIGNATURES = (
         (
             rb"\bhttp(?:x|core)\.\w{0,20}(?:Connect|Read|Network|Protocol|Proxy|Timeout)\w{0,20}: "
             rb"|ChunkedEncodingError: "
-            rb"|(?m:^)curl: \(\d{1,3}\) |LocalEntryNotFoundError: |Couldn't reach [^\r\n]{0,300} on the Hub"
+            rb"|LocalEntryNotFoundError: |Couldn't reach [^\r\n]{0,300} on the Hub"
             rb"|[Ww]e couldn't connect to 'http"
             rb"|OfflineModeIsEnabled: "
             rb"|(?:MaxRetry|Connection|Proxy|SSL|ConnectTimeout|ReadTimeout"
@@ -134,6 +134,13 @@ SIGNATURES = (
         "The storage bucket does not answer this node, or throttles: check network, proxy and region, and try again.",
         rb"EndpointConnectionError: |exceptions\.ConnectTimeoutError: |google\.auth\.exceptions\.TransportError"
         rb"|TooManyRequests: 429|ServiceUnavailable: 503|\(SlowDown\)",
+    ),
+    Signature(
+        "hub_unreachable",
+        (b"curl: (",),
+        "A download failed: the words after curl say why; check name, network, proxy and certificates, or fetch it "
+        "beforehand.",
+        rb"(?m:^)curl: \(\d{1,3}\) ",
     ),
     Signature(
         "access_denied",

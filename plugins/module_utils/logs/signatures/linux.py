@@ -236,7 +236,7 @@ SIGNATURES = (
                 b"on node ",
             ),
         ),
-        "mpirun names the process that ended: what that one printed before is the cause.",
+        "MPI ended the job: it names the process around this line, and what that one printed before is the cause.",
         (
             rb"(?:mpi|prte)run (?:noticed|detected) that (?:process rank (?P<rank>\d{1,9}))?"
             rb"|MPI_ABORT was invoked on rank"

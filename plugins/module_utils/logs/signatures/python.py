@@ -24,7 +24,8 @@ SIGNATURES = (
         (
             rb"(?:ModuleNotFoundError|ImportError|DistributionNotFound|PackageNotFoundError): "
             rb"|/python[\d.]{0,9}: No module named "
-            rb"|Error: [^\r\n]{0,300}undefined symbol: |OSError: \S{1,200}: cannot open shared object file"
+            rb"|(?:Error: [^\r\n]{0,300}|\.so[.\d]{0,12}: )undefined symbol: "
+            rb"|OSError: \S{1,200}: cannot open shared object file"
             rb"|Error: Distributed package doesn't have \w{1,9} built in"
         ),
     ),
@@ -98,7 +99,6 @@ SIGNATURES = (
                 b"bad version, cannot read",
                 b"Consistency check failed",
                 b"No data left in file",
-                b"DatasetGenerationError",
                 *(b"NonMatching", b"ExpectedMoreDownloadedFiles", b"Not a valid TFRecord", b"Not a .npy file"),
                 *(b"truncated: its header", b"Failed to interpret file", b"requested but only"),
             ),
@@ -114,7 +114,7 @@ SIGNATURES = (
             rb"|[Ee]xpected to read|JSON parse error)|Parquet magic bytes not found"
             rb"|BadZipFile: |BadGzipFile: |Compressed file ended before the end-of-stream|DataLossError\b|DATA_LOSS: "
             rb"|Error: bad (?:header|version), cannot read|Error: (?:Consistency check failed"
-            rb"|No data left in file)|DatasetGenerationError: "
+            rb"|No data left in file)"
             rb"|NonMatching\w{1,40}Error: |ExpectedMoreDownloadedFiles: |Error: Not a valid TFRecord"
             rb"|Error: Not a \.npy file"
             rb"|is truncated: its header|Error: Failed to interpret file|items requested but only \d"
@@ -153,11 +153,12 @@ SIGNATURES = (
             b"divisible by",
             b"implied data parallel",
             b"not compatible for FP8",
-            *(b"multiple of", b"divisble by", b"is not equal to "),
+            *(b"multiple of", b"divisble by", b"is not equal to ", b"a whole number"),
         ),
         "The sizes do not fit each other: the GPUs must be a multiple of tensor × pipeline × context parallel size, "
         "the global batch size one of micro batch size × data parallel size.",
-        rb"(?:Error|Exception): [^\r\n]{0,400}(?:divisi?ble by|invalid implied data parallel degree"
+        rb"(?:Error|Exception): [^\r\n]{0,400}(?:divisi?ble by|must be a whole number"
+        rb"|invalid implied data parallel degree"
         rb"|multiple of|is not equal to )",
     ),
     Signature(
