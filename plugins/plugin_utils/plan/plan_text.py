@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from ...module_utils.node.interfaces import VARIABLES
 from ..contracts import Finding, NodePlan, Plan
-from .config.words import printable
+from .config.words import counted, printable
 from .job.bounds import bound_in_words
 
 _WIDTH = 118
@@ -32,7 +32,7 @@ def plan_text(plan: Plan) -> str:
     if plan["notes"] and not plan["faults"]:
         blocks.append(_notes(plan["notes"]))
     if plan["warnings"]:
-        blocks.append(findings_text(f"{_count(plan['warnings'], 'warning')}:", plan["warnings"]))
+        blocks.append(findings_text(f"{counted(len(plan['warnings']), 'warning')}:", plan["warnings"]))
     return printable("\n\n".join(blocks), keep="\n")
 
 
@@ -49,11 +49,9 @@ def _job(plan: Plan) -> str:
 
 
 def _faults(plan: Plan) -> str:
-    return findings_text(f"{_count(plan['faults'], 'fault')} in {plan['config_file'] or 'the plan'}:", plan["faults"])
-
-
-def _count(findings: Sequence[t.Any], what: str) -> str:
-    return f"{len(findings)} {what}{'' if len(findings) == 1 else 's'}"
+    return findings_text(
+        f"{counted(len(plan['faults']), 'fault')} in {plan['config_file'] or 'the plan'}:", plan["faults"]
+    )
 
 
 def findings_text(title: str, findings: Sequence[Finding]) -> str:
@@ -83,7 +81,7 @@ def _held(value: t.Any) -> str:
 def _summary(plan: Plan) -> str:
     parameters = plan["parameters"]
     kind = "one job over all nodes" if plan["mode"] == "multi_node" else "one job on each node"
-    gpus = f"{parameters.get('device', 'GPU')}{'' if parameters['gpus_per_node'] == 1 else 's'}"
+    gpus = counted(parameters["gpus_per_node"], parameters.get("device", "GPU"))
     context = (
         f" × context {parameters['context_parallelism']}" if (parameters.get("context_parallelism") or 1) > 1 else ""
     )
@@ -92,7 +90,7 @@ def _summary(plan: Plan) -> str:
         "run": plan["run_id"],
         "config": plan["config_file"],
         "model": f"{plan['model']} on {plan['gpu']}, {plan['framework']}",
-        "nodes": f"{parameters['nnodes']} × {parameters['gpus_per_node']} {gpus}, {kind}",
+        "nodes": f"{parameters['nnodes']} × {gpus}, {kind}",
         "batch": f"global batch size {parameters['global_batch_size']}, micro batch size "
         f"{parameters['micro_batch_size']}, sequence length {parameters['sequence_length']}",
         "parallel": f"tensor {parameters['tensor_parallelism']} × pipeline {parameters['pipeline_parallelism']}"
