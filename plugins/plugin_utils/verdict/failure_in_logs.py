@@ -36,12 +36,17 @@ def failure_in_logs(
         values = (
             reason for reason in reasons if reason["code"] in _NOT_FINITE and reason.get("node") == status["node"]
         )
-        texts = [*filter(is_own, status.get("failures", [])), *status.get("failures_at_end", []), *map(_nan, values)]
+        known = status.get("failures", [])
+        at_end = (_with_class(text, known) for text in status.get("failures_at_end", []))
+        texts = [*filter(is_own, known), *at_end, *map(_nan, values)]
         if texts:
-            # What has a class stands before the same line that only sounds like a failure.
-            first_of_lines = {text["line"]: text for text in reversed(texts)}
-            found.append({**status, "failures": list(first_of_lines.values())})
+            found.append({**status, "failures": list({text["line"]: text for text in texts}.values())})
     return first_failure(found, {status["node"] for status in found}, together)
+
+
+def _with_class(text: Failure, known: Iterable[Failure]) -> Failure:
+    """Return the failure that has a class and begins with the same words, or the text itself: it may have none."""
+    return next((failure for failure in known if failure["line"].startswith(text["line"])), text)
 
 
 def _nan(reason: Reason) -> Failure:

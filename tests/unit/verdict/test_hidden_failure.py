@@ -93,9 +93,16 @@ def test_a_value_that_is_nan_is_the_first_failure(values, remedy, tmp_path):
     assert "Neuron" not in first["remedy"]
 
 
-def test_what_a_node_without_steps_failed_of_keeps_its_class_though_it_also_sounds_like_a_failure(tmp_path):
-    first = judged([Node("gpu00", OUT_OF_MEMORY), Node("gpu01", ALL)], tmp_path)["first_failure"]
-    assert (first["node"], first["class"]) == ("gpu00", "out_of_memory")
+LOST_TASK = (
+    "E1103 02:07:08.4 77 client.h:80] UNAVAILABLE: The following tasks are unhealthy (stopped sending heartbeats):\n"
+    "/job:jax_worker/replica:0/task:1\n"
+)
+
+
+@pytest.mark.parametrize(("text", "failure"), [(OUT_OF_MEMORY, "out_of_memory"), (LOST_TASK, "peer_died")])
+def test_what_a_node_without_steps_failed_of_keeps_its_class_though_it_also_sounds_like_one(text, failure, tmp_path):
+    first = judged([Node("gpu00", text), Node("gpu01", ALL)], tmp_path)["first_failure"]
+    assert (first["node"], first["class"]) == ("gpu00", failure)
 
 
 # The same as MaxText and JAX, c10d and the launch scripts of Megatron-LM print them where all went well.
