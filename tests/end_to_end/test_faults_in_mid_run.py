@@ -14,7 +14,7 @@ import time
 
 import pytest
 from fault_table import IS_WRITTEN, add_row
-from faults import FAULTS, TRAINER, Fault, status
+from faults import FAULTS, TRAINER, Fault, kernel_of_its_own, status
 from not_run import need, need_root
 from playbook_bench import Bench, wait_until
 
@@ -40,6 +40,9 @@ def trains(bench: Bench, step: int = 3) -> bool:
 def test_a_fault_is_noticed_named_and_leaves_nothing(bench: Bench, fault: Fault) -> None:
     if not fault.quick:
         needs_time()
+    if fault.node1 is kernel_of_its_own:
+        need_root("only root can mount files over those of the kernel")
+        need("unshare")
     variables = {
         **trainer(bench),
         "training_lost_timeout": 5,
@@ -71,7 +74,9 @@ def test_a_fault_is_noticed_named_and_leaves_nothing(bench: Bench, fault: Fault)
         left = "nothing"
     assert bench.trainings() == []
     assert (bench.runs / "fault/report.html").exists()
+    assert not fault.evidence or fault.evidence in summary["first_failure"]["evidence"], summary["first_failure"]
     message = said[0]["message"].replace(str(bench.folder), "…")
+    message = f"{fault.evidence}; {message}" if fault.evidence else message
     add_row(fault.name, noticed, f"{fault.failure}: {message}", summary["verdict"], left)
 
 
