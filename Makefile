@@ -107,14 +107,15 @@ test-slurm: $(VENV)/dev ## train under a real Slurm of this machine, and end its
 	$(BIN)/pytest tests/integration/test_training_with_slurm.py tests/integration/test_ends_of_slurm_jobs.py
 
 FAULTS ?= faults.md
-FAULT_TESTS := tests/end_to_end/test_faults_in_mid_run.py tests/end_to_end/test_preflight.py \
-  $(addprefix tests/integration/test_training_in_containers.py::test_a_, \
+FAULT_TESTS := $(addprefix tests/end_to_end/test_, $(addsuffix .py, faults_in_mid_run interrupts full_disk preflight)) \
+  tests/unit/node/test_hostile_user.py $(addprefix tests/integration/test_training_in_containers.py::test_a_, \
     container_whose_memory_runs_out_is_named_so_whatever_its_engine_says \
     docker_daemon_that_is_stopped_is_named_and_not_the_network)
 
 test-faults: $(VENV)/dev ## kill, hang, lose and fill what a run is made of; the table of what was said is FAULTS
-	@printf '| fault | seconds until noticed | what is said | verdict | what is left |\n|---|---|---|---|---|\n' >$(FAULTS)
-	TRAINOPS_FAULTS=$(abspath $(FAULTS)) $(BIN)/pytest $(FAULT_TESTS)
+	@rm -f $(FAULTS).rows
+	TRAINOPS_FAULTS=$(abspath $(FAULTS)).rows $(BIN)/pytest $(FAULT_TESTS)
+	@$(BIN)/python tests/fault_table.py $(FAULTS).rows >$(FAULTS) && rm $(FAULTS).rows
 	@cat $(FAULTS)
 
 STEPS ?= 5000

@@ -114,7 +114,8 @@ class Fault:
     """What is done, by what it is noticed on the board of node1, and the class or code that is said of it.
 
     ``node1`` prepares that node and returns its variables, ``undo`` ends the fault where nothing could be ended on the
-    node meanwhile. ``evidence`` is a line of the first failure's. ``at_most`` is in seconds; it bounds what the table shows, generously, as the machine may be loaded.
+    node meanwhile. ``evidence`` is a line of the first failure's. ``at_most`` is in seconds; it bounds what the table
+    shows, generously, as the machine may be loaded.
     """
 
     name: str
