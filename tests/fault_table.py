@@ -12,9 +12,9 @@ IS_WRITTEN = bool(_PATH)
 _MOST_CHARACTERS = 180
 _PAGE = """# What is said of each fault
 
-One run of `make test-faults FAULTS=docs/faults.md` wrote this page on {day}, on a machine with {processors} processors. Each
-row is what a test saw on nodes of that machine: how many seconds after the fault what was said, the verdict, and what was
-left. Long messages are cut.
+One run of `make test-faults FAULTS=docs/faults.md` wrote this page on {day}, on a machine with {processors} processors.
+Each row is what a test saw on nodes of that machine: how many seconds after the fault what was said, the verdict, and
+what was left. Long messages are cut.
 
 | fault | seconds until noticed | what is said | verdict | what is left |
 |---|---|---|---|---|
