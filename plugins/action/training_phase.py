@@ -200,7 +200,9 @@ class ActionModule(ControllerAction):
             raise NodeError(f"The preflight is red on {folded(red)}, as named above, and job {job.id} ends with it")
 
     def _do(self, phase: str, arguments: dict[str, t.Any], asks: dict[str, t.Any]) -> Outcome:
-        phases = Phases(self._plan, self._board, asks, context.CLIARGS["forks"])
+        # A job that is to stop does not answer how its tasks were followed.
+        hears_ends = phase != "finish" or "slurm" not in self._plan
+        phases = Phases(self._plan, self._board, asks, context.CLIARGS["forks"], hears_ends)
         if phase == "stage":
             needs = self._needs()
             return (phases.look if self._task.check_mode else phases.stage)(needs.__getitem__)
