@@ -107,7 +107,7 @@ test-slurm: $(VENV)/dev ## train under a real Slurm of this machine, and end its
 	$(BIN)/pytest tests/integration/test_training_with_slurm.py tests/integration/test_ends_of_slurm_jobs.py
 
 FAULTS ?= faults.md
-FAULT_TESTS := $(addprefix tests/end_to_end/test_, $(addsuffix .py, faults_in_mid_run interrupts full_disk preflight)) \
+FAULT_TESTS := $(addprefix tests/end_to_end/test_, $(addsuffix .py, at_once faults_in_mid_run full_disk interrupts preflight)) \
   tests/unit/node/test_hostile_user.py $(addprefix tests/integration/test_training_in_containers.py::test_a_, \
     container_whose_memory_runs_out_is_named_so_whatever_its_engine_says \
     docker_daemon_that_is_stopped_is_named_and_not_the_network)

@@ -13,6 +13,8 @@ import typing as t
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
+from fault_table import IS_WRITTEN
 from playbook_bench import Bench
 
 # It takes no processor, prints its steps until somebody ends it, a NaN where a file asks for one, and the last words
@@ -197,3 +199,20 @@ FAULTS = [
 def status(bench: Bench, node: str = "node1") -> dict[str, t.Any]:
     path = bench.runs / f"fault/nodes/{node}/status.json"
     return json.loads(path.read_text()) if path.exists() else {"status": "not_started"}
+
+
+def needs_time() -> None:
+    if not IS_WRITTEN:
+        pytest.skip("it takes its time; run `make test-faults`")
+
+
+def trainer(bench: Bench) -> dict[str, str]:
+    """Write the trainer, and return the variables of a run with it."""
+    script = bench.folder / "megatron/examples/llama/train_llama3.sh"
+    script.parent.mkdir(parents=True)
+    script.write_text(TRAINER.format(folder=bench.folder))
+    return {"training_run_id": "fault", "training_megatron_root": str(bench.folder / "megatron")}
+
+
+def trains(bench: Bench, step: int = 3) -> bool:
+    return all(status(bench, node).get("last_step", 0) > step for node in ("node0", "node1"))

@@ -12,27 +12,10 @@ import subprocess
 import time
 
 import pytest
-from fault_table import IS_WRITTEN, add_row
-from faults import FAULTS, TRAINER, Fault, kernel_of_its_own, status
+from fault_table import add_row
+from faults import FAULTS, Fault, kernel_of_its_own, needs_time, status, trainer, trains
 from not_run import need, need_root
 from playbook_bench import Bench, wait_until
-
-
-def needs_time() -> None:
-    if not IS_WRITTEN:
-        pytest.skip("it takes its time; run `make test-faults`")
-
-
-def trainer(bench: Bench) -> dict[str, str]:
-    """Write the trainer, and return the variables of a run with it."""
-    script = bench.folder / "megatron/examples/llama/train_llama3.sh"
-    script.parent.mkdir(parents=True)
-    script.write_text(TRAINER.format(folder=bench.folder))
-    return {"training_run_id": "fault", "training_megatron_root": str(bench.folder / "megatron")}
-
-
-def trains(bench: Bench, step: int = 3) -> bool:
-    return all(status(bench, node).get("last_step", 0) > step for node in ("node0", "node1"))
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=[fault.name for fault in FAULTS])

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from fault_table import add_row
-from faults import TRAINER, status
+from faults import trainer, trains
 from not_run import need_root
 from playbook_bench import BIN, ROOT, Bench, wait_until
 
@@ -79,17 +79,10 @@ def torn(disk: Path) -> list[str]:
 def test_a_healthy_training_goes_on_and_is_followed_again(
     bench: Bench, disk: Path, state, spoil, repair, reason, need
 ) -> None:
-    script = bench.folder / "megatron/examples/llama/train_llama3.sh"
-    script.parent.mkdir(parents=True)
-    script.write_text(TRAINER.format(folder=bench.folder))
-    variables = {
-        "training_run_id": "fault",
-        "training_megatron_root": str(bench.folder / "megatron"),
-        "training_retries": 1,
-    }
+    variables = {**trainer(bench), "training_retries": 1}
     config = bench.config(training_iterations="120")
     run = bench.start("megatron_multinode.yml", bench.inventory(node0={}, node1={}), config, **variables)
-    wait_until(lambda: all(status(bench, node).get("last_step", 0) > 3 for node in ("node0", "node1")))
+    wait_until(lambda: trains(bench))
     began = time.monotonic()
     spoil(disk)
     output, _ = run.communicate(timeout=120)
