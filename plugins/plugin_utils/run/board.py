@@ -24,7 +24,7 @@ from pathlib import Path
 
 from ...module_utils.slurm.placement import MADE_NAME
 from ..contracts import Plan, Reading, Sample, Status
-from .whole_file import NotWrittenError, write_whole, writing
+from .whole_file import write_new, write_whole, writing
 
 if t.TYPE_CHECKING:
     from ...module_utils.logs.rows import StepBlock
@@ -62,15 +62,9 @@ class Board:
     def write_plan(self, plan: Plan) -> None:
         """Write the plan, which makes the run's folder; FileExistsError where there is a run in it already."""
         path, text = self.run_dir / PLAN_NAME, json.dumps(plan, indent=2) + "\n"
-        try:
-            with writing(path):
-                self.run_dir.mkdir(parents=True, exist_ok=True)
-                with open(path, "x", encoding="utf-8") as stream:
-                    stream.write(text)
-        except NotWrittenError:
-            with contextlib.suppress(OSError):
-                path.unlink(missing_ok=True)
-            raise
+        with writing(path):
+            self.run_dir.mkdir(parents=True, exist_ok=True)
+        write_new(path, text)
 
     def request_stop(self) -> None:
         """Ask those who follow the run to stop it."""

@@ -35,20 +35,37 @@ def writing(path: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Give a draft to write, which takes the place of the file once it is whole; one that fails is removed.
+def _draft_of(path: Path) -> Iterator[Path]:
+    """Give a draft of a file, which nobody else has; what is left of it is removed.
 
-    Whoever follows a run and whoever stops it write the same files at the same time: each has a draft of its own.
+    Whoever follows a run and whoever stops it write the same files at the same time.
     """
     draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}.new")
-    with writing(path):
+    try:
+        yield draft
+    finally:
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give a draft to write, which takes the place of the file once it is whole; one that fails is removed."""
+    with writing(path), _draft_of(path) as draft:
+        yield draft
+        os.replace(draft, path)
+
+
+def write_new(path: Path, text: str) -> None:
+    """Write a file; FileExistsError where there is one already, which is whole then."""
+    with writing(path), _draft_of(path) as draft:
+        draft.write_text(text, encoding="utf-8")
         try:
-            yield draft
-            os.replace(draft, path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                draft.unlink(missing_ok=True)
-            raise
+            os.link(draft, path)
+        except OSError:
+            # There are file systems without links; the file is whole soon there.
+            with open(path, "x", encoding="utf-8") as stream:
+                stream.write(text)
 
 
 def write_whole(path: Path, text: str, **how: t.Any) -> None:

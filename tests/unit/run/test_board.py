@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
 import math
+import os
 import subprocess
 import sys
 import typing as t
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -25,6 +29,34 @@ def test_a_plan_makes_the_folder_of_a_run_and_is_never_written_over(tmp_path):
     with pytest.raises(FileExistsError):
         board.write_plan({"run_id": "two", "nodes": []})
     assert Board(tmp_path / "runs" / "one").plan() == {"run_id": "one", "nodes": []}
+
+
+def test_of_two_that_write_a_plan_at_once_the_other_finds_it_whole(tmp_path):
+    plan = {"run_id": "one", "nodes": [{"node": f"gpu{number}"} for number in range(20_000)]}
+
+    def begin(_: int) -> bool:
+        board = Board(tmp_path / "one")
+        with contextlib.suppress(FileExistsError):
+            board.write_plan(plan)
+            return True
+        assert board.plan() == plan
+        return False
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sorted(pool.map(begin, range(4))) == [False, False, False, True]
+    assert [path.name for path in (tmp_path / "one").iterdir()] == ["plan.json"]
+
+
+def test_a_plan_is_written_where_the_file_system_has_no_links(tmp_path, monkeypatch):
+    def link(*_: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", link)
+    board = Board(tmp_path)
+    board.write_plan({"run_id": "one"})
+    with pytest.raises(FileExistsError):
+        board.write_plan({"run_id": "two"})
+    assert board.plan() == {"run_id": "one"}
 
 
 def test_a_plan_that_cannot_be_written_leaves_no_run_behind(tmp_path):
