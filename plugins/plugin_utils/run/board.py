@@ -24,7 +24,7 @@ from pathlib import Path
 
 from ...module_utils.slurm.placement import MADE_NAME
 from ..contracts import Plan, Reading, Sample, Status
-from .whole_file import write_new, write_whole, writing
+from .whole_file import alone_in, write_new, write_whole, writing
 
 if t.TYPE_CHECKING:
     from ...module_utils.logs.rows import StepBlock
@@ -93,8 +93,10 @@ class Board:
 
     def update(self, node: str, **changes: t.Any) -> Status:
         """Merge changes into what is known of a node, and return all of it."""
-        status = t.cast("Status", {**self.status(node), **changes})
-        write_whole(self.node_dir(node) / _STATUS_NAME, json.dumps(status, indent=1) + "\n")
+        folder = self.node_dir(node)
+        with alone_in(folder):
+            status = t.cast("Status", {**self.status(node), **changes})
+            write_whole(folder / _STATUS_NAME, json.dumps(status, indent=1) + "\n")
         return status
 
     def status(self, node: str) -> Status:

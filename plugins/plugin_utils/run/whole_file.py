@@ -5,12 +5,16 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import os
 import secrets
+import time
 import typing as t
 from collections.abc import Iterator
 from pathlib import Path
 
+_ALONE_SECONDS = 2.0
+_ALONE_POLL_SECONDS = 0.002
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -32,6 +36,28 @@ def writing(path: Path) -> Iterator[None]:
         raise
     except OSError as error:
         raise NotWrittenError(error.errno, error.strerror or str(error), str(path)) from error
+
+
+@contextlib.contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Keep others who ask for it out of a folder meanwhile, where its file system has locks for folders.
+
+    One who was suspended while alone there is not waited for.
+    """
+    handle = os.open(folder, os.O_RDONLY)
+    deadline = time.monotonic() + _ALONE_SECONDS
+    try:
+        while time.monotonic() < deadline:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                time.sleep(_ALONE_POLL_SECONDS)
+            except OSError:
+                break
+        yield
+    finally:
+        os.close(handle)
 
 
 @contextlib.contextmanager

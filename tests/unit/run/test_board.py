@@ -15,6 +15,7 @@ import pytest
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.rows import rows_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.whole_file import alone_in
 
 COLLECTIONS = Path(__file__).resolve().parents[3] / "collections"
 
@@ -87,6 +88,28 @@ def test_what_is_known_of_a_node_grows_by_changes(tmp_path):
     assert Board(tmp_path).status("gpu00") == {"node": "gpu00", "status": "staged", "metrics": {"loss": 2.0}}
 
 
+def test_of_several_that_change_what_is_known_of_a_node_at_once_no_change_is_lost(tmp_path):
+    board = Board(tmp_path)
+
+    def is_kept(writer: int) -> bool:
+        mine = f"of_{writer}"
+        board.update("gpu00", **{mine: 0})
+        return all(
+            board.status("gpu00").get(mine) == value - 1 and board.update("gpu00", **{mine: value})
+            for value in range(1, 100)
+        )
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(is_kept, range(4)))
+
+
+def test_who_was_suspended_while_it_wrote_keeps_nobody_from_writing(tmp_path):
+    board = Board(tmp_path)
+    with alone_in(board.node_dir("gpu00")):
+        board.update("gpu00", status="stopped")
+    assert board.status("gpu00")["status"] == "stopped"
+
+
 def test_a_status_keeps_values_that_are_not_finite(tmp_path):
     Board(tmp_path).update("gpu00", metrics={"loss": math.nan, "grad_norm": math.inf})
     metrics = Board(tmp_path).status("gpu00")["metrics"]
@@ -136,6 +159,7 @@ def test_a_folder_from_before_the_first_release_is_refused_in_words(tmp_path):
 READER = """
 import sys
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.whole_file import alone_in
 board = Board(sys.argv[1])
 print("reading", flush=True)
 seen = -1
