@@ -205,7 +205,7 @@ def judge_samples(
     counts = {node: samples_of(found) for node, found in by_node.items()}
     taken = {node: len(rows) for node, rows in attempts.items()}
     for node, found in by_node.items():
-        needed = f"after {warm_up.steps} of warm-up; {MIN_SAMPLES} are needed to judge."
+        needed = f"after the warm-up of {warm_up.steps}; {MIN_SAMPLES} are needed to judge."
         if counts[node] < MIN_SAMPLES:
             reasons.add(
                 INCONCLUSIVE,

@@ -92,7 +92,8 @@ def _compare_nodes(
 ) -> None:
     first, value = of_nodes.setdefault(word, (node, found))
     if value != found:
-        message = f"The {word} is {found:g} in the log of {node}, and {value:g} in that of {first}."
+        other = "another line of it" if first == node else f"that of {first}"
+        message = f"The {word} is {found:.10g} in the log of {node}, and {value:.10g} in {other}."
         reasons.add(FAIL, "other_workload", message, node, found=found, other=value)
 
 
@@ -130,7 +131,8 @@ def _compare(
         if f"{word} {found:.10g}" not in agrees[node]:
             agrees[node].append(f"{word} {found:.10g}")
         return
-    message = f"The log of {node} is of another workload: its {word} is {found:.10g}, and the plan's is {planned:.10g}."
+    given = f"{found:.10g}" if math.isfinite(found) else "no finite number"
+    message = f"The log of {node} is of another workload: its {word} is {given}, and the plan's is {planned:.10g}."
     reasons.add(FAIL, "other_workload", message, node, found=found, planned=planned)
 
 
@@ -222,7 +224,8 @@ def _judge_stamps(node: str, rows: pd.DataFrame, agrees: dict[str, list[str]], r
     if not {"clock", "step_time_ms"} <= set(rows.columns):
         return
     stamped = rows.loc[rows["counted"], ["step", "clock", "step_time_ms"]].dropna()
-    if len(stamped) < 2:
+    # judge_finite reports what is no number.
+    if len(stamped) < 2 or not np.isfinite(stamped["step_time_ms"]).all():
         return
     span = float(stamped["clock"].iloc[-1] - stamped["clock"].iloc[0])
     taken = float((stamped["step_time_ms"].to_numpy()[1:] * np.diff(stamped["step"])).sum()) / 1000.0

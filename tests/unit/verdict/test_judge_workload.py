@@ -22,6 +22,11 @@ def test_a_training_that_goes_on_after_the_last_planned_step(tmp_path: Path) -> 
     )
 
 
+def test_one_log_that_has_two_numbers_of_ranks(tmp_path: Path) -> None:
+    nodes = [Node("gpu00", SILENT), Node("gpu01", ALL, told={"world_size": 8, "settings": {"gpus": [4.0]}})]
+    assert "The number of ranks is 4 in the log of gpu01, and 8 in another line of it." in told(nodes, tmp_path)
+
+
 def test_nodes_of_one_job_that_see_another_number_of_ranks(tmp_path: Path) -> None:
     nodes = [Node("gpu00", SILENT, told={"world_size": 8}), Node("gpu01", ALL, told={"world_size": 16})]
     assert told(nodes, tmp_path) == ["The number of ranks is 16 in the log of gpu01, and 8 in that of gpu00."]
