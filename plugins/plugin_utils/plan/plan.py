@@ -25,7 +25,7 @@ from .job.rehearsal import rehearsed
 from .job.thresholds import is_judged, results_key, warn_of_nothing_expected
 from .job.workload import named_precision, workload_of
 from .options import PlanOptions
-from .slurm.options import SLURM, SlurmOptions
+from .slurm.options import SSH, SlurmOptions
 from .slurm.pyxis import PYXIS
 from .slurm.script import nodes_to_come, slurm_job
 from .threshold_files import OPTION, ThresholdsFile, thresholds_of, warn_of_other_names
@@ -64,7 +64,7 @@ def make_plan(
     text = "" if unreadable else text
     if settings.training_rehearsal:
         settings.training_record_only = True
-    if settings.training_launcher == SLURM:
+    if settings.training_launcher != SSH:
         asked = asked_by(text, source, options, 0).nodes
         nodes = nodes_to_come(settings, asked, nodes[0].user if nodes else "", findings)
     ordered: list[Node] = []
@@ -86,7 +86,7 @@ def make_plan(
         data = framework.without_sweep(data, findings)
         data = _overridden(framework, data, settings, len(ordered), findings)
         settings.container_engine = framework.engine_for(data, settings, findings)
-        if settings.training_launcher == SLURM and settings.training_slurm_pyxis:
+        if settings.training_launcher != SSH and settings.training_slurm_pyxis:
             settings.container_engine = {"auto": PYXIS}.get(settings.container_engine, settings.container_engine)
     job = framework.plan_job(data, settings, ordered, findings) if framework and data is not None else None
     if job and settings.training_hf_token_file:
@@ -209,7 +209,7 @@ def _assembled(
         optional["checkpoints"] = job.checkpoints
     if job and job.gke:
         optional["gke"] = job.gke.for_run(run_id)
-    if planned and job and settings.training_launcher == SLURM:
+    if planned and job and settings.training_launcher != SSH:
         optional["slurm"] = slurm_job(run_id, planned, job.branch.mode, settings)
     return {
         "schema_version": SCHEMA_VERSION,
