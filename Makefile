@@ -93,7 +93,8 @@ $(VENV)/docs: $(VENV)/dev requirements-docs.txt
 	@touch $@
 
 CLUSTER := tests/integration/cluster/cluster.py
-SLURM_TESTS := $(addprefix tests/integration/test_,training_with_slurm.py training_in_an_allocation.py ends_of_slurm_jobs.py)
+SLURM_TESTS := $(addprefix tests/integration/test_,training_with_slurm.py training_in_an_allocation.py \
+  slurm_with_accounting.py ends_of_slurm_jobs.py)
 
 cluster: ## bring up four real nodes on this machine (as root, Debian or Ubuntu); the inventory is .cluster/hosts
 	$(PYTHON) $(CLUSTER) up --nodes 4 --install

@@ -16,6 +16,7 @@ from typing import Any
 from slurm_bench import Slurm
 
 ROOT = Path(__file__).resolve().parents[2]
+TRAINER = ROOT / "roles/training/files/trainer"
 PATIENCE = 150
 
 
@@ -47,7 +48,7 @@ class Login:
             "training_launcher": "srun" if self.salloc or self.allocation else "slurm",
             "training_config": str(ROOT / "inventories/local/tiny_llama.json"),
             "training_overrides": changes,
-            "training_megatron_root": str(ROOT / "roles/training/files/trainer"),
+            "training_megatron_root": str(TRAINER),
             "training_megatron_release": "v26.1",
             "training_gpus_per_node": 1,
             "container_engine": "none",
