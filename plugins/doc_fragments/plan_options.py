@@ -258,12 +258,14 @@ options:
     type: dict
     default: {}
   container_engine:
-    description: What holds the training on a node; auto takes the one that is there.
+    description: What holds the training on a node; auto takes the one that is there. apptainer
+      is for jobs of Slurm.
     type: str
     choices:
       - auto
       - docker
       - podman
+      - apptainer
       - none
     default: auto
 """

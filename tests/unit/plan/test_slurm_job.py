@@ -122,10 +122,13 @@ def of_nxdt(**options: Any) -> dict[str, Any]:
 def test_the_script_of_each_framework_is_clean_shell(
     plan_of: Callable[..., dict[str, Any]], options: dict[str, Any]
 ) -> None:
-    need("shellcheck")
     plan = plan_of(training_run_id="r", **options)
     assert plan["faults"] == []
-    script = plan["slurm"]["script"]
+    check_shell(plan["slurm"]["script"])
+
+
+def check_shell(script: str) -> None:
+    need("shellcheck")
     done = subprocess.run(["shellcheck", "-"], input=script, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
 
@@ -162,6 +165,20 @@ def test_pyxis_takes_the_container_of_the_plan_for_the_ranks_alone() -> None:
     assert '"$PWD:$PWD"' in line
     assert "slurm-node" not in line
     assert '--container-workdir="$PWD"' in line
+
+
+def test_apptainer_is_a_command_around_the_tasks_of_the_ranks_alone() -> None:
+    image = {"config/container_image": "ghcr.io/rocm/megatron-lm:v26.1"}
+    plan = on_slurm(image, training_run_id="r", container_engine="apptainer")
+    assert plan["faults"] == []
+    (line,) = [line for line in plan["slurm"]["script"].splitlines() if "apptainer" in line]
+    assert line.startswith("on_each_node train apptainer exec --writable-tmpfs --no-home --bind ")
+    for mount in plan["nodes"][0]["mounts"]:
+        assert mount.get("staged") or f"{mount['source']}:{mount['target']}" in line
+    check_shell(plan["slurm"]["script"])
+    assert line.endswith(',"$PWD:$PWD" --pwd "$PWD" docker://ghcr.io/rocm/megatron-lm:v26.1')
+    (fault,) = planned(filled(DISTRIBUTED), container_engine="apptainer")["faults"]
+    assert fault["message"] == "Apptainer holds a training in a job of Slurm only."
 
 
 def test_another_engine_that_is_asked_for_goes_before_pyxis() -> None:

@@ -11,8 +11,8 @@ from ...contracts import NodePlan, SlurmJob
 from ..config.findings import Findings
 from ..job.options import ON_HOSTS
 from ..job.ranks import Node
+from .around import container_options
 from .options import SRUN, SlurmOptions
-from .pyxis import PYXIS, container_options
 
 JOB_PROGRAM = "job.pyz"
 JOB_LOG = "job.log"
@@ -80,7 +80,7 @@ def excluding(excluded: str, nodes: t.Iterable[str]) -> str:
 def slurm_job(run_id: str, nodes: t.Sequence[NodePlan], mode: str, options: SlurmOptions) -> SlurmJob:
     """Return what the controller submits, from the run's folder, which the nodes have to share with it."""
     node_count, in_allocation = len(nodes), options.training_launcher == SRUN
-    container = f" {container_options(nodes[0])}" if options.container_engine == PYXIS else ""
+    container = container_options(options.container_engine, nodes[0])
     given = {option: getattr(options, name) for name, option in _SBATCH.items()}
     given = {option: value for option, value in given.items() if value} | {"nodes": str(node_count)}
     lines: dict[str, t.Any] = {
