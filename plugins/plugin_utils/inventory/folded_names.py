@@ -26,8 +26,16 @@ def folded_messages(messages: Iterable[tuple[str | None, str]]) -> list[str]:
     """
     groups: dict[tuple[bool, str], list[str]] = {}
     for node, text in messages:
-        pattern = rf"(?<![\w.-]){re.escape(node)}(?![\w-])" if node else ""
-        key = (node is None, re.sub(pattern, "\0", text) if node else text)
-        groups.setdefault(key, []).append(node or "")
+        groups.setdefault((node is None, nameless(text, node) if node else text), []).append(node or "")
     ordered = sorted(groups.items(), key=lambda group: (group[0][0], len(group[1])))
-    return [text.replace("\0", folded(nodes)) for (_of_run, text), nodes in ordered]
+    return [named(text, nodes) for (_of_run, text), nodes in ordered]
+
+
+def nameless(text: str, node: str) -> str:
+    """Return what a text has in common with that of another node: its own name is left open, for `named`."""
+    return re.sub(rf"(?<![\w.-]){re.escape(node)}(?![\w-])", "\0", text)
+
+
+def named(text: str, nodes: Iterable[str]) -> str:
+    """Return a text of `nameless` with the names of all nodes that have it in common."""
+    return text.replace("\0", folded(nodes))

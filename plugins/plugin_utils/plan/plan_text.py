@@ -4,20 +4,24 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import textwrap
 import typing as t
 from collections.abc import Sequence
 
 from ...module_utils.node.interfaces import VARIABLES
-from ..contracts import Finding, Plan
-from .config.words import printable
+from ..contracts import Finding, NodePlan, Plan
+from .config.words import counted, printable
 from .job.bounds import bound_in_words
 
 _WIDTH = 118
 # Of a file that is staged: longer ones would push all else off the screen.
 _MOST_LINES = 80
 _FOUND_THERE = {(variable, "auto") for variable in VARIABLES}
+# Of nodes in sequence: more are one row.
+_MOST_ROWS = 16
+_LAST_NUMBER = re.compile(r"\d+(?=\D*$)")
 # Of a value: more is cut off before it is made one short line.
 _MOST_SHOWN = 1000
 
@@ -28,7 +32,7 @@ def plan_text(plan: Plan) -> str:
     if plan["notes"] and not plan["faults"]:
         blocks.append(_notes(plan["notes"]))
     if plan["warnings"]:
-        blocks.append(findings_text(f"{_count(plan['warnings'], 'warning')}:", plan["warnings"]))
+        blocks.append(findings_text(f"{counted(len(plan['warnings']), 'warning')}:", plan["warnings"]))
     return printable("\n\n".join(blocks), keep="\n")
 
 
@@ -45,11 +49,9 @@ def _job(plan: Plan) -> str:
 
 
 def _faults(plan: Plan) -> str:
-    return findings_text(f"{_count(plan['faults'], 'fault')} in {plan['config_file'] or 'the plan'}:", plan["faults"])
-
-
-def _count(findings: Sequence[t.Any], what: str) -> str:
-    return f"{len(findings)} {what}{'' if len(findings) == 1 else 's'}"
+    return findings_text(
+        f"{counted(len(plan['faults']), 'fault')} in {plan['config_file'] or 'the plan'}:", plan["faults"]
+    )
 
 
 def findings_text(title: str, findings: Sequence[Finding]) -> str:
@@ -79,7 +81,7 @@ def _held(value: t.Any) -> str:
 def _summary(plan: Plan) -> str:
     parameters = plan["parameters"]
     kind = "one job over all nodes" if plan["mode"] == "multi_node" else "one job on each node"
-    gpus = f"{parameters.get('device', 'GPU')}{'' if parameters['gpus_per_node'] == 1 else 's'}"
+    gpus = counted(parameters["gpus_per_node"], parameters.get("device", "GPU"))
     context = (
         f" × context {parameters['context_parallelism']}" if (parameters.get("context_parallelism") or 1) > 1 else ""
     )
@@ -88,7 +90,7 @@ def _summary(plan: Plan) -> str:
         "run": plan["run_id"],
         "config": plan["config_file"],
         "model": f"{plan['model']} on {plan['gpu']}, {plan['framework']}",
-        "nodes": f"{parameters['nnodes']} × {parameters['gpus_per_node']} {gpus}, {kind}",
+        "nodes": f"{parameters['nnodes']} × {gpus}, {kind}",
         "batch": f"global batch size {parameters['global_batch_size']}, micro batch size "
         f"{parameters['micro_batch_size']}, sequence length {parameters['sequence_length']}",
         "parallel": f"tensor {parameters['tensor_parallelism']} × pipeline {parameters['pipeline_parallelism']}"
@@ -117,10 +119,38 @@ def _workload(plan: Plan) -> str:
 
 
 def _nodes(plan: Plan) -> str:
-    width = max(len(node["node"]) for node in plan["nodes"])
-    lines = [f"{'rank':>4}  {'node':<{width}}  log file"]
-    lines += [f"{node['node_rank']:>4}  {node['node']:<{width}}  {node['log_file']}" for node in plan["nodes"]]
-    return "\n".join(lines)
+    rows = [("rank", "node", "log file"), *(row for nodes in _in_sequence(plan["nodes"]) for row in _rows(nodes))]
+    ranks, names = (max(len(row[column]) for row in rows) for column in (0, 1))
+    return "\n".join(f"{rank:>{ranks}}  {name:<{names}}  {log}" for rank, name, log in rows)
+
+
+def _rows(nodes: Sequence[NodePlan]) -> list[tuple[str, str, str]]:
+    if len(nodes) <= _MOST_ROWS:
+        return [(str(node["node_rank"]), node["node"], node["log_file"]) for node in nodes]
+    first, last = nodes[0], nodes[-1]
+    ranks = dict.fromkeys((first["node_rank"], last["node_rank"]))
+    return [(" to ".join(map(str, ranks)), f"{first['node']} to {last['node']}", _without_name(first))]
+
+
+def _in_sequence(nodes: Sequence[NodePlan]) -> list[list[NodePlan]]:
+    """Return nodes in groups in which each name is the one before it, counted up, and their logs lie alike."""
+    groups: list[list[NodePlan]] = []
+    for node in nodes:
+        last = groups[-1][-1] if groups else None
+        if last and node["node"] == _counted_up(last["node"]) and _without_name(node) == _without_name(last):
+            groups[-1].append(node)
+        else:
+            groups.append([node])
+    return groups
+
+
+def _counted_up(name: str) -> str:
+    """Return a name with its last number greater by one: ``gpu009-ib`` becomes ``gpu010-ib``."""
+    return _LAST_NUMBER.sub(lambda found: str(int(found[0]) + 1).zfill(len(found[0])), name)
+
+
+def _without_name(node: NodePlan) -> str:
+    return node["log_file"].replace(f"/{node['node']}/", "/<node>/")
 
 
 def _environment(plan: Plan) -> str:

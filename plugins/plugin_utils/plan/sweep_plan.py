@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from ..contracts import Finding, Plan
 from .config.budget import too_long
 from .config.findings import Findings
-from .config.words import printable
+from .config.words import counted, printable
 from .cvs.sweep_blocks import BLOCKS
 from .frameworks.known import framework_for
 from .job.ranks import Node
@@ -112,7 +112,7 @@ def sweep_text(sweep_id: str, sweep: SweepPlan, next_of: Mapping[str, str]) -> s
 
 
 def _findings(what: str, findings: Sequence[CellsFinding], count: int) -> str:
-    title = f"{len(findings)} {what}{'' if len(findings) == 1 else 's'} in the sweep:"
+    title = f"{counted(len(findings), what)} in the sweep:"
     named = [copy.copy(finding) for finding in findings]
     for finding in named:
         finding["message"] = _where(finding["cells"], count) + finding["message"]

@@ -7,6 +7,7 @@ import textwrap
 import typing as t
 
 from ..inventory.folded_names import folded
+from ..plan.config.words import counted
 from .cells import GREEN, GREY, RED
 from .checks import CHECKS
 
@@ -149,13 +150,9 @@ def _sentence(rows: Sequence[Row], paint: Paint) -> str:
     nodes = _nodes(rows)
     reds = [row for row in rows if row["status"] == RED]
     if not reds:
-        return paint(f"Ready: nothing is red on {_count(len(nodes), 'node')}.", GREEN)
+        return paint(f"Ready: nothing is red on {counted(len(nodes), 'node')}.", GREEN)
     on = len(_nodes(reds))
-    return paint(f"Not ready: {_count(len(reds), 'red cell')} on {on} of {_count(len(nodes), 'node')}.", RED)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
+    return paint(f"Not ready: {counted(len(reds), 'red cell')} on {on} of {counted(len(nodes), 'node')}.", RED)
 
 
 def _wrapped(text: str) -> list[str]:

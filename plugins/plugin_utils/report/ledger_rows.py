@@ -7,7 +7,7 @@ import typing as t
 from collections.abc import Sequence
 
 from ..contracts import LedgerOfNode, LedgerRow, Verdict
-from ..inventory.folded_names import folded
+from ..inventory.folded_names import folded, named, nameless
 from ..plan.config.words import counted
 
 _GRAVITY: tuple[Verdict, ...] = ("FAIL", "ERROR", "INCONCLUSIVE", "PASS")
@@ -41,8 +41,9 @@ def ledger_rows(ledger: Sequence[LedgerOfNode]) -> list[Row]:
         found: dict[tuple[Verdict, str], list[str]] = {}
         for of_node in ledger:
             entry = of_node["rows"][row]
-            found.setdefault((entry["verdict"], entry["evidence"]), []).append(of_node["node"])
-        groups = [Group(verdict, evidence, folded(nodes)) for (verdict, evidence), nodes in found.items()]
+            evidence = nameless(entry["evidence"], of_node["node"])
+            found.setdefault((entry["verdict"], evidence), []).append(of_node["node"])
+        groups = [Group(verdict, named(text, nodes), folded(nodes)) for (verdict, text), nodes in found.items()]
         groups.sort(key=lambda group: _GRAVITY.index(group.verdict))
         passed = sum(len(nodes) for (verdict, _evidence), nodes in found.items() if verdict == "PASS")
         rows.append(Row(row, groups[0].verdict, passed, len(ledger), groups[:_SHOWN], len(groups[_SHOWN:])))

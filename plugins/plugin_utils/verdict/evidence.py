@@ -12,7 +12,7 @@ import numpy as np
 
 from ...module_utils.logs.record import METRICS, in_words
 from ..contracts import Bound, JudgedBound, Plan, Status, Verdict
-from ..plan.config.words import counted
+from ..plan.config.words import all_of, counted
 from ..plan.job.bounds import bound_in_words
 from ..run.status import has_failed
 from .reasons import ERROR, FAIL, INCONCLUSIVE, PASS, Reasons
@@ -67,8 +67,7 @@ def judge_nodes(statuses: list[Status], interrupted: bool, reasons: Reasons) -> 
         elif none_failed:
             reasons.add(ERROR, "node_stopped", f"{node} was stopped before it had finished{message}.", node)
     if ended_well == len(statuses):
-        who = {1: "The node", 2: "Both nodes"}.get(len(statuses), f"All {len(statuses)} nodes")
-        reasons.add(PASS, "nodes", f"{who} took part and ended with exit status 0.")
+        reasons.add(PASS, "nodes", f"{all_of(len(statuses), 'node')} took part and ended with exit status 0.")
 
 
 def judge_outages(statuses: list[Status], reasons: Reasons) -> None:
@@ -206,7 +205,7 @@ def judge_samples(
     counts = {node: samples_of(found) for node, found in by_node.items()}
     taken = {node: len(rows) for node, rows in attempts.items()}
     for node, found in by_node.items():
-        needed = f"after {warm_up.steps} of warm-up; {MIN_SAMPLES} are needed to judge."
+        needed = f"after the warm-up of {warm_up.steps}; {MIN_SAMPLES} are needed to judge."
         if counts[node] < MIN_SAMPLES:
             reasons.add(
                 INCONCLUSIVE,

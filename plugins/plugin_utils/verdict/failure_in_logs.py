@@ -9,13 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ...module_utils.logs.signatures.known import SIGNATURES
+from ...module_utils.logs.signature import BLAME
 from ..contracts import Failure, FirstFailure, Reason, Status
 from .first_cause import first_failure, is_own
 
 # Of the reasons, those that report values that are no numbers.
 _NOT_FINITE = frozenset({"not_finite", "nan_iterations"})
-_NAN = next(signature for signature in SIGNATURES if signature.failure == "nan")
+_OF_THE_MODEL = frozenset({"loss", "grad_norm", "nan_iterations"})
+_REMEDY_OF_THE_MODEL = (
+    "The loss or the gradients became NaN or infinite: check data, precision and learning rate; where one rank alone "
+    "has it, check its GPU."
+)
+_REMEDY_OF_A_NUMBER = "Read that line of the log: the trainer could not measure, or the line is torn or was changed."
 
 
 def failure_in_logs(
@@ -31,19 +36,27 @@ def failure_in_logs(
         values = (
             reason for reason in reasons if reason["code"] in _NOT_FINITE and reason.get("node") == status["node"]
         )
-        texts = [*filter(is_own, status.get("failures", [])), *status.get("failures_at_end", []), *map(_nan, values)]
+        known = status.get("failures", [])
+        at_end = (_with_class(text, known) for text in status.get("failures_at_end", []))
+        texts = [*filter(is_own, known), *at_end, *map(_nan, values)]
         if texts:
             found.append({**status, "failures": list({text["line"]: text for text in texts}.values())})
     return first_failure(found, {status["node"] for status in found}, together)
 
 
+def _with_class(text: Failure, known: Iterable[Failure]) -> Failure:
+    """Return the failure that has a class and begins with the same words, or the text itself: it may have none."""
+    return next((failure for failure in known if failure["line"].startswith(text["line"])), text)
+
+
 def _nan(reason: Reason) -> Failure:
+    of_model = reason["evidence"].get("metric", reason["code"]) in _OF_THE_MODEL
     return {
-        "class": _NAN.failure,
-        "blame": _NAN.blame,
+        "class": "nan",
+        "blame": BLAME["nan"],
         "echo": False,
         "line": reason["message"],
-        "remedy": _NAN.remedy,
+        "remedy": _REMEDY_OF_THE_MODEL if of_model else _REMEDY_OF_A_NUMBER,
         "rank": None,
         "exit_code": None,
     }

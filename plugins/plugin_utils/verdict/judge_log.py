@@ -41,9 +41,7 @@ def judge_life(plan: Plan, statuses: list[Status], attempts: Mapping[str, pd.Dat
     for status in silent:
         node, signs = status["node"], of_any.intersection(status.get("signs") or ())
         if not signs:
-            message = (
-                f"The log of {node} does not show that its ranks trained: it has none of the texts by which they do."
-            )
+            message = f"The log of {node} has none of the lines that a rank prints once it trains."
             reasons.add(INCONCLUSIVE, "no_sign_of_life", message, node)
     first_cause_seen = any(of_first.intersection(status.get("signs") or ()) for status in silent)
     none_alive = any(not of_any.intersection(status.get("signs") or ()) for status in silent)

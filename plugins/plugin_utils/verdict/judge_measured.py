@@ -75,20 +75,24 @@ def judge_loss(
             continue
         resumed = _is_resumed(plan, rows)
         over = f"over {trend['samples']} loss{'' if trend['samples'] == 1 else 'es'} of {node}"
+        against = ""
         if trend["direction"] != UNKNOWN:
             low, high = trend["interval"].values()
-            over += f" (its last fifth is {trend['change']:+.2%} off, 95 % interval {low:+.2%} to {high:+.2%})"
+            interval = f"95 % interval {low:+.2%} to {high:+.2%}"
+            against = f" (last fifth against the rest: {trend['change']:+.2%}, {interval})"
         if trend["direction"] == FALLING:
-            reasons.add(PASS, "loss_falls", f"The loss falls {over}.", trend=trend)
+            reasons.add(PASS, "loss_falls", f"The loss falls {over}{against}.", trend=trend)
         elif trend["direction"] == RISING:
-            reasons.add(FAIL, "loss_rises", f"The loss rises {over}: it was {trend['lowest']:.4g}.", node, trend=trend)
+            ends = f"its last fifth averages {trend['end']:.4g}, its lowest {trend['lowest']:.4g}"
+            message = f"The loss rises {over}: {ends}."
+            reasons.add(FAIL, "loss_rises", message, node, trend=trend)
         elif trend["direction"] == FLAT and resumed:
-            message = f"The loss does not fall {over}, in a training that went on from step {trend['first_step']}."
+            message = f"The loss does not fall {over}{against}; the training went on from step {trend['first_step']}."
             reasons.note("loss_flat", message, node, trend=trend)
         elif trend["direction"] == FLAT and trend["samples"] >= MIN_LOSSES_OF_FLAT:
-            reasons.add(INCONCLUSIVE, "loss_flat", f"The loss does not fall {over}.", node, trend=trend)
+            reasons.add(INCONCLUSIVE, "loss_flat", f"The loss does not fall {over}{against}.", node, trend=trend)
         else:
-            message = f"Whether the loss falls is not known {over}: that takes {MIN_LOSSES_OF_FLAT}."
+            message = f"Whether the loss falls is not known {over}{against}: that takes {MIN_LOSSES_OF_FLAT}."
             reasons.note("loss_not_judged", message, node, trend=trend)
 
 
@@ -120,7 +124,7 @@ def _judge_values(node: str, losses: pd.DataFrame, trend: Trend, vocabulary: flo
         )
         reasons.add(INCONCLUSIVE, "loss_spike", message, node, step=int(steps[spike]), loss=float(values[spike]))
     lowest = float(values.min())
-    if trend["direction"] != RISING and end > _DIVERGED * lowest and end - lowest > _DIVERGED - 1:
+    if trend["direction"] != RISING and end > _DIVERGED * lowest > 0 and end - lowest > _DIVERGED - 1:
         message = f"The loss of {node} ends at {end:.4g}, and was {lowest:.4g}: the training diverged."
         reasons.add(FAIL, "loss_rises", message, node, trend=trend)
     return (len(reasons.decisive()), reasons.verdict()) != before and trend["direction"] != RISING

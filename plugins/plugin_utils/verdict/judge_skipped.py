@@ -36,7 +36,7 @@ def judge_skipped(plan: Plan, attempts: Mapping[str, pd.DataFrame], reasons: Rea
     for node, rows in attempts.items():
         missing = int(rows["skipped_iterations"].isna().sum()) if "skipped_iterations" in rows else len(rows)
         if always_printed and missing > _TORN * len(rows):
-            message = f"{counted(missing, 'step')} of {node} do not say how many iterations were skipped."
+            message = f"{node} does not say of {counted(missing, 'step')} how many iterations were skipped."
             reasons.add(INCONCLUSIVE, "skipped_unknown", message, node, steps=missing)
         if "skipped_iterations" not in rows:
             continue
@@ -51,8 +51,8 @@ def judge_skipped(plan: Plan, attempts: Mapping[str, pd.DataFrame], reasons: Rea
         if count > allowed:
             first = int(rows["step"].to_numpy()[late][0])
             message = (
-                f"{node} skipped {count} iterations after the warm-up, the first of them {first}; {allowed} may be "
-                "(training_max_skipped)."
+                f"{node} skipped {counted(count, 'iteration')} after the warm-up, the first of them {first}; "
+                f"{allowed} may be (training_max_skipped)."
             )
             reasons.add(FAIL, "skipped_iterations", message, node, skipped=count, allowed=allowed, first_step=first)
         if skipped.size and skipped[-1] > 0:

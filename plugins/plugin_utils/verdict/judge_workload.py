@@ -92,7 +92,8 @@ def _compare_nodes(
 ) -> None:
     first, value = of_nodes.setdefault(word, (node, found))
     if value != found:
-        message = f"The {word} is {found:g} in the log of {node}, and {value:g} in that of {first}."
+        other = "another line of it" if first == node else f"that of {first}"
+        message = f"The {word} is {found:.10g} in the log of {node}, and {value:.10g} in {other}."
         reasons.add(FAIL, "other_workload", message, node, found=found, other=value)
 
 
@@ -127,10 +128,11 @@ def _compare(
     node: str, word: str, found: float, planned: float | None, agrees: dict[str, list[str]], reasons: Reasons
 ) -> None:
     if planned is None or abs(found - planned) <= 1e-6 * abs(planned):
-        if f"{word} {found:g}" not in agrees[node]:
-            agrees[node].append(f"{word} {found:g}")
+        if f"{word} {found:.10g}" not in agrees[node]:
+            agrees[node].append(f"{word} {found:.10g}")
         return
-    message = f"The log of {node} is of another workload: its {word} is {found:g}, and the plan's is {planned:g}."
+    given = f"{found:.10g}" if math.isfinite(found) else "no finite number"
+    message = f"The log of {node} is of another workload: its {word} is {given}, and the plan's is {planned:.10g}."
     reasons.add(FAIL, "other_workload", message, node, found=found, planned=planned)
 
 
@@ -165,17 +167,18 @@ def _judge_samples(
     allowed = 0.01 * np.abs(samples) + 2.0 * batch if bars else 0.5
     # From its first step on, a training has consumed nothing else.
     begin = batch * steps[0] if steps[0] == 1 and not bars else samples[0]
-    off = ~(np.abs(samples - begin - batch * (steps - steps[0])) <= allowed) | ~np.isfinite(samples)
+    expected = begin + batch * (steps - steps[0])
+    off = ~(np.abs(samples - expected) <= allowed) | ~np.isfinite(samples)
     if not off.any() and batch > 0:
-        agrees[node].append(f"{samples[-1]:g} samples consumed")
+        agrees[node].append(f"{samples[-1]:.10g} samples consumed")
         return
     place = int(np.argmax(off))
-    grown, taken = samples[place] - samples[0], steps[place] - steps[0]
+    found, due = float(samples[place]), float(expected[place])
     message = (
-        f"The log of {node} is of another workload: in {taken:g} steps it consumed {grown:g} samples, which a global "
-        f"batch size of {batch:g} makes {batch * taken:g}."
+        f"The log of {node} is of another workload: by step {steps[place]:.10g} it had consumed {found:.10g} samples; "
+        f"with a global batch size of {batch:.10g} it would be {due:.10g}."
     )
-    reasons.add(FAIL, "other_workload", message, node, found=float(grown), planned=batch * taken)
+    reasons.add(FAIL, "other_workload", message, node, found=found, planned=due)
 
 
 def _tokens_of_gpu(plan: Plan, status: Status) -> float | None:
@@ -221,7 +224,8 @@ def _judge_stamps(node: str, rows: pd.DataFrame, agrees: dict[str, list[str]], r
     if not {"clock", "step_time_ms"} <= set(rows.columns):
         return
     stamped = rows.loc[rows["counted"], ["step", "clock", "step_time_ms"]].dropna()
-    if len(stamped) < 2:
+    # judge_finite reports what is no number.
+    if len(stamped) < 2 or not np.isfinite(stamped["step_time_ms"]).all():
         return
     span = float(stamped["clock"].iloc[-1] - stamped["clock"].iloc[0])
     taken = float((stamped["step_time_ms"].to_numpy()[1:] * np.diff(stamped["step"])).sum()) / 1000.0

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from ..plan.config.words import all_of
 from .intervals import robust_deviation
 
 if t.TYPE_CHECKING:
@@ -91,8 +92,8 @@ def _message(found: dict[str, t.Any], times: dict[str, float], *, together: bool
     spread = max(times.values()) / min(times.values()) - 1
     if together and spread <= _NEGLIGIBLE:
         return (
-            f"All {len(times)} nodes show the same step time, within {spread:.2%}, as nodes that wait for each other "
-            "do, so this does not say which of them is slow."
+            f"{all_of(len(times), 'node')} show the same step time, within {spread:.2%}, as nodes that wait for each "
+            "other do, so this does not say which of them is slow."
         )
     if len(times) < _MIN_NODES:
         return f"Two nodes differ by {spread:.1%} in step time; it takes three to say which one is unusual."

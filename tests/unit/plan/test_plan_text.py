@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import typing as t
 
-from training_configs import DISTRIBUTED, SINGLE, filled, planned
+from training_configs import BRANCH, DISTRIBUTED, SINGLE, filled, planned
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.ranks import Node
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan_text import plan_text
 
 
@@ -26,6 +27,20 @@ def test_the_plan_in_one_look() -> None:
     assert f"{script}, with these as environment and as KEY=VALUE:" in lines
     assert "  BS=128" in lines
     assert "  NODE_RANK=0   (by node)" in lines
+
+
+def test_many_nodes_in_sequence_are_one_row_and_what_breaks_it_is_seen() -> None:
+    hosts = [f"gpu{number:03}-ib" for number in (*range(1, 101), *range(200, 203), *range(150, 167))]
+    config = filled(DISTRIBUTED, {"config/nnodes": "120", f"{BRANCH}/batch_size": "1920"})
+    text = plan_text(planned(config, [Node(host, f"10.0.0.{place}", "amd") for place, host in enumerate(hosts)]))
+    folder = "/home/amd/LOG_DIR/now-llama3_1_8b-mi300x"
+    rows = text[text.index("      rank  node") :].splitlines()[:6]
+    assert rows == [
+        "      rank  node                    log file",
+        f"   0 to 99  gpu001-ib to gpu100-ib  {folder}/<node>/train.log",
+        *(f"       10{place}  gpu20{place}-ib               {folder}/gpu20{place}-ib/train.log" for place in range(3)),
+        f"103 to 119  gpu150-ib to gpu166-ib  {folder}/<node>/train.log",
+    ]
 
 
 def test_an_interface_that_the_node_finds_is_marked() -> None:

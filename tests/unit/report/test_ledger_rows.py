@@ -33,6 +33,11 @@ def test_nodes_with_the_same_evidence_stand_together_the_gravest_first() -> None
     assert (loss.verdict, len(loss.groups)) == ("PASS", 1)
 
 
+def test_what_says_the_same_of_each_node_is_one_line() -> None:
+    network, _loss = ledger_rows(ledger(**{f"gpu{n}": ("FAIL", f"The log of gpu{n} is torn.") for n in range(200)}))
+    assert [tuple(group) for group in network.groups] == [("FAIL", "The log of gpu[0-199] is torn.", "gpu[0-199]")]
+
+
 def test_a_terminal_shows_what_lacks_on_which_nodes() -> None:
     whole = {f"gpu{n}": ("PASS", "NET/IB") for n in range(64)}
     assert ledger_lines(ledger(**whole)) == ["Evidence of 64 nodes: network, loss"]

@@ -80,12 +80,29 @@ def test_a_failure_after_which_no_number_of_steps_is_missing_is_named(tmp_path):
     assert summary["first_failure"]["class"] == "out_of_memory"
 
 
-def test_a_value_that_is_nan_is_the_first_failure(tmp_path):
-    log = lines(range(1, 8)) + lines(range(8, 11), loss=math.nan, grad_norm=math.nan)
-    first = judged(two(log), tmp_path)["first_failure"]
+@pytest.mark.parametrize(
+    ("values", "remedy"),
+    [({"loss": math.nan, "grad_norm": math.nan}, "check data, precision"), ({"tflops": math.inf}, "Read that line")],
+    ids=["of the model", "of the clock"],
+)
+def test_a_value_that_is_nan_is_the_first_failure(values, remedy, tmp_path):
+    first = judged(two(lines(range(1, 8)) + lines(range(8, 11), **values)), tmp_path)["first_failure"]
     assert (first["node"], first["class"]) == ("gpu01", "nan")
     assert "8" in first["message"]
-    assert "learning rate" in first["remedy"]
+    assert remedy in first["remedy"]
+    assert "Neuron" not in first["remedy"]
+
+
+LOST_TASK = (
+    "E1103 02:07:08.4 77 client.h:80] UNAVAILABLE: The following tasks are unhealthy (stopped sending heartbeats):\n"
+    "/job:jax_worker/replica:0/task:1\n"
+)
+
+
+@pytest.mark.parametrize(("text", "failure"), [(OUT_OF_MEMORY, "out_of_memory"), (LOST_TASK, "peer_died")])
+def test_what_a_node_without_steps_failed_of_keeps_its_class_though_it_also_sounds_like_one(text, failure, tmp_path):
+    first = judged([Node("gpu00", text), Node("gpu01", ALL)], tmp_path)["first_failure"]
+    assert (first["node"], first["class"]) == ("gpu00", failure)
 
 
 # The same as MaxText and JAX, c10d and the launch scripts of Megatron-LM print them where all went well.

@@ -44,7 +44,8 @@ def test_a_training_that_begins_anew_has_to_learn(losses: t.Any, verdict: str, c
     assert summary["verdict"] == verdict
     (reason,) = [one for one in summary["reasons"] if one["code"] == code]
     assert reason["evidence"]["trend"] == summary["nodes"][1]["loss_trend"]
-    assert "95 % interval" in reason["message"]
+    known = "its last fifth averages 9.3, its lowest 4.5" if code == "loss_rises" else "95 % interval"
+    assert known in reason["message"]
 
 
 def test_a_smoke_test_is_too_short_to_tell_and_passes(tmp_path: Path) -> None:
@@ -58,7 +59,7 @@ def test_a_training_that_goes_on_from_a_checkpoint_may_be_flat_and_says_so(tmp_p
     summary = of(learning(FLAT, first=1001), tmp_path, iterations=1030, head=RESUMED)
     assert summary["verdict"] == "PASS"
     (note,) = [one for one in summary["notes"] if one["code"] == "loss_flat"]
-    assert note["message"].endswith("in a training that went on from step 1001.")
+    assert note["message"].endswith("; the training went on from step 1001.")
 
 
 def test_after_a_restart_a_flat_loss_is_no_reason_either(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from training_logs import ALL, SILENT, Node, judged
 
 
@@ -21,6 +22,30 @@ def test_a_training_that_goes_on_after_the_last_planned_step(tmp_path: Path) -> 
     )
 
 
+def test_one_log_that_has_two_numbers_of_ranks(tmp_path: Path) -> None:
+    nodes = [Node("gpu00", SILENT), Node("gpu01", ALL, told={"world_size": 8, "settings": {"gpus": [4.0]}})]
+    assert "The number of ranks is 4 in the log of gpu01, and 8 in another line of it." in told(nodes, tmp_path)
+
+
 def test_nodes_of_one_job_that_see_another_number_of_ranks(tmp_path: Path) -> None:
     nodes = [Node("gpu00", SILENT, told={"world_size": 8}), Node("gpu01", ALL, told={"world_size": 16})]
     assert told(nodes, tmp_path) == ["The number of ranks is 16 in the log of gpu01, and 8 in that of gpu00."]
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "step", "found", "due"),
+    [(4, 4, 1, 4, 8), (8, 4, 3, 20, 24)],
+    ids=["all the time", "from a step on"],
+)
+def test_samples_that_do_not_grow_by_the_planned_batch(first, last, step, found, due, tmp_path: Path) -> None:
+    consumed = [first, first * 2]
+    while len(consumed) < 10:
+        consumed.append(consumed[-1] + last)
+    log = ALL
+    for number, samples in enumerate(consumed, 1):
+        log = log.replace(f"consumed samples: {number * 8:12d} |", f"consumed samples: {samples:12d} !", 1)
+    nodes = [Node("gpu00", SILENT), Node("gpu01", log.replace("!", "|"))]
+    assert told(nodes, tmp_path) == [
+        f"The log of gpu01 is of another workload: by step {step} it had consumed {found} samples; "
+        f"with a global batch size of 8 it would be {due}."
+    ]

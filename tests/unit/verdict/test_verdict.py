@@ -30,7 +30,7 @@ def test_a_run_passes_when_everything_is_there_and_says_what_that_rests_on(tmp_p
         "Both nodes took part and ended with exit status 0.",
         "The last step, 10, was seen.",
         "All 10 losses are finite, and so is every other value.",
-        "The loss falls over 10 losses of gpu01 (its last fifth is -1.23% off, 95 % interval -1.23% to -1.23%).",
+        "The loss falls over 10 losses of gpu01 (last fifth against the rest: -1.23%, 95 % interval -1.23% to -1.23%).",
         "At least 8 steps a node count, after 2 of warm-up.",
         "The logs of 2 nodes are of this run.",
         "tflops_per_gpu is 400 TFLOP/s (median of gpu01); it has to be ≥ 300 TFLOP/s.",

@@ -6,12 +6,18 @@ from __future__ import annotations
 import json
 import typing as t
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from .kinds import Kind, Words
 
 if t.TYPE_CHECKING:
     from pydantic.fields import FieldInfo
+
+
+class ConfigSection(BaseModel):
+    """A section of a config, or options: its fields are typed one by one, so pydantic need not build it as a whole."""
+
+    model_config = ConfigDict(protected_namespaces=(), defer_build=True)
 
 
 def nested_model(field: FieldInfo) -> type[BaseModel] | None:

@@ -71,6 +71,11 @@ class _Escapes(dict[int, str]):
 _escapes = functools.cache(_Escapes)
 
 
+def all_of(count: int, what: str) -> str:
+    """Return all of so many things as the begin of a sentence: "The node", "Both nodes", "All 3 nodes"."""
+    return {1: f"The {what}", 2: f"Both {what}s"}.get(count, f"All {count} {what}s")
+
+
 def counted(number: int, what: str) -> str:
     """Return a number of things: ``1 node``, ``4 nodes``."""
     return f"{number} {what}{'' if number == 1 else 's'}"

@@ -7,10 +7,11 @@ import posixpath
 import typing as t
 from collections.abc import Collection, Mapping
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from ...contracts import ContainerOptions
 from ..config.field_types import DeviceList, Environment, Mounts
+from ..config.fields import ConfigSection
 from ..config.findings import Findings
 from ..config.secret_names import is_secret_name
 from ..config.words import key_path, listed
@@ -35,7 +36,7 @@ _LOADED = {"LD_PRELOAD", "LD_AUDIT", "BASH_ENV", "ENV"}
 _OF_BASH = {"IFS", "SHELLOPTS", "BASHOPTS", "EXECIGNORE", "CDPATH", "UID", "EUID", "PPID", "BASH_VERSINFO"}
 
 
-class ContainerConfig(BaseModel):
+class ContainerConfig(ConfigSection):
     """What of the node the container sees."""
 
     device_list: DeviceList = Field(

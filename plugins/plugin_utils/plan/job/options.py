@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import typing as t
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from ..config.field_types import (
     NAME,
@@ -21,6 +21,7 @@ from ..config.field_types import (
     PortOrNothing,
     PositiveInteger,
 )
+from ..config.fields import ConfigSection
 from ..config.kinds import OneOf
 from ..config.texts import Several, Written
 
@@ -42,7 +43,7 @@ RunId = t.Annotated[
 ]
 
 
-class ConfigOptions(BaseModel):
+class ConfigOptions(ConfigSection):
     """The variables with which a training config is read, for a run as for logs that already exist.
 
     Values may be strings, as extra variables and surveys give them.

@@ -5,18 +5,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from ....module_utils.logs.record import METRICS, canonical_metric
 from ...contracts import Bound
 from ..config.field_types import Fraction, Number
+from ..config.fields import ConfigSection
 from ..config.findings import Findings
 from ..config.words import key_path
 from .branch import Branch
 from .options import RunOptions
 
 
-class ExpectedResults(BaseModel):
+class ExpectedResults(ConfigSection):
     """Thresholds of the verdict. For each metric there is the name that CVS gives it, and the collection's own."""
 
     throughput_per_gpu: Number | None = Field(

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import typing as t
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import Field, create_model
 
 from ...config.field_types import Flag, FreeObject, Line, Name, NameList, Number, PositiveInteger
+from ...config.fields import ConfigSection
 from ...config.kinds import OneOf
 from ...job.thresholds import ExpectedResults
 from .keys import KEYS, meaning_of
@@ -24,13 +25,11 @@ def _becomes(variable: str, unit: str = "") -> dict[str, t.Any]:
     return {"variable": variable, **({"unit": unit} if unit else {})}
 
 
-class MaxTextModelParameters(BaseModel):
+class MaxTextModelParameters(ConfigSection):
     """A branch ``model_params.<mode>.<model>.<gpu>``: what to train there. Most keys are MaxText's own.
 
     Here stand those that a plan reads itself, or that only CVS has; `BRANCH` has all others as well.
     """
-
-    model_config = ConfigDict(protected_namespaces=(), defer_build=True)
 
     model_name: Name | None = Field(
         default=None,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import typing as t
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from ...config.field_types import (
     Environment,
@@ -20,6 +20,7 @@ from ...config.field_types import (
     PositiveInteger,
     Text,
 )
+from ...config.fields import ConfigSection
 from ...config.key_tables import read_tables, with_keys
 from ...config.kinds import OneOf
 from ...config.texts import Written
@@ -53,7 +54,7 @@ ClusterName = t.Annotated[
 Priority = t.Annotated[str, OneOf(("very-low", "low", "medium", "high", "very-high"))]
 
 
-class GkeConfig(BaseModel):
+class GkeConfig(ConfigSection):
     """The section ``config.gke``: where XPK starts a workload, with training_platform gke."""
 
     cluster: ClusterName = Field(
@@ -97,7 +98,7 @@ def _becomes(variable: str, unit: str = "") -> dict[str, t.Any]:
 
 
 @with_keys(read_tables(__file__)["config"])
-class MaxTextConfig(BaseModel):
+class MaxTextConfig(ConfigSection):
     """The section ``config``: how to run."""
 
     container_image: Text | None = Field(

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 import typing as t
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, Field
 
 from ...config.field_types import (
     Flag,
@@ -15,6 +15,7 @@ from ...config.field_types import (
     PositiveInteger,
     Text,
 )
+from ...config.fields import ConfigSection
 from ...config.kinds import OneOf, Words
 from ...config.patterns import few, pattern
 from ...config.texts import Written
@@ -56,7 +57,7 @@ Scripts = t.Annotated[
 ]
 
 
-class MegatronConfig(BaseModel):
+class MegatronConfig(ConfigSection):
     """The section ``config``: how to run."""
 
     container_image: Text | None = Field(
@@ -133,8 +134,6 @@ class MegatronConfig(BaseModel):
 
 class MegatronModelParameters(ScriptOptions):
     """A branch ``model_params.<mode>.<model>.<gpu>``: what to train there."""
-
-    model_config = ConfigDict(protected_namespaces=())
 
     tokenizer_model: Text = Field(
         description="Tokenizer: name on the Hugging Face hub, or absolute path.",

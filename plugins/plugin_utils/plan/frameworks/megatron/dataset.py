@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import typing as t
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from .... import contracts
 from ...config.field_types import Path
+from ...config.fields import ConfigSection
 from ...config.kinds import OneOf
 
 _SCRIPT = "examples/llama/prepare_dataset.sh"
@@ -37,7 +38,7 @@ _DEEPSEEK_FILES = (
 Dataset = t.Annotated[str, OneOf(("wiki", "bookcorpus", _DEEPSEEK))]
 
 
-class DatasetSource(BaseModel):
+class DatasetSource(ConfigSection):
     """A dataset to fetch before the training; it needs mock_data False and no data_path."""
 
     dataset: Dataset | None = Field(

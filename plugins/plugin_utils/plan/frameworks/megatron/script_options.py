@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import typing as t
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from ...config.field_types import Flag, Path, PositiveInteger
+from ...config.fields import ConfigSection
 from ...config.key_tables import read_tables, with_keys
 from ...config.kinds import OneOf
 
@@ -22,7 +23,7 @@ TransformerImplementation = t.Annotated[str, OneOf(("transformer_engine", "local
 
 
 @with_keys(read_tables(__file__)["script_options"])
-class ScriptOptions(BaseModel):
+class ScriptOptions(ConfigSection):
     """Options of the training scripts in addition to the sizes of a run."""
 
     context_parallelism: PositiveInteger | None = Field(

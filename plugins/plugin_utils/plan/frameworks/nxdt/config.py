@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import typing as t
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from ...config.field_types import Boolean, Count, Natural, YamlText
+from ...config.fields import ConfigSection
 from ...config.key_tables import with_keys
 from ...config.kinds import OneOf, Whole
 from .data_config import AlignmentConfig, DataConfig
@@ -23,7 +24,7 @@ _OVERRIDDEN = "argument of training_orchestrator.py"
 
 
 @with_keys(KEYS["trainer"], strict=True)
-class TrainerConfig(BaseModel):
+class TrainerConfig(ConfigSection):
     """The section ``trainer``: settings of PyTorch Lightning's trainer."""
 
     devices: Count = Field(
@@ -52,14 +53,12 @@ class TrainerConfig(BaseModel):
 
 
 @with_keys(KEYS["exp_manager.checkpoint_callback_params"], strict=True)
-class CheckpointConfig(BaseModel):
+class CheckpointConfig(ConfigSection):
     """The section ``exp_manager.checkpoint_callback_params``: which checkpoints are kept."""
-
-    model_config = ConfigDict(protected_namespaces=())
 
 
 @with_keys(KEYS["exp_manager"], strict=True)
-class ExpManagerConfig(BaseModel):
+class ExpManagerConfig(ConfigSection):
     """The section ``exp_manager``: logs and checkpoints."""
 
     explicit_log_dir: YamlText | None = Field(
@@ -76,7 +75,7 @@ class ExpManagerConfig(BaseModel):
 
 
 @with_keys(KEYS["distributed_strategy"], strict=True)
-class StrategyConfig(BaseModel):
+class StrategyConfig(ConfigSection):
     """The section ``distributed_strategy``: how the model is shared out to the devices."""
 
     tensor_model_parallel_size: Count = Field(
@@ -112,10 +111,8 @@ class StrategyConfig(BaseModel):
 
 
 @with_keys(KEYS[""], strict=True)
-class NxdtConfig(BaseModel):
+class NxdtConfig(ConfigSection):
     """The top of the file."""
-
-    model_config = ConfigDict(protected_namespaces=())
 
     name: YamlText = Field(
         description="Name of the experiment. With mixtral in it and model_source hf, Mixtral is trained, else Llama.",

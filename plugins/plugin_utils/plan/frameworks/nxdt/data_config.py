@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import typing as t
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from ...config.field_types import Boolean, Count, YamlText
+from ...config.fields import ConfigSection
 from ...config.key_tables import with_keys
 from ...config.kinds import Words
 from .keys import KEYS
@@ -22,7 +23,7 @@ _TOKENS: dict[str, t.Any] = {"unit": "tokens"}
 
 
 @with_keys(KEYS["model_alignment_strategy.dpo"], strict=True)
-class DpoConfig(BaseModel):
+class DpoConfig(ConfigSection):
     """The section ``dpo``: direct preference optimization."""
 
     max_prompt_length: Count | None = Field(
@@ -41,7 +42,7 @@ class DpoConfig(BaseModel):
 
 
 @with_keys(KEYS["model_alignment_strategy.orpo"], strict=True)
-class OrpoConfig(BaseModel):
+class OrpoConfig(ConfigSection):
     """The section ``orpo``: odds-ratio preference optimization."""
 
     max_prompt_length: Count | None = Field(
@@ -50,18 +51,18 @@ class OrpoConfig(BaseModel):
 
 
 @with_keys(KEYS["model_alignment_strategy.sft"], strict=True)
-class SftConfig(BaseModel):
+class SftConfig(ConfigSection):
     """The section ``sft``: supervised fine-tuning."""
 
 
 @with_keys(KEYS["model_alignment_strategy.peft"], strict=True)
-class PeftConfig(BaseModel):
+class PeftConfig(ConfigSection):
     """The section ``peft``: LoRA, which trains a small addition to the layers."""
 
     target_modules: Names = Field(description="Layers that get an addition.", examples=[["qkv_proj"]])
 
 
-class AlignmentConfig(BaseModel):
+class AlignmentConfig(ConfigSection):
     """The section ``model_alignment_strategy``: fine-tuning or alignment."""
 
     sft: SftConfig | None = Field(default=None, description="Supervised fine-tuning.")
@@ -75,16 +76,14 @@ class AlignmentConfig(BaseModel):
 
 
 @with_keys(KEYS["data.tokenizer"], strict=True)
-class TokenizerConfig(BaseModel):
+class TokenizerConfig(ConfigSection):
     """The section ``data.tokenizer``."""
-
-    model_config = ConfigDict(protected_namespaces=())
 
     type: YamlText = Field(description="Path or name of the tokenizer.", examples=["/data/llama3_tokenizer"])
 
 
 @with_keys(KEYS["data"], strict=True)
-class DataConfig(BaseModel):
+class DataConfig(ConfigSection):
     """The section ``data``: dataset and batches."""
 
     micro_batch_size: Count = Field(

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import typing as t
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from ...config.field_types import Boolean, Count, NotNegative, Positive, Probability, YamlText
+from ...config.fields import ConfigSection
 from ...config.key_tables import with_keys
 from ...config.kinds import OneOf, Words
 from .data_config import Names
@@ -25,7 +26,7 @@ Tolerance = t.Annotated[t.Any, Words("a number, or null")]
 
 
 @with_keys(KEYS["model.fusions"], strict=True)
-class FusionsConfig(BaseModel):
+class FusionsConfig(ConfigSection):
     """The section ``model.fusions``: kernels that do several operations at once."""
 
     softmax: Boolean | None = Field(
@@ -43,12 +44,12 @@ class FusionsConfig(BaseModel):
 
 
 @with_keys(KEYS["model.optim.sched"], strict=True)
-class SchedulerConfig(BaseModel):
+class SchedulerConfig(ConfigSection):
     """The section ``model.optim.sched``: how the learning rate changes."""
 
 
 @with_keys(KEYS["model.optim"], strict=True)
-class OptimizerConfig(BaseModel):
+class OptimizerConfig(ConfigSection):
     """The section ``model.optim``: optimizer and learning rate."""
 
     betas: Betas | None = Field(default=None, description="Decay of the two moments.", examples=[[0.9, 0.999]])
@@ -56,7 +57,7 @@ class OptimizerConfig(BaseModel):
 
 
 @with_keys(KEYS["model.moe"], strict=True)
-class MoeConfig(BaseModel):
+class MoeConfig(ConfigSection):
     """The section ``model.moe``: mixture of experts."""
 
     num_experts: Count = Field(description="Experts of a layer.", examples=[8])
@@ -74,10 +75,10 @@ class MoeConfig(BaseModel):
 
 
 @with_keys(KEYS["model"], strict=True)
-class ModelConfig(BaseModel):
+class ModelConfig(ConfigSection):
     """The section ``model``: architecture and optimizer."""
 
-    model_config = ConfigDict(protected_namespaces=(), populate_by_name=True)
+    model_config = ConfigDict(populate_by_name=True)
 
     # pydantic keeps the name model_config for itself.
     config_file: YamlText | None = Field(

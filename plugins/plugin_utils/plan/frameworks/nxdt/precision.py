@@ -10,9 +10,10 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from ...config.field_types import Flag
+from ...config.fields import ConfigSection
 from ...config.findings import Findings
 from ...config.kinds import OneOf
 
@@ -55,7 +56,7 @@ class PrecisionType(OneOf):
         return super().read(value)
 
 
-class PrecisionConfig(BaseModel):
+class PrecisionConfig(ConfigSection):
     """The section ``precision``: number formats of weights, gradients and sums."""
 
     type: t.Annotated[str, PrecisionType(TYPES, strict=True)] = Field(

@@ -5,16 +5,17 @@ from __future__ import annotations
 
 import typing as t
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from ...config.field_types import ContainerName, Flag, Path, Size, Text
+from ...config.fields import ConfigSection
 from ...config.kinds import OneOf
 from ...job.container import ContainerConfig
 from ...job.thresholds import ExpectedResults
 from .devices import INSTANCES
 
 
-class RunConfig(BaseModel):
+class RunConfig(ConfigSection):
     """The section ``trainops``: how to run."""
 
     instance_type: t.Annotated[str, OneOf(tuple(INSTANCES), strict=True)] | None = Field(
