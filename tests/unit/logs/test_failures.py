@@ -159,7 +159,7 @@ def test_a_package_that_the_program_goes_on_without_is_no_failure(rank: str) -> 
         (["t5x/config_utils.py", *(f"t5x/odd_{number}.py" for number in range(6))], "python_error"),
         (["train.py", "site-packages/torch/distributed/_shard/checkpoint/default_planner.py"], "checkpoint"),
         (["train.py", "site-packages/torch/distributed/algorithms/_checkpoint/checkpoint_wrapper.py"], "python_error"),
-        (["train.py", "site-packages/jax/_src/xla_bridge.py"], "no_gpu"),
+        (["train.py", "site-packages/torch/cuda/__init__.py"], "python_error"),
         (["train.py", "jax/_src/sharding_impls.py"], "sizes"),
         (
             ["train.py", "site-packages/torch/distributed/elastic/rendezvous/dynamic_rendezvous.py"],
@@ -256,6 +256,7 @@ ALONE = [
     ("RuntimeError: something odd is required to use this", "import_error"),
     ("KeyError: 'ODD_ENV'", "settings_refused"),
     ("TypeError: expected 2 arguments", "python_error"),
+    ("RuntimeError: all tensors are odd, cuda:0 and cpu", "python_error"),
     ("AttributeError: 'NoneType' object has no attribute 'shape'", "python_error"),
 ]
 

@@ -13,11 +13,13 @@ from ansible_collections.trainops.cluster.plugins.module_utils.logs.ending impor
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.failures import find_failures
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.find import Piece
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.signature import BLAME, Signature, compiled
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.signatures.exceptions import TOPICS
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.signatures.known import (
     NEEDLES,
     PYTHON_ERROR,
     SIGNATURES,
 )
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.retry import NODE_FAULTS
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -102,6 +104,11 @@ def test_blame_follows_the_chain_from_cause_to_echo() -> None:
     assert [blame[name] for name in chain] == sorted(blame[name] for name in chain)
     not_echoes = [signature.blame for signature in SIGNATURES if not signature.echo]
     assert max(not_echoes) < min(signature.blame for signature in SIGNATURES if signature.echo)
+
+
+def test_the_nouns_of_an_exception_leave_no_node_out_of_a_retry() -> None:
+    guessed = {topic.signature.failure for topic in TOPICS if topic.words.pattern != b"(?i)(?!)"}
+    assert guessed & NODE_FAULTS == {"no_gpu"}, "which says that there is none"
 
 
 def test_every_needle_is_of_use() -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 
 from ..signature import Signature
 
-_FAILS = (
-    rb"fail|error|unable|cannot|could not|couldn't|timed out|unreach|unrespons|invalid|refused|exceed|abort|no eligible"
-)
+_FAILS = rb"fail|error|unable|cannot|could not|couldn't|timed out|unreach|unrespons|invalid|refused|exceed|abort"
+    rb"|no eligible|empty list"
 SIGNATURES = (
     Signature(
         "memlock",
@@ -18,11 +17,11 @@ SIGNATURES = (
     ),
     Signature(
         "rdma_devices",
-        (b"find any optimal provider", b"output empty list"),
+        (b"find any optimal provider",),
         "libfabric offers no provider that NCCL's plugin can use: look whether fi_info -p efa lists one in the "
         "container, "
         "pass /dev/infiniband in, and compare the versions of libfabric and the plugin.",
-        rb"Couldn't find any optimal provider|fi_getinfo: provider \w{1,40} output empty list",
+        rb"Couldn't find any optimal provider",
     ),
     Signature(
         "nccl",

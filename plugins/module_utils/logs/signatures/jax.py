@@ -201,19 +201,20 @@ SIGNATURES = (
         "another driver.",
         rb"(?:INTERNAL|INVALID_ARGUMENT|UNKNOWN|NOT_FOUND): [^\r\n]{0,200}(?:[Cc]ompil(?:e|ing|ation)\b"
         rb"|[Aa]utotuning|\bptxas\b|\bMLIR\b"
-        rb"|\bMosaic\b|\bLLVM\b|Failed to load in-memory)|" + _STATUS + rb"UNIMPLEMENTED\b",
+        rb"|\bMosaic\b|RET_CHECK failure|hlo verifier|\bLLVM\b|Failed to load in-memory)|"
+        + _STATUS
+        + rb"UNIMPLEMENTED\b",
     ),
     Signature(
         "gpu_error",
         (
-            *(b"INTERNAL", b"FAILED_PRECONDITION", b"UNKNOWN", b"InternalError: "),
+            *(b"INTERNAL", b"FAILED_PRECONDITION", b"InternalError: "),
             *(b"halted ", b"Halt is"),
         ),
         "A kernel or library failed under XLA: read the words after INTERNAL, try another image or fewer "
         "XLA_FLAGS, and "
         "compare with another node; where one alone has it, read its kernel log.",
-        _STATUS
-        + rb"(?:INTERNAL: (?!From /job:)|INTERNAL\b(?!:)|FAILED_PRECONDITION\b|UNKNOWN: )|INTERNAL: RET_CHECK failure"
+        _STATUS + rb"(?:INTERNAL: (?!From /job:)|INTERNAL\b(?!:)|FAILED_PRECONDITION\b)"
         rb"|\bInternalError: "
         rb"|Non-OK-status: [^\r\n]{0,99}INTERNAL: |halted (?:unexpectedly"
         rb"|prematurely)"
