@@ -3,15 +3,39 @@
 from __future__ import annotations
 
 import os
+import sys
+import time
+from pathlib import Path
 
 _PATH = os.environ.get("TRAINOPS_FAULTS")
 IS_WRITTEN = bool(_PATH)
-_MOST_CHARACTERS = 120
+_MOST_CHARACTERS = 180
+_PAGE = """# What is said of each fault
+
+One run of `make test-faults FAULTS=docs/faults.md` wrote this page on {day}, on a machine with {processors} processors.
+Each row is what a test saw on nodes of that machine: how many seconds after the fault what was said, the verdict, and
+what was left. Long messages are cut.
+
+| fault | seconds until noticed | what is said | verdict | what is left |
+|---|---|---|---|---|
+{rows}"""
 
 
 def add_row(fault: str, seconds: float, said: str, verdict: str, left: str = "nothing") -> None:
     """Add a row, where the table is written: after how many seconds what was said, and what was left."""
     if _PATH:
-        words = " ".join(said.split()).replace("|", "/")[:_MOST_CHARACTERS]
+        words = " ".join(said.split()).replace("|", "/")
+        if len(words) > _MOST_CHARACTERS:
+            words = f"{words[:_MOST_CHARACTERS]} …"
         with open(_PATH, "a", encoding="utf-8") as table:
             table.write(f"| {fault} | {seconds:.1f} | {words} | {verdict} | {left} |\n")
+
+
+def page(rows: str) -> str:
+    """Return the page with the rows that tests added, in the order of their faults."""
+    ordered = "".join(sorted(rows.splitlines(keepends=True), key=str.lower))
+    return _PAGE.format(day=time.strftime("%Y-%m-%d"), processors=os.cpu_count(), rows=ordered)
+
+
+if __name__ == "__main__":
+    print(page(Path(sys.argv[1]).read_text(encoding="utf-8")), end="")

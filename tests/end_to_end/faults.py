@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
 import signal
 import sys
+import time
 import typing as t
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
+from fault_table import IS_WRITTEN
 from playbook_bench import Bench
 
-# It takes no processor, prints its steps until somebody ends it, and a NaN where a file asks for one.
+# It takes no processor, prints its steps until somebody ends it, a NaN where a file asks for one, and the last words
+# that are in another.
 TRAINER = """
 export "$@"
 step=0
 while [ "$step" -lt "$TOTAL_ITERS" ]; do
   step=$((step + 1)); loss=4.0E+00
   [ -e {folder}/nan ] && [ "$NODE_RANK" = 1 ] && loss=nan
+  [ -e {folder}/last_words ] && [ "$NODE_RANK" = 1 ] && {{ cat {folder}/last_words; exit 1; }}
   echo " iteration $step/ $TOTAL_ITERS | elapsed time per iteration (ms): 200.0 | lm loss: $loss |"
   sleep 0.2
 done
@@ -29,7 +35,9 @@ done
 def signal_all(number: int) -> t.Callable[[Bench, Path], None]:
     def fault(bench: Bench, _folder: Path) -> None:
         for pid in bench.trainings("node1"):
-            os.kill(pid, number)
+            # Some are there for a moment only.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
 
     return fault
 
@@ -37,14 +45,16 @@ def signal_all(number: int) -> t.Callable[[Bench, Path], None]:
 def kill_the_trainer(bench: Bench, _folder: Path) -> None:
     """Kill what the launch script started, and leave it to record that."""
     for pid in bench.trainings("node1"):
-        if b"launch.sh" not in Path(f"/proc/{pid}/cmdline").read_bytes():
-            os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            if b"launch.sh" not in Path(f"/proc/{pid}/cmdline").read_bytes():
+                os.kill(pid, signal.SIGKILL)
 
 
 def hang(bench: Bench, _folder: Path) -> None:
     """Stop all processes of the run, as a collective does that one rank does not come to."""
     for pid in bench.trainings():
-        os.kill(pid, signal.SIGSTOP)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGSTOP)
 
 
 def python_that_can_go(bench: Bench) -> dict[str, str]:
@@ -53,6 +63,48 @@ def python_that_can_go(bench: Bench) -> dict[str, str]:
     python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
     python.chmod(0o755)
     return {"ansible_python_interpreter": str(python)}
+
+
+_COUNTERS = "class/infiniband/mlx5_0/ports/1/counters"
+# What the kernel of a node shows, and the file or folder of the test that stands in its place.
+_KERNEL = {"/proc/sys/kernel/random/boot_id": "boot_id", "/dev/kmsg": "kmsg", "/sys/class": "class"}
+
+
+def kernel_of_its_own(bench: Bench) -> dict[str, str]:
+    """Return variables of a node that has a boot, a kernel log and counters of a network adapter of its own."""
+    (bench.folder / "boot_id").write_text("the first boot\n")
+    (bench.folder / "kmsg").touch()
+    (bench.folder / _COUNTERS).mkdir(parents=True)
+    for name in ("link_downed", "symbol_error", "port_rcv_data"):
+        (bench.folder / _COUNTERS / name).write_text("2\n")
+    mounts = "".join(f"mount --bind {bench.folder / own} {path}\n" for path, own in _KERNEL.items())
+    python = bench.folder / "python3"
+    inside = f'{mounts}exec {sys.executable} "$@"'
+    python.write_text(f"#!/bin/sh\nexec unshare --mount --propagation private sh -ec '{inside}' sh \"$@\"\n")
+    python.chmod(0o755)
+    return {"ansible_python_interpreter": str(python)}
+
+
+def boot(bench: Bench, folder: Path) -> None:
+    bench.lose("node1")
+    (bench.folder / "boot_id").write_text("the second boot\n")
+    signal_all(signal.SIGKILL)(bench, folder)
+    bench.find_again("node1")
+
+
+def lose_a_gpu(bench: Bench, folder: Path) -> None:
+    said = "NVRM: Xid (PCI:0000:0c:00): 79, pid=4711, name=python3, GPU has fallen off the bus."
+    (bench.folder / "kmsg").write_text(f"3,17,{(time.monotonic() + 1) * 1e6:.0f},-;{said}\n")
+    kill_the_trainer(bench, folder)
+
+
+def lose_a_link(bench: Bench, _folder: Path) -> None:
+    for name in ("link_downed", "port_rcv_data"):
+        (bench.folder / _COUNTERS / name).write_text("3\n")
+    said = "gpu1:17:42 [0] transport/net_ib.cc:1295 NCCL WARN NET/IB : Got completion from peer with status=12 opcode=0"
+    draft = bench.folder / "draft"
+    draft.write_text(f"{said}\n")
+    draft.rename(bench.folder / "last_words")
 
 
 def move_the_log(_bench: Bench, folder: Path) -> None:
@@ -64,7 +116,8 @@ class Fault:
     """What is done, by what it is noticed on the board of node1, and the class or code that is said of it.
 
     ``node1`` prepares that node and returns its variables, ``undo`` ends the fault where nothing could be ended on the
-    node meanwhile. ``at_most`` is in seconds; it bounds what the table shows, generously, as the machine may be loaded.
+    node meanwhile. ``evidence`` is a line of the first failure's. ``at_most`` is in seconds; it bounds what the table
+    shows, generously, as the machine may be loaded.
     """
 
     name: str
@@ -78,6 +131,7 @@ class Fault:
     steps: int = 100_000
     node1: t.Callable[[Bench], dict[str, str]] = lambda _bench: {}
     undo: t.Callable[[Bench], t.Any] | None = None
+    evidence: str = ""
 
 
 FAULTS = [
@@ -123,9 +177,42 @@ FAULTS = [
         steps=60,
     ),
     Fault("every rank hangs", hang, "stalled", "FAIL"),
+    Fault("the node boots", boot, "rebooted", "FAIL", node1=kernel_of_its_own),
+    Fault(
+        "a GPU falls off the bus, as the kernel logs, and its rank is killed",
+        lose_a_gpu,
+        "gpu_error",
+        "FAIL",
+        node1=kernel_of_its_own,
+    ),
+    Fault(
+        "a link of the network goes down, as its counter says, and NCCL gives up",
+        lose_a_link,
+        "nccl",
+        "FAIL",
+        node1=kernel_of_its_own,
+        evidence="node1: mlx5_0/1 link_downed grew by 1 during the run",
+    ),
 ]
 
 
 def status(bench: Bench, node: str = "node1") -> dict[str, t.Any]:
     path = bench.runs / f"fault/nodes/{node}/status.json"
     return json.loads(path.read_text()) if path.exists() else {"status": "not_started"}
+
+
+def needs_time() -> None:
+    if not IS_WRITTEN:
+        pytest.skip("it takes its time; run `make test-faults`")
+
+
+def trainer(bench: Bench) -> dict[str, str]:
+    """Write the trainer, and return the variables of a run with it."""
+    script = bench.folder / "megatron/examples/llama/train_llama3.sh"
+    script.parent.mkdir(parents=True)
+    script.write_text(TRAINER.format(folder=bench.folder))
+    return {"training_run_id": "fault", "training_megatron_root": str(bench.folder / "megatron")}
+
+
+def trains(bench: Bench, step: int = 3) -> bool:
+    return all(status(bench, node).get("last_step", 0) > step for node in ("node0", "node1"))

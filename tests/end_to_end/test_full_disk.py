@@ -7,11 +7,13 @@ import os
 import re
 import shlex
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from faults import TRAINER, status
+from fault_table import add_row
+from faults import trainer, trains
 from not_run import need_root
 from playbook_bench import BIN, ROOT, Bench, wait_until
 
@@ -55,10 +57,17 @@ def torn(disk: Path) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("spoil", "repair", "reason", "need"),
+    ("state", "spoil", "repair", "reason", "need"),
     [
-        (fill, lambda disk: (disk / "filler").unlink(), "No space left on device", r"Make about \d+ MiB of room there"),
         (
+            "full",
+            fill,
+            lambda disk: (disk / "filler").unlink(),
+            "No space left on device",
+            r"Make about \d+ MiB of room there",
+        ),
+        (
+            "read-only",
             lambda disk: remount(disk, "ro"),
             lambda disk: remount(disk, "rw"),
             "Read-only file system",
@@ -68,21 +77,16 @@ def torn(disk: Path) -> list[str]:
     ids=["full", "read-only"],
 )
 def test_a_healthy_training_goes_on_and_is_followed_again(
-    bench: Bench, disk: Path, spoil, repair, reason, need
+    bench: Bench, disk: Path, state, spoil, repair, reason, need
 ) -> None:
-    script = bench.folder / "megatron/examples/llama/train_llama3.sh"
-    script.parent.mkdir(parents=True)
-    script.write_text(TRAINER.format(folder=bench.folder))
-    variables = {
-        "training_run_id": "fault",
-        "training_megatron_root": str(bench.folder / "megatron"),
-        "training_retries": 1,
-    }
+    variables = {**trainer(bench), "training_retries": 1}
     config = bench.config(training_iterations="120")
     run = bench.start("megatron_multinode.yml", bench.inventory(node0={}, node1={}), config, **variables)
-    wait_until(lambda: all(status(bench, node).get("last_step", 0) > 3 for node in ("node0", "node1")))
+    wait_until(lambda: trains(bench))
+    began = time.monotonic()
     spoil(disk)
     output, _ = run.communicate(timeout=120)
+    noticed = time.monotonic() - began
     assert run.returncode != 0
     assert bench.trainings(), output
     shown = " ".join(output.split())
@@ -107,15 +111,21 @@ def test_a_healthy_training_goes_on_and_is_followed_again(
     summary = json.loads((disk / "fault/summary.json").read_text())
     assert [node["exit_code"] for node in summary["nodes"]] == [0, 0]
     assert torn(disk) == []
+    said = f"{reason}. Nothing was stopped, and the command to follow the run"
+    add_row(f"the controller's disk is {state}", noticed, said, "as without it", "the training")
 
 
 def test_a_run_that_has_no_room_to_begin_touches_no_node(bench: Bench, disk: Path) -> None:
     fill(disk)
+    began = time.monotonic()
     done = bench.play(
         "megatron_multinode.yml", bench.inventory(node0={}, node1={}), bench.config(), training_run_id="r"
     )
+    refused = time.monotonic() - began
     shown = " ".join(done.output.split())
     assert done.status != 0
     assert f"{disk}/r/plan.json cannot be written on this machine: No space left on device. No node has been" in shown
     assert not bench.nodes.exists()
     assert not list(disk.glob("*/*"))
+    said = "No space left on device. No node has been touched"
+    add_row("the controller's disk is full before a run", refused, said, "nothing starts")

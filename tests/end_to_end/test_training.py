@@ -268,40 +268,6 @@ def test_a_run_goes_on_without_its_controller_is_picked_up_and_stopped(bench):
     assert (bench.runs / "long/nodes/node1/train.log").stat().st_size > 0
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
-def test_who_interrupts_a_run_learns_that_it_goes_on_and_how_to_come_back(bench, number):
-    config = bench.config(training_iterations="100000")
-    inventory = bench.inventory(**TWO)
-    run = bench.start("megatron_multinode.yml", inventory, config, training_run_id="long")
-    status = bench.runs / "long/nodes/node0/status.json"
-    wait_until(lambda: status.exists() and json.loads(status.read_text()).get("last_step", 0) >= 3)
-    run.send_signal(number)
-    output, _ = run.communicate(timeout=60)
-    assert run.returncode != 0
-    assert "Run long goes on without you." in output
-    for playbook in ("attach", "stop"):
-        there = f"-e training_output_dir={bench.runs} -e training_run_id=long"
-        assert f"ansible-playbook playbooks/{playbook}.yml -i {inventory} {there}" in output
-    assert bench.trainings()
-    assert bench.play("stop.yml", inventory, config, training_run_id="long").status == 0
-    assert bench.trainings() == []
-
-
-def test_a_run_that_is_to_stop_with_whoever_follows_it_is_stopped_and_judged(bench):
-    config = bench.config(training_iterations="100000")
-    options = {"training_run_id": "long", "training_on_interrupt": "stop"}
-    run = bench.start("megatron_multinode.yml", bench.inventory(**TWO), config, **options)
-    status = bench.runs / "long/nodes/node0/status.json"
-    wait_until(lambda: status.exists() and json.loads(status.read_text()).get("last_step", 0) >= 3)
-    run.send_signal(signal.SIGINT)
-    output, _ = run.communicate(timeout=120)
-    assert "Stopping run long on every node" in output
-    summary = json.loads((bench.runs / "long/summary.json").read_text())
-    assert summary["verdict"] == "ERROR"
-    assert {node["state"] for node in summary["nodes"]} == {"stopped"}
-    assert bench.trainings() == []
-
-
 def test_a_run_that_is_not_known_is_told_with_those_that_are(bench):
     done = bench.play("stop.yml", bench.inventory(**TWO), bench.config(), training_run_id="nosuch")
     assert done.status != 0

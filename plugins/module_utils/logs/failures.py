@@ -201,7 +201,10 @@ def _failure(signature: Signature, text: bytes, match: re.Match[bytes]) -> dict[
         own = _OWN_RANK.search(text, start, end)
         rank = own.group(1) if own else None
     if end - start > _LINE_CHARACTERS:
-        start = match.start()
+        # The word in which the text begins is part of it, as the script's name before ": line 33: 4711 Killed".
+        begin = match.start()
+        word = re.search(rb"\S*\Z", text[max(start, begin - _LINE_CHARACTERS // 4) : begin])
+        start = begin - len(word.group()) if word else begin
         end = min(end, start + 4 * _LINE_CHARACTERS)
     exit_code = groups.get("exit_code")
     return {

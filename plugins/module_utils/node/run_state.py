@@ -17,7 +17,7 @@ import typing as t
 
 from .engines import ENGINES, engine_of
 from .files import read_json, write_json
-from .launch import recorded_end
+from .launch import recorded_end, recorded_outcome
 from .machine_changes import boot_id, killed_for_memory
 from .own_folders import has_run_folder
 from .processes import is_running
@@ -30,6 +30,8 @@ _FULL_BYTES = 64 << 10
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 # What else the state says of a training that ended otherwise than by our stop.
 CIRCUMSTANCES = ("booted", "engine_problem", "full_disk")
+# What a shell adds to the number of the signal that ended a process.
+_SIGNALLED = 128
 _STATUSES = ("staged", "running", "exited", "killed", "stopped")
 
 
@@ -53,10 +55,13 @@ def read_state(node: dict[str, t.Any], run_id: str) -> State | None:
     if state.get("stop_requested"):
         return note_state(node, dict(state, status="stopped", ended_at=_ended_at(node, state)))
     if booted:
-        outcome: State = {"exit_status": None, "oom_killed": False}
+        outcome: State = recorded_outcome(node)
+        # What a shutdown ends, it ends with a signal; any other end was before the boot.
+        booted = outcome["exit_status"] is None or outcome["exit_status"] > _SIGNALLED
+        outcome["exit_status"] = None if booted else outcome["exit_status"]
     else:
         outcome = engine_of(state["engine"]).outcome(node, state["handle"])
-        by_sigkill = outcome["exit_status"] in (None, 128 + signal.SIGKILL)
+        by_sigkill = outcome["exit_status"] in (None, _SIGNALLED + signal.SIGKILL)
         outcome["oom_killed"] = outcome["oom_killed"] or killed_for_memory(state["before"], by_sigkill)
     outcome["status"] = "killed" if outcome["exit_status"] is None else "exited"
     outcome.update(booted=booted, full_disk=_full_disk(node), ended_at=_ended_at(node, state))

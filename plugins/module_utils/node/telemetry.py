@@ -2,15 +2,17 @@
 """How hot, how fast and how sound a node's accelerators are at one moment, for samples during a run.
 
 AMD: sysfs of amdgpu (Linux, Documentation/gpu/amdgpu/thermal.rst and ras.rst). NVIDIA: nvidia-smi --query-gpu.
-AWS Neuron: the Neuron Sysfs User Guide, which knows of neither temperature nor clock.
+AWS Neuron: the Neuron Sysfs User Guide, which knows of neither temperature nor clock; its driver 2.31 moved files.
 """
 
 from __future__ import annotations
 
+import os
 import typing as t
+from collections.abc import Iterator
 
 from .inspection.amd import amd_devices
-from .inspection.files import fields, names, number, text
+from .inspection.files import below, fields, names, number, text
 from .inspection.tools import ToolError, run_tool
 
 Reading = t.Dict[str, t.Optional[float]]
@@ -18,8 +20,11 @@ Reading = t.Dict[str, t.Optional[float]]
 _PCI = "/sys/bus/pci/devices"
 _NVIDIA = "/proc/driver/nvidia/gpus"
 _NEURON = ("/sys/class/neuron_device", "/sys/devices/virtual/neuron_device")
+_NEURON_ERRORS = ("mem_ecc_uncorrected", "sram_ecc_uncorrected")
+_NEURON_DEPTH = 4
 _SECONDS = 4.0
-_ASKED = ("temperature.gpu", "power.draw", "clocks.sm", "ecc.errors.uncorrected.volatile.total")
+_MOST_GPUS = 64
+_ASKED = ("index", "temperature.gpu", "power.draw", "clocks.sm", "ecc.errors.uncorrected.volatile.total")
 
 
 def readings(root: str = "/") -> list[Reading]:
@@ -67,9 +72,15 @@ def _amd(root: str, board: str) -> Reading:
 
 
 def nvidia_readings(output: str) -> list[Reading]:
-    """Return what nvidia-smi printed, a line for each GPU; what a GPU cannot say stands there in brackets."""
+    """Return what nvidia-smi printed, a line for each GPU; what a GPU cannot say stands there in brackets.
+
+    In the place of a GPU that is lost stands a sentence, and so a reading of which nothing is known.
+    """
     rows = (line.split(",") for line in output.splitlines() if line.count(",") == len(_ASKED) - 1)
-    return [_reading(*(_number(field) for field in row)) for row in rows]
+    found = {int(index): values for index, *values in rows if index.isdigit()}
+    nothing = [""] * (len(_ASKED) - 1)
+    last = max(found, default=-1)
+    return [_reading(*map(_number, found.get(index, nothing))) for index in range(min(last + 1, _MOST_GPUS))]
 
 
 def _number(field: str) -> float | None:
@@ -80,7 +91,16 @@ def _number(field: str) -> float | None:
 
 
 def _neuron(root: str, device: str) -> Reading:
-    kinds = (f"{device}/stats/hardware/{kind}_ecc_uncorrected" for kind in ("mem", "sram"))
-    counts = [number(root, path) for kind in kinds for path in (f"{kind}/total", kind)]
-    known = [count for count in counts if count is not None]
+    known = [count for count in _neuron_errors(root, device, _NEURON_DEPTH) if count is not None]
     return _reading(None, None, None, sum(known) if known else None)
+
+
+def _neuron_errors(root: str, folder: str, depth: int) -> Iterator[int | None]:
+    """Yield the counts of errors below a folder of a device, whichever folder its driver has them in."""
+    for name in names(root, folder):
+        path = f"{folder}/{name}"
+        if name in _NEURON_ERRORS:
+            total = number(root, f"{path}/total")
+            yield number(root, path) if total is None else total
+        elif depth and not name.startswith("neuron_core") and not os.path.islink(below(root, path)):
+            yield from _neuron_errors(root, path, depth - 1)

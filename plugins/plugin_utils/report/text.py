@@ -35,7 +35,7 @@ def _failure(failure: dict[str, t.Any]) -> list[str]:
     rank = "" if failure["node_rank"] is None else f" (node rank {failure['node_rank']})"
     lines = [f"First failure: {failure['node']}{rank}, {failure['class']}", f"  {failure['message']}"]
     if failure["evidence"]:
-        lines += ["  The last lines of its log:"]
+        lines += ["  What was seen last:"]
         lines += [f"  | {textwrap.shorten(line, _WIDTH)}" for line in failure["evidence"][-_EVIDENCE_LINES:]]
     lines += [f"  What to do: {failure['remedy']}"]
     return lines + [f"  Followed by: {nodes}, {name}" for nodes, name in echoes_of(failure["echoes"], "class")]

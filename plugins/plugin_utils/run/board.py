@@ -24,7 +24,7 @@ from pathlib import Path
 
 from ...module_utils.slurm.placement import MADE_NAME
 from ..contracts import Plan, Reading, Sample, Status
-from .whole_file import NotWrittenError, write_whole, writing
+from .whole_file import alone_in, write_new, write_whole, writing
 
 if t.TYPE_CHECKING:
     from ...module_utils.logs.rows import StepBlock
@@ -62,15 +62,9 @@ class Board:
     def write_plan(self, plan: Plan) -> None:
         """Write the plan, which makes the run's folder; FileExistsError where there is a run in it already."""
         path, text = self.run_dir / PLAN_NAME, json.dumps(plan, indent=2) + "\n"
-        try:
-            with writing(path):
-                self.run_dir.mkdir(parents=True, exist_ok=True)
-                with open(path, "x", encoding="utf-8") as stream:
-                    stream.write(text)
-        except NotWrittenError:
-            with contextlib.suppress(OSError):
-                path.unlink(missing_ok=True)
-            raise
+        with writing(path):
+            self.run_dir.mkdir(parents=True, exist_ok=True)
+        write_new(path, text)
 
     def request_stop(self) -> None:
         """Ask those who follow the run to stop it."""
@@ -99,8 +93,10 @@ class Board:
 
     def update(self, node: str, **changes: t.Any) -> Status:
         """Merge changes into what is known of a node, and return all of it."""
-        status = t.cast("Status", {**self.status(node), **changes})
-        write_whole(self.node_dir(node) / _STATUS_NAME, json.dumps(status, indent=1) + "\n")
+        folder = self.node_dir(node)
+        with alone_in(folder):
+            status = t.cast("Status", {**self.status(node), **changes})
+            write_whole(folder / _STATUS_NAME, json.dumps(status, indent=1) + "\n")
         return status
 
     def status(self, node: str) -> Status:

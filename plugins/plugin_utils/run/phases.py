@@ -21,6 +21,7 @@ from .follow import Patience, follow_node
 from .news import News
 from .node_errors import NodeError, NodeHeldError, NodeLostError
 from .on_each import on_each
+from .status import has_failed
 
 Ask = Callable[..., dict[str, t.Any]]
 # A part of a log takes some 25 MB while it is unpacked and written.
@@ -43,12 +44,16 @@ class Outcome:
 
 @dataclass
 class Phases:
-    """A run's phases. ``ask`` of a node takes a phase and its needs; ``at_once`` nodes are asked at the same time."""
+    """A run's phases. ``ask`` of a node takes a phase and its needs; ``at_once`` nodes are asked at the same time.
+
+    ``hears_ends`` says whether a node may be asked to `finish` how a training ended that nobody followed to its end.
+    """
 
     plan: Plan
     board: Board
     ask: Mapping[str, Ask]
     at_once: int
+    hears_ends: bool = True
 
     def stage(self, needs: Callable[[str], dict[str, t.Any]]) -> Outcome:
         """Put everything in place on every node, and report everything that is missing on any."""
@@ -121,12 +126,16 @@ class Phases:
     def finish(self, grace_seconds: float) -> Outcome:
         """End what still runs on any node, and copy the log of every node that answers."""
         few = threading.Semaphore(_COLLECTED_AT_ONCE)
+        began = time.time()
+        # Where a node of a run is known to have failed, what the others ended with follows from that.
+        together = self.plan["mode"] == "multi_node"
+        hears = self.hears_ends and not (together and any(has_failed(self.board.status(node)) for node in self.ask))
 
         def finish(node: str) -> dict[str, t.Any]:
             problem = None
             stopped: dict[str, t.Any] = {"changed": False}
             try:
-                stopped = self._stop(node, grace_seconds)
+                stopped = self._stop(node, grace_seconds, began if hears else None)
             except NodeLostError:
                 raise
             except NodeError as error:
@@ -145,7 +154,15 @@ class Phases:
 
         return _outcome(*on_each(list(self.ask), finish, self.at_once))
 
-    def _stop(self, node: str, grace_seconds: float) -> dict[str, t.Any]:
+    def _end_of(self, node: str) -> Status:
+        """Return how a training ended that nobody followed to its end, with all that its log says on the board."""
+
+        def ask(needs: dict[str, t.Any]) -> dict[str, t.Any]:
+            return self.ask[node]("follow", **needs)
+
+        return follow_node(ask, self.board, self.plan, node, Patience(0, 0, 0), News())
+
+    def _stop(self, node: str, grace_seconds: float, began: float | None) -> dict[str, t.Any]:
         known = self.board.status(node)
         before = known["status"]
         try:
@@ -161,9 +178,14 @@ class Phases:
             raise
         changes = {name: answer[name] for name in ("machine_changes",) if answer.get(name)}
         if before in ("running", "staged"):
+            ended, ended_at = answer["status"], time.time()
+            follows = known.get("interrupted", False)
+            if began and ended in ("exited", "killed") and not follows:
+                heard = self._end_of(node)
+                ended_at = heard.get("ended_at") or ended_at
+                follows = self.plan["mode"] == "multi_node" and has_failed(heard) and ended_at > began
             # A rank whose peer was stopped first ends with an error of its own, which is the stop's work too.
-            ended = "stopped" if known.get("interrupted") else answer["status"]
-            changes |= {"status": ended, "ended_at": time.time()}
+            changes |= {"status": "stopped" if follows else ended, "ended_at": ended_at}
         if changes:
             self.board.update(node, **changes)
         return answer

@@ -5,12 +5,16 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import os
 import secrets
+import time
 import typing as t
 from collections.abc import Iterator
 from pathlib import Path
 
+_ALONE_SECONDS = 2.0
+_ALONE_POLL_SECONDS = 0.002
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -35,20 +39,59 @@ def writing(path: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Give a draft to write, which takes the place of the file once it is whole; one that fails is removed.
+def alone_in(folder: Path) -> Iterator[None]:
+    """Keep others who ask for it out of a folder meanwhile, where its file system has locks for folders.
 
-    Whoever follows a run and whoever stops it write the same files at the same time: each has a draft of its own.
+    One who was suspended while alone there is not waited for.
+    """
+    handle = os.open(folder, os.O_RDONLY)
+    deadline = time.monotonic() + _ALONE_SECONDS
+    try:
+        while time.monotonic() < deadline:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                time.sleep(_ALONE_POLL_SECONDS)
+            except OSError:
+                break
+        yield
+    finally:
+        os.close(handle)
+
+
+@contextlib.contextmanager
+def _draft_of(path: Path) -> Iterator[Path]:
+    """Give a draft of a file, which nobody else has; what is left of it is removed.
+
+    Whoever follows a run and whoever stops it write the same files at the same time.
     """
     draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}.new")
-    with writing(path):
+    try:
+        yield draft
+    finally:
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give a draft to write, which takes the place of the file once it is whole; one that fails is removed."""
+    with writing(path), _draft_of(path) as draft:
+        yield draft
+        os.replace(draft, path)
+
+
+def write_new(path: Path, text: str) -> None:
+    """Write a file; FileExistsError where there is one already, which is whole then."""
+    with writing(path), _draft_of(path) as draft:
+        draft.write_text(text, encoding="utf-8")
         try:
-            yield draft
-            os.replace(draft, path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                draft.unlink(missing_ok=True)
-            raise
+            os.link(draft, path)
+        except OSError:
+            # There are file systems without links; the file is whole soon there.
+            with open(path, "x", encoding="utf-8") as stream:
+                stream.write(text)
 
 
 def write_whole(path: Path, text: str, **how: t.Any) -> None:

@@ -10,6 +10,8 @@ away, then echoes. The nodes are put in this order:
 2. those that failed otherwise, by the clock: here a bare exit status may be the cause of a network error elsewhere,
 3. those whose log says that they waited for a peer, by the clock.
 
+Within 2. and 3. a node with a link that went down during the run goes first.
+
 A node that we stopped is no culprit, but its log may hold the cause: a launcher takes its time to end after a rank has
 failed, and the other nodes may be gone before. Where somebody interrupted the run, the nodes of 2. and 3. followed from
 that.
@@ -24,6 +26,7 @@ from collections.abc import Collection, Iterable
 
 from ..contracts import Failure, FirstFailure, RankSeen, Status
 from ..run.status import has_failed, stops_short
+from .broken_links import broken_links, broken_links_in_words
 from .lagging import Lagging, lagging
 
 # Where a node's log has no failure text, its end is what is known. On the scale of the log signatures: a process
@@ -31,7 +34,7 @@ from .lagging import Lagging, lagging
 # less than any text.
 _KILLED = 25
 # Nearer than a log that says no more than that something was killed.
-_OUT_OF_MEMORY = 13
+_BY_THE_MACHINE = 13
 _LOST = 26
 _STALLED = 59
 _EXIT_STATUS = 99
@@ -74,7 +77,7 @@ def first_failure(
         "node_rank": first["node_rank"],
         "class": first["class"],
         "message": first["message"],
-        "evidence": first["evidence"],
+        "evidence": [*first["evidence"], *([] if first["own"] else broken_links_in_words(statuses))],
         "rank": first["rank"],
         "remedy": first["remedy"],
         "exit_code": first["exit_code"],
@@ -125,7 +128,8 @@ def _cause(status: Status, unfinished: bool, held_up: str) -> dict[str, t.Any] |
     if is_own(found):
         order = (1, found["blame"] // 10, not failed, found["blame"], ended_at)
     else:
-        order = (3 if any(text["class"] in _OF_A_PEER for text in texts) else 2, ended_at, found["blame"])
+        tier = 3 if any(text["class"] in _OF_A_PEER for text in texts) else 2
+        order = (tier, not broken_links(status), ended_at, found["blame"])
     return {
         "node": status["node"],
         "node_rank": status.get("node_rank"),
@@ -156,7 +160,7 @@ def _end_of(status: Status, held_up: str) -> Failure:
     if ended_by := status.get("ended_by"):
         return {**ended_by, "evidence": [ended_by["line"], *status.get("last_lines", [])]}
     if status.get("booted"):
-        failure_class, blame = "rebooted", _KILLED
+        failure_class, blame = "rebooted", _BY_THE_MACHINE
         message = "The node booted while it trained."
         remedy = "Find out why: the log of the boot before (journalctl --boot=-1), the event log of the BMC, the power."
     elif status.get("full_disk"):
@@ -168,9 +172,12 @@ def _end_of(status: Status, held_up: str) -> Failure:
         message = f"The container engine cannot say how the training ended: {_sentence(status['engine_problem'])}"
         remedy = "Look why the engine stopped (systemctl status, journalctl --unit of docker or podman), and start it."
     elif status.get("oom_killed"):
-        failure_class, blame = "killed", _OUT_OF_MEMORY
+        failure_class, blame = "killed", _BY_THE_MACHINE
         message = "The kernel killed a process of the training because memory ran out."
-        remedy = "Give the container more memory, or let the training use less: fewer data workers, a smaller cache."
+        remedy = (
+            "Give the container, or the job of Slurm (--mem), more memory, or let the training use less: fewer data "
+            "workers, a smaller cache."
+        )
     elif status["status"] == "killed" or status.get("exit_status") == _EXIT_STATUS_OF_SIGKILL:
         failure_class, blame = "killed", _KILLED
         message = "The training was killed (SIGKILL)."

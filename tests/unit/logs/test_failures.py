@@ -55,6 +55,14 @@ def test_evidence_of_a_long_line_is_cut_around_the_text_and_never_breaks_on_inva
     assert len(found["line"]) == 400
 
 
+@pytest.mark.parametrize(
+    ("script", "shown"), [(b"/data/launch.sh", "/data/launch.sh"), (b"/" + b"x" * 500, "x" * 100)], ids=len
+)
+def test_evidence_of_a_long_line_begins_with_a_whole_word_that_is_not_too_long(script: bytes, shown: str) -> None:
+    [found] = find_failures(script + b": line 33:  4711 Killed                  bash train.sh " + b"A=1 " * 200)
+    assert found["line"].startswith(f"{shown}: line 33: 4711 Killed bash train.sh A=1")
+
+
 ROOT_CAUSE = """\
 {prefix}Traceback (most recent call last):
 {prefix}  File "/x/torchrun", line 8, in <module>

@@ -5,13 +5,16 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import sys
+import time
 import typing as t
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from fault_table import add_row
 from other_user import MALLORY, Mallory, as_user, needs_root
 from real_training import Training, processes_with, wait_until
 from sent_program import answer_of
@@ -54,11 +57,21 @@ def token(run: Training) -> Iterator[Path]:
 def phase(run: Training, name: str, **needs: t.Any) -> dict[str, t.Any]:
     """Do a phase in a process of its own, as on a node, with all that any phase needs."""
     more: dict[str, t.Any] = {"cursor": {}, "wait_seconds": 0, "grace_seconds": 0, "offset": 0}
-    return answer_of(sys.executable, run.request(phase=name, **{**more, "given_secrets": {"hf_token": TOKEN}, **needs}))
+    request = run.request(phase=name, **{**more, "given_secrets": {"hf_token": TOKEN}, **needs})
+    began = time.monotonic()
+    return {**answer_of(sys.executable, request), "took": time.monotonic() - began}
 
 
 def refused(answer: dict[str, t.Any], *told: str) -> bool:
     return answer["failed"] and all(words in answer["message"] for words in told)
+
+
+def tried(what: str, answer: dict[str, t.Any], result: str = "") -> None:
+    """Add what another user tried to the table of faults, with what a phase answered or else its result."""
+    said = re.sub(r"/tmp/(?:pytest|trainops-test)\S*/", "…/", answer.get("message", ""))
+    said = re.sub(r"node-\w{32}", "node0", said)
+    verdict = "nothing starts" if answer.get("failed") else "as without it"
+    add_row(f"another user {what}", answer["took"], result or said, verdict, "what that user made")
 
 
 def state_of(run: Training, **changes: t.Any) -> dict[str, t.Any]:
@@ -92,28 +105,35 @@ def test_a_lock_in_the_old_place_is_not_even_looked_at(run: Training, mallory: M
     planted = old / f"{run.node_name}.lock"
     try:
         mallory.does(f"printf %s '{lock}' >{planted}")
-        assert phase(run, "stage")["status"] == "staged"
+        answer = phase(run, "stage")
+        assert answer["status"] == "staged"
         assert precious.read_text() == "precious\n"
         assert json.loads((trap / "state.json").read_text())["status"] == "running"
+        tried("writes a lock that names a run folder of his", answer, "not looked at; root's file is as it was")
     finally:
         planted.unlink()
         if not was_there:
             old.rmdir()
 
 
-@pytest.mark.parametrize("trap", ["mkdir -m 777 {0}", "mkdir -m 777 other; ln -s $PWD/other {0}"])
+@pytest.mark.parametrize(
+    "trap", ["mkdir -m 777 {0}", "mkdir -m 777 other; ln -s $PWD/other {0}"], ids=["a folder", "a link"]
+)
 def test_a_folder_of_the_machine_that_somebody_else_has_made_is_refused(
     trap: str,
     run: Training,
     mallory: Mallory,
     monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
 ) -> None:
     folder = mallory.open_folder / "machine"
     mallory.does(trap.format(folder))
     mallory.does(f'echo \'{{"run_id": "evil", "nodes": {{}}}}\' >{folder}/claim.json')
     with monkeypatch.context() as on_another_machine:
         on_another_machine.setenv("TRAINOPS_LOCK_FOLDER", str(folder))
-        assert refused(phase(run, "stage"), str(folder), f"uid {MALLORY}")
+        answer = phase(run, "stage")
+        assert refused(answer, str(folder), f"uid {MALLORY}")
+    tried(f"makes {request.node.callspec.id} where claims are kept", answer)
     assert not Path(run.node["run_folder"]).exists()
 
 
@@ -126,13 +146,15 @@ def test_links_in_a_folder_of_the_run_that_somebody_else_has_made_are_not_follow
 ) -> None:
     folder = run.node["run_folder"]
     mallory.does(f"umask 0; mkdir -p {folder}; ln -s {precious} {folder}/{name}")
-    for name_of_phase in ("stage", "start", "follow"):
-        assert refused(phase(run, name_of_phase), f"uid {MALLORY}")
+    for name_of_phase in ("start", "follow", "stage"):
+        answer = phase(run, name_of_phase)
+        assert refused(answer, f"uid {MALLORY}")
     # What comes after a refusal goes on, so that the run is judged.
     assert f"uid {MALLORY}" in phase(run, "stop")["warnings"][0]
     assert phase(run, "collect")["data"] == ""
     assert processes_with(run.mark) == set()
     assert precious.read_text() == "precious\n"
+    tried(f"makes the run's folder beforehand, with {name} as a link to a file of root", answer)
 
 
 @pytest.mark.parametrize("depth", ["run_id", "node"])
@@ -149,8 +171,10 @@ def test_a_link_in_the_place_of_the_runs_folder_is_not_followed(
         mallory.does(f"ln -s {of_root} {folder.parent}")
     else:
         mallory.does(f"mkdir {folder.parent}; ln -s {of_root} {folder}")
-    assert refused(phase(run, "stage"), f"uid {MALLORY}")
+    answer = phase(run, "stage")
+    assert refused(answer, f"uid {MALLORY}")
     assert list(of_root.iterdir()) == []
+    tried(f"makes a link to a folder of root where the folder of the {depth.replace('_id', '')} will be", answer)
 
 
 def test_a_log_dir_in_which_anybody_may_exchange_anything_is_refused_with_what_mends_it(
@@ -159,7 +183,9 @@ def test_a_log_dir_in_which_anybody_may_exchange_anything_is_refused_with_what_m
 ) -> None:
     log_dir = mallory.open_folder / "logs"
     log_dir.chmod(0o777)
-    assert refused(phase(run, "stage"), f"chmod +t {log_dir}")
+    answer = phase(run, "stage")
+    assert refused(answer, f"chmod +t {log_dir}")
+    tried("may rename what is in log_dir", answer)
     log_dir.chmod(0o1777)
     assert phase(run, "stage")["status"] == "staged"
 
@@ -175,9 +201,11 @@ def test_what_a_planted_state_says_is_neither_believed_nor_run(
         f"umask 0; mkdir -p {folder}; echo 'echo owned >>{precious}' >{folder}/launch.sh; "
         f"printf %s '{state}' >{folder}/state.json"
     )
-    assert refused(phase(run, "start"), f"uid {MALLORY}")
+    answer = phase(run, "start")
+    assert refused(answer, f"uid {MALLORY}")
     assert processes_with(run.mark) == set()
     assert precious.read_text() == "precious\n"
+    tried("writes a launch script and a state that says it is staged", answer)
 
 
 def test_an_engine_that_is_none_is_not_run_whoever_wrote_the_state(run: Training, mallory: Mallory) -> None:
@@ -186,8 +214,10 @@ def test_an_engine_that_is_none_is_not_run_whoever_wrote_the_state(run: Training
     phase(run, "stage")
     for wrong in ({"engine": str(evil)}, {"engine": "auto"}, {"run_id": "other"}, {"node": "other"}, {"status": []}):
         Path(run.node["run_folder"], "state.json").write_text(json.dumps(state_of(run, **wrong)))
-        assert refused(phase(run, "start"), "is no state of run")
+        answer = phase(run, "start")
+        assert refused(answer, "is no state of run")
     assert not Path(f"{evil}.ran").exists()
+    tried("has a program of his named as the engine in a state", answer)
 
 
 @pytest.mark.parametrize(
@@ -204,6 +234,7 @@ def test_the_token_does_not_go_to_a_folder_that_somebody_else_has_made(
     run: Training,
     mallory: Mallory,
     token: Path,
+    request: pytest.FixtureRequest,
 ) -> None:
     mallory.does(trap.format(token.parent))
     answer = phase(run, "stage")
@@ -213,12 +244,15 @@ def test_the_token_does_not_go_to_a_folder_that_somebody_else_has_made(
     assert phase(run, "stop")["status"] == "not_started"
     assert mallory.does(f"ls {token}").strip() == str(token)
     mallory.does(f"rm -rf {token.parent}")
+    tried(f"makes the folder of the token beforehand ({request.node.callspec.id})", answer)
 
 
 def test_nobody_else_can_read_the_token_of_a_run(run: Training, mallory: Mallory, token: Path) -> None:
-    assert phase(run, "stage")["status"] == "staged"
+    answer = phase(run, "stage")
+    assert answer["status"] == "staged"
     assert token.read_text() == TOKEN
     assert "Permission denied" in mallory.does(f"cat {token} 2>&1 || true")
+    tried("reads the token of a run", answer, "Permission denied")
 
 
 @pytest.mark.parametrize("setuid", [False, True], ids=["his own program", "a setuid program of root"])
@@ -227,6 +261,7 @@ def test_a_process_of_somebody_else_holds_no_node_whatever_its_labels_are(
     run: Training,
     mallory: Mallory,
     own_machine: Path,
+    request: pytest.FixtureRequest,
 ) -> None:
     sleep = mallory.open_folder / "sleep"
     shutil.copy("/bin/sleep", sleep)
@@ -235,7 +270,9 @@ def test_a_process_of_somebody_else_holds_no_node_whatever_its_labels_are(
     mallory.starts(str(sleep), "1000", **labels)
     wait_until(lambda: processes_with("TRAINOPS_RUN_ID=evil"))
     assert phase(run, "stage").get("status") == "staged"
-    assert phase(run, "start").get("status") == "running"
+    answer = phase(run, "start")
+    assert answer.get("status") == "running"
+    tried(f"runs {request.node.callspec.id} with the labels of a run", answer, "it holds nothing: the training starts")
 
 
 def test_stop_does_not_end_what_somebody_else_gave_the_labels_of_the_run(
@@ -252,8 +289,10 @@ def test_stop_does_not_end_what_somebody_else_gave_the_labels_of_the_run(
     wait_until(lambda: processes_with(run.mark))
     phase(run, "stage")
     phase(run, "start")
-    assert phase(run, "stop")["status"] == "stopped"
+    answer = phase(run, "stop")
+    assert answer["status"] == "stopped"
     assert processes_with(run.mark) == {sleep.pid}
+    tried("gives a process of his the labels of this run, and it is stopped", answer, "only the run's own are ended")
 
 
 def test_the_token_is_gone_when_the_training_is_where_nobody_comes_to_stop_it(run: Training, token: Path) -> None:
@@ -264,5 +303,7 @@ def test_the_token_is_gone_when_the_training_is_where_nobody_comes_to_stop_it(ru
     wait_until(lambda: TOKEN in run.log())
     assert token.exists()
     run.in_workspace("go").touch()
+    began = time.monotonic()
     wait_until(lambda: not token.parent.exists())
+    add_row("the training ends, and no controller comes", time.monotonic() - began, "the token is gone", "none yet")
     assert processes_with(run.mark) == set()

@@ -405,15 +405,23 @@ def test_whoever_follows_a_training_that_is_being_stopped_sees_a_stop_and_no_kil
     assert follower.result()["status"] == "stopped"
 
 
-def test_a_machine_that_booted_is_told_apart_from_a_training_that_was_killed(training):
+@pytest.mark.parametrize(
+    ("recorded", "status", "exit_status"),
+    [(None, "killed", None), (143, "killed", None), (0, "exited", 0), (1, "exited", 1)],
+    ids=["killed by the boot", "ended by the shutdown", "done before it", "failed before it"],
+)
+def test_a_machine_that_booted_is_told_apart_from_a_training_that_was_killed(training, recorded, status, exit_status):
     run = training(FOR_EVER)
     run.begin()
-    state_file = Path(run.node["run_folder"], "state.json")
-    state = json.loads(state_file.read_text())
+    folder = Path(run.node["run_folder"])
+    state = json.loads((folder / "state.json").read_text())
     state["before"]["boot_id"] = "the boot before"
-    state_file.write_text(json.dumps(state))
+    (folder / "state.json").write_text(json.dumps(state))
+    if recorded is not None:
+        (folder / "exit_status").write_text(f"{recorded}\n{time.time()}\n")
     answer = run.follow()
-    assert (answer["status"], answer["exit_status"], answer["booted"]) == ("killed", None, True)
+    assert (answer["status"], answer["exit_status"]) == (status, exit_status)
+    assert answer.get("booted", False) is (status == "killed")
     assert run.stop()["machine_changes"]["booted"] is True
 
 

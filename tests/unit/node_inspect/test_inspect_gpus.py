@@ -138,6 +138,30 @@ def test_rocm_smi_names_cards_and_system() -> None:
     assert rocm_smi_in(json.dumps(output)) == {"names": ["AMD Instinct MI300X"] * 2, "driver_version": "6.8.5"}
 
 
+# rocm-smi prints its warnings to standard output, above the JSON (ROCm/rocm_smi_lib, rocm_smi.py); amd-smi fills in N/A
+# for what it could not ask (ROCm/amdsmi, amdsmi_commands.py).
+LOW_POWER = "WARNING: AMD GPU device(s) is/are in a low-power state. Check power control/runtime_status\n\n"
+
+
+@pytest.mark.parametrize(
+    ("read", "before", "output", "told"),
+    [
+        (rocm_smi_in, LOW_POWER, {"card0": {"Card Series": "N/A"}}, {"names": [None], "driver_version": None}),
+        (rocm_smi_in, "", {"card1": {}, "system": {"Driver version": None}}, {"names": [None], "driver_version": None}),
+        (
+            amd_smi_in,
+            "[WARNING] some of the GPUs did not answer\n",
+            [{"gpu": 0, "asic": {"market_name": "N/A"}, "driver": {"version": "N/A"}}, AMD_SMI[1]],
+            {"names": [None, "AMD Instinct MI300X"], "driver_version": "6.12.12"},
+        ),
+        (amd_smi_in, "", {"gpu_data": []}, {"names": [], "driver_version": None}),
+    ],
+    ids=["a warning", "null", "N/A", "no card"],
+)
+def test_what_amds_tools_do_not_know_is_not_known(read, before, output, told) -> None:
+    assert read(f"{before}{json.dumps(output, indent=2)}\n") == told
+
+
 def test_the_tool_fills_in_what_the_driver_does_not_tell(tmp_path: Path) -> None:
     amd_gpus(tmp_path, count=2, device=0xFFFF, driver=None)
     facts = with_tool(gpu_facts(str(tmp_path)), dict(amd_smi_in(json.dumps(AMD_SMI)), tool="amd-smi"))

@@ -68,8 +68,8 @@ def lines(chart: str) -> dict[str, int]:
 def test_what_nvidia_smi_said_during_a_run_becomes_a_plot_with_a_line_for_each_node(tmp_path):
     board = Board(tmp_path)
     for second in (0.0, 15.0, 31.0):
-        board.append_readings("gpu1", second, nvidia_readings("41, 702.13, 1980, 0\n63, 690.00, 1200, [N/A]\n"))
-        board.append_readings("gpu2", second, nvidia_readings("44, 650.00, 1980, 0\n"))
+        board.append_readings("gpu1", second, nvidia_readings("0, 41, 702.13, 1980, 0\n1, 63, 690.00, 1200, [N/A]\n"))
+        board.append_readings("gpu2", second, nvidia_readings("0, 44, 650.00, 1980, 0\n"))
     plots, looks = telemetry_plots(telemetry_frame({node: board.samples(node) for node in ("gpu1", "gpu2")}))
     assert [look.node for look in looks] == ["gpu1", "gpu2"]
     assert [title.split()[0] for title, _chart in plots] == ["Temperature", "Power", "Clock"]

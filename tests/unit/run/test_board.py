@@ -1,16 +1,21 @@
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
 import math
+import os
 import subprocess
 import sys
 import typing as t
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.rows import rows_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.whole_file import alone_in
 
 COLLECTIONS = Path(__file__).resolve().parents[3] / "collections"
 
@@ -25,6 +30,34 @@ def test_a_plan_makes_the_folder_of_a_run_and_is_never_written_over(tmp_path):
     with pytest.raises(FileExistsError):
         board.write_plan({"run_id": "two", "nodes": []})
     assert Board(tmp_path / "runs" / "one").plan() == {"run_id": "one", "nodes": []}
+
+
+def test_of_two_that_write_a_plan_at_once_the_other_finds_it_whole(tmp_path):
+    plan = {"run_id": "one", "nodes": [{"node": f"gpu{number}"} for number in range(20_000)]}
+
+    def begin(_: int) -> bool:
+        board = Board(tmp_path / "one")
+        with contextlib.suppress(FileExistsError):
+            board.write_plan(plan)
+            return True
+        assert board.plan() == plan
+        return False
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sorted(pool.map(begin, range(4))) == [False, False, False, True]
+    assert [path.name for path in (tmp_path / "one").iterdir()] == ["plan.json"]
+
+
+def test_a_plan_is_written_where_the_file_system_has_no_links(tmp_path, monkeypatch):
+    def link(*_: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", link)
+    board = Board(tmp_path)
+    board.write_plan({"run_id": "one"})
+    with pytest.raises(FileExistsError):
+        board.write_plan({"run_id": "two"})
+    assert board.plan() == {"run_id": "one"}
 
 
 def test_a_plan_that_cannot_be_written_leaves_no_run_behind(tmp_path):
@@ -53,6 +86,28 @@ def test_what_is_known_of_a_node_grows_by_changes(tmp_path):
     board.update("gpu00", status="staged")
     assert board.update("gpu00", metrics={"loss": 2.0})["status"] == "staged"
     assert Board(tmp_path).status("gpu00") == {"node": "gpu00", "status": "staged", "metrics": {"loss": 2.0}}
+
+
+def test_of_several_that_change_what_is_known_of_a_node_at_once_no_change_is_lost(tmp_path):
+    board = Board(tmp_path)
+
+    def is_kept(writer: int) -> bool:
+        mine = f"of_{writer}"
+        board.update("gpu00", **{mine: 0})
+        return all(
+            board.status("gpu00").get(mine) == value - 1 and board.update("gpu00", **{mine: value})
+            for value in range(1, 100)
+        )
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(is_kept, range(4)))
+
+
+def test_who_was_suspended_while_it_wrote_keeps_nobody_from_writing(tmp_path):
+    board = Board(tmp_path)
+    with alone_in(board.node_dir("gpu00")):
+        board.update("gpu00", status="stopped")
+    assert board.status("gpu00")["status"] == "stopped"
 
 
 def test_a_status_keeps_values_that_are_not_finite(tmp_path):
@@ -104,6 +159,7 @@ def test_a_folder_from_before_the_first_release_is_refused_in_words(tmp_path):
 READER = """
 import sys
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.whole_file import alone_in
 board = Board(sys.argv[1])
 print("reading", flush=True)
 seen = -1

@@ -216,6 +216,41 @@ def test_a_rank_that_ends_because_its_peers_are_being_stopped_was_stopped_too(bo
     assert board.status("gpu01")["status"] == status
 
 
+AGO = {"ended_at": 1000.0, "now": 1010.0}
+
+
+@pytest.mark.parametrize(
+    ("followed", "mode", "status", "exit_status"),
+    [
+        ({**AGO, "exit_status": 0}, "multi_node", "exited", 0),
+        ({**AGO, "exit_status": 1}, "multi_node", "exited", 1),
+        ({"exit_status": 1, "ended_at": 1011.0}, "multi_node", "stopped", 1),
+        ({"exit_status": 1, "ended_at": 1011.0}, "single_node", "exited", 1),
+    ],
+    ids=["well, before", "badly, before", "badly, as its peers were stopped", "badly, by itself"],
+)
+def test_how_a_training_ended_that_nobody_followed_is_asked_when_it_is_stopped(
+    board, followed, mode, status, exit_status
+):
+    for node in NODES:
+        board.update(node, status="running")
+    stopped = {("gpu00", "stop"): {"changed": True, "status": "stopped"}}
+    cluster = Cluster(board, {**stopped, ("gpu01", "follow"): {**ANSWERS["follow"], **followed}}, mode)
+    assert cluster.phases.finish(1.0).problems == []
+    assert cluster.of("follow") == ["gpu01", "gpu02"]
+    assert (board.status("gpu01")["status"], board.status("gpu01")["exit_status"]) == (status, exit_status)
+    assert (board.status("gpu00")["status"], board.status("gpu02")["status"]) == ("stopped", "exited")
+
+
+def test_where_a_node_is_known_to_have_failed_nobody_is_asked_how_the_others_ended(board):
+    board.update("gpu00", status="killed")
+    board.update("gpu01", status="running")
+    cluster = Cluster(board, {})
+    cluster.phases.finish(1.0)
+    assert cluster.of("follow") == []
+    assert board.status("gpu01")["status"] == "exited"
+
+
 def test_a_log_is_collected_where_the_training_could_not_be_stopped_and_that_is_a_problem(board):
     board.update("gpu01", status="running")
     cluster = Cluster(board, {("gpu01", "stop"): NodeError("the docker daemon does not answer")})

@@ -331,8 +331,9 @@ def test_whole_logs_of_failed_runs(log, failure_class, rank, log_named, tmp_path
     assert (first["class"], first["rank"]) == (failure_class, rank)
 
 
-def kernel_says(line: bytes) -> dict:
-    return {"machine_changes": {"kernel_failures": find_failures(Piece(line))}}
+def kernel_says(line: bytes = b"", booted: bool = False, **counters: int) -> dict:
+    grown = {f"mlx5_0/1 {name}": growth for name, growth in counters.items()}
+    return {"machine_changes": {"kernel_failures": find_failures(Piece(line)), "counters": grown, "booted": booted}}
 
 
 def test_what_the_kernel_logged_of_a_node_that_failed_is_its_cause(tmp_path):
@@ -344,6 +345,34 @@ def test_what_the_kernel_logged_of_a_node_that_failed_is_its_cause(tmp_path):
 def test_what_the_kernel_logged_of_a_node_that_ended_well_is_no_failure(tmp_path):
     done = Node("a", lines((1, 10)), told=kernel_says(b"HW Exception by GPU node-1\n"))
     assert first_failure([status_of(done, tmp_path, 0)[0]]) is None
+
+
+LINK_DOWN = "b: mlx5_0/1 link_downed grew by 2 during the run"
+
+
+@pytest.mark.parametrize(
+    ("log", "changes", "first_node", "evidence"),
+    [
+        (NCCL_ERROR, kernel_says(link_downed=2, symbol_error=9), "b", [LINK_DOWN]),
+        (NCCL_ERROR, kernel_says(symbol_error=9), "a", []),
+        (NCCL_ERROR, kernel_says(booted=True, link_downed=2), "a", []),
+        (OUT_OF_MEMORY, kernel_says(link_downed=2), "a", []),
+    ],
+    ids=["a link went down", "no link did", "a boot", "a cause of its own"],
+)
+def test_of_failures_of_the_network_the_node_whose_link_went_down_comes_first(
+    log, changes, first_node, evidence, tmp_path
+):
+    nodes = [failed("a", log, 10), Node("b", NCCL_ERROR, exit_status=1, seconds=20, told=changes)]
+    first = first_of(nodes, tmp_path)
+    assert first["node"] == first_node
+    assert [line for line in first["evidence"] if "grew by" in line] == evidence
+
+
+def test_a_link_that_went_down_on_a_node_that_was_stopped_is_evidence_of_the_first_failure(tmp_path):
+    stopped = [Node(f"gpu{place}", status="stopped", told=kernel_says(carrier_changes=2)) for place in (1, 2)]
+    first = first_of([failed("gpu0", NCCL_ERROR, 10), *stopped], tmp_path)
+    assert first["evidence"][-1] == "gpu[1-2]: mlx5_0/1 carrier_changes grew by 2 during the run"
 
 
 def test_of_a_run_that_hung_the_rank_that_holds_the_others_up_comes_first(tmp_path):

@@ -6,7 +6,9 @@ Sources: Linux, drivers/gpu/drm/amd/amdkfd/kfd_topology.c (topology), amdgpu's s
 
 from __future__ import annotations
 
+import contextlib
 import json
+import re
 import typing as t
 
 from .files import fields, line, names, number, text
@@ -99,20 +101,35 @@ def amd_tool() -> dict[str, t.Any]:
 
 def amd_smi_in(output: str) -> dict[str, t.Any]:
     """Return what ``amd-smi static --asic --driver --json`` printed: a list, since ROCm 7 under ``gpu_data``."""
-    answer = json.loads(output)
+    answer = _json_in(output)
     gpus = answer["gpu_data"] if isinstance(answer, dict) else answer
-    versions = [gpu.get("driver", {}).get("version") for gpu in gpus]
-    return {"names": [gpu["asic"].get("market_name") for gpu in gpus], "driver_version": next(iter(versions), None)}
+    versions = [version for gpu in gpus if (version := _known(gpu.get("driver", {}).get("version")))]
+    return {
+        "names": [_known(gpu["asic"].get("market_name")) for gpu in gpus],
+        "driver_version": next(iter(versions), None),
+    }
 
 
 def rocm_smi_in(output: str) -> dict[str, t.Any]:
     """Return what ``rocm-smi --showproductname --showdriverversion --json`` printed: an object for each card."""
-    answer = json.loads(output)
+    answer = _json_in(output)
     cards = [card for name, card in answer.items() if name.startswith("card")]
     return {
-        "names": [card.get("Card Series") or card.get("Card series") for card in cards],
-        "driver_version": answer.get("system", {}).get("Driver version"),
+        "names": [_known(card.get("Card Series") or card.get("Card series")) for card in cards],
+        "driver_version": _known(answer.get("system", {}).get("Driver version")),
     }
+
+
+def _json_in(output: str) -> t.Any:
+    """Return the first JSON value of an output: rocm-smi warns above it of cards in a low-power state."""
+    for found in re.finditer(r"^[\[{]", output, re.MULTILINE):
+        with contextlib.suppress(ValueError):
+            return json.JSONDecoder().raw_decode(output, found.start())[0]
+    raise ValueError("no JSON")
+
+
+def _known(value: str | None) -> str | None:
+    return None if value in ("", "N/A") else value
 
 
 # The newer first.
