@@ -93,6 +93,8 @@ $(VENV)/docs: $(VENV)/dev requirements-docs.txt
 	@touch $@
 
 CLUSTER := tests/integration/cluster/cluster.py
+SLURM_TESTS := $(addprefix tests/integration/test_,training_with_slurm.py training_in_an_allocation.py \
+  slurm_with_accounting.py ends_of_slurm_jobs.py)
 
 cluster: ## bring up four real nodes on this machine (as root, Debian or Ubuntu); the inventory is .cluster/hosts
 	$(PYTHON) $(CLUSTER) up --nodes 4 --install
@@ -101,10 +103,10 @@ cluster-down: ## remove them without a trace
 	$(PYTHON) $(CLUSTER) down
 
 test-cluster: $(VENV)/dev ## train on real nodes over SSH, in containers
-	$(BIN)/pytest tests/integration --ignore tests/integration/test_ends_of_slurm_jobs.py
+	$(BIN)/pytest tests/integration $(addprefix --ignore ,$(SLURM_TESTS))
 
 test-slurm: $(VENV)/dev ## train under a real Slurm of this machine, and end its jobs in every way (as root, Debian or Ubuntu)
-	$(BIN)/pytest tests/integration/test_training_with_slurm.py tests/integration/test_ends_of_slurm_jobs.py
+	$(BIN)/pytest $(SLURM_TESTS)
 
 FAULTS ?= faults.md
 FAULT_TESTS := $(addprefix tests/end_to_end/test_, $(addsuffix .py, at_once faults_in_mid_run full_disk interrupts preflight)) \

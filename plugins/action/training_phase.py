@@ -164,8 +164,9 @@ class ActionModule(ControllerAction):
                 return Outcome(changed=job.id is None)
             known = job.id
             try:
-                number = hand_over(job, self._plan, self._needs_of_job(variables))
-                show(f"Job {number} of Slurm {'is known already' if known else 'is submitted'}: {job.run_dir}")
+                hand_over(job, self._plan, self._needs_of_job(variables))
+                begun = "has begun" if "srun" in self._plan["slurm"] else "is submitted"
+                show(f"{job.name.capitalize()} of Slurm {'is known already' if known else begun}: {job.run_dir}")
                 job.wait_for_nodes(show)
             except (NodeError, OSError, ValueError) as error:
                 for name in self._nodes:
@@ -197,7 +198,7 @@ class ActionModule(ControllerAction):
         show(f"\n{preflight_text(self._plan['run_id'], table, lambda word, _status: word)}\n")
         red = {row["node"] for row in table["rows"] if row["status"] == RED}
         if red and (self._plan["mode"] == "multi_node" or len(red) == len(self._nodes)):
-            raise NodeError(f"The preflight is red on {folded(red)}, as named above, and job {job.id} ends with it")
+            raise NodeError(f"The preflight is red on {folded(red)}, as named above, and {job.name} ends with it")
 
     def _do(self, phase: str, arguments: dict[str, t.Any], asks: dict[str, t.Any]) -> Outcome:
         # A job that is to stop does not answer how its tasks were followed.

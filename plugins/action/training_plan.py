@@ -23,7 +23,7 @@ try:
     from ..plugin_utils.plan.options import PLAN_ARGUMENTS as ARGUMENTS
     from ..plugin_utils.plan.plan import make_plan
     from ..plugin_utils.plan.plan_text import plan_text
-    from ..plugin_utils.plan.slurm.options import SLURM
+    from ..plugin_utils.plan.slurm.options import SSH
     from ..plugin_utils.plan.slurm.script import excluding
     from ..plugin_utils.plan.sweep_plan import plan_sweep, sweep_text
     from ..plugin_utils.plan.threshold_files import ThresholdsFile
@@ -81,7 +81,7 @@ class ActionModule(ControllerAction):
             *unknown_variables({**{name: hostvars[name] for name in arguments["hosts"]}, **self.own(variables)}),
             *self._note_token(options, variables.get(VALUE)),
         ]
-        if options.get("training_launcher") == SLURM and has_pyxis():
+        if options.get("training_launcher", SSH) != SSH and has_pyxis():
             options["training_slurm_pyxis"] = True
         config = self._config(arguments["config"], options.get("training_thresholds"))
         group, more = self._spare_hosts(options, variables)

@@ -95,11 +95,13 @@ options:
     default: ''
   launcher:
     description: 'What starts the ranks: Ansible''s own connections to the hosts of the inventory
-      (ssh), or one job of Slurm, submitted from the machine that runs Ansible (slurm).'
+      (ssh), one job of Slurm, submitted from the machine that runs Ansible (slurm), or a step
+      of the allocation that Ansible runs in (srun).'
     type: str
     choices:
       - ssh
       - slurm
+      - srun
     default: ssh
   slurm_nodes:
     description: Nodes of the job; 0 takes as many as the training config asks for.
@@ -256,12 +258,14 @@ options:
     type: dict
     default: {}
   container_engine:
-    description: What holds the training on a node; auto takes the one that is there.
+    description: What holds the training on a node; auto takes the one that is there. apptainer
+      is for jobs of Slurm.
     type: str
     choices:
       - auto
       - docker
       - podman
+      - apptainer
       - none
     default: auto
 """

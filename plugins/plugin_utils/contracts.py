@@ -170,11 +170,15 @@ class FoundFindings(t.TypedDict):
 
 
 class SlurmJob(t.TypedDict):
-    """What is submitted to Slurm, whether its nodes are checked first, and what is asked of Slurm by sbatch's names."""
+    """What is submitted to Slurm, whether its nodes are checked first, and what is asked of Slurm by sbatch's names.
+
+    ``srun`` are the options of the step that runs the script inside an existing allocation, where no job is submitted.
+    """
 
     script: str
     preflight: bool
     sbatch: dict[str, str]
+    srun: t.NotRequired[list[str]]
 
 
 class OptionalPlan(t.TypedDict, total=False):

@@ -63,7 +63,7 @@ class Slurm:
 
     def start(self) -> None:
         """Start slurmctld, and wait until it answers."""
-        self._start("slurmctld", "slurmctld-wlm", "-i")
+        self.start_daemon("slurmctld", "slurmctld", "-D", "-i")
         for _ in range(150):
             try:
                 self.run("scontrol", "show", "partition")
@@ -83,7 +83,7 @@ class Slurm:
 
     def start_node(self, name: str) -> None:
         """Start the slurmd of a node, which ends what is left of jobs that have ended meanwhile."""
-        self._start(name, "slurmd-wlm", "-N", name, "-d", str(self.root / "usr/sbin/slurmstepd-wlm"))
+        self.start_daemon(name, "slurmd", "-D", "-N", name, "-d", str(self.root / "usr/sbin/slurmstepd"))
 
     def kill_node(self, name: str) -> None:
         """Let Slurm lose a node."""
@@ -100,10 +100,11 @@ class Slurm:
             time.sleep(0.2)
         raise NoSlurmError(f"slurmd takes no jobs: {(self.folder / 'gpu01.out').read_text()[-500:]}")
 
-    def _start(self, name: str, program: str, *arguments: str) -> None:
+    def start_daemon(self, name: str, program: str, *arguments: str) -> None:
+        """Start a program that stays in the foreground; what it prints goes to a file of its name."""
         with (self.folder / f"{name}.out").open("wb") as stream:
             self._daemons[name] = subprocess.Popen(
-                [str(self.root / "usr/sbin" / program), "-D", *arguments],
+                [str(self.root / "usr/sbin" / program), *arguments],
                 env={**os.environ, **self.environment},
                 cwd=self.folder,
                 stdout=stream,
@@ -117,26 +118,32 @@ class Slurm:
             daemon.wait()
 
 
-def unpacked(folder: Path) -> Slurm:
-    """Return Slurm, unpacked and configured in a folder; NoSlurmError where its packages cannot be had."""
+def unpacked(folder: Path, packages: tuple[str, ...] = (), **changes: str) -> Slurm:
+    """Return Slurm, unpacked and configured in a folder; NoSlurmError where its packages cannot be had.
+
+    ``packages`` are further ones, ``changes`` lines of slurm.conf that have another value than here, or are new.
+    """
     if not shutil.which("dpkg-deb"):
         raise NoSlurmError("this is no Debian, whose packages of Slurm are used here")
-    root, packages = folder / "root", folder / "packages"
-    for path in (root, packages, folder / "state"):
+    root, fetched_to = folder / "root", folder / "packages"
+    for path in (root, fetched_to, folder / "state"):
         path.mkdir()
     (folder / "locks").mkdir(mode=0o700)
     fetched = subprocess.run(
-        ["apt-get", "download", *_PACKAGES], cwd=packages, capture_output=True, text=True, check=False
+        ["apt-get", "download", *_PACKAGES, *packages], cwd=fetched_to, capture_output=True, text=True, check=False
     )
     if fetched.returncode != 0:
         raise NoSlurmError(f"the packages of Slurm cannot be had: {fetched.stderr.strip()}")
-    for package in packages.glob("*.deb"):
+    for package in fetched_to.glob("*.deb"):
         subprocess.run(["dpkg-deb", "--extract", str(package), str(root)], check=True)
+    # As an installation does it: a daemon goes by its name, and slurmctld talks to no slurmdbd by another one.
+    for daemon in root.glob("usr/sbin/*-wlm"):
+        daemon.with_name(daemon.name.removesuffix("-wlm")).symlink_to(daemon)
     (plugins,) = root.glob("usr/lib/*/slurm-wlm")
     (folder / "topology.conf").write_text(_TOPOLOGY)
     (folder / "prolog").write_text(_PROLOG.format(folder=folder))
     (folder / "prolog").chmod(0o755)
-    (folder / "slurm.conf").write_text(_configuration(folder, plugins))
+    (folder / "slurm.conf").write_text(_changed(_configuration(folder, plugins), changes))
     environment = {
         "SLURM_CONF": str(folder / "slurm.conf"),
         "LD_LIBRARY_PATH": f"{plugins}:{plugins.parent}",
@@ -146,16 +153,24 @@ def unpacked(folder: Path) -> Slurm:
     return Slurm(folder, root, environment)
 
 
-def _configuration(folder: Path, plugins: Path) -> str:
+def free_ports(count: int) -> list[int]:
+    """Return ports of the loopback interface that nobody listens on now."""
     with contextlib.ExitStack() as probes:
-        sockets = [probes.enter_context(socket.socket()) for _ in range(7)]
+        sockets = [probes.enter_context(socket.socket()) for _ in range(count)]
         for probe in sockets:
             probe.bind(("127.0.0.1", 0))
-        port, *ports = (probe.getsockname()[1] for probe in sockets)
-    nodes = "\n".join(
-        f"NodeName=gpu{number:02} NodeHostname={socket.gethostname()} NodeAddr=127.0.0.1 Port={own} CPUs=1"
-        for number, own in enumerate(ports, 1)
-    )
+        return [probe.getsockname()[1] for probe in sockets]
+
+
+def _changed(configuration: str, changes: dict[str, str]) -> str:
+    kept = [line for line in configuration.splitlines() if line.partition("=")[0] not in changes]
+    return "\n".join([*kept, *(f"{name}={value}" for name, value in changes.items()), ""])
+
+
+def _configuration(folder: Path, plugins: Path) -> str:
+    port, *ports = free_ports(7)
+    alike = f"NodeHostname={socket.gethostname()} NodeAddr=127.0.0.1 CPUs=1 RealMemory=1000"
+    nodes = "\n".join(f"NodeName=gpu{number:02} Port={own} {alike}" for number, own in enumerate(ports, 1))
     return f"""\
 ClusterName=bench
 SlurmctldHost=localhost(127.0.0.1)

@@ -16,6 +16,7 @@ from typing import Any
 from slurm_bench import Slurm
 
 ROOT = Path(__file__).resolve().parents[2]
+TRAINER = ROOT / "roles/training/files/trainer"
 PATIENCE = 150
 
 
@@ -27,22 +28,27 @@ class Login:
     folder: Path
     # Programs that go before those of the machine.
     programs: Path | None = None
+    # The options of salloc, inside of which the playbook of the nodes' own inventory runs; or the job that it runs in.
+    salloc: tuple[str, ...] = ()
+    allocation: str | None = None
 
     @property
     def runs(self) -> Path:
         return self.folder / "runs"
 
     def start(self, playbook: str, run_id: str, **variables: Any) -> subprocess.Popen[str]:
-        hosts = self.folder / "hosts"
-        hosts.write_text(json.dumps({"all": {"hosts": {"login": {"ansible_connection": "local"}}}}))
+        hosts = self.folder / ("slurm_allocation.yml" if self.salloc else "hosts")
+        of_allocation = {"plugin": "trainops.cluster.slurm_allocation"}
+        one = {"all": {"hosts": {"login": {"ansible_connection": "local"}}}}
+        hosts.write_text(json.dumps(of_allocation if self.salloc else one))
         nodes = variables.pop("nodes", 3)
         changes = {"nnodes": nodes, "master_address": "auto", "batch_size": 4 * nodes}
         changes |= {"log_dir": str(self.folder / "logs"), "training_iterations": variables.pop("steps", 20)}
         everything = {
-            "training_launcher": "slurm",
+            "training_launcher": "srun" if self.salloc or self.allocation else "slurm",
             "training_config": str(ROOT / "inventories/local/tiny_llama.json"),
             "training_overrides": changes,
-            "training_megatron_root": str(ROOT / "roles/training/files/trainer"),
+            "training_megatron_root": str(TRAINER),
             "training_megatron_release": "v26.1",
             "training_gpus_per_node": 1,
             "container_engine": "none",
@@ -52,10 +58,13 @@ class Login:
         }
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE_", "SLURM_"))}
         own = {**kept, **self.slurm.environment, "ANSIBLE_NOCOLOR": "1"}
+        if self.allocation:
+            own["SLURM_JOB_ID"] = self.allocation
         if self.programs:
             own["PATH"] = f"{self.programs}:{own['PATH']}"
         return subprocess.Popen(
             [
+                *((str(self.slurm.root / "usr/bin/salloc"), *self.salloc) if self.salloc else ()),
                 str(Path(sys.executable).parent / "ansible-playbook"),
                 str(ROOT / "playbooks" / playbook),
                 *("-i", str(hosts), "-e", json.dumps(everything)),

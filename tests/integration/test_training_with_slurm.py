@@ -156,14 +156,29 @@ exec {srun} "${{kept[@]}}"
 """
 
 
+# Takes the place of Apptainer in the same way.
+APPTAINER = """\
+#!/bin/bash
+printf '%s\\n' "$@" >>{noted}.$SLURM_PROCID
+until [[ $1 == docker://* ]]; do shift; done
+exec "${{@:2}}"
+"""
+
+
 def with_pyxis(login: Login, run_id: str, before: str) -> tuple[int, str]:
     """Rehearse with an image, where srun does something before it begins the ranks."""
+    real = login.slurm.root / "usr/bin/srun"
+    script = SRUN.format(noted=login.folder / "noted", srun=real, before=before)
+    return with_program(login, run_id, "srun", script, container_engine="auto")
+
+
+def with_program(login: Login, run_id: str, name: str, script: str, **more: str) -> tuple[int, str]:
+    """Rehearse with an image, and with a program that goes before that of the machine."""
     login.programs = login.folder / "programs"
     login.programs.mkdir()
-    srun = login.programs / "srun"
-    real = login.slurm.root / "usr/bin/srun"
-    srun.write_text(SRUN.format(noted=login.folder / "noted", srun=real, before=before))
-    srun.chmod(0o755)
+    program = login.programs / name
+    program.write_text(script)
+    program.chmod(0o755)
     config = json.loads((ROOT / "inventories/local/tiny_llama.json").read_text())
     config["config"] |= {
         "container_image": "ghcr.io/rocm/megatron-lm:v26.1",
@@ -172,7 +187,7 @@ def with_pyxis(login: Login, run_id: str, before: str) -> tuple[int, str]:
     }
     path = login.folder / "image.json"
     path.write_text(json.dumps(config))
-    variables = {"training_config": str(path), "container_engine": "auto", "training_rehearsal": True}
+    variables = {"training_config": str(path), "training_rehearsal": True, **more}
     return login.play("megatron_multinode.yml", run_id, training_lost_timeout=2, **variables)
 
 
@@ -187,6 +202,19 @@ def test_pyxis_is_given_the_container_of_the_ranks_where_srun_has_it(login: Logi
     (mounts,) = [line for line in told if line.startswith("--container-mounts=")]
     assert f"{run_dir}:{run_dir}" in mounts
     assert f"{login.folder}/logs/pyxis:{login.folder}/logs/pyxis" in mounts
+
+
+def test_apptainer_holds_the_ranks_where_it_is_asked_for(login: Login) -> None:
+    script = APPTAINER.format(noted=login.folder / "noted")
+    status, output = with_program(login, "apptainer", "apptainer", script, container_engine="apptainer")
+    assert status == 0, output
+    run_dir = login.runs / "apptainer"
+    for rank in range(3):
+        told = (login.folder / f"noted.{rank}").read_text().splitlines()
+        assert told[:3] == ["exec", "--writable-tmpfs", "--no-home"]
+        assert told[told.index("--pwd") + 1] == str(run_dir)
+        assert f"{run_dir}:{run_dir}" in told[told.index("--bind") + 1]
+        assert told[-5:] == ["docker://ghcr.io/rocm/megatron-lm:v26.1", "python3", "-I", "job.pyz", "train"]
 
 
 def test_an_image_that_enroot_cannot_fetch_is_the_first_failure(login: Login) -> None:

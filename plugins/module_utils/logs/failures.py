@@ -15,19 +15,19 @@ from operator import itemgetter
 from .find import Find, Piece, finder
 from .frameworks.known import GRAMMARS
 from .signature import Signature, compiled
-from .signatures.known import NEEDLES, PYTHON_ERROR, SIGNATURES
-from .signatures.python import EXCEPTION, RAISED_IN, TRACEBACK
+from .signatures.exceptions import ALONE, EXCEPTION, PYTHON_ERROR, TRACEBACK, exception_class
+from .signatures.known import NEEDLES, SIGNATURES
 from .text import line_end, line_start
 
 _FEW = 3
 _MOST_TO_SPLIT = 1 << 20
 _SHORT_LINE = 16
+_LONGEST_WORD = {needle: max(needle.split(), key=len) for needle in NEEDLES}
 _DIGITS_TO_ZEROS = bytes.maketrans(b"123456789", b"000000000")
 _LINE_CHARACTERS = 400
 
 # torchrun's and Primus' prefixes: "[rank3]: ", "[rank-7/8]".
 _OWN_RANK = re.compile(rb"\[rank-?(\d{1,9})[\]/]")
-_RANK_PREFIX = re.compile(rb"\[rank\d{1,9}\]: ?$")
 FailureT = t.TypeVar("FailureT", bound=t.Mapping[str, t.Any])
 
 _LINE = re.compile(rb"[^\r\n]+")
@@ -36,6 +36,8 @@ _FRAME = re.compile(rb'\s+File "([^"\r\n]*)", line')
 _HELPER_FILES = (rb"<string>$", rb"/json/", *(known.helper_files for known in GRAMMARS.values() if known.helper_files))
 _HELPER_FILE = re.compile(b"|".join(_HELPER_FILES))
 _TRACEBACK_LINES = 300
+_PREFIX_BYTES = 99
+_NEAR_BYTES = 4096
 _CAUGHT = b"During handling of the above exception"
 _CAUGHT_IMPORT = re.compile(
     rb"(?:ModuleNotFoundError|ImportError): [^\r\n]{0,400}[\r\n](?:\s|\[rank\d{1,9}\]:){1,20}" + _CAUGHT
@@ -76,12 +78,22 @@ def find_failures(piece: Piece) -> list[dict[str, t.Any]]:
     found_at: dict[int, dict[str, t.Any] | None] = dict.fromkeys(_caught_imports(text, piece.find))
     for signature, matches in _matches(excerpt):
         _add_found(found_at, signature, ((_place(begins, line_start(excerpt, m.start())), excerpt, m) for m in matches))
+    raised: dict[Signature, list[tuple[int, bytes, re.Match[bytes]]]] = {}
     if TRACEBACK in excerpt:
-        raised: dict[Signature, list[tuple[int, bytes, re.Match[bytes]]]] = {}
-        for signature, last in _exceptions(text, piece.find):
-            raised.setdefault(signature, []).append((line_start(text, last.start()), text, last))
-        for signature, lines in raised.items():
-            _add_found(found_at, signature, lines)
+        for last, files in _exceptions(text, piece.find):
+            start = line_start(text, last.start())
+            if files and all(_HELPER_FILE.search(file) for file in files):
+                found_at.setdefault(start, None)
+            elif start not in found_at:
+                raised.setdefault(exception_class(last.group(), files), []).append((start, text, last))
+    of_tracebacks = {start for lines in raised.values() for start, _text, _last in lines}
+    for alone in ALONE.finditer(excerpt):
+        start = _place(begins, alone.start())
+        if start not in found_at and start not in of_tracebacks:
+            line = excerpt[alone.start("name") : alone.end()]
+            raised.setdefault(exception_class(line, ()), []).append((start, excerpt, alone))
+    for signature, lines in raised.items():
+        _add_found(found_at, signature, sorted(lines, key=itemgetter(0)))
     return [failure for _start, failure in sorted(found_at.items(), key=itemgetter(0)) if failure]
 
 
@@ -127,7 +139,7 @@ def _excerpt(piece: Piece) -> tuple[bytes, list[tuple[int, int]]]:
         if end > behind:
             start = max(line, behind)
             begins.append((size, start))
-            parts.append(text[start : end + 1])
+            parts.append(text[start:end] + b"\n")
             size, behind = size + end + 1 - start, end + 1
     return b"".join(parts), begins
 
@@ -135,14 +147,16 @@ def _excerpt(piece: Piece) -> tuple[bytes, list[tuple[int, int]]]:
 def _needles_in(text: bytes) -> list[tuple[bytes, int]]:
     """Return the needles that stand in the text, with their reach; none of them holds a digit.
 
-    Most lines of a log differ in nothing but their digits, so they are searched once for all of them: measured, that
-    takes a tenth of the time. A list of all lines of a text that is large, or has hardly any but line ends, would take
-    more memory than the text.
+    Most lines of a log differ in nothing but their digits, and those that differ are made of few words: a needle is
+    looked for where its longest word is one of theirs, in each line once. Measured, that takes a tenth of the time. A
+    list of all lines of a text that is large, or has hardly any but line ends, would take more memory than the text.
     """
+    words = text
     if len(text) < _MOST_TO_SPLIT and text.count(b"\n") * _SHORT_LINE < len(text):
         text = b"\n".join(set(text.translate(_DIGITS_TO_ZEROS).split(b"\n")))
-    find = finder(text)
-    return [(needle, reach) for needle, reach in NEEDLES.items() if find(needle, 0) >= 0]
+        words = b" ".join(set(text.split()))
+    find, find_word = finder(text), finder(words)
+    return [it for it in NEEDLES.items() if find_word(_LONGEST_WORD[it[0]], 0) >= 0 and find(it[0], 0) >= 0]
 
 
 def _place(begins: list[tuple[int, int]], position: int) -> int:
@@ -211,8 +225,8 @@ def _caught_imports(text: bytes, find: Find) -> Iterator[int]:
             yield line_start(text, match.start())
 
 
-def _exceptions(text: bytes, find: Find) -> Iterator[tuple[Signature, re.Match[bytes]]]:
-    """Yield the last line of each traceback and its class, but of those of the launch scripts' own helpers."""
+def _exceptions(text: bytes, find: Find) -> Iterator[tuple[re.Match[bytes], list[bytes]]]:
+    """Yield the last line of each traceback, and its files, the innermost last."""
     begin = find(TRACEBACK, 0)
     while begin >= 0:
         last = _last_line(text, begin)
@@ -221,16 +235,18 @@ def _exceptions(text: bytes, find: Find) -> Iterator[tuple[Signature, re.Match[b
         begin = find(TRACEBACK, begin + len(TRACEBACK))
 
 
-def _last_line(text: bytes, begin: int) -> tuple[Signature, re.Match[bytes]] | None:
-    # Ranks that share a log print between each other's lines, so only lines with the same rank's prefix belong here.
-    prefix = _RANK_PREFIX.search(text, line_start(text, begin), begin)
-    files = []
+def _last_line(text: bytes, begin: int) -> tuple[re.Match[bytes], list[bytes]] | None:
+    # Ranks that share a log print between each other's lines, so only lines with the same prefix belong here.
+    prefix = text[max(line_start(text, begin), begin - _PREFIX_BYTES) : begin]
+    if b"\n" + prefix not in text[begin : begin + _NEAR_BYTES]:
+        prefix = b""
+    files: list[bytes] = []
     for line in islice(_LINE.finditer(text, begin + len(TRACEBACK)), _TRACEBACK_LINES):
         start = line.start()
         if prefix:
-            if not line.group().startswith(prefix.group()):
+            if not line.group().startswith(prefix):
                 continue
-            start += len(prefix.group())
+            start += len(prefix)
         frame = _FRAME.match(text, start, line.end())
         if frame:
             files.append(frame.group(1))
@@ -239,15 +255,5 @@ def _last_line(text: bytes, begin: int) -> tuple[Signature, re.Match[bytes]] | N
         else:
             last = compiled(PYTHON_ERROR).match(text, start, line.end())
             if last:
-                harmless = files and all(_HELPER_FILE.search(file) for file in files)
-                return None if harmless else (_raised_in(files), last)
+                return last, files
     return None
-
-
-def _raised_in(files: list[bytes]) -> Signature:
-    """Return the class of an exception by the files of its traceback, the innermost last."""
-    for file in reversed(files):
-        for signature, pattern in RAISED_IN:
-            if re.search(pattern, file):
-                return signature
-    return PYTHON_ERROR

@@ -31,7 +31,9 @@ Handle = t.Dict[str, t.Any]
 Node = t.Dict[str, t.Any]
 
 CONTAINER_COMMANDS = ("docker", "podman")
-ENGINES = ("none", "pyxis", *CONTAINER_COMMANDS)
+# Those that a job of Slurm puts its tasks into.
+AROUND_US = ("pyxis", "apptainer")
+ENGINES = ("none", *AROUND_US, *CONTAINER_COMMANDS)
 
 
 class NoContainer:
@@ -98,10 +100,12 @@ class NoContainer:
         return next((other for other in processes.runs_here() if other != run_id), None)
 
 
-class Pyxis(NoContainer):
-    """The launch script is a process of the container that Slurm's plugin Pyxis has put us into."""
+class AroundUs(NoContainer):
+    """The launch script is a process of the container that the job of Slurm has put us into."""
 
-    name = "pyxis"
+    def __init__(self, name: str) -> None:
+        """Take the name of what has made the container."""
+        self.name = name
 
     def problems(self, node: Node) -> list[str]:  # noqa: ARG002
         """Return none: the run is staged outside of the container."""
@@ -116,9 +120,10 @@ def engine_of(name: str) -> Engine:
 
     ValueError where there is none, or the name means none.
     """
-    for without in (NoContainer, Pyxis):
-        if name == without.name:
-            return without()
+    if name == NoContainer.name:
+        return NoContainer()
+    if name in AROUND_US:
+        return AroundUs(name)
     if name == "auto":
         name = next(iter(_installed()), "")
         if not name:
@@ -140,7 +145,7 @@ def _installed() -> list[str]:
 
 def engines_to_look_at(name: str) -> list[Engine]:
     """Return all engines that may hold something of a run that is to be held by the engine of a name."""
-    if name in (NoContainer.name, Pyxis.name):
+    if name in (NoContainer.name, *AROUND_US):
         return [engine_of(name)]
     names = _installed() if name == "auto" else [name]
     # What a container left behind is found as processes.

@@ -9,7 +9,8 @@
     word                         what the controller says: nothing, stop, or go, with the tasks that may not
     parts                        the plan as its nodes read it, each its own part only
     job.json                     what else the tasks need: ``environment`` and ``files`` of the embedded trainer
-    job_id                       the job's number, also of one that was submitted by hand
+    job_id                       the job's number, also of one that was submitted by hand; <job>.<step> inside an
+                                 allocation
     secrets.json                 ``secrets`` by node rank and ``given_secrets``; gone once all nodes are staged
     answers.journal              what each phase answered on each node, as the controller reads it (see `journal`)
     failed                       the nodes that have failed, so that the others wait no longer
@@ -52,16 +53,16 @@ _OF_ALL = (
 )
 
 
-def place() -> int:
-    """Write the plan for the nodes of this job; Slurm's own order of them is that of the ranks."""
+def place(number: str, hostlist: str) -> int:
+    """Write the number of this job or step, and the plan for its nodes; Slurm's order of them is that of the ranks."""
     if os.environ.get("SLURM_RESTART_COUNT", "0") != "0":
         sys.stderr.write("Slurm began this job before. A run is one job: start another run.\n")
         return 1
     plan = _read_json(MADE_NAME)
     with open(ID_NAME, "w", encoding="ascii") as stream:
-        stream.write(os.environ["SLURM_JOB_ID"] + "\n")
-    names = _scontrol("show", "hostnames", os.environ["SLURM_JOB_NODELIST"]).split()
-    shown = _scontrol("--oneliner", "show", "node", os.environ["SLURM_JOB_NODELIST"]).splitlines()
+        stream.write(number + "\n")
+    names = _scontrol("show", "hostnames", hostlist).split()
+    shown = _scontrol("--oneliner", "show", "node", hostlist).splitlines()
     fields = [dict(pair.partition("=")[::2] for pair in line.split()) for line in shown]
     addresses = {node["NodeName"]: node.get("NodeAddr", node["NodeName"]) for node in fields if "NodeName" in node}
     # What there was of a job of this run before; a stop that was meant for this one has cancelled it. They are there
@@ -256,9 +257,9 @@ class Task:
 
 def main(arguments: t.Sequence[str]) -> int:
     """Do one part of the job: place, gather and await on its first node, stage, train and stop as a task of each."""
-    (part,) = arguments
+    part, *given = arguments
     if part == "place":
-        return place()
+        return place(*given)
     if part == "await":
         return wait_for_word()
     if part == "gather":

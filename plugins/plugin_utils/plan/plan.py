@@ -25,8 +25,8 @@ from .job.rehearsal import rehearsed
 from .job.thresholds import is_judged, results_key, warn_of_nothing_expected
 from .job.workload import named_precision, workload_of
 from .options import PlanOptions
-from .slurm.options import SLURM, SlurmOptions
-from .slurm.pyxis import PYXIS
+from .slurm.around import APPTAINER, PYXIS
+from .slurm.options import SSH, SlurmOptions
 from .slurm.script import nodes_to_come, slurm_job
 from .threshold_files import OPTION, ThresholdsFile, thresholds_of, warn_of_other_names
 
@@ -64,7 +64,7 @@ def make_plan(
     text = "" if unreadable else text
     if settings.training_rehearsal:
         settings.training_record_only = True
-    if settings.training_launcher == SLURM:
+    if settings.training_launcher != SSH:
         asked = asked_by(text, source, options, 0).nodes
         nodes = nodes_to_come(settings, asked, nodes[0].user if nodes else "", findings)
     ordered: list[Node] = []
@@ -85,9 +85,7 @@ def make_plan(
     if framework and data is not None:
         data = framework.without_sweep(data, findings)
         data = _overridden(framework, data, settings, len(ordered), findings)
-        settings.container_engine = framework.engine_for(data, settings, findings)
-        if settings.training_launcher == SLURM and settings.training_slurm_pyxis:
-            settings.container_engine = {"auto": PYXIS}.get(settings.container_engine, settings.container_engine)
+        settings.container_engine = _engine(framework.engine_for(data, settings, findings), settings, findings)
     job = framework.plan_job(data, settings, ordered, findings) if framework and data is not None else None
     if job and settings.training_hf_token_file:
         # It comes along with the run: where it lies on the controller may differ each time, and is no part of a plan.
@@ -100,6 +98,15 @@ def make_plan(
         job = None if findings.faults else replace(job, expected=expected)
     plan = _assembled(job, workload if job else None, settings, source, ordered, findings, now)
     return rehearsed(plan) if settings.training_rehearsal else plan
+
+
+def _engine(asked: str, settings: SlurmOptions, findings: Findings) -> str:
+    """Return what holds the training, now that it is known what starts it."""
+    if settings.training_launcher == SSH and asked == APPTAINER:
+        message, remedy = "Apptainer holds a training in a job of Slurm only.", "Choose docker, podman or none."
+        findings.fault("container_engine", APPTAINER, message, remedy)
+    by_slurm = settings.training_launcher != SSH and settings.training_slurm_pyxis
+    return PYXIS if by_slurm and asked == "auto" else asked
 
 
 def _settings(options: Mapping[str, t.Any], findings: Findings) -> SlurmOptions:
@@ -209,7 +216,7 @@ def _assembled(
         optional["checkpoints"] = job.checkpoints
     if job and job.gke:
         optional["gke"] = job.gke.for_run(run_id)
-    if planned and job and settings.training_launcher == SLURM:
+    if planned and job and settings.training_launcher != SSH:
         optional["slurm"] = slurm_job(run_id, planned, job.branch.mode, settings)
     return {
         "schema_version": SCHEMA_VERSION,

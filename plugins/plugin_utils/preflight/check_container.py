@@ -15,8 +15,8 @@ _INSTALL = {
 
 def check_engine(look: Look) -> Cell:
     """The container engine answers; without one, the training script is there."""
-    if look.in_pyxis:
-        return grey("Pyxis starts the container with the ranks")
+    if look.in_job:
+        return grey(f"{str(look.plan['container_engine']).capitalize()} starts the container with the ranks")
     if look.engine is None:
         return _checkout(look)
     engine = look.facts["engines"].get(look.engine)
@@ -45,7 +45,7 @@ def _checkout(look: Look) -> Cell:
 def check_image(look: Look) -> Cell:
     """The image is there, or can be fetched when the run is staged."""
     if look.engine is None:
-        return grey("Enroot fetches it when the ranks start" if look.in_pyxis else "no container")
+        return grey("it is fetched when the ranks start" if look.in_job else "no container")
     engine = look.facts["engines"].get(look.engine)
     if engine is None or engine["problem"]:
         return grey("not known")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ..contracts import NodePlan, Plan
 from ..plan.frameworks.known import FRAMEWORKS
-from ..plan.slurm.pyxis import PYXIS
+from ..plan.slurm.around import APPTAINER, PYXIS
 from .needs import MACHINE
 from .nics import NicRule, Selection, rule_of, selected_devices
 
@@ -56,16 +56,16 @@ class Look:
         return FRAMEWORKS[self.plan["framework"]].uses_nccl
 
     @property
-    def in_pyxis(self) -> bool:
-        """Return whether Slurm itself makes the container."""
-        return self.plan["container_engine"] == PYXIS
+    def in_job(self) -> bool:
+        """Return whether the job of Slurm itself makes the container."""
+        return self.plan["container_engine"] in (PYXIS, APPTAINER)
 
     @property
     def engine(self) -> str | None:
         """Return the container engine that will be used: with ``auto`` the first that is installed. None for none."""
         engine = self.plan["container_engine"]
         if engine != AUTO:
-            return None if engine == "none" or self.in_pyxis else str(engine)
+            return None if engine == "none" or self.in_job else str(engine)
         return next((name for name in _ENGINES if self.facts["engines"].get(name)), _ENGINES[0])
 
     @property

@@ -15,7 +15,7 @@ from ...module_utils.node.run_state import CIRCUMSTANCES
 from ..contracts import Failure, Outage, Plan, Status
 from .answers import BadAnswerError
 from .news import News
-from .node_errors import NodeError, NodeHeldError, NodeLostError, RunGoneError
+from .node_errors import NodeEndedError, NodeError, NodeHeldError, NodeLostError, RunGoneError
 from .open_failures import OpenFailures
 from .silence import StepPace
 from .status import has_failed
@@ -161,7 +161,7 @@ class _Follower:
             return self._given_up("gone", str(error), time.time())
         if isinstance(error, BadAnswerError):
             return self._given_up("unreachable", str(error), time.time())
-        if lost_for > self._patience.lost:
+        if lost_for > self._patience.lost or isinstance(error, NodeEndedError):
             return self._given_up("unreachable", str(error), time.time() - lost_for)
         self._silent = True
         return None

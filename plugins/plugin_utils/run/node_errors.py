@@ -23,3 +23,7 @@ class NodeHeldError(NodeError):
 
 class NodeLostError(NodeError):
     """A node does not answer."""
+
+
+class NodeEndedError(NodeLostError):
+    """A node will not answer any more."""

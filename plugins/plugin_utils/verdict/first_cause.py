@@ -174,7 +174,10 @@ def _end_of(status: Status, held_up: str) -> Failure:
     elif status.get("oom_killed"):
         failure_class, blame = "killed", _BY_THE_MACHINE
         message = "The kernel killed a process of the training because memory ran out."
-        remedy = "Give the container more memory, or let the training use less: fewer data workers, a smaller cache."
+        remedy = (
+            "Give the container, or the job of Slurm (--mem), more memory, or let the training use less: fewer data "
+            "workers, a smaller cache."
+        )
     elif status["status"] == "killed" or status.get("exit_status") == _EXIT_STATUS_OF_SIGKILL:
         failure_class, blame = "killed", _KILLED
         message = "The training was killed (SIGKILL)."

@@ -60,6 +60,7 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: Error(s) in loading state_dict for GPTModel:",
     ],
     "compile": [
+        "XlaRuntimeError: INTERNAL: Mosaic does not like the odd kernel",
         "MIOpen(HIP): Error [Compile] 'hiprtcCompileProgram(x)' y.cpp: HIPRTC_ERROR_COMPILATION (6)",
         "  what():  /x/hipoc_program.cpp:304: Code object build failed. Source: y.cpp",
         "  OP_REQUIRES failed at tpu_execute_op.cc:266 : INTERNAL: neuronx-cc compilation failed.",
@@ -103,6 +104,8 @@ TEXTS: dict[str, list[Text]] = {
         "huggingface_hub.errors.HfHubHTTPError: 429 Client Error: Too Many Requests for url: https://huggingface.co/x",
     ],
     "hub_unreachable": [
+        "requests.exceptions.ConnectionError: ('Connection aborted.', ConnectionResetError(104, 'Connection "
+        "reset by peer'))",
         "huggingface_hub.errors.LocalEntryNotFoundError: An error happened while trying to locate the file",
         "OSError: We couldn't connect to 'https://huggingface.co' to load the files",
         "requests.exceptions.SSLError: HTTPSConnectionPool(host='huggingface.co', port=443): Max retries exceeded",
@@ -187,6 +190,13 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "killed": [
+        (
+            "[2026-01-02 03:04:05,678] [ERROR] [launch.py:7:sigkill_handler] ['python', 'x.py'] exits with return "
+            "code = -9",
+            None,
+            -9,
+        ),
+        ("      Exit Code:    137", None, 137),
         "concurrent.futures.process.BrokenProcessPool: A process in the process pool was terminated abruptly",
         "slurmstepd: error: Detected 1 oom_kill event in StepId=7.0. Some of the step tasks have been OOM Killed.",
         "srun: error: n3: task 0: Out Of Memory",
@@ -290,6 +300,7 @@ TEXTS: dict[str, list[Text]] = {
         "2026-01-02 03:04:05 ERROR 403: Forbidden.",
     ],
     "sizes": [
+        "XlaRuntimeError: INVALID_ARGUMENT: the shape of it is odd",
         "AssertionError: world size (6) is not divisible by total_model_size (total_model_size=16)",
         (
             "[rank1]: AssertionError: current global batch size (10) is not divisible by micro-batch-size (4) "
@@ -321,6 +332,7 @@ TEXTS: dict[str, list[Text]] = {
         'Could not open file "x=1" to read flags for environment variable "XLA_FLAGS".',
     ],
     "jax_start": [
+        "XlaRuntimeError: ALREADY_EXISTS: process 7 is there",
         "FAILED_PRECONDITION: TPU platform already registered for platform hardware version",
         "ValueError: Number of processes must be defined.",
         "ValueError: coordinator_address should be defined.",
@@ -336,6 +348,10 @@ TEXTS: dict[str, list[Text]] = {
         "sh: 1: torchrun: not found",
         "python3: can't open file '/w/pretrain_gpt.py': [Errno 2] No such file or directory",
         'OCI runtime exec failed: exec: "bash": executable file not found in $PATH: unknown',
+    ],
+    "data": [
+        "ValueError: num_samples should be a positive integer value, but got num_samples=0",
+        "KeyError: 'text column missing in the dataset'",
     ],
     "wrong_rank": [
         (
@@ -440,6 +456,11 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "nccl": [
+        "[ 12.1] infiniband efa_0: Failed to process command X (opcode 7) comp_status 1 err -12",
+        "192.0.2.7: WARN: Function: f Line: 7: NET/OFI Couldn't open it. RC: -22, ERROR: Invalid argument",
+        "libfabric:7:1234567890::efa:cq:efa_rdm_cq_poll():7<warn> Encountered an unresponsive peer",
+        "n1: completion of 7: transport retry counter exceeded (12)",
+        "JaxRuntimeError: INTERNAL: custom call of all-reduce is odd",
         "RuntimeError: Runtime error: unhandled system error\n    ncclGroupEnd() at x(/y/z.cpp:7)",
         "NCCL communication aborted: unhandled system error",
         "n1: Test NCCL failure common.cu:7 'internal error - please report this issue to the NCCL developers / '",
@@ -501,6 +522,8 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "peer_died": [
+        "        status = StatusCode.UNAVAILABLE",
+        "E0102 03:04:05.1 7 x.cc:7] UNAVAILABLE: the odd service is gone",
         "jax.errors.JaxRuntimeError: ABORTED: Barrier failed because a task is in error",
         "XlaRuntimeError: UNAVAILABLE: BarrierError: a task has failed",
         (
@@ -588,8 +611,6 @@ HARMLESS: list[str] = [
     "n1:1:2 [0] NCCL INFO NET/IB : No device found.",
     "XLA_FLAGS=--xla_gpu_enable_latency_hiding_scheduler=true",
     "WARNING: Connection refused, trying again",
-    "requests.exceptions.ConnectionError: ('Connection aborted.', ConnectionResetError(104, 'Connection "
-    "reset by peer'))",
     "        raise EOFError",
     "    except BrokenPipeError:",
     "I0102 03:04:05.1 1 gda.cc:7] Connection to peer established",

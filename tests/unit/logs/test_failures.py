@@ -103,13 +103,13 @@ def test_a_traceback_is_told_by_its_last_line() -> None:
     text = (
         "10%|# | 1/10Traceback (most recent call last):\n"
         '  File "/x/pretrain_gpt.py", line 8, in <module>\n'
-        "    raise my.own.ConfigError(\n"
-        "          ^^^^^^^^^^^^^^^^^^^\n"
+        "    raise my.own.ModelError(\n"
+        "          ^^^^^^^^^^^^^^^^^^\n"
         "WARNING: another process prints between\n"
-        "my.own.ConfigError: no such model\n"
-        "ValueError: not of the traceback\n"
+        "my.own.ModelError: no such model\n"
+        "  ValueError: not of the traceback\n"
     )
-    assert lines_of(text) == [("python_error", "my.own.ConfigError: no such model", None)]
+    assert lines_of(text) == [("python_error", "my.own.ModelError: no such model", None)]
 
 
 def test_each_exception_of_a_chain_is_told() -> None:
@@ -160,6 +160,15 @@ def test_a_package_that_the_program_goes_on_without_is_no_failure(rank: str) -> 
         (["train.py", "site-packages/torch/_inductor/codecache.py"], "compile"),
         (["train.py", "site-packages/torch/_dynamo/eval_frame.py"], "python_error"),
         (["train.py", "site-packages/urllib3/connectionpool.py"], "hub_unreachable"),
+        (
+            ["run.py", "nemo/hydra_runner.py", "site-packages/hydra/_internal/hydra.py", "m/attention.py"],
+            "python_error",
+        ),
+        (["t5x/config_utils.py", *(f"t5x/odd_{number}.py" for number in range(6))], "python_error"),
+        (["train.py", "site-packages/torch/distributed/_shard/checkpoint/default_planner.py"], "checkpoint"),
+        (["train.py", "site-packages/torch/distributed/algorithms/_checkpoint/checkpoint_wrapper.py"], "python_error"),
+        (["train.py", "site-packages/torch/cuda/__init__.py"], "python_error"),
+        (["train.py", "jax/_src/sharding_impls.py"], "sizes"),
         (
             ["train.py", "site-packages/torch/distributed/elastic/rendezvous/dynamic_rendezvous.py"],
             "rendezvous_timeout",
@@ -237,3 +246,42 @@ TEST_OPEN = [
 @pytest.mark.parametrize(("text", "start"), TEST_OPEN)
 def test_messages_that_have_not_ended_are_seen(text: bytes, start: int | None) -> None:
     assert open_message(Piece(text)) == start
+
+
+ALONE = [
+    ("[rank3]: KeyError: 'layers'", "python_error"),
+    ("n1: [default0]:RuntimeError: no kernel for it", "python_error"),
+    ("datasets.exceptions.OddError: what is it", "data"),
+    ("orbax.checkpoint.OddError", "checkpoint"),
+    ("s3fs.core.OddError: what is it", "hub_unreachable"),
+    ("RuntimeError: the MLIR of this odd thing is odd", "compile"),
+    ("AssertionError: odd --flag", "settings_refused"),
+    ("RuntimeError: barrier of odd ranks timed out", "watchdog"),
+    ("ray.exceptions.RayTaskError(RuntimeError): odd", "python_error"),
+    ("ray.exceptions.ActorDiedError: odd", "peer_died"),
+    ("RuntimeError: backend odd, but it failed to initialize: nothing there", "no_gpu"),
+    ("AssertionError: the odd number of samples is too great", "data"),
+    ("RuntimeError: something odd is required to use this", "import_error"),
+    ("KeyError: 'ODD_ENV'", "settings_refused"),
+    ("TypeError: expected 2 arguments", "python_error"),
+    ("RuntimeError: all tensors are odd, cuda:0 and cpu", "python_error"),
+    ("AttributeError: 'NoneType' object has no attribute 'shape'", "python_error"),
+]
+
+
+@pytest.mark.parametrize(("line", "name"), ALONE)
+def test_an_exception_without_its_traceback_is_of_what_its_type_and_its_words_say(line: str, name: str) -> None:
+    assert [found for found, _, _ in lines_of(f"noise\n{line}\n")] == [name]
+    assert lines_of(f"noise\n  raise {line}\n") == []
+
+
+def test_a_traceback_behind_the_label_of_a_launcher_is_of_who_raised_it() -> None:
+    text = "".join(
+        f"3: {line}\n"
+        for line in (
+            "Traceback (most recent call last):",
+            '  File "/x/megatron/core/dist_checkpointing/odd.py", line 8, in f',
+            "KeyError: 'layers'",
+        )
+    )
+    assert [name for name, _, _ in lines_of(text)] == ["checkpoint"]

@@ -9,14 +9,17 @@ import pytest
 from failure_texts import HARMLESS, TEXTS
 from regex_texts import examples, parsed, repeats
 
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.ending import UNNAMED
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.failures import find_failures
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.find import Piece
-from ansible_collections.trainops.cluster.plugins.module_utils.logs.signature import Signature, compiled
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.signature import BLAME, Signature, compiled
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.signatures.exceptions import TOPICS
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.signatures.known import (
     NEEDLES,
     PYTHON_ERROR,
     SIGNATURES,
 )
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.retry import NODE_FAULTS
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -36,6 +39,9 @@ def test_each_text_is_of_its_class_alone(name: str, text: str, rank: int | None,
 
 def test_every_class_has_a_text_here() -> None:
     assert {signature.failure for signature in SIGNATURES} == set(TEXTS)
+    assert set(BLAME) == {*TEXTS, PYTHON_ERROR.failure, UNNAMED.failure}, (
+        "a controller refuses a class it does not know"
+    )
 
 
 @pytest.mark.parametrize("signature", SIGNATURES, ids=lambda signature: f"{signature.failure}-{signature.marks[0]!r}")
@@ -62,10 +68,17 @@ from regex_texts import parsed, worst_texts
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.failures import find_failures, open_message
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.find import Piece
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.signature import compiled
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.signatures.exceptions import ALONE, TOPICS
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.signatures.exceptions import exception_class
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.signatures.known import PYTHON_ERROR, SIGNATURES
 for signature in (*SIGNATURES, PYTHON_ERROR):
     for text in worst_texts(compiled(signature).pattern, 12_000):
         compiled(signature).findall(text)
+for topic in TOPICS:
+    for text in (*worst_texts(topic.words.pattern, 12_000), *worst_texts(topic.files.pattern, 12_000)):
+        exception_class(b"SomeError: " + text, [text] * 100)
+for text in worst_texts(ALONE.pattern, 12_000):
+    ALONE.findall(text)
 for text in (b"Traceback (most recent call last):", b"ImportError: ", b"a.", b"[x]: ", b"exitcode : "):
     piece = Piece(b"Traceback (most recent call last): ImportError:\\n" + text * (160_000 // len(text)))
     find_failures(piece), open_message(piece)
@@ -91,6 +104,11 @@ def test_blame_follows_the_chain_from_cause_to_echo() -> None:
     assert [blame[name] for name in chain] == sorted(blame[name] for name in chain)
     not_echoes = [signature.blame for signature in SIGNATURES if not signature.echo]
     assert max(not_echoes) < min(signature.blame for signature in SIGNATURES if signature.echo)
+
+
+def test_the_nouns_of_an_exception_leave_no_node_out_of_a_retry() -> None:
+    guessed = {topic.signature.failure for topic in TOPICS if topic.words.pattern != b"(?i)(?!)"}
+    assert guessed & NODE_FAULTS == {"no_gpu"}, "which says that there is none"
 
 
 def test_every_needle_is_of_use() -> None:

@@ -10,6 +10,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.findi
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.slurm.cluster import (
     Cluster,
     groups_of,
+    note_allocation,
     note_faults,
     seconds_of,
 )
@@ -118,3 +119,22 @@ def test_times_are_read_as_slurm_reads_them(limit: str, seconds: int) -> None:
 
 def test_no_line_of_slurm_is_too_odd_to_be_read() -> None:
     assert groups_of(["", "gpu", "gpu|idle|(null)|(null)|gpu[", "a|b|c|d|e|f"])
+
+
+HELD = {"JobId": "7", "JobState": "RUNNING", "NodeList": "gpu[01-04]"}
+
+
+@pytest.mark.parametrize(
+    ("job", "sbatch", "told"),
+    [
+        (HELD, {}, None),
+        ({}, {}, "There is no allocation: SLURM_JOB_ID is not set."),
+        ({**HELD, "JobState": "PENDING", "NodeList": "(null)"}, {}, "Job 7 of Slurm is PENDING"),
+        ({**HELD, "NodeList": "gpu[01-02]"}, {}, "Job 7 of Slurm has 2 nodes, and the run takes 4."),
+        (HELD, {"exclude": "gpu[02-04,09]"}, "has 1 node that training_slurm_exclude leaves, and the run takes 4."),
+    ],
+)
+def test_what_a_step_cannot_do_in_an_allocation(job: dict[str, str], sbatch: dict[str, str], told: str | None) -> None:
+    findings = Findings()
+    note_allocation({"nodes": "4", **sbatch}, job, findings)
+    assert [str(told) in fault.message for fault in findings.faults] == ([True] if told else [])

@@ -19,7 +19,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan_text im
 
 def on_slurm(changes: dict[str, Any] | None = None, **options: Any) -> dict[str, Any]:
     config = filled(DISTRIBUTED, {"config/master_address": "auto", **(changes or {})})
-    return planned(config, 1, training_launcher="slurm", **options)
+    return planned(config, 1, **{"training_launcher": "slurm", **options})
 
 
 def test_slurm_chooses_as_many_nodes_as_the_config_asks_for() -> None:
@@ -80,6 +80,8 @@ def test_what_the_site_asks_for_stands_in_the_script() -> None:
         ({"training_slurm_nodes": "-1"}, "training_slurm_nodes", "-1"),
         ({"training_spares": "spares"}, "training_spares", "has no effect"),
         ({"training_launcher": "pbs"}, "training_launcher", "pbs"),
+        ({"training_launcher": "srun", "training_slurm_qos": "q"}, "training_slurm_qos", "has no effect"),
+        ({"training_launcher": "srun", "training_slurm_options": ["--mail-type=END"]}, "training_slurm_options", "no"),
     ],
 )
 def test_what_would_be_another_script_is_a_fault(options: dict[str, Any], key: str, told: str) -> None:
@@ -99,27 +101,53 @@ def of_megatron(**options: Any) -> dict[str, Any]:
 
 
 def of_maxtext(**options: Any) -> dict[str, Any]:
-    return maxtext_configs.planned(maxtext_configs.filled(), 1, training_launcher="slurm", **options)
+    return maxtext_configs.planned(maxtext_configs.filled(), 1, **{"training_launcher": "slurm", **options})
 
 
 def of_nxdt(**options: Any) -> dict[str, Any]:
     engine = {"container_engine": options.pop("container_engine", "none")}
-    return planned_nxdt("hf_llama3_8b_pretraining", hosts=1, training_launcher="slurm", **engine, **options)
+    return planned_nxdt("hf_llama3_8b_pretraining", hosts=1, **{"training_launcher": "slurm", **engine, **options})
 
 
 @pytest.mark.parametrize("plan_of", [of_megatron, of_maxtext, of_nxdt])
 @pytest.mark.parametrize(
-    "options", [{}, {"training_slurm_pyxis": True}, {"training_slurm_preflight": False, "training_slurm_gres": "gpu:8"}]
+    "options",
+    [
+        {},
+        {"training_slurm_pyxis": True},
+        {"training_slurm_preflight": False, "training_slurm_gres": "gpu:8"},
+        {"training_launcher": "srun", "training_slurm_exclude": "gpu[03,07]"},
+    ],
 )
 def test_the_script_of_each_framework_is_clean_shell(
     plan_of: Callable[..., dict[str, Any]], options: dict[str, Any]
 ) -> None:
-    need("shellcheck")
     plan = plan_of(training_run_id="r", **options)
     assert plan["faults"] == []
-    script = plan["slurm"]["script"]
+    check_shell(plan["slurm"]["script"])
+
+
+def check_shell(script: str) -> None:
+    need("shellcheck")
     done = subprocess.run(["shellcheck", "-"], input=script, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
+
+
+def test_inside_an_allocation_the_same_script_is_a_step_whose_steps_have_its_nodes() -> None:
+    job = on_slurm(training_run_id="r")["slurm"]
+    step = on_slurm(training_run_id="r", training_launcher="srun", training_slurm_exclude="gpu02")["slurm"]
+    assert "srun" not in job
+    assert {*step["srun"]} >= {"--nodes=4", "--ntasks=4", "--overlap", "--exclude=gpu02"}
+    begins = "trap '' TERM\n"
+    assert begins in step["script"]
+    inside = step["script"][step["script"].index(begins) :]
+    assert (
+        inside.replace(' --nodes=4 --ntasks=4 --overlap --nodelist="$SLURM_STEP_NODELIST"', "").replace(
+            '"$SLURM_JOB_ID.$SLURM_STEP_ID" "$SLURM_STEP_NODELIST"', '"$SLURM_JOB_ID" "$SLURM_JOB_NODELIST"'
+        )
+        == (job["script"][job["script"].index(begins) :])
+    )
+    assert "#SBATCH" not in step["script"]
 
 
 PYXIS = {"training_slurm_pyxis": True, "container_engine": "auto"}
@@ -137,6 +165,20 @@ def test_pyxis_takes_the_container_of_the_plan_for_the_ranks_alone() -> None:
     assert '"$PWD:$PWD"' in line
     assert "slurm-node" not in line
     assert '--container-workdir="$PWD"' in line
+
+
+def test_apptainer_is_a_command_around_the_tasks_of_the_ranks_alone() -> None:
+    image = {"config/container_image": "ghcr.io/rocm/megatron-lm:v26.1"}
+    plan = on_slurm(image, training_run_id="r", container_engine="apptainer")
+    assert plan["faults"] == []
+    (line,) = [line for line in plan["slurm"]["script"].splitlines() if "apptainer" in line]
+    assert line.startswith("on_each_node train apptainer exec --writable-tmpfs --no-home --bind ")
+    for mount in plan["nodes"][0]["mounts"]:
+        assert mount.get("staged") or f"{mount['source']}:{mount['target']}" in line
+    check_shell(plan["slurm"]["script"])
+    assert line.endswith(',"$PWD:$PWD" --pwd "$PWD" docker://ghcr.io/rocm/megatron-lm:v26.1')
+    (fault,) = planned(filled(DISTRIBUTED), container_engine="apptainer")["faults"]
+    assert fault["message"] == "Apptainer holds a training in a job of Slurm only."
 
 
 def test_another_engine_that_is_asked_for_goes_before_pyxis() -> None:

@@ -16,7 +16,11 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.run.follow import
     seconds_to_next_sample,
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.news import News
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run.node_errors import NodeLostError, RunGoneError
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.node_errors import (
+    NodeEndedError,
+    NodeLostError,
+    RunGoneError,
+)
 
 PATIENCE = Patience(interval=1.5, lost=3600, stall=3600)
 NODES = ["gpu00", "gpu01"]
@@ -210,6 +214,11 @@ def test_a_node_that_is_lost_for_too_long_is_unreachable_since_it_was_heard_last
     status = follow(node, board, patience=Patience(interval=1, lost=0, stall=3600))
     assert (status["status"], status["message"]) == ("unreachable", "Connection timed out")
     assert before <= status["ended_at"] <= time.time()
+
+
+def test_a_node_that_will_not_answer_any_more_is_unreachable_at_once(board):
+    status = follow(Node(answer(), NodeEndedError("Slurm's job 7 ended as TIMEOUT"), ENDED), board)
+    assert (status["status"], status["message"]) == ("unreachable", "Slurm's job 7 ended as TIMEOUT")
 
 
 def test_a_node_that_answers_again_in_time_is_followed_on(board):

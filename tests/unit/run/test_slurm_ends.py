@@ -39,7 +39,8 @@ class Run:
     def ends(self, state: str, node_state: str = "ALLOCATED", sacct: str = "exit 1", more: str = "") -> list[str]:
         fields = f"JobId=7 JobState={state} Reason=None NodeList=gpu[01-03] StartTime=2026-11-22T14:00:00 {more}"
         shown = SHOWN_NODES.format(state=node_state)
-        script = f'case "$*" in *node*) cat <<"E"\n{shown}E\n;; *) echo "{fields}";; esac'
+        step = '*step*) echo "Job step 7.2 not found"; exit 1 ;;'
+        script = f'case "$*" in {step} *node*) cat <<"E"\n{shown}E\n;; *) echo "{fields}";; esac'
         for name, lines in (("scontrol", script), ("sacct", sacct), ("scancel", f"echo $* >>{self.folder}/scancelled")):
             path = self.folder.parent / name
             path.write_text(f"#!/bin/bash\n{lines}\n")
@@ -110,6 +111,26 @@ def test_who_cancelled_a_job_is_named_where_the_accounting_knows(run: Run) -> No
     assert f"it was cancelled by {pwd.getpwuid(os.getuid()).pw_name}" in run.statuses()[0]["message"]
     run.ends("CANCELLED", sacct="echo 'CANCELLED by 987654'")
     assert "it was cancelled by user 987654" in run.statuses()[0]["message"]
+
+
+@pytest.mark.parametrize(
+    ("state", "sacct", "log", "told"),
+    [
+        ("TIMEOUT", "exit 1", "", "step 7.2 ended as TIMEOUT: it reached its time limit"),
+        ("RUNNING", "echo OUT_OF_MEMORY", "", "step 7.2 ended as OUT_OF_MEMORY: it used more memory"),
+        ("RUNNING", "echo 'CANCELLED by 0'", "", "step 7.2 ended as CANCELLED: it was cancelled by root"),
+        ("RUNNING", "exit 1", "slurmstepd: error: *** STEP 7.2 ON gpu01 CANCELLED AT 2026", "7.2 ended as CANCELLED"),
+        ("COMPLETED", "exit 1", "slurmstepd: error: *** STEP 7.2 ON gpu01 CANCELLED AT", "7.2 ended as CANCELLED"),
+        ("RUNNING", "exit 1", "slurmstepd: error: *** STEP 7.1 ON gpu01 CANCELLED AT", "knows the step no longer"),
+    ],
+)
+def test_a_step_that_slurm_has_forgotten_ended_as_its_allocation_the_accounting_or_its_log_says(
+    run: Run, state: str, sacct: str, log: str, told: str
+) -> None:
+    (run.folder / ID_NAME).write_text("7.2\n")
+    (run.folder / JOB_LOG).write_text(log)
+    run.ends(state, sacct=sacct)
+    assert told in SlurmJob(run.folder).end_in_words()
 
 
 def test_a_job_whose_tasks_never_began_failed_of_what_its_log_says(run: Run) -> None:

@@ -18,7 +18,7 @@ from ansible_collections.trainops.cluster.plugins.module_utils.slurm.journal imp
     Teller,
     gather,
 )
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run.node_errors import NodeLostError
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.node_errors import NodeEndedError, NodeLostError
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.slurm import records
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.slurm.records import Journal
 
@@ -191,7 +191,7 @@ def test_who_waits_for_a_node_gets_its_answer_or_how_the_job_ended(job: Job) -> 
     (job.run_dir / JOURNAL_NAME).write_bytes(b"".join(task.lines()))
     assert started.next(1, "start") == {"status": "running"}
     job.over = True
-    with pytest.raises(NodeLostError, match="ended as NODE_FAIL"):
+    with pytest.raises(NodeEndedError, match="ended as NODE_FAIL"):
         started.next(0, "start")
 
 
@@ -201,5 +201,5 @@ def test_who_waits_learns_that_nobody_reads_any_more(job: Job, monkeypatch: pyte
 
     monkeypatch.setattr(job, "is_over", broken)
     monkeypatch.setattr(threading, "excepthook", lambda _args: None)
-    with pytest.raises(NodeLostError, match="could not be read"):
+    with pytest.raises(NodeEndedError, match="could not be read"):
         Journal(t.cast(t.Any, job), ("start",), [0]).next(0, "start")

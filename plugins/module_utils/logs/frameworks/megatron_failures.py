@@ -38,9 +38,9 @@ SIGNATURES = (
     ),
     Signature(
         "settings_refused",
-        (b"Model size not", b".py: error: "),
+        (b"Model size not", b": error: "),
         "The trainer does not take a setting: correct what the message names; another image may know other settings.",
-        rb"Model size not supported|\.py: error: (?:argument |unrecognized arguments|ambiguous option"
+        rb"Model size not supported|(?m:^|\s)[\w.-]{1,60}: error: (?:argument |unrecognized arguments|ambiguous option"
         rb"|the following arguments are required)",
     ),
     Signature(

@@ -178,7 +178,16 @@ SIGNATURES = (
         "container",
         (
             b"Error response from daemon: ",
-            *(b"docker: ", b"FATAL:   ", b"FATA[", b"CreatePodSandBox", b"MountVolume", b"FailedMount"),
+            *(
+                b"docker: ",
+                b"FATAL:   ",
+                b"ERROR  : ",
+                b"ABORT  : ",
+                b"FATA[",
+                b"CreatePodSandBox",
+                b"MountVolume",
+                b"FailedMount",
+            ),
             b"OCI ",
             b"Error: ",
             b"crun: ",
@@ -190,9 +199,11 @@ SIGNATURES = (
         "with the plan's container options.",
         (
             rb"(?m:^docker: (?=[a-z'\"]))|Error response from daemon: (?!No such )|OCI permission denied"
-            rb"|(?m:^FATAL: {3,9}(?=\S))|FATA\[\d{1,9}\] |Failed(?:CreatePodSandBox|Mount)\b"
+            rb"|(?m:^FATAL: {3,9}(?=\S))|(?m:^(?:ERROR|ABORT) {2}: )|FATA\[\d{1,9}\] |Failed(?:CreatePodSandBox"
+            rb"|Mount)\b"
             rb"|MountVolume\.\w{1,20} failed"
-            rb"|(?m:^Error: (?=[a-z])(?!no container|no such|inspecting)[^\r\n]{0,200}(?:container|namespace| mount"
+            rb"|(?m:^Error: (?=[a-z`'\"/])(?!no container|no such|inspecting)[^\r\n]{0,200}(?:container"
+            rb"|namespace| mount"
             rb"|cgroup|rootless|newuidmap|storage| image|network))"
             rb"|OCI runtime (?:create|start|exec)? ?(?:failed|error)"
             rb"|Error: (?:OCI runtime|crun: |runc: |preparing container |unable to start container |netavark)"

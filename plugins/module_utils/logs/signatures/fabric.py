@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from ..signature import Signature
 
+_FAILS = rb"fail|error|unable|cannot|could not|couldn't|timed out|unreach|unrespons|invalid|refused|exceed|abort"
+    rb"|no eligible|empty list"
 SIGNATURES = (
     Signature(
         "memlock",
@@ -23,11 +25,11 @@ SIGNATURES = (
     ),
     Signature(
         "nccl",
-        (b": NET/OFI ",),
+        (b"NET/OFI ",),
         "NCCL's plugin for libfabric failed: its words say what; compare the versions of libfabric, the plugin "
         "and NCCL, "
         "and run again with NCCL_DEBUG=INFO and FI_LOG_LEVEL=warn.",
-        rb"WARN: Function: \w{1,80} Line: \d{1,6}: NET/OFI ",
+        rb"WARN: Function: \w{1,80} Line: \d{1,6}: NET/OFI |NET/OFI (?i:[^\r\n]{0,200}(?:" + _FAILS + rb"))",
     ),
     Signature(
         "rdma_devices",
@@ -44,27 +46,47 @@ SIGNATURES = (
             b"UCX FATAL",
             b"UCC ERROR",
             b"UCC  ERROR",
-            b"Unresponsive re",
-            b"Unreachable remote",
-            b"fi_getinfo",
-            b"efa_",
+            b"efa",
+            b"ibfabric",
+            b"fi_",
+            b"prov_errno",
+            b"EFA_IO_COMP",
         ),
         "The network between the nodes failed under UCX or libfabric: check the links, the devices (ibv_devinfo, "
         "fi_info -p efa), for EFA the security group, and the logs of the other nodes.",
-        rb"\bUC[XC] {1,4}(?:ERROR|FATAL) |Unresponsive re(?:ceiver|mote)|Unreachable remote"
-        rb"|fi_getinfo[^\r\n]{0,60} failed"
-        rb"|\befa_\w{1,60}\(\):\d{1,6}<warn> [^\r\n]{0,200}(?:[Ee]rror|[Ff]ailed)",
+        rb"\bUC[XC] {1,4}(?:ERROR|FATAL) |fi_[a-z_]{1,40}(?:\(\))? failed|(?i:Libfabric error)|\bprov_errno\b"
+        rb"|EFA_IO_COMP_STATUS_(?!OK)"
+        rb"|libfabric:\d{1,9}:\d{1,12}:[\w:-]{1,99}\(\):\d{1,6}<(?:warn|critical)> (?i:[^\r\n]{0,200}(?:"
+        + _FAILS
+        + rb"))"
+        rb"|\befa_\w{1,60}\(\):\d{1,6}<warn> (?i:[^\r\n]{0,200}(?:" + _FAILS + rb"))"
+        rb"|Libfabric EFA provider has encountered|\befa_\d{1,4}: (?i:[^\r\n]{0,200}(?:" + _FAILS + rb"))",
+    ),
+    # What ibv_wc_status_str and the driver efa call the completion of a transfer that failed.
+    Signature(
+        "nccl",
+        (
+            *(b"length error", b"protection error", b"access error", b"operation error", b"lushed", b"response error"),
+            *(b"request error", b"retry counter exceeded", b"emote aborted", b"nresponsive re", b"nreachable remote"),
+        ),
+        "A transfer between two nodes failed: check that the peer runs (its log may have the cause), then the links, "
+        "NCCL_IB_GID_INDEX, GPUDirect and, for EFA, the security group.",
+        rb"[Ll]ocal (?:length|protection|access|QP operation) error|Work Request Flushed Error|[Bb]ad response error"
+        rb"|[Rr]emote (?:invalid request|access|operation) error|(?:[Tt]ransport|RNR) retry counter exceeded"
+        rb"|Remote aborted|Unresponsive re(?:ceiver|mote)|Unreachable remote|lushed during queue pair destroy",
     ),
     Signature(
         "nccl",
         (
-            *(b"Failed status ", b"Failed to modify QP", b"get context for the device", b"Port number "),
+            *(b"Failed status ", b"ailed to ", b"get context for the device", b"Port number "),
             *(b"onnect the HCA", b"RDMA connect error", b"ibv_post_send"),
         ),
-        "RDMA between two nodes failed in a test of it: check the port (ibv_devinfo), the GID index, link and "
+        "RDMA between two nodes failed: check the port (ibv_devinfo), the GID index, link and "
         "firmware, "
         "GPUDirect, and that /dev/infiniband is passed in.",
-        rb"Failed status \d{1,3}: wr_id |Failed to modify QP|Couldn't get context for the device"
+        rb"Failed status \d{1,3}: wr_id |[Ff]ailed to (?:create|modify|register|allocate|open|query) (?:an? )?"
+        rb"(?:QP|CQ|MR|PD|AH|SRQ|[Qq]ueue [Pp]air|completion queue|protection domain|memory region)\b"
+        rb"|Couldn't get context for the device"
         rb"|Unable to [Cc]onnect the HCA"
         rb"|Port number \d{1,3} state is (?!Active)|RDMA connect error|ibv_post_send(?:\(\))? (?:error|failed)",
     ),

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from ..signature import Signature
+from .linux import BEFORE_CODE, ENDED
 
 SIGNATURES = (
     Signature(
@@ -30,5 +31,17 @@ SIGNATURES = (
         "the cause.",
         rb":\d{1,6}: [^\r\n]{0,900}: Assertion `[^\r\n]{0,400}' failed|\] Check fail(?:ed|ure): "
         rb"|Check failure stack trace|terminate called without|pure virtual method called",
+    ),
+    Signature(
+        "child_failed",
+        BEFORE_CODE,
+        "A program that the training is made of ended with an error: what it printed before is the cause.",
+        ENDED + rb"(?P<exit_code>-\d{1,9}|[1-9]\d{0,8})\b",
+    ),
+    Signature(
+        "container",
+        (b"level=",),
+        "The container engine reports an error: the words after msg say what; look at the engine's own log, too.",
+        rb"\blevel=(?:error|fatal) msg=",
     ),
 )

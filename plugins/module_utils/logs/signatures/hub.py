@@ -82,7 +82,8 @@ SIGNATURES = (
         (
             rb"\bhttp(?:x|core)\.\w{0,20}(?:Connect|Read|Network|Protocol|Proxy|Timeout)\w{0,20}: "
             rb"|ChunkedEncodingError: "
-            rb"|LocalEntryNotFoundError: |Couldn't reach [^\r\n]{0,300} on the Hub|[Ww]e couldn't connect to 'http"
+            rb"|LocalEntryNotFoundError: |Couldn't reach [^\r\n]{0,300} on the Hub"
+            rb"|[Ww]e couldn't connect to 'http"
             rb"|OfflineModeIsEnabled: "
             rb"|(?:MaxRetry|Connection|Proxy|SSL|ConnectTimeout|ReadTimeout"
             rb"|Timeout)(?:Error)?[:(][^\r\n]{0,99}HTTPSConnectionPool\(host='[\w.-]{0,60}(?:huggingface\.co"
@@ -110,16 +111,13 @@ SIGNATURES = (
             b"InvalidAccessKeyId",
             b"RefreshError",
             b"ExpiredToken",
-            b"PERMISSION_DENIED",
-            b"UNAUTHENTICATED",
             b"operation: Forbidden",
             b"Unauthorized: 401",
         ),
         "The storage bucket does not let the training in: give this node credentials that may read and write it.",
         rb"\(AccessDenied\)|AccessDeniedException|NoCredentialsError|DefaultCredentialsError|Forbidden: 403"
-        rb"|\(InvalidAccessKeyId\)|exceptions\.RefreshError: |\(ExpiredToken\w{0,20}\)|PERMISSION_DENIED: "
-        rb"|UNAUTHENTICATED: "
-        rb"|operation: Forbidden|Unauthorized: 401",
+        rb"|\(InvalidAccessKeyId\)|exceptions\.RefreshError: |\(ExpiredToken\w{0,20}\)|operation: Forbidden"
+        rb"|Unauthorized: 401",
     ),
     Signature(
         "not_found",
@@ -136,6 +134,13 @@ SIGNATURES = (
         "The storage bucket does not answer this node, or throttles: check network, proxy and region, and try again.",
         rb"EndpointConnectionError: |exceptions\.ConnectTimeoutError: |google\.auth\.exceptions\.TransportError"
         rb"|TooManyRequests: 429|ServiceUnavailable: 503|\(SlowDown\)",
+    ),
+    Signature(
+        "hub_unreachable",
+        (b"curl: (",),
+        "A download failed: the words after curl say why; check name, network, proxy and certificates, or fetch it "
+        "beforehand.",
+        rb"(?m:^)curl: \(\d{1,3}\) ",
     ),
     Signature(
         "access_denied",

@@ -6,18 +6,22 @@ from __future__ import annotations
 from ..signature import Signature
 
 _TASK = rb"/job:\S{1,99}/task:"
+# How a status of absl and gRPC is printed, in front of its code: by exceptions, absl::Status, glog, gRPC for Python.
+_STATUS = rb"(?:(?:rror|xception|[Ss]tatus|ailed|ailure|access)(?::{1,2} ?| ?= ?)|StatusCode\.|(?m:^)|\] |\()"
+_STATUS += rb"(?:StatusCode\.)?"
 
 SIGNATURES = (
     Signature(
         "no_gpu",
-        (b"visible GPU", b"Unable to initialize backend", b"libtpu", b"TPU "),
+        (b"visible GPU", b"Unable to initialize backend", b"libtpu", b"TPU ", b" device found"),
         "JAX finds no accelerator that it can use: check the driver and the devices passed in, that jaxlib is "
         "built for "
         "this platform (JAX_PLATFORMS), and that no other process holds them.",
         (
             rb"No visible GPU devices|RuntimeError: Unable to initialize backend|(?:libtpu\S{0,20}"
             rb"|The TPU) is already in use by"
-            rb"|No TPU devices were found|Failed to get TPU metadata|TPU initialization failed: "
+            rb"|libtpu multi-process lockfile|NOT_FOUND: No \w{1,40} device found|No TPU devices were found"
+            rb"|Failed to get TPU metadata|TPU initialization failed: "
         ),
     ),
     Signature(
@@ -79,11 +83,11 @@ SIGNATURES = (
         "more, or "
         "raise XLA_PYTHON_CLIENT_MEM_FRACTION.",
         (
-            rb"RESOURCE_EXHAUSTED: (?:Out of memory|Error allocating|Failed to allocate|Attempting to|XLA:TPU)"
-            rb"|Resource exhausted: (?:Out of memory|Failed to allocate|Error allocating|Attempting)"
-            rb"|ResourceExhaustedError: "
-            rb"|OOM when allocating tensor|failed: RESOURCE_EXHAUSTED|BufferAssignment OOM Debugging"
-            rb"|Ran out of memory (?:in memory space|trying to allocate)|StatusOr access: RESOURCE_EXHAUSTED"
+            rb"(?:RESOURCE_EXHAUSTED|Resource exhausted): (?:Out of memory|Failed to allocate|Error allocating"
+            rb"|Attempting"
+            rb"|XLA:TPU)|" + _STATUS + rb"RESOURCE_EXHAUSTED(?![^\r\n]{0,300}(?:[Qq]uota|larger than max|requests))"
+            rb"|ResourceExhaustedError: |OOM when allocating tensor|BufferAssignment OOM Debugging"
+            rb"|Ran out of memory (?:in memory space|trying to allocate)"
         ),
     ),
     Signature(
@@ -130,11 +134,9 @@ SIGNATURES = (
             rb"|DEADLINE_EXCEEDED: Barrier timed out[^\r\n]{0,300}PjRT_Client_Connect[^\r\n]{0,300}"
             rb"(?:\s{1,4}" + _TASK + rb"(?P<rank>\d{1,9}))?"
             rb"|DEADLINE_EXCEEDED(?:[^\n]{0,600}\n){0,3}?[^\n]{0,600}?RegisterTask"
-            rb"|DEADLINE_EXCEEDED: (?:Deadline Exceeded|failed to connect to all addresses)"
-            rb"|DEADLINE_EXCEEDED: Barrier timed out"
+            rb"|" + _STATUS + rb"DEADLINE_EXCEEDED\b|DEADLINE_EXCEEDED: "
             rb"|UNAVAILABLE: ?failed to connect to all addresses|cluster registration failed"
-            rb"|DEADLINE_EXCEEDED: GetKeyValue\(\) timed out|connections to all backends failing"
-            rb"|RuntimeError: DEADLINE_EXCEEDED: |errors_impl\.(?:DeadlineExceeded|Unavailable)Error: "
+            rb"|connections to all backends failing|errors_impl\.(?:DeadlineExceeded|Unavailable)Error: "
             rb"|Failed to connect to remote server at address: "
         ),
     ),
@@ -151,10 +153,11 @@ SIGNATURES = (
     ),
     Signature(
         "nccl",
-        (b"NCCL operation ",),
+        (b"NCCL operation ", b"INTERNAL: "),
         "A collective of XLA failed: check links, NCCL_SOCKET_IFNAME and NCCL_IB_HCA, and the logs of the other nodes; "
         "NCCL_DEBUG=WARN says more.",
-        rb"NCCL operation \w{1,60}\([^\r\n]{0,400}\) failed",
+        rb"NCCL operation \w{1,60}\([^\r\n]{0,400}\) failed|INTERNAL: [^\r\n]{0,400}"
+        rb"(?:\b[NR]CCL\b|\ball[-_](?:reduce|gather|to[-_]all)\b|\breduce[-_]scatter\b|[Cc]ommunicator\b)",
     ),
     Signature(
         "peer_died",
@@ -166,14 +169,13 @@ SIGNATURES = (
                 b"from a task",
                 b"Shutdown barrier",
             ),
-            *(b"ABORTED: ", b"UNAVAILABLE: "),
         ),
         "Another process of the job went away: its log has the cause.",
         (
             rb"(?:The following tasks are unhealthy \(stopped sending heartbeats\):\s{0,9}" + _TASK + rb""
             rb"|Task " + _TASK + rb"(?=\d{1,9} heartbeat timeout))(?P<rank>\d{1,9})|BarrierError"
             rb"|Barrier failed (?:because|from) a task"
-            rb"|Shutdown barrier[^\r\n]{0,99}(?:failed|timed out)|RuntimeError: (?:ABORTED|UNAVAILABLE): "
+            rb"|Shutdown barrier[^\r\n]{0,99}(?:failed|timed out)"
         ),
     ),
     Signature(
@@ -193,23 +195,80 @@ SIGNATURES = (
     ),
     Signature(
         "compile",
-        (b"Failed to compile", b"Autotuning failed", b"ptxas ", b"Failed to load in-memory", b"UNIMPLEMENTED: "),
+        (b"INTERNAL: ", b"INVALID_ARGUMENT: ", b"UNKNOWN: ", b"NOT_FOUND: ", b"UNIMPLEMENTED"),
         "XLA could not compile or load a kernel: try another image or jaxlib, or fewer XLA_FLAGS; a node alone "
         "with it has "
         "another driver.",
-        rb"[Ee]rror: INTERNAL: (?:Failed to compile|Autotuning failed|ptxas |Failed to load in-memory)"
-        rb"|UNIMPLEMENTED: [^\r\n]{0,99}(?:ompil|upport|mplement)",
+        rb"(?:INTERNAL|INVALID_ARGUMENT|UNKNOWN|NOT_FOUND): [^\r\n]{0,200}(?:[Cc]ompil(?:e|ing|ation)\b"
+        rb"|[Aa]utotuning|\bptxas\b|\bMLIR\b"
+        rb"|\bMosaic\b|RET_CHECK failure|hlo verifier|\bLLVM\b|Failed to load in-memory)|"
+        + _STATUS
+        + rb"UNIMPLEMENTED\b",
     ),
     Signature(
         "gpu_error",
-        (b"INTERNAL: ", b"FAILED_PRECONDITION: ", b"Execution of replica ", b"errors_impl.", b"halted ", b"Halt is"),
+        (
+            *(b"INTERNAL", b"FAILED_PRECONDITION", b"InternalError: "),
+            *(b"halted ", b"Halt is"),
+        ),
         "A kernel or library failed under XLA: read the words after INTERNAL, try another image or fewer "
         "XLA_FLAGS, and "
         "compare with another node; where one alone has it, read its kernel log.",
-        rb"(?:RuntimeError|failed|StatusOr access): INTERNAL: (?!From /job:)|INTERNAL: RET_CHECK failure"
-        rb"|Execution of replica \d{1,9} failed: |errors_impl\.InternalError: "
-        rb"|RuntimeError: FAILED_PRECONDITION: |Non-OK-status: [^\r\n]{0,99}INTERNAL: |halted (?:unexpectedly"
+        _STATUS + rb"(?:INTERNAL: (?!From /job:)|INTERNAL\b(?!:)|FAILED_PRECONDITION\b)"
+        rb"|\bInternalError: "
+        rb"|Non-OK-status: [^\r\n]{0,99}INTERNAL: |halted (?:unexpectedly"
         rb"|prematurely)"
         rb"|Halt is unexpected",
+    ),
+    Signature(
+        "peer_died",
+        (
+            b"ABORTED",
+            b"UNAVAILABLE",
+            b"CANCELLED",
+            b"Aborted:",
+            b"Unavailable:",
+            b"Cancelled:",
+            b"AbortedError",
+            b"CancelledError",
+        ),
+        "A service or another process of the job does not answer any more: its log has the cause.",
+        _STATUS + rb"(?:ABORTED|UNAVAILABLE|CANCELLED|(?:Aborted|Unavailable|Cancelled):)|\b(?:Aborted"
+        rb"|Cancelled)Error: ",
+    ),
+    Signature(
+        "access_denied",
+        (b"PERMISSION_DENIED", b"UNAUTHENTICATED"),
+        "A service does not let the training in: give this node credentials that may use what the message names.",
+        _STATUS + rb"(?:PERMISSION_DENIED|UNAUTHENTICATED)\b|PERMISSION_DENIED: |UNAUTHENTICATED: ",
+    ),
+    Signature(
+        "sizes",
+        (b"INVALID_ARGUMENT",),
+        "XLA refuses a program whose shapes or shardings do not fit: compare batch, mesh and parallel sizes with those "
+        "that the message names.",
+        _STATUS + rb"INVALID_ARGUMENT: [^\r\n]{0,300}(?:\b[Ss]hap|\b[Ss]ize|[Dd]imension|[Ss]hard|divi|\b[Rr]anks?\b"
+        rb"|mismatch)",
+    ),
+    Signature(
+        "settings_refused",
+        (b"INVALID_ARGUMENT", b"InvalidArgumentError", b"FailedPreconditionError", b"UnimplementedError"),
+        "XLA or a service does not take what it was given: the words after the code say what; correct the config, or "
+        "take an image that can do it.",
+        _STATUS + rb"INVALID_ARGUMENT\b|\b(?:InvalidArgument|FailedPrecondition|Unimplemented)Error: ",
+    ),
+    Signature(
+        "data",
+        (b"OUT_OF_RANGE", b"OutOfRangeError"),
+        "The training data ended, or a record of them is shorter than its index says: check that all files are whole "
+        "and enough for the steps.",
+        _STATUS + rb"OUT_OF_RANGE\b|\bOutOfRangeError: ",
+    ),
+    Signature(
+        "jax_start",
+        (b"ALREADY_EXISTS",),
+        "A process, key or backend is there twice: look for a process that is left over, two nodes of one number, or "
+        "JAX that was started before jax.distributed.initialize.",
+        _STATUS + rb"ALREADY_EXISTS\b",
     ),
 )

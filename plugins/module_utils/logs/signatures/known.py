@@ -4,9 +4,27 @@
 from __future__ import annotations
 
 from ..frameworks.known import FAILURES
-from . import amd, container, fabric, general, hub, jax, linux, nccl, neuron, nvidia, own, python, slurm, storage, torch
+from . import (
+    amd,
+    container,
+    exceptions,
+    fabric,
+    general,
+    hub,
+    jax,
+    linux,
+    nccl,
+    neuron,
+    nvidia,
+    own,
+    python,
+    slurm,
+    storage,
+    torch,
+)
 
 # Where two match in one line, the first one here counts: what is of one program alone goes before what any may print.
+PYTHON_ERROR = exceptions.PYTHON_ERROR
 SIGNATURES = (
     tuple(
         signature
@@ -17,7 +35,6 @@ SIGNATURES = (
     + tuple(signature for source in (storage, linux, hub, torch, python, general) for signature in source.SIGNATURES)
 )
 
-PYTHON_ERROR = python.PYTHON_ERROR
 
 # By these the lines are found that may report a failure; the number is how many of the bytes that follow the line may
 # belong to it. They are without digits, and many texts share them: "rror" is in every Python exception, "E_EX" in
@@ -107,7 +124,38 @@ NEEDLES = {
     b"nsupported": 0,
     b" compiled with": 0,
     b"is required for a": 0,
-    b"IMPLEMENTED: ": 0,
+    b"IMPLEMENTED": 0,
+    b"UNAVAILABLE": 0,
+    b"ABORTED": 0,
+    b"_ARGUMENT": 0,
+    b"OUT_OF_RANGE": 0,
+    b"Y_EXISTS": 0,
+    b"UNKNOWN: ": 0,
+    b"StatusCode.": 0,
+    b"level=": 0,
+    b"eturn code": 0,
+    b"xit status": 0,
+    b"xits with": 0,
+    b"prov_errno": 0,
+    b"device func": 0,
+    b"undefined sym": 0,
+    b"device pointer": 0,
+    b"launch failure": 0,
+    b"resource handle": 0,
+    b"misaligned": 0,
+    b"make: *": 0,
+    b"lushed": 0,
+    b"retry counter": 0,
+    b"emote aborted": 0,
+    b"curl: (": 0,
+    b"not load the": 0,
+    b"libtpu ": 0,
+    b"ABORT  : ": 0,
+    b"ERROR  : ": 0,
+    b"libfabric:": 0,
+    b"efa_": 0,
+    b"EFA_IO_COMP": 0,
+    b"NET/OFI": 0,
     b"Multiple Ranks": 0,
     b"No valid ": 0,
     b"NOT loaded": 0,
@@ -238,7 +286,6 @@ NEEDLES = {
     b": Assertion `": 0,
     b"_PRECONDITION": 0,
     b"ource exh": 0,
-    b": NET/OFI ": 0,
     b"required pos": 0,
-    python.TRACEBACK: 0,
+    exceptions.TRACEBACK: 0,
 }

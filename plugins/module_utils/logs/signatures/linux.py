@@ -5,6 +5,18 @@ from __future__ import annotations
 
 from ..signature import Signature
 
+# How launchers print the exit code of a process: torchrun, DeepSpeed, subprocess, docker, Kubernetes.
+ENDED = (
+    rb"(?:failed \(exitcode: |\bexits with return code = |\bexit(?:ed)? with (?:exit )?(?:code|status):? "
+    rb"|\b(?:exit|return) (?:code|status)(?::| =)? |\bExit Code: {4})"
+)
+BEFORE_CODE = (b"code: ", b"code = ", b"code ", b"status: ", b"status = ", b"status ", b"Code:    ")
+
+
+def _ended(*codes: bytes) -> tuple[bytes, ...]:
+    return tuple(before + code for before in BEFORE_CODE for code in codes)
+
+
 SIGNATURES = (
     Signature(
         "killed",
@@ -90,8 +102,7 @@ SIGNATURES = (
             b"SIGSEGV",
             b"segfault at",
             b"general protection fault",
-            b"(exitcode: -11)",
-            b"(exitcode: 139)",
+            *_ended(b"-11", b"139", b"-8"),
             *(
                 b"free(): ",
                 b"malloc(): ",
@@ -100,48 +111,46 @@ SIGNATURES = (
                 b"corrupted double",
                 b"stack smashing",
             ),
-            *(b"realloc(): ", b"Floating point exception", b"SIGFPE", b"(exitcode: -8)"),
+            *(b"realloc(): ", b"Floating point exception", b"SIGFPE"),
         ),
         "A process crashed in native code: mostly libraries in the image that do not fit each other or the driver; the "
         "frames around this line name the library.",
         (
             rb"Segmentation fault|\bSIGSEGV\b|\]: segfault at |\] general protection fault"
-            rb"|failed \(exitcode: (?P<exit_code>-11|139|-8)\)|\b(?:free|malloc|munmap_chunk|realloc)\(\): [a-z]"
+            rb"|" + ENDED + rb"(?P<exit_code>-11|139|-8)\b|\b(?:free|malloc|munmap_chunk|realloc)\(\): [a-z]"
             rb"|double free or corruption|corrupted double-linked list|stack smashing detected"
             rb"|Floating point exception|\bSIGFPE\b"
         ),
     ),
     Signature(
         "bus_error",
-        (b"Bus error", b"SIGBUS", b"(exitcode: -7)", b"(exitcode: 135)"),
+        (b"Bus error", b"SIGBUS", *_ended(b"-7", b"135")),
         "A process got SIGBUS: mostly too little shared memory in the container (/dev/shm, --shm-size), or a "
         "mapped file "
         "that was cut off.",
-        rb"\bBus error\b(?! \()|Bus error {1,60}\((?:core|\d)|\bSIGBUS\b|failed \(exitcode: (?P<exit_code>-7|135)\)",
+        rb"\bBus error\b(?! \()|Bus error {1,60}\((?:core|\d)|\bSIGBUS\b|" + ENDED + rb"(?P<exit_code>-7|135)\b",
     ),
     Signature(
         "killed",
         (
-            b"(exitcode: -9)",
-            b"(exitcode: 137)",
+            *_ended(b"-9", b"137"),
             b"Signal 9 (SIGKILL)",
             b"died with <Signals.SIGKILL",
             b"terminated by signal ",
-            b"137",
+            b"Error 137",
             b"signal: killed",
         ),
         "A process was killed with SIGKILL, mostly by the kernel for lack of host memory: read the kernel log of this "
         "node, and use fewer data workers or a smaller cache.",
-        rb"failed \(exitcode: (?P<exit_code>-9|137)\)|Signal 9 \(SIGKILL\) received|died with <Signals\.SIGKILL"
-        rb"|terminated by signal (?:9|KILL)\b|signal: killed\b|(?:\*\*\* \[[^\r\n]{1,200}\] Error"
-        rb"|[Ee]xit [Cc]ode:?) {1,9}137\b",
+        ENDED + rb"(?P<exit_code>-9|137)\b|Signal 9 \(SIGKILL\) received|died with <Signals\.SIGKILL"
+        rb"|terminated by signal (?:9|KILL)\b|signal: killed\b|\*\*\* \[[^\r\n]{1,200}\] Error 137\b",
     ),
     Signature(
         "illegal_instruction",
-        (b"Illegal instruction", b"SIGILL", b"(exitcode: -4)"),
+        (b"Illegal instruction", b"SIGILL", *_ended(b"-4", b"132")),
         "A program or library was built for another processor than this node has: use one that is built for it.",
         rb"\bIllegal instruction\b(?! \()|Illegal instruction {1,60}\(core|\bSIGILL\b"
-        rb"|failed \(exitcode: (?P<exit_code>-4)\)",
+        rb"|" + ENDED + rb"(?P<exit_code>-4|132)\b",
     ),
     Signature(
         "import_error",
@@ -164,15 +173,15 @@ SIGNATURES = (
     ),
     Signature(
         "not_found",
-        (b"No such file", b"Errno 2]", b"not found", b"Permission denied", b"cannot execute"),
+        (*(b"sh: ", b": line ", b": not found", b": command not found", b": exec: ", b"can't open file", b"/env: "),),
         "A program, script or folder of the launch is not there: the image or the paths are not those that the plan "
         "expects.",
         (
             rb"sh: (?:line \d{1,9}: )?cd: [^\r\n]{0,300}: (?:No such file or directory|Permission denied)"
-            rb"|\blaunch\.sh: line \d{1,9}: [^\r\n]{0,300}: (?:No such file or directory|command not found"
-            rb"|Permission denied)"
-            rb"|(?:^|(?<=[\s/]))(?:ba)?sh: (?:line \d{1,9}: )?[^:\r\n]{1,300}: (?:No such file or directory"
-            rb"|Permission denied)"
+            rb"|\blaunch\.sh: line \d{1,9}: [^\r\n]{0,300}: command not found"
+            rb"|: line \d{1,9}: [^:\r\n]{1,300}: (?:No such file or directory|Permission denied)(?=\r?(?m:$))"
+            rb"|(?:^|(?<=[\s/-]))(?:ba|da|z)?sh: (?:line \d{1,9}: )?[^:\r\n]{1,300}: (?:No such file or directory"
+            rb"|Permission denied|command not found)"
             rb"|\b(?:torchrun|python3?|bash|docker|podman|enroot|nvidia-smi|rocm-smi|srun|numactl|ninja|make"
             rb"|g\+\+): (?:command )?not found"
             rb"|\bsh: \d{1,9}: cannot open [^\r\n]{0,300}: No such file"
@@ -182,9 +191,9 @@ SIGNATURES = (
     ),
     Signature(
         "child_failed",
-        (b"(core dumped)", b"Signal: Aborted", b"SIGABRT", b"(exitcode: -6)"),
+        (b"(core dumped)", b"Signal: Aborted", b"SIGABRT", *_ended(b"-6", b"134")),
         "A process of the training aborted: what it printed before is the cause.",
-        rb"\bAborted {1,60}\(core dumped\)|Signal: Aborted|\bSIGABRT\b|failed \(exitcode: (?P<exit_code>-6)\)",
+        rb"\bAborted {1,60}\(core dumped\)|Signal: Aborted|\bSIGABRT\b|" + ENDED + rb"(?P<exit_code>-6|134)\b",
     ),
     Signature(
         "process_limit",
@@ -222,18 +231,19 @@ SIGNATURES = (
                 b"BAD TERMINATION",
                 b"MPI_Abort(",
                 b"MPI_ERRORS_ARE_FATAL",
+                b"Fatal error in ",
                 b"error occurred in MPI_",
                 b"on node ",
             ),
         ),
-        "mpirun names the process that ended: what that one printed before is the cause.",
+        "MPI ended the job: it names the process around this line, and what that one printed before is the cause.",
         (
             rb"(?:mpi|prte)run (?:noticed|detected) that (?:process rank (?P<rank>\d{1,9}))?"
             rb"|MPI_ABORT was invoked on rank"
             rb"|[OP]RTE was unable to reliably start"
             rb"|[OP]RTE has lost communication|ORTE_ERROR_LOG: |PMIX ERROR: "
             rb"|process(?:es)? returned a non-zero exit code"
-            rb"|BAD TERMINATION OF ONE OF|MPI_ERRORS_ARE_FATAL|error occurred in MPI_\w"
+            rb"|BAD TERMINATION OF ONE OF|MPI_ERRORS_ARE_FATAL|Fatal error in P?MPI_\w|error occurred in MPI_\w"
             rb"|application called MPI_Abort\(|\bAbort\(\d{1,12}\) on node \d"
         ),
     ),

@@ -125,8 +125,8 @@ SIGNATURES = (
         "The network between the workers failed (EFA, libfabric): check the EFA driver and devices (fi_info -p "
         "efa), the "
         "security group, and the logs of the other nodes.",
-        rb"NCCL WARN NET/OFI |CCOM WARN |NRT_EXEC_HW_ERR_COLLECTIVES|nrt_\w{1,40}:? status=120[06]\b|NETWORK_PROXY_FAIL"
-        rb"|NET/OFI [^\r\n]{0,200}(?:failed|[Ee]rror|[Nn]o eligible providers)",
+        rb"NCCL WARN NET/OFI |CCOM WARN |NRT_EXEC_HW_ERR_COLLECTIVES|nrt_\w{1,40}:? status=120[06]\b"
+        rb"|NETWORK_PROXY_FAIL",
     ),
     Signature(
         "neuron",

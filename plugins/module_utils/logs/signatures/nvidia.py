@@ -136,13 +136,14 @@ SIGNATURES = (
         "wrong_gpu_build",
         (
             b"no kernel image is available",
-            b"CUDA error: invalid device function",
+            b"invalid device function",
             b"NO_BINARY_FOR_GPU",
             b"device kernel image is invalid",
             b"named symbol not found",
         ),
         "The software was built without this GPU's architecture: take an image for this GPU (TORCH_CUDA_ARCH_LIST).",
-        rb"no kernel image is available|CUDA error: (?:invalid device function|device kernel image is invalid"
+        rb"no kernel image is available|(?<!HIP error: )\binvalid device function\b"
+        rb"|CUDA error: (?:device kernel image is invalid"
         rb"|named symbol not found)|\bCUDA_ERROR_NO_BINARY_FOR_GPU\b",
     ),
     Signature(
@@ -177,14 +178,17 @@ SIGNATURES = (
                 b"CUDA_ERROR_",
                 b"Cuda failure",
             ),
-            *(b"CUDART Error", b"illegal memory access"),
+            *(b"CUDART Error", b"illegal memory access", b"launch failure", b"invalid device pointer"),
+            *(b"invalid resource handle", b"misaligned address"),
             *(b"[CUDA]: ", b"Xid ", b"CUFFT_", b"CUDA Error: ", b"cuBLAS GEMM algorithm"),
         ),
         "A GPU kernel or library failed: run again with CUDA_LAUNCH_BLOCKING=1 to see which one, read the kernel "
         "log for "
         "Xid lines, and compare with another node.",
         (
-            rb"CUDA [Ee]rror: |CUDART Error: |an illegal memory access was encountered|cuBLAS Error: "
+            rb"CUDA [Ee]rror: |CUDART Error: |an illegal memory access was encountered"
+            rb"|unspecified launch failure|invalid device pointer"
+            rb"|\binvalid resource handle|\bmisaligned address|cuBLAS Error: "
             rb"|CUBLAS Error: |cuDNN Error: |cublasLt ran into an error"
             rb"|unable to find an engine to execute|\bcuda[A-Z]\w{1,40} failed : |cuda runtime error \("
             rb"|\bCUBLAS_STATUS_(?!SUCCESS)[A-Z_]{1,60}"
@@ -196,10 +200,10 @@ SIGNATURES = (
     ),
     Signature(
         "gpu_error",
-        (b"NVRM: ",),
+        (b"NVRM: ", b"NVML:"),
         "The driver of the GPUs reports an error: read the kernel log around this line, and drain the node where "
         "it comes "
         "back after a reset.",
-        rb"NVRM: [^\r\n]{0,160}(?:\b[Ff]ail|\b[Ee]rror|[Tt]imeout)",
+        rb"NVRM: [^\r\n]{0,160}(?:\b[Ff]ail|\b[Ee]rror|[Tt]imeout)|\bNVML: ?Unable to ",
     ),
 )

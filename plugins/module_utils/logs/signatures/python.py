@@ -24,7 +24,8 @@ SIGNATURES = (
         (
             rb"(?:ModuleNotFoundError|ImportError|DistributionNotFound|PackageNotFoundError): "
             rb"|/python[\d.]{0,9}: No module named "
-            rb"|Error: [^\r\n]{0,300}undefined symbol: |OSError: \S{1,200}: cannot open shared object file"
+            rb"|(?:Error: [^\r\n]{0,300}|\.so[.\d]{0,12}: )undefined symbol: "
+            rb"|OSError: \S{1,200}: cannot open shared object file"
             rb"|Error: Distributed package doesn't have \w{1,9} built in"
         ),
     ),
@@ -98,7 +99,6 @@ SIGNATURES = (
                 b"bad version, cannot read",
                 b"Consistency check failed",
                 b"No data left in file",
-                b"DatasetGenerationError",
                 *(b"NonMatching", b"ExpectedMoreDownloadedFiles", b"Not a valid TFRecord", b"Not a .npy file"),
                 *(b"truncated: its header", b"Failed to interpret file", b"requested but only"),
             ),
@@ -114,7 +114,7 @@ SIGNATURES = (
             rb"|[Ee]xpected to read|JSON parse error)|Parquet magic bytes not found"
             rb"|BadZipFile: |BadGzipFile: |Compressed file ended before the end-of-stream|DataLossError\b|DATA_LOSS: "
             rb"|Error: bad (?:header|version), cannot read|Error: (?:Consistency check failed"
-            rb"|No data left in file)|DatasetGenerationError: "
+            rb"|No data left in file)"
             rb"|NonMatching\w{1,40}Error: |ExpectedMoreDownloadedFiles: |Error: Not a valid TFRecord"
             rb"|Error: Not a \.npy file"
             rb"|is truncated: its header|Error: Failed to interpret file|items requested but only \d"
@@ -153,11 +153,12 @@ SIGNATURES = (
             b"divisible by",
             b"implied data parallel",
             b"not compatible for FP8",
-            *(b"multiple of", b"divisble by", b"is not equal to "),
+            *(b"multiple of", b"divisble by", b"is not equal to ", b"a whole number"),
         ),
         "The sizes do not fit each other: the GPUs must be a multiple of tensor × pipeline × context parallel size, "
         "the global batch size one of micro batch size × data parallel size.",
-        rb"(?:Error|Exception): [^\r\n]{0,400}(?:divisi?ble by|invalid implied data parallel degree"
+        rb"(?:Error|Exception): [^\r\n]{0,400}(?:divisi?ble by|must be a whole number"
+        rb"|invalid implied data parallel degree"
         rb"|multiple of|is not equal to )",
     ),
     Signature(
@@ -194,8 +195,16 @@ SIGNATURES = (
         "not_found",
         (b"FileNotFoundError: ", b"NotFoundError: ", b"DataFilesNotFoundError", b"NotADirectoryError"),
         "A file or folder is not there on this node: check the path and the mounts, and that every node sees it.",
-        rb"FileNotFoundError: (?:\[Errno 2\]|(?![^\r\n]{0,300}(?:[Cc]heckpoint|[Rr]estore|[Ss]teps? |[Mm]etadata)))"
+        rb"FileNotFoundError: (?:\[Errno 2\]|(?![^\r\n]{0,300}(?:[Cc]heckpoint|\.ckpt|\.distcp|\.pth?\b"
+        rb"|[Rr]estore|[Ss]teps? |[Mm]etadata)))"
         rb"|errors_impl\.NotFoundError: |DataFilesNotFoundError: |NotADirectoryError: ",
+    ),
+    Signature(
+        "data",
+        (b"num_samples=0", b"CastError: ", b" not in the dataset"),
+        "The training data cannot be used: they are empty or have other columns than asked for; check paths and format "
+        "of the dataset on each node.",
+        rb"Error: [^\r\n]{0,200}num_samples=0|CastError: |Error: [^\r\n]{0,300} not in the dataset",
     ),
     Signature(
         "nan",
@@ -273,102 +282,5 @@ SIGNATURES = (
         "printed "
         "before is the cause.",
         rb"terminate called after throwing an instance of",
-    ),
-)
-
-TRACEBACK = b"Traceback (most recent call last):"
-EXCEPTION = (
-    rb"(?:(?:[A-Za-z_]\w{0,60}\.){0,20}"
-    rb"(?:[A-Za-z_]\w{0,60}?)?(?:Error|Exception|Exit|Expired|Failure|Group|Interrupt|Iteration|Timeout)"
-    rb"|(?:[A-Za-z_]\w{0,60}\.){1,20}[A-Z][A-Za-z]{2,60}(?=: ))"
-)
-PYTHON_ERROR = Signature(
-    "python_error",
-    (TRACEBACK,),
-    "The trainer raised an exception: read the traceback before this line.",
-    EXCEPTION + rb"(?::[^\r\n]*)?$",
-)
-
-# An exception that no signature knows is of the class of the first of these files, from the innermost frame outwards:
-# who raised it is known where what it says is not.
-RAISED_IN = (
-    (
-        Signature(
-            "checkpoint",
-            (TRACEBACK,),
-            "A checkpoint could not be read or written: the message says what; check its folder, that it is "
-            "whole, and that "
-            "its format and sizes are those of this run.",
-            PYTHON_ERROR.pattern,
-        ),
-        rb"/checkpointing\.py$|/dist_checkpointing/|/distributed/checkpoint/|/orbax/|/serialization\.py$|/safetensors/"
-        rb"|/training/checkpoints\.py$|/trainer/checkpoint\w{0,20}\.py$|/tensorstore/",
-    ),
-    (
-        Signature(
-            "settings_refused",
-            (TRACEBACK,),
-            "The program refuses its settings: the message says which; correct the config, or take an image that "
-            "knows them.",
-            PYTHON_ERROR.pattern,
-        ),
-        rb"/arguments\.py$|/transformer_config\.py$|/model_parallel_config\.py$|/pyconfig\w{0,20}\.py$"
-        rb"|/configs/types\.py$"
-        rb"|/parallel_state\.py$|/argparse\.py$|/omegaconf/|/hydra/|/pydantic/|/configuration_\w{1,40}\.py$"
-        rb"|/num_microbatches"
-        rb"_calculator\.py$",
-    ),
-    (
-        Signature(
-            "tokenizer",
-            (TRACEBACK,),
-            "The tokenizer could not be made: check its type, name and files, and that they fit the installed version.",
-            PYTHON_ERROR.pattern,
-        ),
-        rb"/tokenization_\w{1,40}\.py$|/tokenizers?/|/tokenizers?\.py$|/sentencepiece/|/tiktoken/"
-        rb"|/tokenization\w{0,20}\.py$",
-    ),
-    (
-        Signature(
-            "data",
-            (TRACEBACK,),
-            "The training data could not be read or prepared: the message says what; check paths, mounts, "
-            "columns and format "
-            "of the dataset on each node.",
-            PYTHON_ERROR.pattern,
-        ),
-        rb"/core/datasets/|/site-packages/datasets/|/grain/|/tensorflow_datasets/|/input_pipeline/"
-        rb"|/torch/utils/data/|/pyarrow/"
-        rb"|/array_record/|/data/\w{0,30}(?:dataset|sampler|loader)\w{0,30}\.py$|/data_iterator\w{0,30}\.py$",
-    ),
-    (
-        Signature(
-            "compile",
-            (TRACEBACK,),
-            "A kernel or graph could not be compiled: try another image, or switch torch.compile or the fused "
-            "kernel off.",
-            PYTHON_ERROR.pattern,
-        ),
-        rb"/torch/_inductor/|/triton/compiler/|/triton/backends/|/cpp_extension\.py$|/libneuronxla/|/fused_kernels/",
-    ),
-    (
-        Signature(
-            "hub_unreachable",
-            (TRACEBACK,),
-            "A download failed: check network, proxy and token, or use a local copy or a cache that the nodes share.",
-            PYTHON_ERROR.pattern,
-        ),
-        rb"/huggingface_hub/|/urllib3/|/requests/|/httpx/|/urllib/request\.py$",
-    ),
-    (
-        Signature(
-            "rendezvous_timeout",
-            (TRACEBACK,),
-            "The processes did not find each other: look for a node that did not start or failed before, then "
-            "check master "
-            "address, port and firewall.",
-            PYTHON_ERROR.pattern,
-        ),
-        rb"/elastic/rendezvous/|/distributed/rendezvous\.py$|/jax/_src/distributed\.py$",
     ),
 )

@@ -85,7 +85,8 @@ SIGNATURES = (
         "Slurm did not start the job's tasks: the message says what it could not give or do; check account, partition, "
         "node state (sinfo -R), and that the working folder and the program are on every node.",
         (
-            rb"srun: error: (?:Unable to (?:allocate resources|create step)|Task launch for |Application launch |Only "
+            rb"srun: error: (?:Unable to (?:allocate resources|create (?:job )?step)|Task launch for "
+            rb"|Application launch |Only "
             rb"|No |Can(?: ?not|'t) |Access denied|Too few |Hostlist |You asked for |--|Plug-?in |Failed to "
             rb"|srun prolog "
             rb"|Minimum node count|Could not (?:open|get|stat) |Prolog |Slurm job \d{1,12} has expired"

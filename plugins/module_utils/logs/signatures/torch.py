@@ -64,12 +64,13 @@ SIGNATURES = (
             b"Missing key(s) in state_dict",
             b"CheckpointingException",
             b"Weights only load failed",
+            b"could not load the checkpoint",
         ),
         "The checkpoint does not fit this model: compare the model's sizes, the parallel sizes and the checkpoint "
         "format "
         "with the run that wrote it.",
         rb"Error\(s\) in loading state_dict for|Checkpoint(?:ing)?Exception: |Missing key\(s\) in state_dict"
-        rb"|Weights only load failed",
+        rb"|Weights only load failed|could not load the checkpoint",
     ),
     Signature(
         "compile",
@@ -88,6 +89,7 @@ SIGNATURES = (
             b"libdevice not found",
             *(b"ptxas fatal", b"PTXASError", b"NoTritonConfigsError", b"working triton installation", b"nvcc fatal"),
             *(b"hipcc: ", b"lang++: error", b"Command '['", b"LoweringException", b"ld.lld: error", b" generated when"),
+            *(b"failed to execute:", b"*** [", b"CMake Error"),
             *(b": error: ", b": fatal error: ", b"build stopped", b"ld returned", b"undefined reference to"),
             b": Assertion `",
         ),
@@ -103,7 +105,8 @@ SIGNATURES = (
             rb"|LoweringException: |/(?:llvm|mlir|triton)[\w./-]{0,200}:\d{1,6}: [^\r\n]{0,900}Assertion `"
             rb"|hipcc: error|clang\+\+: error|ld\.lld: error|\d errors? generated when compiling|ninja: build stopped"
             rb"|collect2: error: ld returned|: undefined reference to "
-            rb"|\.(?:cc|cpp|cu|cuh|hip|hpp|h|c):\d{1,6}:\d{1,6}: (?:fatal )?error: "
+            rb"|\.(?:cc|cpp|cu|cuh|hip|hpp|h|c):\d{1,6}:(?:\d{1,6}:)? (?:fatal )?error: "
+            rb"|failed to execute: ?\S{0,200}(?:clang|gcc|nvcc|hipcc|ptxas)|\bmake(?:\[\d\])?: \*\*\* \[|CMake Error"
             rb"|CalledProcessError: Command '\['[^'\r\n]{0,200}(?:gcc|g\+\+|nvcc|hipcc|ninja|clang|ptxas)['\d.]"
         ),
     ),

@@ -96,8 +96,10 @@ class ConfigOptions(ConfigSection):
         '{"batch_size": 256, "config.training_iterations": 50}. In a CVS config a path begins at a section, or with a '
         "key of config or of the branch; in a YAML config it begins at the top.",
     )
-    container_engine: t.Annotated[str, OneOf(("auto", "docker", "podman", "none"))] = Field(
-        default="auto", description="What holds the training on a node; auto takes the one that is there."
+    container_engine: t.Annotated[str, OneOf(("auto", "docker", "podman", "apptainer", "none"))] = Field(
+        default="auto",
+        description="What holds the training on a node; auto takes the one that is there. "
+        "apptainer is for jobs of Slurm.",
     )
 
 

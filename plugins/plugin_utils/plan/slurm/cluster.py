@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException
 
 from ..config.findings import Findings
+from ..config.words import counted
+from .options import SRUN
 
 Fields = Mapping[str, str]
 _NO_LIMIT = ("", "UNLIMITED", "INFINITE", "NONE", "(null)", "ALL")
@@ -66,6 +68,24 @@ def note_faults(sbatch: Mapping[str, str], cluster: Cluster, findings: Findings)
         _note_time(sbatch.get("time", ""), partition, findings)
         _note_size(int(sbatch["nodes"]), partition, findings)
         _note_nodes(sbatch, name, cluster.groups.get(name, ()), findings)
+
+
+def note_allocation(sbatch: Mapping[str, str], job: Fields, findings: Findings) -> None:
+    """Note why a step with some of the options of sbatch cannot begin in an existing job, as Slurm shows it."""
+    key, wanted, remedy = "training_launcher", int(sbatch["nodes"]), "Run Ansible where salloc has set it."
+    if not job:
+        findings.fault(key, SRUN, "There is no allocation: SLURM_JOB_ID is not set.", remedy)
+        return
+    name, state = f"Job {job.get('JobId')}", job.get("JobState")
+    if state != "RUNNING":
+        findings.fault(key, SRUN, f"{name} of Slurm is {state}, so it can begin no step.", "Use one that runs.")
+        return
+    left = _nodes(job.get("NodeList", ""))
+    left.difference_update(_nodes(sbatch.get("exclude", "")))
+    if len(left) < wanted:
+        of = " that training_slurm_exclude leaves" if "exclude" in sbatch else ""
+        message = f"{name} of Slurm has {counted(len(left), 'node')}{of}, and the run takes {wanted}."
+        findings.fault("training_slurm_nodes", wanted, message, "Take fewer nodes, or a larger allocation.")
 
 
 def _partition(name: str, cluster: Cluster, findings: Findings) -> Fields | None:

@@ -15,7 +15,7 @@ from ..config.kinds import OneOf
 from ..config.texts import Several, Written
 from ..job.options import RunOptions
 
-SSH, SLURM = "ssh", "slurm"
+SSH, SLURM, SRUN = "ssh", "slurm", "srun"
 
 # A #SBATCH line is split at blanks, and quotes and # mean something in it.
 _WORD = r"""[^\s"'\\#]*"""
@@ -34,10 +34,11 @@ _LINE = Written(r"--[a-z][^\n\r]*", "an option of sbatch", "options of sbatch, f
 class SlurmOptions(RunOptions):
     """The variables of a plan that only a launch by Slurm reads."""
 
-    training_launcher: t.Annotated[str, OneOf((SSH, SLURM))] = Field(
+    training_launcher: t.Annotated[str, OneOf((SSH, SLURM, SRUN))] = Field(
         default=SSH,
-        description="What starts the ranks: Ansible's own connections to the hosts of the inventory (ssh), or one job "
-        "of Slurm, submitted from the machine that runs Ansible (slurm).",
+        description="What starts the ranks: Ansible's own connections to the hosts of the inventory (ssh), one job of "
+        "Slurm, submitted from the machine that runs Ansible (slurm), or a step of the allocation that Ansible runs in "
+        "(srun).",
     )
     training_slurm_nodes: NaturalInteger = Field(
         default=0,

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shlex
 import typing as t
 
 from ....module_utils.slurm.placement import address_before, is_before, name_before
@@ -10,11 +11,12 @@ from ...contracts import NodePlan, SlurmJob
 from ..config.findings import Findings
 from ..job.options import ON_HOSTS
 from ..job.ranks import Node
-from .options import SLURM, SlurmOptions
-from .pyxis import PYXIS, container_options
+from .around import container_options
+from .options import SRUN, SlurmOptions
 
 JOB_PROGRAM = "job.pyz"
 JOB_LOG = "job.log"
+SCRIPT_NAME = "job.sh"
 _RUN = f"python3 -I {JOB_PROGRAM}"
 # Of the task of a node: it starts the ranks, which take all processors and GPUs of the node.
 _SRUN = "srun --label --ntasks-per-node=1 --cpu-bind=none --kill-on-bad-exit=0 --wait=0"
@@ -36,6 +38,8 @@ _SBATCH = {
 }
 
 
+# What is said of a job, of which an allocation has its own.
+_OF_JOBS = (*(name for name, option in _SBATCH.items() if option != "exclude"), "training_slurm_options")
 # What is said of hosts of the inventory, of which Slurm takes none.
 _OF_HOSTS = {
     "training_rank_order": "Slurm orders the nodes.",
@@ -46,14 +50,16 @@ _OF_HOSTS = {
 
 def nodes_to_come(options: SlurmOptions, asked: int | None, user: str, findings: Findings) -> list[Node]:
     """Return stand-ins for the nodes that Slurm will choose; ``asked`` is how many the config asks for, if it says."""
-    for name, remedy in _OF_HOSTS.items():
+    launcher = options.training_launcher
+    of_jobs = dict.fromkeys(_OF_JOBS if launcher == SRUN else (), "salloc takes it.")
+    for name, remedy in (_OF_HOSTS | of_jobs).items():
         if given := getattr(options, name):
             findings.fault(
-                name, given, f"With training_launcher=slurm {name} has no effect.", f"Leave it out. {remedy}"
+                name, given, f"With training_launcher={launcher} {name} has no effect.", f"Leave it out. {remedy}"
             )
     if options.training_platform not in (None, ON_HOSTS):
         message = f"Slurm does not start anything on {options.training_platform}."
-        findings.fault("training_launcher", SLURM, message, "Leave out training_launcher or training_platform.")
+        findings.fault("training_launcher", launcher, message, "Leave out training_launcher or training_platform.")
     count = options.training_slurm_nodes or asked
     if count is None:
         findings.fault(
@@ -73,8 +79,8 @@ def excluding(excluded: str, nodes: t.Iterable[str]) -> str:
 
 def slurm_job(run_id: str, nodes: t.Sequence[NodePlan], mode: str, options: SlurmOptions) -> SlurmJob:
     """Return what the controller submits, from the run's folder, which the nodes have to share with it."""
-    node_count = len(nodes)
-    container = f" {container_options(nodes[0])}" if options.container_engine == PYXIS else ""
+    node_count, in_allocation = len(nodes), options.training_launcher == SRUN
+    container = container_options(options.container_engine, nodes[0])
     given = {option: getattr(options, name) for name, option in _SBATCH.items()}
     given = {option: value for option, value in given.items() if value} | {"nodes": str(node_count)}
     lines: dict[str, t.Any] = {
@@ -90,20 +96,19 @@ def slurm_job(run_id: str, nodes: t.Sequence[NodePlan], mode: str, options: Slur
     sbatch += ["--no-kill"] if mode == "single_node" else []
     sbatch += ["--exclusive"] if options.training_slurm_exclusive else []
     sbatch += options.training_slurm_options
-    head = "\n".join(f"#SBATCH {line}" for line in sbatch)
-    return {
+    begins = _as_step(given, mode) if in_allocation else _as_job(sbatch)
+    job: SlurmJob = {
         "script": f"""#!/usr/bin/env bash
-{head}
-# Run {run_id} on {node_count} node{"" if node_count == 1 else "s"}. Written by trainops.cluster.
-# By hand, in this folder, which all nodes have to share: sbatch job.sh
+{begins.head}# Run {run_id} on {node_count} node{"" if node_count == 1 else "s"}. Written by trainops.cluster.
+# By hand, in this folder, which all nodes have to share: {begins.by_hand}
 set -uo pipefail
 trap 'rm -f secrets.json' EXIT
 # The tasks end themselves, and their answers have to be gathered.
 trap '' TERM
 on_each_node() {{
-  {_SRUN} "${{@:2}}" {_RUN} "$1" | {_RUN} gather
+  {_SRUN}{begins.srun} "${{@:2}}" {_RUN} "$1" | {_RUN} gather
 }}
-{_RUN} place || exit
+{_RUN} place {begins.place} || exit
 on_each_node stage
 staged=$?
 rm -f secrets.json
@@ -121,3 +126,39 @@ exit "$trained"
         "preflight": options.training_slurm_preflight,
         "sbatch": given,
     }
+    if in_allocation:
+        job["srun"] = begins.options
+    return job
+
+
+class _Start(t.NamedTuple):
+    """How the script is started: what it begins with, by hand, what its srun and `place` are given more."""
+
+    head: str
+    by_hand: str
+    srun: str
+    place: str
+    options: list[str]
+
+
+def _as_job(options: list[str]) -> _Start:
+    head = "".join(f"#SBATCH {line}\n" for line in options)
+    return _Start(head, f"sbatch {SCRIPT_NAME}", "", '"$SLURM_JOB_ID" "$SLURM_JOB_NODELIST"', options)
+
+
+def _as_step(given: t.Mapping[str, str], mode: str) -> _Start:
+    """Return a step that has a task on each node of the run, for Slurm to choose them; the first one does the work.
+
+    The steps in it overlap it, and have its nodes.
+    """
+    size = f"--nodes={given['nodes']} --ntasks={given['nodes']} --overlap"
+    options = [*size.split(), "--ntasks-per-node=1", "--cpu-bind=none", "--kill-on-bad-exit=0", "--wait=0"]
+    options += ["--no-kill"] if mode == "single_node" else []
+    options += [f"--exclude={given['exclude']}"] if "exclude" in given else []
+    return _Start(
+        "[[ $SLURM_PROCID == 0 ]] || exit 0\n",
+        f"srun {shlex.join(options)} bash {SCRIPT_NAME} &>{JOB_LOG}",
+        f' {size} --nodelist="$SLURM_STEP_NODELIST"',
+        '"$SLURM_JOB_ID.$SLURM_STEP_ID" "$SLURM_STEP_NODELIST"',
+        options,
+    )

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import contextlib
 import getpass
+import os
 
 from ...contracts import Finding, SlurmJob
 from ...inventory.slurm import fields
 from ...plan.config.findings import Findings
-from ...plan.slurm.cluster import Cluster, groups_of, note_faults
-from .job import NoSlurmError, SlurmError, run_slurm
+from ...plan.slurm.cluster import Cluster, groups_of, note_allocation, note_faults
+from ...plan.slurm.options import SLURM, SRUN
+from .job import ALLOCATION, NoSlurmError, SlurmError, run_slurm
 
 # What sbatch says of a job that may begin once nodes are back.
 _MAY_WAIT = "Requested node configuration is not available"
@@ -23,14 +25,18 @@ def refused(job: SlurmJob) -> tuple[list[Finding], list[Finding]]:
     """
     findings = Findings()
     try:
-        note_faults(job["sbatch"], _cluster(), findings)
-        if not findings.faults:
-            run_slurm("sbatch", "--test-only", script=job["script"])
+        if "srun" in job:
+            note_allocation(job["sbatch"], _allocation(), findings)
+        else:
+            note_faults(job["sbatch"], _cluster(), findings)
+            if not findings.faults:
+                run_slurm("sbatch", "--test-only", script=job["script"])
     except NoSlurmError:
         return [], []
     except SlurmError as error:
         note = findings.warn if _MAY_WAIT in str(error) else findings.fault
-        note("training_launcher", "slurm", f"Slurm says of the job: {error}.", "Correct what it names.")
+        launcher = SRUN if "srun" in job else SLURM
+        note("training_launcher", launcher, f"Slurm says of the job: {error}.", "Correct what it names.")
     found = findings.as_dict()
     return found["faults"], found["warnings"]
 
@@ -40,6 +46,13 @@ def has_pyxis() -> bool:
     with contextlib.suppress(SlurmError):
         return "--container-image" in run_slurm("srun", "--help")
     return False
+
+
+def _allocation() -> dict[str, str]:
+    """Return what Slurm shows of the job that this process is in; nothing where it is in none."""
+    run_slurm("srun", "--version")
+    number = os.environ.get(ALLOCATION)
+    return fields(run_slurm("scontrol", "--oneliner", "show", "job", number)) if number else {}
 
 
 def _cluster() -> Cluster:

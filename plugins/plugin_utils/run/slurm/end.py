@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import time
 import typing as t
-from pathlib import Path
 
 from ....module_utils.logs.failures import find_failures
 from ....module_utils.logs.find import Piece
@@ -13,7 +12,6 @@ from ....module_utils.logs.signatures.slurm import SIGNATURES
 from ....module_utils.slurm.task import SECRETS_NAME
 from ...contracts import Failure
 from ...inventory.folded_names import folded_messages
-from ...plan.slurm.script import JOB_LOG
 from ..board import Board
 from .job import RESTARTED, SlurmJob
 
@@ -35,7 +33,6 @@ _REMEDIES = {signature.failure: signature.remedy for signature in reversed(SIGNA
 _WAIT_SECONDS = 20.0
 # On the scale of the log signatures: before all that follows from it.
 _BLAME = 1
-_LOG_BYTES = 1 << 20
 
 
 def note_end(job: SlurmJob, board: Board, nodes: t.Collection[str]) -> list[str]:
@@ -66,10 +63,10 @@ def note_end(job: SlurmJob, board: Board, nodes: t.Collection[str]) -> list[str]
                 changes = {"exit_status": None, "message": f"{ended}{remedy}"}
                 board.update(node, status="stopped", interrupted=True, **changes)
         return _out_of_service(out)
-    failures = find_failures(Piece(_end_of(board.run_dir / JOB_LOG)))
+    failures = find_failures(Piece(job.log_end()))
     nearest = min(failures, key=lambda failure: (failure["echo"], failure["blame"]), default=None)
     if state in _INTERRUPTED:
-        ended = f"Slurm cancelled job {job.id}, as it could not begin it on every node"
+        ended = f"Slurm cancelled {job.name}, as it could not begin it on every node"
     if state in _CLASSES or state in _INTERRUPTED:
         line = ". ".join([ended, *_out_of_service(out)])
         cause = _cause(_CLASSES.get(state, "node_failure"), f"{line}.")
@@ -94,12 +91,3 @@ def _out_of_service(out: t.Mapping[str, str]) -> list[str]:
 def _cause(failure: str, line: str) -> Failure:
     known = {"blame": _BLAME, "echo": False, "rank": None, "exit_code": None}
     return t.cast("Failure", {**known, "class": failure, "line": line, "remedy": _REMEDIES[failure]})
-
-
-def _end_of(path: Path) -> bytes:
-    try:
-        with open(path, "rb") as stream:
-            stream.seek(max(0, stream.seek(0, 2) - _LOG_BYTES))
-            return stream.read()
-    except FileNotFoundError:
-        return b""

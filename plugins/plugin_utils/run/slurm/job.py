@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A job of Slurm as the controller sees it: submitted, asked for at Slurm's own pace, cancelled.
+"""A job of Slurm, or a step of an allocation, as the controller sees it: begun, asked for now and then, cancelled.
 
 Output and states: https://slurm.schedmd.com/scontrol.html, https://slurm.schedmd.com/sacct.html
 """
 
 from __future__ import annotations
 
+import contextlib
 import filecmp
+import os
 import pwd
 import re
 import subprocess
@@ -19,12 +21,11 @@ from pathlib import Path
 from ....module_utils.slurm.placement import MADE_NAME
 from ....module_utils.slurm.task import ID_NAME
 from ...inventory.slurm import fields
-from ...plan.slurm.script import JOB_LOG
+from ...plan.slurm.script import JOB_LOG, SCRIPT_NAME
 from ..board import PLAN_NAME
 from ..node_errors import NodeError
 from ..plain_text import one_line
 
-SCRIPT_NAME = "job.sh"
 # States of a job that may still begin or go on; any other one is its end.
 _WAITS = ("PENDING", "CONFIGURING", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD")
 _RUNS = ("RUNNING", "COMPLETING", "SUSPENDED", "STOPPED", "RESIZING", "SIGNALING", "STAGE_OUT")
@@ -47,6 +48,13 @@ _CANCELLER = re.compile(r"CANCELLED by (\d+)")
 _OUT = ("DOWN", "DRAIN", "FAIL", "NOT_RESPONDING")
 # Slurm adds to a reason who gave it, and when.
 _REASON = re.compile(r" Reason=(.*?) \[(\S*)@(\S+)\]")
+# Of the variables of Slurm, what srun needs inside an allocation. The others are options of salloc, such as the CPUs of
+# a task.
+ALLOCATION = "SLURM_JOB_ID"
+_KEPT = (ALLOCATION, "SLURM_CONF")
+_STEP_CANCELLED = "*** STEP {} ON "
+_GONE = ("Invalid job id", "not found")
+_LOG_BYTES = 1 << 20
 _ASKED_SECONDS = 2.0
 _SLOWEST_SECONDS = 30.0
 
@@ -61,18 +69,23 @@ class NoSlurmError(SlurmError):
 
 @dataclass
 class SlurmJob:
-    """The job of a run, from the run's folder. Many threads may ask for its state: Slurm is asked now and then."""
+    """The job of a run, from the run's folder. Many threads may ask for its state: Slurm is asked now and then.
+
+    A number of the form ``<job>.<step>`` is a step of an allocation, which has the state of the allocation if that has
+    ended. Only the step is ever cancelled.
+    """
 
     run_dir: Path
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _state: tuple[str, str] = ("", "")
     _shown: dict[str, str] = field(default_factory=dict)
+    _step: dict[str, str] = field(default_factory=dict)
     _asked: float = float("-inf")
     _is_cancelled: bool = False
 
     @property
     def id(self) -> str | None:
-        """The job's number; None before it is submitted."""
+        """The number of the job or step; None before it is submitted."""
         try:
             return (self.run_dir / ID_NAME).read_text(encoding="ascii").strip() or None
         except FileNotFoundError:
@@ -83,6 +96,33 @@ class SlurmJob:
         number = self._run("sbatch", "--parsable", SCRIPT_NAME).strip().split(";")[0]
         (self.run_dir / ID_NAME).write_text(f"{number}\n", encoding="ascii")
         return number
+
+    def begin_step(self, options: t.Sequence[str]) -> str:
+        """Run the script as a step of the allocation of this process, and return the number that the script writes.
+
+        srun outlives this process, and Slurm ends the step with srun.
+        """
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("SLURM_") or name in _KEPT}
+        with open(self.run_dir / JOB_LOG, "ab") as log:
+            srun = subprocess.Popen(
+                ["srun", *options, "bash", SCRIPT_NAME],
+                cwd=self.run_dir,
+                env=kept,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        while (number := self.id) is None:
+            if srun.poll() is not None:
+                raise SlurmError(f"srun could not begin a step of job {os.environ.get(ALLOCATION)}{self._said()}")
+            time.sleep(_ASKED_SECONDS / 10)
+        return number
+
+    @property
+    def name(self) -> str:
+        """What the job is called in a sentence."""
+        return f"{'step' if '.' in str(self.id) else 'job'} {self.id}"
 
     def cancel(self) -> None:
         """Let Slurm end the job, which it is asked for once."""
@@ -111,12 +151,12 @@ class SlurmJob:
         # Of a job that was cancelled it is what the job waited for before.
         because = f" ({reason})" if reason not in ("", "None") and state != "CANCELLED" else ""
         words = f"it was cancelled by {who}" if state == "CANCELLED" and (who := self._canceller()) else words
-        return f"Slurm's job {self.id} ended as {state}{because}{f': {words}' if words else ''}"
+        return f"Slurm's {self.name} ended as {state}{because}{f': {words}' if words else ''}"
 
     def _canceller(self) -> str | None:
         """Return the user who cancelled the job, which only the accounting knows."""
         try:
-            found = _CANCELLER.match(self._run("sacct", "-X", "-n", "-P", "-o", "State", "-j", str(self.id)))
+            found = _CANCELLER.match(self._accounted())
             return pwd.getpwuid(int(found[1])).pw_name if found else None
         except SlurmError:
             return None
@@ -147,36 +187,54 @@ class SlurmJob:
                 out = "".join(f"; {node}: {why}" for node, why in self.nodes_out().items())
                 raise SlurmError(f"{self.end_in_words()}, before it had placed the run on its nodes{self._said()}{out}")
             if (state, reason) != shown:
-                show(f"Job {self.id} is {state}{f': {reason}' if reason not in ('', 'None') else ''}")
+                show(f"{self.name.capitalize()} is {state}{f': {reason}' if reason not in ('', 'None') else ''}")
                 shown, pause = (state, reason), _ASKED_SECONDS
             time.sleep(pause if state in _WAITS else _ASKED_SECONDS / 4)
             pause = min(_SLOWEST_SECONDS, pause * 1.5)
 
     def _said(self) -> str:
         """Return the last lines of the job's own log."""
-        try:
-            with open(self.run_dir / JOB_LOG, encoding="utf-8", errors="replace") as stream:
-                lines = [one_line(line) for line in stream.read(64 << 10).strip().splitlines()[-3:]]
-        except OSError:
-            return ""
+        said = self.log_end().decode("utf-8", "replace")
+        lines = [one_line(line) for line in said.strip().splitlines()[-3:]]
         return f": {' / '.join(lines)}" if lines else ""
+
+    def log_end(self) -> bytes:
+        """Return the end of the job's own log."""
+        with contextlib.suppress(OSError), open(self.run_dir / JOB_LOG, "rb") as stream:
+            stream.seek(max(0, stream.seek(0, 2) - _LOG_BYTES))
+            return stream.read()
+        return b""
 
     def _ask(self) -> tuple[str, str]:
         """Ask slurmctld, and where it has forgotten the job, the accounting; a Slurm that is silent is no end."""
         try:
-            self._shown = found = fields(self._run("scontrol", "--oneliner", "show", "job", str(self.id)))
+            allocation, _dot, step = str(self.id).partition(".")
+            found = fields(self._run("scontrol", "--oneliner", "show", "job", allocation))
+            self._shown = {**found, **self._step}
             state = found.get("JobState", _UNKNOWN)
             if found.get("Restarts", "0") != "0" and state in (*_WAITS, *_RUNS):
                 return RESTARTED, ""
-            return state, found.get("Reason", "")
+            if not step or state not in (*_RUNS, "COMPLETED"):
+                return state, found.get("Reason", "")
+            self._step = fields(self._run("scontrol", "--oneliner", "show", "step", str(self.id)))
+            return "RUNNING", ""
         except SlurmError as error:
-            if "Invalid job id" not in str(error):
+            if not any(words in str(error) for words in _GONE):
                 return _UNKNOWN, str(error)
-        try:
-            accounted = self._run("sacct", "-X", "-n", "-P", "-o", "State", "-j", str(self.id)).split()
-        except SlurmError:
-            accounted = []
-        return (accounted[0], "") if accounted else ("FORGOTTEN", "Slurm knows the job no longer")
+        return self._remembered()
+
+    def _remembered(self) -> tuple[str, str]:
+        """Return how a job ended that slurmctld has forgotten, or a step, which it forgets at once."""
+        with contextlib.suppress(SlurmError):
+            if accounted := self._accounted().split():
+                return accounted[0], ""
+        if _STEP_CANCELLED.format(self.id).encode() in self.log_end():
+            return "CANCELLED", ""
+        return "FORGOTTEN", f"Slurm knows the {self.name.split()[0]} no longer"
+
+    def _accounted(self) -> str:
+        """Return the states of the job and its steps, or of the step, as the accounting has them."""
+        return self._run("sacct", "-n", "-P", "-o", "State", "-j", str(self.id))
 
     def _run(self, *command: str) -> str:
         return run_slurm(*command, cwd=self.run_dir)
@@ -192,6 +250,7 @@ def run_slurm(*command: str, cwd: Path | None = None, script: str | None = None)
             "training_launcher to ssh"
         ) from None
     if done.returncode != 0:
-        said = one_line(" ".join(done.stderr.split()))
+        # scontrol prints that there is no such step.
+        said = one_line(" ".join((done.stderr or done.stdout).split()))
         raise SlurmError(said or f"{command[0]} ended with exit status {done.returncode} and said nothing")
     return done.stdout

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Handing a run to Slurm: the files of its job in the run's folder, and the job itself."""
+"""Handing a run to Slurm: the files of its job in the run's folder, and the job or step itself."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pathlib import Path, PurePosixPath
 from ....module_utils.slurm.placement import MADE_NAME
 from ....module_utils.slurm.task import JOB_NAME, SECRETS_NAME
 from ...contracts import Plan
-from ...plan.slurm.script import JOB_PROGRAM
+from ...plan.slurm.script import JOB_PROGRAM, SCRIPT_NAME
 from ..board import PLAN_NAME
-from .job import SCRIPT_NAME, SlurmJob
+from .job import SlurmJob
 from .looks import ask_for_looks
 
 _MODULE_UTILS = Path(__file__).parents[3] / "module_utils"
@@ -54,7 +54,8 @@ def hand_over(job: SlurmJob, plan: Plan, needs: Needs) -> str:
     with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "w") as stream:
         json.dump(secrets, stream)
     try:
-        return job.submit()
+        srun = plan["slurm"].get("srun")
+        return job.submit() if srun is None else job.begin_step(srun)
     except BaseException:
         path.unlink(missing_ok=True)
         raise

@@ -9,12 +9,13 @@ import typing as t
 
 from ....module_utils.slurm.task import GO, LOOK, LOOKS_NAME, STOP, WORD_NAME
 from ...contracts import Plan
+from ...plan.slurm.script import SCRIPT_NAME
 from ...preflight.cells import RED
 from ...preflight.checks import preflight
 from ...preflight.needs import needs_of
 from ..board import Board
 from ..plain_text import one_line
-from .job import SCRIPT_NAME, SlurmJob
+from .job import SlurmJob
 from .records import Journal
 
 

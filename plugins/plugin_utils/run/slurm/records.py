@@ -20,7 +20,7 @@ from ....module_utils.node.phases.collect import COLLECT_BYTES
 from ....module_utils.slurm.journal import JOURNAL_NAME, Answers
 from ....module_utils.slurm.task import COPY_NAME, GRACE_SECONDS, STOP, WORD_NAME
 from ..answers import accepted
-from ..node_errors import NodeLostError
+from ..node_errors import NodeEndedError, NodeLostError
 from .job import SlurmJob
 
 _LOOK_SECONDS = 1.0
@@ -52,14 +52,14 @@ class Journal:
         return bool(self._inboxes[place].answers[phase])
 
     def next(self, place: int, phase: str, patience: float | None = None) -> dict[str, t.Any]:
-        """Wait for the next answer of a node; `NodeLostError` where the job has ended, or ``patience`` has, without."""
+        """Wait for the next answer; `NodeEndedError` where the job ends, `NodeLostError` where ``patience`` does."""
         inbox = self._inboxes[place]
         with inbox.grown:
             if not inbox.grown.wait_for(lambda: inbox.answers[phase] or inbox.ended, patience):
                 raise NodeLostError(f"nothing was heard of it for {patience:.0f} s")
             if inbox.answers[phase]:
                 return inbox.answers[phase].popleft()
-        raise NodeLostError(inbox.ended or "")
+        raise NodeEndedError(inbox.ended or "")
 
     def request_stop(self) -> None:
         """Let the tasks of the job end their trainings."""
@@ -125,7 +125,7 @@ class JobNode:
         self._last_followed: dict[str, t.Any] | None = None
 
     def ask(self, phase: str, **needs: t.Any) -> dict[str, t.Any]:
-        """Return the node's answer; `NodeLostError` where the job has ended without it."""
+        """Return the node's answer; `NodeEndedError` where the job has ended without it."""
         if phase == "collect":
             return _part_of_log(self._copy, needs["offset"])
         if phase == "stop":
@@ -139,7 +139,7 @@ class JobNode:
         follows = self._journal.has(self._place, "follow") or not self._journal.has(self._place, "stop")
         if self._last_followed and not follows:
             if self._job.is_over():
-                raise NodeLostError(self._job.end_in_words())
+                raise NodeEndedError(self._job.end_in_words())
             time.sleep(_LOOK_SECONDS)
             return {**self._last_followed, "blocks": [], "failures": []}
         # A container may take minutes to start.

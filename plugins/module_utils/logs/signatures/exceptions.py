@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What class an exception of Python has whose message no signature knows: by its type, its traceback, its words."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from collections.abc import Sequence
+
+from ..signature import Signature
+
+TRACEBACK = b"Traceback (most recent call last):"
+EXCEPTION = (
+    rb"(?:(?:[A-Za-z_]\w{0,60}\.){0,20}"
+    rb"(?:[A-Za-z_]\w{0,60}?)?(?:Error|Exception|Exit|Expired|Failure|Group|Interrupt|Iteration|Timeout)"
+    rb"|(?:[A-Za-z_]\w{0,60}\.){1,20}[A-Z][A-Za-z]{2,60}(?=: ))"
+)
+# The last line of a traceback that is not there: behind the prefix of a launcher (rank, node, pid) and nothing else.
+ALONE = re.compile(
+    rb"^(?:\[[^\]\r\n]{1,60}\][: ]{0,2}|\([^)\r\n]{1,60}\) ?|[\w-]{1,40}: ){0,3}"
+    rb"(?P<name>(?:[A-Za-z_]\w{0,60}\.){0,20}(?:[A-Z]\w{0,60}?(?:Error|Exception|Timeout)|Exception))"
+    rb"(?:\(\w{1,60}\))?"
+    rb"(?:: (?=\S)[^\r\n]*|:?\r?$)",
+    re.MULTILINE,
+)
+PYTHON_ERROR = Signature(
+    "python_error",
+    (TRACEBACK,),
+    "The trainer raised an exception: read the traceback before this line.",
+    EXCEPTION + rb"(?:\(\w{1,60}\))?(?::[^\r\n]*)?$",
+)
+
+
+_LINE_BYTES = 1000
+# These speak of names in the code, which are no topic.
+_OF_CODE = re.compile(rb"(?:Attribute|Name|UnboundLocal|ZeroDivision)Error$")
+# Farther out, a file runs whatever it is given: a launcher, a reader of settings, a decorator.
+_NEAREST_FILES = 6
+
+
+class Topic(t.NamedTuple):
+    """What an exception is about: ``files`` and types that raise it (/torch/x.py, /torch/XError), ``words`` it says."""
+
+    signature: Signature
+    files: re.Pattern[bytes]
+    words: re.Pattern[bytes]
+
+
+def _topic(failure: str, files: bytes, words: bytes, remedy: str) -> Topic:
+    never = rb"(?!)"
+    signature = Signature(failure, (TRACEBACK,), remedy, PYTHON_ERROR.pattern)
+    return Topic(signature, re.compile(files or never), re.compile(rb"(?i)" + (words or never)))
+
+
+# The first one counts, of files from the innermost frame outwards: who raises an exception is known where what it says
+# is not. The nouns of the last ones stand in messages about the first ones as well. A class for which a run is tried
+# again without its node has no words but those that say so: a message that speaks of a GPU is no fault of one.
+TOPICS = (
+    _topic(
+        "checkpoint",
+        rb"/(?:dist_|async_)?checkpoint(?:ing|ers?|s)?/"
+        rb"|(?<!/utils)/(?!activation)\w{0,30}checkpoint(?!_wrapper)\w{0,30}\.py$"
+        rb"|/orbax/|/zero_to_fp32\.py$|/serialization\.py$|/safetensors|/tensorstore/|/zarr/",
+        rb"(?<!activation )(?<!gradient )(?<!full )\bcheckpoint(?!ing)|state_?dict\b|safetensors|optimizer state"
+        rb"|tensorstore|\bzarr\b|sharded tensor|\borbax|\.(?:ckpt|distcp|pth?)\b",
+        "A checkpoint could not be read or written: the message says what; check its folder, that it is whole, and "
+        "that its format and sizes are those of this run.",
+    ),
+    _topic(
+        "tokenizer",
+        rb"/tokenization_\w{1,40}\.py$|/tokenizers?/|/\w{0,30}tokenizers?\.py$|/sentencepiece/|/tiktoken/"
+        rb"|/tokenization\w{0,20}\.py$",
+        rb"tokeniz|\bvocab|chat[ _]template|sentencepiece|special[ _]token|\bpad_token",
+        "The tokenizer could not be made: check its type, name and files, and that they fit the installed version.",
+    ),
+    _topic(
+        "compile",
+        rb"/torch/_(?:inductor|dynamo)/\w{0,30}Err|/torch/_inductor/|/triton/|/cpp_extension\.py$|/libneuronxla/"
+        rb"|/fused_kernels/|/jax/_src/(?:compiler\.py$|interpreters/mlir|pallas/)",
+        rb"(?<![/\w])compil(?:e|ing|ation|er)\b(?!/)|\bMLIR\b|\bHLO\b|\bLLVM\b|\bptx|\btriton\b|inductor|\bmosaic\b|\bpallas\b"
+        rb"|\bnvcc\b|\bhipcc\b",
+        "A kernel or graph could not be compiled: try another image, or switch torch.compile or the fused kernel off.",
+    ),
+    _topic(
+        "settings_refused",
+        rb"/arguments\.py$|/transformer_config\.py$|/model_parallel_config\.py$|/pyconfig\w{0,20}\.py$"
+        rb"|/configs/types\.py$|/parallel_state\.py$|/argparse\b|/omegaconf/|/hydra/(?!main|core/utils|_internal/(?:utils|hydra))|/pydantic\w{0,20}/|/training_args\.py$|/\w{0,30}config\w{0,30}\.py$"
+        rb"|/configuration_\w{1,40}\.py$|/num_microbatches_calculator\.py$|/ConfigError$|/ConfigKeyError$",
+        b"",
+        "The program refuses its settings: the message says which; correct the config, or take an image that "
+        "knows them.",
+    ),
+    _topic(
+        "hub_unreachable",
+        rb"/huggingface_hub/|/urllib3/|/requests/|/httpx/|/httpcore/|/aiohttp/|/urllib/|/botocore/|/s3fs/|/gcsfs/"
+        rb"|/google/(?:api_core|cloud|auth)/|/http/client",
+        rb"max retries exceeded|\bdownload(?:ing)?\b|\bhttps?://\S{1,200} (?:failed|timed out)|ssl: certificate",
+        "A download failed: check network, proxy and token, or use a local copy or a cache that the nodes share.",
+    ),
+    _topic(
+        "data",
+        rb"/core/datasets/|/(?:site|dist)-packages/datasets/|^/datasets/|/grain/|/tensorflow_datasets/|/tfds/"
+        rb"|/input_pipeline/|/torch/utils/data/|/pyarrow/|/array_record/|/webdataset/|/streaming/base/"
+        rb"|/data/\w{0,30}(?:dataset|sampler|loader|collat)\w{0,30}\.py$|/data_iterator\w{0,30}\.py$|^/StopIteration$",
+        rb"\bdata ?(?:set|loader|_path|_prefix|_dir|_files?| path| files?)s?\b|\bparquet\b|\barrow\b|\btfrecord"
+        rb"|\bjsonl\b"
+        rb"|array_record|\bsplit '|\bcolumns?\b|\bsampler\b|\b(?:number of|training|valid) samples|\bepochs?\b"
+        rb"|jsondecodeerror|unicodedecodeerror",
+        "The training data could not be read or prepared: the message says what; check paths, mounts, columns and "
+        "format of the dataset on each node.",
+    ),
+    _topic(
+        "watchdog",
+        b"",
+        rb"(?:barrier|collective|all[_-]?(?:reduce|gather)|broadcast)\b.{0,200}tim(?:ed ?|e)out"
+        rb"|tim(?:ed ?|e)out.{0,200}(?:barrier|collective|all[_-]?(?:reduce|gather)|broadcast)",
+        "A collective or barrier was not finished in time: look for the rank that did not come, whose log has the "
+        "cause.",
+    ),
+    _topic(
+        "rendezvous_timeout",
+        rb"/elastic/rendezvous/|/distributed/rendezvous\.py$|/jax/_src/distributed\.py$|/torch/distributed/DistStoreError",
+        rb"\brendezvous|(?:connect|join|master|coordinator|store)\b.{0,200}(?:tim(?:ed ?|e)out|refused)"
+        rb"|tim(?:ed ?|e)out.{0,200}(?:connect|join|master|coordinator|store)\b",
+        "The processes did not find each other: look for a node that did not start or failed before, then check "
+        "master address, port and firewall.",
+    ),
+    _topic(
+        "peer_died",
+        rb"/torch/distributed/Dist\w{0,20}Error$|/ray/exceptions/(?:\w{0,20}Died|Worker|\w{0,20}Unavailable)",
+        rb"connection (?:was |is )?(?:lost|closed|reset|broken|aborted)|\b(?:worker|actor|peer|rank|process)\b.{0,60} "
+        rb"(?:died|has failed|went away|crashed)",
+        "Another process went away: its log, or what it printed before, has the cause.",
+    ),
+    _topic(
+        "nccl",
+        rb"/cupy/cuda/nccl|/cupy_backends/cuda/libs/nccl",
+        rb"\b[NR]CCL\b|libfabric|\bEFA\b|ibverbs|\bRDMA\b|\bInfiniBand\b|\bucx\b",
+        "The network between the GPUs failed or could not be set up: the message says what; run again with "
+        "NCCL_DEBUG=INFO, and compare with a node that works.",
+    ),
+    _topic(
+        "no_gpu",
+        b"",
+        rb"\bno (?:\w{1,12} )?(?:gpus?|accelerators?|tpus?|neuron\w{0,5}|cuda|devices?)\b.{0,60}(?:found"
+        rb"|available|visible"
+        rb"|detected)|registered platform|\bbackend\b.{0,60}(?:failed to initiali[sz]e|not found)|(?:gpus?"
+        rb"|accelerators?|tpus?|cuda|rocm) (?:is|are) not (?:available"
+        rb"|found|visible|detected)",
+        "The program sees no accelerator: check the driver, the devices passed in, and that no variable hides them.",
+    ),
+    _topic(
+        "sizes",
+        rb"/einops/|/mesh_utils\.py$|/\w{0,20}sharding\w{0,20}\.py$|/jax/_src/mesh\.py$",
+        rb"\bshapes?\b|\bdivisible\b|\bdivide|\bsize mismatch|\bmesh\b|\bshardings?\b|partitionspec|world[_ ]size"
+        rb"|\bdata_parallel|parallel(?:ism)? (?:size|degree)|\bnum_\w{0,20}(?:heads|layers|experts|devices|groups)"
+        rb"|number of (?:\w{1,20} )?(?:layers|heads|experts|devices|slices|processes)\b|\bbroadcast"
+        rb"|\bdimensions?\b"
+        rb"|sequence length|batch size"
+        rb"|batch_size",
+        "The sizes do not fit each other: compare the model's sizes, the sequence and batch size and the parallel "
+        "sizes with what the message names.",
+    ),
+    _topic(
+        "access_denied",
+        b"",
+        rb"unauthori[sz]ed|forbidden|\bcredentials?\b|access(?: is| was)? denied|permission denied|authenticat",
+        "A service or a file does not let the training in: the message names it; give this node a token or "
+        "credentials that may use it.",
+    ),
+    _topic(
+        "not_found",
+        b"",
+        rb"no such file|does not exist|doesn't exist|not found (?:at|in)\b|(?:can ?not|could ?n[o']t) find"
+        rb"|file not found",
+        "What the message names is not there on this node: check the path and the mounts, and that every node sees it.",
+    ),
+    _topic(
+        "import_error",
+        b"",
+        rb"\bversions?\b.{0,80}(?:mismatch|incompatib|required?|older|newer|too old|not supported)"
+        rb"|\brequires? \S{1,40} ?[<>=]{1,2}"
+        rb"|\b(?:is )?not installed|\bpip install|\brequired to (?:use|run)\b|(?:built|compiled) without\b",
+        "Packages of the image do not fit each other or are missing: install what the message asks for, or take "
+        "another image.",
+    ),
+    _topic(
+        "gpu_error",
+        rb"/torch/AcceleratorError$|/pynvml|/amdsmi/|/hip/HIP",
+        b"",
+        "The GPU or one of its libraries failed: the message says what; look at the lines before and at the kernel log "
+        "of this node, and compare with another one.",
+    ),
+    _topic(
+        "settings_refused",
+        b"",
+        rb"(?:Value|Assertion|NotImplemented|Runtime|Config\w{0,20}|Argument|Validation)(?:Error|Exception): .{0,300}"
+        rb"(?:\bconfig|\barguments?\b|\boptions?\b|\bflags?\b|\bmust (?:not )?be\b"
+        rb"|\bunsupported\b|\bnot (?:yet )?(?:supported|implemented|allowed|compatible)|\bincompatible\b|\brequires?\b"
+        rb"|\bunknown\b|\bunrecogni[sz]ed\b|\binvalid (?:value|choice|param|type|key|name|mode|opt)|\bonly supports?\b"
+        rb"|\bplease (?:set|specify|use|provide)\b|\bshould (?:not )?be\b|\benvironment variable|\b(?:is"
+        rb"|are) not set\b)|(?-i:KeyError: '[A-Z][A-Z_]{3,30}'$)",
+        "The program does not take its settings: the message says which; correct the config, or take an image that "
+        "knows them.",
+    ),
+)
+
+
+def exception_class(line: bytes, files: Sequence[bytes]) -> Signature:
+    """Return the signature of an exception.
+
+    ``line`` is its last line, ``files`` are those of its traceback, the innermost last.
+    """
+    name = line.split(b":", 1)[0].strip()
+    for place in (b"/" + name.replace(b".", b"/"), *reversed(files[-_NEAREST_FILES:])):
+        for topic in TOPICS:
+            if topic.files.search(place):
+                return topic.signature
+    if _OF_CODE.search(name):
+        return PYTHON_ERROR
+    for topic in TOPICS:
+        if topic.words.search(line[:_LINE_BYTES]):
+            return topic.signature
+    return PYTHON_ERROR

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What puts the tasks of a job into the container of a plan: NVIDIA's plugins Pyxis and Enroot of srun, or Apptainer.
+
+Formats: https://github.com/NVIDIA/pyxis#usage, https://github.com/NVIDIA/enroot/blob/master/doc/cmd/import.md and
+https://apptainer.org/docs/user/main/cli/apptainer_exec.html
+"""
+
+from __future__ import annotations
+
+import posixpath
+import shlex
+
+from ...contracts import NodePlan
+
+PYXIS, APPTAINER = "pyxis", "apptainer"
+# The task does the same in the container as on the node, so it is the same user there, and sees the run's folders.
+_PYXIS = "--container-writable --no-container-remap-root --no-container-mount-home"
+_APPTAINER = "apptainer exec --writable-tmpfs --no-home"
+
+
+def container_options(engine: str, node: NodePlan) -> str:
+    """Return what follows the options of srun, as the shell reads it; nothing where an engine of the node is used.
+
+    What differs between nodes is mounted by the folder above it.
+    """
+    image = node["image"] or ""
+    mounts = f'{shlex.quote(",".join(_mounts(node)))},"$PWD:$PWD"'
+    if engine == PYXIS:
+        name = shlex.quote(_enroot_name(image))
+        return f' --container-image={name} --container-mounts={mounts} --container-workdir="$PWD" {_PYXIS}'
+    if engine == APPTAINER:
+        name = shlex.quote(image if _is_path(image) else f"docker://{image}")
+        return f' {_APPTAINER} --bind {mounts} --pwd "$PWD" {name}'
+    return ""
+
+
+def _mounts(node: NodePlan) -> list[str]:
+    mounts = [mount for mount in node["mounts"] if not mount.get("staged")]
+    same = [posixpath.dirname(node["run_folder"]), *node["devices"]]
+    same += ["/dev/shm"] if node["secrets"] else []
+    given = [f"{mount['source']}:{mount['target']}{':ro' if mount.get('read_only') else ''}" for mount in mounts]
+    return given + [f"{path}:{path}" for path in same]
+
+
+def _enroot_name(image: str) -> str:
+    """Return the name of an image as Enroot takes it: a mark ends the registry. A path of a squashfs file stays."""
+    registry, slash, rest = image.partition("/")
+    has_registry = slash and registry and ("." in registry or ":" in registry or registry == "localhost")
+    return f"{registry}#{rest}" if has_registry and not _is_path(image) else image
+
+
+def _is_path(image: str) -> bool:
+    return image.startswith((".", "/"))

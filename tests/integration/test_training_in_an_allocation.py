@@ -1,0 +1,93 @@
+"""Runs that are steps of an allocation of a real Slurm, which outlives them."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+
+import pytest
+from slurm_login import Login, ended, wait_until
+
+
+@pytest.fixture
+def allocated(login: Login) -> Iterator[Login]:
+    """Three nodes that are held by a job without a process of its own."""
+    login.slurm.run("salloc", "--no-shell", "--nodes=3", "--exclusive")
+    login.allocation = login.slurm.run("squeue", "--noheader", "--format=%i").strip()
+    yield login
+    login.allocation = None
+
+
+def is_held(login: Login) -> bool:
+    """Tell whether the allocation runs, and no step in it."""
+    assert login.slurm.run("squeue", "--noheader", "--format=%i %T") == f"{login.allocation} RUNNING\n"
+    return login.slurm.run("squeue", "--noheader", "--steps", "--format=%i %j") == ""
+
+
+def test_a_run_passes_as_a_step_on_nodes_that_salloc_took(login: Login) -> None:
+    login.salloc = ("--nodes=3", "--exclusive", "--ntasks-per-node=4", "--cpus-per-task=1", "--overcommit")
+    status, output = login.play("megatron_multinode.yml", "inside", nodes=2)
+    assert status == 0, output
+    number = login.job("inside")
+    assert number.endswith(".0")
+    assert f"Step {number} of Slurm has begun: " in output
+    summary = login.summary("inside")
+    assert summary["verdict"] == "PASS"
+    assert [node["node"] for node in summary["nodes"]] == ["gpu01", "gpu02"]
+    assert not (login.runs / "inside/secrets.json").exists()
+
+
+def test_stop_ends_the_step_of_a_run_whose_controller_was_killed_and_leaves_the_allocation(allocated: Login) -> None:
+    playing = allocated.start("megatron_multinode.yml", "picked", steps=2000)
+    wait_until(lambda: allocated.trains("picked"))
+    os.killpg(playing.pid, signal.SIGKILL)
+    playing.communicate()
+    attached = allocated.start("attach.yml", "picked")
+    number = allocated.job("picked")
+    assert attached.stdout
+    assert any(f"Step {number} of Slurm is known already" in line for line in attached.stdout)
+    # Elsewhere, where no variable names the allocation.
+    allocation, allocated.allocation = allocated.allocation, None
+    status, output = allocated.play("stop.yml", "picked")
+    allocated.allocation = allocation
+    assert status == 0, output
+    assert ended(attached)[0] == 2
+    assert allocated.summary("picked")["verdict"] == "ERROR"
+    wait_until(lambda: is_held(allocated))
+
+
+def test_a_step_that_somebody_cancels_and_an_allocation_that_ends_are_no_failure_of_the_training(
+    allocated: Login,
+) -> None:
+    playing = allocated.start("megatron_multinode.yml", "step", steps=2000)
+    wait_until(lambda: allocated.trains("step"))
+    number = allocated.job("step")
+    allocated.slurm.run("scancel", number)
+    status, output = ended(playing)
+    assert status == 2
+    summary = allocated.summary("step")
+    assert (summary["verdict"], summary["first_failure"]) == ("ERROR", None), output
+    assert f"Slurm's step {number} ended as CANCELLED: it was cancelled" in output
+    wait_until(lambda: is_held(allocated))
+    playing = allocated.start("megatron_multinode.yml", "all", steps=2000)
+    wait_until(lambda: allocated.trains("all"))
+    allocated.slurm.run("scancel", str(allocated.allocation))
+    status, output = ended(playing)
+    assert status == 2
+    summary = allocated.summary("all")
+    assert (summary["verdict"], summary["first_failure"]) == ("ERROR", None), output
+    assert f"Slurm's step {allocated.job('all')} ended as CANCELLED: it was cancelled" in output
+
+
+def test_what_an_allocation_cannot_do_is_said_before_a_step_begins(allocated: Login) -> None:
+    wrong = {"training_slurm_exclude": "gpu02", "training_slurm_partition": "short"}
+    status, output = allocated.play("megatron_multinode.yml", "refused", **wrong)
+    assert status == 2
+    assert "With training_launcher=srun training_slurm_partition has no effect" in " ".join(output.split())
+    del wrong["training_slurm_partition"]
+    status, output = allocated.play("megatron_multinode.yml", "refused", **wrong)
+    assert status == 2
+    told = " ".join(output.split())
+    assert f"Job {allocated.allocation} of Slurm has 2 nodes that training_slurm_exclude leaves, and the run" in told
+    assert is_held(allocated)
