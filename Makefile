@@ -115,9 +115,8 @@ FAULT_TESTS := $(addprefix tests/end_to_end/test_, $(addsuffix .py, at_once faul
     docker_daemon_that_is_stopped_is_named_and_not_the_network)
 
 test-faults: $(VENV)/dev ## kill, hang, lose and fill what a run is made of; the table of what was said is FAULTS
-	@rm -f $(FAULTS).rows
-	TRAINOPS_FAULTS=$(abspath $(FAULTS)).rows $(BIN)/pytest $(FAULT_TESTS)
-	@$(BIN)/python tests/fault_table.py $(FAULTS).rows >$(FAULTS) && rm $(FAULTS).rows
+	rows=$$(mktemp) && trap 'rm -f '$$rows EXIT && TRAINOPS_FAULTS=$$rows $(BIN)/pytest $(FAULT_TESTS) && \
+	  $(BIN)/python tests/fault_table.py $$rows >$(FAULTS)
 	@cat $(FAULTS)
 
 STEPS ?= 5000

@@ -37,7 +37,7 @@ def is_whole(bench: Bench) -> bool:
 def test_commands_of_one_run_at_the_same_moment_all_end_with_its_verdict(
     bench: Bench, playbooks: tuple[str, ...], steps: int, verdict: str
 ) -> None:
-    if len(playbooks) == 2 and playbooks != (STOP, ATTACH):
+    if playbooks != (STOP, ATTACH):
         needs_time()
     hosts, config = bench.inventory(node0={}, node1={}), bench.config(training_iterations=str(steps))
     variables = {**trainer(bench), "training_master_port": free_port()}
