@@ -100,7 +100,7 @@ class SlurmJob:
     def begin_step(self, options: t.Sequence[str]) -> str:
         """Run the script as a step of the allocation of this process, and return the number that the script writes.
 
-        srun outlives this process, and Slurm ends the step with srun.
+        srun outlives this process.
         """
         kept = {name: value for name, value in os.environ.items() if not name.startswith("SLURM_") or name in _KEPT}
         with open(self.run_dir / JOB_LOG, "ab") as log:
