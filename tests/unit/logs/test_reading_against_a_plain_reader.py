@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import re
 from bisect import bisect_right
@@ -160,7 +161,10 @@ def plain_rows(lines: list[str]) -> list[dict[str, Any]]:
             begins = BEGIN in line[head.end() : end]
             last = step
             row = rows.setdefault((attempt, step), {"metrics": {}, "place": seen, "summed": False})
-            row["metrics"].update(plain_metrics(line[head.end() : end].split("|")[:-1]))
+            printed = plain_metrics(line[head.end() : end].split("|")[:-1])
+            # What was printed once is not taken back.
+            gone = {metric: value for metric, value in row["metrics"].items() if not math.isfinite(value)}
+            row["metrics"].update(printed | gone)
             row["summed"] = row["summed"] or bool(re.search(r"\.\d{6}\] $", line[: head.start()]))
     return [
         {"attempt": attempt, "step": step, "metrics": row["metrics"], "left out": row["place"] == 2 and row["summed"]}

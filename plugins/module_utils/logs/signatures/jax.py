@@ -7,7 +7,7 @@ from ..signature import Signature
 
 _TASK = rb"/job:\S{1,99}/task:"
 # How a status of absl and gRPC is printed, in front of its code: by exceptions, absl::Status, glog, gRPC for Python.
-_STATUS = rb"(?:(?:rror|xception|[Ss]tatus|ailed|ailure|access)(?::{1,2} ?| ?= ?)|StatusCode\.|(?m:^)|\] |\()"
+_STATUS = rb"(?:(?:rror|xception|[Ss]tatus|ailed|ailure|access)(?::{1,2} ?| ?= ?)|StatusCode\.|(?<![^\r\n])|\] |\()"
 _STATUS += rb"(?:StatusCode\.)?"
 
 SIGNATURES = (
