@@ -77,14 +77,16 @@ TOPICS = (
         "compile",
         rb"/torch/_(?:inductor|dynamo)/\w{0,30}Err|/torch/_inductor/|/triton/|/cpp_extension\.py$|/libneuronxla/"
         rb"|/fused_kernels/|/jax/_src/(?:compiler\.py$|interpreters/mlir|pallas/)",
-        rb"(?<![/\w])compil(?:e|ing|ation|er)\b(?!/)|\bMLIR\b|\bHLO\b|\bLLVM\b|\bptx|\btriton\b|inductor|\bmosaic\b|\bpallas\b"
-        rb"|\bnvcc\b|\bhipcc\b",
+        rb"(?<![/\w])compil(?:e|ing|ation|er)\b(?!/)|\bMLIR\b|\bHLO\b|\bLLVM\b|\bptx|\btriton\b|inductor"
+        rb"|\bmosaic\b|\bpallas\b|\bnvcc\b|\bhipcc\b",
         "A kernel or graph could not be compiled: try another image, or switch torch.compile or the fused kernel off.",
     ),
     _topic(
         "settings_refused",
         rb"/arguments\.py$|/transformer_config\.py$|/model_parallel_config\.py$|/pyconfig\w{0,20}\.py$"
-        rb"|/configs/types\.py$|/parallel_state\.py$|/argparse\b|/omegaconf/|/hydra/(?!main|core/utils|_internal/(?:utils|hydra))|/pydantic\w{0,20}/|/training_args\.py$|/\w{0,30}config\w{0,30}\.py$"
+        rb"|/configs/types\.py$|/parallel_state\.py$|/argparse\b|/omegaconf/"
+        rb"|/hydra/(?!main|core/utils|_internal/(?:utils|hydra))|/pydantic\w{0,20}/|/training_args\.py$"
+        rb"|/\w{0,30}config\w{0,30}\.py$"
         rb"|/configuration_\w{1,40}\.py$|/num_microbatches_calculator\.py$|/ConfigError$|/ConfigKeyError$",
         b"",
         "The program refuses its settings: the message says which; correct the config, or take an image that "
@@ -119,7 +121,8 @@ TOPICS = (
     ),
     _topic(
         "rendezvous_timeout",
-        rb"/elastic/rendezvous/|/distributed/rendezvous\.py$|/jax/_src/distributed\.py$|/torch/distributed/DistStoreError",
+        rb"/elastic/rendezvous/|/distributed/rendezvous\.py$|/jax/_src/distributed\.py$"
+        rb"|/torch/distributed/DistStoreError",
         rb"\brendezvous|(?:connect|join|master|coordinator|store)\b.{0,200}(?:tim(?:ed ?|e)out|refused)"
         rb"|tim(?:ed ?|e)out.{0,200}(?:connect|join|master|coordinator|store)\b",
         "The processes did not find each other: look for a node that did not start or failed before, then check "
