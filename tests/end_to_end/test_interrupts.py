@@ -53,6 +53,14 @@ class Terminal:
         return " ".join(re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", self.output).split())
 
 
+@pytest.fixture(autouse=True)
+def _hears_sighup():
+    """What these tests start is to hear SIGHUP, also where they are called with nohup."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
 def trains(bench: Bench) -> bool:
     status = bench.runs / "long/nodes/node0/status.json"
     return status.exists() and json.loads(status.read_text()).get("last_step", 0) >= 3

@@ -19,7 +19,8 @@ class InterruptHandler:
 
     A run whose plan says ``on_interrupt: stop`` is stopped by the first Ctrl-C or SIGTERM, and judged. Otherwise, and
     with the second one, whoever follows it ends as without this handler: the training goes on, and ``tell`` is given
-    the commands to attach to it and to stop it.
+    the commands to attach to it and to stop it. A signal that this process ignores, as SIGHUP under nohup, stays
+    ignored.
     """
 
     def __init__(
@@ -37,7 +38,8 @@ class InterruptHandler:
             self._plan = self._board.plan()
         except ValueError:
             return
-        self._before = {number: signal.signal(number, self._handle) for number in _SIGNALS}
+        heard = [number for number in _SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
+        self._before = {number: signal.signal(number, self._handle) for number in heard}
 
     def end(self) -> None:
         """Give the signals back."""
