@@ -23,16 +23,14 @@ SIGNATURES = (
         "sizes",
         (b"not compatible for FP8", b"FP8 execution requires"),
         "FP8 needs dimensions that are divisible by 8 and 16: change sequence length, micro batch size or the "
-        "padding of "
-        "the vocabulary (make_vocab_size_divisible_by).",
+        "padding of the vocabulary (make_vocab_size_divisible_by).",
         rb"Tensor dimensions are not compatible for FP8|FP8 execution requires ",
     ),
     Signature(
         "settings_refused",
         (b": Assertion failed: ",),
         "Transformer Engine cannot do this with these sizes, this precision or this GPU: the words after Assertion "
-        "failed "
-        "say what; change them, choose another attention backend (NVTE_FUSED_ATTN, NVTE_FLASH_ATTN), or take "
+        "failed say what; change them, choose another attention backend (NVTE_FUSED_ATTN, NVTE_FLASH_ATTN), or take "
         "another image.",
         rb"in function \w{1,80}: Assertion failed: ",
     ),

@@ -20,8 +20,7 @@ SIGNATURES = (
             *(b"deferred hardware error", b"RMA state", b"Memory critical error"),
         ),
         "A GPU of this node has uncorrectable memory errors: drain the node, read the RAS counters (amd-smi metric "
-        "--ecc) "
-        "and the kernel log, reset the GPU, and replace it where they come back.",
+        "--ecc) and the kernel log, reset the GPU, and replace it where they come back.",
         (
             rb"uncorrectable hardware errors?\b|[1-9]\d{0,8} (?:new )?uncorrectable errors? |ERREVENT_ATHUB_INTERRUPT"
             rb"|RAS[^\r\n]{0,99} poison consum|poison consumption|reached bad page threshold"
@@ -80,8 +79,7 @@ SIGNATURES = (
             *(b"Agent creation failed", b"hw_init of IP block"),
         ),
         "The GPUs cannot be used: check that the amdgpu driver is loaded and fits the ROCm of the image, that "
-        "/dev/kfd and "
-        "/dev/dri are passed in, and that the user is in the groups video and render.",
+        "/dev/kfd and /dev/dri are passed in, and that the user is in the groups video and render.",
         (
             rb"Initializing the hsa runtime failed|hsa api call failure|initialize Tensile host"
             rb"|[Uu]nable to open /dev/kfd"
@@ -123,8 +121,7 @@ SIGNATURES = (
             b"HSA_STATUS_ERROR_OUT_OF_RESOURCES",
         ),
         "The GPU memory does not suffice: lower the micro batch size, recompute activations or split the model "
-        "more; look "
-        "(amd-smi) whether another process holds some of it.",
+        "more; look (amd-smi) whether another process holds some of it.",
         (
             rb"HIP out of memory|HIP (?:driver )?error: out of memory|\bhipErrorOutOfMemory\b"
             rb"|HIP failure:? [^\r\n]{0,30}out of memory"
@@ -141,8 +138,7 @@ SIGNATURES = (
             b"Incompatible kernel and userspace",
         ),
         "ROCm in the image and the node's amdgpu driver do not fit each other: take an image for this driver, or "
-        "update "
-        "the driver.",
+        "update the driver.",
         rb"HIP error: (?:initialization error|[^\r\n]{0,99}driver version is insufficient)"
         rb"|\bhipErrorInsufficientDriver\b|KFD does not support|Incompatible kernel and userspace",
     ),
@@ -164,8 +160,7 @@ SIGNATURES = (
             ),
         ),
         "The software was built without this GPU's architecture: take an image for this GPU (PYTORCH_ROCM_ARCH "
-        "names the "
-        "architectures; rocminfo the GPU's).",
+        "names the architectures; rocminfo the GPU's).",
         (
             rb"hipErrorNoBinaryForGpu|Unable to find code object for|HIP error: (?:invalid device function"
             rb"|device kernel image is invalid)"
@@ -239,8 +234,7 @@ SIGNATURES = (
         "gpu_hang",
         (b"amdgpu",),
         "The driver amdgpu could not do what it should, which mostly is a GPU that hung: drain the node, read its "
-        "kernel "
-        "log around this line, and reset the GPU.",
+        "kernel log around this line, and reset the GPU.",
         rb"\[amdgpu\]\] \*ERROR\* |amdgpu: [^\r\n]{0,99}(?:\b[Ff]ailed to (?!load|find|parse)|unrecoverable"
         rb"|sq_intr: error"
         rb"|destroy queue \d{1,9} failed)",

@@ -51,8 +51,7 @@ SIGNATURES = (
             ),
         ),
         "The image cannot be pulled: check its name and tag, log in to the registry (docker login), check network, "
-        "proxy "
-        "and certificates, or load the image on the nodes beforehand.",
+        "proxy and certificates, or load the image on the nodes beforehand.",
         (
             rb"manifest unknown|manifest for \S{1,300} not found|reading manifest [^\r\n]{0,300}: |pull access denied"
             rb"|requested access to the (?:resource|requested resource) is (?:denied|not authorized)"
@@ -93,8 +92,7 @@ SIGNATURES = (
         "driver_mismatch",
         (b"unsatisfied condition: ", b"driver/library version mismatch"),
         "The image and the node's GPU driver do not fit, or the driver was updated while it runs: reboot after "
-        "an update, "
-        "update the driver, or take an image for this one.",
+        "an update, update the driver, or take an image for this one.",
         rb"requirement error: unsatisfied condition: |driver/library version mismatch",
     ),
     Signature(
@@ -108,8 +106,7 @@ SIGNATURES = (
         "container",
         (b"connect to the Docker daemon", b"connect to the docker API", b"connect to Podman"),
         "The container engine cannot be used: check that it runs (systemctl status docker) and that the user may "
-        "use it "
-        "(group docker, or become).",
+        "use it (group docker, or become).",
         (
             rb"(?:Cannot|permission denied while trying to) connect to the (?:Docker daemon|docker API)"
             rb"|[Ff]ailed to connect to the docker API"
@@ -195,8 +192,7 @@ SIGNATURES = (
             b"CreateContainer",
         ),
         "The container engine refused to start the container: the message says which option, mount or device; "
-        "compare it "
-        "with the plan's container options.",
+        "compare it with the plan's container options.",
         (
             rb"(?m:^docker: (?=[a-z'\"]))|Error response from daemon: (?!No such )|OCI permission denied"
             rb"|(?m:^FATAL: {3,9}(?=\S))|(?m:^(?:ERROR|ABORT) {2}: )|FATA\[\d{1,9}\] |Failed(?:CreatePodSandBox"

@@ -22,16 +22,14 @@ SIGNATURES = (
         "rdma_devices",
         (b"find any optimal provider",),
         "libfabric offers no provider that NCCL's plugin can use: look whether fi_info -p efa lists one in the "
-        "container, "
-        "pass /dev/infiniband in, and compare the versions of libfabric and the plugin.",
+        "container, pass /dev/infiniband in, and compare the versions of libfabric and the plugin.",
         rb"Couldn't find any optimal provider",
     ),
     Signature(
         "nccl",
         (b"NET/OFI ",),
         "NCCL's plugin for libfabric failed: its words say what; compare the versions of libfabric, the plugin "
-        "and NCCL, "
-        "and run again with NCCL_DEBUG=INFO and FI_LOG_LEVEL=warn.",
+        "and NCCL, and run again with NCCL_DEBUG=INFO and FI_LOG_LEVEL=warn.",
         rb"WARN: Function: \w{1,80} Line: \d{1,6}: NET/OFI |NET/OFI (?i:[^\r\n]{0,200}(?:" + _FAILS + rb"))",
     ),
     Signature(
@@ -85,8 +83,7 @@ SIGNATURES = (
             *(b"onnect the HCA", b"RDMA connect error", b"ibv_post_send"),
         ),
         "RDMA between two nodes failed: check the port (ibv_devinfo), the GID index, link and "
-        "firmware, "
-        "GPUDirect, and that /dev/infiniband is passed in.",
+        "firmware, GPUDirect, and that /dev/infiniband is passed in.",
         rb"Failed status \d{1,3}: wr_id |[Ff]ailed to (?:create|modify|register|allocate|open|query) (?:an? )?"
         rb"(?:QP|CQ|MR|PD|AH|SRQ|[Qq]ueue [Pp]air|completion queue|protection domain|memory region)\b"
         rb"|Couldn't get context for the device"
@@ -110,8 +107,7 @@ SIGNATURES = (
         "nccl",
         (b"mlx5_", b"bnxt_", b"ionic"),
         "The driver of a network adapter reports an error: read the kernel log around this line, and compare "
-        "driver and "
-        "firmware with a node that works.",
+        "driver and firmware with a node that works.",
         rb"\b(?:mlx5_core|mlx5_ib|bnxt_en|bnxt_re|ionic) [^\r\n]{0,160}(?:\b[Ff]ailed\b|\b[Ee]rror\b|timed? ?out)",
     ),
 )

@@ -11,8 +11,7 @@ SIGNATURES = (
         "scheduler",
         (b"srun: ", b"slurmstepd: ", b"slurmd: "),
         "Slurm reports an error: the words after it say what; look at the job (scontrol show job), the nodes "
-        "(sinfo -R) and "
-        "slurmd's log.",
+        "(sinfo -R) and slurmd's log.",
         rb"(?:srun|slurmstepd|slurmd): error: (?![^\r\n]{0,200}(?:[Ii]gnor|[Dd]uplicate|Setting TMPDIR"
         rb"|ropagate"
         rb"|getpeername|xauth|X11|x11|[Ww]arning|_get_pss|cgroup))[^\r\n*]",
@@ -27,8 +26,7 @@ SIGNATURES = (
             b"pure virtual method called",
         ),
         "A process ended itself, as a check in native code failed: the line says which, and what was printed "
-        "before may be "
-        "the cause.",
+        "before may be the cause.",
         rb":\d{1,6}: [^\r\n]{0,900}: Assertion `[^\r\n]{0,400}' failed|\] Check fail(?:ed|ure): "
         rb"|Check failure stack trace|terminate called without|pure virtual method called",
     ),

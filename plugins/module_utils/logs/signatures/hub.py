@@ -10,8 +10,7 @@ SIGNATURES = (
         "hub_rate_limit",
         (b"429 Client Error", b"Too Many Requests"),
         "Hugging Face throttles: give a token (HF_TOKEN), wait and try again, or use a local copy or a cache that "
-        "the nodes "
-        "share (HF_HOME, HF_HUB_OFFLINE=1).",
+        "the nodes share (HF_HOME, HF_HUB_OFFLINE=1).",
         rb"429 Client Error|Error: [^\r\n]{0,300}429[^\r\n]{0,60}Too Many Requests",
     ),
     Signature(
@@ -50,8 +49,7 @@ SIGNATURES = (
             *(b"does not appear to have ", b"no file named "),
         ),
         "The tokenizer or model is not there: check its name or path, give a token, or use a local copy; a local "
-        "folder of "
-        "the same name hides that of Hugging Face.",
+        "folder of the same name hides that of Hugging Face.",
         (
             rb"required positional arguments?: '(?:vocab|tokenizer|merges)_file'"
             rb"|Can't load (?:tokenizer|the configuration|the model|feature extractor) (?:for|of) "
@@ -77,8 +75,7 @@ SIGNATURES = (
             *(b"httpx.", b"httpcore.", b"ChunkedEncodingError"),
         ),
         "Hugging Face cannot be reached from this node: check network, DNS and proxy, or use a local copy or a "
-        "cache that "
-        "the nodes share (HF_HOME).",
+        "cache that the nodes share (HF_HOME).",
         (
             rb"\bhttp(?:x|core)\.\w{0,20}(?:Connect|Read|Network|Protocol|Proxy|Timeout)\w{0,20}: "
             rb"|ChunkedEncodingError: "
@@ -97,8 +94,7 @@ SIGNATURES = (
         "access_denied",
         (b"404 Client Error", b"DatasetNotFoundError", b"Couldn't find "),
         "The model or file is not on Hugging Face under this name, or the token may not see it: check name, "
-        "revision and "
-        "HF_TOKEN, or use a local copy.",
+        "revision and HF_TOKEN, or use a local copy.",
         rb"404 Client Error|DatasetNotFoundError: |Error: Couldn't find (?:a |any |cache)",
     ),
     Signature(

@@ -15,8 +15,7 @@ SIGNATURES = (
         "no_gpu",
         (b"visible GPU", b"Unable to initialize backend", b"libtpu", b"TPU ", b" device found"),
         "JAX finds no accelerator that it can use: check the driver and the devices passed in, that jaxlib is "
-        "built for "
-        "this platform (JAX_PLATFORMS), and that no other process holds them.",
+        "built for this platform (JAX_PLATFORMS), and that no other process holds them.",
         (
             rb"No visible GPU devices|RuntimeError: Unable to initialize backend|(?:libtpu\S{0,20}"
             rb"|The TPU) is already in use by"
@@ -28,8 +27,7 @@ SIGNATURES = (
         "import_error",
         (b"source was compiled with",),
         "The library that was loaded is older than the one that jaxlib was built with: take it out of "
-        "LD_LIBRARY_PATH, or "
-        "install the version that the message names.",
+        "LD_LIBRARY_PATH, or install the version that the message names.",
         rb"Loaded runtime \w{1,20} library: [^\r\n]{1,60} but source was compiled with",
     ),
     Signature(
@@ -80,8 +78,7 @@ SIGNATURES = (
             b"an out of memory trying to allocate",
         ),
         "The GPU memory does not suffice: lower the batch per device, choose another remat policy, shard the model "
-        "more, or "
-        "raise XLA_PYTHON_CLIENT_MEM_FRACTION.",
+        "more, or raise XLA_PYTHON_CLIENT_MEM_FRACTION.",
         (
             rb"(?:RESOURCE_EXHAUSTED|Resource exhausted): (?:Out of memory|Failed to allocate|Error allocating"
             rb"|Attempting"
@@ -107,8 +104,7 @@ SIGNATURES = (
         "watchdog",
         (b"may be stuck", b"Termination timeout"),
         "Not all GPUs came to a collective: look for the process that hangs or died, which has no such line; "
-        "mostly its own "
-        "log has the cause.",
+        "mostly its own log has the cause.",
         (
             rb"waiting for `?(?:initialize clique|[^\r\n]{0,300}) for \d{1,9} seconds and may be stuck"
             rb"|Termination timeout (?:for|of) "
@@ -127,8 +123,7 @@ SIGNATURES = (
             b"connect to remote server at address",
         ),
         "The processes did not all meet: look for a node that did not start or failed before, then check the "
-        "coordinator's "
-        "address, port and firewall.",
+        "coordinator's address, port and firewall.",
         (
             rb"RegisterTask(?:[^\n]{0,600}\n){0,3}?[^\n]{0,600}?Deadline Exceeded"
             rb"|DEADLINE_EXCEEDED: Barrier timed out[^\r\n]{0,300}PjRT_Client_Connect[^\r\n]{0,300}"
@@ -197,8 +192,7 @@ SIGNATURES = (
         "compile",
         (b"INTERNAL: ", b"INVALID_ARGUMENT: ", b"UNKNOWN: ", b"NOT_FOUND: ", b"UNIMPLEMENTED"),
         "XLA could not compile or load a kernel: try another image or jaxlib, or fewer XLA_FLAGS; a node alone "
-        "with it has "
-        "another driver.",
+        "with it has another driver.",
         rb"(?:INTERNAL|INVALID_ARGUMENT|UNKNOWN|NOT_FOUND): [^\r\n]{0,200}(?:[Cc]ompil(?:e|ing|ation)\b"
         rb"|[Aa]utotuning|\bptxas\b|\bMLIR\b"
         rb"|\bMosaic\b|RET_CHECK failure|hlo verifier|\bLLVM\b|Failed to load in-memory)|"
@@ -212,8 +206,7 @@ SIGNATURES = (
             *(b"halted ", b"Halt is"),
         ),
         "A kernel or library failed under XLA: read the words after INTERNAL, try another image or fewer "
-        "XLA_FLAGS, and "
-        "compare with another node; where one alone has it, read its kernel log.",
+        "XLA_FLAGS, and compare with another node; where one alone has it, read its kernel log.",
         _STATUS + rb"(?:INTERNAL: (?!From /job:)|INTERNAL\b(?!:)|FAILED_PRECONDITION\b)"
         rb"|\bInternalError: "
         rb"|Non-OK-status: [^\r\n]{0,99}INTERNAL: |halted (?:unexpectedly"

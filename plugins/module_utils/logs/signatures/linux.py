@@ -76,8 +76,7 @@ SIGNATURES = (
             *(b"Lustre: ", b": controller is down", b"Buffer I/O error", b"Device not ready", b"filesystem read-only"),
         ),
         "A disk or file system of this node failed: read the kernel log, check the disk (smartctl, nvme smart-log) "
-        "or the "
-        "file server and the network to it.",
+        "or the file server and the network to it.",
         (
             rb"I/O error, dev |EXT4-fs error"
             rb"|nfs: server \S{1,200} (?:not responding|timed out)|LustreError: "
@@ -91,8 +90,7 @@ SIGNATURES = (
         "io_error",
         (b"blocked for more than",),
         "A process of this node hung in the kernel: the stack below this line says in what, mostly a file server, "
-        "a disk "
-        "or a driver that does not answer.",
+        "a disk or a driver that does not answer.",
         rb"INFO: task \S{1,60} blocked for more than",
     ),
     Signature(
@@ -126,8 +124,7 @@ SIGNATURES = (
         "bus_error",
         (b"Bus error", b"SIGBUS", *_ended(b"-7", b"135")),
         "A process got SIGBUS: mostly too little shared memory in the container (/dev/shm, --shm-size), or a "
-        "mapped file "
-        "that was cut off.",
+        "mapped file that was cut off.",
         rb"\bBus error\b(?! \()|Bus error {1,60}\((?:core|\d)|\bSIGBUS\b|" + ENDED + rb"(?P<exit_code>-7|135)\b",
     ),
     Signature(

@@ -12,8 +12,7 @@ SIGNATURES = (
         "duplicate_gpu",
         (b"Duplicate GPU detected", b"Multiple Ranks are using"),
         "Two ranks use the same GPU: check processes per node, the local rank that each process takes its device "
-        "by, and "
-        "HIP_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES.",
+        "by, and HIP_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES.",
         rb"Duplicate GPU detected(?: : rank (?P<rank>\d{1,9}))?|Multiple Ranks are using the same GPU",
     ),
     Signature(
@@ -72,8 +71,7 @@ SIGNATURES = (
             b"network ",
         ),
         "The nodes run different NCCL or RCCL versions, or a network that is asked for is not there: use one image "
-        "on all "
-        "nodes, and look at NCCL_NET, NCCL_IB_DISABLE and the network plugin.",
+        "on all nodes, and look at NCCL_NET, NCCL_IB_DISABLE and the network plugin.",
         rb"Mismatched NCCL version detected|NCCL version mismatch with remote peer|NCCL library is (?:too old"
         rb"|not backwards)"
         rb"|compiled with too old version of NCCL|Invalid NCCL_COMM_ID"
@@ -90,8 +88,7 @@ SIGNATURES = (
             b"device is incompatible with the local",
         ),
         "NCCL or RCCL cannot do what its variables or its topology file ask for: the words after WARN say what; "
-        "compare "
-        "the nodes, and look at NCCL_ALGO, NCCL_PROTO, NCCL_IB_HCA, NCCL_COMM_ID and NCCL_TOPO_FILE.",
+        "compare the nodes, and look at NCCL_ALGO, NCCL_PROTO, NCCL_IB_HCA, NCCL_COMM_ID and NCCL_TOPO_FILE.",
         rb"Net : No valid |WARN No algorithm/protocol available|WARN XML \w{1,20} has wrong version"
         rb"|WARN Could not open XML |Attempted to (?:connect|merge) incompatible devices"
         rb"|device is incompatible with the local|Detected mixed local (?:CollNet|Net) device counts",
@@ -126,8 +123,7 @@ SIGNATURES = (
             *(b"ollective mismatch", b"ollectives mismatch"),
         ),
         "The ranks called different collectives or sizes: mostly settings, data or code that differ between nodes; "
-        "compare "
-        "them, and set TORCH_DISTRIBUTED_DEBUG=DETAIL to see the call.",
+        "compare them, and set TORCH_DISTRIBUTED_DEBUG=DETAIL to see the call.",
         rb"[Mm]essage truncated : receiv|mismatch between collectives|[Mm]ismatched collective"
         rb"|distributed collective mismatch|[Cc]ollectives? mismatch",
     ),
@@ -157,8 +153,7 @@ SIGNATURES = (
             b"Transport retry count exceeded",
         ),
         "RDMA failed on this device: check links, NCCL_IB_HCA, NCCL_IB_GID_INDEX, the HCA's driver and firmware, "
-        "GPUDirect "
-        "(peer memory or DMA-BUF), and the log of the peer.",
+        "GPUDirect (peer memory or DMA-BUF), and the log of the peer.",
         (
             rb"Got completion from peer|Got completion with |Got async (?:error )?event|Call to ibv_\w{1,40} failed"
             rb"|local work queue catastrophic error|\bIBV_WC_\w{1,30}|Transport retry count exceeded"
@@ -202,8 +197,7 @@ SIGNATURES = (
         "gloo",
         (b"connectFullMesh", b"[enforce fail at ", b"loo timeout", b"gloo/transport", b"gloo/"),
         "The ranks cannot reach each other over gloo: set GLOO_SOCKET_IFNAME to the interface of the cluster "
-        "network, and "
-        "look for a rank that did not start.",
+        "network, and look for a rank that did not start.",
         rb"Gloo connectFullMesh failed|gloo/transport/tcp/\w{1,30}\.cc:\d{1,6}\] [^\r\n]{0,200}(?:[Tt]imed out"
         rb"|[Cc]onnect |[Nn]o route)|gloo/\w{1,30}(?:/\w{1,30}){0,3}\.cc:\d{1,6}\] ",
     ),
@@ -237,8 +231,7 @@ SIGNATURES = (
         "nccl",
         (b"NCCL WARN", b"RCCL WARN"),
         "NCCL or RCCL warns of what it could not do: the words after WARN say it; compare nodes, image and NCCL "
-        "variables, "
-        "and run again with NCCL_DEBUG=INFO.",
+        "variables, and run again with NCCL_DEBUG=INFO.",
         rb"[NR]CCL WARN (?![^\r\n]{0,200}(?:Too many open files|Thread creation failed|libibverbs"
         rb"|iommu|NUMA|path for pattern|CollNet|[Ii]gnor|[Dd]efaulting|Unsetting|not using|MSCCL))[^\r\n]",
     ),

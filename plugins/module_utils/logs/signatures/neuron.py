@@ -20,8 +20,7 @@ SIGNATURES = (
         "gpu_ecc",
         (b"EXEC_HW_ERR_", b"status=120", b"HBM_UE", b"NC_UE", b"DMA_ABORT"),
         "The hardware of a Neuron device failed: drain the node, read neuron-top, neuron-monitor and the kernel "
-        "log, and "
-        "replace the instance where it comes back.",
+        "log, and replace the instance where it comes back.",
         rb"NRT_EXEC_HW_ERR_(?:\w{0,20}HBM_UE|NC_UE|DMA_ABORT)|nrt_\w{1,40}:? status=120[1-35]\b",
     ),
     Signature(
@@ -39,8 +38,7 @@ SIGNATURES = (
             *(b"NOT_ENOUGH_NC", b"status=9"),
         ),
         "NeuronCores cannot be used: check neuron-ls, the driver (aws-neuronx-dkms), that /dev/neuron* is passed "
-        "in, and "
-        "that no other process holds the cores; NEURON_RT_NUM_CORES and NEURON_RT_VISIBLE_CORES must fit.",
+        "in, and that no other process holds the cores; NEURON_RT_NUM_CORES and NEURON_RT_VISIBLE_CORES must fit.",
         (
             rb"No neuron device available|(?:Logical Neuron |Neuron)Core\(s\) not available|Could not open the (?:nd\d"
             rb"|device index)"
@@ -61,8 +59,7 @@ SIGNATURES = (
             *(b"peak HBM usage", b"Neff won't be able to load"),
         ),
         "The memory of a NeuronCore does not suffice: lower the micro batch size or sequence length, or split the "
-        "model "
-        "more; neuron-top shows what holds it.",
+        "model more; neuron-top shows what holds it.",
         (
             rb"[Ff]ailed to alloc(?:ate)? (?:DEVICE|HOST) memory|\bNRT_RESOURCE\b|nrt_\w{1,40}: status=4\b"
             rb"|nrt_\w{1,40} status=4\b|peak HBM usage [^\r\n]{0,60}exceeds|Neff won't be able to load"
@@ -73,8 +70,7 @@ SIGNATURES = (
         "killed",
         (b"forcibly killed", b"Backend exited with code -9", b"exit status -9", b"RunNeuronCC"),
         "The Neuron compiler was killed, mostly for lack of host memory: compile on a larger instance, or fewer "
-        "graphs at a "
-        "time.",
+        "graphs at a time.",
         rb"neuronx?-cc was forcibly killed|Backend exited with code -9|neuronx?-cc[^\r\n]{0,600}exit status -9"
         rb"|RunNeuronCC[^\r\n]{0,900}Signals\.SIGKILL",
     ),
@@ -123,8 +119,7 @@ SIGNATURES = (
         "nccl",
         (b"NET/OFI", b"CCOM WARN", b"EXEC_HW_ERR_COLLECTIVES", b"status=120", b"NETWORK_PROXY_FAIL", b"OFI plugin"),
         "The network between the workers failed (EFA, libfabric): check the EFA driver and devices (fi_info -p "
-        "efa), the "
-        "security group, and the logs of the other nodes.",
+        "efa), the security group, and the logs of the other nodes.",
         rb"NCCL WARN NET/OFI |CCOM WARN |NRT_EXEC_HW_ERR_COLLECTIVES|nrt_\w{1,40}:? status=120[06]\b"
         rb"|NETWORK_PROXY_FAIL",
     ),

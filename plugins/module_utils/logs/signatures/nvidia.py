@@ -10,8 +10,7 @@ SIGNATURES = (
         "gpu_ecc",
         (b"uncorrectable", b"Xid ", b"ECC_UNCORRECTABLE", b"ECCUncorrectable"),
         "A GPU of this node has uncorrectable memory errors: drain the node, read nvidia-smi -q (ECC, row "
-        "remapper) and "
-        "the kernel log, reset the GPU, and replace it where they come back.",
+        "remapper) and the kernel log, reset the GPU, and replace it where they come back.",
         (
             rb"uncorrectable ECC error|\bCUDA_ERROR_ECC_UNCORRECTABLE\b|cudaErrorECCUncorrectable"
             rb"|Xid \([^)\r\n]{1,60}\): (?:48|63|64|92|94|95|140|171|172)\b"
@@ -52,8 +51,7 @@ SIGNATURES = (
             ),
         ),
         "The image's CUDA and the node's driver do not fit each other, or the fabric manager does not run: reload "
-        "or update "
-        "the driver (reboot after an update), start nvidia-fabricmanager, or take an image for this driver.",
+        "or update the driver (reboot after an update), start nvidia-fabricmanager, or take an image for this driver.",
         (
             rb"CUDA driver version is insufficient|Driver/library version mismatch|driver on your system is too old"
             rb"|forward compatibility was attempted on non supported|(?:CUDA error"
@@ -124,8 +122,7 @@ SIGNATURES = (
             b"cudaErrorMemoryAllocation",
         ),
         "The GPU memory does not suffice: lower the micro batch size, recompute activations or split the model "
-        "more; look "
-        "(nvidia-smi) whether another process holds some of it.",
+        "more; look (nvidia-smi) whether another process holds some of it.",
         (
             rb"CUDA out of memory|CUDA (?:driver )?error: out of memory|Cuda failure [^\r\n]{0,30}out of memory"
             rb"|\bCUDA_ERROR_OUT_OF_MEMORY\b"
@@ -150,8 +147,7 @@ SIGNATURES = (
         "sizes",
         (b"device-side assert", b"Device-side assert", b", thread: ["),
         "A kernel was given an index that is out of range, mostly a token outside the vocabulary: compare "
-        "tokenizer, data "
-        "and vocabulary size; CUDA_LAUNCH_BLOCKING=1 shows the call.",
+        "tokenizer, data and vocabulary size; CUDA_LAUNCH_BLOCKING=1 shows the call.",
         rb"[Dd]evice-side assert(?:ion|)\b|, thread: \[[\d,]{1,20}\] Assertion",
     ),
     Signature(
@@ -183,8 +179,7 @@ SIGNATURES = (
             *(b"[CUDA]: ", b"Xid ", b"CUFFT_", b"CUDA Error: ", b"cuBLAS GEMM algorithm"),
         ),
         "A GPU kernel or library failed: run again with CUDA_LAUNCH_BLOCKING=1 to see which one, read the kernel "
-        "log for "
-        "Xid lines, and compare with another node.",
+        "log for Xid lines, and compare with another node.",
         (
             rb"CUDA [Ee]rror: |CUDART Error: |an illegal memory access was encountered"
             rb"|unspecified launch failure|invalid device pointer"
@@ -202,8 +197,7 @@ SIGNATURES = (
         "gpu_error",
         (b"NVRM: ", b"NVML:"),
         "The driver of the GPUs reports an error: read the kernel log around this line, and drain the node where "
-        "it comes "
-        "back after a reset.",
+        "it comes back after a reset.",
         rb"NVRM: [^\r\n]{0,160}(?:\b[Ff]ail|\b[Ee]rror|[Tt]imeout)|\bNVML: ?Unable to ",
     ),
 )

@@ -38,8 +38,7 @@ SIGNATURES = (
             b"no run has fetched",
         ),
         "The dataset could not be fetched: read the lines before, and look at the network, the proxy and the free "
-        "space "
-        "of the data folder.",
+        "space of the data folder.",
         (
             rb"ERROR: fetching the dataset |ERROR: there is neither wget nor curl"
             rb"|ERROR: [^\r\n]{0,300} holds the dataset |ERROR: [^\r\n]{0,300} is there, but no run has fetched it"

@@ -37,8 +37,7 @@ SIGNATURES = (
             b"Cannot install ",
         ),
         "pip could not install a package: check its name and version, the Python of the image, and that the node "
-        "reaches "
-        "the package index.",
+        "reaches the package index.",
         rb"ERROR: (?:Could not find a version that satisfies|No matching distribution found|ResolutionImpossible"
         rb"|Failed building wheel|Cannot install )|Failed to build installable wheels"
         rb"|error: subprocess-exited-with-error"
@@ -104,8 +103,7 @@ SIGNATURES = (
             ),
         ),
         "A data file is cut off or does not fit its index: copy it or preprocess it again, and look whether a copy "
-        "or a "
-        "fetch was interrupted.",
+        "or a fetch was interrupted.",
         (
             rb"no greater than buffer length|mmap length is greater than file size|cannot mmap an empty file"
             rb"|buffer is smaller than requested size"
@@ -133,15 +131,13 @@ SIGNATURES = (
         "segmentation_fault",
         (_FAULT,),
         "Python itself crashed in native code: mostly libraries in the image that do not fit each other or the "
-        "driver; the "
-        "stack below this line names the library.",
+        "driver; the stack below this line names the library.",
     ),
     Signature(
         "name_resolution",
         (b"gaierror", b"ailure in name resolution", b"Name or service not known", b"NameResolutionError"),
         "A name cannot be resolved on this node: check DNS and /etc/hosts, and give addresses that every node "
-        "resolves and "
-        "reaches (MASTER_ADDR, JAX_COORDINATOR_IP).",
+        "resolves and reaches (MASTER_ADDR, JAX_COORDINATOR_IP).",
         (
             rb"gaierror: \[Errno|NameResolutionError|(?:Error"
             rb"|failed)[^\r\n]{0,300}(?:[Tt]emporary failure in name resolution|Name or service not known)"
@@ -168,8 +164,7 @@ SIGNATURES = (
             *(b"must equal the product of", b"be divisible by"),
         ),
         "The shapes do not fit each other: compare the model's sizes, sequence and batch size, the parallel sizes "
-        "and the "
-        "checkpoint with those that the message names.",
+        "and the checkpoint with those that the message names.",
         rb"Error: [^\r\n]{0,300}(?:must match the (?:existing )?size|shapes cannot be multiplied"
         rb"|is invalid for input of size|must equal the product of)",
     ),
@@ -187,8 +182,7 @@ SIGNATURES = (
             b"Network is unreachable",
         ),
         "Nobody listens where this rank connects to, or no route leads there: look for a node that did not start "
-        "or failed "
-        "before, then check address, port and firewall.",
+        "or failed before, then check address, port and firewall.",
         rb"ConnectionRefusedError: |Error: \[Errno 1(?:01|10|11|13)\]|Error: [^\r\n]{0,200}Network is unreachable",
     ),
     Signature(
@@ -279,8 +273,7 @@ SIGNATURES = (
         "child_failed",
         (b"throwing an instance of",),
         "A process ended by an exception in native code: the line after this one, what(), says which, and what was "
-        "printed "
-        "before is the cause.",
+        "printed before is the cause.",
         rb"terminate called after throwing an instance of",
     ),
 )

@@ -21,8 +21,7 @@ SIGNATURES = (
             b"TERM_MEMLIMIT",
         ),
         "The host memory of the job did not suffice, or somebody killed it: ask Slurm for more (--mem=0 takes all "
-        "of the "
-        "node), use fewer data workers, and read the node's kernel log for the OOM killer.",
+        "of the node), use fewer data workers, and read the node's kernel log for the OOM killer.",
         (
             rb"Detected \d{1,9} oom[-_]kill event|OOM Killed|cgroup out-of-memory handler|TERM_MEMLIMIT"
             rb"|slurmstepd: error: [^\r\n]{0,200}[Ee]xceeded (?:job |step )?memory limit"
@@ -33,8 +32,7 @@ SIGNATURES = (
         "time_limit",
         (b"DUE TO TIME LIMIT", b"killed: walltime", b"TERM_RUNLIMIT", b"job killed after reaching"),
         "The scheduler ended the job at its time limit: ask for more time (--time), or go on from a checkpoint; "
-        "where the "
-        "steps "
+        "where the steps "
         "had stopped before, the log before this line has the cause.",
         rb"DUE TO TIME LIMIT|killed: walltime [^\r\n]{0,60}exceeded|TERM_RUNLIMIT"
         rb"|job killed after reaching LSF run time",
@@ -55,8 +53,7 @@ SIGNATURES = (
         "preempted",
         (b"DUE TO PREEMPTION", b"DUE TO JOB REQUEUE", b"this job is preempted"),
         "Slurm preempted the job for another one or queued it again: go on from a checkpoint, or use a partition "
-        "or QOS "
-        "that is not preempted.",
+        "or QOS that is not preempted.",
         rb"DUE TO (?:PREEMPTION|JOB REQUEUE)|this job is preempted",
     ),
     Signature(
@@ -73,8 +70,7 @@ SIGNATURES = (
         "container",
         (b"pyxis: ", b"enroot-", b"spank: "),
         "pyxis or enroot could not start the container: read the lines around this one for a mount, a path, a hook "
-        "or space "
-        "that is missing.",
+        "or space that is missing.",
         rb"error: pyxis: (?!child \d|couldn't start container|\s{0,9}(?:\[INFO\]|printing "
         rb"|if the image))(?![^\r\n]{0,300}No space left)"
         rb"|enroot-\w{1,30}: failed to |spank: required plugin \S{0,60}pyxis",

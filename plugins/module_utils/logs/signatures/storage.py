@@ -10,8 +10,7 @@ SIGNATURES = (
         "disk_full",
         (b"insufficient shared memory", b"/dev/shm", b"shared memory(shm)", b"</torch_"),
         "The shared memory of the container (/dev/shm) is full: give it more (--shm-size, or ipc=host), or use "
-        "fewer data "
-        "workers.",
+        "fewer data workers.",
         (
             rb"[Bb]us error [^\r\n]{0,300}insufficient shared memory"
             rb"|/dev/shm[^\r\n]{0,300}(?:No space left on device|could not be resized|Cannot allocate memory)"
@@ -46,8 +45,7 @@ SIGNATURES = (
         "io_error",
         (b"tale file handle", b"tale NFS", b"ESTALE", b"Errno 116"),
         "The shared file system lost a file that was open: look whether another node or job replaced it, look at "
-        "the NFS "
-        "server, and mount the file system again.",
+        "the NFS server, and mount the file system again.",
         rb"(?i:stale (?:NFS )?file handle)|\bESTALE\b|\[Errno 116\]",
     ),
     Signature(

@@ -45,8 +45,7 @@ SIGNATURES = (
             ),
         ),
         "A checkpoint or data file is cut off or damaged: mostly the run that wrote it was killed, or a copy is "
-        "not whole; "
-        "take an earlier checkpoint or copy it again.",
+        "not whole; take an earlier checkpoint or copy it again.",
         (
             rb"unexpected EOF[^\r\n]{0,60}corrupted|PytorchStreamReader failed"
             rb"|UnpicklingError: (?:invalid load key|pickle data was truncated)"
@@ -67,8 +66,7 @@ SIGNATURES = (
             b"could not load the checkpoint",
         ),
         "The checkpoint does not fit this model: compare the model's sizes, the parallel sizes and the checkpoint "
-        "format "
-        "with the run that wrote it.",
+        "format with the run that wrote it.",
         rb"Error\(s\) in loading state_dict for|Checkpoint(?:ing)?Exception: |Missing key\(s\) in state_dict"
         rb"|Weights only load failed|could not load the checkpoint",
     ),
@@ -94,8 +92,7 @@ SIGNATURES = (
             b": Assertion `",
         ),
         "A kernel could not be compiled for this GPU: try another image, switch torch.compile or the fused kernel "
-        "off, or "
-        "build the extension in the image.",
+        "off, or build the extension in the image.",
         (
             rb"out of resource: shared memory|InductorError: |BackendCompilerFailed: |Error building extension"
             rb"|Error compiling objects for extension"
@@ -114,8 +111,7 @@ SIGNATURES = (
         "settings_refused",
         (b"expected, but not set", b"Default process group has not been", b"env:// rendezvous"),
         "A rank does not know where the others are: torchrun sets MASTER_ADDR, MASTER_PORT, RANK and "
-        "WORLD_SIZE; "
-        "start the trainer with it.",
+        "WORLD_SIZE; start the trainer with it.",
         rb"environment variable \w{1,40} expected, but not set|Default process group has not been initialized"
         rb"|Error initializing torch\.distributed using env:// rendezvous",
     ),
