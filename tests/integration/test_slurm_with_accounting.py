@@ -16,12 +16,11 @@ from slurm_login import TRAINER, Login, ended, wait_until
 MEMORY = Path("/sys/fs/cgroup/memory/memory.limit_in_bytes")
 CGROUP = "CgroupPlugin=cgroup/v1\nCgroupAutomount=no\nConstrainRAMSpace=yes\n"
 OURS = {"training_slurm_account": "llm", "training_slurm_qos": "normal"}
-# Takes memory on one node once it trains.
+# Takes memory on one node.
 GREEDY = """
 import os, threading, time
 
 def take():
-    time.sleep(5)
     taken = []
     while True:
         taken.append(bytearray(16 << 20))

@@ -124,7 +124,7 @@ def _judge_values(node: str, losses: pd.DataFrame, trend: Trend, vocabulary: flo
         )
         reasons.add(INCONCLUSIVE, "loss_spike", message, node, step=int(steps[spike]), loss=float(values[spike]))
     lowest = float(values.min())
-    if trend["direction"] != RISING and end > _DIVERGED * lowest > 0 and end - lowest > _DIVERGED - 1:
+    if trend["direction"] != RISING and end > _DIVERGED * lowest and end - lowest > _DIVERGED - 1:
         message = f"The loss of {node} ends at {end:.4g}, and was {lowest:.4g}: the training diverged."
         reasons.add(FAIL, "loss_rises", message, node, trend=trend)
     return (len(reasons.decisive()), reasons.verdict()) != before and trend["direction"] != RISING
