@@ -28,13 +28,7 @@ class ActionModule(ControllerAction):
         """Show the comparison, and write it unless in check mode."""
         super().run(tmp, task_vars)
         self.refuse_unknown(task_vars or {})
-        arguments = self.arguments(
-            {
-                "names": {"type": "list", "elements": "str", "required": True},
-                "output_dir": {"type": "path", "required": True},
-                "history_dir": {"type": "path", "required": True},
-            },
-        )
+        arguments = self.arguments()
         names = [name.strip() for name in arguments["names"] if name.strip()]
         output_dir = os.path.abspath(arguments["output_dir"])
         folder = folder_of(output_dir, names)

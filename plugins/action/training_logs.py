@@ -40,17 +40,7 @@ class ActionModule(ControllerAction):
         """Return the folders of the runs, or fail with every error."""
         super().run(tmp, task_vars)
         self.refuse_unknown(task_vars or {})
-        arguments = self.arguments(
-            {
-                "logs": {"type": "list", "elements": "path", "required": True},
-                "config": {"type": "str", "default": ""},
-                "nodes": {"type": "int"},
-                "exit_status": {"type": "int"},
-                "run_id": {"type": "str", "default": ""},
-                "output_dir": {"type": "path", "required": True},
-                **{argument: {"type": "raw"} for argument in ARGUMENTS.values()},
-            },
-        )
+        arguments = self.arguments(raw=ARGUMENTS.values())
         runs = self._found(arguments["logs"], arguments["run_id"])
         own = {name: name for name in FRAMEWORK_OPTIONS}
         options = self.options(own, dict.fromkeys(own), task_vars or {})

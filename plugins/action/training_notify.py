@@ -23,17 +23,7 @@ class ActionModule(ControllerAction):
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Send each notification, and return which were sent and why the others were not."""
         super().run(tmp, task_vars)
-        arguments = self.arguments(
-            {
-                "run_dir": {"type": "path", "required": True},
-                "problem": {"type": "str", "default": ""},
-                "runs_url": {"type": "str", "default": ""},
-                "webhook": {"type": "str", "default": "", "no_log": True},
-                "webhook_headers": {"type": "dict", "default": {}, "no_log": True},
-                "slack": {"type": "dict", "default": {}, "no_log": True},
-                "mail": {"type": "dict", "default": {}, "no_log": True},
-            },
-        )
+        arguments = self.arguments(secret=("webhook", "webhook_headers", "slack", "mail"))
         with late_imports():
             from ..plugin_utils.report.notification import notification
         ways: dict[str, t.Callable[[dict[str, t.Any]], None]] = {

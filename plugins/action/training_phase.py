@@ -68,15 +68,7 @@ class ActionModule(ControllerAction):
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Do the phase that the task asks for, and fail with what every node has to say."""
         super().run(tmp, task_vars)
-        arguments = self.arguments(
-            {
-                "phase": {"type": "str", "required": True, "choices": ["stage", "train", "finish"]},
-                "run_dir": {"type": "path", "required": True},
-                "grace_seconds": {"type": "float", "default": 3.0},
-                "lost_timeout": {"type": "float", "default": 60.0},
-                "stall_timeout": {"type": "float", "default": 1800.0},
-            }
-        )
+        arguments = self.arguments()
         phase = arguments["phase"]
         if self._task.check_mode and phase != "stage":
             return {"changed": phase == "train", "skipped": phase != "train", "msg": "not done in check mode"}

@@ -57,22 +57,7 @@ class ActionModule(ControllerAction):
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Return the plan, or those of all cells of a sweep, or fail with all faults shown."""
         super().run(tmp, task_vars)
-        arguments = self.arguments(
-            {
-                "config": {"type": "str", "default": ""},
-                "hosts": {"type": "list", "elements": "str", "required": True},
-                "output_dir": {"type": "path"},
-                "plan_file": {"type": "path"},
-                "sweep": {"type": "bool", "default": False},
-                "sweep_id": {"type": "str", "default": ""},
-                "matrix": {"type": "raw", "default": {}},
-                "quarantine": {"type": "path"},
-                "with_quarantined": {"type": "bool", "default": False},
-                "retry_of": {"type": "path"},
-                **{argument: {"type": "raw"} for argument in ARGUMENTS.values()},
-            },
-            required_if=[("sweep", True, ["output_dir"])],
-        )
+        arguments = self.arguments(raw=("matrix", *ARGUMENTS.values()), required_if=[("sweep", True, ["output_dir"])])
         variables = task_vars or {}
         options = self.options(ARGUMENTS, arguments, variables)
         hostvars = variables["hostvars"]

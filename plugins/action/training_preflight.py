@@ -35,24 +35,13 @@ class ActionModule(ControllerAction):
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Return the rows of the table; fail where any is red."""
         super().run(tmp, task_vars)
-        arguments = self.arguments(
-            {
-                "plan": {"type": "dict"},
-                "container_engine": {"type": "str", "default": "auto"},
-                "nodes": {"type": "dict"},
-                "probe": {"type": "str", "default": ""},
-                "problems": {"type": "dict", "default": {}},
-                "only": {"type": "list", "elements": "str"},
-                "quarantine": {"type": "path"},
-                "run_dir": {"type": "path"},
-            },
-        )
+        arguments = self.arguments()
         plan, nodes = arguments["plan"], arguments["nodes"]
         if plan is None and arguments["only"]:
             plan = machine_plan(arguments["only"], arguments["container_engine"])
         if not plan or not plan.get("nodes"):
             raise AnsibleActionFail("plan must be a plan without faults, as trainops.cluster.training_plan returns it.")
-        if nodes is None or not all(isinstance(facts, dict) and "kernel" in facts for facts in nodes.values()):
+        if not all(isinstance(facts, dict) and "kernel" in facts for facts in nodes.values()):
             raise AnsibleActionFail("nodes must map each node to what trainops.cluster.node_inspect returned as node.")
         result = preflight(plan, nodes, arguments["probe"] or None, arguments["only"], arguments["problems"])
         of = plan["run_id"] or "machines, without a training config"

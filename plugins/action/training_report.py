@@ -13,7 +13,6 @@ from ..plugin_utils.controller_action import ControllerAction, late_imports, pla
 
 try:
     from ..plugin_utils.plan.config.words import counted
-    from ..plugin_utils.report.dialects.known import DIALECTS
     from ..plugin_utils.report.files import PAGE
     from ..plugin_utils.report.messages import messages_of
     from ..plugin_utils.run.board import Board
@@ -32,17 +31,7 @@ class ActionModule(ControllerAction):
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Return the verdict; fail unless it is PASS, or another is as welcome."""
         super().run(tmp, task_vars)
-        arguments = self.arguments(
-            {
-                "run_dir": {"type": "path", "required": True},
-                "warmup_steps": {"type": "str", "default": "auto"},
-                "straggler_deviations": {"type": "float", "default": 5.0},
-                "require_pass": {"type": "bool", "default": True},
-                "history_dir": {"type": "path", "default": ""},
-                "index": {"type": "bool", "default": True},
-                "dialects": {"type": "list", "elements": "str", "default": [], "choices": list(DIALECTS)},
-            },
-        )
+        arguments = self.arguments()
         run_dir = os.path.abspath(arguments["run_dir"])
         if self._task.check_mode:
             return {"changed": False, "skipped": True, "msg": "not done in check mode"}

@@ -20,12 +20,7 @@ class ActionModule(ControllerAction):
         """Return the plan of the run, or fail with the runs that there are."""
         super().run(tmp, task_vars)
         self.refuse_unknown(task_vars or {})
-        arguments = self.arguments(
-            {
-                "run_id": {"type": "str", "default": ""},
-                "output_dir": {"type": "path", "required": True},
-            }
-        )
+        arguments = self.arguments()
         run_id, output_dir = arguments["run_id"], os.path.abspath(arguments["output_dir"])
         runs = known_runs(output_dir)
         if run_id not in runs:

@@ -31,13 +31,7 @@ class ActionModule(ControllerAction):
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Return the summaries, and the result of the query."""
         super().run(tmp, task_vars)
-        arguments = self.arguments(
-            {
-                "run_dirs": {"type": "list", "elements": "path", "required": True},
-                "query": {"type": "str", "default": ""},
-                "page_dir": {"type": "path", "default": ""},
-            },
-        )
+        arguments = self.arguments()
         summaries = [_summary(run_dir) for run_dir in arguments["run_dirs"]]
         result = None
         if arguments["query"]:

@@ -26,12 +26,7 @@ class ActionModule(ControllerAction):
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Return what the cells have come to; fail unless all of them passed, or that is not asked for."""
         super().run(tmp, task_vars)
-        arguments = self.arguments(
-            {
-                "sweep_dir": {"type": "path", "required": True},
-                "require_pass": {"type": "bool", "default": True},
-            },
-        )
+        arguments = self.arguments()
         if self._task.check_mode:
             return {"changed": False, "skipped": True, "msg": "not done in check mode"}
         with late_imports():

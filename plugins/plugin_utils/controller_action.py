@@ -4,16 +4,18 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import os
 import re
 import shlex
 import sys
 import typing as t
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import metadata
 from pathlib import Path
 
+import yaml
 from ansible import constants as C  # noqa: N812
 from ansible import context
 from ansible.errors import AnsibleActionFail
@@ -101,11 +103,19 @@ class ControllerAction(ActionBase):
             raise missing_packages(self.missing)
         return t.cast("dict[str, t.Any]", super().run(tmp, task_vars))
 
-    def arguments(self, specification: dict[str, t.Any], **rules: t.Any) -> dict[str, t.Any]:
-        """Return the task's arguments as plain data; fail where they are not as specified.
+    def arguments(self, raw: Iterable[str] = (), secret: Iterable[str] = (), **rules: t.Any) -> dict[str, t.Any]:
+        """Return the task's arguments as plain data; fail where they are not as the module of this name documents them.
 
-        ``rules`` are those between arguments, such as ``required_if``.
+        ``raw`` names those that are taken as they are, ``secret`` those that no log may show; ``rules`` are between
+        arguments, such as ``required_if``.
         """
+        module = importlib.import_module(type(self).__module__.replace(".action.", ".modules."))
+        documented = yaml.safe_load(module.DOCUMENTATION)["options"]
+        specification = {
+            name: {key: value for key, value in option.items() if key != "description"} | {"no_log": name in secret}
+            for name, option in documented.items()
+        }
+        specification |= {name: {"type": "raw", "default": documented.get(name, {}).get("default")} for name in raw}
         _validated, arguments = self.validate_argument_spec(argument_spec=specification, **rules)
         return t.cast("dict[str, t.Any]", plain(arguments))
 

@@ -83,34 +83,6 @@ def test_every_module_is_in_the_action_group():
     assert sorted(groups["training"]) == MODULES
 
 
-def test_options_of_action_plugins_are_the_documented_ones(tmp_path, documented):
-    """An action plugin checks its options itself, so that documentation and plugin can differ unnoticed."""
-    fitting = {"str": "x", "path": "/", "list": [], "dict": {}}
-    plugins = sorted(path.stem for path in (ROOT / "plugins/action").glob("*.py"))
-    tasks = []
-    for module in plugins:
-        required = {
-            option: (about.get("choices") or [fitting[about["type"]]])[0]
-            for option, about in documented[module]["doc"]["options"].items()
-            if about.get("required")
-        }
-        options = {"no_such_option": 1, **required}
-        tasks.append({f"trainops.cluster.{module}": options, "register": f"of_{module}", "ignore_errors": True})
-    content = {module: f"{{{{ of_{module}.msg }}}}" for module in plugins}
-    tasks.append({"ansible.builtin.copy": {"content": content, "dest": str(tmp_path / "refused.json")}})
-    play = [{"hosts": "localhost", "gather_facts": False, "tasks": tasks}]
-    playbook = tmp_path / "options.yml"
-    playbook.write_text(yaml.safe_dump(play))
-    played = run("ansible-playbook", str(playbook))
-    assert played.returncode == 0, played.stdout + played.stderr
-    refused = json.loads((tmp_path / "refused.json").read_text())
-    supported = {
-        module: sorted(refused[module].split("Supported parameters include: ")[1].split(".")[0].split(", "))
-        for module in plugins
-    }
-    assert supported == {module: sorted(documented[module]["doc"]["options"]) for module in plugins}
-
-
 def test_what_runs_on_nodes_imports_on_python_38(tmp_path):
     python = need_python_38()
     # The ansible-core that is installed here may be one that does not run on 3.8.

@@ -63,13 +63,11 @@ def test_a_red_cell_ends_the_play_with_a_short_message(bench, tmp_path: Path) ->
 def test_what_is_no_plan_and_what_are_no_facts_is_refused(bench, tmp_path: Path) -> None:
     plan = bench().plan
     no_plans: list[dict[str, Any]] = [
-        {},
+        {"nodes": {}},
         {"plan": {}, "nodes": {}},
         {"plan": {"faults": [1], "nodes": []}, "nodes": {}},
     ]
-    no_facts: list[dict[str, Any]] = [
-        {"plan": plan, **nodes} for nodes in ({}, *({"nodes": {"gpu01": facts}} for facts in ({}, "facts")))
-    ]
+    no_facts: list[dict[str, Any]] = [{"plan": plan, "nodes": {"gpu01": facts}} for facts in ({}, "facts")]
     status, output = play(tmp_path, *no_plans, *no_facts)
     assert status == 2
     told = " ".join(output.split())

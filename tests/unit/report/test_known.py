@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import pytest
+import yaml
 from judged_runs import judged_run, log_only_run
 
+from ansible_collections.trainops.cluster.plugins.modules import training_report
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.dialects.known import DIALECTS, write_dialects
 
 
@@ -22,3 +24,7 @@ def test_what_is_no_dialect_is_refused_before_anything_is_written(tmp_path):
     with pytest.raises(ValueError, match="has csv, xml, but may only have junit, mllog, openmetrics, perf_csv"):
         write_dialects(["junit", "csv", "xml"], judged_run(), tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_module_offers_every_dialect():
+    assert yaml.safe_load(training_report.DOCUMENTATION)["options"]["dialects"]["choices"] == list(DIALECTS)
