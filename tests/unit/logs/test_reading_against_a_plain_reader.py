@@ -194,17 +194,30 @@ def in_order(metrics: dict[str, float]) -> list[tuple[str, str]]:
     return [(name, repr(metrics[name])) for name in METRICS if name in metrics]
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(1, 6))
 def test_a_random_log_is_read_as_a_plain_reader_reads_it(seed: int, tmp_path: Path) -> None:
-    chance = random.Random(seed)
-    text = random_log(chance, pieces=8000 if seed == 0 else 800)
+    text = random_log(random.Random(seed), pieces=800)
     log = tmp_path / "training.log"
     log.write_bytes(text)
     assert_plainly_read(text, read_log(str(log), "megatron", final=True))
 
 
+def test_a_long_random_log_holds_all_kinds_of_pieces_and_is_read_so_too(tmp_path: Path) -> None:
+    text = random_log(random.Random(0), pieces=8000)
+    assert len(text) > 1 << 20
+    log = tmp_path / "training.log"
+    log.write_bytes(text)
+    answer = read_log(str(log), "megatron", final=True)
+    assert_plainly_read(text, answer)
+    rows = list(answer["rows"])
+    assert len(rows) > 1500
+    assert {row["attempt"] for row in rows} > {1, 2, 3}
+    assert {name for row in rows for name in row["metrics"]} >= set(METRICS)
+    assert len({failure["class"] for failure in answer["failures"]}) >= len(FAILURES)
+
+
 @pytest.mark.parametrize("chunk_bytes", [700, 5000])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_how_much_of_a_log_is_held_at_a_time_changes_nothing(
     seed: int, chunk_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -215,7 +228,7 @@ def test_how_much_of_a_log_is_held_at_a_time_changes_nothing(
     assert_plainly_read(text, read_log(str(log), "megatron", final=True))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_without_failures_the_rest_is_read_as_with_them(seed: int, tmp_path: Path) -> None:
     log = tmp_path / "training.log"
     log.write_bytes(random_log(random.Random(seed), pieces=8000))
@@ -263,17 +276,6 @@ def assert_plainly_read(text: bytes, answer: dict[str, Any]) -> None:
         if value:
             closing[CLOSING[value.group(1)]] = float(value.group(2))
     assert answer["summary"] == closing
-
-
-def test_random_logs_hold_all_kinds_of_pieces() -> None:
-    text = random_log(random.Random(0), pieces=8000)
-    assert len(text) > 1 << 20
-    lines = re.split("[\r\n]", text.decode("utf-8", "replace"))
-    rows = plain_rows(lines)
-    assert len(rows) > 1500
-    assert {row["attempt"] for row in rows} > {1, 2, 3}
-    assert {name for row in rows for name in row["metrics"]} == set(METRICS)
-    assert len({kind for kind, _ in plain_failures(lines)}) >= len(FAILURES)
 
 
 ENDS = st.sampled_from([b"\n", b"\n", b"\r\n", b"\r"])

@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import copy
+import functools
 import json
+import operator
 import os
 import typing as t
 
@@ -127,13 +129,14 @@ def paths_of(value: t.Any, *path: t.Any) -> t.Iterator[tuple[t.Any, ...]]:
         yield from paths_of(inner, *path, key)
 
 
+def value_at(config: t.Any, path: tuple[t.Any, ...]) -> t.Any:
+    return functools.reduce(operator.getitem, path, config)
+
+
 def with_values(config: t.Any, paths: t.Iterable[tuple[t.Any, ...]], value: t.Any) -> t.Any:
     changed = copy.deepcopy(config)
     for path in paths:
-        section: t.Any = changed
-        for key in path[:-1]:
-            section = section[key]
-        section[path[-1]] = value
+        value_at(changed, path[:-1])[path[-1]] = value
     return changed
 
 
@@ -143,10 +146,7 @@ def with_value(config: t.Any, path: tuple[t.Any, ...], value: t.Any) -> t.Any:
 
 def without(config: t.Any, path: tuple[t.Any, ...]) -> t.Any:
     changed = copy.deepcopy(config)
-    section: t.Any = changed
-    for key in path[:-1]:
-        section = section[key]
-    del section[path[-1]]
+    del value_at(changed, path[:-1])[path[-1]]
     return changed
 
 
@@ -169,7 +169,8 @@ def check_every_value(config: t.Any, branch: tuple[str, ...], plan_of: t.Callabl
 
     What a run does not read, notes and other branches, is planned once for each value, all of it at once. A value that
     a key refuses is nothing to all that follows, so one of them stands for the others of that key there; what is said
-    of each of them, a plan with the value in the place of every key tells.
+    of each of them, a plan with the value in the place of every key tells. In the place of an object stands any other
+    object, and one value that is none.
     """
     paths = list(paths_of(config))
     leaves = [path for path in paths if path not in {other[:-1] for other in paths}]
@@ -186,7 +187,11 @@ def check_every_value(config: t.Any, branch: tuple[str, ...], plan_of: t.Callabl
         check_promises(everywhere)
         untyped = {fault["key"] for fault in everywhere["faults"] if f" is {shown(value)}, which " in fault["message"]}
         for path in read:
-            is_refused = path in leaves and key_path("", *path) in untyped
+            is_refused = (
+                key_path("", *path) in untyped
+                if path in leaves
+                else value is not None and isinstance(value_at(config, path), dict) and not isinstance(value, dict)
+            )
             if not (is_refused and path in refused):
                 check_promises(plan_of(with_value(config, path, value)))
             if is_refused:
@@ -241,14 +246,16 @@ def test_one_wrong_value_hides_no_other(other: str) -> None:
             assert both == alone | own, (path, value)
 
 
-@pytest.mark.parametrize("value", ANYTHING)
+@pytest.mark.parametrize("value", ANYTHING, ids=map(str, range(len(ANYTHING))))
 @pytest.mark.parametrize("name", PlanOptions.model_fields)
 def test_no_option_whatever_breaks_a_plan(name: str, value: t.Any) -> None:
     check_promises(planned(filled(DISTRIBUTED), **{name: value}))
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{}", "[]", "null", "5", '"x"', "{", "\x00", "[" * 100_000, '{"config": {}}', "\ufeff{}"]
+    "text",
+    ["", "{}", "[]", "null", "5", '"x"', "{", "\x00", "[" * 100_000, '{"config": {}}', "\ufeff{}"],
+    ids=lambda text: text[:20],
 )
 @pytest.mark.parametrize("hosts", [0, 1, 4])
 def test_no_text_whatever_breaks_a_plan(text: str, hosts: int) -> None:
