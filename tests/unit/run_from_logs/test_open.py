@@ -10,7 +10,7 @@ from logged_runs import OUT_OF_MEMORY, SILENT, WORKER, laid_out, maxtext, megatr
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.rows import rows_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.threshold_files import ThresholdsFile
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.write import write_report
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report import write
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run_from_logs.files import find_runs
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run_from_logs.open import (
@@ -28,14 +28,15 @@ ALL_TOLD = Known("", "", {"training_record_only": True}, 2, 0)
 
 
 @pytest.fixture
-def judged(tmp_path):
-    """Judge logs as they are, in a folder of their own, and return the summary."""
+def judged(tmp_path, monkeypatch):
+    """Judge logs as they are, in a folder of their own, and return the summary; its page is not drawn."""
+    monkeypatch.setattr(write, "_write_files", lambda *_run: True)
 
     def judge(files: dict[str, str], known: Known = NOTHING, framework=None, mode=None):
         (run,) = find_runs([str(laid_out(tmp_path / "logs", files))])
         read = read_run(run, tmp_path / "out", framework, mode, known)
         write_run(read, known.exit_status)
-        return write_report(read.run_dir, 2)[0]
+        return write.write_report(read.run_dir, 2)[0]
 
     return judge
 
