@@ -1,29 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What ansible-inventory and playbooks make of an inventory source, as processes of their own."""
+"""What ansible-inventory and playbooks make of an inventory source."""
 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import typing as t
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[3]
-BIN = Path(sys.executable).parent
-
-
-def run(*command: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE_", "SLURM_"))}
-    return subprocess.run(
-        [str(BIN / command[0]), *command[1:]],
-        cwd=ROOT,
-        env={**kept, "ANSIBLE_NOCOLOR": "1", **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+from ansible_commands import run
 
 
 def listed(source: Path, **environment: str) -> dict[str, t.Any]:

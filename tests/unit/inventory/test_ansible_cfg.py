@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import yaml
-from inventory_runs import run
+from ansible_commands import run
 
 
 def settings() -> dict[str, str]:

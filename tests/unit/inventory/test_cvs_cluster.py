@@ -7,7 +7,8 @@ import json
 from pathlib import Path
 
 import pytest
-from inventory_runs import ROOT, in_play_order, listed, planned_nodes, run
+from ansible_commands import ROOT, run
+from inventory_runs import in_play_order, listed, planned_nodes
 from test_cluster_file import CLUSTER
 from training_configs import DISTRIBUTED, filled
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from inventory_runs import ROOT, in_play_order, listed, planned_nodes
+from ansible_commands import ROOT
+from inventory_runs import in_play_order, listed, planned_nodes
 from nxdt_configs import MEGATRON, text_of
 from training_configs import DISTRIBUTED, SINGLE_MI35X, filled
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from inventory_runs import in_play_order, run
+from ansible_commands import run
+from inventory_runs import in_play_order
 
 PLUGIN = "plugin: trainops.cluster.slurm_allocation\nscontrol: /nowhere/scontrol\n"
 

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
-from preflight_cases import PROBE, ROOT
+from ansible_commands import run
+from preflight_cases import PROBE
 
 
 def play(folder: Path, *cases: dict[str, Any]) -> tuple[int, str]:
@@ -30,14 +28,7 @@ def play(folder: Path, *cases: dict[str, Any]) -> tuple[int, str]:
     ]
     playbook = folder / "play.yml"
     playbook.write_text(json.dumps(plays))
-    done = subprocess.run(
-        [str(Path(sys.executable).parent / "ansible-playbook"), str(playbook)],
-        cwd=ROOT,
-        env={**os.environ, "ANSIBLE_NOCOLOR": "1", "ANSIBLE_LOCAL_TEMP": str(folder / "local")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run("ansible-playbook", str(playbook))
     return done.returncode, done.stdout + done.stderr
 
 
