@@ -183,7 +183,8 @@ def start_all(start: Start) -> Callable[..., list[Node]]:
     return start_nodes
 
 
-TWENTY = {"BS": 8, "MBS": 2, "SEQ_LENGTH": 16, "TOTAL_ITERS": 20}
+TWENTY = {"BS": 8, "MBS": 2, "SEQ_LENGTH": 8, "TOTAL_ITERS": 20}
+TOKENS = 8 * 8  # of a step
 
 
 @pytest.fixture(scope="module")
@@ -219,7 +220,7 @@ def test_iteration_lines_have_the_format_and_count_right(one_node: tuple[Node, s
 
 
 def test_throughput_is_the_flops_of_the_matrix_products_over_the_time(one_node: tuple[Node, str]) -> None:
-    flops = 3 * 2 * (16 * 17 + 256 * 17) * 8 * 16
+    flops = 3 * 2 * (16 * 17 + 256 * 17) * TOKENS
     for line in iterations(one_node[0].log):
         assert float(line["tflops"]) == pytest.approx(flops / float(line["ms"]) * 1e3 / 1e12, rel=0.01, abs=6e-7)
 
@@ -245,7 +246,7 @@ def test_summary_is_the_mean_without_the_first_two_and_the_last(one_node: tuple[
     *_rest, tflops, milliseconds, tokens, memory = log.splitlines()
     assert float(tflops.removeprefix("throughput per GPU: ")) == pytest.approx(mean["tflops"])
     assert float(milliseconds.removeprefix("elapsed time per iteration: ")) == pytest.approx(mean["ms"])
-    assert float(tokens.removeprefix("tokens/GPU/s: ")) == pytest.approx(8 * 16 * 1000 / mean["ms"])
+    assert float(tokens.removeprefix("tokens/GPU/s: ")) == pytest.approx(TOKENS * 1000 / mean["ms"])
     assert float(memory.removeprefix("mem usages: ")) == pytest.approx(mean["memory"])
 
 
