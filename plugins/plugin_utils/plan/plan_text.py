@@ -94,7 +94,7 @@ def _summary(plan: Plan) -> str:
         "batch": f"global batch size {parameters['global_batch_size']}, micro batch size "
         f"{parameters['micro_batch_size']}, sequence length {parameters['sequence_length']}",
         "parallel": f"tensor {parameters['tensor_parallelism']} × pipeline {parameters['pipeline_parallelism']}"
-        f"{context} × data {parameters['data_parallelism']}{', FSDP' if parameters['fsdp'] else ''}",
+        f"{context} × data {parameters['data_parallelism']}{', FSDP' if parameters.get('fsdp') else ''}",
         "precision": parameters["precision"],
         "steps": parameters["iterations"],
         "container": _container(plan),

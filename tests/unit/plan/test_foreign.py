@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 import typing as t
 
 import pytest
@@ -11,6 +12,10 @@ from maxtext_configs import filled as maxtext
 from nxdt_configs import HF, text_of
 from training_configs import DISTRIBUTED, ROOT, filled, nodes, only, planned
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.findings import Findings
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.yaml_config import YamlConfig, read_yaml
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.known import FRAMEWORKS, framework_for
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.nxdt.framework import Nxdt
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan import asked_by, make_plan
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.sweep_plan import plan_sweep
 
@@ -91,6 +96,21 @@ def test_the_examples_are_none_of_these() -> None:
         plan = make_plan(path.read_text("utf-8"), path.name, {}, nodes(1), "now")
         assert plan["framework"] == ("maxtext" if path.parent.name == "maxtext" else "megatron")
     assert make_plan(text_of(HF), "c.yaml", {}, nodes(2), "now")["framework"] == "nxdt"
+
+
+def test_toml_is_left_to_a_framework_that_reads_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    class OfToml(Nxdt):
+        def recognizes(self, _text: str, source: str) -> bool:
+            return source.endswith(".toml")
+
+        def read(self, text: str, source: str, findings: Findings) -> YamlConfig | None:
+            tomllib.loads(text)
+            return read_yaml("trainer: {}", source, findings)
+
+    monkeypatch.setitem(FRAMEWORKS, "of_toml", OfToml())
+    findings = Findings()
+    assert framework_for("auto", TITAN, "c.toml", findings) is FRAMEWORKS["of_toml"]
+    assert findings.faults == []
 
 
 def test_a_config_for_another_framework_than_the_playbooks_is_called_that_once() -> None:

@@ -29,6 +29,13 @@ def test_the_plan_in_one_look() -> None:
     assert "  NODE_RANK=0   (by node)" in lines
 
 
+def test_what_only_some_frameworks_give_may_be_missing() -> None:
+    plan = planned(filled(DISTRIBUTED))
+    optional = {"fsdp", "recompute", "mock_data", "model_size", "script_generation", "nic_type"}
+    plan["parameters"] = {name: value for name, value in plan["parameters"].items() if name not in optional}
+    assert "tensor 1 × pipeline 1 × data 32" in plan_text(plan)
+
+
 def test_many_nodes_in_sequence_are_one_row_and_what_breaks_it_is_seen() -> None:
     hosts = [f"gpu{number:03}-ib" for number in (*range(1, 101), *range(200, 203), *range(150, 167))]
     config = filled(DISTRIBUTED, {"config/nnodes": "120", f"{BRANCH}/batch_size": "1920"})

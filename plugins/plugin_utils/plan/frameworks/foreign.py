@@ -25,18 +25,19 @@ _LONGEST_LINE_OF_TOML = 500
 _Data = dict[str, t.Any]
 
 
-def fault_foreign(text: str, source: str, findings: Findings, *, recognized: bool) -> bool:
+def fault_foreign(text: str, source: str, findings: Findings, *, recognized: bool, is_read: Callable[[], bool]) -> bool:
     """Note what a file is that no framework here reads, and report whether it is such a one.
 
-    ``recognized`` says that a framework takes it for its own, or that the user names one.
+    ``recognized`` says that a framework takes it for its own, or that the user names one; ``is_read`` tells whether
+    the one that takes it for its own reads it.
     """
-    found = _kind_of(text, source, recognized=recognized)
+    found = _kind_of(text, source, recognized=recognized, is_read=is_read)
     if found:
         findings.fault("training_config", source, f"{source} {found[0]}.", found[1])
     return found is not None
 
 
-def _kind_of(text: str, source: str, *, recognized: bool) -> tuple[str, str] | None:
+def _kind_of(text: str, source: str, *, recognized: bool, is_read: Callable[[], bool]) -> tuple[str, str] | None:
     if not text.strip("\ufeff \t\r\n"):
         return "is empty", f"Give a training config; {_EXAMPLES}"
     data = _parsed(json.loads, text.removeprefix("\ufeff"))
@@ -46,7 +47,7 @@ def _kind_of(text: str, source: str, *, recognized: bool) -> tuple[str, str] | N
         return None  # that it is no JSON, or no object, is said with its line when it is read
     # Its parser takes the square of a key's parts, which stand in one line.
     table = _parsed(tomllib.loads, text) if max(map(len, text.split("\n"))) <= _LONGEST_LINE_OF_TOML else None
-    if table:
+    if table and not is_read():
         is_titan = len(_TITAN_SECTIONS & table.keys()) > 1
         return f"is {_TITAN if is_titan else 'TOML, which no framework here reads'}", f"Give JSON or YAML; {_EXAMPLES}"
     if len(set(_TRAINERS_OWN.findall(text))) > 1:

@@ -24,7 +24,11 @@ def framework_for(asked: str, text: str, source: str, findings: Findings) -> Fra
     # The first one last: its configs have little that no other has.
     of_text = next((one for one in reversed(FRAMEWORKS.values()) if one.recognizes(text, source)), None)
     named = known or of_text
-    if fault_foreign(text, source, findings, recognized=named is not None):
+
+    def is_read() -> bool:
+        return of_text is not None and of_text.read(text, source, Findings()) is not None
+
+    if fault_foreign(text, source, findings, recognized=named is not None, is_read=is_read):
         return None
     if known and of_text and not known.recognizes(text, source):
         findings.fault(
