@@ -29,8 +29,9 @@ def follow(request: Request) -> Answer:
 
     With ``start`` what was staged is started before; ``changed`` says whether it was.
     With ``sample`` the answer holds ``readings`` of the accelerators, too, and with ``look_at_ranks`` what each rank
-    does. With ``finish_grace_seconds``, ``finished`` holds what `stop` answers with the log, where the training has ended
-    with exit status 0, `stop` has nothing to warn of, and the log is small: that saves a round trip. ``pausing`` says whether the trainer compiles, evaluates or writes a checkpoint, by its last lines.
+    does. ``pausing`` says whether the trainer compiles, evaluates or writes a checkpoint, by its last lines.
+    With ``finish_grace_seconds``, and where the training has ended with exit status 0 and a small log, ``finished``
+    holds what `stop` answers with the log, if that is no warning: this saves a round trip.
     """
     changed = False
     if request.get("start"):
