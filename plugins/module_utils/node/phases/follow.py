@@ -11,10 +11,13 @@ import typing as t
 from ...logs.ending import failures_at_end
 from ...logs.reader import read_log, tail
 from ..launch import run_of_log
+from ..processes import is_running
 from ..run_state import CIRCUMSTANCES, STATE_NAME, read_state
 from .phase import Answer, GoneError, PhaseError, Request
 
 _POLL_SECONDS = 0.1
+# The state says also that somebody wants a stop, or removed the run's folder.
+_LOOK_SECONDS = 1.0
 # The most that is read of a log for one answer.
 _READ_BYTES = 32 << 20
 # Of all nodes of a run these come at the same moment.
@@ -41,7 +44,9 @@ def follow(request: Request) -> Answer:
     deadline = time.monotonic() + request["wait_seconds"]
     state = _state_of(request)
     while state["status"] == "running" and time.monotonic() < deadline:
-        time.sleep(_POLL_SECONDS)
+        look = min(deadline, time.monotonic() + _LOOK_SECONDS)
+        while is_running(state["handle"]) and time.monotonic() < look:
+            time.sleep(_POLL_SECONDS)
         state = _state_of(request)
     log_file = request["node"]["log_file"]
     log_bytes = os.path.getsize(log_file) if os.path.exists(log_file) else 0
