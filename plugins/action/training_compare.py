@@ -8,21 +8,15 @@ import typing as t
 
 from ansible.errors import AnsibleActionFail
 
-from ..plugin_utils.controller_action import ControllerAction, show, write_index_of
+from ..plugin_utils.controller_action import ControllerAction, needed_packages, show, write_index_of
 
-try:
+with needed_packages(__name__):
     from ..plugin_utils.report.compare import compared
     from ..plugin_utils.report.compare_write import PAGE, comparison_lines, folder_of, write_comparison
-except ImportError as error:
-    MISSING: ImportError | None = error
-else:
-    MISSING = None
 
 
 class ActionModule(ControllerAction):
     """Holds two runs or two periods side by side, on the controller."""
-
-    missing = MISSING
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Show the comparison, and write it unless in check mode."""

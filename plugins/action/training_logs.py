@@ -11,9 +11,9 @@ from pathlib import Path
 from ansible import constants as C  # noqa: N812
 from ansible.errors import AnsibleActionFail
 
-from ..plugin_utils.controller_action import ControllerAction, show
+from ..plugin_utils.controller_action import ControllerAction, needed_packages, show
 
-try:
+with needed_packages(__name__):
     from ..plugin_utils.plan.options import CONFIG_ARGUMENTS as ARGUMENTS
     from ..plugin_utils.plan.options import FRAMEWORK_OPTIONS
     from ..plugin_utils.plan.plan_text import plan_text
@@ -21,10 +21,6 @@ try:
     from ..plugin_utils.run_from_logs.files import find_runs, fit_name
     from ..plugin_utils.run_from_logs.open import ConfigFaultsError, read_run, write_run
     from ..plugin_utils.run_from_logs.plan import Known
-except ImportError as error:
-    MISSING: ImportError | None = error
-else:
-    MISSING = None
 
 if t.TYPE_CHECKING:
     from ..plugin_utils.run_from_logs.files import LoggedRun
@@ -33,8 +29,6 @@ if t.TYPE_CHECKING:
 
 class ActionModule(ControllerAction):
     """Turns logs that already exist into folders of runs on the controller."""
-
-    missing = MISSING
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Return the folders of the runs, or fail with every error."""

@@ -24,9 +24,9 @@ except ImportError:
         return value
 
 
-from ..plugin_utils.controller_action import ControllerAction, playbook_command, show
+from ..plugin_utils.controller_action import ControllerAction, needed_packages, playbook_command, show
 
-try:
+with needed_packages(__name__):
     from ..plugin_utils.inventory.folded_names import folded
     from ..plugin_utils.node_links import NodeLink
     from ..plugin_utils.plan.job.rehearsal import FOLDER_NAME
@@ -47,10 +47,6 @@ try:
     from ..plugin_utils.run.slurm.records import JobNode, Journal
     from ..plugin_utils.run.token import FILE, VALUE, given_token
     from ..plugin_utils.run.whole_file import NotWrittenError
-except ImportError as error:
-    MISSING: ImportError | None = error
-else:
-    MISSING = None
 
 ENVIRONMENT = "training_node_environment"
 _TRAINER = Path(__file__).parents[2] / "roles" / "training" / "files" / "trainer"
@@ -63,7 +59,6 @@ class ActionModule(ControllerAction):
     """Does one phase of a run on all of its nodes at once, through each host's own connection."""
 
     BYPASS_HOST_LOOP = True
-    missing = MISSING
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Do the phase that the task asks for, and fail with what every node has to say."""

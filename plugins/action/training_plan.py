@@ -14,9 +14,9 @@ from ansible.errors import AnsibleActionFail
 
 from ..module_utils.slurm.task import ID_NAME
 from ..plugin_utils.contracts import Finding, Plan
-from ..plugin_utils.controller_action import ControllerAction, inventory_name, show
+from ..plugin_utils.controller_action import ControllerAction, inventory_name, needed_packages, show
 
-try:
+with needed_packages(__name__):
     from ..plugin_utils.inventory.unknown_variables import unknown_variables
     from ..plugin_utils.plan.config.words import counted
     from ..plugin_utils.plan.job.ranks import Node
@@ -34,10 +34,6 @@ try:
     from ..plugin_utils.run.slurm.cluster import has_pyxis, refused
     from ..plugin_utils.run.sweep import FINISHED, Sweep, summary_of
     from ..plugin_utils.run.token import FILE, VALUE, given_token
-except ImportError as error:
-    MISSING: ImportError | None = error
-else:
-    MISSING = None
 
 
 class Config(t.NamedTuple):
@@ -51,8 +47,6 @@ class Config(t.NamedTuple):
 
 class ActionModule(ControllerAction):
     """Makes the plan of a run on the controller, once for all hosts, and touches no node."""
-
-    missing = MISSING
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Return the plan, or those of all cells of a sweep, or fail with all faults shown."""

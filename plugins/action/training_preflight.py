@@ -9,9 +9,9 @@ import typing as t
 from ansible.errors import AnsibleActionFail
 from ansible.utils.color import stringc
 
-from ..plugin_utils.controller_action import ControllerAction, inventory_name, show
+from ..plugin_utils.controller_action import ControllerAction, inventory_name, needed_packages, show
 
-try:
+with needed_packages(__name__):
     from ..plugin_utils.plan.config.words import counted
     from ..plugin_utils.preflight.cells import RED
     from ..plugin_utils.preflight.checks import preflight
@@ -19,18 +19,12 @@ try:
     from ..plugin_utils.preflight.table import preflight_text
     from ..plugin_utils.run.board import Board
     from ..plugin_utils.run.quarantine import Quarantine
-except ImportError as error:
-    MISSING: ImportError | None = error
-else:
-    MISSING = None
 
 _COLOURS = {"green": "green", "red": "red", "grey": "bright gray"}
 
 
 class ActionModule(ControllerAction):
     """Judges on the controller, once for all hosts, whether the nodes of a plan are ready, and shows why not."""
-
-    missing = MISSING
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Return the rows of the table; fail where any is red."""

@@ -9,25 +9,25 @@ import typing as t
 from ansible.errors import AnsibleActionFail
 
 from ..plugin_utils.contracts import Summary
-from ..plugin_utils.controller_action import ControllerAction, late_imports, playbook_command, write_index_of
+from ..plugin_utils.controller_action import (
+    ControllerAction,
+    late_imports,
+    needed_packages,
+    playbook_command,
+    write_index_of,
+)
 
-try:
+with needed_packages(__name__):
     from ..plugin_utils.plan.config.words import counted
     from ..plugin_utils.report.dialects.known import writer_of
     from ..plugin_utils.report.files import PAGE
     from ..plugin_utils.report.messages import messages_of
     from ..plugin_utils.run.board import Board
     from ..plugin_utils.run.whole_file import NotWrittenError
-except ImportError as error:
-    MISSING: ImportError | None = error
-else:
-    MISSING = None
 
 
 class ActionModule(ControllerAction):
     """Judges a run on the controller, once for all hosts, and writes its report."""
-
-    missing = MISSING
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Return the verdict; fail unless it is PASS, or another is as welcome."""

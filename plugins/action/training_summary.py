@@ -11,22 +11,16 @@ from pathlib import Path
 from ansible.errors import AnsibleActionFail
 
 from ..plugin_utils.contracts import Summary
-from ..plugin_utils.controller_action import ControllerAction, late_imports, show, write_index_of
+from ..plugin_utils.controller_action import ControllerAction, late_imports, needed_packages, show, write_index_of
 
-try:
+with needed_packages(__name__):
     from ..plugin_utils.report.files import SUMMARY
     from ..plugin_utils.report.query import query, result_text
     from ..plugin_utils.report.side_by_side import side_by_side
-except ImportError as error:
-    MISSING: ImportError | None = error
-else:
-    MISSING = None
 
 
 class ActionModule(ControllerAction):
     """Shows the summaries of runs: side by side, or what a query finds in them."""
-
-    missing = MISSING
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Return the summaries, and the result of the query."""

@@ -8,20 +8,14 @@ import typing as t
 
 from ansible.errors import AnsibleActionFail
 
-from ..plugin_utils.controller_action import ControllerAction, late_imports, write_index_of
+from ..plugin_utils.controller_action import ControllerAction, late_imports, needed_packages, write_index_of
 
-try:
+with needed_packages(__name__):
     from ..plugin_utils.report.sweep_text import NOT_RUN
-except ImportError as error:
-    MISSING: ImportError | None = error
-else:
-    MISSING = None
 
 
 class ActionModule(ControllerAction):
     """Writes the report of a sweep on the controller, once for all hosts."""
-
-    missing = MISSING
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Return what the cells have come to; fail unless all of them passed, or that is not asked for."""

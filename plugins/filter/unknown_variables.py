@@ -43,14 +43,10 @@ _value:
 
 import typing as t
 
-try:
-    from ..plugin_utils.inventory.unknown_variables import unknown_variables as findings_of
-except ImportError as error:
-    MISSING: ImportError | None = error
-else:
-    MISSING = None
+from ..plugin_utils.controller_action import needed_packages, refuse_missing
 
-from ..plugin_utils.controller_action import missing_packages
+with needed_packages(__name__):
+    from ..plugin_utils.inventory.unknown_variables import unknown_variables as findings_of
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,8 +54,7 @@ if t.TYPE_CHECKING:
 
 def unknown_variables(hosts: t.Iterable[str], hostvars: t.Mapping[str, t.Mapping[str, t.Any]]) -> list[str]:
     """Return a sentence for each variable of these hosts that nothing reads."""
-    if MISSING:
-        raise missing_packages(MISSING)
+    refuse_missing(__name__)
     found = findings_of({str(host): list(hostvars[host]) for host in hosts})
     return [f"{finding['key']}: {finding['message']} {finding['remedy']}" for finding in found]
 

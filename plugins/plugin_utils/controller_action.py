@@ -81,6 +81,24 @@ def write_index_of(folder: str | Path) -> bool:
         return False
 
 
+_MISSING: dict[str, ImportError] = {}
+
+
+@contextlib.contextmanager
+def needed_packages(plugin: str) -> Iterator[None]:
+    """Import here what needs packages; a plugin that lacks one says so when it runs, not when Ansible loads it."""
+    try:
+        yield
+    except ImportError as error:
+        _MISSING[plugin] = error
+
+
+def refuse_missing(plugin: str) -> None:
+    """Fail where a plugin lacks packages."""
+    if plugin in _MISSING:
+        raise missing_packages(_MISSING[plugin])
+
+
 @contextlib.contextmanager
 def late_imports() -> Iterator[None]:
     """Import here what takes a second and 100 MB: Ansible loads an action where it forks all of its processes from."""
@@ -91,16 +109,14 @@ def late_imports() -> Iterator[None]:
 
 
 class ControllerAction(ActionBase):
-    """An action without a connection. A package that it lacks is reported when it runs, not when Ansible loads it."""
+    """An action without a connection."""
 
     TRANSFERS_FILES = False
     _requires_connection = False
-    missing: ImportError | None = None
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Fail where a package is missing; actions do the rest."""
-        if self.missing:
-            raise missing_packages(self.missing)
+        refuse_missing(type(self).__module__)
         return t.cast("dict[str, t.Any]", super().run(tmp, task_vars))
 
     def arguments(self, raw: Iterable[str] = (), secret: Iterable[str] = (), **rules: t.Any) -> dict[str, t.Any]:
