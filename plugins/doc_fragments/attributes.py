@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the attributes of modules mean; each module says what it supports."""
+"""What the attributes of modules mean, and what most modules support; a module says where it differs."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ options: {}
 attributes:
   check_mode:
     description: Can run in C(check_mode) and return changed status prediction without modifying target.
+    support: full
   diff_mode:
     description:
       - Will return details on what has changed (or possibly needs changing in C(check_mode)), when in diff mode.
+    support: none
   idempotent:
     description:
       - When run twice in a row outside check mode, with the same arguments, the second invocation indicates no change.
+    support: full
   action_group:
     description: Use C(group/trainops.cluster.training) in C(module_defaults) to set defaults for this module.
     support: full

@@ -18,11 +18,7 @@ description:
 extends_documentation_fragment:
   - trainops.cluster.attributes
 attributes:
-  check_mode:
-    support: full
   diff_mode:
-    support: full
-  idempotent:
     support: full
 options:
   name:

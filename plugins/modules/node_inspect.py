@@ -21,14 +21,10 @@ description:
 extends_documentation_fragment:
   - trainops.cluster.attributes
 attributes:
-  check_mode:
-    support: full
   diff_mode:
     support: N/A
     details:
       - This module does not change state.
-  idempotent:
-    support: full
 requirements:
   - Python 3.8 or newer on the node
   - C(ip) of iproute2 on the node for interfaces and routes

@@ -18,13 +18,12 @@ description:
   - Of two periods it compares the runs of the history that passed, key by key.
   - Writes C(compare.html) and C(compare.json) into a folder C(comparisons) below O(output_dir).
   - Runs on the controller and touches no node.
+extends_documentation_fragment:
+  - trainops.cluster.attributes
 attributes:
   check_mode:
-    support: full
-    description: Can run in check mode and show the same; nothing is written then.
-  diff_mode:
-    support: none
-    description: Returns details on what has changed when in diff mode.
+    details:
+      - Can run in check mode and show the same; nothing is written then.
 options:
   names:
     description:

@@ -28,13 +28,8 @@ extends_documentation_fragment:
   - trainops.cluster.plan_options.config
 attributes:
   check_mode:
-    support: full
     details:
       - Can run in check mode and return the same, in a folder that Ansible removes at its end.
-  diff_mode:
-    support: none
-  idempotent:
-    support: full
 options:
   logs:
     description:

@@ -23,14 +23,10 @@ description:
 extends_documentation_fragment:
   - trainops.cluster.attributes
 attributes:
-  check_mode:
-    support: full
   diff_mode:
     support: N/A
     details:
       - This module does not change state.
-  idempotent:
-    support: full
 options:
   path:
     description:

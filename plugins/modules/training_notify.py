@@ -21,8 +21,6 @@ extends_documentation_fragment:
 attributes:
   check_mode:
     support: none
-  diff_mode:
-    support: none
   idempotent:
     support: none
 options:

@@ -34,10 +34,6 @@ attributes:
     details:
       - V(stage) looks for everything that would keep the run from starting and writes nothing. The other phases are not
         done.
-  diff_mode:
-    support: none
-  idempotent:
-    support: full
 requirements:
   - Python 3.8 or newer and bash on the node
 options:

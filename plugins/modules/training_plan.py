@@ -33,13 +33,8 @@ extends_documentation_fragment:
   - trainops.cluster.plan_options.config
 attributes:
   check_mode:
-    support: full
     details:
       - Can run in check mode and return the same plan; the run's folder is not made then.
-  diff_mode:
-    support: none
-  idempotent:
-    support: full
 options:
   config:
     description: Training config, relative to the current folder or to the playbook.

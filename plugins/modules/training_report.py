@@ -23,10 +23,6 @@ extends_documentation_fragment:
 attributes:
   check_mode:
     support: none
-  diff_mode:
-    support: none
-  idempotent:
-    support: full
 options:
   run_dir:
     description: The run's folder on the controller.

@@ -18,13 +18,6 @@ description:
   - Runs on the controller and touches no node. Use it with C(run_once).
 extends_documentation_fragment:
   - trainops.cluster.attributes
-attributes:
-  check_mode:
-    support: full
-  diff_mode:
-    support: none
-  idempotent:
-    support: full
 options:
   run_id:
     description: Name of the run.

@@ -18,13 +18,6 @@ description:
   - Runs on the controller. Use it with C(run_once).
 extends_documentation_fragment:
   - trainops.cluster.attributes
-attributes:
-  check_mode:
-    support: full
-  diff_mode:
-    support: none
-  idempotent:
-    support: full
 options:
   run_dirs:
     description: Folders of runs on the controller.

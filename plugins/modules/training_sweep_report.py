@@ -22,10 +22,6 @@ extends_documentation_fragment:
 attributes:
   check_mode:
     support: none
-  diff_mode:
-    support: none
-  idempotent:
-    support: full
 options:
   sweep_dir:
     description: The sweep's folder on the controller.
