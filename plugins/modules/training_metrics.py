@@ -64,7 +64,7 @@ options:
   layout:
     description:
       - V(records) returns a dict for each measurement, V(columns) the steps with a list for each metric. Of a log of
-        100,000 steps with 8 metrics, V(columns) takes a third of the time.
+        80,000 steps with 8 metrics, V(columns) takes a third of the time.
     type: str
     choices:
       - records
