@@ -28,6 +28,8 @@ _MOST_CHARACTERS = 4000
 _DIGITS = "[0-9]+"
 # As in YAML 1.1: 500_000.
 _GROUPED_DIGITS = "[0-9]+(_[0-9]+)*"
+# A number as YAML writes it, also where quotes make it a text.
+_NUMBER = re.compile("[+-]?[0-9][0-9_.]*(e[+-]?[0-9]+)?", re.IGNORECASE)
 _FLAGS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 
 
@@ -64,7 +66,8 @@ def plain(value: t.Any) -> t.Any:
 
 def _refuse_text(value: t.Any, what: str) -> None:
     if isinstance(value, str):
-        raise ValueError(f"is text, not {what}; quotes make it that")
+        quoted = value.casefold() in _FLAGS or _NUMBER.fullmatch(value)
+        raise ValueError(f"is text, not {what}{'; quotes make it that' if quoted else ''}")
 
 
 class Kind(abc.ABC):
