@@ -51,7 +51,12 @@ def test_defaults_and_examples_are_right(section: str) -> None:
         ({"seed": 0}, "seed", "is too small"),
         ({"trainer.num_nodes": REMOVED}, "trainer.num_nodes", "is missing"),
         ({"trainer.accumulate_grad_batches": 2}, "trainer.accumulate_grad_batches", "is too large"),
-        ({"exp_manager.save_xser": "true"}, "exp_manager.save_xser", "is text, not a truth value"),
+        (
+            {"exp_manager.save_xser": "true"},
+            "exp_manager.save_xser",
+            "is text, not a truth value; quotes make it that.",
+        ),
+        ({"exp_manager.save_xser": "1"}, "exp_manager.save_xser", "is text, not a truth value."),
         ({"data.dataloader_type": "random"}, "data.dataloader_type", "is not known here"),
         ({"data.num_workers": 1.5}, "data.num_workers", "is not a whole number"),
         ({"model.hidden_dropout": 1.5}, "model.hidden_dropout", "is too large"),
