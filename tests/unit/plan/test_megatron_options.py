@@ -213,6 +213,7 @@ def test_options_that_do_not_go_together(changes: dict[str, object], key: str, w
         ({"precision": "TE_FP4", "fp4_selective_bf16": "0", "fp4_bf16_end": "40"}, "fp4_bf16_end"),
         ({"precision": "TE_FP4", "fp4_recipe": "mxfp4", "fp4_bf16_start": "40"}, "fp4_bf16_start"),
         ({"precision": "TE_FP4", "fp4_recipe": "mxfp4", "grad_reduce_in_bf16": "0"}, "grad_reduce_in_bf16"),
+        ({"cross_entropy_loss_fusion": "0", "cross_entropy_fusion_impl": "te"}, "cross_entropy_fusion_impl"),
         ({"save_interval": "5"}, "save_interval"),
         ({"save_checkpoint_path": "/lost"}, "save_checkpoint_path"),
         ({"fsdp": "1", "sequence_parallel": "1"}, "sequence_parallel"),

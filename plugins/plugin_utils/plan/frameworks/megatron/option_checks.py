@@ -39,6 +39,10 @@ def check_options(reading: ScriptReading, sizes: Sizes, dimensions: ModelDimensi
     """Note the options that the script does not read, and those that do not go together."""
     _check_unread(reading)
     _check_output(reading)
+    if reading.option("cross_entropy_loss_fusion") is False and reading.gives("cross_entropy_fusion_impl"):
+        _warn_of_no_effect(
+            reading, "cross_entropy_fusion_impl", "cross_entropy_loss_fusion is off", "Switch that on, or leave it out."
+        )
     _check_precision_options(reading)
     if reading.parameters.precision == "TE_FP4":
         _check_fp4_options(reading, dimensions)
