@@ -36,13 +36,15 @@ class Code:
 
     def __init__(self, code: t.Mapping[str, str | bytes]) -> None:
         self.code = code
+        self._packages = {
+            ".".join(parts[:length]) for parts in (name.split(".") for name in code) for length in range(1, len(parts))
+        }
 
     def find_spec(self, name: str, path: t.Any = None, target: t.Any = None) -> t.Any:  # noqa: ARG002
         """Return how to load a module that was sent, or None for any other."""
-        is_package = any(module.startswith(name + ".") for module in self.code)
-        if name not in self.code and not is_package:
+        if name not in self.code and name not in self._packages:
             return None
-        return importlib.machinery.ModuleSpec(name, t.cast("t.Any", self), is_package=is_package)
+        return importlib.machinery.ModuleSpec(name, t.cast("t.Any", self), is_package=name in self._packages)
 
     def create_module(self, spec: t.Any) -> None:
         """Let a module be made as usual."""
