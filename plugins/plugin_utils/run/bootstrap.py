@@ -10,7 +10,6 @@ was kept, whoever could have written there since, and its first line names the P
 from __future__ import annotations
 
 import base64
-import hashlib
 import importlib.machinery
 import json
 import marshal
@@ -26,6 +25,16 @@ if t.TYPE_CHECKING:
 _PYTHON = sys.version.encode().replace(b"\n", b" ") + b"\n"
 _MOST_BYTES = 16 << 20
 _NODE = "ansible_collections.trainops.cluster.plugins.module_utils.node"
+
+
+def _sha256(content: bytes) -> str:
+    # OpenSSL's, which hashlib loads, takes a tenth of a phase to load.
+    for module in ("_sha2", "_sha256", "hashlib"):
+        try:
+            return str(importlib.import_module(module).sha256(content).hexdigest())
+        except ImportError:
+            continue
+    raise ImportError("this Python has no SHA-256")
 
 
 class Code:
@@ -66,7 +75,7 @@ def kept_code(path: str, digest: str) -> dict[str, bytes] | None:
             content = stream.read(_MOST_BYTES)
     except OSError:
         return None
-    if hashlib.sha256(content).hexdigest() != digest or not content.startswith(_PYTHON):
+    if _sha256(content) != digest or not content.startswith(_PYTHON):
         return None
     return t.cast("dict[str, bytes]", marshal.loads(content[len(_PYTHON) :]))
 
@@ -78,9 +87,10 @@ if __name__ == "trainops":  # as the starter calls it; a mere import changes not
         sys.stdout.write('\ntrainops-answer:{"failed": true, "no_program": true}\n')
     else:
         sys.meta_path.insert(0, loader := Code(code))
-        program = None
+        program, program_digest = None, None
         if not kept:
             compiled = importlib.import_module(f"{_NODE}.compiled").compiled
-            program = compiled(code, hashlib.sha256(sources).hexdigest(), _PYTHON, keep=not request["check_mode"])
+            program = compiled(code, _sha256(sources), _PYTHON, keep=not request["check_mode"])
+            program_digest = _sha256(program)
             loader.code = marshal.loads(program[len(_PYTHON) :])
-        importlib.import_module(f"{_NODE}.agent").main(request, program)
+        importlib.import_module(f"{_NODE}.agent").main(request, program, program_digest)
