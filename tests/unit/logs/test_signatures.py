@@ -83,7 +83,7 @@ for topic in TOPICS:
 for text in worst_texts(ALONE.pattern, SIZE):
     ALONE.findall(text)
 for text in (b"Traceback (most recent call last):", b"ImportError: ", b"a.", b"[x]: ", b"exitcode : "):
-    piece = Piece(b"Traceback (most recent call last): ImportError:\\n" + text * (160_000 // len(text)))
+    piece = Piece(b"Traceback (most recent call last): ImportError:\\n" + text * (80_000 // len(text)))
     find_failures(piece), open_message(piece)
 """
 
