@@ -172,13 +172,13 @@ class FoundFindings(t.TypedDict):
 class SlurmJob(t.TypedDict):
     """What is submitted to Slurm, whether its nodes are checked first, and what is asked of Slurm by sbatch's names.
 
-    ``srun`` are the options of the step that runs the script inside an existing allocation, where no job is submitted.
+    ``in_allocation``: the machine that runs Ansible runs the script, inside of an allocation.
     """
 
     script: str
     preflight: bool
     sbatch: dict[str, str]
-    srun: t.NotRequired[list[str]]
+    in_allocation: t.NotRequired[bool]
 
 
 class OptionalPlan(t.TypedDict, total=False):

@@ -123,7 +123,7 @@ def test_all_that_is_gathered_stands_in_the_journal_after_what_was_torn(
         stream.close()
 
     threading.Thread(target=write).start()
-    assert gather(source, str(path)) == 0
+    assert gather(source, str(path), bytes) == 0
     assert path.read_bytes() == b"torn\n" + lines
 
 
@@ -141,7 +141,7 @@ def test_what_cannot_be_written_now_is_written_once_it_can_be(
 
     monkeypatch.setattr(journal.time, "sleep", second)
     stream.write(b"0: follow one\n")
-    assert gather(source, str(folder / "journal")) == 0
+    assert gather(source, str(folder / "journal"), bytes) == 0
     assert (folder / "journal").read_bytes() == b"\n0: follow one\n0: follow two\n"
 
 

@@ -25,7 +25,7 @@ def refused(job: SlurmJob) -> tuple[list[Finding], list[Finding]]:
     """
     findings = Findings()
     try:
-        if "srun" in job:
+        if job.get("in_allocation"):
             note_allocation(job["sbatch"], _allocation(), findings)
         else:
             note_faults(job["sbatch"], _cluster(), findings)
@@ -35,7 +35,7 @@ def refused(job: SlurmJob) -> tuple[list[Finding], list[Finding]]:
         return [], []
     except SlurmError as error:
         note = findings.warn if _MAY_WAIT in str(error) else findings.fault
-        launcher = SRUN if "srun" in job else SLURM
+        launcher = SRUN if job.get("in_allocation") else SLURM
         note("training_launcher", launcher, f"Slurm says of the job: {error}.", "Correct what it names.")
     found = findings.as_dict()
     return found["faults"], found["warnings"]

@@ -9,7 +9,7 @@ import typing as t
 from ....module_utils.logs.failures import find_failures
 from ....module_utils.logs.find import Piece
 from ....module_utils.logs.signatures.slurm import SIGNATURES
-from ....module_utils.slurm.task import SECRETS_NAME
+from ....module_utils.slurm.desk import SECRETS_NAME
 from ...contracts import Failure
 from ...inventory.folded_names import folded_messages
 from ..board import Board

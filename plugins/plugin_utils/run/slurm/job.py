@@ -97,15 +97,15 @@ class SlurmJob:
         (self.run_dir / ID_NAME).write_text(f"{number}\n", encoding="ascii")
         return number
 
-    def begin_step(self, options: t.Sequence[str]) -> str:
-        """Run the script as a step of the allocation of this process, and return the number that the script writes.
+    def begin_step(self) -> str:
+        """Run the script in the allocation of this process, and return the number of the step that it writes.
 
-        srun outlives this process.
+        The script, and with it each srun, outlives this process.
         """
         kept = {name: value for name, value in os.environ.items() if not name.startswith("SLURM_") or name in _KEPT}
         with open(self.run_dir / JOB_LOG, "ab") as log:
-            srun = subprocess.Popen(
-                ["srun", *options, "bash", SCRIPT_NAME],
+            script = subprocess.Popen(
+                ["bash", SCRIPT_NAME],
                 cwd=self.run_dir,
                 env=kept,
                 stdin=subprocess.DEVNULL,
@@ -114,7 +114,7 @@ class SlurmJob:
                 start_new_session=True,
             )
         while (number := self.id) is None:
-            if srun.poll() is not None:
+            if script.poll() is not None:
                 raise SlurmError(f"srun could not begin a step of job {os.environ.get(ALLOCATION)}{self._said()}")
             time.sleep(_ASKED_SECONDS / 10)
         return number
