@@ -14,8 +14,12 @@ import shutil
 import socket
 import subprocess
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import pytest
+from not_run import need_root
 
 _PACKAGES = ("slurm-client", "slurmctld", "slurmd", "slurm-wlm-basic-plugins", "libmunge2", "libhwloc15")
 _TOPOLOGY = """\
@@ -81,9 +85,17 @@ class Slurm:
             self.start_node(name)
         self.wait_for_nodes(names)
 
+    @property
+    def not_shared(self) -> Path:
+        """A folder that each node has an empty one of its own in the place of."""
+        return self.folder / "not_shared"
+
     def start_node(self, name: str) -> None:
         """Start the slurmd of a node, which ends what is left of jobs that have ended meanwhile."""
-        self.start_daemon(name, "slurmd", "-D", "-N", name, "-d", str(self.root / "usr/sbin/slurmstepd"))
+        self.not_shared.mkdir(exist_ok=True)
+        hides = ("unshare", "--mount", "sh", "-c", 'mount -t tmpfs none "$0" && exec "$@"', str(self.not_shared))
+        slurmstepd = str(self.root / "usr/sbin/slurmstepd")
+        self.start_daemon(name, "slurmd", "-D", "-N", name, "-d", slurmstepd, within=hides)
 
     def kill_node(self, name: str) -> None:
         """Let Slurm lose a node."""
@@ -100,11 +112,11 @@ class Slurm:
             time.sleep(0.2)
         raise NoSlurmError(f"slurmd takes no jobs: {(self.folder / 'gpu01.out').read_text()[-500:]}")
 
-    def start_daemon(self, name: str, program: str, *arguments: str) -> None:
+    def start_daemon(self, name: str, program: str, *arguments: str, within: tuple[str, ...] = ()) -> None:
         """Start a program that stays in the foreground; what it prints goes to a file of its name."""
         with (self.folder / f"{name}.out").open("wb") as stream:
             self._daemons[name] = subprocess.Popen(
-                [str(self.root / "usr/sbin" / program), *arguments],
+                [*within, str(self.root / "usr/sbin" / program), *arguments],
                 env={**os.environ, **self.environment},
                 cwd=self.folder,
                 stdout=stream,
@@ -116,6 +128,23 @@ class Slurm:
         for daemon in reversed(self._daemons.values()):
             daemon.kill()
             daemon.wait()
+
+
+@contextlib.contextmanager
+def with_nodes(make: Callable[[], Slurm]) -> Iterator[Slurm]:
+    """Give a Slurm with three nodes, once they take jobs; a test is skipped where it cannot be had."""
+    need_root("slurmctld and slurmd are started as root here")
+    found = None
+    try:
+        found = make()
+        found.start()
+        found.start_nodes(3)
+        yield found
+    except NoSlurmError as error:
+        pytest.skip(str(error))
+    finally:
+        if found:
+            found.stop()
 
 
 def unpacked(folder: Path, packages: tuple[str, ...] = (), **changes: str) -> Slurm:

@@ -214,7 +214,7 @@ def test_apptainer_holds_the_ranks_where_it_is_asked_for(login: Login) -> None:
         assert told[:3] == ["exec", "--writable-tmpfs", "--no-home"]
         assert told[told.index("--pwd") + 1] == str(run_dir)
         assert f"{run_dir}:{run_dir}" in told[told.index("--bind") + 1]
-        assert told[-5:] == ["docker://ghcr.io/rocm/megatron-lm:v26.1", "python3", "-I", "job.pyz", "train"]
+        assert told[-5:] == ["docker://ghcr.io/rocm/megatron-lm:v26.1", "python3", "-I", f"{run_dir}/job.pyz", "train"]
 
 
 def test_an_image_that_enroot_cannot_fetch_is_the_first_failure(login: Login) -> None:

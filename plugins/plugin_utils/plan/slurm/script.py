@@ -17,7 +17,7 @@ from .options import SRUN, SlurmOptions
 
 JOB_LOG = "job.log"
 SCRIPT_NAME = "job.sh"
-_RUN = f"python3 -I {PROGRAM_NAME}"
+_RUN = f'python3 -I "$PWD/{PROGRAM_NAME}"'
 # Of the task of a node: it starts the ranks, which take all processors and GPUs of the node.
 _SRUN = "srun --label --ntasks-per-node=1 --cpu-bind=none --kill-on-bad-exit=0 --wait=0"
 # Waits for the end of its input, also where Slurm has asked it to end, which it says.
@@ -148,6 +148,8 @@ def _as_job(options: list[str]) -> _Start:
         "".join(f"#SBATCH {line}\n" for line in options),
         f", which all nodes have to share: sbatch {SCRIPT_NAME}",
         f"""\
+# Where a node lacks a folder, Slurm begins in another one, where anybody may write.
+cd "$SLURM_SUBMIT_DIR" || exit
 on_each_node() {{
   {_SRUN} "${{@:2}}" {_RUN} "$1" | {_RUN} gather
 }}

@@ -185,12 +185,23 @@ class SlurmJob:
             state, reason = self.state()
             if self.is_over():
                 out = "".join(f"; {node}: {why}" for node, why in self.nodes_out().items())
-                raise SlurmError(f"{self.end_in_words()}, before it had placed the run on its nodes{self._said()}{out}")
+                before = "before it had placed the run on its nodes"
+                raise SlurmError(f"{self.end_in_words()}, {before}{self._said()}{out}{self._apart()}")
             if (state, reason) != shown:
                 show(f"{self.name.capitalize()} is {state}{f': {reason}' if reason not in ('', 'None') else ''}")
                 shown, pause = (state, reason), _ASKED_SECONDS
             time.sleep(pause if state in _WAITS else _ASKED_SECONDS / 4)
             pause = min(_SLOWEST_SECONDS, pause * 1.5)
+
+    def _apart(self) -> str:
+        """Return what to do where the job did not find the run's folder, and so has no log there."""
+        if self.state()[0] != "FAILED" or (self.run_dir / JOB_LOG).exists():
+            return ""
+        return (
+            f". Its first node has written nothing to {self.run_dir}. Let training_output_dir name a folder that the "
+            "nodes share with this machine, or take the nodes with salloc and set training_launcher to srun, which "
+            "needs none"
+        )
 
     def _said(self) -> str:
         """Return the last lines of the job's own log."""
