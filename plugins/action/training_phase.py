@@ -198,7 +198,10 @@ class ActionModule(ControllerAction):
         show(f"\n{preflight_text(self._plan['run_id'], table, lambda word, _status: word)}\n")
         red = {row["node"] for row in table["rows"] if row["status"] == RED}
         if red and (self._plan["mode"] == "multi_node" or len(red) == len(self._nodes)):
-            raise NodeError(f"The preflight is red on {folded(red)}, as named above, and {job.name} ends with it")
+            raise NodeError(
+                f"The preflight is red on {folded(red)}, as named above, and {job.name} ends with it. To leave it out, "
+                f"set training_slurm_exclude={folded(red)}, or let training_retries do so"
+            )
 
     def _do(self, phase: str, arguments: dict[str, t.Any], asks: dict[str, t.Any]) -> Outcome:
         # A job that is to stop does not answer how its tasks were followed.

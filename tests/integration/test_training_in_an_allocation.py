@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 from collections.abc import Iterator
 
 import pytest
@@ -130,3 +131,29 @@ def test_a_job_of_sbatch_whose_nodes_lack_the_folder_of_the_run_says_what_to_do(
     assert status == 2
     told = " ".join(output.split())
     assert f"Its first node has written nothing to {login.runs}/alone. Let training_output_dir name a folder" in told
+
+
+@pytest.mark.parametrize("nodes", [2, 3])
+def test_a_red_node_ends_the_step_before_training_and_the_next_one_takes_what_else_there_is(
+    allocated: Login, nodes: int
+) -> None:
+    run_id = f"red-of-{nodes}"
+    with socket.socket() as taken:
+        # Rank 0's port, of which only its own node has to say something.
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        wants = {"nodes": nodes, "training_slurm_nodes": nodes, "training_scale_batch": "reference_nodes"}
+        port = {"training_master_port": taken.getsockname()[1]}
+        playing = allocated.start("megatron_multinode.yml", run_id, training_retries=1, **wants, **port)
+        wait_until(lambda: (allocated.runs / run_id / "summary.json").exists() or playing.poll() is not None)
+    status, output = ended(playing)
+    assert status == 0, output
+    told = " ".join(output.split())
+    assert "The preflight is red on gpu01, as named above, and step " in told
+    assert "set training_slurm_exclude=gpu01, or let training_retries do so" in told
+    assert allocated.summary(run_id)["first_failure"]["node"] == "gpu01"
+    again = allocated.summary(f"{run_id}-2")
+    assert again["verdict"] == "PASS"
+    assert [node["node"] for node in again["nodes"]] == ["gpu02", "gpu03"]
+    assert ("it ran on 2 of 3 nodes" in told) == (nodes == 3)
+    wait_until(lambda: is_held(allocated))

@@ -145,7 +145,7 @@ def test_inside_an_allocation_the_same_script_runs_beside_srun_and_nodes_need_no
     assert "--nodes=4 --ntasks=4 --overlap --chdir=/ " in line
     options = {**PYXIS, "training_launcher": "srun", "container_engine": "auto"}
     script = on_slurm({"config/container_image": "a/b"}, training_run_id="r", **options)["slurm"]["script"]
-    assert "$PWD" not in script
+    assert "$PWD:$PWD" not in script
     assert "--container-workdir=/ " in script
 
 

@@ -80,12 +80,18 @@ def note_allocation(sbatch: Mapping[str, str], job: Fields, findings: Findings) 
     if state != "RUNNING":
         findings.fault(key, SRUN, f"{name} of Slurm is {state}, so it can begin no step.", "Use one that runs.")
         return
-    left = _nodes(job.get("NodeList", ""))
-    left.difference_update(_nodes(sbatch.get("exclude", "")))
-    if len(left) < wanted:
+    left = nodes_left(job, sbatch.get("exclude", ""))
+    if left < wanted:
         of = " that training_slurm_exclude leaves" if "exclude" in sbatch else ""
-        message = f"{name} of Slurm has {counted(len(left), 'node')}{of}, and the run takes {wanted}."
+        message = f"{name} of Slurm has {counted(left, 'node')}{of}, and the run takes {wanted}."
         findings.fault("training_slurm_nodes", wanted, message, "Take fewer nodes, or a larger allocation.")
+
+
+def nodes_left(job: Fields, excluded: str) -> int:
+    """Return how many nodes a job has, as Slurm shows it, without those that are excluded."""
+    left = _nodes(job.get("NodeList", ""))
+    left.difference_update(_nodes(excluded))
+    return len(left)
 
 
 def _partition(name: str, cluster: Cluster, findings: Findings) -> Fields | None:

@@ -10,7 +10,7 @@ import os
 from ...contracts import Finding, SlurmJob
 from ...inventory.slurm import fields
 from ...plan.config.findings import Findings
-from ...plan.slurm.cluster import Cluster, groups_of, note_allocation, note_faults
+from ...plan.slurm.cluster import Cluster, groups_of, nodes_left, note_allocation, note_faults
 from ...plan.slurm.options import SLURM, SRUN
 from .job import ALLOCATION, NoSlurmError, SlurmError, run_slurm
 
@@ -39,6 +39,15 @@ def refused(job: SlurmJob) -> tuple[list[Finding], list[Finding]]:
         note("training_launcher", launcher, f"Slurm says of the job: {error}.", "Correct what it names.")
     found = findings.as_dict()
     return found["faults"], found["warnings"]
+
+
+def nodes_for(job: SlurmJob, excluded: str) -> int | None:
+    """Return how many nodes an allocation has for a run without some; None where Slurm chooses from the cluster."""
+    if not job.get("in_allocation"):
+        return None
+    with contextlib.suppress(SlurmError):
+        return nodes_left(_allocation(), excluded)
+    return None
 
 
 def has_pyxis() -> bool:
