@@ -165,7 +165,7 @@ class ActionModule(ControllerAction):
             known = job.id
             try:
                 hand_over(job, self._plan, self._needs_of_job(variables))
-                begun = "has begun" if self._plan["slurm"].get("in_allocation") else "is submitted"
+                begun = "has begun" if "allocation" in self._plan["slurm"] else "is submitted"
                 show(f"{job.name.capitalize()} of Slurm {'is known already' if known else begun}: {job.run_dir}")
                 job.wait_for_nodes(show)
             except (NodeError, OSError, ValueError) as error:

@@ -97,6 +97,10 @@ class Slurm:
         slurmstepd = str(self.root / "usr/sbin/slurmstepd")
         self.start_daemon(name, "slurmd", "-D", "-N", name, "-d", slurmstepd, within=hides)
 
+    def pid_of(self, name: str) -> int:
+        """Return the process of a daemon."""
+        return self._daemons[name].pid
+
     def kill_node(self, name: str) -> None:
         """Let Slurm lose a node."""
         daemon = self._daemons.pop(name)
@@ -147,10 +151,11 @@ def with_nodes(make: Callable[[], Slurm]) -> Iterator[Slurm]:
             found.stop()
 
 
-def unpacked(folder: Path, packages: tuple[str, ...] = (), **changes: str) -> Slurm:
+def unpacked(folder: Path, packages: tuple[str, ...] = (), nodes: int = 6, **changes: str) -> Slurm:
     """Return Slurm, unpacked and configured in a folder; NoSlurmError where its packages cannot be had.
 
-    ``packages`` are further ones, ``changes`` lines of slurm.conf that have another value than here, or are new.
+    ``packages`` are further ones, ``nodes`` how many the cluster has, ``changes`` lines of slurm.conf that have another
+    value than here, or are new.
     """
     if not shutil.which("dpkg-deb"):
         raise NoSlurmError("this is no Debian, whose packages of Slurm are used here")
@@ -172,7 +177,7 @@ def unpacked(folder: Path, packages: tuple[str, ...] = (), **changes: str) -> Sl
     (folder / "topology.conf").write_text(_TOPOLOGY)
     (folder / "prolog").write_text(_PROLOG.format(folder=folder))
     (folder / "prolog").chmod(0o755)
-    (folder / "slurm.conf").write_text(_changed(_configuration(folder, plugins), changes))
+    (folder / "slurm.conf").write_text(_changed(_configuration(folder, plugins, nodes), changes))
     environment = {
         "SLURM_CONF": str(folder / "slurm.conf"),
         "LD_LIBRARY_PATH": f"{plugins}:{plugins.parent}",
@@ -196,8 +201,8 @@ def _changed(configuration: str, changes: dict[str, str]) -> str:
     return "\n".join([*kept, *(f"{name}={value}" for name, value in changes.items()), ""])
 
 
-def _configuration(folder: Path, plugins: Path) -> str:
-    port, *ports = free_ports(7)
+def _configuration(folder: Path, plugins: Path, count: int) -> str:
+    port, *ports = free_ports(count + 1)
     alike = f"NodeHostname={socket.gethostname()} NodeAddr=127.0.0.1 CPUs=1 RealMemory=1000"
     nodes = "\n".join(f"NodeName=gpu{number:02} Port={own} {alike}" for number, own in enumerate(ports, 1))
     return f"""\

@@ -60,12 +60,11 @@ class Login:
             "container_engine": "none",
             "training_output_dir": str(self.runs),
             "training_run_id": run_id,
+            **({"training_slurm_job": self.allocation} if self.allocation else {}),
             **variables,
         }
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE_", "SLURM_"))}
         own = {**kept, **self.slurm.environment, "ANSIBLE_NOCOLOR": "1"}
-        if self.allocation:
-            own["SLURM_JOB_ID"] = self.allocation
         if self.programs:
             own["PATH"] = f"{self.programs}:{own['PATH']}"
         return subprocess.Popen(

@@ -80,6 +80,12 @@ def test_what_the_site_asks_for_stands_in_the_script() -> None:
         ({"training_slurm_nodes": "-1"}, "training_slurm_nodes", "-1"),
         ({"training_spares": "spares"}, "training_spares", "has no effect"),
         ({"training_launcher": "pbs"}, "training_launcher", "pbs"),
+        ({"training_slurm_job": "7"}, "training_slurm_job", "has no effect"),
+        (
+            {"training_launcher": "srun", "training_slurm_job": "7;x"},
+            "training_slurm_job",
+            "is not the number of a job",
+        ),
         ({"training_launcher": "srun", "training_slurm_qos": "q"}, "training_slurm_qos", "has no effect"),
         ({"training_launcher": "srun", "training_slurm_options": ["--mail-type=END"]}, "training_slurm_options", "no"),
     ],
@@ -136,7 +142,7 @@ def check_shell(script: str) -> None:
 def test_inside_an_allocation_the_same_script_runs_beside_srun_and_nodes_need_nothing_of_its_folder() -> None:
     job = on_slurm(training_run_id="r")["slurm"]
     step = on_slurm(training_run_id="r", training_launcher="srun", training_slurm_exclude="gpu02")["slurm"]
-    assert "in_allocation" not in job
+    assert ("allocation" in job, step["allocation"]) == (False, "")
     begins = "on_each_node stage\nstaged=$?\n"
     assert step["script"].partition(begins)[1:] == job["script"].partition(begins)[1:]
     assert "#SBATCH" not in step["script"]

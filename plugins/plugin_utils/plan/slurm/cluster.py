@@ -72,9 +72,13 @@ def note_faults(sbatch: Mapping[str, str], cluster: Cluster, findings: Findings)
 
 def note_allocation(sbatch: Mapping[str, str], job: Fields, findings: Findings) -> None:
     """Note why a step with some of the options of sbatch cannot begin in an existing job, as Slurm shows it."""
-    key, wanted, remedy = "training_launcher", int(sbatch["nodes"]), "Run Ansible where salloc has set it."
+    key, wanted, remedy = (
+        "training_launcher",
+        int(sbatch["nodes"]),
+        "Run Ansible where salloc has set it.",
+    )
     if not job:
-        findings.fault(key, SRUN, "There is no allocation: SLURM_JOB_ID is not set.", remedy)
+        findings.fault(key, SRUN, "There is no allocation: SLURM_JOB_ID is not set, nor training_slurm_job.", remedy)
         return
     name, state = f"Job {job.get('JobId')}", job.get("JobState")
     if state != "RUNNING":

@@ -58,8 +58,9 @@ _OF_HOSTS = {
 def nodes_to_come(options: SlurmOptions, asked: int | None, user: str, findings: Findings) -> list[Node]:
     """Return stand-ins for the nodes that Slurm will choose; ``asked`` is how many the config asks for, if it says."""
     launcher = options.training_launcher
-    of_jobs = dict.fromkeys(_OF_JOBS if launcher == SRUN else (), "salloc takes it.")
-    for name, remedy in (_OF_HOSTS | of_jobs).items():
+    of_jobs = dict.fromkeys(_OF_JOBS, "salloc takes it.")
+    of_steps = {"training_slurm_job": "The run is a job of its own."}
+    for name, remedy in (_OF_HOSTS | (of_jobs if launcher == SRUN else of_steps)).items():
         if given := getattr(options, name):
             findings.fault(
                 name, given, f"With training_launcher={launcher} {name} has no effect.", f"Leave it out. {remedy}"
@@ -131,7 +132,7 @@ exit "$trained"
         "sbatch": given,
     }
     if in_allocation:
-        job["in_allocation"] = True
+        job["allocation"] = options.training_slurm_job
     return job
 
 

@@ -97,12 +97,13 @@ class SlurmJob:
         (self.run_dir / ID_NAME).write_text(f"{number}\n", encoding="ascii")
         return number
 
-    def begin_step(self) -> str:
-        """Run the script in the allocation of this process, and return the number of the step that it writes.
+    def begin_step(self, allocation: str) -> str:
+        """Run the script in an allocation, or in that of this process; return the number of the step that it writes.
 
         The script, and with it each srun, outlives this process.
         """
         kept = {name: value for name, value in os.environ.items() if not name.startswith("SLURM_") or name in _KEPT}
+        kept[ALLOCATION] = allocation = allocation or os.environ[ALLOCATION]
         with open(self.run_dir / JOB_LOG, "ab") as log:
             script = subprocess.Popen(
                 ["bash", SCRIPT_NAME],
@@ -115,7 +116,7 @@ class SlurmJob:
             )
         while (number := self.id) is None:
             if script.poll() is not None:
-                raise SlurmError(f"srun could not begin a step of job {os.environ.get(ALLOCATION)}{self._said()}")
+                raise SlurmError(f"srun could not begin a step of job {allocation}{self._said()}")
             time.sleep(_ASKED_SECONDS / 10)
         return number
 

@@ -54,7 +54,8 @@ def hand_over(job: SlurmJob, plan: Plan, needs: Needs) -> str:
     with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "w") as stream:
         json.dump(secrets, stream)
     try:
-        return job.begin_step() if plan["slurm"].get("in_allocation") else job.submit()
+        allocation = plan["slurm"].get("allocation")
+        return job.submit() if allocation is None else job.begin_step(allocation)
     except BaseException:
         path.unlink(missing_ok=True)
         raise
