@@ -37,7 +37,7 @@ try:
     from ..plugin_utils.run.follow import Patience, interval_for
     from ..plugin_utils.run.node_errors import NodeError
     from ..plugin_utils.run.open_files import allow_open_files
-    from ..plugin_utils.run.phases import Outcome, Phases
+    from ..plugin_utils.run.phases import UNENDED, Outcome, Phases
     from ..plugin_utils.run.plain_text import plain_text
     from ..plugin_utils.run.room_needed import room_needed
     from ..plugin_utils.run.slurm.end import note_end
@@ -176,7 +176,9 @@ class ActionModule(ControllerAction):
             self._nodes = {node["node"]: node for node in self._plan["nodes"]}
         # Not their ranks, which nodes that train by themselves do not have.
         places = {name: place for place, name in enumerate(self._nodes)}
-        journal = Journal(job, _ANSWERS[phase], places.values())
+        is_followed = all(self._board.status(name)["status"] not in UNENDED for name in places)
+        answers = _ANSWERS["train" if phase == "finish" and not is_followed else phase]
+        journal = Journal(job, answers, places.values())
         if phase == "stage":
             self._check_in_job(job, journal)
         asks = {
@@ -204,9 +206,7 @@ class ActionModule(ControllerAction):
             )
 
     def _do(self, phase: str, arguments: dict[str, t.Any], asks: dict[str, t.Any]) -> Outcome:
-        # A job that is to stop does not answer how its tasks were followed.
-        hears_ends = phase != "finish" or "slurm" not in self._plan
-        phases = Phases(self._plan, self._board, asks, context.CLIARGS["forks"], hears_ends)
+        phases = Phases(self._plan, self._board, asks, context.CLIARGS["forks"])
         if phase == "stage":
             needs = self._needs()
             return (phases.look if self._task.check_mode else phases.stage)(needs.__getitem__)
