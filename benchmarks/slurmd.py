@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a run under a real Slurm takes of the machine that runs Ansible: ``slurmd.py [SIZE ...]``, as root.
+"""What a run under a real Slurm takes of the machine that runs Ansible: ``slurmd.py [SIZE ...] [slurm|srun]``, as root.
 
 Each node is a slurmd of its own on this machine, whose ranks print two steps a second and compute nothing. A run is
 measured for a minute from the step on that all nodes have printed, as a job (slurm) and inside an allocation (srun),
@@ -8,6 +8,7 @@ where the machine of the controller has the sruns, too. Sizes that a call does n
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import os
 import subprocess
@@ -40,9 +41,10 @@ done
 def main() -> None:
     """Measure each size with each launcher."""
     known = {(row["launcher"], row["nodes"]): row for row in _known()}
-    for size in sys.argv[1:] or ("64",):
+    launchers = [word for word in sys.argv[1:] if not word.isdigit()] or ["slurm", "srun"]
+    for size in [word for word in sys.argv[1:] if word.isdigit()] or ["64"]:
         with tempfile.TemporaryDirectory(prefix="trainops-bench-") as name:
-            for launcher in ("slurm", "srun"):
+            for launcher in launchers:
                 row = _measured(Path(name) / launcher, launcher, int(size))
                 known[launcher, size] = row
                 print(row, flush=True)
@@ -84,7 +86,8 @@ def _of_run(slurm: Slurm, folder: Path, launcher: str, nodes: int) -> dict[str, 
         began = time.monotonic()
         while sum(path.stat().st_size > 0 for path in login.runs.glob("bench/nodes/*/steps.jsonl")) < nodes:
             if playing.poll() is not None or time.monotonic() > began + _PATIENCE:
-                raise SystemExit(f"{nodes} nodes do not train: {(login.runs / 'bench/job.log').read_text()[-2000:]}")
+                playing.kill()
+                raise SystemExit(f"{nodes} nodes do not train: {playing.communicate()[0][-3000:]}")
             time.sleep(1)
         print(f"all train after {time.monotonic() - began:.0f} s", flush=True)
         sessions = {"ansible": playing.pid, "srun": _session_in(login.runs / "bench") or 0}
@@ -104,8 +107,9 @@ def _of_run(slurm: Slurm, folder: Path, launcher: str, nodes: int) -> dict[str, 
         }
     finally:
         slurm.run("scancel", "--user", "root")
-        os.killpg(playing.pid, 9)
-        playing.communicate()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(playing.pid, 9)
+        playing.wait()
         for _ in range(300):
             if not slurm.run("squeue", "--noheader"):
                 break

@@ -23,6 +23,7 @@ _NO_LIMIT = ("", "UNLIMITED", "INFINITE", "NONE", "(null)", "ALL")
 _OUT = re.compile("down|drain|fail|maint|power|unknown", re.IGNORECASE)
 _GRES = re.compile(r"(\w+)(?::([A-Za-z_][\w.-]*))?(?::(\d+))?")
 _DAYS = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?")
+_MIXED_RANGE = re.compile(r"\b(0\d{0,8})-(\d{1,9})\b")
 _SHOWN = 12
 
 
@@ -239,9 +240,18 @@ def _has_gres(asked: str, has: str) -> bool:
 
 def _nodes(text: str) -> NodeSet:
     try:
-        return NodeSet(text, resolver=RESOLVER_NOGROUP)
+        return NodeSet(_MIXED_RANGE.sub(_of_one_width, text), resolver=RESOLVER_NOGROUP)
     except NodeSetException:
         return NodeSet(resolver=RESOLVER_NOGROUP)
+
+
+def _of_one_width(found: re.Match[str]) -> str:
+    """Return 01-99,100-128 for 01-128, which ClusterShell does not read."""
+    first, last, parts = found[1], found[2], []
+    while len(first) < len(last):
+        parts.append(f"{first}-{'9' * len(first)}")
+        first = f"1{'0' * len(first)}"
+    return ",".join([*parts, f"{first}-{last}"])
 
 
 def _listed(text: str) -> list[str]:
