@@ -12,6 +12,7 @@ from ....module_utils.logs.signatures.slurm import SIGNATURES
 from ....module_utils.slurm.desk import SECRETS_NAME
 from ...contracts import Failure
 from ...inventory.folded_names import folded_messages
+from ...plan.slurm.script import SCRIPT_NAME
 from ..board import Board
 from .job import RESTARTED, SlurmJob
 
@@ -30,6 +31,7 @@ _REMEDIES = {signature.failure: signature.remedy for signature in reversed(SIGNA
     "node_failure": "Look for the reason (sinfo -R, the node's kernel log and that of its slurmd), and go on from a "
     "checkpoint on other nodes."
 }
+_OF_SHELL = SCRIPT_NAME.encode() + b": line "
 _WAIT_SECONDS = 20.0
 # On the scale of the log signatures: before all that follows from it.
 _BLAME = 1
@@ -63,7 +65,9 @@ def note_end(job: SlurmJob, board: Board, nodes: t.Collection[str]) -> list[str]
                 changes = {"exit_status": None, "message": f"{ended}{remedy}"}
                 board.update(node, status="stopped", interrupted=True, **changes)
         return _out_of_service(out)
-    failures = find_failures(Piece(job.log_end()))
+    # What the shell says is of an srun, on no node of the run.
+    said_there = b"".join(line for line in job.log_end().splitlines(True) if not line.startswith(_OF_SHELL))
+    failures = find_failures(Piece(said_there))
     nearest = min(failures, key=lambda failure: (failure["echo"], failure["blame"]), default=None)
     if state in _INTERRUPTED:
         ended = f"Slurm cancelled {job.name}, as it could not begin it on every node"
