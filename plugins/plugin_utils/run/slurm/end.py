@@ -52,6 +52,9 @@ def note_end(job: SlurmJob, board: Board, nodes: t.Collection[str]) -> list[str]
     deadline = time.monotonic() + _WAIT_SECONDS
     while not job.is_over() and time.monotonic() < deadline:
         time.sleep(0.5)
+    if "." in job.id and not job.is_over():
+        # Its srun was killed, and what holds the nodes waits for it.
+        job.cancel()
     state, ended = job.state()[0], job.end_in_words()
     if state == RESTARTED:
         job.cancel()
