@@ -49,12 +49,7 @@ def note_end(job: SlurmJob, board: Board, nodes: t.Collection[str]) -> list[str]
     (board.run_dir / SECRETS_NAME).unlink(missing_ok=True)
     if job.id is None:
         return []
-    deadline = time.monotonic() + _WAIT_SECONDS
-    while not job.is_over() and time.monotonic() < deadline:
-        time.sleep(0.5)
-    if "." in job.id and not job.is_over():
-        # Its srun was killed, and what holds the nodes waits for it.
-        job.cancel()
+    _wait_for_end(job, job.id)
     state, ended = job.state()[0], job.end_in_words()
     if state == RESTARTED:
         job.cancel()
@@ -89,6 +84,15 @@ def note_end(job: SlurmJob, board: Board, nodes: t.Collection[str]) -> list[str]
             board.update(node, status="stopped", interrupted=False)
     board.update(named, status="killed", interrupted=False, ended_by=cause)
     return []
+
+
+def _wait_for_end(job: SlurmJob, number: str) -> None:
+    deadline = time.monotonic() + _WAIT_SECONDS
+    while not job.is_over() and time.monotonic() < deadline:
+        time.sleep(0.5)
+    if "." in number and not job.is_over():
+        # Its srun was killed, and what holds the nodes waits for it.
+        job.cancel()
 
 
 def _out_of_service(out: t.Mapping[str, str]) -> list[str]:
