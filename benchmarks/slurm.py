@@ -23,7 +23,7 @@ sys.path.insert(0, str(_ROOT / "collections"))
 from simulate import SECONDS, SimulatedNode, planned
 
 from ansible_collections.trainops.cluster.plugins.module_utils.slurm import task
-from ansible_collections.trainops.cluster.plugins.module_utils.slurm.journal import JOURNAL_NAME, Teller, gather
+from ansible_collections.trainops.cluster.plugins.module_utils.slurm.journal import JOURNAL_NAME, Sieve, Teller, gather
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.follow import Patience, interval_for
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.phases import Phases
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.slurm.job import SlurmJob
@@ -37,7 +37,7 @@ def main() -> None:
     if sys.argv[1:2] == ["--tasks"]:
         tell(int(sys.argv[2]))
     elif sys.argv[1:2] == ["--gather"]:
-        gather(sys.stdin.fileno(), sys.argv[2])
+        gather(sys.stdin.fileno(), sys.argv[2], Sieve(print, print))
     elif sys.argv[1:2] == ["--one"]:
         print(json.dumps(followed(int(sys.argv[2]))))
     else:

@@ -37,7 +37,7 @@ with needed_packages(__name__):
     from ..plugin_utils.run.follow import Patience, interval_for
     from ..plugin_utils.run.node_errors import NodeError
     from ..plugin_utils.run.open_files import allow_open_files
-    from ..plugin_utils.run.phases import Outcome, Phases
+    from ..plugin_utils.run.phases import UNENDED, Outcome, Phases
     from ..plugin_utils.run.plain_text import plain_text
     from ..plugin_utils.run.room_needed import room_needed
     from ..plugin_utils.run.slurm.end import note_end
@@ -155,7 +155,7 @@ class ActionModule(ControllerAction):
             known = job.id
             try:
                 hand_over(job, self._plan, self._needs_of_job(variables))
-                begun = "has begun" if "srun" in self._plan["slurm"] else "is submitted"
+                begun = "has begun" if "allocation" in self._plan["slurm"] else "is submitted"
                 show(f"{job.name.capitalize()} of Slurm {'is known already' if known else begun}: {job.run_dir}")
                 job.wait_for_nodes(show)
             except (NodeError, OSError, ValueError) as error:
@@ -166,7 +166,9 @@ class ActionModule(ControllerAction):
             self._nodes = {node["node"]: node for node in self._plan["nodes"]}
         # Not their ranks, which nodes that train by themselves do not have.
         places = {name: place for place, name in enumerate(self._nodes)}
-        journal = Journal(job, _ANSWERS[phase], places.values())
+        is_followed = all(self._board.status(name)["status"] not in UNENDED for name in places)
+        answers = _ANSWERS["train" if phase == "finish" and not is_followed else phase]
+        journal = Journal(job, answers, places.values())
         if phase == "stage":
             self._check_in_job(job, journal)
         asks = {
@@ -188,12 +190,13 @@ class ActionModule(ControllerAction):
         show(f"\n{preflight_text(self._plan['run_id'], table, lambda word, _status: word)}\n")
         red = {row["node"] for row in table["rows"] if row["status"] == RED}
         if red and (self._plan["mode"] == "multi_node" or len(red) == len(self._nodes)):
-            raise NodeError(f"The preflight is red on {folded(red)}, as named above, and {job.name} ends with it")
+            raise NodeError(
+                f"The preflight is red on {folded(red)}, as named above, and {job.name} ends with it. To leave it out, "
+                f"set training_slurm_exclude={folded(red)}, or let training_retries do so"
+            )
 
     def _do(self, phase: str, arguments: dict[str, t.Any], asks: dict[str, t.Any]) -> Outcome:
-        # A job that is to stop does not answer how its tasks were followed.
-        hears_ends = phase != "finish" or "slurm" not in self._plan
-        phases = Phases(self._plan, self._board, asks, context.CLIARGS["forks"], hears_ends)
+        phases = Phases(self._plan, self._board, asks, context.CLIARGS["forks"])
         if phase == "stage":
             needs = self._needs()
             return (phases.look if self._task.check_mode else phases.stage)(needs.__getitem__)

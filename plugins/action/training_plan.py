@@ -31,7 +31,7 @@ with needed_packages(__name__):
     from ..plugin_utils.run.quarantine import Quarantine
     from ..plugin_utils.run.retry import left_out, next_attempt, node_faults, why_not_again, without
     from ..plugin_utils.run.runs import differences
-    from ..plugin_utils.run.slurm.cluster import has_pyxis, refused
+    from ..plugin_utils.run.slurm.cluster import has_pyxis, nodes_for, refused
     from ..plugin_utils.run.sweep import FINISHED, Sweep, summary_of
     from ..plugin_utils.run.token import FILE, VALUE, given_token
 
@@ -157,9 +157,7 @@ class ActionModule(ControllerAction):
         def make(run_id: str, hosts: list[str]) -> Plan:
             given = {**options, "training_run_id": run_id}
             if on_slurm:
-                before = plan["retry"]["left_out"] if "retry" in plan else []
-                excluded = [*(one["node"] for one in before), *out]
-                given["training_slurm_exclude"] = excluding(options.get("training_slurm_exclude") or "", excluded)
+                given |= {"training_slurm_exclude": excluded, "training_slurm_nodes": len(hosts)}
                 hosts = self._hosts
             else:
                 given |= {"training_rank_order": hosts, "training_exclude": []}
@@ -175,7 +173,13 @@ class ActionModule(ControllerAction):
             if reason:
                 raise ValueError(reason)
             out = {**{host: one["reason"] for host, one in held.items()}, **faults}
-            spares = ["another node"] * len(out) if on_slurm else self._spares
+            before = plan["retry"]["left_out"] if "retry" in plan else []
+            names = [*(one["node"] for one in before), *out]
+            excluded = excluding(options.get("training_slurm_exclude") or "", names)
+            spares = self._spares
+            if on_slurm:
+                left, used = nodes_for(plan["slurm"], excluded), len(plan["nodes"]) - len(out)
+                spares = ["another node"] * (len(out) if left is None else left - used)
             return next_attempt(plan, out, spares, make)
         except (ValueError, OSError) as error:
             raise AnsibleActionFail(f"Run {plan['run_id']} is not tried again: {error}.") from None

@@ -103,6 +103,11 @@ options:
       - slurm
       - srun
     default: ssh
+  slurm_job:
+    description: Job of Slurm whose nodes are taken with training_launcher=srun; without it
+      the one that SLURM_JOB_ID names.
+    type: str
+    default: ''
   slurm_nodes:
     description: Nodes of the job; 0 takes as many as the training config asks for.
     type: int

@@ -172,13 +172,14 @@ class FoundFindings(t.TypedDict):
 class SlurmJob(t.TypedDict):
     """What is submitted to Slurm, whether its nodes are checked first, and what is asked of Slurm by sbatch's names.
 
-    ``srun`` are the options of the step that runs the script inside an existing allocation, where no job is submitted.
+    ``allocation``: the machine that runs Ansible runs the script, inside of the job of this number, or of its own
+    SLURM_JOB_ID where it is empty.
     """
 
     script: str
     preflight: bool
     sbatch: dict[str, str]
-    srun: t.NotRequired[list[str]]
+    allocation: t.NotRequired[str]
 
 
 class OptionalPlan(t.TypedDict, total=False):

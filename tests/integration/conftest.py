@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from not_run import need_root
-from slurm_bench import NoSlurmError, Slurm, unpacked
+from slurm_bench import Slurm, unpacked, with_nodes
 from slurm_login import Login, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -102,18 +102,8 @@ def cluster(tmp_path_factory) -> Cluster:
 
 @pytest.fixture(scope="session")
 def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slurm]:
-    need_root("slurmctld and slurmd are started as root here")
-    found = None
-    try:
-        found = unpacked(tmp_path_factory.mktemp("slurm"))
-        found.start()
-        found.start_nodes(3)
+    with with_nodes(lambda: unpacked(tmp_path_factory.mktemp("slurm"))) as found:
         yield found
-    except NoSlurmError as error:
-        pytest.skip(str(error))
-    finally:
-        if found:
-            found.stop()
 
 
 @pytest.fixture

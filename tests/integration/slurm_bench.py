@@ -14,8 +14,12 @@ import shutil
 import socket
 import subprocess
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import pytest
+from not_run import need_root
 
 _PACKAGES = ("slurm-client", "slurmctld", "slurmd", "slurm-wlm-basic-plugins", "libmunge2", "libhwloc15")
 _TOPOLOGY = """\
@@ -81,9 +85,21 @@ class Slurm:
             self.start_node(name)
         self.wait_for_nodes(names)
 
+    @property
+    def not_shared(self) -> Path:
+        """A folder that each node has an empty one of its own in the place of."""
+        return self.folder / "not_shared"
+
     def start_node(self, name: str) -> None:
         """Start the slurmd of a node, which ends what is left of jobs that have ended meanwhile."""
-        self.start_daemon(name, "slurmd", "-D", "-N", name, "-d", str(self.root / "usr/sbin/slurmstepd"))
+        self.not_shared.mkdir(exist_ok=True)
+        hides = ("unshare", "--mount", "sh", "-c", 'mount -t tmpfs none "$0" && exec "$@"', str(self.not_shared))
+        slurmstepd = str(self.root / "usr/sbin/slurmstepd")
+        self.start_daemon(name, "slurmd", "-D", "-N", name, "-d", slurmstepd, within=hides)
+
+    def pid_of(self, name: str) -> int:
+        """Return the process of a daemon."""
+        return self._daemons[name].pid
 
     def kill_node(self, name: str) -> None:
         """Let Slurm lose a node."""
@@ -100,11 +116,11 @@ class Slurm:
             time.sleep(0.2)
         raise NoSlurmError(f"slurmd takes no jobs: {(self.folder / 'gpu01.out').read_text()[-500:]}")
 
-    def start_daemon(self, name: str, program: str, *arguments: str) -> None:
+    def start_daemon(self, name: str, program: str, *arguments: str, within: tuple[str, ...] = ()) -> None:
         """Start a program that stays in the foreground; what it prints goes to a file of its name."""
         with (self.folder / f"{name}.out").open("wb") as stream:
             self._daemons[name] = subprocess.Popen(
-                [str(self.root / "usr/sbin" / program), *arguments],
+                [*within, str(self.root / "usr/sbin" / program), *arguments],
                 env={**os.environ, **self.environment},
                 cwd=self.folder,
                 stdout=stream,
@@ -118,10 +134,28 @@ class Slurm:
             daemon.wait()
 
 
-def unpacked(folder: Path, packages: tuple[str, ...] = (), **changes: str) -> Slurm:
+@contextlib.contextmanager
+def with_nodes(make: Callable[[], Slurm]) -> Iterator[Slurm]:
+    """Give a Slurm with three nodes, once they take jobs; a test is skipped where it cannot be had."""
+    need_root("slurmctld and slurmd are started as root here")
+    found = None
+    try:
+        found = make()
+        found.start()
+        found.start_nodes(3)
+        yield found
+    except NoSlurmError as error:
+        pytest.skip(str(error))
+    finally:
+        if found:
+            found.stop()
+
+
+def unpacked(folder: Path, packages: tuple[str, ...] = (), nodes: int = 6, **changes: str) -> Slurm:
     """Return Slurm, unpacked and configured in a folder; NoSlurmError where its packages cannot be had.
 
-    ``packages`` are further ones, ``changes`` lines of slurm.conf that have another value than here, or are new.
+    ``packages`` are further ones, ``nodes`` how many the cluster has, ``changes`` lines of slurm.conf that have another
+    value than here, or are new.
     """
     if not shutil.which("dpkg-deb"):
         raise NoSlurmError("this is no Debian, whose packages of Slurm are used here")
@@ -143,7 +177,7 @@ def unpacked(folder: Path, packages: tuple[str, ...] = (), **changes: str) -> Sl
     (folder / "topology.conf").write_text(_TOPOLOGY)
     (folder / "prolog").write_text(_PROLOG.format(folder=folder))
     (folder / "prolog").chmod(0o755)
-    (folder / "slurm.conf").write_text(_changed(_configuration(folder, plugins), changes))
+    (folder / "slurm.conf").write_text(_changed(_configuration(folder, plugins, nodes), changes))
     environment = {
         "SLURM_CONF": str(folder / "slurm.conf"),
         "LD_LIBRARY_PATH": f"{plugins}:{plugins.parent}",
@@ -167,8 +201,8 @@ def _changed(configuration: str, changes: dict[str, str]) -> str:
     return "\n".join([*kept, *(f"{name}={value}" for name, value in changes.items()), ""])
 
 
-def _configuration(folder: Path, plugins: Path) -> str:
-    port, *ports = free_ports(7)
+def _configuration(folder: Path, plugins: Path, count: int) -> str:
+    port, *ports = free_ports(count + 1)
     alike = f"NodeHostname={socket.gethostname()} NodeAddr=127.0.0.1 CPUs=1 RealMemory=1000"
     nodes = "\n".join(f"NodeName=gpu{number:02} Port={own} {alike}" for number, own in enumerate(ports, 1))
     return f"""\

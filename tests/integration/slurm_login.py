@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -31,10 +32,12 @@ class Login:
     # The options of salloc, inside of which the playbook of the nodes' own inventory runs; or the job that it runs in.
     salloc: tuple[str, ...] = ()
     allocation: str | None = None
+    # Where the runs and the logs of the nodes are, if not in a folder that all share.
+    apart: Path | None = None
 
     @property
     def runs(self) -> Path:
-        return self.folder / "runs"
+        return (self.apart or self.folder) / "runs"
 
     def start(self, playbook: str, run_id: str, **variables: Any) -> subprocess.Popen[str]:
         hosts = self.folder / ("slurm_allocation.yml" if self.salloc else "hosts")
@@ -43,7 +46,10 @@ class Login:
         hosts.write_text(json.dumps(of_allocation if self.salloc else one))
         nodes = variables.pop("nodes", 3)
         changes = {"nnodes": nodes, "master_address": "auto", "batch_size": 4 * nodes}
-        changes |= {"log_dir": str(self.folder / "logs"), "training_iterations": variables.pop("steps", 20)}
+        changes |= {
+            "log_dir": str((self.apart or self.folder) / "logs"),
+            "training_iterations": variables.pop("steps", 20),
+        }
         everything = {
             "training_launcher": "srun" if self.salloc or self.allocation else "slurm",
             "training_config": str(ROOT / "inventories/local/tiny_llama.json"),
@@ -54,12 +60,11 @@ class Login:
             "container_engine": "none",
             "training_output_dir": str(self.runs),
             "training_run_id": run_id,
+            **({"training_slurm_job": self.allocation} if self.allocation else {}),
             **variables,
         }
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE_", "SLURM_"))}
         own = {**kept, **self.slurm.environment, "ANSIBLE_NOCOLOR": "1"}
-        if self.allocation:
-            own["SLURM_JOB_ID"] = self.allocation
         if self.programs:
             own["PATH"] = f"{self.programs}:{own['PATH']}"
         return subprocess.Popen(
@@ -79,6 +84,15 @@ class Login:
 
     def play(self, playbook: str, run_id: str, **variables: Any) -> tuple[int, str]:
         return ended(self.start(playbook, run_id, **variables))
+
+    def with_trainer(self, begins: str) -> str:
+        """Return where a copy of the trainer is that does something more at first."""
+        trainer = self.folder / "trainer"
+        shutil.copytree(TRAINER, trainer)
+        program = trainer / "tiny_lm/pretrain.py"
+        head, mark, rest = program.read_text().partition("from __future__ import annotations\n")
+        program.write_text(head + mark + begins + rest)
+        return str(trainer)
 
     def summary(self, run_id: str) -> dict[str, Any]:
         found: dict[str, Any] = json.loads((self.runs / run_id / "summary.json").read_text())

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from not_run import need_root
 from slurm_accounting import unpacked_with_accounting
-from slurm_bench import NoSlurmError, Slurm
-from slurm_login import TRAINER, Login, ended, wait_until
+from slurm_bench import Slurm, with_nodes
+from slurm_login import Login, ended, wait_until
 
 MEMORY = Path("/sys/fs/cgroup/memory/memory.limit_in_bytes")
 CGROUP = "CgroupPlugin=cgroup/v1\nCgroupAutomount=no\nConstrainRAMSpace=yes\n"
@@ -33,11 +31,10 @@ if os.environ.get("TRAINOPS_NODE") == "gpu02":
 
 @pytest.fixture(scope="module")
 def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slurm]:
-    need_root("slurmctld and slurmd are started as root here")
-    limits = {"ProctrackType": "proctrack/cgroup", "TaskPlugin": "task/cgroup"} if MEMORY.exists() else {}
-    folder, found = tmp_path_factory.mktemp("slurm"), None
-    select = {"SelectType": "select/cons_tres", "SelectTypeParameters": "CR_CPU_Memory"}
-    try:
+    def make() -> Slurm:
+        folder = tmp_path_factory.mktemp("slurm")
+        limits = {"ProctrackType": "proctrack/cgroup", "TaskPlugin": "task/cgroup"} if MEMORY.exists() else {}
+        select = {"SelectType": "select/cons_tres", "SelectTypeParameters": "CR_CPU_Memory"}
         found = unpacked_with_accounting(folder, **select, **limits)
         (folder / "cgroup.conf").write_text(CGROUP)
         for more in (
@@ -46,17 +43,13 @@ def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slurm]:
             ("modify", "user", "root", "set", "qos+=small"),
         ):
             found.run("sacctmgr", "--immediate", *more)
-        found.start()
-        found.start_nodes(3)
+        return found
+
+    with with_nodes(make) as found:
         yield found
-    except NoSlurmError as error:
-        pytest.skip(str(error))
-    finally:
-        if found:
-            found.stop()
-        # A slurmd that is killed leaves them, empty.
-        for group in Path("/sys/fs/cgroup").glob("*/slurm_gpu0[1-3]"):
-            group.rmdir()
+    # A slurmd that is killed leaves them, empty.
+    for group in Path("/sys/fs/cgroup").glob("*/slurm_gpu0[1-3]"):
+        group.rmdir()
 
 
 def test_an_account_a_qos_and_a_limit_that_are_against_the_job_are_faults(login: Login) -> None:
@@ -93,12 +86,7 @@ def test_who_cancelled_a_job_and_a_step_is_named(login: Login) -> None:
 def test_a_node_whose_ranks_take_more_memory_than_slurm_gave_them_is_the_first_failure(login: Login) -> None:
     if not (MEMORY.exists() and os.access(MEMORY.parent, os.W_OK)):
         pytest.skip("slurmd limits memory by cgroup v1 here, and this machine has none that can be written")
-    trainer = login.folder / "trainer"
-    shutil.copytree(TRAINER, trainer)
-    program = trainer / "tiny_lm/pretrain.py"
-    head, mark, rest = program.read_text().partition("from __future__ import annotations\n")
-    program.write_text(head + mark + GREEDY + rest)
-    options = {**OURS, "training_slurm_options": ["--mem=400"], "training_megatron_root": str(trainer)}
+    options = {**OURS, "training_slurm_options": ["--mem=400"], "training_megatron_root": login.with_trainer(GREEDY)}
     status, output = login.play("megatron_multinode.yml", "greedy", steps=20000, **options)
     assert status == 2
     summary = login.summary("greedy")

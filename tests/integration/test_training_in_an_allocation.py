@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import socket
 from collections.abc import Iterator
 
 import pytest
 from slurm_login import Login, ended, wait_until
+
+
+@pytest.fixture
+def login(login: Login) -> Login:
+    """No node sees the folder of the runs, nor the logs of another one."""
+    login.apart = login.slurm.not_shared / login.folder.name
+    return login
 
 
 @pytest.fixture
@@ -35,7 +44,31 @@ def test_a_run_passes_as_a_step_on_nodes_that_salloc_took(login: Login) -> None:
     summary = login.summary("inside")
     assert summary["verdict"] == "PASS"
     assert [node["node"] for node in summary["nodes"]] == ["gpu01", "gpu02"]
-    assert not (login.runs / "inside/secrets.json").exists()
+    run_dir = login.runs / "inside"
+    assert not (run_dir / "secrets.json").exists()
+    assert "run inside, node gpu02\n" in (run_dir / "nodes/gpu02/train.log").read_text()
+    assert not (login.runs.parent / "logs").exists()
+
+
+# Prints 3 MB on one node before it trains.
+TALKATIVE = """
+import os
+
+if os.environ.get("TRAINOPS_NODE") == "gpu02":
+    for number in range(30000):
+        print(f"{number:08}", "x" * 90, flush=True)
+"""
+
+
+def test_a_log_too_large_for_an_answer_comes_over_the_stream(allocated: Login) -> None:
+    trainer = allocated.with_trainer(TALKATIVE)
+    status, output = allocated.play("megatron_multinode.yml", "talks", training_megatron_root=trainer)
+    assert status == 0, output
+    folder = allocated.runs / "talks/nodes/gpu02"
+    log = (folder / "train.log").read_text()
+    assert len(log) == json.loads((folder / "status.json").read_text())["log_bytes"]
+    numbers = [line.split()[0] for line in log.splitlines() if line.endswith("xxx")]
+    assert numbers[:30000] == [f"{number:08}" for number in range(30000)]
 
 
 def test_stop_ends_the_step_of_a_run_whose_controller_was_killed_and_leaves_the_allocation(allocated: Login) -> None:
@@ -91,3 +124,36 @@ def test_what_an_allocation_cannot_do_is_said_before_a_step_begins(allocated: Lo
     told = " ".join(output.split())
     assert f"Job {allocated.allocation} of Slurm has 2 nodes that training_slurm_exclude leaves, and the run" in told
     assert is_held(allocated)
+
+
+def test_a_job_of_sbatch_whose_nodes_lack_the_folder_of_the_run_says_what_to_do(login: Login) -> None:
+    status, output = login.play("megatron_multinode.yml", "alone")
+    assert status == 2
+    told = " ".join(output.split())
+    assert f"Its first node has written nothing to {login.runs}/alone. Let training_output_dir name a folder" in told
+
+
+@pytest.mark.parametrize("nodes", [2, 3])
+def test_a_red_node_ends_the_step_before_training_and_the_next_one_takes_what_else_there_is(
+    allocated: Login, nodes: int
+) -> None:
+    run_id = f"red-of-{nodes}"
+    with socket.socket() as taken:
+        # Rank 0's port, of which only its own node has to say something.
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        wants = {"nodes": nodes, "training_slurm_nodes": nodes, "training_scale_batch": "reference_nodes"}
+        port = {"training_master_port": taken.getsockname()[1]}
+        playing = allocated.start("megatron_multinode.yml", run_id, training_retries=1, **wants, **port)
+        wait_until(lambda: (allocated.runs / run_id / "summary.json").exists() or playing.poll() is not None)
+    status, output = ended(playing)
+    assert status == 0, output
+    told = " ".join(output.split())
+    assert "The preflight is red on gpu01, as named above, and step " in told
+    assert "set training_slurm_exclude=gpu01, or let training_retries do so" in told
+    assert allocated.summary(run_id)["first_failure"]["node"] == "gpu01"
+    again = allocated.summary(f"{run_id}-2")
+    assert again["verdict"] == "PASS"
+    assert [node["node"] for node in again["nodes"]] == ["gpu02", "gpu03"]
+    assert ("it ran on 2 of 3 nodes" in told) == (nodes == 3)
+    wait_until(lambda: is_held(allocated))

@@ -61,6 +61,19 @@ def test_stop_ends_the_training_on_all_nodes_and_the_job_with_it(login: Login) -
     assert login.summary("stopped")["verdict"] == "ERROR", output
 
 
+def test_stop_hears_how_a_run_ended_that_nobody_followed(login: Login) -> None:
+    playing = login.start("megatron_multinode.yml", "alone", steps=30)
+    wait_until(lambda: login.trains("alone"))
+    os.killpg(playing.pid, signal.SIGKILL)
+    playing.communicate()
+    wait_until(lambda: not login.slurm.run("squeue", "--noheader"))
+    status, output = login.play("stop.yml", "alone")
+    assert status == 0, output
+    summary = login.summary("alone")
+    assert summary["verdict"] == "PASS", output
+    assert len({row["step"] for row in csv.DictReader((login.runs / "alone/records.csv").open())}) == 30
+
+
 def test_a_job_that_waits_says_what_for_and_is_taken_back(login: Login) -> None:
     login.slurm.run("scontrol", "update", "nodename=gpu03", "state=drain", "reason=fan")
     try:
@@ -214,7 +227,7 @@ def test_apptainer_holds_the_ranks_where_it_is_asked_for(login: Login) -> None:
         assert told[:3] == ["exec", "--writable-tmpfs", "--no-home"]
         assert told[told.index("--pwd") + 1] == str(run_dir)
         assert f"{run_dir}:{run_dir}" in told[told.index("--bind") + 1]
-        assert told[-5:] == ["docker://ghcr.io/rocm/megatron-lm:v26.1", "python3", "-I", "job.pyz", "train"]
+        assert told[-5:] == ["docker://ghcr.io/rocm/megatron-lm:v26.1", "python3", "-I", f"{run_dir}/job.pyz", "train"]
 
 
 def test_an_image_that_enroot_cannot_fetch_is_the_first_failure(login: Login) -> None:

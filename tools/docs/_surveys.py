@@ -51,6 +51,14 @@ SURVEYS: dict[str, tuple[str, str, tuple[str, ...]]] = {
             *("training_slurm_exclude", "training_retries"),
         ),
     ),
+    "srun": (
+        "Train with Megatron-LM inside an allocation",
+        "A step of a job of Slurm that runs already.",
+        (
+            *_RUN,
+            *("training_slurm_job", "training_slurm_nodes", "training_slurm_exclude", "training_retries"),
+        ),
+    ),
     "sweep": (
         "Try several values",
         "Runs the sweep of a training config, or training_matrix of the extra variables, cell after cell.",
@@ -78,7 +86,7 @@ SURVEYS: dict[str, tuple[str, str, tuple[str, ...]]] = {
 }
 _REQUIRED = {
     **dict.fromkeys(
-        ("plan", "megatron", "megatron_each", "maxtext", "gke", "nxdt", "slurm", "sweep", "qualification"),
+        ("plan", "megatron", "megatron_each", "maxtext", "gke", "nxdt", "slurm", "srun", "sweep", "qualification"),
         ("training_config",),
     ),
     **dict.fromkeys(("attach", "stop"), ("training_run_id",)),

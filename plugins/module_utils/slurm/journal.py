@@ -11,6 +11,10 @@ is opened for each addition, as NFS shows to others what was written once it is 
 A piece is base64. ``^`` before it begins the zlib stream of a phase, which ends where the next one begins; ``.`` after
 it ends an answer. Answers to the same question repeat each other, which the stream says once. srun passes a line on as
 a whole if it is shorter than 1,024 bytes (MAX_MSG_LEN in src/common/io_hdr.h).
+
+A node may print whatever it wants, so only what could be an answer gets into the journal, and only so much of each
+task. Where tasks do not share the run's folder, two more lines of theirs say what the others have there: ``failed``,
+and ``log`` with parts of a log that is too large for an answer.
 """
 
 from __future__ import annotations
@@ -20,9 +24,12 @@ import binascii
 import contextlib
 import json
 import os
+import re
+import sys
 import time
 import typing as t
 import zlib
+from collections import defaultdict
 
 JOURNAL_NAME = "answers.journal"
 # The window of a stream, 2 ** 13 bytes, holds the answer before this one; each open stream costs the reader as much.
@@ -32,6 +39,15 @@ _GATHER_SECONDS = 1.0
 # What a pipe holds.
 _READ_BYTES = 64 << 10
 _MOST_BYTES = 64 << 20
+# What a node of ours never says, of an answer and in a phase.
+_MOST_OF_ANSWER, _MOST_OF_TASK, _MOST_VALUES = 16 << 20, 256 << 20, 4_000_000
+_MOST_OF_ERRORS = 1 << 20
+_MOST_OF_LINE = 64 << 10
+_MOST_OFFSET = 1 << 40
+
+FAILED, LOG = "failed", "log"
+_HAS_FAILED = FAILED.encode() + b"\n"
+_ANSWER = re.compile(rb"[a-z]+ \^?[A-Za-z0-9+/=]+\.?\n")
 
 
 class Teller:
@@ -53,8 +69,75 @@ class Teller:
             self._stream.write(f"{phase} {text[start : start + _PIECE]}\n".encode("ascii"))
         self._stream.flush()
 
+    def say(self, word: str) -> None:
+        """Write a line that is no answer."""
+        self._stream.write(f"{word}\n".encode("ascii"))
+        self._stream.flush()
 
-def gather(source: int, path: str) -> int:
+
+class Sieve:
+    """Lets through what tasks answer; ``failed`` is called for each that has failed, ``log`` with the parts of logs."""
+
+    def __init__(self, failed: t.Callable[[int], None], log: t.Callable[[int, int, bytes], None]) -> None:
+        """Begin with nothing."""
+        self._failed, self._log = failed, log
+        self._have_failed: t.Set[int] = set()
+        self._logs: t.Dict[int, _Stream] = {}
+        self._said: t.Dict[t.Tuple[int, str], int] = defaultdict(int)
+
+    def __call__(self, lines: bytes) -> bytes:
+        """Return those of some whole lines that belong in the journal."""
+        return b"".join(line for line in lines.splitlines(keepends=True) if self._belongs(line))
+
+    def _belongs(self, line: bytes) -> bool:
+        label, _colon, said = line.partition(b": ")
+        if not label.strip().isdigit():
+            return False
+        task = int(label)
+        if said == _HAS_FAILED and task not in self._have_failed:
+            self._have_failed.add(task)
+            self._failed(task)
+        if not _ANSWER.fullmatch(said):
+            return False
+        phase, _blank, piece = said.decode("ascii").strip().partition(" ")
+        if phase == LOG:
+            self._take_log(task, self._logs.setdefault(task, _Stream()).add(piece) or {})
+        return phase != LOG and self._has_room(task, "", len(line))
+
+    def _take_log(self, task: int, part: t.Dict[str, t.Any]) -> None:
+        offset, data = part.get("offset"), part.get("data")
+        if not isinstance(offset, int) or not isinstance(data, str):
+            return
+        if 0 <= offset <= _MOST_OFFSET and self._has_room(task, LOG, len(data)):
+            self._log(task, offset, data.encode("latin-1", "replace"))
+
+    def _has_room(self, task: int, what: str, size: int) -> bool:
+        self._said[task, what] += size
+        return self._said[task, what] <= _MOST_OF_TASK
+
+
+def within_bounds(lines: t.Iterable[bytes]) -> t.Iterator[bytes]:
+    """Yield what tasks print among their errors, only so much of each; what srun itself says has no label."""
+    printed: t.Dict[bytes, int] = defaultdict(int)
+    for line in lines:
+        label, _colon, _said = line.partition(b":")
+        label = label.strip()
+        if not label.isdigit() or printed[label] <= _MOST_OF_ERRORS:
+            yield line
+        if label.isdigit():
+            printed[label] += len(line)
+
+
+def keep_errors() -> int:
+    """Pass on what is within bounds from the standard input to the standard output."""
+    lines = iter(lambda: sys.stdin.buffer.readline(_MOST_OF_LINE), b"")
+    for line in within_bounds(lines):
+        sys.stdout.buffer.write(line)
+        sys.stdout.buffer.flush()
+    return 0
+
+
+def gather(source: int, path: str, sieve: t.Callable[[bytes], bytes]) -> int:
     """Add the lines that come from a file descriptor to the journal, about once a second, until it is closed.
 
     What cannot be written, on a full disk, is kept for the next time: srun, and so the training, must not wait for us.
@@ -64,7 +147,8 @@ def gather(source: int, path: str) -> int:
     while True:
         part = os.read(source, _READ_BYTES)
         whole, newline, rest = (rest + part).rpartition(b"\n")
-        waiting = _not_added(path, waiting + whole + newline)
+        rest = rest[:_MOST_OF_LINE]
+        waiting = _not_added(path, waiting + sieve(whole + newline))
         if not part:
             return int(bool(waiting))
         # Where there is more to read already, srun must not wait for us.
@@ -122,18 +206,24 @@ class _Stream:
     def __init__(self) -> None:
         self._unpacker = zlib.decompressobj(_WINDOW)
         self._text: list[str] = []
+        self._length = 0
 
     def add(self, piece: str) -> dict[str, t.Any] | None:
         """Return the answer that ends with a piece, if one does."""
         if piece.startswith("^"):
-            self._unpacker, self._text = zlib.decompressobj(_WINDOW), []
+            self._unpacker, self._text, self._length = zlib.decompressobj(_WINDOW), [], 0
+        self._length += len(piece)
+        if self._length > _MOST_OF_ANSWER:
+            self._text = []
+            return None
         self._text.append(piece.strip("^."))
         if not piece.endswith("."):
             return None
-        text, self._text = "".join(self._text), []
+        text, self._text, self._length = "".join(self._text), [], 0
         try:
             packed = base64.b64decode(text, validate=True)
-            answer = json.loads(self._unpacker.decompress(packed, _MOST_BYTES))
+            said = self._unpacker.decompress(packed, _MOST_BYTES)
+            answer = json.loads(said) if sum(map(said.count, (b"[", b"{", b","))) <= _MOST_VALUES else None
         except (binascii.Error, zlib.error, ValueError, RecursionError):
             return None
         return answer if isinstance(answer, dict) else None

@@ -16,14 +16,17 @@
     failed                       the nodes that have failed, so that the others wait no longer
     nodes/<node>/task.log        the node's log, copied once the training has ended, where it is large
 
-Each node does its own phases, so that the training needs no controller, and one may come and go.
+Each node does its own phases, so that the training needs no controller, and one may come and go. Inside of an
+allocation only the machine that has srun has this folder (see `desk`).
 """
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import json
 import os
-import shutil
+import select
 import signal
 import subprocess
 import sys
@@ -34,16 +37,15 @@ from ..node.agent import answer_to
 from ..node.environment import add_environment
 from ..node.inspection.facts import inspect
 from ..node.request import request_of
-from .journal import JOURNAL_NAME, Teller, gather
+from .desk import COPY_NAME, FAILED_NAME, PARTS_NAME, STOP, WORD_NAME, Folder, Stream, feed
+from .journal import JOURNAL_NAME, Sieve, Teller, gather, keep_errors
 from .placement import MADE_NAME, placed
 
-PLAN_NAME, JOB_NAME, ID_NAME, SECRETS_NAME = "plan.json", "job.json", "job_id", "secrets.json"
-LOOKS_NAME, WORD_NAME, FAILED_NAME = "looks.json", "word", "failed"
-LOOK, GO, STOP = "look", "go", "stop"
-COPY_NAME = "task.log"
+PLAN_NAME, ID_NAME, LOOKS_NAME = "plan.json", "job_id", "looks.json"
+LOOK, GO = "look", "go"
 GRACE_SECONDS = 10.0
-_PARTS_NAME = "parts"
 _SAMPLE_SECONDS = 15.0
+_HOLD_SECONDS = 0.5
 _LAST_WAIT_SECONDS = 1.0
 _WORD_SECONDS, _WORD_PAUSE_SECONDS = 600.0, 1.0
 # What `request_of` and the phases read of a plan.
@@ -62,9 +64,8 @@ def place(number: str, hostlist: str) -> int:
     with open(ID_NAME, "w", encoding="ascii") as stream:
         stream.write(number + "\n")
     names = _scontrol("show", "hostnames", hostlist).split()
-    shown = _scontrol("--oneliner", "show", "node", hostlist).splitlines()
-    fields = [dict(pair.partition("=")[::2] for pair in line.split()) for line in shown]
-    addresses = {node["NodeName"]: node.get("NodeAddr", node["NodeName"]) for node in fields if "NodeName" in node}
+    shown = map(_fields, _scontrol("--oneliner", "show", "node", hostlist).splitlines())
+    addresses = {node["NodeName"]: node.get("NodeAddr", node["NodeName"]) for node in shown if "NodeName" in node}
     # What there was of a job of this run before; a stop that was meant for this one has cancelled it. They are there
     # from now on, as NFS asks for news of a file that is opened, and remembers for a minute that one is missing.
     for name in (FAILED_NAME, WORD_NAME):
@@ -77,11 +78,26 @@ def place(number: str, hostlist: str) -> int:
     return 0
 
 
+def hold(job: str, name: str) -> int:
+    """Wait for the step of a name that holds the nodes, place the plan on them, and print which they are.
+
+    What is on the standard input ends where the step could not begin.
+    """
+    while True:
+        for line in _scontrol("--oneliner", "show", "step", job, check=False).splitlines():
+            step = _fields(line)
+            if step.get("Name") == name and step.get("State") == "RUNNING":
+                sys.stdout.write(step["NodeList"] + "\n")
+                return place(step["StepId"], step["NodeList"])
+        if select.select([sys.stdin], [], [], _HOLD_SECONDS)[0]:
+            return 1
+
+
 def wait_for_word() -> int:
     """Wait until the controller has judged what the nodes saw, and return whether the job has to end."""
     deadline = time.monotonic() + _WORD_SECONDS
     while time.monotonic() < deadline:
-        word = _read(WORD_NAME)
+        word = Folder().word
         if word:
             return int(not word.startswith(GO))
         time.sleep(_WORD_PAUSE_SECONDS)
@@ -89,16 +105,32 @@ def wait_for_word() -> int:
     return 0
 
 
-def _scontrol(*arguments: str) -> str:
+def _scontrol(*arguments: str, check: bool = True) -> str:
     done = subprocess.run(  # pylint: disable=ansible-bad-function
-        ["scontrol", *arguments], stdout=subprocess.PIPE, check=True, universal_newlines=True
+        ["scontrol", *arguments], stdout=subprocess.PIPE, check=check, universal_newlines=True
     )
     return done.stdout
 
 
-def _read(name: str) -> str:
-    with open(name, encoding="ascii") as stream:
-        return stream.read()
+def _fields(line: str) -> t.Dict[str, str]:
+    return dict(pair.partition("=")[::2] for pair in line.split())
+
+
+def _keep_part(number: int, offset: int, data: bytes) -> None:
+    """Write a part of the log of a task's node, whose name is not the task's to say."""
+    with contextlib.suppress(OSError):
+        folder = os.path.join("nodes", _names()[number])
+        os.makedirs(folder, exist_ok=True)
+        copy = os.open(os.path.join(folder, COPY_NAME), os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o644)
+        try:
+            os.pwrite(copy, data, offset)
+        finally:
+            os.close(copy)
+
+
+@functools.lru_cache(maxsize=None)
+def _names() -> t.List[str]:
+    return [node["node"] for node in _read_json(PLAN_NAME)["nodes"]]
 
 
 def _read_json(path: str) -> t.Any:
@@ -121,17 +153,9 @@ def _write_parts(plan: t.Dict[str, t.Any], looks: t.Sequence[t.Any]) -> None:
         begins.append(end)
         end += len(line)
     common = {name: plan[name] for name in _OF_ALL if name in plan}
-    with open(_PARTS_NAME, "wb") as stream:
+    with open(PARTS_NAME, "wb") as stream:
         stream.write(json.dumps({"plan": common, "begins": begins}).encode() + b"\n")
         stream.writelines(nodes)
-
-
-def _read_part(number: int) -> t.Tuple[t.Dict[str, t.Any], t.Dict[str, t.Any], int]:
-    """Return what all nodes need of the plan, what the node of a task does and looks at, and the number of nodes."""
-    with open(_PARTS_NAME, "rb") as stream:
-        common = json.loads(stream.readline())
-        stream.seek(stream.tell() + common["begins"][number])
-        return common["plan"], json.loads(stream.readline()), len(common["begins"])
 
 
 class Ended(BaseException):
@@ -141,15 +165,16 @@ class Ended(BaseException):
 class Task:
     """The node of a job that this process runs on."""
 
-    def __init__(self) -> None:
+    def __init__(self, shares_folder: bool) -> None:
         """Read the part of the plan that this task does; what the task starts prints among its errors."""
         self.teller = Teller(os.fdopen(os.dup(1), "wb"))
         os.dup2(2, 1)
+        self.desk: Folder | Stream = Folder() if shares_folder else Stream(self.teller)
         self.is_heard, self.is_stopped = True, False
-        self.job = _read_json(JOB_NAME)
+        self.job = self.desk.job()
         add_environment(self.job["environment"])
         self.number = int(os.environ["SLURM_PROCID"])
-        self.plan, part, self.node_count = _read_part(self.number)
+        self.plan, part, self.node_count = self.desk.part(self.number)
         self.node, self.look = part["node"], part[LOOK]
         if self.node["node"] != os.environ["SLURMD_NODENAME"]:
             raise RuntimeError(f"Slurm's tasks are not in the order of its nodes: this is {self.node['node']}'s task")
@@ -166,13 +191,15 @@ class Task:
             self.is_heard = False
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
 
-    def do(self, phase: str, **needs: t.Any) -> dict[str, t.Any]:
-        """Do a phase, and tell its answer."""
+    def do(self, phase: str, first: t.Callable[[t.Any], None] | None = None, **needs: t.Any) -> dict[str, t.Any]:
+        """Do a phase, and tell its answer, which ``first`` is called with."""
         answer = answer_to({**request_of(self.plan, self.node, phase), "check_mode": False, **needs})
         # A training whose peer was stopped first ends with an error of its own, which is the stop's work too.
-        self.is_stopped = self.is_stopped or bool(answer.get("exit_status") and _read(WORD_NAME) == STOP)
+        self.is_stopped = self.is_stopped or bool(answer.get("exit_status") and self.desk.word == STOP)
         if self.is_stopped and answer.get("status") == "exited":
             answer.update(status="stopped", **({"exit_status": None} if "exit_status" in answer else {}))
+        if first:
+            first(answer)
         self.tell(phase, answer)
         return answer
 
@@ -183,8 +210,7 @@ class Task:
                 self.tell(LOOK, {"node": inspect(**self.look)})
             except (OSError, ValueError) as error:
                 self.tell(LOOK, {"message": str(error)})
-        # A job that is submitted by hand has none.
-        given = _read_json(SECRETS_NAME) if os.path.exists(SECRETS_NAME) else {"secrets": {}, "given_secrets": {}}
+        given = self.desk.secrets()
         answer = self.do(
             "stage",
             secrets=given["secrets"].get(str(self.node["node_rank"]), {}),
@@ -196,15 +222,16 @@ class Task:
 
     def stop(self) -> int:
         """End what there is of the run on this node, and copy its log where that does not come with the answer."""
-        answer = self.do("stop", grace_seconds=GRACE_SECONDS, with_log=True)
-        if "log" not in answer and os.path.exists(self.node["log_file"]):
-            os.makedirs(os.path.join("nodes", self.node["node"]), exist_ok=True)
-            shutil.copyfile(self.node["log_file"], os.path.join("nodes", self.node["node"], COPY_NAME))
+        answer = self.do("stop", self._keep_log, grace_seconds=GRACE_SECONDS, with_log=True)
         return int(answer["failed"])
+
+    def _keep_log(self, answer: dict[str, t.Any]) -> None:
+        if "log" not in answer and os.path.exists(self.node["log_file"]):
+            self.desk.keep_log(self.node["node"], self.node["log_file"])
 
     def train(self) -> int:
         """Start the training of this node and follow it to its end, whoever brings that about."""
-        if str(self.number) in _read(WORD_NAME).split():
+        if str(self.number) in self.desk.word.split():
             return self.stop()
 
         def end(*_: object) -> None:
@@ -219,8 +246,7 @@ class Task:
             ended = True
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         if failed:
-            with open(FAILED_NAME, "a", encoding="ascii") as stream:
-                stream.write(f"{self.number}\n")
+            self.desk.note_failure(self.number)
         self.stop()
         if ended:
             self._answer(0)
@@ -232,16 +258,16 @@ class Task:
         while True:
             answer = self._answer(wait, **start)
             start = {}
-            if not self.is_heard:
+            if self.desk.is_gone or not self.is_heard:
                 # srun is gone, and the job with it.
                 raise Ended
             if answer["failed"]:
                 return True
             if answer["status"] != "running":
                 return bool(answer["exit_status"] != 0)
-            if _read(WORD_NAME) == STOP:
+            if self.desk.word == STOP:
                 return False
-            if self.plan["mode"] == "multi_node" and _read(FAILED_NAME):
+            if self.plan["mode"] == "multi_node" and self.desk.has_failed:
                 # The cause may have been written to this log since.
                 self._answer(_LAST_WAIT_SECONDS)
                 return False
@@ -256,12 +282,16 @@ class Task:
 
 
 def main(arguments: t.Sequence[str]) -> int:
-    """Do one part of the job: place, gather and await on its first node, stage, train and stop as a task of each."""
+    """Do one part of the job: what is done beside srun, or as a task of each node, which says where it stands."""
     part, *given = arguments
-    if part == "place":
-        return place(*given)
-    if part == "await":
-        return wait_for_word()
-    if part == "gather":
-        return gather(sys.stdin.fileno(), JOURNAL_NAME)
-    return {"stage": Task.stage, "train": Task.train, "stop": Task.stop}[part](Task())
+    beside: dict[str, t.Callable[..., int]] = {
+        "place": place,
+        "hold": hold,
+        "await": wait_for_word,
+        "feed": lambda: feed(0, 1),
+        "errors": keep_errors,
+        "gather": lambda: gather(0, JOURNAL_NAME, Sieve(Folder().note_failure, _keep_part)),
+    }
+    if part in beside:
+        return beside[part](*given)
+    return {"stage": Task.stage, "train": Task.train, "stop": Task.stop}[part](Task(not given))

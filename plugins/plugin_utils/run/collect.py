@@ -7,13 +7,10 @@ import typing as t
 from collections.abc import Callable
 from pathlib import Path
 
+from ...module_utils.node.phases.collect import KEPT_OF_BEGIN, KEPT_OF_END
 from .answers import unpacked
 from .plain_text import PlainLog
 from .whole_file import replacing
-
-# Of a longer log its begin, with the settings, and its end, with what went wrong. In bytes.
-KEPT_OF_BEGIN = 64 << 20
-KEPT_OF_END = 192 << 20
 
 
 def collect_log(ask: Callable[[int], dict[str, t.Any]], path: Path) -> tuple[int, int]:

@@ -31,7 +31,9 @@ _NAMED = 8
 # How long it may take another run, in seconds, to give back what it has staged.
 _TIE_SECONDS = 30.0
 _TIE_POLL_SECONDS = 0.5
-_UNFINISHED = ("not_started", "staged", "running")
+# Of a training that nobody has followed to its end.
+UNENDED = ("staged", "running")
+_UNFINISHED = ("not_started", *UNENDED)
 
 
 @dataclass
@@ -45,16 +47,12 @@ class Outcome:
 
 @dataclass
 class Phases:
-    """A run's phases. ``ask`` of a node takes a phase and its needs; ``at_once`` nodes are asked at the same time.
-
-    ``hears_ends`` says whether a node may be asked to `finish` how a training ended that nobody followed to its end.
-    """
+    """A run's phases. ``ask`` of a node takes a phase and its needs; ``at_once`` nodes are asked at the same time."""
 
     plan: Plan
     board: Board
     ask: Mapping[str, Ask]
     at_once: int
-    hears_ends: bool = True
 
     def stage(self, needs: Callable[[str], dict[str, t.Any]]) -> Outcome:
         """Put everything in place on every node, and report everything that is missing on any."""
@@ -144,7 +142,7 @@ class Phases:
         began = time.time()
         # Where a node of a run is known to have failed, what the others ended with follows from that.
         together = self.plan["mode"] == "multi_node"
-        hears = self.hears_ends and not (together and any(has_failed(self.board.status(node)) for node in self.ask))
+        hears = not (together and any(has_failed(self.board.status(node)) for node in self.ask))
 
         def finish(node: str) -> dict[str, t.Any]:
             if self.board.status(node).get("finished"):
@@ -194,7 +192,7 @@ class Phases:
                 self.board.update(node, message=str(error))
             raise
         changes = _machine_changes(answer)
-        if before in ("running", "staged"):
+        if before in UNENDED:
             ended, ended_at = answer["status"], time.time()
             follows = known.get("interrupted", False)
             if began and ended in ("exited", "killed") and not follows:

@@ -140,13 +140,22 @@ def test_who_hands_a_training_to_gke_needs_a_login_to_google_and_no_node() -> No
     assert json.loads((ROOT / config).read_text())["config"]["gke"]
 
 
-def test_who_submits_to_slurm_does_so_on_a_login_node_for_the_one_host_of_its_inventory() -> None:
-    (template,) = (one for one in data()["controller_templates"] if one["name"].endswith("under Slurm"))
+@pytest.mark.parametrize(
+    ("name", "asks"),
+    [
+        ("under Slurm", {"training_slurm_partition", "training_slurm_account", "training_slurm_time_limit"}),
+        ("in an allocation", {"training_slurm_job", "training_slurm_nodes", "training_slurm_exclude"}),
+    ],
+)
+def test_who_asks_slurm_does_so_on_a_login_node_for_the_one_host_of_its_inventory(name: str, asks: set[str]) -> None:
+    (template,) = (one for one in data()["controller_templates"] if one["name"].endswith(name))
     assert template["instance_groups"] == ["slurm login"]
     (source,) = (one for one in data()["controller_inventory_sources"] if one["inventory"] == template["inventory"])
     assert source["source_path"] == "inventories/slurm/hosts"
     asked = {item["variable"] for item in template["survey_spec"]["spec"]}
-    assert {"training_slurm_partition", "training_slurm_account", "training_slurm_time_limit"} <= asked
+    assert asks <= asked
+    # What a template says goes before the inventory, of which sbatch is the launcher.
+    assert template["extra_vars"].get("training_launcher") == ("srun" if "training_slurm_job" in asks else None)
 
 
 def test_a_report_asks_for_all_that_a_pass_needs() -> None:

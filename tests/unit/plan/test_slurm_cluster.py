@@ -128,9 +128,11 @@ HELD = {"JobId": "7", "JobState": "RUNNING", "NodeList": "gpu[01-04]"}
     ("job", "sbatch", "told"),
     [
         (HELD, {}, None),
-        ({}, {}, "There is no allocation: SLURM_JOB_ID is not set."),
+        ({}, {}, "There is no allocation: SLURM_JOB_ID is not set, nor training_slurm_job."),
         ({**HELD, "JobState": "PENDING", "NodeList": "(null)"}, {}, "Job 7 of Slurm is PENDING"),
         ({**HELD, "NodeList": "gpu[01-02]"}, {}, "Job 7 of Slurm has 2 nodes, and the run takes 4."),
+        ({**HELD, "NodeList": "gpu[01-03,099-1001]"}, {"exclude": "gpu[100-1001]"}, None),
+        ({**HELD, "NodeList": "gpu[01-128]"}, {"exclude": "gpu[04-128]"}, "has 3 nodes that"),
         (HELD, {"exclude": "gpu[02-04,09]"}, "has 1 node that training_slurm_exclude leaves, and the run takes 4."),
     ],
 )

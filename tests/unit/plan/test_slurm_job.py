@@ -80,6 +80,12 @@ def test_what_the_site_asks_for_stands_in_the_script() -> None:
         ({"training_slurm_nodes": "-1"}, "training_slurm_nodes", "-1"),
         ({"training_spares": "spares"}, "training_spares", "has no effect"),
         ({"training_launcher": "pbs"}, "training_launcher", "pbs"),
+        ({"training_slurm_job": "7"}, "training_slurm_job", "has no effect"),
+        (
+            {"training_launcher": "srun", "training_slurm_job": "7;x"},
+            "training_slurm_job",
+            "is not the number of a job",
+        ),
         ({"training_launcher": "srun", "training_slurm_qos": "q"}, "training_slurm_qos", "has no effect"),
         ({"training_launcher": "srun", "training_slurm_options": ["--mail-type=END"]}, "training_slurm_options", "no"),
     ],
@@ -133,21 +139,20 @@ def check_shell(script: str) -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_inside_an_allocation_the_same_script_is_a_step_whose_steps_have_its_nodes() -> None:
+def test_inside_an_allocation_the_same_script_runs_beside_srun_and_nodes_need_nothing_of_its_folder() -> None:
     job = on_slurm(training_run_id="r")["slurm"]
     step = on_slurm(training_run_id="r", training_launcher="srun", training_slurm_exclude="gpu02")["slurm"]
-    assert "srun" not in job
-    assert {*step["srun"]} >= {"--nodes=4", "--ntasks=4", "--overlap", "--exclude=gpu02"}
-    begins = "trap '' TERM\n"
-    assert begins in step["script"]
-    inside = step["script"][step["script"].index(begins) :]
-    assert (
-        inside.replace(' --nodes=4 --ntasks=4 --overlap --nodelist="$SLURM_STEP_NODELIST"', "").replace(
-            '"$SLURM_JOB_ID.$SLURM_STEP_ID" "$SLURM_STEP_NODELIST"', '"$SLURM_JOB_ID" "$SLURM_JOB_NODELIST"'
-        )
-        == (job["script"][job["script"].index(begins) :])
-    )
+    assert ("allocation" in job, step["allocation"]) == (False, "")
+    begins = "on_each_node stage\nstaged=$?\n"
+    assert step["script"].partition(begins)[1:] == job["script"].partition(begins)[1:]
     assert "#SBATCH" not in step["script"]
+    assert "--job-name=trainops-r --exclude=gpu02 " in step["script"]
+    (line,) = [line for line in step["script"].splitlines() if "--nodelist" in line]
+    assert "--nodes=4 --ntasks=4 --overlap --chdir=/ " in line
+    options = {**PYXIS, "training_launcher": "srun", "container_engine": "auto"}
+    script = on_slurm({"config/container_image": "a/b"}, training_run_id="r", **options)["slurm"]["script"]
+    assert "$PWD:$PWD" not in script
+    assert "--container-workdir=/ " in script
 
 
 PYXIS = {"training_slurm_pyxis": True, "container_engine": "auto"}

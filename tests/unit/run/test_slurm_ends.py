@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.module_utils.slurm.task import ID_NAME, SECRETS_NAME
+from ansible_collections.trainops.cluster.plugins.module_utils.slurm.desk import SECRETS_NAME
+from ansible_collections.trainops.cluster.plugins.module_utils.slurm.task import ID_NAME
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.slurm.script import JOB_LOG
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.slurm.end import note_end
@@ -141,6 +142,16 @@ def test_a_job_whose_tasks_never_began_failed_of_what_its_log_says(run: Run) -> 
     first = first_failure(run.statuses())
     assert first
     assert first["class"] == "slurm_start"
+
+
+def test_an_srun_that_somebody_kills_is_no_failure_of_a_node(run: Run) -> None:
+    for node in NODES:
+        run.board.update(node, status="unreachable")
+    (run.folder / JOB_LOG).write_text("job.sh: line 18: 28528 Killed                  | srun --label --nodes=3\n")
+    run.ends("FAILED")
+    first = first_failure(run.statuses())
+    assert first
+    assert first["class"] == "unreachable"
 
 
 def test_a_failure_of_the_training_stays_what_it_is_and_a_drained_node_is_told_of(run: Run) -> None:

@@ -15,6 +15,7 @@ from ansible_collections.trainops.cluster.plugins.module_utils.slurm import jour
 from ansible_collections.trainops.cluster.plugins.module_utils.slurm.journal import (
     JOURNAL_NAME,
     Answers,
+    Sieve,
     Teller,
     gather,
 )
@@ -103,6 +104,63 @@ def test_a_task_that_begins_again_is_understood(tmp_path: Path) -> None:
     assert [answer for *_, answer in read(path, "stop")] == [{"n": 1}, {"n": 2}]
 
 
+class Kept:
+    """What a sieve has done with what is no answer."""
+
+    def __init__(self) -> None:
+        self.failed: list[int] = []
+        self.logs: list[tuple[int, int, bytes]] = []
+        self.sieve = Sieve(self.failed.append, lambda *part: self.logs.append(part))
+
+
+def test_only_answers_of_labelled_tasks_get_into_the_journal_and_only_so_much_of_each(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(journal, "_MOST_OF_TASK", 3000)
+    kept, liar, honest = Kept(), Task(1), Task(2)
+    for n in range(100):
+        liar.teller.tell("follow", {"n": n, "text": str(random.Random(n).random()) * 9})
+    honest.teller.tell("follow", {"n": 1})
+    good = honest.lines()
+    junk = [b"3: " + b"x" * 1000 + b"\n", b"2: follow \xff\n", b"follow eA==.\n", b"\n", b"-1: follow eA==.\n"]
+    through = kept.sieve(b"".join([*junk, *liar.lines(), *good])).splitlines(keepends=True)
+    assert through[-len(good) :] == good
+    assert 2000 < sum(len(line) for line in through if line.startswith(b"01: ")) <= 3000
+    assert {line[:4] for line in through} == {b"01: ", b"02: "}
+
+
+def test_a_failure_and_a_log_are_those_of_the_task_that_srun_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal, "_MOST_OF_TASK", 300_000)
+    kept, task = Kept(), Task(7)
+    task.teller.say("failed")
+    task.teller.say("failed")
+    data = bytes(range(256)) * 500
+    for offset in (0, 128_000, -1, 1 << 50, 256_000):
+        task.teller.tell("log", {"offset": offset, "data": data.decode("latin-1")})
+    task.teller.tell("log", {"offset": "0", "data": None})
+    assert kept.sieve(b"".join(task.lines())) == b""
+    assert kept.failed == [7]
+    assert kept.logs == [(7, 0, data), (7, 128_000, data)]
+
+
+def test_an_answer_without_an_end_takes_no_more_memory_than_one_of_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal, "_MOST_OF_ANSWER", 2000)
+    path, task = tmp_path / "journal", Task(0)
+    task.teller.tell("follow", {"n": 1})
+    path.write_bytes(b"0: follow ^" + b"A" * 900 + b"\n" + b"0: follow AAAA\n" * 1000 + b"".join(task.lines()))
+    assert read(path, "follow") == [(0, "follow", {"n": 1})]
+
+
+def test_what_a_task_prints_among_its_errors_is_bounded_and_what_srun_says_is_kept() -> None:
+    said = [b"srun: error: gpu02: task 1: Killed\n", *[b"1: " + b"x" * 1000 + b"\n"] * 5000, b" 2: why\n"]
+    kept = list(journal.within_bounds(said))
+    assert len(kept) < 1100
+    assert kept[0] == said[0]
+    assert kept[-1] == said[-1]
+
+
 @pytest.fixture
 def srun() -> t.Iterator[tuple[int, t.BinaryIO]]:
     source, sink = os.pipe()
@@ -123,7 +181,7 @@ def test_all_that_is_gathered_stands_in_the_journal_after_what_was_torn(
         stream.close()
 
     threading.Thread(target=write).start()
-    assert gather(source, str(path)) == 0
+    assert gather(source, str(path), bytes) == 0
     assert path.read_bytes() == b"torn\n" + lines
 
 
@@ -141,7 +199,7 @@ def test_what_cannot_be_written_now_is_written_once_it_can_be(
 
     monkeypatch.setattr(journal.time, "sleep", second)
     stream.write(b"0: follow one\n")
-    assert gather(source, str(folder / "journal")) == 0
+    assert gather(source, str(folder / "journal"), bytes) == 0
     assert (folder / "journal").read_bytes() == b"\n0: follow one\n0: follow two\n"
 
 

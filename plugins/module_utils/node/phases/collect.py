@@ -12,6 +12,9 @@ from .phase import Answer, Request
 
 # The most of a log that one answer holds.
 COLLECT_BYTES = 8 << 20
+# Of a longer log its begin, with the settings, and its end, with what went wrong, is kept. In bytes.
+KEPT_OF_BEGIN = 64 << 20
+KEPT_OF_END = 192 << 20
 
 
 def collect(request: Request) -> Answer:

@@ -18,19 +18,22 @@ _PYXIS = "--container-writable --no-container-remap-root --no-container-mount-ho
 _APPTAINER = "apptainer exec --writable-tmpfs --no-home"
 
 
-def container_options(engine: str, node: NodePlan) -> str:
+def container_options(engine: str, node: NodePlan, shares_folder: bool) -> str:
     """Return what follows the options of srun, as the shell reads it; nothing where an engine of the node is used.
 
-    What differs between nodes is mounted by the folder above it.
+    What differs between nodes is mounted by the folder above it. ``shares_folder``: the nodes see the run's folder.
     """
     image = node["image"] or ""
-    mounts = f'{shlex.quote(",".join(_mounts(node)))},"$PWD:$PWD"'
+    mounts = shlex.quote(",".join(_mounts(node)))
+    folder = "/"
+    if shares_folder:
+        mounts, folder = f'{mounts},"$PWD:$PWD"', '"$PWD"'
     if engine == PYXIS:
         name = shlex.quote(_enroot_name(image))
-        return f' --container-image={name} --container-mounts={mounts} --container-workdir="$PWD" {_PYXIS}'
+        return f" --container-image={name} --container-mounts={mounts} --container-workdir={folder} {_PYXIS}"
     if engine == APPTAINER:
         name = shlex.quote(image if _is_path(image) else f"docker://{image}")
-        return f' {_APPTAINER} --bind {mounts} --pwd "$PWD" {name}'
+        return f" {_APPTAINER} --bind {mounts} --pwd {folder} {name}"
     return ""
 
 

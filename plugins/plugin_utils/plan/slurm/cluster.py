@@ -23,6 +23,7 @@ _NO_LIMIT = ("", "UNLIMITED", "INFINITE", "NONE", "(null)", "ALL")
 _OUT = re.compile("down|drain|fail|maint|power|unknown", re.IGNORECASE)
 _GRES = re.compile(r"(\w+)(?::([A-Za-z_][\w.-]*))?(?::(\d+))?")
 _DAYS = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?")
+_MIXED_RANGE = re.compile(r"\b(0\d{0,8})-(\d{1,9})\b")
 _SHOWN = 12
 
 
@@ -72,20 +73,30 @@ def note_faults(sbatch: Mapping[str, str], cluster: Cluster, findings: Findings)
 
 def note_allocation(sbatch: Mapping[str, str], job: Fields, findings: Findings) -> None:
     """Note why a step with some of the options of sbatch cannot begin in an existing job, as Slurm shows it."""
-    key, wanted, remedy = "training_launcher", int(sbatch["nodes"]), "Run Ansible where salloc has set it."
+    key, wanted, remedy = (
+        "training_launcher",
+        int(sbatch["nodes"]),
+        "Run Ansible where salloc has set it.",
+    )
     if not job:
-        findings.fault(key, SRUN, "There is no allocation: SLURM_JOB_ID is not set.", remedy)
+        findings.fault(key, SRUN, "There is no allocation: SLURM_JOB_ID is not set, nor training_slurm_job.", remedy)
         return
     name, state = f"Job {job.get('JobId')}", job.get("JobState")
     if state != "RUNNING":
         findings.fault(key, SRUN, f"{name} of Slurm is {state}, so it can begin no step.", "Use one that runs.")
         return
-    left = _nodes(job.get("NodeList", ""))
-    left.difference_update(_nodes(sbatch.get("exclude", "")))
-    if len(left) < wanted:
+    left = nodes_left(job, sbatch.get("exclude", ""))
+    if left < wanted:
         of = " that training_slurm_exclude leaves" if "exclude" in sbatch else ""
-        message = f"{name} of Slurm has {counted(len(left), 'node')}{of}, and the run takes {wanted}."
+        message = f"{name} of Slurm has {counted(left, 'node')}{of}, and the run takes {wanted}."
         findings.fault("training_slurm_nodes", wanted, message, "Take fewer nodes, or a larger allocation.")
+
+
+def nodes_left(job: Fields, excluded: str) -> int:
+    """Return how many nodes a job has, as Slurm shows it, without those that are excluded."""
+    left = _nodes(job.get("NodeList", ""))
+    left.difference_update(_nodes(excluded))
+    return len(left)
 
 
 def _partition(name: str, cluster: Cluster, findings: Findings) -> Fields | None:
@@ -229,9 +240,18 @@ def _has_gres(asked: str, has: str) -> bool:
 
 def _nodes(text: str) -> NodeSet:
     try:
-        return NodeSet(text, resolver=RESOLVER_NOGROUP)
+        return NodeSet(_MIXED_RANGE.sub(_of_one_width, text), resolver=RESOLVER_NOGROUP)
     except NodeSetException:
         return NodeSet(resolver=RESOLVER_NOGROUP)
+
+
+def _of_one_width(found: re.Match[str]) -> str:
+    """Return 01-99,100-128 for 01-128, which ClusterShell does not read."""
+    first, last, parts = found[1], found[2], []
+    while len(first) < len(last):
+        parts.append(f"{first}-{'9' * len(first)}")
+        first = f"1{'0' * len(first)}"
+    return ",".join([*parts, f"{first}-{last}"])
 
 
 def _listed(text: str) -> list[str]:

@@ -28,6 +28,7 @@ _TIME = Written(
     "a time as sbatch takes it, for example 90 (minutes), 01:30:00 or 1-12 (days-hours)",
     free=True,
 )
+_JOB = Written(r"\d*", "the number of a job", "a number as squeue prints it, for example 4711", free=True)
 _LINE = Written(r"--[a-z][^\n\r]*", "an option of sbatch", "options of sbatch, for example --mail-type=END", free=True)
 
 
@@ -39,6 +40,11 @@ class SlurmOptions(RunOptions):
         description="What starts the ranks: Ansible's own connections to the hosts of the inventory (ssh), one job of "
         "Slurm, submitted from the machine that runs Ansible (slurm), or a step of the allocation that Ansible runs in "
         "(srun).",
+    )
+    training_slurm_job: t.Annotated[str, _JOB] = Field(
+        default="",
+        description="Job of Slurm whose nodes are taken with training_launcher=srun; without it the one that "
+        "SLURM_JOB_ID names.",
     )
     training_slurm_nodes: NaturalInteger = Field(
         default=0,

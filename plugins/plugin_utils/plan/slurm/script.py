@@ -6,6 +6,7 @@ from __future__ import annotations
 import shlex
 import typing as t
 
+from ....module_utils.slurm.desk import PROGRAM_NAME, STARTER
 from ....module_utils.slurm.placement import address_before, is_before, name_before
 from ...contracts import NodePlan, SlurmJob
 from ..config.findings import Findings
@@ -14,12 +15,18 @@ from ..job.ranks import Node
 from .around import container_options
 from .options import SRUN, SlurmOptions
 
-JOB_PROGRAM = "job.pyz"
 JOB_LOG = "job.log"
 SCRIPT_NAME = "job.sh"
-_RUN = f"python3 -I {JOB_PROGRAM}"
+_RUN = f'python3 -I "$PWD/{PROGRAM_NAME}"'
 # Of the task of a node: it starts the ranks, which take all processors and GPUs of the node.
 _SRUN = "srun --label --ntasks-per-node=1 --cpu-bind=none --kill-on-bad-exit=0 --wait=0"
+# Waits for the end of its input, also where Slurm has asked it to end, which it says.
+_HOLD = """\
+exec 3<&0
+(trap "" TERM; exec cat) <&3 &
+trap "echo ended" TERM
+while ! wait $!; do :; done
+"""
 _PREFLIGHT = f"""\
 if ! {_RUN} await; then
   on_each_node stop
@@ -51,8 +58,9 @@ _OF_HOSTS = {
 def nodes_to_come(options: SlurmOptions, asked: int | None, user: str, findings: Findings) -> list[Node]:
     """Return stand-ins for the nodes that Slurm will choose; ``asked`` is how many the config asks for, if it says."""
     launcher = options.training_launcher
-    of_jobs = dict.fromkeys(_OF_JOBS if launcher == SRUN else (), "salloc takes it.")
-    for name, remedy in (_OF_HOSTS | of_jobs).items():
+    of_jobs = dict.fromkeys(_OF_JOBS, "salloc takes it.")
+    of_steps = {"training_slurm_job": "The run is a job of its own."}
+    for name, remedy in (_OF_HOSTS | (of_jobs if launcher == SRUN else of_steps)).items():
         if given := getattr(options, name):
             findings.fault(
                 name, given, f"With training_launcher={launcher} {name} has no effect.", f"Leave it out. {remedy}"
@@ -80,7 +88,7 @@ def excluding(excluded: str, nodes: t.Iterable[str]) -> str:
 def slurm_job(run_id: str, nodes: t.Sequence[NodePlan], mode: str, options: SlurmOptions) -> SlurmJob:
     """Return what the controller submits, from the run's folder, which the nodes have to share with it."""
     node_count, in_allocation = len(nodes), options.training_launcher == SRUN
-    container = container_options(options.container_engine, nodes[0])
+    container = container_options(options.container_engine, nodes[0], not in_allocation)
     given = {option: getattr(options, name) for name, option in _SBATCH.items()}
     given = {option: value for option, value in given.items() if value} | {"nodes": str(node_count)}
     lines: dict[str, t.Any] = {
@@ -96,19 +104,16 @@ def slurm_job(run_id: str, nodes: t.Sequence[NodePlan], mode: str, options: Slur
     sbatch += ["--no-kill"] if mode == "single_node" else []
     sbatch += ["--exclusive"] if options.training_slurm_exclusive else []
     sbatch += options.training_slurm_options
-    begins = _as_step(given, mode) if in_allocation else _as_job(sbatch)
+    begins = _as_step(given, run_id, mode) if in_allocation else _as_job(sbatch)
     job: SlurmJob = {
         "script": f"""#!/usr/bin/env bash
 {begins.head}# Run {run_id} on {node_count} node{"" if node_count == 1 else "s"}. Written by trainops.cluster.
-# By hand, in this folder, which all nodes have to share: {begins.by_hand}
+# By hand, in this folder{begins.by_hand}
 set -uo pipefail
 trap 'rm -f secrets.json' EXIT
 # The tasks end themselves, and their answers have to be gathered.
 trap '' TERM
-on_each_node() {{
-  {_SRUN}{begins.srun} "${{@:2}}" {_RUN} "$1" | {_RUN} gather
-}}
-{_RUN} place {begins.place} || exit
+{begins.place}
 on_each_node stage
 staged=$?
 rm -f secrets.json
@@ -127,38 +132,59 @@ exit "$trained"
         "sbatch": given,
     }
     if in_allocation:
-        job["srun"] = begins.options
+        job["allocation"] = options.training_slurm_job
     return job
 
 
 class _Start(t.NamedTuple):
-    """How the script is started: what it begins with, by hand, what its srun and `place` are given more."""
+    """How the script begins, what has to be there to run it by hand, and how its nodes get their places and tasks."""
 
     head: str
     by_hand: str
-    srun: str
     place: str
-    options: list[str]
 
 
 def _as_job(options: list[str]) -> _Start:
-    head = "".join(f"#SBATCH {line}\n" for line in options)
-    return _Start(head, f"sbatch {SCRIPT_NAME}", "", '"$SLURM_JOB_ID" "$SLURM_JOB_NODELIST"', options)
+    return _Start(
+        "".join(f"#SBATCH {line}\n" for line in options),
+        f", which all nodes have to share: sbatch {SCRIPT_NAME}",
+        f"""\
+# Where a node lacks a folder, Slurm begins in another one, where anybody may write.
+cd "$SLURM_SUBMIT_DIR" || exit
+on_each_node() {{
+  {_SRUN} "${{@:2}}" {_RUN} "$1" | {_RUN} gather
+}}
+{_RUN} place "$SLURM_JOB_ID" "$SLURM_JOB_NODELIST" || exit""",
+    )
 
 
-def _as_step(given: t.Mapping[str, str], mode: str) -> _Start:
-    """Return a step that has a task on each node of the run, for Slurm to choose them; the first one does the work.
+def _as_step(given: t.Mapping[str, str], run_id: str, mode: str) -> _Start:
+    """Return a step that holds the nodes of the run, for Slurm to choose them, and others that overlap it.
 
-    The steps in it overlap it, and have its nodes.
+    Nothing of the run's folder is there on a node: the tasks read what they need, and hear of what changes.
     """
-    size = f"--nodes={given['nodes']} --ntasks={given['nodes']} --overlap"
-    options = [*size.split(), "--ntasks-per-node=1", "--cpu-bind=none", "--kill-on-bad-exit=0", "--wait=0"]
+    size = f"--nodes={given['nodes']} --ntasks={given['nodes']} --overlap --chdir=/"
+    name = f"trainops-{run_id}"
+    options = [f"--job-name={name}"]
     options += ["--no-kill"] if mode == "single_node" else []
     options += [f"--exclude={given['exclude']}"] if "exclude" in given else []
     return _Start(
-        "[[ $SLURM_PROCID == 0 ]] || exit 0\n",
-        f"srun {shlex.join(options)} bash {SCRIPT_NAME} &>{JOB_LOG}",
-        f' {size} --nodelist="$SLURM_STEP_NODELIST"',
-        '"$SLURM_JOB_ID.$SLURM_STEP_ID" "$SLURM_STEP_NODELIST"',
-        options,
+        "",
+        f" and an allocation: bash {SCRIPT_NAME} &>{JOB_LOG}",
+        f"""\
+program={shlex.quote(STARTER)}
+# A step that only holds the nodes has the number of the run. When Slurm ends it, that is heard.
+coproc HELD {{
+  {{ {_SRUN} {size} {shlex.join(options)} sh -c {shlex.quote(_HOLD)} 2>&1 >&4 4>&- | {_RUN} errors >&2; }} 4>&1
+}}
+exec 3<&"${{HELD[0]}}"
+on_each_node() {{
+  {{
+    {_RUN} feed <&3 |
+      {_SRUN} {size} --nodelist="$nodes" "${{@:2}}" \\
+        python3 -I -c "$program" "$1" stream 2>&1 >&4 4>&- |
+      {_RUN} errors >&2
+  }} 4>&1 | {_RUN} gather
+}}
+nodes=$({_RUN} hold "$SLURM_JOB_ID" {shlex.quote(name)} <&3) || exit""",
     )

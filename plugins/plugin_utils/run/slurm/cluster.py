@@ -10,7 +10,7 @@ import os
 from ...contracts import Finding, SlurmJob
 from ...inventory.slurm import fields
 from ...plan.config.findings import Findings
-from ...plan.slurm.cluster import Cluster, groups_of, note_allocation, note_faults
+from ...plan.slurm.cluster import Cluster, groups_of, nodes_left, note_allocation, note_faults
 from ...plan.slurm.options import SLURM, SRUN
 from .job import ALLOCATION, NoSlurmError, SlurmError, run_slurm
 
@@ -25,8 +25,8 @@ def refused(job: SlurmJob) -> tuple[list[Finding], list[Finding]]:
     """
     findings = Findings()
     try:
-        if "srun" in job:
-            note_allocation(job["sbatch"], _allocation(), findings)
+        if "allocation" in job:
+            note_allocation(job["sbatch"], _allocation(job), findings)
         else:
             note_faults(job["sbatch"], _cluster(), findings)
             if not findings.faults:
@@ -35,10 +35,19 @@ def refused(job: SlurmJob) -> tuple[list[Finding], list[Finding]]:
         return [], []
     except SlurmError as error:
         note = findings.warn if _MAY_WAIT in str(error) else findings.fault
-        launcher = SRUN if "srun" in job else SLURM
+        launcher = SRUN if "allocation" in job else SLURM
         note("training_launcher", launcher, f"Slurm says of the job: {error}.", "Correct what it names.")
     found = findings.as_dict()
     return found["faults"], found["warnings"]
+
+
+def nodes_for(job: SlurmJob, excluded: str) -> int | None:
+    """Return how many nodes an allocation has for a run without some; None where Slurm chooses from the cluster."""
+    if "allocation" not in job:
+        return None
+    with contextlib.suppress(SlurmError):
+        return nodes_left(_allocation(job), excluded)
+    return None
 
 
 def has_pyxis() -> bool:
@@ -48,10 +57,10 @@ def has_pyxis() -> bool:
     return False
 
 
-def _allocation() -> dict[str, str]:
-    """Return what Slurm shows of the job that this process is in; nothing where it is in none."""
+def _allocation(job: SlurmJob) -> dict[str, str]:
+    """Return what Slurm shows of the job whose nodes a run takes; nothing where none is named."""
     run_slurm("srun", "--version")
-    number = os.environ.get(ALLOCATION)
+    number = job["allocation"] or os.environ.get(ALLOCATION)
     return fields(run_slurm("scontrol", "--oneliner", "show", "job", number)) if number else {}
 
 

@@ -9,9 +9,10 @@ import typing as t
 from ....module_utils.logs.failures import find_failures
 from ....module_utils.logs.find import Piece
 from ....module_utils.logs.signatures.slurm import SIGNATURES
-from ....module_utils.slurm.task import SECRETS_NAME
+from ....module_utils.slurm.desk import SECRETS_NAME
 from ...contracts import Failure
 from ...inventory.folded_names import folded_messages
+from ...plan.slurm.script import SCRIPT_NAME
 from ..board import Board
 from .job import RESTARTED, SlurmJob
 
@@ -30,6 +31,7 @@ _REMEDIES = {signature.failure: signature.remedy for signature in reversed(SIGNA
     "node_failure": "Look for the reason (sinfo -R, the node's kernel log and that of its slurmd), and go on from a "
     "checkpoint on other nodes."
 }
+_OF_SHELL = SCRIPT_NAME.encode() + b": line "
 _WAIT_SECONDS = 20.0
 # On the scale of the log signatures: before all that follows from it.
 _BLAME = 1
@@ -47,9 +49,7 @@ def note_end(job: SlurmJob, board: Board, nodes: t.Collection[str]) -> list[str]
     (board.run_dir / SECRETS_NAME).unlink(missing_ok=True)
     if job.id is None:
         return []
-    deadline = time.monotonic() + _WAIT_SECONDS
-    while not job.is_over() and time.monotonic() < deadline:
-        time.sleep(0.5)
+    _wait_for_end(job, job.id)
     state, ended = job.state()[0], job.end_in_words()
     if state == RESTARTED:
         job.cancel()
@@ -63,7 +63,9 @@ def note_end(job: SlurmJob, board: Board, nodes: t.Collection[str]) -> list[str]
                 changes = {"exit_status": None, "message": f"{ended}{remedy}"}
                 board.update(node, status="stopped", interrupted=True, **changes)
         return _out_of_service(out)
-    failures = find_failures(Piece(job.log_end()))
+    # What the shell says is of an srun, on no node of the run.
+    said_there = b"".join(line for line in job.log_end().splitlines(True) if not line.startswith(_OF_SHELL))
+    failures = find_failures(Piece(said_there))
     nearest = min(failures, key=lambda failure: (failure["echo"], failure["blame"]), default=None)
     if state in _INTERRUPTED:
         ended = f"Slurm cancelled {job.name}, as it could not begin it on every node"
@@ -82,6 +84,15 @@ def note_end(job: SlurmJob, board: Board, nodes: t.Collection[str]) -> list[str]
             board.update(node, status="stopped", interrupted=False)
     board.update(named, status="killed", interrupted=False, ended_by=cause)
     return []
+
+
+def _wait_for_end(job: SlurmJob, number: str) -> None:
+    deadline = time.monotonic() + _WAIT_SECONDS
+    while not job.is_over() and time.monotonic() < deadline:
+        time.sleep(0.5)
+    if "." in number and not job.is_over():
+        # Its srun was killed, and what holds the nodes waits for it.
+        job.cancel()
 
 
 def _out_of_service(out: t.Mapping[str, str]) -> list[str]:

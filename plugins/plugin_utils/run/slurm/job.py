@@ -97,15 +97,16 @@ class SlurmJob:
         (self.run_dir / ID_NAME).write_text(f"{number}\n", encoding="ascii")
         return number
 
-    def begin_step(self, options: t.Sequence[str]) -> str:
-        """Run the script as a step of the allocation of this process, and return the number that the script writes.
+    def begin_step(self, allocation: str) -> str:
+        """Run the script in an allocation, or in that of this process; return the number of the step that it writes.
 
-        srun outlives this process.
+        The script, and with it each srun, outlives this process.
         """
         kept = {name: value for name, value in os.environ.items() if not name.startswith("SLURM_") or name in _KEPT}
+        kept[ALLOCATION] = allocation = allocation or os.environ[ALLOCATION]
         with open(self.run_dir / JOB_LOG, "ab") as log:
-            srun = subprocess.Popen(
-                ["srun", *options, "bash", SCRIPT_NAME],
+            script = subprocess.Popen(
+                ["bash", SCRIPT_NAME],
                 cwd=self.run_dir,
                 env=kept,
                 stdin=subprocess.DEVNULL,
@@ -114,8 +115,8 @@ class SlurmJob:
                 start_new_session=True,
             )
         while (number := self.id) is None:
-            if srun.poll() is not None:
-                raise SlurmError(f"srun could not begin a step of job {os.environ.get(ALLOCATION)}{self._said()}")
+            if script.poll() is not None:
+                raise SlurmError(f"srun could not begin a step of job {allocation}{self._said()}")
             time.sleep(_ASKED_SECONDS / 10)
         return number
 
@@ -185,12 +186,23 @@ class SlurmJob:
             state, reason = self.state()
             if self.is_over():
                 out = "".join(f"; {node}: {why}" for node, why in self.nodes_out().items())
-                raise SlurmError(f"{self.end_in_words()}, before it had placed the run on its nodes{self._said()}{out}")
+                before = "before it had placed the run on its nodes"
+                raise SlurmError(f"{self.end_in_words()}, {before}{self._said()}{out}{self._apart()}")
             if (state, reason) != shown:
                 show(f"{self.name.capitalize()} is {state}{f': {reason}' if reason not in ('', 'None') else ''}")
                 shown, pause = (state, reason), _ASKED_SECONDS
             time.sleep(pause if state in _WAITS else _ASKED_SECONDS / 4)
             pause = min(_SLOWEST_SECONDS, pause * 1.5)
+
+    def _apart(self) -> str:
+        """Return what to do where the job did not find the run's folder, and so has no log there."""
+        if self.state()[0] != "FAILED" or (self.run_dir / JOB_LOG).exists():
+            return ""
+        return (
+            f". Its first node has written nothing to {self.run_dir}. Let training_output_dir name a folder that the "
+            "nodes share with this machine, or take the nodes with salloc and set training_launcher to srun, which "
+            "needs none"
+        )
 
     def _said(self) -> str:
         """Return the last lines of the job's own log."""

@@ -10,10 +10,10 @@ import typing as t
 import zipfile
 from pathlib import Path, PurePosixPath
 
+from ....module_utils.slurm.desk import JOB_NAME, PROGRAM_NAME, SECRETS_NAME
 from ....module_utils.slurm.placement import MADE_NAME
-from ....module_utils.slurm.task import JOB_NAME, SECRETS_NAME
 from ...contracts import Plan
-from ...plan.slurm.script import JOB_PROGRAM, SCRIPT_NAME
+from ...plan.slurm.script import SCRIPT_NAME
 from ..board import PLAN_NAME
 from .job import SlurmJob
 from .looks import ask_for_looks
@@ -44,7 +44,7 @@ def hand_over(job: SlurmJob, plan: Plan, needs: Needs) -> str:
         return job.id
     shutil.copyfile(job.run_dir / PLAN_NAME, job.run_dir / MADE_NAME)
     ask_for_looks(job, plan)
-    _write_program(job.run_dir / JOB_PROGRAM)
+    _write_program(job.run_dir / PROGRAM_NAME)
     (job.run_dir / SCRIPT_NAME).write_text(plan["slurm"]["script"], encoding="utf-8")
     given = json.dumps({"environment": needs["environment"], "files": needs["files"]})
     (job.run_dir / JOB_NAME).write_text(given, encoding="utf-8")
@@ -54,8 +54,8 @@ def hand_over(job: SlurmJob, plan: Plan, needs: Needs) -> str:
     with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "w") as stream:
         json.dump(secrets, stream)
     try:
-        srun = plan["slurm"].get("srun")
-        return job.submit() if srun is None else job.begin_step(srun)
+        allocation = plan["slurm"].get("allocation")
+        return job.submit() if allocation is None else job.begin_step(allocation)
     except BaseException:
         path.unlink(missing_ok=True)
         raise

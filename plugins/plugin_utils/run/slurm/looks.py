@@ -7,7 +7,8 @@ import json
 import time
 import typing as t
 
-from ....module_utils.slurm.task import GO, LOOK, LOOKS_NAME, STOP, WORD_NAME
+from ....module_utils.slurm.desk import STOP, WORD_NAME
+from ....module_utils.slurm.task import GO, LOOK, LOOKS_NAME
 from ...contracts import Plan
 from ...plan.slurm.script import SCRIPT_NAME
 from ...preflight.cells import RED

@@ -17,8 +17,9 @@ from collections import defaultdict, deque
 from pathlib import Path
 
 from ....module_utils.node.phases.collect import COLLECT_BYTES
+from ....module_utils.slurm.desk import COPY_NAME, STOP, WORD_NAME
 from ....module_utils.slurm.journal import JOURNAL_NAME, Answers
-from ....module_utils.slurm.task import COPY_NAME, GRACE_SECONDS, STOP, WORD_NAME
+from ....module_utils.slurm.task import GRACE_SECONDS
 from ..answers import accepted
 from ..node_errors import NodeEndedError, NodeLostError
 from .job import SlurmJob
