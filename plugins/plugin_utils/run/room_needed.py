@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import math
 
+from ...module_utils.node.phases.collect import KEPT_OF_BEGIN, KEPT_OF_END
 from .board import Board
-from .collect import KEPT_OF_BEGIN, KEPT_OF_END
 
 _LEAST_BYTES = 10 << 20
 # Its steps, its log and its part of the report each take about as much as a node's log.
