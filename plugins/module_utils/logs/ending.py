@@ -18,6 +18,7 @@ from .find import Piece
 from .frameworks.known import grammar_of
 from .grammar import Grammar
 from .signature import Signature
+from .signatures.sentences import sentence_class
 from .text import line_start
 
 # A failure that so many steps follow was survived. One is not enough: ranks print on while another one has failed.
@@ -35,7 +36,8 @@ UNNAMED = Signature(
     "Read this line and those around it: what ends well does not print it after its last step.",
 )
 _ALARM = re.compile(
-    rb"(?i)error|\bfail|fatal|\babort|kill|exception|traceback|panic|crash|core dumped|segfault|segmentation"
+    rb"(?i)error|\[[EF][\d :.]{0,40}[\w./-]{1,99}\.(?:cc|cpp):\d|: [EF] external/|^[EF]\d{4} "
+    rb"|\bfail|fatal|\babort|kill|exception|traceback|panic|crash|core dumped|segfault|segmentation"
     rb"|\bsig[a-z]{2,5}\b|\bsignal|terminat|\bdied\b|\bdead|\bhang|\bhung\b|\bstuck|\blost\b|timed[ -]?out"
     rb"|time-?out|time limit|deadline|watchdog|heartbeat|unhealthy|unavailable|unreachable|disconnect|refused"
     rb"|reset by peer|broken pipe|out of memory|\boom\b|no space left|stale file|\bxid\b|\bras\b|\becc\b|uncorrect"
@@ -47,7 +49,8 @@ _ALARM = re.compile(
     rb"|\brestart|went away|gone away|giving up|\bgave up|interrupt|premature|unexpected|maintenance|\bdrain"
     rb"|\breboot|\bhalt|not enough|insufficient|exhausted|exceeded|closed by|zombie|\bdid(?: not|n't)\b|incomplete"
     rb"|overheat|thermal|throttl|(?:is|are|went|link|node|state) down\b|\bwas stopped|not a number|disk full|quota"
-    rb"|unresponsive|\bmissing\b|\bskipping checkpoint|read-only file|smashing|double free|wedged|evacuat"
+    rb"|unresponsive|\bmissing\b|unbound variable|not known\b|memory ?pressure"
+    rb"|\bskipping checkpoint|read-only file|smashing|double free|wedged|evacuat"
 )
 # Lines marked INFO that report a failed node, rank or worker all the same. No training that ends well prints one.
 _GRAVE = re.compile(
@@ -115,12 +118,13 @@ def _alarms(piece: Piece, grammar: Grammar) -> list[dict[str, t.Any]]:
         if alarm:
             begin = max(0, alarm.end() - _ALARM_LINE_CHARACTERS)
             alarm_text = " ".join(line[begin : begin + _ALARM_LINE_CHARACTERS].decode("utf-8", "replace").split())
+            signature = sentence_class(line) or UNNAMED
             found.append(
                 {
-                    "class": UNNAMED.failure,
-                    "blame": UNNAMED.blame,
-                    "echo": UNNAMED.echo,
-                    "remedy": UNNAMED.remedy,
+                    "class": signature.failure,
+                    "blame": signature.blame,
+                    "echo": signature.echo,
+                    "remedy": signature.remedy,
                     "line": alarm_text,
                     "rank": None,
                     "exit_code": None,

@@ -96,7 +96,9 @@ TOPICS = (
         "hub_unreachable",
         rb"/huggingface_hub/|/urllib3/|/requests/|/httpx/|/httpcore/|/aiohttp/|/urllib/|/botocore/|/s3fs/|/gcsfs/"
         rb"|/google/(?:api_core|cloud|auth)/|/http/client",
-        rb"max retries exceeded|\bdownload(?:ing)?\b|\bhttps?://\S{1,200} (?:failed|timed out)|ssl: certificate",
+        rb"max retries exceeded|\bdownload(?:ing)?\b|\bhttps?://\S{1,200} (?:failed|timed out)|ssl: certificate"
+        rb"|internet connection"
+        rb"|(?:couldn't reach|failed to (?:connect to|fetch|open|load|get)) https?://",
         "A download failed: check network, proxy and token, or use a local copy or a cache that the nodes share.",
     ),
     _topic(
@@ -138,7 +140,7 @@ TOPICS = (
     _topic(
         "nccl",
         rb"/cupy/cuda/nccl|/cupy_backends/cuda/libs/nccl",
-        rb"\b[NR]CCL\b|libfabric|\bEFA\b|ibverbs|\bRDMA\b|\bInfiniBand\b|\bucx\b",
+        rb"\b[NR]CCL\b|libfabric|\bEFA\b|ibverbs|\bRDMA\b|\bInfiniBand\b|\bucx\b|\bibv_\w|\bIB failure",
         "The network between the GPUs failed or could not be set up: the message says what; run again with "
         "NCCL_DEBUG=INFO, and compare with a node that works.",
     ),
