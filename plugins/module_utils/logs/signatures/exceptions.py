@@ -133,7 +133,8 @@ TOPICS = (
     _topic(
         "peer_died",
         rb"/torch/distributed/Dist\w{0,20}Error$|/ray/exceptions/(?:\w{0,20}Died|Worker|\w{0,20}Unavailable)",
-        rb"connection (?:was |is )?(?:lost|closed|reset|broken|aborted)|\b(?:worker|actor|peer|rank|process)\b.{0,60} "
+        rb"(?:connection|socket) (?:was |is )?(?:lost|closed|reset|broken|aborted)"
+        rb"|\b(?:worker|actor|peer|rank|process)\b.{0,60} "
         rb"(?:died|has failed|went away|crashed)",
         "Another process went away: its log, or what it printed before, has the cause.",
     ),
@@ -143,6 +144,13 @@ TOPICS = (
         rb"\b[NR]CCL\b|libfabric|\bEFA\b|ibverbs|\bRDMA\b|\bInfiniBand\b|\bucx\b|\bibv_\w|\bIB failure",
         "The network between the GPUs failed or could not be set up: the message says what; run again with "
         "NCCL_DEBUG=INFO, and compare with a node that works.",
+    ),
+    _topic(
+        "wrong_rank",
+        b"",
+        rb"\bsame rank\b|\bduplicate rank|\brank \d{1,9} (?:is |has )?already",
+        "Two processes have one rank: compare the node ranks and the number of nodes, and stop what is left of an "
+        "earlier run.",
     ),
     _topic(
         "no_gpu",

@@ -48,21 +48,25 @@ SOURCES = (
     _sentence(
         "container",
         rb"^(?:enroot-\w{1,30}|nvidia-container-\w{1,30}|docker|dockerd|podman|containerd|conmon|crun|runc|buildah"
-        rb"|apptainer|singularity|kubelet)(?:\[\d{1,9}\])?: |^\[ERROR\] (?:failed to |Could not |Invalid (?:image|arg)"
+        rb"|apptainer|singularity|kubelet|mount|umount)(?:\[\d{1,9}\])?: |^Error from server \("
+        rb"|^\[ERROR\] (?:[Ff]ailed to |Could not |Invalid (?:image|arg)"
         rb"|No such file or dir|Command not found|Unsupported |Unknown (?:NVIDIA|MELLANOX) |Checksum )",
         "The container's engine or its tools failed: the line says at what; look for a mount, a path, a hook or an "
         "image that is missing on this node.",
     ),
     _sentence(
         "scheduler",
-        rb"\b(?:slurmstepd|srun|slurmd|sbatch|salloc)(?:\.service|\[\d{1,9}\])?: |\bslurm_load_\w{1,20} error",
+        rb"\b(?:slurmstepd|srun|slurmd|sbatch|salloc)(?:\.service|\[\d{1,9}\]|-[\w.-]{1,60})?: "
+        rb"|\bslurm_load_\w{1,20} error",
         "Slurm reports an error: the words after it say what; look at the job (scontrol show job), the nodes "
         "(sinfo -R) and slurmd's log.",
     ),
     _sentence(
         "nccl",
         _KERNEL + rb"(?:mlx[45]_\w{1,9}|bnxt_\w{1,9}|ionic\w{0,9}|irdma|efa|infiniband|ib_\w{1,20}|rdma_\w{1,20})\b"
-        rb"|\b(?:net_ib|net_socket|p2p_plugin|ibvwrap|ib_device|nccl)" + _FILE,
+        rb"|\b(?:net_ib|net_socket|p2p_plugin|ibvwrap|ib_device|nccl)"
+        + _FILE
+        + rb"|\b(?:socket[A-Z]\w{3,30}|nccl[A-Z]\w{2,40}|ibv_\w{2,40}|fi_[a-z]\w{2,40}): ",
         "A network adapter of this node, or what drives it, reports an error: read the kernel log, check link, "
         "firmware and driver, and compare with a node that works.",
     ),
@@ -160,13 +164,29 @@ WORDS = (
     _sentence(
         "settings_refused",
         rb"unbound variable|[Ss]yntax error|[Ii]llegal option|[Ii]nvalid option|[Uu]nrecogni[sz]ed option"
-        rb"|bad substitution",
+        rb"|bad substitution|\binvalid choice: |error: (?:argument |unrecognized arguments|the following arguments)",
         "A script or program of the launch does not take what it was given: the line says which variable or option.",
+    ),
+    _sentence(
+        "import_error",
+        rb"^(?!.{0,300}[Ww]arning).{0,300}(?:cannot open shared object file|undefined symbol|wrong ELF class)",
+        "A library is missing or older than the program wants: the image is not the one that it was built for.",
     ),
     _sentence(
         "not_found",
         rb"module\(s\) are unknown|(?:environment|interpreter) [^\r\n]{0,99}not found|No such file or directory",
         "What the message names is not there on this node: check the path and the mounts, and that every node sees it.",
+    ),
+    _sentence(
+        "killed",
+        rb"(?i)(?:exit ?code|error code|with code|signal)[\s`'\":=(]{1,4}(?:137|-9|9)\b",
+        "A process was killed with SIGKILL, mostly by the kernel for lack of host memory: read the kernel log of its "
+        "node.",
+    ),
+    _sentence(
+        "child_failed",
+        rb"(?i)(?:exit ?code|error code|with code|raising signal)[\s`'\":=(]{1,4}-?[1-9]",
+        "A program that the training is made of ended with an error: what it printed before is the cause.",
     ),
     _sentence(
         "child_failed",
@@ -191,8 +211,9 @@ def sentence_class(line: bytes) -> Signature | None:
 NOUNS = (
     _sentence(
         "gpu_error",
-        rb"(?i)\b(?:gpus?|nvlinks?|nvswitch|xgmi|hbm|accelerators?)\b.{0,60}\b(?:unhealthy|lost|missing|hung|dead|died"
-        rb"|degraded|disappeared|health check|not respond\w{0,4}|inactive|too hot|overheat\w{0,4})\b",
+        rb"(?i)\b(?:gpus?|nvlinks?|nvswitch|xgmi|hbm|accelerators?|tpus?|chip\w{0,20})\b.{0,60}\b(?:unhealthy|lost|missing|hung|dead|died"
+        rb"|degraded|disappeared|health check|not respond\w{0,4}|inactive|too hot|overheat\w{0,4}|session error)\b"
+        rb"|chip_driver_error",
         "A GPU or a link of it is said to be ill: read the kernel log of this node, and compare with another one.",
     ),
     _sentence(
