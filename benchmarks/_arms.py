@@ -26,7 +26,10 @@ def main(arm: str, folder: Path) -> None:
 
 
 def ssh_floor(bench: dict[str, t.Any]) -> None:
-    """Use bare ssh over shared connections: three commands on each node, all nodes at once, a barrier after each."""
+    """Use bare ssh over shared connections: three commands on each node, all nodes at once, a barrier after each.
+
+    The log is a command of its own, as for the collection where it is longer than the last answer may be.
+    """
 
     def work(address: str) -> str:
         return shlex.quote(f"{bench['work']}/{address}")

@@ -91,7 +91,7 @@ class ActionModule(ControllerAction):
             if "slurm" in self._plan:
                 outcome = self._with_slurm(phase, arguments, task_vars or {})
             else:
-                self._connect(task_vars or {})
+                self._connect(task_vars or {}, phase)
                 outcome = self._do(phase, arguments, {name: self._ask(name) for name in self._nodes})
         except NodeError as error:
             raise AnsibleActionFail(f"{error}.") from None
@@ -121,8 +121,8 @@ class ActionModule(ControllerAction):
         )
         return {"changed": False, "failed": True, "left_alone": True, "msg": message}
 
-    def _connect(self, variables: t.Mapping[str, t.Any]) -> None:
-        """Make a link to each node of the run that is among the hosts of the play."""
+    def _connect(self, variables: t.Mapping[str, t.Any], phase: str) -> None:
+        """Make a link to each node of the run that is among the hosts of the play, and that the phase has to ask."""
         hosts = set(variables["ansible_play_hosts_all"])
         self._nodes = {node["node"]: node for node in self._plan["nodes"] if node["node"] in hosts}
         if not self._nodes:
@@ -133,6 +133,9 @@ class ActionModule(ControllerAction):
         self._wrong: dict[str, NodeError] = {}
         inventory = variables["hostvars"]._inventory
         for name, node in self._nodes.items():
+            known = self._board.status(name)
+            if phase == "finish" and known.get("finished"):
+                continue
             try:
                 link = self._links[name] = NodeLink(self, inventory.get_host(name))
                 self._askers[name] = Asker(
@@ -142,7 +145,7 @@ class ActionModule(ControllerAction):
                     _python(link),
                     _environment(link.variable(ENVIRONMENT)),
                     self._task.check_mode,
-                    self._board.status(name).get("program"),
+                    known.get("program"),
                 )
             except (AnsibleError, ValueError) as error:
                 self._wrong[name] = NodeError(plain_text(str(error)))
@@ -213,7 +216,7 @@ class ActionModule(ControllerAction):
                 lost=arguments["lost_timeout"],
                 stall=arguments["stall_timeout"],
             )
-            return phases.train(patience)
+            return phases.train(patience, arguments["grace_seconds"])
         return phases.finish(arguments["grace_seconds"])
 
     def _needs(self) -> dict[str, dict[str, t.Any]]:

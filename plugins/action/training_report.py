@@ -13,7 +13,7 @@ from ..plugin_utils.controller_action import ControllerAction, late_imports, pla
 
 try:
     from ..plugin_utils.plan.config.words import counted
-    from ..plugin_utils.report.dialects.known import DIALECTS
+    from ..plugin_utils.report.dialects.known import DIALECTS, writer_of
     from ..plugin_utils.report.files import PAGE
     from ..plugin_utils.report.messages import messages_of
     from ..plugin_utils.run.board import Board
@@ -48,6 +48,9 @@ class ActionModule(ControllerAction):
             return {"changed": False, "skipped": True, "msg": "not done in check mode"}
         with late_imports():
             from ..plugin_utils.report.write import write_report
+
+            for name in arguments["dialects"]:
+                writer_of(name)
         try:
             summary, changed = write_report(
                 run_dir,

@@ -46,7 +46,8 @@ options:
       - V(stage) puts everything in place and reports everything that is missing.
       - V(train) starts what was staged on every node, and follows all nodes until their training ends. It keeps what
         their logs say in O(run_dir). In a multi-node run it ends when any node fails. A training that fails does not
-        make the task fail; the report judges it.
+        make the task fail; the report judges it. Where a training ends well, and its log is small, its node does with
+        the same answer what V(finish) would ask for.
       - V(finish) ends what is still running of this run, and nothing else, and copies the logs to O(run_dir).
     type: str
     required: true
@@ -56,7 +57,7 @@ options:
     type: path
     required: true
   grace_seconds:
-    description: How long after SIGTERM SIGKILL is sent, for V(finish).
+    description: How long after SIGTERM SIGKILL is sent, for V(finish), and for V(train) where a training ends well.
     type: float
     default: 3.0
   lost_timeout:

@@ -362,6 +362,7 @@ class Status(t.TypedDict, total=False):
     image_id: str | None
     hardware: t.Any
     program: str | None
+    finished: bool
 
 
 class JudgedBound(Bound, total=False):

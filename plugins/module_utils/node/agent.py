@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import importlib
 import json
 import os
@@ -42,11 +41,11 @@ def phase_of(name: str) -> t.Callable[[Request], Answer]:
     return t.cast("t.Callable[[Request], Answer]", getattr(importlib.import_module(f"..phases.{name}", __name__), name))
 
 
-def main(request: dict[str, t.Any], program: bytes | None = None) -> None:
+def main(request: dict[str, t.Any], program: bytes | None = None, digest: str | None = None) -> None:
     """Do the phase that the request names and print its answer after a mark, whatever a login shell prints, too.
 
     ``program`` is this program as it came along, which is kept in the run's folder; ``program`` of the answer says its
-    SHA-256, so that later phases need not send it.
+    SHA-256, which is ``digest``, so that later phases need not send it.
     """
     add_environment(request["environment"])
     answer = answer_to(request)
@@ -54,6 +53,6 @@ def main(request: dict[str, t.Any], program: bytes | None = None) -> None:
         with contextlib.suppress(OSError, UntrustedError):
             if has_run_folder(request["node"]["run_folder"]):
                 write_bytes(os.path.join(request["node"]["run_folder"], PROGRAM_NAME), program, 0o600)
-                answer["program"] = hashlib.sha256(program).hexdigest()
+                answer["program"] = digest
     sys.stdout.write(f"\n{ANSWER_MARK}{json.dumps(answer)}\n")
     sys.stdout.flush()

@@ -32,6 +32,8 @@ _SEVERITY = 7  # the bits of a priority that are not the facility
 _KEPT_LINES = 60
 _KEPT_CHARACTERS = 400
 _RECORD_BYTES = 8192
+# By how much a record may be older than the one before it, as each processor has stamped its own.
+_OUT_OF_ORDER_SECONDS = 10.0
 
 
 def boot_id(root: str = "/") -> str | None:
@@ -152,16 +154,19 @@ def _kernel_log(root: str, since: float) -> list[tuple[int, str]] | None:
         return None
     finally:
         os.close(log)
-    said = []
-    for record in records:
+    said: list[tuple[int, str]] = []
+    for record in reversed(records):
         head, found, message = record.partition(";")
         priority, *head_fields = head.split(",")
         numbers = [priority, *head_fields[1:2]]
         if not found or len(numbers) < 2 or not all(text.isdigit() for text in numbers):
             continue
-        if int(head_fields[1]) >= since * 1e6:
+        seconds = int(head_fields[1]) / 1e6
+        if seconds < since - _OUT_OF_ORDER_SECONDS:
+            break
+        if seconds >= since:
             said.append((int(priority) & _SEVERITY, message))
-    return said
+    return said[::-1]
 
 
 def _reads(log: int) -> Iterator[bytes]:

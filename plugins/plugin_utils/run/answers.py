@@ -164,6 +164,28 @@ class _Rank(_Part):
     stack: t.Annotated[list[Line], Field(max_length=_MOST_LINES)] | None
 
 
+class _MachineChanges(_Part):
+    booted: bool
+    counters: t.Annotated[dict[Line, Count], Field(max_length=_MOST_COUNTERS)]
+    kernel_log: t.Annotated[list[Line], Field(max_length=_MOST_LINES)] | None
+    kernel_lines: Count
+    kernel_failures: list[_Failure] = Field(max_length=_MOST_LINES)
+
+
+class _Collected(_Answer):
+    data: str
+    size: Count
+
+
+class _Stopped(_Done):
+    machine_changes: _MachineChanges | None = None
+    log: _Collected | None = None
+
+
+class _Finished(_Stopped):
+    log: _Collected
+
+
 class _Followed(_Done):
     exit_status: Number | None
     oom_killed: bool
@@ -191,24 +213,7 @@ class _Followed(_Done):
     ranks: list[Line]
     conflicts: Count
     cursor: _Cursor
-
-
-class _MachineChanges(_Part):
-    booted: bool
-    counters: t.Annotated[dict[Line, Count], Field(max_length=_MOST_COUNTERS)]
-    kernel_log: t.Annotated[list[Line], Field(max_length=_MOST_LINES)] | None
-    kernel_lines: Count
-    kernel_failures: list[_Failure] = Field(max_length=_MOST_LINES)
-
-
-class _Collected(_Answer):
-    data: str
-    size: Count
-
-
-class _Stopped(_Done):
-    machine_changes: _MachineChanges | None = None
-    log: _Collected | None = None
+    finished: _Finished | None = None
 
 
 _ANSWERS: dict[str, type[_Part]] = {

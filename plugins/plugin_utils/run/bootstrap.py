@@ -10,7 +10,6 @@ was kept, whoever could have written there since, and its first line names the P
 from __future__ import annotations
 
 import base64
-import hashlib
 import importlib.machinery
 import json
 import marshal
@@ -28,6 +27,16 @@ _MOST_BYTES = 16 << 20
 _NODE = "ansible_collections.trainops.cluster.plugins.module_utils.node"
 
 
+def _sha256(content: bytes) -> str:
+    # OpenSSL's, which hashlib loads, takes a tenth of a phase to load.
+    for module in ("_sha2", "_sha256", "hashlib"):
+        try:
+            return str(importlib.import_module(module).sha256(content).hexdigest())
+        except ImportError:
+            continue
+    raise ImportError("this Python has no SHA-256")
+
+
 class Code:
     """Finds and loads modules by their texts or their marshalled code; every prefix of their names is a package.
 
@@ -36,13 +45,15 @@ class Code:
 
     def __init__(self, code: t.Mapping[str, str | bytes]) -> None:
         self.code = code
+        self._packages = {
+            ".".join(parts[:length]) for parts in (name.split(".") for name in code) for length in range(1, len(parts))
+        }
 
     def find_spec(self, name: str, path: t.Any = None, target: t.Any = None) -> t.Any:  # noqa: ARG002
         """Return how to load a module that was sent, or None for any other."""
-        is_package = any(module.startswith(name + ".") for module in self.code)
-        if name not in self.code and not is_package:
+        if name not in self.code and name not in self._packages:
             return None
-        return importlib.machinery.ModuleSpec(name, t.cast("t.Any", self), is_package=is_package)
+        return importlib.machinery.ModuleSpec(name, t.cast("t.Any", self), is_package=name in self._packages)
 
     def create_module(self, spec: t.Any) -> None:
         """Let a module be made as usual."""
@@ -64,7 +75,7 @@ def kept_code(path: str, digest: str) -> dict[str, bytes] | None:
             content = stream.read(_MOST_BYTES)
     except OSError:
         return None
-    if hashlib.sha256(content).hexdigest() != digest or not content.startswith(_PYTHON):
+    if _sha256(content) != digest or not content.startswith(_PYTHON):
         return None
     return t.cast("dict[str, bytes]", marshal.loads(content[len(_PYTHON) :]))
 
@@ -76,9 +87,10 @@ if __name__ == "trainops":  # as the starter calls it; a mere import changes not
         sys.stdout.write('\ntrainops-answer:{"failed": true, "no_program": true}\n')
     else:
         sys.meta_path.insert(0, loader := Code(code))
-        program = None
+        program, program_digest = None, None
         if not kept:
             compiled = importlib.import_module(f"{_NODE}.compiled").compiled
-            program = compiled(code, hashlib.sha256(sources).hexdigest(), _PYTHON, keep=not request["check_mode"])
+            program = compiled(code, _sha256(sources), _PYTHON, keep=not request["check_mode"])
+            program_digest = _sha256(program)
             loader.code = marshal.loads(program[len(_PYTHON) :])
-        importlib.import_module(f"{_NODE}.agent").main(request, program)
+        importlib.import_module(f"{_NODE}.agent").main(request, program, program_digest)

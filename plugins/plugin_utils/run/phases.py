@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from ..contracts import Plan, Status
 from ..inventory.folded_names import folded, folded_messages
+from .answers import BadAnswerError
 from .board import Board
 from .collect import collect_log
 from .follow import Patience, follow_node
@@ -68,8 +69,8 @@ class Phases:
                 self.board.update(node, message=str(error), unfit=not isinstance(error, NodeHeldError))
                 raise
             known = {name: answer[name] for name in ("status", "image_id", "hardware", "program") if name in answer}
-            # What an earlier try was refused for is over.
-            self.board.update(node, unfit=False, message="", **known)
+            # What an earlier try was refused for, or ended with, is over.
+            self.board.update(node, unfit=False, message="", finished=False, **known)
             return answer
 
         answers, errors = on_each(list(self.ask), stage, self.at_once)
@@ -94,10 +95,11 @@ class Phases:
         """Report what `stage` would, in check mode: nothing is noted."""
         return _outcome(*on_each(list(self.ask), lambda node: self.ask[node]("stage", **needs(node)), self.at_once))
 
-    def train(self, patience: Patience) -> Outcome:
+    def train(self, patience: Patience, grace_seconds: float) -> Outcome:
         """Start every rank, and follow all of them until there is nothing more to wait for.
 
-        A training that fails is no problem here: what is known of it is on the board.
+        A training that fails is no problem here: what is known of it is on the board. One that ends well is finished
+        where it ends: `finish` need not ask that node again.
         """
         images: dict[str, list[str]] = {}
         for node in self.ask:
@@ -112,9 +114,11 @@ class Phases:
 
         def follow(node: str) -> Status:
             def ask(request: dict[str, t.Any]) -> dict[str, t.Any]:
-                answer = self.ask[node]("follow", **request)
+                answer = self.ask[node]("follow", finish_grace_seconds=grace_seconds, **request)
                 if answer["changed"]:
                     started.add(node)
+                if answer.get("finished"):
+                    self._note_finished(node, answer["finished"])
                 return answer
 
             return follow_node(ask, self.board, self.plan, node, patience, together or News())
@@ -122,6 +126,17 @@ class Phases:
         # Whoever is followed waits on its node: that is one thread each, however few may be asked at once.
         _statuses, errors = on_each(list(self.ask), follow, len(self.ask))
         return Outcome(changed=bool(started), problems=_problems(errors))
+
+    def _note_finished(self, node: str, stopped: dict[str, t.Any]) -> None:
+        """Keep what a node answers that has stopped what was left of a training, and given its whole log."""
+
+        def part(offset: int) -> dict[str, t.Any]:
+            if offset:
+                raise BadAnswerError("the log that it finished with is not whole")
+            return t.cast("dict[str, t.Any]", stopped["log"])
+
+        collect_log(part, self.board.log_path(node))
+        self.board.update(node, finished=True, **_machine_changes(stopped))
 
     def finish(self, grace_seconds: float) -> Outcome:
         """End what still runs on any node, and copy the log of every node that answers."""
@@ -132,6 +147,8 @@ class Phases:
         hears = self.hears_ends and not (together and any(has_failed(self.board.status(node)) for node in self.ask))
 
         def finish(node: str) -> dict[str, t.Any]:
+            if self.board.status(node).get("finished"):
+                return {"changed": False}
             problem = None
             stopped: dict[str, t.Any] = {"changed": False}
             try:
@@ -176,7 +193,7 @@ class Phases:
             if before in _UNFINISHED and not known.get("message"):
                 self.board.update(node, message=str(error))
             raise
-        changes = {name: answer[name] for name in ("machine_changes",) if answer.get(name)}
+        changes = _machine_changes(answer)
         if before in ("running", "staged"):
             ended, ended_at = answer["status"], time.time()
             follows = known.get("interrupted", False)
@@ -189,6 +206,10 @@ class Phases:
         if changes:
             self.board.update(node, **changes)
         return answer
+
+
+def _machine_changes(answer: Mapping[str, t.Any]) -> dict[str, t.Any]:
+    return {name: answer[name] for name in ("machine_changes",) if answer.get(name)}
 
 
 def _removed(answers: Mapping[str, Mapping[str, t.Any]]) -> list[str]:

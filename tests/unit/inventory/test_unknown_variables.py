@@ -11,6 +11,9 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.inventory.unknown
     ("name", "remedy"),
     [
         ("training_rehersal", "Did you mean training_rehearsal?"),
+        ("training_modle", "Did you mean training_model?"),
+        ("training_mdoe", "Did you mean training_mode?"),
+        ("training_run_di", "Did you mean training_run_id?"),
         ("training_run", "Did you mean training_run_id?"),
         ("training_require_pass", "Did you mean report_require_pass?"),
         ("report_warmup_step", "Did you mean report_warmup_steps?"),

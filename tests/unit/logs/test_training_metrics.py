@@ -43,6 +43,18 @@ def test_the_module_reads_a_log_in_check_mode_too(tmp_path: Path) -> None:
     assert answer["summary"] == {"tflops_per_gpu": "nan", "step_time_ms": "nan", "memory_fraction": "nan"}
 
 
+def test_columns_hold_what_the_records_say() -> None:
+    records = call_module("training_metrics", path=str(LOG))["records"]
+    answer = call_module("training_metrics", path=str(LOG), layout="columns")
+    assert "records" not in answer
+    assert [
+        (block["attempt"], step, metric, column[place])
+        for block in answer["columns"]
+        for place, step in enumerate(block["steps"])
+        for metric, column in block["metrics"].items()
+    ] == [(row["attempt"], row["step"], row["metric"], row["value"]) for row in records]
+
+
 def test_the_module_goes_on_where_it_ended(tmp_path: Path) -> None:
     log = tmp_path / "training.log"
     lines = LOG.read_bytes().splitlines(keepends=True)
@@ -88,5 +100,5 @@ def test_documentation_tells_of_every_framework_and_result() -> None:
     assert options["framework"]["choices"] == sorted(GRAMMARS)
     news = {"rows": StepRows(), "failures": [], "summary": {}, "transports": [], "world_size": None}
     news["cursor"] = {"step": None, "steps_total": None}
-    returned = set(training_metrics.results_of(news)) - {"changed"}
-    assert set(yaml.safe_load(training_metrics.RETURN)) == returned
+    returned = {name for layout in ("records", "columns") for name in training_metrics.results_of(news, layout)}
+    assert set(yaml.safe_load(training_metrics.RETURN)) == returned - {"changed"}

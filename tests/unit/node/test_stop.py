@@ -112,3 +112,42 @@ def test_a_small_log_comes_along_where_it_is_asked_for(training: MakeTraining) -
     _log, collected = run.collect()
     assert run.stop(with_log=True)["log"] == collected
     assert "log" not in run.stop()
+
+
+def test_a_training_that_ended_well_is_finished_with_the_last_answer(training: MakeTraining) -> None:
+    run = training("(setsid sleep 600 &)\necho done")
+    run.begin()
+    finished = run.follow(wait_seconds=60, finish_grace_seconds=5)["finished"]
+    assert processes_with(run.mark) == set()
+    assert finished["log"] == run.collect()[1]
+    assert (finished["changed"], finished["status"]) == (True, "exited")
+    assert finished["machine_changes"] == run.stop()["machine_changes"]
+    other = training(run_id="run-2")
+    assert other.stage()["status"] == "staged"
+
+
+@pytest.mark.parametrize(
+    "script",
+    ["echo done; exit 3", "sleep 600", "head -c 200000 /dev/zero"],
+    ids=["failed", "still runs", "has a long log"],
+)
+def test_what_did_not_end_well_or_has_a_long_log_is_left_for_the_stop(script: str, training: MakeTraining) -> None:
+    run = training(script)
+    run.begin()
+    if script != "sleep 600":
+        wait_until(lambda: run.follow()["has_ended"])
+    assert "finished" not in run.follow(finish_grace_seconds=5)
+
+
+def test_what_cannot_be_finished_quietly_is_left_for_the_stop(
+    training: MakeTraining, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that waits for a device for ever cannot be had here: so no signal reaches any."""
+    run = training("(setsid sleep 600 &)\necho done")
+    run.begin()
+    wait_until(lambda: run.follow()["has_ended"])
+    monkeypatch.setattr(processes, "_KILL_SECONDS", 0.1)
+    with monkeypatch.context() as deaf:
+        deaf.setattr(processes.os, "kill", lambda _pid, _number: None)
+        assert "finished" not in run.follow(finish_grace_seconds=0)
+    assert "finished" in run.follow(finish_grace_seconds=5)

@@ -192,6 +192,7 @@ def test_which_generation_reads_the_tokenizer_of_llama_3(generation: str, tokeni
     [
         (V25_5, "NousResearch/Meta-Llama-3-8B", True),
         (V25_5, "meta-llama/Llama-3.1-8B", False),
+        (V25_5, "llama-3", True),
         (V25_5, "/data/tokenizer", False),
         (V26_1, "NousResearch/Meta-Llama-3-8B", False),
     ],

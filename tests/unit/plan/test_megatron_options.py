@@ -195,6 +195,8 @@ def test_v25_3_has_neither_fsdp_nor_recomputation(key: str) -> None:
         ({"hsdp_replicas": "5", "megatron_fsdp": "1"}, "hsdp_replicas", "The 32 data-parallel ranks cannot be divided"),
         ({"fp8_param_gather": "1", "optimizer": "sgd"}, "fp8_param_gather", "only with its distributed optimizer"),
         ({"fsdp": "1", "save_checkpoint_path": "/home/{user-id}/x"}, "checkpoint_format", "as torch_dist"),
+        ({"precision": "TE_FP4", "fp4_bf16_start": "24"}, "fp4_bf16_start", "The first 24 and the last 8 layers stay"),
+        ({"precision": "TE_FP4", "fp4_bf16_end": "30"}, "fp4_bf16_end", "none of the model's 32 layers for FP4"),
     ],
 )
 def test_options_that_do_not_go_together(changes: dict[str, object], key: str, words: str) -> None:
@@ -208,6 +210,10 @@ def test_options_that_do_not_go_together(changes: dict[str, object], key: str, w
     [
         ({"precision": "TE_BF16", "fp8_recipe": "delayed"}, "fp8_recipe"),
         ({"fp4_recipe": "nvfp4"}, "fp4_recipe"),
+        ({"precision": "TE_FP4", "fp4_selective_bf16": "0", "fp4_bf16_end": "40"}, "fp4_bf16_end"),
+        ({"precision": "TE_FP4", "fp4_recipe": "mxfp4", "fp4_bf16_start": "40"}, "fp4_bf16_start"),
+        ({"precision": "TE_FP4", "fp4_recipe": "mxfp4", "grad_reduce_in_bf16": "0"}, "grad_reduce_in_bf16"),
+        ({"cross_entropy_loss_fusion": "0", "cross_entropy_fusion_impl": "te"}, "cross_entropy_fusion_impl"),
         ({"save_interval": "5"}, "save_interval"),
         ({"save_checkpoint_path": "/lost"}, "save_checkpoint_path"),
         ({"fsdp": "1", "sequence_parallel": "1"}, "sequence_parallel"),

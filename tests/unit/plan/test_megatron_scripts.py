@@ -53,6 +53,13 @@ def test_patterns_that_are_not_found_are_a_warning_and_the_model_decides() -> No
     )
 
 
+@pytest.mark.parametrize("script", ["deepseek_v3/train_deepseekv3.sh", "qwen3/train_qwen3.sh"])
+def test_a_script_that_is_known_to_read_other_variables_is_a_fault(script: str) -> None:
+    fault = only(planned(filled(DISTRIBUTED, {"config/training_scripts": {"Llama-3": f"examples/{script}"}}))["faults"])
+    assert fault["key"] == "config.training_scripts.Llama-3"
+    assert "from TRAIN_ITERS and GLOBAL_BATCH_SIZE, which a plan does not set" in fault["message"]
+
+
 def test_a_script_that_nothing_is_known_about_is_a_warning() -> None:
     plan = planned(filled(DISTRIBUTED, {"config/training_scripts": {"Llama-3": "my/own.sh"}}))
     assert plan["nodes"][0]["argv"][1] == "my/own.sh"

@@ -19,7 +19,11 @@ import pytest
 from script_runs import Ran, options_of, run_script
 from training_configs import BRANCH, DEEPSEEK, DEEPSEEK_BRANCH, DISTRIBUTED, ROOT, filled, keys, planned
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.fields import variable_of, words_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.megatron import generations as facts
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.megatron.script_options import (
+    ScriptOptions,
+)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.known_models import KNOWN_MODELS
 
 SCRIPTS = os.environ.get("TRAINOPS_MEGATRON_SCRIPTS", "")
@@ -29,6 +33,8 @@ UPSTREAM = pytest.mark.skipif(
 FILE = ROOT / "tests/data/transcripts/megatron.json"
 RELEASES = {facts.V24_12: "24.12", facts.V25_3: "25.3", facts.V25_5: "25.5", facts.V26_1: "26.1"}
 LLAMA3_8B, LLAMA2_7B, LLAMA2_70B, LITE = "llama3-8b", "llama2-7b", "llama2-70b", "deepseek2-16b"
+FLAGS = {variable_of(field) for field in ScriptOptions.model_fields.values() if words_of(field) == "True or False"}
+LEGACY, WORDS = "MOE_USE_LEGACY_GROUPED_GEMM", {"1": "true", "0": "false"}
 REAL = {"config/mock_data": "False", "config/data_path": "/data/text"}
 REAL_DEEPSEEK = {"config/mock_data": "False"}
 
@@ -276,6 +282,7 @@ def test_a_variable_that_is_in_no_command_may_hold_anything_else() -> None:
         ("TE_FP4", "precision"),
         ("TE_FP8_RECIPE", "fp8_recipe"),
         ("TE_FP4_RECIPE", "fp4_recipe"),
+        ("FP4_BF16_END", "fp4_bf16_end"),
         ("TOKENIZER_TYPE", "tokenizer_type"),
     ],
 )
@@ -283,6 +290,55 @@ def test_what_the_plan_counts_is_no_variable_of_the_users_own(variable: str, key
     [fault] = plan_of("llama3", facts.V25_5, **{variable: "2"})["faults"]
     assert fault["message"] == f"The plan counts {key}, not {variable}."
     assert fault["remedy"] == f"Set {key} in model_params.multi_node.llama3_1_8b.mi300x."
+
+
+@UPSTREAM
+@pytest.mark.parametrize(("name", "generation"), ONE_OF_EACH)
+def test_a_flag_that_is_accepted_does_what_it_says(name: str, generation: str, tmp_path: Path) -> None:
+    def started(variables: dict[str, str]) -> tuple[list[str], set[str]]:
+        done = ran(plan_of(name, generation, str(tmp_path / "logs"), **variables), generation, tmp_path)
+        assert done.argv, done.output
+        # The time of the run and the port that DeepSeek's script draws differ each time.
+        plain = [re.sub(r"[0-9_.-]{15,}|[0-9]{5,}", "", word) for word in done.argv]
+        return plain, {variable for variable in done.environment if variable.startswith("TE_HIPBLASLT")}
+
+    script = plan_of(name, generation)["nodes"][0]["script"]
+    flags = sorted(flag for flag in FLAGS - {"TEE_OUTPUT"} if facts.reads(script, generation, flag))
+    for value, canonical in {"true": "1", "yes": "1", "01": "1", "false": "0", "no": "0", "00": "0"}.items():
+        accepted = [flag for flag in flags if not plan_of(name, generation, **{flag: value})["faults"]]
+        said = {flag: WORDS[canonical] if flag == LEGACY else canonical for flag in accepted}
+        assert started(dict.fromkeys(accepted, value)) == started(said), (value, accepted)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "found"),
+    [
+        ("GEMM_TUNING", "true", "takes it for off"),
+        ("SEQ_PARALLEL", "yes", "takes it for off"),
+        ("ROPE_FUSION", "no", "takes it for on"),
+        ("GEMM_TUNING", "2", "does not know it"),
+        ("OPTIMIZER", "Adam", "does not know it"),
+        ("SAVE_INTERVAL", "1e3", "does not know it"),
+        ("GEMM_TUNING", "0", None),
+        ("GEMM_TUNING", "false", None),
+        ("ROPE_FUSION", "true", None),
+        ("OPTIMIZER", "sgd", None),
+    ],
+)
+def test_an_option_among_the_variables_means_to_the_script_what_it_says(
+    variable: str, value: str, found: str | None
+) -> None:
+    script = "examples/llama/train_llama3.sh"
+    plan = plan_of("llama3", facts.V26_1, **{variable: value})
+    expected = [f"{variable} is {value!r}, and {script} {found}."] if found else []
+    assert [fault["message"] for fault in plan["faults"]] == expected
+
+
+def test_flags_of_deepseek_are_words_and_numbers() -> None:
+    for value, faults in (("true", 0), ("1", 1), ("0", 0)):
+        assert len(plan_of("deepseek", facts.V26_1, MOE_USE_LEGACY_GROUPED_GEMM=value)["faults"]) == faults
+    # The plan sets these itself, and says that they have no effect.
+    assert plan_of("deepseek", facts.V26_1, AC="x", PAD_LEN="x")["faults"] == []
 
 
 @pytest.mark.parametrize(

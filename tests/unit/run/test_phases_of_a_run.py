@@ -82,7 +82,7 @@ PATIENCE = Patience(interval=1, lost=0, stall=3600)
 def test_a_run_goes_through_its_phases_on_every_node(board):
     cluster = Cluster(board, {})
     assert cluster.phases.stage(lambda _node: {}) == Outcome(changed=True)
-    assert cluster.phases.train(PATIENCE) == Outcome(changed=True)
+    assert cluster.phases.train(PATIENCE, 1.0) == Outcome(changed=True)
     assert cluster.phases.finish(1.0) == Outcome()
     for phase in ANSWERS:
         assert cluster.of(phase) == NODES
@@ -158,7 +158,7 @@ def test_a_node_that_refuses_to_start_is_a_problem_and_ends_a_multi_node_run_and
 
     given = {("gpu00", "follow"): NodeError("not staged"), ("gpu01", "follow"): until_the_other_has_refused}
     cluster = Cluster(board, given, mode)
-    assert cluster.phases.train(PATIENCE) == Outcome(changed=True, problems=["gpu00: not staged"])
+    assert cluster.phases.train(PATIENCE, 1.0) == Outcome(changed=True, problems=["gpu00: not staged"])
     assert cluster.asked.count(("gpu00", "follow")) == 1
     assert [board.status(node)["status"] for node in NODES] == ["not_started", last, "exited"]
 
@@ -166,7 +166,7 @@ def test_a_node_that_refuses_to_start_is_a_problem_and_ends_a_multi_node_run_and
 def test_nodes_with_different_images_are_not_started(board):
     cluster = Cluster(board, {("gpu01", "stage"): {**ANSWERS["stage"], "image_id": "sha256:2"}})
     cluster.phases.stage(lambda _node: {})
-    (problem,) = cluster.phases.train(PATIENCE).problems
+    (problem,) = cluster.phases.train(PATIENCE, 1.0).problems
     assert "gpu[00,02] has sha256:1; gpu01 has sha256:2" in problem
     assert cluster.of("follow") == []
 
@@ -174,7 +174,7 @@ def test_nodes_with_different_images_are_not_started(board):
 def test_all_nodes_are_followed_at_the_same_time_however_few_may_be_asked_at_once(board):
     together = threading.Barrier(len(NODES), timeout=30)
     waits = {(node, "follow"): lambda: together.wait() + 1 and ANSWERS["follow"] for node in NODES}
-    Cluster(board, waits).phases.train(PATIENCE)
+    Cluster(board, waits).phases.train(PATIENCE, 1.0)
     assert [board.status(node)["status"] for node in NODES] == ["exited"] * 3
 
 
@@ -188,7 +188,7 @@ def test_a_node_that_is_lost_ends_a_multi_node_run_and_no_other(board, mode, las
 
     given = {("gpu00", "follow"): NodeLostError("no route"), ("gpu01", "follow"): until_the_other_is_lost}
     cluster = Cluster(board, given, mode)
-    assert cluster.phases.train(PATIENCE).problems == []
+    assert cluster.phases.train(PATIENCE, 1.0).problems == []
     assert [board.status(node)["status"] for node in NODES] == ["unreachable", last, "exited"]
 
 
@@ -207,6 +207,37 @@ def test_a_log_that_comes_along_with_the_stop_is_not_asked_for(board):
     cluster.phases.finish(1.0)
     assert cluster.of("collect") == ["gpu00", "gpu02"]
     assert [board.log_path(node).read_bytes() for node in NODES] == [LOG, LOG[::-1], LOG]
+
+
+CHANGES = {"booted": False, "counters": {}, "kernel_log": ["link down"], "kernel_lines": 1, "kernel_failures": []}
+
+
+def finished(data: str = ZIPPED, size: int = len(LOG)) -> dict[str, t.Any]:
+    stopped = {**ANSWERS["stop"], "machine_changes": CHANGES, "log": {"data": data, "size": size}}
+    return {**ANSWERS["follow"], "finished": stopped}
+
+
+def test_a_node_that_finished_where_its_training_ended_is_not_asked_again_until_it_is_staged_again(board):
+    cluster = Cluster(board, {("gpu01", "follow"): finished()})
+    cluster.phases.stage(lambda _node: {})
+    cluster.phases.train(PATIENCE, 1.0)
+    assert cluster.phases.finish(1.0) == Outcome()
+    assert cluster.of("stop") == cluster.of("collect") == ["gpu00", "gpu02"]
+    assert board.log_path("gpu01").read_bytes() == LOG[::-1]
+    assert board.status("gpu01")["machine_changes"] == CHANGES
+    cluster.phases.stage(lambda _node: {})
+    cluster.phases.finish(1.0)
+    assert cluster.of("stop") == ["gpu00", "gpu00", "gpu01", "gpu02", "gpu02"]
+
+
+@pytest.mark.parametrize("wrong", [finished(size=len(LOG) + 1), finished(data="no log")], ids=["short", "torn"])
+def test_a_node_whose_log_it_finished_with_cannot_be_believed_is_asked_again(board, wrong):
+    cluster = Cluster(board, {("gpu01", "follow"): wrong})
+    cluster.phases.train(PATIENCE, 1.0)
+    assert board.status("gpu01")["status"] == "unreachable"
+    cluster.phases.finish(1.0)
+    assert cluster.of("stop") == NODES
+    assert board.log_path("gpu01").read_bytes() == LOG
 
 
 @pytest.mark.parametrize(("interrupted", "status"), [(True, "stopped"), (False, "exited")])

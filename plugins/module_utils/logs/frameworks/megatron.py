@@ -79,21 +79,21 @@ _CLOSING_VALUE = re.compile(rb"[ \t]*(" + _NUMBER + rb")[ \t]*(?:[\r\n]|\Z)")
 WORLD_SIZE = WorldSize((b" world size: ",), rb"(?<=using) world size: " + RANKS)
 
 # arguments.py, tokenizer.py and checkpointing.py, by rank 0 only.
+_ARGUMENTS = {
+    b"seq_length": "sequence_length",
+    b"global_batch_size": "global_batch_size",
+    b"micro_batch_size": "micro_batch_size",
+    b"train_iters": "iterations",
+    b"world_size": "gpus",
+    b"padded_vocab_size": "vocabulary",
+    b"tensor_model_parallel_size": "tensor_parallelism",
+    b"pipeline_model_parallel_size": "pipeline_parallelism",
+}
 SETTINGS = (
-    Settings(
-        b" ........",
-        rb"(?<![\w-])(seq_length|global_batch_size|micro_batch_size|train_iters|world_size|padded_vocab_size"
-        rb"|tensor_model_parallel_size|pipeline_model_parallel_size) \.{3,} (\d+)\s",
-        {
-            b"seq_length": "sequence_length",
-            b"global_batch_size": "global_batch_size",
-            b"micro_batch_size": "micro_batch_size",
-            b"train_iters": "iterations",
-            b"world_size": "gpus",
-            b"padded_vocab_size": "vocabulary",
-            b"tensor_model_parallel_size": "tensor_parallelism",
-            b"pipeline_model_parallel_size": "pipeline_parallelism",
-        },
+    # The dots alone stand in the lines of timers as well, of which there may be many in each step.
+    *(
+        Settings(name + b" ...", rb"(?<![\w-])(" + name + rb") \.{3,} (\d+)\s", {name: setting})
+        for name, setting in _ARGUMENTS.items()
     ),
     Settings(
         b"-model-parallel size: ",

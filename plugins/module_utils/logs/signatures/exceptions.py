@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import typing as t
 from collections.abc import Sequence
+from functools import lru_cache
 
 from ..signature import Signature
 
@@ -36,20 +37,24 @@ _LINE_BYTES = 1000
 _OF_CODE = re.compile(rb"(?:Attribute|Name|UnboundLocal|ZeroDivision)Error$")
 # Farther out, a file runs whatever it is given: a launcher, a reader of settings, a decorator.
 _NEAREST_FILES = 6
+_NEVER = rb"(?!)"
 
 
 class Topic(t.NamedTuple):
     """What an exception is about: ``files`` and types that raise it (/torch/x.py, /torch/XError), ``words`` it says."""
 
     signature: Signature
-    files: re.Pattern[bytes]
-    words: re.Pattern[bytes]
+    files: bytes
+    words: bytes
 
 
 def _topic(failure: str, files: bytes, words: bytes, remedy: str) -> Topic:
-    never = rb"(?!)"
     signature = Signature(failure, (TRACEBACK,), remedy, PYTHON_ERROR.pattern)
-    return Topic(signature, re.compile(files or never), re.compile(rb"(?i)" + (words or never)))
+    return Topic(signature, files or _NEVER, rb"(?i)" + (words or _NEVER))
+
+
+# Few logs hold an exception.
+_compiled = lru_cache(maxsize=None)(re.compile)
 
 
 # The first one counts, of files from the innermost frame outwards: who raises an exception is known where what it says
@@ -227,11 +232,11 @@ def exception_class(line: bytes, files: Sequence[bytes]) -> Signature:
     name = line.split(b":", 1)[0].strip()
     for place in (b"/" + name.replace(b".", b"/"), *reversed(files[-_NEAREST_FILES:])):
         for topic in TOPICS:
-            if topic.files.search(place):
+            if _compiled(topic.files).search(place):
                 return topic.signature
     if _OF_CODE.search(name):
         return PYTHON_ERROR
     for topic in TOPICS:
-        if topic.words.search(line[:_LINE_BYTES]):
+        if _compiled(topic.words).search(line[:_LINE_BYTES]):
             return topic.signature
     return PYTHON_ERROR

@@ -11,12 +11,17 @@ import typing as t
 from ...logs.ending import failures_at_end
 from ...logs.reader import read_log, tail
 from ..launch import run_of_log
+from ..processes import is_running
 from ..run_state import CIRCUMSTANCES, STATE_NAME, read_state
-from .phase import Answer, GoneError, Request
+from .phase import Answer, GoneError, PhaseError, Request
 
 _POLL_SECONDS = 0.1
+# The state says also that somebody wants a stop, or removed the run's folder.
+_LOOK_SECONDS = 1.0
 # The most that is read of a log for one answer.
 _READ_BYTES = 32 << 20
+# Of all nodes of a run these come at the same moment.
+_SMALL_LOG_BYTES = 128 << 10
 # What a trainer says before it is silent for a while, with good reason.
 _PAUSE = re.compile("checkpoint|ckpt|compil|evaluat|validat", re.IGNORECASE)
 _PAUSE_LINES = 2
@@ -28,6 +33,8 @@ def follow(request: Request) -> Answer:
     With ``start`` what was staged is started before; ``changed`` says whether it was.
     With ``sample`` the answer holds ``readings`` of the accelerators, too, and with ``look_at_ranks`` what each rank
     does. ``pausing`` says whether the trainer compiles, evaluates or writes a checkpoint, by its last lines.
+    With ``finish_grace_seconds``, and where the training has ended with exit status 0 and a small log, ``finished``
+    holds what `stop` answers with the log, if that is no warning: this saves a round trip.
     """
     changed = False
     if request.get("start"):
@@ -37,7 +44,9 @@ def follow(request: Request) -> Answer:
     deadline = time.monotonic() + request["wait_seconds"]
     state = _state_of(request)
     while state["status"] == "running" and time.monotonic() < deadline:
-        time.sleep(_POLL_SECONDS)
+        look = min(deadline, time.monotonic() + _LOOK_SECONDS)
+        while is_running(state["handle"]) and time.monotonic() < look:
+            time.sleep(_POLL_SECONDS)
         state = _state_of(request)
     log_file = request["node"]["log_file"]
     log_bytes = os.path.getsize(log_file) if os.path.exists(log_file) else 0
@@ -84,8 +93,21 @@ def follow(request: Request) -> Answer:
         answer.update({name: state[name] for name in CIRCUMSTANCES if state.get(name)})
         answer["last_lines"] = last_lines
         answer["failures_at_end"] = failures_at_end(log_file, request["framework"])
+        if "finish_grace_seconds" in request and state.get("exit_status") == 0 and log_bytes <= _SMALL_LOG_BYTES:
+            answer.update(_finished(request))
     rows = news.pop("rows")
     return dict(answer, blocks=rows.blocks(), **news)
+
+
+def _finished(request: Request) -> Answer:
+    """Return what `stop` answers as ``finished``; nothing where something about it needs to be said."""
+    from .stop import stop  # noqa: PLC0415
+
+    try:
+        finished = stop(dict(request, grace_seconds=request["finish_grace_seconds"], with_log=True))
+    except (PhaseError, OSError, ValueError):
+        return {}
+    return {} if finished["warnings"] or "log" not in finished else {"finished": finished}
 
 
 def _state_of(request: Request) -> dict[str, t.Any]:

@@ -10,7 +10,8 @@ from .phase import HeldError
 
 def held_by_others(engine: Engine, run_id: str) -> HeldError | None:
     """Return what keeps a run off the machine, where another one holds it."""
-    running = {engine.holder(run_id), NoContainer().holder(run_id)} - {None}
+    engines: list[Engine] = [engine] if isinstance(engine, NoContainer) else [engine, NoContainer()]
+    running = {one.holder(run_id) for one in engines} - {None}
     claim, was_started = claimed_by_other(run_id) or (None, False)
     holders = sorted(map(str, {claim, *running} - {None}))
     if not holders:

@@ -28,6 +28,10 @@ _MOST_CHARACTERS = 4000
 _DIGITS = "[0-9]+"
 # As in YAML 1.1: 500_000.
 _GROUPED_DIGITS = "[0-9]+(_[0-9]+)*"
+_TRUTH = "a truth value"
+# What YAML reads as no text, unless it is in quotes.
+_FLAG = re.compile("true|false|yes|no|on|off", re.IGNORECASE)
+_NUMBER = re.compile(r"[+-]?[0-9][0-9_]*(\.[0-9_]*)?(e[+-]?[0-9]+)?", re.IGNORECASE)
 _FLAGS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 
 
@@ -64,7 +68,8 @@ def plain(value: t.Any) -> t.Any:
 
 def _refuse_text(value: t.Any, what: str) -> None:
     if isinstance(value, str):
-        raise ValueError(f"is text, not {what}; quotes make it that")
+        quoted = _FLAG.fullmatch(value) if what == _TRUTH else _NUMBER.fullmatch(value)
+        raise ValueError(f"is text, not {what}{'; quotes make it that' if quoted else ''}")
 
 
 class Kind(abc.ABC):
@@ -239,7 +244,7 @@ class Switch(Kind):
     def read(self, value: t.Any) -> bool:
         """Return the truth value."""
         if self.strict:
-            _refuse_text(value, "a truth value")
+            _refuse_text(value, _TRUTH)
         bare = plain(value)
         known = isinstance(bare, bool if self.strict else str | int)
         flag = _FLAGS.get(str(bare).casefold()) if known else None

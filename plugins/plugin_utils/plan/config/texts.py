@@ -84,7 +84,7 @@ class OneLine(Kind):
     def read(self, value: t.Any) -> str:
         """Return the text."""
         if not isinstance(value, str):
-            raise ValueError("is not text; quotes make it that")
+            raise ValueError("is not text" if isinstance(value, dict | list) else "is not text; quotes make it that")
         if not value.strip():
             raise ValueError("is empty")
         if not value.isprintable():

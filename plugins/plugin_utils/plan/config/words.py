@@ -82,9 +82,14 @@ def counted(number: int, what: str) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that is most like the given one, upper and lower case being the same, or None."""
+    """Return the known name that is most like the given one, upper and lower case being the same, or None.
+
+    One of the same letters goes first: two that changed places are one slip, and difflib counts them as two.
+    """
     if len(name) > _LONGEST_NAME:
         return None
     by_folded = {candidate.casefold(): candidate for candidate in itertools.islice(known, _MOST_COMPARED)}
-    matches = difflib.get_close_matches(name.casefold(), by_folded, n=1, cutoff=0.6)
+    letters = sorted(name.casefold())
+    matches = difflib.get_close_matches(name.casefold(), by_folded, n=5, cutoff=0.6)
+    matches.sort(key=lambda match: sorted(match) != letters)
     return by_folded[matches[0]] if matches else None

@@ -3,35 +3,30 @@
 
 from __future__ import annotations
 
+import importlib
 import typing as t
 from collections.abc import Callable, Sequence
 
 from ...run.whole_file import write_whole
 from ..files import says
-from .junit import junit
-from .mllog import mllog
-from .openmetrics import openmetrics
-from .perf_csv import perf_csv
 
 if t.TYPE_CHECKING:
     from pathlib import Path
 
     from .judged_run import JudgedRun
 
-
-class Dialect(t.NamedTuple):
-    """A dialect: the name of its file in the run's folder, and what writes it; None where it has nothing to say."""
-
-    file: str
-    text: Callable[[JudgedRun], str | None]
-
-
-DIALECTS = {
-    "junit": Dialect("junit.xml", junit),
-    "mllog": Dialect("mllog.log", mllog),
-    "openmetrics": Dialect("openmetrics.prom", openmetrics),
-    "perf_csv": Dialect("perf.csv", perf_csv),
+# By name the file in the run's folder. The module of that name has the function of that name that makes its text.
+DIALECTS: t.Final = {
+    "junit": "junit.xml",
+    "mllog": "mllog.log",
+    "openmetrics": "openmetrics.prom",
+    "perf_csv": "perf.csv",
 }
+
+
+def writer_of(name: str) -> Callable[[JudgedRun], str | None]:
+    """Return what makes the text of a dialect, None where it has nothing to say; with it its library is loaded."""
+    return t.cast("Callable[[JudgedRun], str | None]", getattr(importlib.import_module(f".{name}", __package__), name))
 
 
 def write_dialects(names: Sequence[str], run: JudgedRun, folder: Path) -> bool:
@@ -44,7 +39,7 @@ def write_dialects(names: Sequence[str], run: JudgedRun, folder: Path) -> bool:
         raise ValueError(f"report_dialects has {', '.join(unknown)}, but may only have {', '.join(DIALECTS)}")
     changed = False
     for name in names:
-        path, text = folder / DIALECTS[name].file, DIALECTS[name].text(run)
+        path, text = folder / DIALECTS[name], writer_of(name)(run)
         if text is not None and not says(path, text):
             write_whole(path, text, newline="")
             changed = True

@@ -7,7 +7,7 @@ import dataclasses
 import re
 
 from ...job.batch_scaling import TunedBatch, scaled_batch, scales_batch
-from ...job.sizes import Sizes, check_sizes
+from ...job.sizes import ModelDimensions, Sizes, check_sizes
 from .config import PRECISIONS
 from .generations import DEEPSEEK, LLAMA2, LONGEST_SEQUENCES, V25_5, known_script, reads
 from .reading import ScriptReading
@@ -24,8 +24,8 @@ _FIXED_TOKENIZERS = {
 }
 
 
-def check_branch(reading: ScriptReading) -> Sizes:
-    """Note what is wrong in the branch, and return the sizes of one job."""
+def check_branch(reading: ScriptReading) -> tuple[Sizes, ModelDimensions | None]:
+    """Note what is wrong in the branch, and return the sizes of one job and the model's dimensions, if known."""
     parameters = reading.parameters
     if parameters.fsdp:
         _check_fsdp(reading)
@@ -55,8 +55,9 @@ def check_branch(reading: ScriptReading) -> Sizes:
         scaled = scaled_batch(tuned, reading.nnodes, at_once, reading.findings)
         sizes = dataclasses.replace(sizes, global_batch_size=scaled)
     _check_length(reading)
-    check_sizes(sizes, dimensions_of(reading), keys, reading.findings)
-    return sizes
+    dimensions = dimensions_of(reading)
+    check_sizes(sizes, dimensions, keys, reading.findings)
+    return sizes, dimensions
 
 
 def _check_length(reading: ScriptReading) -> None:

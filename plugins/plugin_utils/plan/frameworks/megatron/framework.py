@@ -80,8 +80,8 @@ class Megatron(CvsFramework[MegatronOptions]):
         if script:
             note_generation(branch_reading, script, generation)
         script_reading = ScriptReading(**vars(branch_reading), script=script, generation=generation)
-        sizes = check_branch(script_reading)
-        check_options(script_reading, sizes)
+        sizes, dimensions = check_branch(script_reading)
+        check_options(script_reading, sizes, dimensions)
         dataset = fetched_dataset(reading.config.dataset_source, parameters.tokenizer_model)
         check_deepseek(script_reading, dataset)
         check_same_gpus(nodes, findings)

@@ -8,7 +8,7 @@ import typing as t
 from ...config.fields import variable_of
 from ...config.words import key_path, listed
 from ...job.container import is_mounted
-from ...job.sizes import Sizes
+from ...job.sizes import ModelDimensions, Sizes
 from .config import PRECISIONS, MegatronModelParameters
 from .environment import DEEPSEEK_NAMES, fetches_llama2_tokenizer
 from .generations import DEEPSEEK, FIXED_CACHES, LLAMA2, LLAMA3, V25_5, known_script, reads
@@ -31,13 +31,21 @@ _NEEDS_PRECISION = {
 _VARIABLES, _CONNECTIONS = "config.container_config.env_dict", "CUDA_DEVICE_MAX_CONNECTIONS"
 _NEED_ONE_CONNECTION = ("tensor_parallelism", "context_parallelism")
 _NEEDS_CHECKPOINT_PATH = ("save_interval", "checkpoint_format")
+# The layers that train_llama3.sh keeps in BF16 where it gets no other number.
+_BF16_LAYERS = {"fp4_bf16_start": 2, "fp4_bf16_end": 8}
 
 
-def check_options(reading: ScriptReading, sizes: Sizes) -> None:
+def check_options(reading: ScriptReading, sizes: Sizes, dimensions: ModelDimensions | None) -> None:
     """Note the options that the script does not read, and those that do not go together."""
     _check_unread(reading)
     _check_output(reading)
+    if reading.option("cross_entropy_loss_fusion") is False and reading.gives("cross_entropy_fusion_impl"):
+        _warn_of_no_effect(
+            reading, "cross_entropy_fusion_impl", "cross_entropy_loss_fusion is off", "Switch that on, or leave it out."
+        )
     _check_precision_options(reading)
+    if reading.parameters.precision == "TE_FP4":
+        _check_fp4_options(reading, dimensions)
     _check_fsdp_options(reading)
     _check_replicas(reading, sizes)
     _check_data(reading)
@@ -96,6 +104,34 @@ def _check_precision_options(reading: ScriptReading) -> None:
         for key in filter(reading.gives, names):
             if precision != needed:
                 _warn_of_no_effect(reading, key, f"precision is {asked}", f"Say TE_{needed.upper()}, or leave it out.")
+
+
+def _check_fp4_options(reading: ScriptReading, dimensions: ModelDimensions | None) -> None:
+    """Note where no layer would be left for FP4, which Megatron-LM accepts (get_fp4_context in core/fp4_utils.py)."""
+    is_mxfp4, selective = reading.option("fp4_recipe") == "mxfp4", reading.option("fp4_selective_bf16")
+    if selective is False or (selective is None and is_mxfp4):
+        for key in filter(reading.gives, _BF16_LAYERS):
+            reason = "no layer stays in BF16 where fp4_selective_bf16 is off, as MXFP4 has it by itself"
+            _warn_of_no_effect(reading, key, reason, "Set fp4_selective_bf16 to 1, or leave it out.")
+    elif dimensions:
+        given = [key for key in _BF16_LAYERS if reading.gives(key)]
+        first, last = (reading.option(key) if key in given else own for key, own in _BF16_LAYERS.items())
+        if first is not None and last is not None and first + last >= dimensions.layers:
+            reading.findings.fault(
+                reading.key(given[0] if given else "precision"),
+                reading.branch.values[given[0]] if given else reading.parameters.precision,
+                f"The first {first} and the last {last} layers stay in BF16, which leaves none of the model's "
+                f"{dimensions.layers} layers for FP4.",
+                f"Give fp4_bf16_start and fp4_bf16_end that are less than {dimensions.layers} together.",
+            )
+    fused = reading.parameters.gradient_accumulation_fusion is not False
+    if is_mxfp4 and fused and reading.option("grad_reduce_in_bf16") is False:
+        _warn_of_no_effect(
+            reading,
+            "grad_reduce_in_bf16",
+            "the script switches it on again for MXFP4",
+            "Set gradient_accumulation_fusion to 0 as well, or leave it out.",
+        )
 
 
 def _check_fsdp_options(reading: ScriptReading) -> None:

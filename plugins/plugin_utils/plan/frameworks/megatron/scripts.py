@@ -39,6 +39,12 @@ _EARLY_LLAMA2_7B = ModelDimensions(32, 32, 8)
 _BY_MODEL = {r"llama[-_. ]?3": LLAMA3, r"llama[-_. ]?2": LLAMA2, r"deepseek[-_. ]?v?2": DEEPSEEK}
 # ROCm/Megatron-LM at 02b8aa76: it takes any TOKENIZER_MODEL for a folder, and fetches these files where it is missing.
 _FETCHED = "meta-llama/Llama-3.1-8B"
+# Scripts of ROCm/Megatron-LM (at 015290ee, 0874a334 and 07c55f77) whose variables are others than those of Llama.
+_OTHER_VARIABLES = {
+    "train_deepseekv3.sh": "TRAIN_ITERS and GLOBAL_BATCH_SIZE",
+    "train_qwen3.sh": "TRAIN_ITERS and GLOBAL_BATCH_SIZE",
+    "train_mixtral_moe.sh": "TRAIN_ITERS and GBS",
+}
 _OWN_DIMENSIONS = ("num_layers", "num_attention_heads", "num_query_groups")
 
 
@@ -75,7 +81,16 @@ def script_of(reading: BranchReading) -> str | None:
 
 
 def _check_script(script: str, key: str, reading: BranchReading) -> None:
-    if known_script(script) is None:
+    other = _OTHER_VARIABLES.get(posixpath.basename(script))
+    if other:
+        reading.findings.fault(
+            key,
+            script,
+            f"{script} takes its steps and its batch from {other}, which a plan does not set: it would train with its "
+            "own.",
+            "Name a script of your own that sets what it reads from TOTAL_ITERS, BS, MBS and SEQ_LENGTH, and runs it.",
+        )
+    elif known_script(script) is None:
         near = nearest(posixpath.basename(script), [posixpath.basename(DEEPSEEK)])
         reading.findings.warn(
             key,
@@ -110,8 +125,9 @@ def note_generation(reading: BranchReading, script: str, generation: str) -> Non
     note = f"{script} is read as that of generation {generation}, {source}."
     if returns_exit_status(script, generation) is False:
         note += " It ends with exit status 0 also where the training failed, so only its log shows a failure."
-    tokenizer = reading.parameters.tokenizer_model
-    if known_script(script) == LLAMA3 and generation == V25_5 and is_hub_name(tokenizer) and tokenizer != _FETCHED:
+    tokenizer = reading.parameters.tokenizer_model or _FETCHED
+    fetched = tokenizer != _FETCHED and not tokenizer.startswith("/")
+    if known_script(script) == LLAMA3 and generation == V25_5 and fetched:
         note += (
             f" Where its checkout has no folder {tokenizer}, the one of mid 2025 fetches the tokenizer of {_FETCHED} "
             "in place of it, to which the token needs access."

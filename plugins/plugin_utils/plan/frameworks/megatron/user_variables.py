@@ -6,11 +6,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from ...config.fields import variable_of
+from ...config.findings import Findings
+from ...config.model import typed
 from ...config.words import key_path, shown
 from ...job.container import variables_of_user
 from ...job.visible_devices import visible_devices
-from .generations import DEEPSEEK, READ, known_script
+from .generations import DEEPSEEK, READ, known_script, reads
 from .reading import ScriptReading
+from .script_options import ScriptOptions
 
 _PATH = "config.container_config.env_dict"
 # What decides how many ranks share a replica of the model, in what it trains, and what the script then accepts.
@@ -22,6 +26,9 @@ _COUNTED = {
     "TE_FP4": "precision",
     "TE_FP8_RECIPE": "fp8_recipe",
     "TE_FP4_RECIPE": "fp4_recipe",
+    "FP4_SELECTIVE_BF16": "fp4_selective_bf16",
+    "FP4_BF16_START": "fp4_bf16_start",
+    "FP4_BF16_END": "fp4_bf16_end",
     "TOKENIZER_TYPE": "tokenizer_type",
     "MEGATRON_FSDP": "megatron_fsdp",
     "ENABLE_HSDP": "hsdp_replicas",
@@ -33,7 +40,18 @@ _IN_COMMAND = {
     *("EXP_NAME", "EVAL_INTERVAL", "EVAL_ITERS", "LOAD_CKPT_PATH", "sp_options"),
     *(name for by_generation in READ.values() for names in by_generation.values() for name in names),
 }
+# A plan always sets these, and a path may be any.
+_OTHERWISE = {"TEE_OUTPUT", "AC", "PAD_LEN", "SAVE_CKPT_PATH"}
+# What else is an option of a branch.
+_OPTIONS = {
+    variable: key
+    for key, field in ScriptOptions.model_fields.items()
+    if (variable := variable_of(field)) and variable not in {*_COUNTED, *_OTHERWISE}
+}
+# The scripts compare a flag with 1, but these with 0.
+_ON_BUT_FOR_0 = {"ROPE_FUSION", "GRADIENT_ACCUMULATION_FUSION"}
 _SUBSTITUTED = re.compile(r"[$`]")
+_WHOLE_NUMBER = re.compile(r"[+-]?[0-9]+")
 _NOT_A_WORD = re.compile(r"[^A-Za-z0-9_./:@%+=,^-]")
 
 
@@ -66,12 +84,40 @@ def _check_value(name: str, value: str, reading: ScriptReading) -> None:
     if name in _COUNTED:
         key = _COUNTED[name]
         fault(path, value, f"The plan counts {key}, not {name}.", f"Set {key} in {reading.branch.path}.")
+    elif name in _OPTIONS and not unsafe:
+        _check_option(_OPTIONS[name], name, value, reading)
     if name == "EXP_NAME" and "/" in value and not unsafe:
         fault(path, value, "The training script names its log by it, in a folder that is not there.", "Leave / out.")
     if name == "LOG_INTERVAL" and value != "1":
         fault(path, value, "The training is judged by its steps, and this leaves some out of the log.", "Leave it out.")
     if name == "NO_TRAINING" and value != "0":
         fault(path, value, "With NO_TRAINING the training script trains nothing.", "Leave it out.")
+
+
+def _check_option(key: str, name: str, value: str, reading: ScriptReading) -> None:
+    """Note a value that the script takes for something else than what it says: it reads them to the letter."""
+    if not known_script(reading.script) or not reads(reading.script, reading.generation, name) or reading.gives(key):
+        return
+    meant = getattr(typed(ScriptOptions, {key: value}, "", Findings()), key)
+    if isinstance(meant, bool):
+        is_on = _is_on(name, value)
+        understood, taken = is_on == meant, f"takes it for {'on' if is_on else 'off'}"
+    else:
+        understood, taken = value == str(meant), "does not know it"
+    if not understood:
+        reading.findings.fault(
+            key_path(_PATH, name),
+            value,
+            f"{name} is {shown(value)}, and {reading.script} {taken}.",
+            f"Set {key} in {reading.branch.path}.",
+        )
+
+
+def _is_on(name: str, value: str) -> bool:
+    if name == "MOE_USE_LEGACY_GROUPED_GEMM":
+        return value == "true"
+    number = int(value) if _WHOLE_NUMBER.fullmatch(value) else None
+    return number != 0 if name in _ON_BUT_FOR_0 else number == 1
 
 
 def users_variables(reading: ScriptReading, environment: Mapping[str, str]) -> dict[str, str]:
