@@ -90,7 +90,7 @@ for topic in TOPICS:
     for text in (*worst_texts(topic.words, 12_000), *worst_texts(topic.files, 12_000)):
         exception_class(b"SomeError: " + text, [text] * 100)
 for sentence in (*SOURCES, *WORDS, *NOUNS):
-    for text in worst_texts(sentence.pattern.pattern, 12_000):
+    for text in worst_texts(sentence.pattern, 12_000):
         sentence_class(text)
 for text in worst_texts(ALONE.pattern, 12_000):
     ALONE.findall(text)

@@ -54,7 +54,7 @@ def _topic(failure: str, files: bytes, words: bytes, remedy: str) -> Topic:
 
 
 # Few logs hold an exception.
-_compiled = lru_cache(maxsize=None)(re.compile)
+compiled_once = lru_cache(maxsize=None)(re.compile)
 
 
 # The first one counts, of files from the innermost frame outwards: who raises an exception is known where what it says
@@ -232,11 +232,11 @@ def exception_class(line: bytes, files: Sequence[bytes]) -> Signature:
     name = line.split(b":", 1)[0].strip()
     for place in (b"/" + name.replace(b".", b"/"), *reversed(files[-_NEAREST_FILES:])):
         for topic in TOPICS:
-            if _compiled(topic.files).search(place):
+            if compiled_once(topic.files).search(place):
                 return topic.signature
     if _OF_CODE.search(name):
         return PYTHON_ERROR
     for topic in TOPICS:
-        if _compiled(topic.words).search(line[:_LINE_BYTES]):
+        if compiled_once(topic.words).search(line[:_LINE_BYTES]):
             return topic.signature
     return PYTHON_ERROR

@@ -6,11 +6,10 @@ It is asked for lines alone that sound like a failure and stand where a log ends
 
 from __future__ import annotations
 
-import re
 import typing as t
 
 from ..signature import Signature
-from .exceptions import TOPICS
+from .exceptions import TOPICS, compiled_once
 
 _LINE_BYTES = 1000
 
@@ -19,11 +18,11 @@ class Sentence(t.NamedTuple):
     """What class a line has that the pattern finds."""
 
     signature: Signature
-    pattern: re.Pattern[bytes]
+    pattern: bytes
 
 
 def _sentence(failure: str, pattern: bytes, remedy: str) -> Sentence:
-    return Sentence(Signature(failure, (), remedy), re.compile(pattern))
+    return Sentence(Signature(failure, (), remedy), pattern)
 
 
 # "rendezvous.cc:38]", "[E socket.cpp:860]", "(x/y.cpp:39 in function z"
@@ -200,10 +199,10 @@ def sentence_class(line: bytes) -> Signature | None:
     """Return the signature of a line that sounds like a failure, or None where nothing in it says of what."""
     line = line[:_LINE_BYTES]
     for sentence in (*SOURCES, *WORDS):
-        if sentence.pattern.search(line):
+        if compiled_once(sentence.pattern).search(line):
             return sentence.signature
-    return next((topic.signature for topic in TOPICS if topic.words.search(line)), None) or next(
-        (sentence.signature for sentence in NOUNS if sentence.pattern.search(line)), None
+    return next((topic.signature for topic in TOPICS if compiled_once(topic.words).search(line)), None) or next(
+        (sentence.signature for sentence in NOUNS if compiled_once(sentence.pattern).search(line)), None
     )
 
 
