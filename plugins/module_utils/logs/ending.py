@@ -18,6 +18,7 @@ from .find import Piece
 from .frameworks.known import grammar_of
 from .grammar import Grammar
 from .signature import Signature
+from .signatures.sentences import sentence_class
 from .text import line_start
 
 # A failure that so many steps follow was survived. One is not enough: ranks print on while another one has failed.
@@ -35,19 +36,37 @@ UNNAMED = Signature(
     "Read this line and those around it: what ends well does not print it after its last step.",
 )
 _ALARM = re.compile(
-    rb"(?i)error|\bfail|fatal|\babort|kill|exception|traceback|panic|crash|core dumped|segfault|segmentation"
-    rb"|\bsig[a-z]{2,5}\b|\bsignal|terminat|\bdied\b|\bdead|\bhang|\bhung\b|\bstuck|\blost\b|timed[ -]?out"
+    rb"(?i)error|\[[EF][\d :.]{0,40}[\w./-]{1,99}\.(?:cc|cpp):\d|: [EF] external/|^[EF]\d{4} "
+    rb"|(?:\b|_)fail|fatal|\babort|kill|exception|traceback|panic|crash|core dumped|segfault|segmentation"
+    rb"|\bsig[a-z]{2,6}\d?\b|\bsignal|terminat|\bdied\b|\bdead|\bhang|\bhung\b|\bstuck|\blost\b|timed[ -]?out"
     rb"|time-?out|time limit|deadline|watchdog|heartbeat|unhealthy|unavailable|unreachable|disconnect|refused"
-    rb"|reset by peer|broken pipe|out of memory|\boom\b|no space left|stale file|\bxid\b|\bras\b|\becc\b|uncorrect"
+    rb"|reset by peer|socket closed"
+    rb"|broken pipe|out[ _]of[ _]memory|\boom\b|no space left|stale file|\bxid\b|\bras\b|\becc\b|uncorrect"
     rb"|fallen off|page fault|machine check|\bmce\b|\bnrt_|\bnerr|cancel|preempt|evict|corrupt|invalid|illegal"
     rb"|exit(?:ed)?[ _-]?(?:code|status)?[ :=]+\(?-?[1-9]|exit ?code\s*:\s*-?[1-9]|\bnan\b|\binf\b|diverge"
     rb"|not responding|unsuccessful|\bdenied|\bbad\b|assert|unable|could not|cannot|can't|no such|slurmstepd|srun:"
     rb"|\b(?:rc|ret|errno|returned|return(?:ed)?[ _-]code|(?:exit(?:ing|ed)?|ended)[ _]with(?: code| status)?)"
     rb"[ :=]{1,3}\(?-?[1-9]"
-    rb"|\brestart|went away|gone away|giving up|\bgave up|interrupt|premature|unexpected|maintenance|\bdrain"
+    rb"|\brestart|went away|gone away|giving up|\bgave up|interrupt|premature|unexpected|maintenance"
+    rb"|\bdrain"
     rb"|\breboot|\bhalt|not enough|insufficient|exhausted|exceeded|closed by|zombie|\bdid(?: not|n't)\b|incomplete"
-    rb"|overheat|thermal|throttl|(?:is|are|went|link|node|state) down\b|\bwas stopped|not a number|disk full|quota"
-    rb"|unresponsive|\bmissing\b|\bskipping checkpoint|read-only file|smashing|double free|wedged|evacuat"
+    rb"|overheat|thermal|throttl|(?:is|are|went|link|node|state|port|trained|goes|going) down\b|\bwas stopped"
+    rb"|not a number|disk full|quota"
+    rb"|unresponsive|\bmissing\b|unbound variable|not known\b|memory ?pressure"
+    rb"|\bskipping checkpoint|read-only file|smashing|double free|wedged|evacuat"
+    # who calls a line grave, what errno and strsignal call it, and the kernel's reports
+    rb"|\[(?:crit|critical|alert|emerg|severe)\]|(?-i:\b(?:CRITICAL|CRIT|ALERT|EMERG|SEVERE)\b)"
+    rb"|(?-i:\bE(?:ACCES|AGAIN|BUSY|CONN[A-Z]{3,9}|DQUOT|HOSTUNREACH|INVAL|IO|MFILE|NETDOWN|NETUNREACH|NODEV|NOENT"
+    rb"|NOMEM|NOSPC|NXIO|PERM|PIPE|REMOTEIO|ROFS|SHUTDOWN|STALE|TIMEDOUT)\b)"
+    rb"|^\W*(?:quit|hangup|alarm clock|i/o possible|power failure|(?:profiling|virtual) timer expired"
+    rb"|trace/breakpoint trap|stopped(?: \(\w{1,9}\))?)\W*$|\bbus (?:fault|error)"
+    rb"|\boops\b|call trace|\brip: \d|\bremount|\bue\b.{0,40}\b(?:gpu|hbm|dimm)|\b(?:gpu|hbm|dimm)\b.{0,40}\bue\b"
+    # what was not done, or was not done by all
+    rb"|\bnot (?:been )?(?:written|saved|finished|complete|reached|ready|received|registered|started|uploaded)"
+    rb"|\bnotready\b|\b(\d{1,6}) of (?!\1\b)\d{1,6} (?:ranks|nodes|workers|hosts|processes)\b"
+    rb"|\bwaiting for \S{1,20} (?:rank|node|worker|host|peer)|requeue|respawn|relaunch|resubmit|\bstopped (?:by|early)"
+    rb"|overflow|underflow|reached (?:its )?minimum|\bran (?:dry|out)\b|\b100 ?% full|\bis full\b|no space|\bflapp"
+    rb"|\b(?:gpu|device|link|port|bus|nic|adapter|hca|node|card)\b.{0,20}\breset|\bexited,? status:? [1-9]"
 )
 # Lines marked INFO that report a failed node, rank or worker all the same. No training that ends well prints one.
 _GRAVE = re.compile(
@@ -115,12 +134,13 @@ def _alarms(piece: Piece, grammar: Grammar) -> list[dict[str, t.Any]]:
         if alarm:
             begin = max(0, alarm.end() - _ALARM_LINE_CHARACTERS)
             alarm_text = " ".join(line[begin : begin + _ALARM_LINE_CHARACTERS].decode("utf-8", "replace").split())
+            signature = sentence_class(line) or UNNAMED
             found.append(
                 {
-                    "class": UNNAMED.failure,
-                    "blame": UNNAMED.blame,
-                    "echo": UNNAMED.echo,
-                    "remedy": UNNAMED.remedy,
+                    "class": signature.failure,
+                    "blame": signature.blame,
+                    "echo": signature.echo,
+                    "remedy": signature.remedy,
                     "line": alarm_text,
                     "rank": None,
                     "exit_code": None,

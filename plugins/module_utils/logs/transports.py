@@ -25,19 +25,20 @@ _CONNECTED = re.compile(_CONNECTION + rb"(\w[\w .-]*)/\d")
 _TCP = b"/Socket/"
 _CHOICES = (b"NCCL INFO NET/", b"Using network ", b"Assigned NET plugin ")
 _CHOSEN = re.compile(
-    rb"NCCL INFO NET/(?:(\w+) : Using |(OFI) Selected [Pp]rovider is )"
+    rb"NCCL INFO NET/(?:(\w+) : Using |(OFI) Selected [Pp]rovider is (?:(tcp|sockets|udp)\b)?)"
     rb"|(?<=NCCL INFO )(?:Using network|Assigned NET plugin) ((?:AWS )?\w[\w.-]*)"
 )
 # What the plugin of aws-ofi-nccl calls its network; its own lines say NET/OFI.
-_OTHER_NAMES = {"AWS Libfabric": "OFI", "Libfabric": "OFI"}
+_OTHER_NAMES = {"AWS Libfabric": "OFI", "Libfabric": "OFI", "tcp": "Socket", "sockets": "Socket", "udp": "Socket"}
 
 
 def named_networks(piece: Piece, known: bool) -> set[str]:
     """Return the networks that a piece of a log says to be used, as ``{"NET/IB", "NET/Socket"}``.
 
-    A name is that of NCCL's network or plugin; ``NET/Socket`` is plain TCP, ``NET/OFI`` is libfabric. NCCL names what
-    it chose when it starts. Its connections, which may be many, are looked at where they go over TCP; of the others
-    there is but the first in a log that names no network before it, which ``known`` reports what precedes the piece.
+    A name is that of NCCL's network or plugin; ``NET/Socket`` is plain TCP, that of libfabric too, and ``NET/OFI``
+    libfabric. NCCL names what it chose when it starts. Its connections, which may be many, are looked at where they go
+    over TCP; of the others there is but the first in a log that names no network before it, which ``known`` reports
+    what precedes the piece.
     Connections within a node (P2P, SHM) are none.
     """
     if piece.find(_ANY, 0) < 0:

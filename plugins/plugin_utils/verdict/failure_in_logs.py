@@ -44,6 +44,22 @@ def failure_in_logs(
     return first_failure(found, {status["node"] for status in found}, together)
 
 
+def nan_before(
+    first: FirstFailure, statuses: Iterable[Status], reasons: Sequence[Reason], together: bool = True
+) -> FirstFailure:
+    """Return the first failure, or where that is a bare exit status the values that were NaN or infinite before it."""
+    if first["class"] != "exit_status":
+        return first
+    bare: list[Status] = [{**status, "failures": [], "failures_at_end": []} for status in statuses]
+    nan = failure_in_logs(bare, reasons, together)
+    if nan is None:
+        return first
+    ended = {name: first[name] for name in ("node", "class", "message")}
+    known = {nan["node"], *(echo["node"] for echo in nan["echoes"])}
+    echoes = [echo for echo in (ended, *first["echoes"]) if echo["node"] not in known]
+    return {**nan, "echoes": [*nan["echoes"], *(echoes if together else [])]}
+
+
 def _with_class(text: Failure, known: Iterable[Failure]) -> Failure:
     """Return the failure that has a class and begins with the same words, or the text itself: it may have none."""
     return next((failure for failure in known if failure["line"].startswith(text["line"])), text)

@@ -117,6 +117,7 @@ def _cause(status: Status, unfinished: bool, held_up: str) -> dict[str, t.Any] |
     failed = has_failed(status) or unfinished
     changes = status.get("machine_changes")
     texts = [*status.get("failures", []), *(changes["kernel_failures"] if changes else [])]
+    texts = texts or [*status.get("failures_at_end", [])]
     if not failed:
         # What ended well has no failure, whatever its log says; of what we stopped, only its own causes count.
         texts = [text for text in texts if status["status"] != "exited" and is_own(text)]

@@ -27,7 +27,7 @@ from .evidence import (
     judge_thresholds,
     samples_of,
 )
-from .failure_in_logs import failure_in_logs
+from .failure_in_logs import failure_in_logs, nan_before
 from .first_cause import first_failure, was_interrupted
 from .frame import attempts_of, left_out_of
 from .hidden_failure import judge_failures_at_end, judge_hidden_failure
@@ -114,8 +114,9 @@ def judge(
     utilization = utilization_of(workload, metrics)
     precision = workload["precision"] if workload else ""
     ledger = ledger_of(Seen(plan, statuses, attempts, reached, trends, agrees, times), reasons)
-    if first is None and not interrupted and reasons.verdict() != PASS:
-        first = failure_in_logs(statuses, reasons.decisive(), together)
+    if not interrupted and reasons.verdict() != PASS:
+        in_logs = (statuses, reasons.decisive(), together)
+        first = failure_in_logs(*in_logs) if first is None else nan_before(first, *in_logs)
     if by_node:
         reasons.note("stragglers", stragglers["message"])
         reasons.note("mfu", utilization_text(utilization, plan["gpu"], precision))

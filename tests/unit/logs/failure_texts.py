@@ -615,3 +615,37 @@ HARMLESS: list[str] = [
     "    except BrokenPipeError:",
     "I0102 03:04:05.1 1 gda.cc:7] Connection to peer established",
 ]
+
+# What no signature knows and is no exception, by class: where a log ends it is told by who prints it or by its words.
+SENTENCES: dict[str, list[str]] = {
+    "compile": ["2026-01-02T03:04:05Z [ABC404] Internal odd error", "error: ran out of registers during that"],
+    "neuron": ["[ 12.1] neuron:odd_init: cannot", "2026-Jan-02 03:04:05 ERROR  CCOM:odd  no"],
+    "container": [
+        "[ERROR] Could not parse the odd thing",
+        "enroot-odd: failed",
+        "Back-off restarting failed container",
+    ],
+    "scheduler": ["n1 slurmd.service: Main process exited, code=exited, status=1/FAILURE"],
+    "nccl": ["[  +0.000844] irdma 0000:05:00.0: odd error", "the port ens7 of this node is down"],
+    "io_error": ["[ 12.1] beegfs: odd error", "gcsfuse: odd error"],
+    "rendezvous_timeout": ["[E TCPStore.cpp:7] odd"],
+    "peer_died": ["E0102 03:04:05.1 7 coordination_odd.cc:7] odd"],
+    "watchdog": ["[E ProcessGroupNCCL.cpp:494] we are taking the process down."],
+    "gpu_error": [
+        "F0102 03:04:05.1 7 pjrt_odd.cc:7] odd",
+        "Jan 2 n1 kernel: NVRM: Unable to odd",
+        "a GPU is unhealthy",
+    ],
+    "name_resolution": ["ping: n7: Name or service not known"],
+    "access_denied": ["ERROR: (odd) HTTPError 403: it may not"],
+    "hub_unreachable": ["fatal: unable to access 'https://odd.org/x/': timed out"],
+    "killed": ["Evicted: The node had condition: [MemoryPressure].", "job killed: mem 7kb exceeded limit 6kb"],
+    "preempted": ["Your instance was preempted"],
+    "nan": ["FATAL: loss is NaN"],
+    "data_corrupt": ["gzip: stdin: unexpected end of file"],
+    "settings_refused": ["train.sh: line 12: ODD: unbound variable"],
+    "not_found": ["error: these module(s) are unknown: odd"],
+    "child_failed": ["thread '<unnamed>' panicked at src/odd.rs:12:5: odd"],
+    "checkpoint": ["error: the checkpoint is odd"],
+    "unnamed": ["error: odd"],
+}

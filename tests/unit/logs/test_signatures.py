@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from failure_texts import HARMLESS, TEXTS
+from failure_texts import HARMLESS, SENTENCES, TEXTS
 from regex_texts import examples, parsed, repeats
 
-from ansible_collections.trainops.cluster.plugins.module_utils.logs.ending import UNNAMED
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.ending import UNNAMED, failures_at_end
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.failures import find_failures
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.find import Piece
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.signature import BLAME, Signature, compiled
@@ -19,6 +19,7 @@ from ansible_collections.trainops.cluster.plugins.module_utils.logs.signatures.k
     PYTHON_ERROR,
     SIGNATURES,
 )
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.signatures.sentences import NOUNS, SOURCES, WORDS
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.retry import NODE_FAULTS
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -35,6 +36,15 @@ def test_each_text_is_of_its_class_alone(name: str, text: str, rank: int | None,
     [found] = find_failures(Piece(f"noise\r\n\x1b[31m{text}\x1b[0m\r\nnoise\r\n".encode()))
     assert (found["class"], found["rank"], found["exit_code"]) == (name, rank, exit_code)
     assert found["line"] in " ".join(text.split())
+
+
+@pytest.mark.parametrize(("name", "text"), [(name, text) for name, texts in SENTENCES.items() for text in texts])
+def test_a_sentence_where_a_log_ends_is_told_by_who_prints_it_or_by_its_words(
+    name: str, text: str, tmp_path: Path
+) -> None:
+    (tmp_path / "train.log").write_text(f"noise\n{text}\n")
+    assert [found["class"] for found in failures_at_end(str(tmp_path / "train.log"), "megatron")] == [name]
+    assert find_failures(Piece(text.encode())) == [], "a signature has it"
 
 
 def test_every_class_has_a_text_here() -> None:
@@ -69,8 +79,10 @@ from ansible_collections.trainops.cluster.plugins.module_utils.logs.failures imp
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.find import Piece
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.signature import compiled
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.signatures.exceptions import ALONE, TOPICS
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.signatures.exceptions import compiled_once
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.signatures.exceptions import exception_class
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.signatures.known import PYTHON_ERROR, SIGNATURES
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.signatures.sentences import NOUNS, SOURCES, WORDS
 SIZE = 2_000
 for signature in (*SIGNATURES, PYTHON_ERROR):
     for text in worst_texts(compiled(signature).pattern, SIZE):
@@ -80,6 +92,9 @@ for topic in TOPICS:
         exception_class(b"SomeError: " + text, [])
     for text in worst_texts(topic.files, SIZE):
         exception_class(b"SomeError: ", [text] * 100)
+for sentence in (*SOURCES, *WORDS, *NOUNS):
+    for text in worst_texts(sentence.pattern, SIZE):
+        compiled_once(sentence.pattern).search(text)
 for text in worst_texts(ALONE.pattern, SIZE):
     ALONE.findall(text)
 for text in (b"Traceback (most recent call last):", b"ImportError: ", b"a.", b"[x]: ", b"exitcode : "):
@@ -115,6 +130,8 @@ def test_blame_follows_the_chain_from_cause_to_echo() -> None:
 def test_the_nouns_of_an_exception_leave_no_node_out_of_a_retry() -> None:
     guessed = {topic.signature.failure for topic in TOPICS if topic.words != b"(?i)(?!)"}
     assert guessed & NODE_FAULTS == {"no_gpu"}, "which says that there is none"
+    guessed = {sentence.signature.failure for sentence in (*WORDS, *NOUNS)}
+    assert guessed & NODE_FAULTS == {"gpu_error", "killed"}, "a GPU that is said to be ill, and memory"
 
 
 def test_every_needle_is_of_use() -> None:
@@ -124,6 +141,6 @@ def test_every_needle_is_of_use() -> None:
 
 
 def test_every_remedy_is_a_sentence_of_one_class() -> None:
-    signatures = (*SIGNATURES, PYTHON_ERROR)
+    signatures = (*SIGNATURES, PYTHON_ERROR, *(sentence.signature for sentence in (*SOURCES, *WORDS, *NOUNS)))
     assert all(signature.remedy.endswith(".") for signature in signatures)
     assert len({(one.remedy, one.failure) for one in signatures}) == len({one.remedy for one in signatures})

@@ -17,6 +17,7 @@ TEST_LINES = [
     (f"{NODE}Assigned NET plugin IB to comm", "NET/IB"),
     (f"{NODE}Assigned NET plugin IBext_v8 to comm", "NET/IBext_v8"),
     (f"{NODE}NET/OFI Selected Provider is efa (found 4 nics)", "NET/OFI"),
+    (f"{NODE}NET/OFI Selected provider is tcp, fabric is 10.0.0.0/16 (found 1 nics)", "NET/Socket"),
     (f"{NODE}NET/OFI Selected provider is efa, fabric is efa-direct (found 16 nics)", "NET/OFI"),
     (f"{NODE}Channel 00/0 : 8[0] -> 0[0] [receive] via NET/IB/0/GDRDMA", "NET/IB"),
     (f"{NODE}Channel 03 : 15[a01d0] -> 6[a01c0] [send] via NET/IB/3", "NET/IB"),

@@ -30,6 +30,12 @@ ENDS = (
     "not enough memory", "MemoryError", "RuntimeError", "KeyError: 'tokens'", "Floating point exception", "SIGBUS",
     "HW Exception by GPU node-1", "Hardware Error", "PCIe link lost", "Connection closed by remote host", "EOFError",
     "Zombie process found", "training did not finish", "incomplete run", "job was stopped",
+    "[CRITICAL] x", "CRIT n3 power supply 1", "oops: 0002 [#1] SMP", "Call Trace:", "process 77 exited, status 9",
+    "Job 77 COMPLETING, state NODE_FAIL", "State=OUT_OF_MEMORY", "node n3 NotReady", "Bus fault at 0x0", "Quit",
+    "Alarm clock", "Trace/breakpoint trap", "Virtual timer expired", "link flapped on ens51f1np1", "HBM UE on GPU 3",
+    "xgmi link 3 trained down", "nd7: device reset", "EXT4-fs (sda): remount ro", "checkpoint not written",
+    "3 of 4 ranks finished", "waiting for 1 rank", "gradient overflow", "job requeued", "SIGUSR1 received",
+    "stopped by operator", "data loader ran dry", "disk is 100 % full", "EIO", "ECONNRESET", "no space",
     "loss is not a number", "loss became NaN", "model diverged", "checkpoint could not be written", "disk full",
 )  # fmt: skip
 
@@ -97,6 +103,7 @@ def _networks() -> None:
         "falls back": [("Using network IB\n", "Using network IB\nx:1:1 [0] NCCL INFO Using network Socket\n")],
         "found no device": [(cards, "NET/IB : No device found. OOB"), ("Using network IB", "Using network Socket")],
         "a shared socket": [(direct, "via NET/Socket/1/Shared")],
+        "libfabric over TCP": [(direct, "x"), ("NET/IB : Using", "NET/OFI Selected provider is tcp, fabric is")],
         "a second channel": [(f"{direct}\n", f"via NET/IB/0\n{socket}")],
     }
     for node in megatron():

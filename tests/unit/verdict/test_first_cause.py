@@ -116,6 +116,11 @@ TEST_CULPRITS = [
         "python_error",
     ),
     (
+        "a node ended with a sentence that no signature knows, and the peers' network errors followed",
+        [failed("a", NCCL_ERROR, 11), failed("b", "train.sh: line 12: ODD: unbound variable\n", 10)],
+        "settings_refused",
+    ),
+    (
         "two raised: the first one",
         [failed("a", PYTHON_ERROR, 12), failed("b", PYTHON_ERROR, 11)],
         "python_error",

@@ -189,6 +189,14 @@ def test_nan_to_the_end_is_told_once_a_metric_with_its_first_step(tmp_path):
     ]
 
 
+def test_nan_goes_before_the_bare_exit_status_of_the_node_that_ended_of_it(tmp_path):
+    log = lines(range(1, 7)) + lines((7, 8), grad_norm=math.nan)
+    first = judged(two(log, exit_status=1), tmp_path)["first_failure"]
+    assert (first["node"], first["class"], first["exit_code"]) == ("gpu01", "nan", 1)
+    first = judged(two(log + OUT_OF_MEMORY, exit_status=1), tmp_path)["first_failure"]
+    assert first["class"] == "out_of_memory", "which says more than a bare exit status"
+
+
 def test_nan_in_an_iteration_that_was_skipped_is_how_loss_scaling_works(tmp_path):
     log = line(1, loss=0, grad_norm=math.inf, skipped=1) + lines(range(2, 11))
     assert judged(two(log), tmp_path)["verdict"] == "PASS"

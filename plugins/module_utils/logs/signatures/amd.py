@@ -5,6 +5,9 @@ from __future__ import annotations
 
 from ..signature import Signature
 
+# "amdgpu 0000:05:00.0: amdgpu: "; newer kernels leave the second name out.
+_DRIVER = rb"amdgpu(?: [\da-f:.]{7,16})?: "
+
 SIGNATURES = (
     Signature(
         "gpu_ecc",
@@ -40,12 +43,13 @@ SIGNATURES = (
         ),
         "A GPU of this node hung: drain the node, read its kernel log for amdgpu messages and reset the GPU.",
         (
-            rb"HW Exception by GPU|amdgpu: GPU reset begin|queues preemption|fence wait loop timeout expired"
+            rb"HW Exception by GPU|" + _DRIVER + rb"GPU reset begin|queues preemption"
+            rb"|fence wait loop timeout expired"
             rb"|GPU Recovery Failed"
-            rb"|amdgpu: GPU reset\(\d{1,9}\) failed|[Ff]ailed to evict process queues|device lost from bus"
+            rb"|" + _DRIVER + rb"GPU reset\(\d{1,9}\) failed|[Ff]ailed to evict process queues|device lost from bus"
             rb"|\*ERROR\* ring \S{1,60} timeout|SMU: (?:I'm not done with your previous command|No response)"
-            rb"|MES failed to respon|amdgpu: ring \S{1,60} timeout, signaled|queue preemption time out"
-            rb"|amdgpu: failed to unmap legacy queue|amdgpu: (?:GPU mode|MODE)\d reset|Resetting wave fronts"
+            rb"|MES failed to respon|" + _DRIVER + rb"ring \S{1,60} timeout, signaled|queue preemption time out"
+            rb"|" + _DRIVER + rb"(?:failed to unmap legacy queue|(?:GPU mode|MODE)\d reset)|Resetting wave fronts"
             rb"|VRAM is lost due to GPU"
         ),
     ),
@@ -235,7 +239,8 @@ SIGNATURES = (
         (b"amdgpu",),
         "The driver amdgpu could not do what it should, which mostly is a GPU that hung: drain the node, read its "
         "kernel log around this line, and reset the GPU.",
-        rb"\[amdgpu\]\] \*ERROR\* |amdgpu: [^\r\n]{0,99}(?:\b[Ff]ailed to (?!load|find|parse)|unrecoverable"
+        rb"\[amdgpu\]\] \*ERROR\* |" + _DRIVER + rb"[^\r\n]{0,99}(?:\b[Ff]ailed to (?!load|find|parse)"
+        rb"|\breset failed|unrecoverable"
         rb"|sq_intr: error"
         rb"|destroy queue \d{1,9} failed)",
     ),

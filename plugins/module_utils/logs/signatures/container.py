@@ -168,7 +168,7 @@ SIGNATURES = (
     ),
     Signature(
         "disk_full",
-        (b"low on resource: ephemeral-storage",),
+        (b"low on resource: ephemeral-storage", b"[DiskPressure]"),
         "The node ran out of disk and ended the pod: let caches and checkpoints go elsewhere, or ask for more storage.",
     ),
     Signature(
@@ -208,7 +208,7 @@ SIGNATURES = (
     ),
     Signature(
         "killed",
-        (b"OOMKilled",),
+        (b"OOMKilled", b"[MemoryPressure]"),
         "The container exceeded its memory limit and was killed: give it more, use fewer data workers or a smaller "
         "cache.",
     ),

@@ -54,7 +54,7 @@ def _topic(failure: str, files: bytes, words: bytes, remedy: str) -> Topic:
 
 
 # Few logs hold an exception.
-_compiled = lru_cache(maxsize=None)(re.compile)
+compiled_once = lru_cache(maxsize=None)(re.compile)
 
 
 # The first one counts, of files from the innermost frame outwards: who raises an exception is known where what it says
@@ -101,7 +101,9 @@ TOPICS = (
         "hub_unreachable",
         rb"/huggingface_hub/|/urllib3/|/requests/|/httpx/|/httpcore/|/aiohttp/|/urllib/|/botocore/|/s3fs/|/gcsfs/"
         rb"|/google/(?:api_core|cloud|auth)/|/http/client",
-        rb"max retries exceeded|\bdownload(?:ing)?\b|\bhttps?://\S{1,200} (?:failed|timed out)|ssl: certificate",
+        rb"max retries exceeded|\bdownload(?:ing)?\b|\bhttps?://\S{1,200} (?:failed|timed out)|ssl: certificate"
+        rb"|internet connection"
+        rb"|(?:couldn't reach|failed to (?:connect to|fetch|open|load|get)) https?://",
         "A download failed: check network, proxy and token, or use a local copy or a cache that the nodes share.",
     ),
     _topic(
@@ -136,16 +138,24 @@ TOPICS = (
     _topic(
         "peer_died",
         rb"/torch/distributed/Dist\w{0,20}Error$|/ray/exceptions/(?:\w{0,20}Died|Worker|\w{0,20}Unavailable)",
-        rb"connection (?:was |is )?(?:lost|closed|reset|broken|aborted)|\b(?:worker|actor|peer|rank|process)\b.{0,60} "
+        rb"(?:connection|socket) (?:was |is )?(?:lost|closed|reset|broken|aborted)"
+        rb"|\b(?:worker|actor|peer|rank|process)\b.{0,60} "
         rb"(?:died|has failed|went away|crashed)",
         "Another process went away: its log, or what it printed before, has the cause.",
     ),
     _topic(
         "nccl",
         rb"/cupy/cuda/nccl|/cupy_backends/cuda/libs/nccl",
-        rb"\b[NR]CCL\b|libfabric|\bEFA\b|ibverbs|\bRDMA\b|\bInfiniBand\b|\bucx\b",
+        rb"\b[NR]CCL\b|libfabric|\bEFA\b|ibverbs|\bRDMA\b|\bInfiniBand\b|\bucx\b|\bibv_\w|\bIB failure",
         "The network between the GPUs failed or could not be set up: the message says what; run again with "
         "NCCL_DEBUG=INFO, and compare with a node that works.",
+    ),
+    _topic(
+        "wrong_rank",
+        b"",
+        rb"\bsame rank\b|\bduplicate rank|\brank \d{1,9} (?:is |has )?already",
+        "Two processes have one rank: compare the node ranks and the number of nodes, and stop what is left of an "
+        "earlier run.",
     ),
     _topic(
         "no_gpu",
@@ -222,11 +232,11 @@ def exception_class(line: bytes, files: Sequence[bytes]) -> Signature:
     name = line.split(b":", 1)[0].strip()
     for place in (b"/" + name.replace(b".", b"/"), *reversed(files[-_NEAREST_FILES:])):
         for topic in TOPICS:
-            if _compiled(topic.files).search(place):
+            if compiled_once(topic.files).search(place):
                 return topic.signature
     if _OF_CODE.search(name):
         return PYTHON_ERROR
     for topic in TOPICS:
-        if _compiled(topic.words).search(line[:_LINE_BYTES]):
+        if compiled_once(topic.words).search(line[:_LINE_BYTES]):
             return topic.signature
     return PYTHON_ERROR

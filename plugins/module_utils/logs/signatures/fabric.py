@@ -20,17 +20,20 @@ SIGNATURES = (
     ),
     Signature(
         "rdma_devices",
-        (b"find any optimal provider",),
+        (b"find any optimal provider", b"fi_getinfo() call failed", b"No eligible providers"),
         "libfabric offers no provider that NCCL's plugin can use: look whether fi_info -p efa lists one in the "
         "container, pass /dev/infiniband in, and compare the versions of libfabric and the plugin.",
-        rb"Couldn't find any optimal provider",
+        rb"(?:Couldn't|Could not) find any optimal provider|fi_getinfo\(\) call failed"
+        rb"|No eligible providers were found",
     ),
     Signature(
         "nccl",
         (b"NET/OFI ",),
         "NCCL's plugin for libfabric failed: its words say what; compare the versions of libfabric, the plugin "
         "and NCCL, and run again with NCCL_DEBUG=INFO and FI_LOG_LEVEL=warn.",
-        rb"WARN: Function: \w{1,80} Line: \d{1,6}: NET/OFI |NET/OFI (?i:[^\r\n]{0,200}(?:" + _FAILS + rb"))",
+        rb"WARN: Function: \w{1,80} Line: \d{1,6}: NET/OFI |NCCL WARN NET/OFI |NET/OFI (?i:[^\r\n]{0,200}(?:"
+        + _FAILS
+        + rb"))",
     ),
     Signature(
         "rdma_devices",
@@ -80,7 +83,7 @@ SIGNATURES = (
         "nccl",
         (
             *(b"Failed status ", b"ailed to ", b"get context for the device", b"Port number "),
-            *(b"onnect the HCA", b"RDMA connect error", b"ibv_post_send"),
+            *(b"onnect the HCA", b"RDMA connect error", b"ibv_", b"ucp_", b"uct_", b"rdma_"),
         ),
         "RDMA between two nodes failed: check the port (ibv_devinfo), the GID index, link and "
         "firmware, GPUDirect, and that /dev/infiniband is passed in.",
@@ -88,7 +91,8 @@ SIGNATURES = (
         rb"(?:QP|CQ|MR|PD|AH|SRQ|[Qq]ueue [Pp]air|completion queue|protection domain|memory region)\b"
         rb"|Couldn't get context for the device"
         rb"|Unable to [Cc]onnect the HCA"
-        rb"|Port number \d{1,3} state is (?!Active)|RDMA connect error|ibv_post_send(?:\(\))? (?:error|failed)",
+        rb"|Port number \d{1,3} state is (?!Active)|RDMA connect error"
+        rb"|\b(?:ibv|uc[pt]|rdma)_\w{1,40}(?:\([^()\r\n]{0,99}\))?:? (?:error|failed)|failed on ibv_\w",
     ),
     Signature(
         "nccl",

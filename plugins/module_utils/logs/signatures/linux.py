@@ -8,7 +8,7 @@ from ..signature import Signature
 # How launchers print the exit code of a process: torchrun, DeepSpeed, subprocess, docker, Kubernetes.
 ENDED = (
     rb"(?:failed \(exitcode: |\bexits with return code = |\bexit(?:ed)? with (?:exit )?(?:code|status):? "
-    rb"|\b(?:exit|return) (?:code|status)(?::| =)? |\bExit Code: {4})"
+    rb"|\b(?:[Ee]xit|[Rr]eturn) (?:code|status)(?::| =)? |\bExit Code: {4})"
 )
 BEFORE_CODE = (b"code: ", b"code = ", b"code ", b"status: ", b"status = ", b"status ", b"Code:    ")
 
@@ -22,19 +22,19 @@ SIGNATURES = (
         "killed",
         (
             *(b"ut of memory: ", b"invoked oom-killer", b"oom-kill:constraint", b"oom_reaper", b"SIGKILL to cgroup"),
-            *(b"memory pressure", b"earlyoom"),
+            *(b"memory pressure", b"earlyoom", b"illed "),
         ),
         "The kernel killed a process for lack of host memory: use fewer data workers, a smaller cache, or give the "
         "container more memory.",
         rb"[Oo]ut of memory: [Kk]ill(?:ed)? (?:process|\d)|Sending SIGKILL to cgroup"
-        rb"|Killed [^\r\n]{0,200}due to memory pressure"
+        rb"|Killed [^\r\n]{0,200}due to memory pressure|[Kk]illed [^\r\n]{0,99}exceed[^\r\n]{0,40} memory"
         rb"|earlyoom: [^\r\n]{0,60}sending SIG|invoked oom-killer|oom-kill:constraint|oom_reaper: reaped process",
     ),
     Signature(
         "killed",
         (b"Killed",),
         "A process was killed with SIGKILL, mostly by the kernel for lack of host memory: read the kernel log.",
-        rb": line \d{1,9}: {1,20}\d{1,9} Killed {2,60}|(?m:^\S{0,200}\.sh: [^\r\n]{0,200}: Killed$)|(?m:^Killed\r?$)",
+        rb": line \d{1,9}: {1,20}\d{1,9} Killed {1,60}|(?m:^\S{0,200}\.sh: [^\r\n]{0,200}: Killed$)|(?m:^Killed\r?$)",
     ),
     Signature(
         "node_failure",
@@ -59,6 +59,7 @@ SIGNATURES = (
             rb"|detected stall on CPU|detected hard LOCKUP on cpu|DPC: containment event"
             rb"|PCIe Bus Error: severity=Uncorrected"
             rb"|\bEDAC [^\r\n]{0,60} UE |BUG: unable to handle |kernel BUG at |Memory failure: 0x"
+            rb"|AER: (?:can't recover|device recovery failed)"
         ),
     ),
     Signature(

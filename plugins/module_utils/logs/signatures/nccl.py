@@ -232,7 +232,7 @@ SIGNATURES = (
         (b"NCCL WARN", b"RCCL WARN"),
         "NCCL or RCCL warns of what it could not do: the words after WARN say it; compare nodes, image and NCCL "
         "variables, and run again with NCCL_DEBUG=INFO.",
-        rb"[NR]CCL WARN (?![^\r\n]{0,200}(?:Too many open files|Thread creation failed|libibverbs"
+        rb"[NR]CCL WARN (?!NET/OFI|[^\r\n]{0,200}(?:Too many open files|Thread creation failed|libibverbs"
         rb"|iommu|NUMA|path for pattern|CollNet|[Ii]gnor|[Dd]efaulting|Unsetting|not using|MSCCL))[^\r\n]",
     ),
 )

@@ -117,15 +117,15 @@ SIGNATURES = (
     ),
     Signature(
         "nccl",
-        (b"NET/OFI", b"CCOM WARN", b"EXEC_HW_ERR_COLLECTIVES", b"status=120", b"NETWORK_PROXY_FAIL", b"OFI plugin"),
+        (b"CCOM WARN", b"EXEC_HW_ERR_COLLECTIVES", b"status=120", b"NETWORK_PROXY_FAIL", b"OFI plugin"),
         "The network between the workers failed (EFA, libfabric): check the EFA driver and devices (fi_info -p "
         "efa), the security group, and the logs of the other nodes.",
-        rb"NCCL WARN NET/OFI |CCOM WARN |NRT_EXEC_HW_ERR_COLLECTIVES|nrt_\w{1,40}:? status=120[06]\b"
+        rb"CCOM WARN |NRT_EXEC_HW_ERR_COLLECTIVES|nrt_\w{1,40}:? status=120[06]\b"
         rb"|NETWORK_PROXY_FAIL",
     ),
     Signature(
         "neuron",
-        (b"nrt_", b"NRT_", b"NERR_", b"ERROR ", b"FATAL ", b"Nrt::", b"NEFF is invalid", b"neuron:"),
+        (b"nrt_", b"NRT_", b"NERR_", b"ERROR ", b"FATAL ", b"Nrt::", b"NEFF is invalid", b"neuron:", b" message="),
         "The Neuron runtime or a NeuronCore failed: read the kernel log and the health of the device (neuron-top, "
         "neuron-monitor), and check that runtime, driver and compiler are of one release.",
         (
@@ -134,7 +134,8 @@ SIGNATURES = (
             rb"|UNSUPPORTED_NEFF_VERSION|FAIL_HOST_MEM_ALLOC"
             rb"|UNINITIALIZED|EXEC_[A-Z_]{1,50})\b|\bNERR_[A-Z_]{1,40}|ERROR {1,4}(?:NMGR|TDRV|NRT|ENC|KBL"
             rb"|NEFF):(?!(?:nrt_close|nrt_infodump|notification_destroy))\w{1,60}"
-            rb"|Nrt::\w{1,30} failed|NEFF is invalid|\.\d{6} {1,4}\d{1,9}:\d{1,9} {1,4}(?:ERROR"
+            rb"|Nrt::\w{1,30} failed|NEFF is invalid|\bstatus=\d{1,4} message="
+            rb"|\.\d{6} {1,4}\d{1,9}:\d{1,9} {1,4}(?:ERROR"
             rb"|FATAL) {1,4}[A-Z]{2,12}:"
             rb"(?!(?:nrt_close|nrt_infodump|notification_destroy))"
             rb"|\] neuron:\w{1,60}: [^\r\n]{0,160}(?:[Ff]ailed|[Tt]imeout|[Ee]rror|[Ii]nvalid)"

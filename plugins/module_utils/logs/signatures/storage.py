@@ -69,7 +69,7 @@ SIGNATURES = (
                 b"o locks available",
                 b"transport endpoint shutdown",
             ),
-            *(b"ommunication error on send", b"ost is down", b"Errno 121]"),
+            *(b"ommunication error on send", b"ost is down", b"Errno 121]", b"fuse: ", b"fusermount"),
         ),
         "A file system failed or went away: read the kernel log, look at the mount (findmnt), the disk and the file "
         "server.",
@@ -78,6 +78,7 @@ SIGNATURES = (
             rb"|(?i:read-only file system)"
             rb"|(?i:transport endpoint is not connected)|(?i:structure needs cleaning)"
             rb"|[Nn]o locks available|after transport endpoint shutdown|Communication error on send|: Host is down"
+            rb"|\bfuse: (?:device not found|[a-zA-Z]{1,40}: )|fusermount\d?: "
         ),
     ),
     Signature(

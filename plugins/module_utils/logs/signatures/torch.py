@@ -148,6 +148,7 @@ SIGNATURES = (
                 b"imeout waiting for key",
             ),
             *(b"RendezvousClosedError", b"connect() timed out", b"waiting for clients", b"waiting for workers"),
+            b"store based barrier",
         ),
         "The nodes did not all meet: look for a node that did not start or failed before, then check master address, "
         "port and firewall.",
@@ -158,7 +159,8 @@ SIGNATURES = (
             rb"|Timed out after \d{1,9} seconds waiting for (?:clients|workers)|RendezvousClosedError"
             rb"|wait timeout after \d{1,9} ?ms, keys: [^\r\n]{0,200}(?:worker_count|barrier|torch\.rendezvous"
             rb"|default_pg)"
-            rb"|RendezvousStateError: |Timeout waiting for key: "
+            rb"|RendezvousStateError: |[Tt]imed out initializing process group in store based barrier"
+            rb"|Timeout waiting for key: "
         ),
     ),
     Signature(
