@@ -173,6 +173,8 @@ class Bench:
 
     def _command(self, arm: str, run_id: str) -> tuple[list[str], dict[str, str]]:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("ANSIBLE_")}
+        # As installed: compiled once.
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
         environment |= {"ANSIBLE_SSH_CONTROL_PATH_DIR": str(self.sockets)}
         playbook = [str(_BIN / "ansible-playbook"), "-i", str(self.folder / "hosts")]
         if arm in ("ssh_floor", "pssh"):

@@ -15,11 +15,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from importlib import metadata
 from pathlib import Path
 
-import yaml
 from ansible import constants as C  # noqa: N812
 from ansible import context
 from ansible.errors import AnsibleActionFail
 from ansible.module_utils.common.json import get_encoder
+from ansible.module_utils.common.yaml import yaml_load
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
@@ -126,7 +126,7 @@ class ControllerAction(ActionBase):
         arguments, such as ``required_if``.
         """
         module = importlib.import_module(type(self).__module__.replace(".action.", ".modules."))
-        documented = yaml.safe_load(module.DOCUMENTATION)["options"]
+        documented = yaml_load(module.DOCUMENTATION)["options"]
         specification = {
             name: {key: value for key, value in option.items() if key != "description"} | {"no_log": name in secret}
             for name, option in documented.items()
