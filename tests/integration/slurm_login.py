@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from slurm_bench import Slurm
+from slurm_bench import Slurm, free_ports
 
 ROOT = Path(__file__).resolve().parents[2]
 TRAINER = ROOT / "roles/training/files/trainer"
@@ -57,6 +57,8 @@ class Login:
             "training_megatron_root": str(TRAINER),
             "training_megatron_release": "v26.1",
             "training_gpus_per_node": 1,
+            # All nodes are this machine, and so are those of other tests.
+            "training_master_port": free_ports(1)[0],
             "container_engine": "none",
             "training_output_dir": str(self.runs),
             "training_run_id": run_id,
