@@ -23,6 +23,8 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if REAL_NODES in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group(f"real nodes of {item.path.stem}"))
+            # All Slurms have their nodes on this machine, and number their jobs from 1.
+            slurm = "slurm" in getattr(item, "fixturenames", ())
+            item.add_marker(pytest.mark.xdist_group("Slurm" if slurm else f"real nodes of {item.path.stem}"))
         for name in SHARED.intersection(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.xdist_group(f"{item.path.stem}: {name}"))
