@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,8 @@ class Login:
     allocation: str | None = None
     # Where the runs and the logs of the nodes are, if not in a folder that all share.
     apart: Path | None = None
+    # All nodes are this machine, and so are those of other tests.
+    port: int = field(default_factory=lambda: free_ports(1)[0])
 
     @property
     def runs(self) -> Path:
@@ -57,8 +59,7 @@ class Login:
             "training_megatron_root": str(TRAINER),
             "training_megatron_release": "v26.1",
             "training_gpus_per_node": 1,
-            # All nodes are this machine, and so are those of other tests.
-            "training_master_port": free_ports(1)[0],
+            "training_master_port": self.port,
             "container_engine": "none",
             "training_output_dir": str(self.runs),
             "training_run_id": run_id,

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from ..inventory.folded_names import folded
 from ..plan.config.words import all_of
 from .intervals import robust_deviation
 
@@ -35,8 +36,10 @@ def stragglers_of(
     all this in words.
 
     The deviations are scaled by 1.4826 to standard deviations of a normal distribution; a node less than 1 % slower
-    than the median is no straggler. In one job the nodes wait for each other in every step, so that all of them show
-    the pace of the slowest: what differs there is only where the time is taken.
+    than the median is no straggler. Nor is a node that trains by itself, where the median lies within the interval of
+    its own: its steps differ more from each other than it does from the others. In one job the nodes wait for each
+    other in every step, so that all of them show the pace of the slowest: what differs there is only where the time
+    is taken.
     """
     times = {
         node: found[_METRIC]["median"]
@@ -60,7 +63,7 @@ def stragglers_of(
     median = float(np.median(list(times.values())))
     deviation = robust_deviation(np.array(list(times.values())))
     band = max(deviations * deviation, _NEGLIGIBLE * median)
-    slow = [
+    far = [
         {
             "node": node,
             "value": value,
@@ -70,6 +73,7 @@ def stragglers_of(
         for node, value in sorted(times.items(), key=lambda item: -item[1])
         if len(times) >= _MIN_NODES and value - median > band
     ]
+    slow = [one for one in far if together or _low(by_node[one["node"]][_METRIC]) > median]
     slowest = max(times.values())
     found |= {
         "median": median,
@@ -77,10 +81,16 @@ def stragglers_of(
         "step_time_cost": slowest / median - 1,
         "throughput_cost": 1 - median / slowest,
     }
-    return {**found, "message": _message(found, times, together=together)}
+    noisy = [one["node"] for one in far if one not in slow]
+    return {**found, "message": _message(found, times, noisy, together=together)}
 
 
-def _message(found: dict[str, t.Any], times: dict[str, float], *, together: bool) -> str:
+def _low(statistics: Statistics) -> float:
+    interval = statistics["interval"]
+    return interval["low"] if interval else 0.0
+
+
+def _message(found: dict[str, t.Any], times: dict[str, float], noisy: list[str], *, together: bool) -> str:
     median, slow = found["median"], found["nodes"]
     if slow:
         named = ", ".join(f"{one['node']} ({one['slower']:.1%} slower)" for one in slow)
@@ -97,4 +107,5 @@ def _message(found: dict[str, t.Any], times: dict[str, float], *, together: bool
         )
     if len(times) < _MIN_NODES:
         return f"Two nodes differ by {spread:.1%} in step time; it takes three to say which one is unusual."
-    return f"No node of {len(times)} is slower than the others by more than {found['deviations']:g} deviations."
+    limit = f"No node of {len(times)} is slower than the others by more than {found['deviations']:g} deviations"
+    return f"{limit}, but for {folded(noisy)}, whose own steps vary more than that." if noisy else f"{limit}."

@@ -10,8 +10,14 @@ import pytest
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.stragglers import stragglers_of
 
 
-def found(times: dict[str, float], deviations: float = 5.0, together: bool = False) -> dict[str, t.Any]:
-    by_node = {node: {"step_time_ms": {"median": value}} for node, value in times.items()}
+def found(
+    times: dict[str, float], deviations: float = 5.0, together: bool = False, noise: float = 0.1
+) -> dict[str, t.Any]:
+    """Return the stragglers among nodes whose medians are known to so many ms."""
+    by_node = {
+        node: {"step_time_ms": {"median": value, "interval": {"low": value - noise, "high": value + noise}}}
+        for node, value in times.items()
+    }
     return stragglers_of(by_node, deviations, together=together)
 
 
@@ -40,6 +46,25 @@ def test_how_many_deviations_it_takes_is_asked_for() -> None:
 def test_a_node_that_is_hardly_slower_is_none_however_much_the_others_agree() -> None:
     assert found(dict.fromkeys("abcdefg", 100.0) | {"h": 100.9})["nodes"] == []
     assert [one["node"] for one in found(dict.fromkeys("abcdefg", 100.0) | {"h": 102.0})["nodes"]] == ["h"]
+
+
+def test_a_node_by_itself_whose_own_steps_vary_more_is_no_straggler() -> None:
+    times = {"a": 1033.9, "b": 1058.2, "c": 1033.8}
+    result = found(times, noise=200.0)
+    assert result["nodes"] == []
+    assert result["message"] == (
+        "No node of 3 is slower than the others by more than 5 deviations, but for b, whose own steps vary more than "
+        "that."
+    )
+    assert [one["node"] for one in found(times, noise=20.0)["nodes"]] == ["b"]
+    assert [one["node"] for one in found(times, noise=200.0, together=True)["nodes"]] == ["b"]
+
+
+def test_a_node_of_too_few_steps_for_an_interval_is_no_straggler() -> None:
+    by_node = {
+        node: {"step_time_ms": {"median": value, "interval": None}} for node, value in (CLUSTER | {"z": 125.5}).items()
+    }
+    assert stragglers_of(by_node, 5.0, together=False)["nodes"] == []
 
 
 def test_a_fast_node_is_no_straggler() -> None:
