@@ -87,7 +87,7 @@ def followed(nodes: int) -> dict[str, t.Any]:
 
         threading.Thread(target=count, daemon=True).start()
         before = time.process_time()
-        Phases(plan, board, asks, nodes).train(Patience(interval_for(nodes), 60.0, 1800.0))
+        Phases(plan, board, asks, nodes).train(Patience(interval_for(nodes), 60.0, 1800.0), 0.0)
         ended.set()
         return {
             "cpu": time.process_time() - before,

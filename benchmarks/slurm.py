@@ -94,7 +94,7 @@ def followed(nodes: int) -> dict[str, t.Any]:
         before, calls = time.process_time(), _calls()
         journal = Journal(SlurmJob(board.run_dir), ("follow", "stop"), range(nodes))
         asks = {node["node"]: JobNode(journal, node["node"], node["node_rank"]).ask for node in plan["nodes"]}
-        Phases(plan, board, asks, nodes).train(Patience(interval_for(nodes), 60.0, 1800.0))
+        Phases(plan, board, asks, nodes).train(Patience(interval_for(nodes), 60.0, 1800.0), 0.0)
         after = _calls()
         tasks.wait()
         return {
