@@ -53,6 +53,9 @@ class Phases:
     board: Board
     ask: Mapping[str, Ask]
     at_once: int
+    _few: threading.Semaphore = field(
+        default_factory=lambda: threading.Semaphore(_COLLECTED_AT_ONCE), init=False, repr=False
+    )
 
     def stage(self, needs: Callable[[str], dict[str, t.Any]]) -> Outcome:
         """Put everything in place on every node, and report everything that is missing on any."""
@@ -115,7 +118,8 @@ class Phases:
                 answer = self.ask[node]("follow", finish_grace_seconds=grace_seconds, **request)
                 if answer["changed"]:
                     started.add(node)
-                if answer.get("finished"):
+                # Whatever else a node says, only one that has ended well need not be stopped.
+                if answer.get("finished") and (answer["status"], answer["exit_status"]) == ("exited", 0):
                     self._note_finished(node, answer["finished"])
                 return answer
 
@@ -133,12 +137,12 @@ class Phases:
                 raise BadAnswerError("the log that it finished with is not whole")
             return t.cast("dict[str, t.Any]", stopped["log"])
 
-        collect_log(part, self.board.log_path(node))
+        with self._few:
+            collect_log(part, self.board.log_path(node))
         self.board.update(node, finished=True, **_machine_changes(stopped))
 
     def finish(self, grace_seconds: float) -> Outcome:
         """End what still runs on any node, and copy the log of every node that answers."""
-        few = threading.Semaphore(_COLLECTED_AT_ONCE)
         began = time.time()
         # Where a node of a run is known to have failed, what the others ended with follows from that.
         together = self.plan["mode"] == "multi_node"
@@ -160,7 +164,7 @@ class Phases:
             def part(offset: int) -> dict[str, t.Any]:
                 return came_along if came_along and offset == 0 else self.ask[node]("collect", offset=offset)
 
-            with few:
+            with self._few:
                 size, left_out = collect_log(part, self.board.log_path(node))
             if problem:
                 raise problem

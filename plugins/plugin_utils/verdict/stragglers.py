@@ -108,4 +108,4 @@ def _message(found: dict[str, t.Any], times: dict[str, float], noisy: list[str],
     if len(times) < _MIN_NODES:
         return f"Two nodes differ by {spread:.1%} in step time; it takes three to say which one is unusual."
     limit = f"No node of {len(times)} is slower than the others by more than {found['deviations']:g} deviations"
-    return f"{limit}, but for {folded(noisy)}, whose own steps vary more than that." if noisy else f"{limit}."
+    return f"{limit}, but for {folded(noisy)}, whose own steps vary too much or are too few." if noisy else f"{limit}."

@@ -230,6 +230,15 @@ def test_a_node_that_finished_where_its_training_ended_is_not_asked_again_until_
     assert cluster.of("stop") == ["gpu00", "gpu00", "gpu01", "gpu02", "gpu02"]
 
 
+@pytest.mark.parametrize("ended", [{"status": "running", "exit_status": None}, {"exit_status": 1}])
+def test_a_node_that_says_it_finished_without_a_good_end_is_stopped_all_the_same(board, ended):
+    lies = iter([finished() | ended])
+    cluster = Cluster(board, {("gpu01", "follow"): lambda: next(lies, ANSWERS["follow"])})
+    cluster.phases.train(PATIENCE, 1.0)
+    cluster.phases.finish(1.0)
+    assert cluster.of("stop") == NODES
+
+
 @pytest.mark.parametrize("wrong", [finished(size=len(LOG) + 1), finished(data="no log")], ids=["short", "torn"])
 def test_a_node_whose_log_it_finished_with_cannot_be_believed_is_asked_again(board, wrong):
     cluster = Cluster(board, {("gpu01", "follow"): wrong})

@@ -53,8 +53,8 @@ def test_a_node_by_itself_whose_own_steps_vary_more_is_no_straggler() -> None:
     result = found(times, noise=200.0)
     assert result["nodes"] == []
     assert result["message"] == (
-        "No node of 3 is slower than the others by more than 5 deviations, but for b, whose own steps vary more than "
-        "that."
+        "No node of 3 is slower than the others by more than 5 deviations, but for b, whose own steps vary too "
+        "much or are too few."
     )
     assert [one["node"] for one in found(times, noise=20.0)["nodes"]] == ["b"]
     assert [one["node"] for one in found(times, noise=200.0, together=True)["nodes"]] == ["b"]
