@@ -134,24 +134,22 @@ def test_a_step_that_slurm_has_forgotten_ended_as_its_allocation_the_accounting_
     assert told in SlurmJob(run.folder).end_in_words()
 
 
-def test_a_job_whose_tasks_never_began_failed_of_what_its_log_says(run: Run) -> None:
+@pytest.mark.parametrize(
+    ("log", "named"),
+    [
+        ("srun: error: Unable to create step for job 7: Job credential expired", "slurm_start"),
+        ("job.sh: line 18: 28528 Killed                  | srun --label --nodes=3", "unreachable"),
+    ],
+    ids=["the tasks never began", "somebody kills srun, which is no failure of a node"],
+)
+def test_a_job_without_its_nodes_failed_of_what_its_log_says(run: Run, log: str, named: str) -> None:
     for node in NODES:
         run.board.update(node, status="unreachable")
-    (run.folder / JOB_LOG).write_text("srun: error: Unable to create step for job 7: Job credential expired\n")
+    (run.folder / JOB_LOG).write_text(log + "\n")
     run.ends("FAILED")
     first = first_failure(run.statuses())
     assert first
-    assert first["class"] == "slurm_start"
-
-
-def test_an_srun_that_somebody_kills_is_no_failure_of_a_node(run: Run) -> None:
-    for node in NODES:
-        run.board.update(node, status="unreachable")
-    (run.folder / JOB_LOG).write_text("job.sh: line 18: 28528 Killed                  | srun --label --nodes=3\n")
-    run.ends("FAILED")
-    first = first_failure(run.statuses())
-    assert first
-    assert first["class"] == "unreachable"
+    assert first["class"] == named
 
 
 def test_a_failure_of_the_training_stays_what_it_is_and_a_drained_node_is_told_of(run: Run) -> None:
