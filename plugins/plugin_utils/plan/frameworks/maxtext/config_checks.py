@@ -19,8 +19,8 @@ from ...cvs.checks import (
     unused_in_run,
     warn_of_no_effect,
 )
-from .gke import PLATFORM, check_gke
-from .options import MaxTextOptions
+from .gke import check_gke
+from .options import PLATFORM, MaxTextOptions
 from .reading import Reading
 
 _MULTI_NODE_KEYS = (
