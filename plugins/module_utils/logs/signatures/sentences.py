@@ -29,7 +29,7 @@ def _sentence(failure: str, pattern: bytes, remedy: str) -> Sentence:
 _FILE = rb"\w{0,40}\.(?:cc|cpp|cu|cuh|c|h|hpp):\d"
 _KERNEL = rb"(?:\bkernel: |(?:^|\s)\[ {0,9}\+?\d{1,9}\.\d{1,9}\] )(?:[^:\r\n]{0,40}\W)?"
 _ENDED = (
-    rb"(?i:\b(?:exit(?:ed|s|ing)?|rc|ret(?:urn(?:ed|s)?)?|status|error|code|raising signal)"
+    rb"(?i:\b(?:exit(?:ed|s|ing)?|rc|ret(?:urn(?:ed|s)?)?|status|error code|with code)"
     rb"(?:[ _-]?(?:code|status|with|value)){0,2}[\s`'\":=(]{1,4})"
 )
 
@@ -198,7 +198,7 @@ WORDS = (
     ),
     _sentence(
         "child_failed",
-        _ENDED + rb"-?[1-9]",
+        rb"(?i)(?:exit ?code|error code|with code|raising signal)[\s`'\":=(]{1,4}-?[1-9]",
         "A program that the training is made of ended with an error: what it printed before is the cause.",
     ),
     _sentence(
