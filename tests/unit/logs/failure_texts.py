@@ -82,6 +82,7 @@ TEXTS: dict[str, list[Text]] = {
         "Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?",
         "Error: crun: open `/proc/7`: No such file or directory: OCI runtime attempted to invoke a command",
         "exec /usr/bin/python: exec format error",
+        "OSError: [Errno 8] Exec format error: '/usr/bin/odd'",
     ],
     "data_corrupt": [
         "EOFError: Ran out of input",
@@ -148,6 +149,7 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: CUDA error: no kernel image is available for execution on the device",
     ],
     "bus_error": [
+        "ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm).",
         ("E api.py:874] failed (exitcode: -7) local_rank: 3 (pid: 77) of binary: /usr/bin/python", None, -7),
         "train.sh: line 7:   77 Bus error               (core dumped) python3 x.py",
         "  traceback : Signal 7 (SIGBUS) received by PID 77",
@@ -243,9 +245,9 @@ TEXTS: dict[str, list[Text]] = {
             2,
             None,
         ),
-        "ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm).",
     ],
     "gpu_error": [
+        "E0102 03:04:05.1 7 odd.cc:7] Detected failure SLICE_FAILURE_CHIP_DRIVER_ERROR in session 7",
         "RuntimeError: CUDA error: an illegal memory access was encountered",
         "torch.AcceleratorError: HIP error: an illegal memory access was encountered",
     ],
@@ -281,6 +283,7 @@ TEXTS: dict[str, list[Text]] = {
         "I0102 03:04:05.1 1 metric_logger.py:1] Aborting training due to NaN loss.",
     ],
     "import_error": [
+        "TypeError: Descriptors cannot not be created directly.",
         "python3: symbol lookup error: /x.so: undefined symbol: ncclCommSplit",
         "RuntimeError: fused module is not found. Please install apex.",
         "ModuleNotFoundError: import of torch halted; None in sys.modules",
@@ -484,6 +487,7 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "watchdog": [
+        "2026-Jan-02 03:04:05.6 7:8 ERROR  TDRV:odd  timeout (1 ms), waiting for cc status notifications.",
         "[Rank 5] Found key in store: NCCLABORTEDCOMM:0x7f, from rank: 3.",
         "[rank0]:[E321 02:07:08.4 ProcessGroupNCCL.cpp:607] [Rank 0] Watchdog caught collective operation "
         "timeout: WorkNCCL(SeqNum=1580, OpType=ALLREDUCE, Timeout(ms)=600000) ran for 600060 milliseconds "

@@ -136,7 +136,7 @@ SIGNATURES = (
     ),
     Signature(
         "container",
-        (b"exec format error",),
+        (b"exec format error", b"Exec format error"),
         "The image or program is for another processor architecture than the node's.",
     ),
     Signature(

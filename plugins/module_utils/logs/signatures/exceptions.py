@@ -216,6 +216,10 @@ TOPICS = (
         rb"(?:\bconfig|\barguments?\b|\boptions?\b|\bflags?\b|\bmust (?:not )?be\b"
         rb"|\bunsupported\b|\bnot (?:yet )?(?:supported|implemented|allowed|compatible)|\bincompatible\b|\brequires?\b"
         rb"|\bunknown\b|\bunrecogni[sz]ed\b|\binvalid (?:value|choice|param|type|key|name|mode|opt)|\bonly supports?\b"
+        rb"|\bdo(?:es)?(?: not|n't) (?:currently |yet )?(?:support|allow|accept)|\bsupports? only\b|\bnot understood\b"
+        rb"|\bonly .{0,60}\b(?:supported|implemented|available|valid|allowed|used)\b|\bmutually exclusive\b"
+        rb"|\bcan(?:not| only) (?:both |only )?(?:have|set|specify|enable|combine|be (?:used|combined|enabled|set))\b"
+        rb"|\binvalid \w{1,40}:|\b(?:is|are) (?:required|not available)\b|\bcurrently only\b"
         rb"|\bplease (?:set|specify|use|provide)\b|\bshould (?:not )?be\b|\benvironment variable|\b(?:is"
         rb"|are) not set\b)|(?-i:KeyError: '[A-Z][A-Z_]{3,30}'$)",
         "The program does not take its settings: the message says which; correct the config, or take an image that "

@@ -32,6 +32,13 @@ SIGNATURES = (
     ),
     Signature(
         "gpu_error",
+        (b"SLICE_FAILURE_CHIP", b"TPU session error"),
+        "A TPU chip or its driver failed on the worker that the message names: take that host out, and replace it "
+        "where it comes back.",
+        rb"SLICE_FAILURE_CHIP_[A-Z_]{1,40}|Session master detected TPU session error",
+    ),
+    Signature(
+        "gpu_error",
         (b"DNN library initialization failed", b"Could not create cudnn handle"),
         "The library of neural networks (cuDNN or MIOpen) did not start on the GPU: mostly its memory is taken (lower "
         "XLA_PYTHON_CLIENT_MEM_FRACTION) or the library does not fit jaxlib; read the lines before.",

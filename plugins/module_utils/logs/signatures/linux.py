@@ -123,10 +123,12 @@ SIGNATURES = (
     ),
     Signature(
         "bus_error",
-        (b"Bus error", b"SIGBUS", *_ended(b"-7", b"135")),
+        (b"Bus error", b"SIGBUS", b"nexpected bus error", *_ended(b"-7", b"135")),
         "A process got SIGBUS: mostly too little shared memory in the container (/dev/shm, --shm-size), or a "
         "mapped file that was cut off.",
-        rb"\bBus error\b(?! \()|Bus error {1,60}\((?:core|\d)|\bSIGBUS\b|" + ENDED + rb"(?P<exit_code>-7|135)\b",
+        rb"\bBus error\b(?! \()|Unexpected bus error encountered|Bus error {1,60}\((?:core|\d)|\bSIGBUS\b|"
+        + ENDED
+        + rb"(?P<exit_code>-7|135)\b",
     ),
     Signature(
         "killed",

@@ -111,9 +111,16 @@ SIGNATURES = (
     ),
     Signature(
         "watchdog",
-        (b"hang in collectives", b"missing collectives status", b"(FATAL-RT-"),
+        (
+            b"hang in collectives",
+            b"missing collectives status",
+            b"(FATAL-RT-",
+            b"or cc status notif",
+            b"of CC notifications",
+        ),
         "A collective hangs on a Neuron device: look for the worker that lags behind or has no such line.",
-        rb"suspected hang in collectives|missing collectives status|\(FATAL-RT-[A-Z-]{1,40}\)",
+        rb"suspected hang in collectives|missing collectives status|waiting for cc status notifications"
+        rb"|Unexpected number of CC notifications|\(FATAL-RT-[A-Z-]{1,40}\)",
     ),
     Signature(
         "nccl",

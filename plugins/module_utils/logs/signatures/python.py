@@ -50,7 +50,7 @@ SIGNATURES = (
                 b"has no attribute '",
                 b"was removed in the NumPy",
                 b"dtype size changed",
-                b"Descriptors cannot be created",
+                b"Descriptors cannot ",
             ),
             *(b"compiled with", b"jaxlib ", b"normal functioning of this module", b"unexpected keyword argument '"),
             *(b"VersionConflict", b"does not recognize this architecture", b"nrecognized model in"),
@@ -60,7 +60,7 @@ SIGNATURES = (
         (
             rb"AttributeError: (?:partially initialized )?module '[^'\r\n]{1,99}' has no attribute '"
             rb"|Error: [^\r\n]{0,99}was removed in the NumPy|Error: numpy\.dtype size changed"
-            rb"|Error: Descriptors cannot be created|were compiled with different CUDA major versions"
+            rb"|Error: Descriptors cannot (?:not )?be created|were compiled with different CUDA major versions"
             rb"|but source was compiled with: |Error: jaxlib (?:version|is version) "
             rb"|VersionConflict: |Transformers does not recognize this architecture|Error: Unrecognized model in "
             rb"|is required for a normal functioning of this module|got an unexpected keyword argument '"

@@ -8,12 +8,11 @@ from ..signature import Signature
 SIGNATURES = (
     Signature(
         "disk_full",
-        (b"insufficient shared memory", b"/dev/shm", b"shared memory(shm)", b"</torch_"),
+        (b"/dev/shm", b"shared memory(shm)", b"</torch_"),
         "The shared memory of the container (/dev/shm) is full: give it more (--shm-size, or ipc=host), or use "
         "fewer data workers.",
         (
-            rb"[Bb]us error [^\r\n]{0,300}insufficient shared memory"
-            rb"|/dev/shm[^\r\n]{0,300}(?:No space left on device|could not be resized|Cannot allocate memory)"
+            rb"/dev/shm[^\r\n]{0,300}(?:No space left on device|could not be resized|Cannot allocate memory)"
             rb"|[Uu]nable to allocate shared memory\(shm\)|file </torch_[^\r\n]{0,99}: (?:No space left"
             rb"|Cannot allocate memory)"
             rb"|(?:No space left on device|[Uu]nable to (?:open|write|allocate|create) )[^\r\n]{0,200}/dev/shm"
