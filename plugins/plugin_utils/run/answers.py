@@ -59,7 +59,7 @@ Settings = dict[SettingName, t.Annotated[list[float], Field(max_length=MOST_VALU
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(strict=True, defer_build=True)
+    model_config = ConfigDict(strict=True)
 
 
 class _Refused(_Part):
