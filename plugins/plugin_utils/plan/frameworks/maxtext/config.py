@@ -11,15 +11,7 @@ import typing as t
 
 from pydantic import Field
 
-from ...config.field_types import (
-    Environment,
-    Flag,
-    FreeObject,
-    Name,
-    Path,
-    PositiveInteger,
-    Text,
-)
+from ...config.field_types import Environment, Flag, FreeObject, Name, Path, PositiveInteger, Text
 from ...config.fields import ConfigSection
 from ...config.key_tables import read_tables, with_keys
 from ...config.kinds import OneOf
@@ -93,10 +85,6 @@ class GkeConfig(ConfigSection):
     )
 
 
-def _becomes(variable: str, unit: str = "") -> dict[str, t.Any]:
-    return {"variable": variable, **({"unit": unit} if unit else {})}
-
-
 @with_keys(read_tables(__file__)["config"])
 class MaxTextConfig(ConfigSection):
     """The section ``config``: how to run."""
@@ -115,17 +103,15 @@ class MaxTextConfig(ConfigSection):
         default=None,
         description="Address of rank 0, where the nodes of a multi-node run meet; auto takes the inventory's.",
         examples=["auto"],
-        json_schema_extra=_becomes("JAX_COORDINATOR_IP"),
+        json_schema_extra={"variable": "JAX_COORDINATOR_IP"},
     )
     training_steps: PositiveInteger = Field(
         description="How many steps to train; MaxText numbers them from 0.",
         examples=[20],
-        json_schema_extra=_becomes("steps", "steps"),
+        json_schema_extra={"variable": "steps", "unit": "steps"},
     )
     enable_checkpointing: Flag = Field(
-        default=False,
-        description="Write checkpoints.",
-        json_schema_extra=_becomes("enable_checkpointing"),
+        default=False, description="Write checkpoints.", json_schema_extra={"variable": "enable_checkpointing"}
     )
     nic_type: NicType = None
     nccl_ib_hca: RdmaDevices = Field(default=None, description="RDMA devices over which the nodes exchange gradients.")
@@ -144,7 +130,7 @@ class MaxTextConfig(ConfigSection):
         default={},
         description="Flags of XLA, each with its value.",
         examples=[{"xla_gpu_autotune_level": 4}],
-        json_schema_extra={**_becomes("XLA_FLAGS"), "since": "later shape"},
+        json_schema_extra={"variable": "XLA_FLAGS", "since": "later shape"},
     )
     gke: GkeConfig | None = Field(
         default=None, description="Where a workload on GKE runs; read with training_platform gke only."
@@ -154,24 +140,14 @@ class MaxTextConfig(ConfigSection):
         description="Flags of a high-performance script of MaxText, by its path below src/maxtext/configs. "
         "Flags of xla_flags go before those of the same name.",
         examples=["gpu/a3/llama_2_7b/2vm"],
-        json_schema_extra=_becomes("XLA_FLAGS or LIBTPU_INIT_ARGS"),
-    )
-    rdma_lib: FreeObject = Field(
-        default={},
-        description="No effect. Where CVS copies an RDMA library from; here volume_dict brings it into the container.",
-        json_schema_extra={"since": "later shape"},
+        json_schema_extra={"variable": "XLA_FLAGS or LIBTPU_INIT_ARGS"},
     )
     hf_token_file: TokenFile = None
     data_cache_dir: Path = Field(
         default="/home/{user-id}/cache",
         description="Cache of what comes from the Hugging Face hub.",
-        json_schema_extra=_becomes("HF_HOME"),
+        json_schema_extra={"variable": "HF_HOME"},
     )
     log_dir: Path = Field(
-        description="Folder on each node that takes a folder per run and node.",
-        examples=["/home/{user-id}/LOGS"],
+        description="Folder on each node that takes a folder per run and node.", examples=["/home/{user-id}/LOGS"]
     )
-    mock_data: Flag | None = Field(
-        default=None, description="No effect. What MaxText trains on is said by dataset_type of the branch."
-    )
-    dataset_source: FreeObject = Field(default={}, description="No effect. Where CVS would fetch a dataset from.")

@@ -25,9 +25,9 @@ from ...job.visible_devices import check_same_gpus
 from ..cvs_framework import CvsConfig
 from .architecture import architecture_of
 from .branch_checks import MaxTextSizes, check_branch, precision_of
-from .branch_config import BRANCH, MaxTextModelParameters
+from .branch_config import BRANCH, OF_CVS_ONLY, MaxTextModelParameters
 from .config import MaxTextConfig
-from .config_checks import OF_CVS_ONLY, check_config, unused_keys
+from .config_checks import check_config, unused_keys
 from .environment import (
     TIMEOUTS,
     check_variables,

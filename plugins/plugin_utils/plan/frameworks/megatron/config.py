@@ -8,14 +8,9 @@ import typing as t
 
 from pydantic import AfterValidator, Field
 
-from ...config.field_types import (
-    Flag,
-    Line,
-    Path,
-    PositiveInteger,
-    Text,
-)
+from ...config.field_types import Flag, Path, PositiveInteger, Text
 from ...config.fields import ConfigSection
+from ...config.key_tables import read_tables, with_keys
 from ...config.kinds import OneOf, Words
 from ...config.patterns import few, pattern
 from ...config.texts import Written
@@ -57,6 +52,7 @@ Scripts = t.Annotated[
 ]
 
 
+@with_keys(read_tables(__file__)["config"])
 class MegatronConfig(ConfigSection):
     """The section ``config``: how to run."""
 
@@ -124,12 +120,6 @@ class MegatronConfig(ConfigSection):
     dataset_source: DatasetSource = Field(
         default_factory=DatasetSource, description="A dataset to fetch before the training, once where nodes share it."
     )
-    hca_id_pattern: Line | None = Field(default=None, description="No effect. RDMA devices that CVS looks for.")
-    rocm_dir: Path | None = Field(default=None, description="No effect. Where CVS looks for ROCm.")
-    scripts_dir: Path | None = Field(default=None, description="No effect. Where CVS writes its wrapper scripts.")
-    verify_network_errors: Flag | None = Field(
-        default=None, description="No effect. Whether CVS compares network counters."
-    )
 
 
 class MegatronModelParameters(ScriptOptions):
@@ -167,9 +157,7 @@ class MegatronModelParameters(ScriptOptions):
         json_schema_extra={"variable": "TE_FP8"},
     )
     tensor_parallelism: PositiveInteger = Field(
-        default=1,
-        description="How many GPUs share each layer.",
-        json_schema_extra={"unit": "GPUs", "variable": "TP"},
+        default=1, description="How many GPUs share each layer.", json_schema_extra={"unit": "GPUs", "variable": "TP"}
     )
     pipeline_parallelism: PositiveInteger = Field(
         default=1,
