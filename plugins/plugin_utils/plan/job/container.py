@@ -75,9 +75,7 @@ def container_options(name: str, shm_size: str, profile: str, *, multi_node: boo
 
 
 def note_profile(options: ContainerOptions, findings: Findings) -> None:
-    """Say what a training's container may do on its node; nothing where training runs without one."""
-    if not options:
-        return
+    """Say what a training's container may do on its node."""
     if options["privileged"]:
         findings.note(
             "The container is privileged: whoever chooses its image is root on the nodes. "

@@ -16,20 +16,7 @@ from ...config.fields import ConfigSection
 from ...config.key_tables import read_tables, with_keys
 from ...config.kinds import OneOf
 from ...config.texts import Written
-from ...cvs.config_fields import (
-    ContainerName,
-    ContainerSection,
-    DistributedTraining,
-    GidIndex,
-    GlooSocketIfname,
-    NcclDebug,
-    NcclSocketIfname,
-    NicType,
-    Nnodes,
-    RdmaDevices,
-    ShmSize,
-    TokenFile,
-)
+from ...cvs import config_fields as cvs
 from .xla_flag_sets import FLAG_SETS
 
 FlagSet = t.Annotated[str, OneOf(tuple(FLAG_SETS))]
@@ -94,11 +81,11 @@ class MaxTextConfig(ConfigSection):
         description="Image of the container; needed unless container_engine is none. Its tag says where MaxText is.",
         examples=["rocm/jax-training:maxtext-v25.5"],
     )
-    container_name: ContainerName = "maxtext_training"
-    shm_size: ShmSize = "256G"
-    container_config: ContainerSection
-    distributed_training: DistributedTraining = None
-    nnodes: Nnodes = Field(examples=[2])
+    container_name: cvs.ContainerName = "maxtext_training"
+    shm_size: cvs.ShmSize = "256G"
+    container_config: cvs.ContainerSection
+    distributed_training: cvs.DistributedTraining = None
+    nnodes: cvs.Nnodes = Field(examples=[2])
     coordinator_ip: Text | None = Field(
         default=None,
         description="Address of rank 0, where the nodes of a multi-node run meet; auto takes the inventory's.",
@@ -113,13 +100,15 @@ class MaxTextConfig(ConfigSection):
     enable_checkpointing: Flag = Field(
         default=False, description="Write checkpoints.", json_schema_extra={"variable": "enable_checkpointing"}
     )
-    nic_type: NicType = None
-    nccl_ib_hca: RdmaDevices = Field(default=None, description="RDMA devices over which the nodes exchange gradients.")
-    nccl_ib_hca_list: RdmaDevices = Field(default=None, description="The same as nccl_ib_hca, which goes first.")
-    nccl_socket_ifname: NcclSocketIfname = None
-    gloo_socket_ifname: GlooSocketIfname = None
-    nccl_ib_gid_index: GidIndex = None
-    nccl_debug: NcclDebug = None
+    nic_type: cvs.NicType = None
+    nccl_ib_hca: cvs.RdmaDevices = Field(
+        default=None, description="RDMA devices over which the nodes exchange gradients."
+    )
+    nccl_ib_hca_list: cvs.RdmaDevices = Field(default=None, description="The same as nccl_ib_hca, which goes first.")
+    nccl_socket_ifname: cvs.NcclSocketIfname = None
+    gloo_socket_ifname: cvs.GlooSocketIfname = None
+    nccl_ib_gid_index: cvs.GidIndex = None
+    nccl_debug: cvs.NcclDebug = None
     env_vars: Environment = Field(
         default={},
         description="More variables of the training; those that the plan sets win. No secrets.",
@@ -142,7 +131,7 @@ class MaxTextConfig(ConfigSection):
         examples=["gpu/a3/llama_2_7b/2vm"],
         json_schema_extra={"variable": "XLA_FLAGS or LIBTPU_INIT_ARGS"},
     )
-    hf_token_file: TokenFile = None
+    hf_token_file: cvs.TokenFile = None
     data_cache_dir: Path = Field(
         default="/home/{user-id}/cache",
         description="Cache of what comes from the Hugging Face hub.",
