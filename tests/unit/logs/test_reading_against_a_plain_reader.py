@@ -19,6 +19,7 @@ from ansible_collections.trainops.cluster.plugins.module_utils.logs.failures imp
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.reader import read_log
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.record import METRICS
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.signature import compiled
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.signatures.exceptions import ALONE
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.signatures.known import SIGNATURES
 
 FIELDS = {
@@ -290,7 +291,8 @@ LINES = st.one_of(
     st.sampled_from([line.encode() for line in (*FAILURES, *NOISE)]),
     st.just(b"Traceback (most recent call last):\n  File \"/x/a.py\", line 8, in f\nKeyError: 'layers'"),
     st.sampled_from([b"mem usages: 0.5", b"tokens/GPU/s: 7.5", b"\x1b[31mgot signal: 15\x1b[0m", b"DEADLINE_EXCEEDED"]),
-    st.binary(max_size=12),
+    # The plain reader knows no exception without its traceback, and Hypothesis tries words of our own code.
+    st.binary(max_size=12).filter(lambda text: not ALONE.search(text)),
 )
 TEXTS = st.lists(st.tuples(LINES, ENDS), max_size=10).map(lambda parts: b"".join(line + end for line, end in parts))
 
