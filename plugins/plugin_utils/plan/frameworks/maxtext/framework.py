@@ -58,3 +58,6 @@ class MaxText(CvsFramework[MaxTextOptions]):
         inner = values.get("maxtext_overrides")
         named = {**values, **(inner if isinstance(inner, dict) else {})}
         return {key: value for key, value in named.items() if key != "maxtext_overrides"}
+
+
+FRAMEWORK = MaxText()

@@ -25,9 +25,9 @@ from ...job.visible_devices import check_same_gpus
 from ..cvs_framework import CvsConfig
 from .architecture import architecture_of
 from .branch_checks import MaxTextSizes, check_branch, precision_of
-from .branch_config import BRANCH, MaxTextModelParameters
+from .branch_config import BRANCH, OF_CVS_ONLY, MaxTextModelParameters
 from .config import MaxTextConfig
-from .config_checks import OF_CVS_ONLY, check_config, unused_keys
+from .config_checks import check_config, unused_keys
 from .environment import (
     TIMEOUTS,
     check_variables,
@@ -155,7 +155,6 @@ def _job(
     entry_point: str,
 ) -> Job:
     config, parameters, options = reading.config, reading.parameters, reading.options
-    without_container = options.container_engine == "none"
     is_script = "/" in entry_point or entry_point.endswith(".py")
     output = [] if parameters.base_output_directory else ["base_output_directory={run-folder}/output"]
     device: OptionalParameters = {"device": "TPU chip"} if parameters.hardware == "tpu" else {}
@@ -201,9 +200,7 @@ def _job(
         mounts=config.container_config.volume_dict,
         devices=config.container_config.device_list,
         gke=workload_of(reading, maxtext, environment, entry_point) if options.training_platform == PLATFORM else None,
-        container_options={}
-        if without_container
-        else container_options(
+        container_options=container_options(
             config.container_name, config.shm_size, options.container_profile, multi_node=reading.multi_node
         ),
         architecture=architecture_of(reading),

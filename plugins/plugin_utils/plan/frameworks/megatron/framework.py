@@ -57,3 +57,6 @@ class Megatron(CvsFramework[MegatronOptions]):
         if isinstance(precision, str):
             values = {**values, "precision": _PRECISIONS_OF_CELLS.get(precision.upper(), precision)}
         return {_KEYS_OF_CELLS.get(key, key): value for key, value in values.items()}
+
+
+FRAMEWORK = Megatron()

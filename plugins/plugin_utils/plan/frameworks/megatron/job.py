@@ -80,7 +80,6 @@ def _job(
     environment: dict[str, str],
 ) -> Job:
     config, parameters, options = reading.config, reading.parameters, reading.options
-    without_container = options.container_engine == "none"
     deepseek = known_script(script) == DEEPSEEK
     of_node = {} if deepseek else _OF_NODE
     parallelism: OptionalParameters = {}
@@ -127,9 +126,7 @@ def _job(
         log_dir=config.log_dir,
         mounts=config.container_config.volume_dict,
         devices=config.container_config.device_list,
-        container_options={}
-        if without_container
-        else container_options(
+        container_options=container_options(
             config.container_name, config.shm_size, options.container_profile, multi_node=reading.multi_node
         ),
         environment_as_arguments=not deepseek,

@@ -74,3 +74,6 @@ class Nxdt(Framework["YamlConfig", NxdtOptions]):
         from .job import plan_job  # noqa: PLC0415
 
         return plan_job(config, options, nodes, findings)
+
+
+FRAMEWORK = Nxdt()

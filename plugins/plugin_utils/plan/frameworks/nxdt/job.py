@@ -184,7 +184,6 @@ def _master_address(reading: NxdtReading) -> str:
 
 def _job(reading: NxdtReading, text: str, master: str, sizes: NxdtSizes, expected: list[Bound]) -> Job:
     config, options, run = reading.config, reading.options, reading.config.trainops
-    without_container = options.container_engine == "none"
     environment = _environment(reading, master)
     files = {f"{_CONFIG_NAME}.yaml": text}
     if run.compile_first:
@@ -209,7 +208,7 @@ def _job(reading: NxdtReading, text: str, master: str, sizes: NxdtSizes, expecte
         log_dir=run.log_dir,
         mounts=run.container_config.volume_dict,
         devices=run.container_config.device_list or device_files,
-        container_options={} if without_container else _container_options(reading),
+        container_options=_container_options(reading),
         files=files,
         script=_SCRIPT,
         tokens_per_sequence_per_gpu=sizes.tokens_per_sequence_per_device,
