@@ -584,6 +584,7 @@ TEXTS: dict[str, list[Text]] = {
 }
 
 HARMLESS: list[str] = [
+    "health check: GPU 3: Xid 0",
     "W external/xla/bfc_allocator.cc:501] Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.50GiB "
     "with freed_by_count=0. The caller indicates that this is not a failure, but may mean that there could "
     "be gains",

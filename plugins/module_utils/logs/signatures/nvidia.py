@@ -116,7 +116,7 @@ SIGNATURES = (
             rb"|\bCUBLAS_STATUS_(?!SUCCESS)[A-Z_]{1,60}"
             rb"|\bCUDNN_STATUS_(?!SUCCESS)[A-Z_]{1,60}"
             rb"|\bCUDA_ERROR_[A-Z_]{1,60}|Cuda failure |Triton Error \[CUDA\]: "
-            rb"|\bX(?:id|ID)(?: \([^)\r\n]{1,60}\):)?(?: (?:error|code|event|number))?[ :=]{1,3}\d{1,3}\b"
+            rb"|\bX(?:id|ID)(?: \([^)\r\n]{1,60}\):)?(?: (?:error|code|event|number))?[ :=]{1,3}[1-9]\d{0,2}\b"
             rb"|CUDA driver error: |CUDA error at |CUDA RT call \S{1,99} in line|GPUassert: "
             rb"|(?<!Search for `)\bcudaError[A-Z]\w{1,40}(?:[ '\")(:.]|$)|\bCUFFT_(?!SUCCESS)[A-Z_]{1,60}"
             rb"|Error: [^\r\n]{0,300}Unable to find suitable cuBLAS GEMM algorithm|\bSXid \([^)\r\n]{1,60}\): \d{1,6}"
