@@ -21,7 +21,10 @@ def line(step: int, total: int) -> str:
     )
 
 
-SILENT = "[before the start of training step] datetime: 2026-01-02 03:04:05 \n"
+SILENT = (
+    "[before the start of training step] datetime: 2026-01-02 03:04:05 \n"
+    "[after training is done] datetime: 2026-01-02 03:14:05 \n"
+)
 WHOLE = "".join(line(step, 10) for step in range(1, 11))
 
 

@@ -63,25 +63,36 @@ _ALARM = re.compile(
     rb"|\boops\b|call trace|\brip: \d|\bremount|\bue\b.{0,40}\b(?:gpu|hbm|dimm)|\b(?:gpu|hbm|dimm)\b.{0,40}\bue\b"
     # what was not done, or was not done by all
     rb"|\bnot (?:been )?(?:written|saved|finished|complete|reached|ready|received|registered|started|uploaded)"
-    rb"|\bnotready\b|\b(\d{1,6}) of (?!\1\b)\d{1,6} (?:ranks|nodes|workers|hosts|processes)\b"
+    rb"|\bnotready\b|\bvendor err|\b(\d{1,6})(?: of | out of |/)(?!\1\b)\d{1,6} "
+    rb"(?:ranks|nodes|workers|hosts|processes|peers|shards)\b"
     rb"|\bwaiting for \S{1,20} (?:rank|node|worker|host|peer)|requeue|respawn|relaunch|resubmit|\bstopped (?:by|early)"
     rb"|overflow|underflow|reached (?:its )?minimum|\bran (?:dry|out)\b|\b100 ?% full|\bis full\b|no space|\bflapp"
     rb"|\b(?:gpu|device|link|port|bus|nic|adapter|hca|node|card)\b.{0,20}\breset|\bexited,? status:? [1-9]"
+    rb"|\bis (?:0|zero) bytes|\bnon-?zero (?:exit|status|return|code)|\bstatus ?[:=] ?(?!2\d\d\b)[1-9]\d{0,2}\b"
+    # who is not there any more
+    rb"|\b(?:rank|node|worker|host|peer|task|process|gpu|device|replica)s? \S{0,20} (?:(?:is|are|was|were|has|have) "
+    rb"(?:gone|lost|absent|away)|left|vanished|disappeared|dropped)\b|\b(?:went|gone|goes) offline|\bcordon"
+    rb"|\bscal(?:ed|ing) (?:down|in)\b|\bmembership changed|\bearly exit|\bexit\w* early|\^C|^Stop(?:Async)?Iteration\b"
+    # what only a kernel prints, by its clock, its devices and its file systems; and a file whose end was never written
+    rb"|^\s*\[ *\d{1,8}\.\d{6}\] |\b[a-z]\w* [\da-f]{4}:[\da-f]{2}:[\da-f]{2}\.\d: "
+    rb"|^(?:XFS|EXT4-fs|BTRFS|LNet|Lustre|nfs|NVRM|EDAC|rcu|watchdog)\b[^:]{0,40}:|\x00{4}"
 )
 # Lines marked INFO that report a failed node, rank or worker all the same. No training that ends well prints one.
 _GRAVE = re.compile(
-    rb"(?i)worker ?group (?:finished \()?\S{0,20}failed|exit ?code:? [1-9]"
+    rb"(?i)\bloss ?[=:] ?(?:nan|inf)\b|worker ?group (?:finished \()?\S{0,20}failed|exit ?code:? [1-9]"
     rb"|\b(?:node|host|rank|worker|task|process|peer)s? ?\S{0,20} (?:has |have |is |are )?"
     rb"(?:failed|died|crashed|dead\b)"
 )
 # What ends well and sounds like a failure: lines that call themselves information, JAX's coordination service as it
-# shuts down, warnings of Python and c10d, and the closing lines of launch scripts, which print nan on nodes without
-# steps.
+# shuts down, warnings of Python and c10d, an image that is pulled first, and the closing lines of launch scripts, which
+# print nan on nodes without steps.
 _NOISE = re.compile(
-    rb"^I\d{4} |\bINFO\b|\[DEBUG\]|preemption_notifier\.cc|during program shutdown"
+    rb"(?:^|[ \t])I\d{4} (?:\d\d:){2}\d\d|\bINFO\b|\[DEBUG\]|preemption_notifier\.cc|during program shutdown"
     rb"|(?:User|Future|Deprecation|Resource|Runtime)Warning: |destroy_process_group\(\) was not called"
     rb"|process group has NOT been destroyed|path_to_cache is None|_patches\.py:"
     rb"|^(?:throughput per GPU|elapsed time per iteration|tokens/GPU/s|mem usages): |division by zero attempted"
+    rb"|\(errno: 97 - Address family|Unable to find image '[^']{1,300}' locally$|System restart required"
+    rb"|^\W*(?:(?:0|no) (?:errors?|failures?)(?: found| detected)?|(?:errors?|failures?): 0)\W*$"
 )
 _HELPER_TRACEBACK = re.compile(rb"Traceback \(most recent call last\):\r?\n(?:[ \t][^\n]*\n)+[^\n]*")
 _FILE = re.compile(rb'\n[ \t]+File "([^"\r\n]*)"')

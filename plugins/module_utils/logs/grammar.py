@@ -53,7 +53,8 @@ class Grammar(t.NamedTuple):
 
     ``each_step`` says that a process prints every step that it does, and not every tenth, say.
 
-    ``counts_skipped`` says that every step line says how many iterations were skipped.
+    ``each_line`` are the values that every step line has. ``ends`` are what the first rank prints as the training
+    begins, and what the same function prints as it ends.
 
     ``bars`` says that a step is drawn again and again as it goes on, each time with other values.
 
@@ -73,7 +74,8 @@ class Grammar(t.NamedTuple):
     first_rank: t.Tuple[bytes, ...] = ()
     alive: t.Tuple[bytes, ...] = ()
     each_step: bool = False
-    counts_skipped: bool = False
+    each_line: t.Tuple[str, ...] = ()
+    ends: t.Optional[t.Tuple[bytes, bytes]] = None
     bars: bool = False
     left_out: Callable[[dict[str, t.Any], int], t.Optional[str]] = _all_count
     summary: Callable[[Piece], dict[str, float]] = _no_summary

@@ -9,13 +9,13 @@ from .find import Piece
 from .text import line_end, line_start
 
 # Of torchrun and Primus, of Lightning's distributed.py, and of NCCL, which names the rank in a communicator (since
-# 2.18 with its id), the host and the process.
+# 2.18 with its size and id), the host and the process.
 _TELLING = (
     (b"[rank", re.compile(rb"\[rank-?(\d{1,7})[\]/]"), "rank "),
     (b"GLOBAL_RANK: ", re.compile(rb"GLOBAL_RANK: (\d{1,7}),"), "rank "),
     (
         b" commId 0x",
-        re.compile(rb" rank (\d{1,7}) nranks \d{1,7} [^\r\n]{0,200}commId (0x[0-9a-f]{1,20})"),
+        re.compile(rb" rank (\d{1,7}) nranks (\d{1,7}) [^\r\n]{0,200}commId (0x[0-9a-f]{1,20})"),
         "NCCL rank ",
     ),
     (b" NCCL INFO ", re.compile(rb"([A-Za-z0-9][A-Za-z0-9.-]{0,200}:\d{1,9}):\d+ \[\d+\] NCCL INFO "), "process "),

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ...module_utils.logs.frameworks.known import grammar_of
+from ...module_utils.logs.record import EVIDENCE, METRICS
 from ..contracts import Plan, Status
 from ..plan.config.words import counted
 from .judge_log import log_framework
@@ -24,7 +25,7 @@ _TORN = 0.005
 # Some rates are printed from the third step on, or not where a checkpoint is written, which is every so many steps.
 _MOST_MISSING, _LEAST_APART = 0.1, 8
 # What a trainer prints in each line or in none.
-_OF_EACH_STEP = ("step_time_ms", "tokens_per_sec_per_gpu", "tflops_per_gpu")
+_OF_EACH_STEP = (*(metric for metric in METRICS if metric not in ("loss", "skipped_iterations")), *EVIDENCE)
 
 
 def judge_gaps(
@@ -42,22 +43,31 @@ def judge_gaps(
     is there, and iterations that were skipped have none.
     """
     resumed = any((status.get("settings") or {}).get("resumed") for status in statuses)
-    nan = records.loc[(records["metric"] == "loss") & records["value"].isna(), ["node", "step"]]
-    nan_losses = nan.groupby("node")["step"].agg(set).to_dict()
+    nan = records.loc[records["value"].isna(), ["node", "metric", "step"]]
+    nan_steps = nan.groupby(["node", "metric"])["step"].agg(set).to_dict()
     judged = dict.fromkeys(
         bound["metric"] for bound in plan["expected"] if bound["kind"] != "info" and not bound.get("optional")
     )
-    each_step = grammar_of(log_framework(plan)).each_step
+    grammar = grammar_of(log_framework(plan))
     for node, rows in attempts.items():
         found = rows["step"].to_numpy()
-        stride = 1 if each_step else _usual_stride(found)
+        stride = 1 if grammar.each_step else _usual_stride(found)
         _judge_steps(node, found, stride, _first(plan, earlier[node]["step"], resumed=resumed), reasons)
         if "loss" in rows and rows["loss"].notna().any():
-            _judge_losses(node, rows[~rows["step"].isin(nan_losses.get(node, ()))], reached, reasons)
+            _judge_losses(node, rows[~rows["step"].isin(nan_steps.get((node, "loss"), ()))], reached, reasons)
+        for name in grammar.each_line:
+            if not (name in rows and rows[name].notna().any()):
+                what = name.replace("_", " ")
+                message = f"No step line of {node} says its {what}, as each line of this trainer does."
+                reasons.add(INCONCLUSIVE, "metric_gaps", message, node, metric=name, steps=len(rows))
+        trained = rows[~(rows["skipped_iterations"] > 0)] if "skipped_iterations" in rows else rows
+        counting = trained[trained["counted"]]
         for metric in dict.fromkeys((*judged, *_OF_EACH_STEP)):
-            counting = rows[rows["counted"]]
-            if metric in rows and counting[metric].notna().any() and _is_torn(counting[metric].isna().to_numpy()):
-                missing = int(counting[metric].isna().sum())
+            if metric not in rows or not counting[metric].notna().any():
+                continue
+            absent = counting[metric].isna() & ~counting["step"].isin(nan_steps.get((node, metric), ()))
+            if _is_torn(absent.to_numpy()):
+                missing = int(absent.sum())
                 message = f"{metric} is missing in {missing} of {counted(len(counting), 'counted step')} of {node}."
                 reasons.add(INCONCLUSIVE, "metric_gaps", message, node, metric=metric, steps=missing)
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 from collections.abc import Mapping
 
@@ -25,6 +26,10 @@ _CLOCK_IS_SET = 2.0
 # No place on earth is further from the controller's time than this, nor is a log written longer after.
 _ZONES = 14 * 3600.0 + 600.0
 _FIRST_ABSOLUTE = seconds_of(b"%d-01-01 00:00:00" % (NO_YEAR + 1))
+# Stamps without a year jump further at New Year.
+_NEW_YEAR = 300 * 86400.0
+# Processes of one job print a step within so many seconds, but for a few of them.
+_TOGETHER, _MOST_APART = 60.0, 0.05
 # So many steps with the same times are no chance.
 _SAME_STEPS = 3
 
@@ -42,6 +47,13 @@ def judge_life(plan: Plan, statuses: list[Status], attempts: Mapping[str, pd.Dat
         node, signs = status["node"], of_any.intersection(status.get("signs") or ())
         if not signs:
             message = f"The log of {node} has none of the lines that a rank prints once it trains."
+            reasons.add(INCONCLUSIVE, "no_sign_of_life", message, node)
+        if (
+            grammar.ends
+            and (begin := grammar.ends[0].decode()) in signs
+            and (end := grammar.ends[1].decode()) not in signs
+        ):
+            message = f"The log of {node} has {begin}, and not {end}: its rank did not come to the end."
             reasons.add(INCONCLUSIVE, "no_sign_of_life", message, node)
     first_cause_seen = any(of_first.intersection(status.get("signs") or ()) for status in silent)
     none_alive = any(not of_any.intersection(status.get("signs") or ()) for status in silent)
@@ -67,16 +79,48 @@ def log_framework(plan: Plan) -> str:
 
 
 def judge_same_log(plan: Plan, statuses: list[Status], attempts: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
-    """Note nodes that have the log of another one: the same times of steps, or the same rank or process in one job."""
+    """Note nodes that have the log of another one, the same times of steps, or the same rank or process in one job.
+
+    In one job they are in one communicator of all ranks, too, and take their steps at the same time.
+    """
     owner: dict[t.Any, str] = {}
     for node, rows in attempts.items():
         columns = [name for name in ("step", "step_time_ms", "clock", "tokens_per_sec_per_gpu", "loss") if name in rows]
         if len(rows) >= _SAME_STEPS and "step_time_ms" in columns:
             _note_owner(owner, rows[columns].to_numpy().tobytes(), node, "the times and losses of their steps", reasons)
     if plan["mode"] == "multi_node":
+        _judge_same_job(plan, statuses, attempts, reasons)
         for status in statuses:
             for ranks in status.get("ranks") or ():
                 _note_owner(owner, ranks, status["node"], ranks, reasons)
+
+
+def _judge_same_job(plan: Plan, statuses: list[Status], attempts: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
+    """Note nodes that were in another job than the others: in another communicator of all ranks, or at another time."""
+    workload = plan.get("workload")
+    ranks = workload["gpus"] if workload else 0
+    of_all = [(status["node"], name) for status in statuses if (name := _first_communicator(status, ranks))]
+    for node, name in of_all:
+        first, its = of_all[0]
+        if its != name:
+            message = f"NCCL's communicator of all {ranks} ranks is {name} on {node}, and {its} on {first}."
+            reasons.add(INCONCLUSIVE, "other_log", message, node, other=first)
+    stamped = {node: rows.set_index("step")["clock"].dropna() for node, rows in attempts.items() if "clock" in rows}
+    first, *others = stamped or [""]
+    for node in others:
+        apart = (stamped[node] - stamped[first]).dropna()
+        if apart.empty:
+            continue
+        usual = float(apart.median())
+        if abs(usual) > 2 * _ZONES or ((apart - usual).abs() > _TOGETHER).mean() > _MOST_APART:
+            message = f"{node} and {first} did not take their steps at the same time, as the nodes of one job do."
+            reasons.add(INCONCLUSIVE, "other_time", message, node, other=first, seconds=usual)
+
+
+def _first_communicator(status: Status, ranks: int) -> str | None:
+    """Return the name of the first communicator in a log where it is of so many ranks; all of them make it first."""
+    found = (re.fullmatch(rf"NCCL rank \d+ of {ranks} of (\w+)", text) for text in status.get("ranks") or ())
+    return next((match.group(1) for match in found if match), None)
 
 
 def _note_owner(owner: dict[t.Any, str], what: t.Any, node: str, shared: str, reasons: Reasons) -> None:
@@ -118,7 +162,7 @@ def _judge_clock(node: str, rows: pd.DataFrame, earlier: pd.DataFrame, reasons: 
     back = np.diff(clock)
     worst = float(back.min()) if back.size else 0.0
     # Stamps without a year go back far at New Year.
-    if -300 * 86400 < worst < -_CLOCK_IS_SET:
+    if -_NEW_YEAR < worst < -_CLOCK_IS_SET:
         message = (
             f"The time stamps of {node} go back by {-worst:.0f} s: its lines are not in their order, or of two runs."
         )
@@ -133,6 +177,8 @@ def judge_clock_of_run(statuses: list[Status], attempts: Mapping[str, pd.DataFra
         if rows is None or "clock" not in rows or not rows["clock"].notna().any() or not started or not ended:
             continue
         first, last = float(rows["clock"].min()), float(rows["clock"].max())
+        if last < _FIRST_ABSOLUTE and last - first > _NEW_YEAR:
+            continue
         if last - first > ended - started + 60.0:
             message = (
                 f"The steps in the log of {node} took {last - first:.0f} s by their time stamps, and the run "

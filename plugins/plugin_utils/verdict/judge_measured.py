@@ -32,7 +32,10 @@ _SPIKE, _NEIGHBOURS = 1.5, 7
 _DIVERGED = 1.5
 # No accelerator has so many TFLOP/s, in whatever precision.
 _PEAK_OF_NONE = 20_000.0
+# Losses above it show whether they differ; no step of a training takes nine tenths of them away.
+_ALL_DIGITS, _COLLAPSED = 0.5, 0.1
 # Losses are printed with three decimals, and have seven digits.
+_OF_THE_BATCH = {"loss": "loss", "tokens_with_loss": "number of tokens with a loss"}
 _SAME_LOSS, _DIGITS_OF_LOSS = 2e-3, 1e-4
 
 
@@ -103,8 +106,9 @@ def _judge_values(node: str, losses: pd.DataFrame, trend: Trend, vocabulary: flo
     if (values < 0).any():
         step = int(steps[values < 0][0])
         reasons.add(FAIL, "loss_negative", f"The loss of {node} is negative at step {step}, which no loss is.", node)
-    elif values.size >= MIN_LOSSES and np.ptp(values) == 0:
-        message = f"The loss of {node} is {values[0]:g} in all {values.size} steps: nothing was learned, or measured."
+    elif values.size >= MIN_LOSSES and (same := _same_at_end(values)) >= max(MIN_LOSSES, values.size // 5):
+        where = "all" if same == values.size else "the last"
+        message = f"The loss of {node} is {values[-1]:g} in {where} {same} steps: nothing was learned, or measured."
         reasons.add(INCONCLUSIVE, "loss_constant", message, node)
     end = float(np.median(values[-max(1, values.size // 5) :]))
     guessing = math.log(vocabulary)
@@ -117,6 +121,15 @@ def _judge_values(node: str, losses: pd.DataFrame, trend: Trend, vocabulary: flo
     if values.size >= MIN_LOSSES and float(np.ptp(values)) > 0 and 0 <= float(values.max()) < _LEAST_LOSS:
         message = f"The loss of {node} is below {_LEAST_LOSS:g} in all steps, which no text leaves: it is of no model."
         reasons.add(INCONCLUSIVE, "loss_too_low", message, node, loss=end)
+    collapse = _collapse(values)
+    if collapse is not None:
+        message = (
+            f"The loss of {node} falls to {values[collapse]:.4g} by step {int(steps[collapse])} at once, "
+            "as that of no training does."
+        )
+        reasons.add(
+            INCONCLUSIVE, "loss_too_low", message, node, step=int(steps[collapse]), loss=float(values[collapse])
+        )
     spike = _spike(values, max(int((losses["left_out"] == WARM_UP).sum()), values.size // 5))
     if spike is not None:
         message = (
@@ -130,11 +143,29 @@ def _judge_values(node: str, losses: pd.DataFrame, trend: Trend, vocabulary: flo
     return (len(reasons.decisive()), reasons.verdict()) != before and trend["direction"] != RISING
 
 
+def _same_at_end(values: np.ndarray) -> int:
+    """Return how many of the last losses are the same; of small ones few digits are printed: they are if all are."""
+    other = np.flatnonzero(values != values[-1])
+    same = values.size - 1 - int(other[-1]) if other.size else values.size
+    return same if same == values.size or values[-1] >= _ALL_DIGITS else 0
+
+
+def _collapse(values: np.ndarray) -> int | None:
+    """Return the place where the loss falls within a step to less than a tenth, and stays there."""
+    middles = (
+        np.median(np.lib.stride_tricks.sliding_window_view(values, 3), axis=1)
+        if values.size >= MIN_LOSSES
+        else values[:0]
+    )
+    fell = np.flatnonzero((middles[:-3] >= _ALL_DIGITS) & (middles[3:] < _COLLAPSED * middles[:-3]))
+    return int(fell[0]) + 3 if fell.size else None
+
+
 def _spike(values: np.ndarray, begin: int) -> int | None:
     """Return the place of the highest loss after the begin that is far above both those before and those after it."""
     if values.size < MIN_LOSSES:
         return None
-    padded = np.pad(values, _NEIGHBOURS // 2, mode="edge")
+    padded = np.pad(values, _NEIGHBOURS // 2, mode="reflect")
     around = np.median(np.lib.stride_tricks.sliding_window_view(padded, _NEIGHBOURS), axis=1)
     above = values > _SPIKE * around
     above[:begin] = False
@@ -142,24 +173,28 @@ def _spike(values: np.ndarray, begin: int) -> int | None:
 
 
 def _judge_agreement(attempts: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
-    """Note nodes of one job that print different losses of the same step: the loss is that of the whole batch."""
-    with_loss = {node: rows for node, rows in attempts.items() if "loss" in rows}
-    if len(with_loss) < 2:
+    """Note nodes of one job that print other numbers of the same step, which are those of the whole batch."""
+    for name, word in _OF_THE_BATCH.items():
+        _judge_agreement_on(name, word, {node: rows for node, rows in attempts.items() if name in rows}, reasons)
+
+
+def _judge_agreement_on(name: str, word: str, printing: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
+    if len(printing) < 2:
         return
-    first, *others = with_loss
+    first, *others = printing
     for node in others:
         steps, own, its = np.intersect1d(
-            with_loss[node]["step"].to_numpy(),
-            with_loss[first]["step"].to_numpy(),
+            printing[node]["step"].to_numpy(),
+            printing[first]["step"].to_numpy(),
             assume_unique=True,
             return_indices=True,
         )
-        ones, theirs = with_loss[node]["loss"].to_numpy()[own], with_loss[first]["loss"].to_numpy()[its]
+        ones, theirs = printing[node][name].to_numpy()[own], printing[first][name].to_numpy()[its]
         with np.errstate(invalid="ignore"):
             off = np.flatnonzero(np.abs(ones - theirs) > _SAME_LOSS + _DIGITS_OF_LOSS * np.abs(theirs))
         if off.size:
             step, one, other = int(steps[off[0]]), ones[off[0]], theirs[off[0]]
-            message = f"The loss of step {step} is {one:g} on {node} and {other:g} on {first}, in one job."
+            message = f"The {word} of step {step} is {one:g} on {node} and {other:g} on {first}, in one job."
             reasons.add(FAIL, "loss_differs", message, node, step=step)
 
 
@@ -173,6 +208,10 @@ def judge_physics(plan: Plan, by_node: Mapping[str, Mapping[str, Statistics]], r
     peak = workload and workload["peak_tflops_per_gpu"]
     bound = in_words("tflops_per_gpu", peak or _PEAK_OF_NONE)
     for node, found in by_node.items():
+        memory = found["memory_fraction"]["value"] if "memory_fraction" in found else 0.0
+        if memory > 1:
+            message = f"{node} uses {memory:.4g} times its memory: that cannot be."
+            reasons.add(INCONCLUSIVE, "impossible", message, node, metric="memory_fraction", value=memory)
         for metric in ("tflops_per_gpu", "tokens_per_sec_per_gpu"):
             if metric not in found:
                 continue

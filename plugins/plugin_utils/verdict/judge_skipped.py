@@ -21,6 +21,9 @@ if t.TYPE_CHECKING:
 
 # The lines of several ranks in one log tear some.
 _TORN = 0.005
+# A schedule may begin and end with a learning rate of 0, for so many of the steps at most.
+_MOST_IDLE = 0.1
+_NEEDED = {"learning_rate": "learning rate", "grad_norm": "gradient norm"}
 # A search for a loss scale skips few of the steps after the warm-up.
 _MOST_SEARCHED = 0.05
 
@@ -29,10 +32,11 @@ def judge_skipped(plan: Plan, attempts: Mapping[str, pd.DataFrame], reasons: Rea
     """Note iterations that were skipped after the warm-up, but for those that search a loss scale, and a skipped end.
 
     A line that ought to say how many were skipped, and does not, leaves that open. A search shows in a loss scale that
-    is lower after the skipped iteration, or after the next one.
+    is lower after the skipped iteration, or after the next one. Steps that moved no weight are noted as well.
     """
+    _judge_idle(attempts, reasons)
     allowed = plan.get("max_skipped", 0)
-    always_printed = grammar_of(log_framework(plan)).counts_skipped
+    always_printed = "skipped_iterations" in grammar_of(log_framework(plan)).each_line
     for node, rows in attempts.items():
         missing = int(rows["skipped_iterations"].isna().sum()) if "skipped_iterations" in rows else len(rows)
         if always_printed and missing > _TORN * len(rows):
@@ -59,6 +63,19 @@ def judge_skipped(plan: Plan, attempts: Mapping[str, pd.DataFrame], reasons: Rea
             step = int(rows["step"].iloc[-1])
             message = f"The last iteration of {node}, {step}, was skipped: it trained nothing."
             reasons.add(INCONCLUSIVE, "last_step_skipped", message, node, last_step=step)
+
+
+def _judge_idle(attempts: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
+    """Note steps that moved no weight: their learning rate, or the norm of their gradients, is 0."""
+    for node, rows in attempts.items():
+        for name, word in _NEEDED.items():
+            idle = rows.loc[rows[name] == 0, "step"] if name in rows else rows["step"].iloc[:0]
+            if len(idle) > max(1.0, _MOST_IDLE * len(rows)):
+                message = (
+                    f"The {word} of {node} is 0 in {len(idle)} of {counted(len(rows), 'step')}, the first of them "
+                    f"{int(idle.iloc[0])}: they trained nothing."
+                )
+                reasons.add(INCONCLUSIVE, "idle_steps", message, node, metric=name, steps=len(idle))
 
 
 def _searching(rows: pd.DataFrame, skipped: np.ndarray) -> np.ndarray:

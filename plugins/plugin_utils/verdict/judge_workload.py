@@ -17,11 +17,14 @@ from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons
 if t.TYPE_CHECKING:
     import pandas as pd
 
+# Of fewer steps no rate is usual; TFLOP/s may have one decimal.
+_MIN_OF_RATES, _DIGIT_OF_FLOPS = 5, 0.1
 # Printed rates and times are rounded, and each is taken at another moment.
 _RATE_TOLERANCE = 0.05
 _CLOCK_TOLERANCE, _STAMP_SECONDS = 0.05, 2.0
 # Time stamps may be whole seconds.
 _STRETCH_SECONDS, _TOO_LONG = 10.0, 1.25
+_SAMPLES = 0.5
 _WORDS = {
     "sequence_length": "sequence length",
     "micro_batch_size": "micro batch size",
@@ -70,8 +73,12 @@ def judge_workload(
         if node in attempts:
             rows = attempts[node]
             _judge_samples(node, rows, planned.get("global_batch_size"), bars, agrees, reasons)
-            if not bars:
-                _judge_rate(node, rows, _tokens_of_gpu(plan, status), agrees, reasons)
+            tokens = _tokens_of_gpu(plan, status)
+            if bars:
+                _judge_bars(node, rows, tokens, reasons)
+            else:
+                _judge_rate(node, rows, tokens, agrees, reasons)
+                _judge_flops(node, rows, reasons)
                 _judge_stamps(node, rows, agrees, reasons)
     if planned and all(agrees.values()):
         reasons.add(PASS, "workload", "The logs match the planned workload, as far as they show it.")
@@ -162,9 +169,25 @@ def _judge_samples(
     steps, samples = counting["step"].to_numpy(float), counting["consumed_samples"].to_numpy(float)
     if samples.size < 2:
         return
-    batch = batch or float(np.median(np.diff(samples) / np.diff(steps)))
+    grown = np.diff(samples)
+    if batch is None and "global_batch_size" in rows:
+        # A batch that grows is that of its own step.
+        printed = rows.loc[counting.index[1:], "global_batch_size"].to_numpy()
+        wrong = (np.diff(steps) == 1) & (np.abs(grown - printed) > _SAMPLES)
+        if not bars and wrong.any():
+            place = int(np.argmax(wrong))
+            message = (
+                f"The log of {node} contradicts itself: step {steps[place + 1]:.10g} has a global batch size of "
+                f"{printed[place]:.10g}, and consumed {grown[place]:.10g} samples."
+            )
+            reasons.add(FAIL, "other_workload", message, node, found=float(grown[place]), planned=float(printed[place]))
+            return
+        if not bars:
+            agrees[node].append(f"{samples[-1]:.10g} samples consumed")
+            return
+    batch = batch or float(np.median(grown / np.diff(steps)))
     # Bars show three digits, of the step before now and then.
-    allowed = 0.01 * np.abs(samples) + 2.0 * batch if bars else 0.5
+    allowed = 0.01 * np.abs(samples) + 2.0 * batch if bars else _SAMPLES
     # From its first step on, a training has consumed nothing else.
     begin = batch * steps[0] if steps[0] == 1 and not bars else samples[0]
     expected = begin + batch * (steps - steps[0])
@@ -217,6 +240,53 @@ def _judge_rate(
         reasons.add(INCONCLUSIVE, "rates_disagree", message, node)
     else:
         agrees[node].append(f"{found:.6g} tokens for a GPU in a step")
+
+
+def _judge_flops(node: str, rows: pd.DataFrame, reasons: Reasons) -> None:
+    """Note TFLOP/s that are not those of the step times: each sequence takes as many as the others."""
+    if not {"tflops_per_gpu", "step_time_ms"} <= set(rows.columns):
+        return
+    counted = rows[rows["counted"]]
+    batch = counted.get("global_batch_size", 1.0)
+    flops = (counted["tflops_per_gpu"] * counted["step_time_ms"] / batch).dropna().to_numpy()
+    flops = flops[np.isfinite(flops)]
+    if flops.size < _MIN_OF_RATES or not (usual := float(np.median(flops))) > 0:
+        return
+    allowed = _RATE_TOLERANCE + _DIGIT_OF_FLOPS / float(counted["tflops_per_gpu"].median())
+    if (np.abs(flops / usual - 1) > allowed).sum() > max(1.0, _RATE_TOLERANCE * flops.size):
+        message = f"The TFLOP/s and the step times of {node} contradict each other from step to step."
+        reasons.add(INCONCLUSIVE, "rates_disagree", message, node)
+
+
+def _judge_bars(node: str, rows: pd.DataFrame, tokens: float | None, reasons: Reasons) -> None:
+    """Compare the step times and tokens/s of bars with the time that these say to have passed, in whole seconds."""
+    if not {"clock", "step_time_ms"} <= set(rows.columns):
+        return
+    passed = rows[["step", "clock", "step_time_ms"]].dropna()
+    passed = passed[passed["clock"] > _STRETCH_SECONDS]
+    if passed.empty or rows["step"].iloc[0] != 1:
+        return
+    by_clock = float((passed["clock"] / passed["step"]).iloc[-1]) * 1000.0
+    by_bar = float(passed["step_time_ms"].iloc[-1])
+    if abs(by_bar - by_clock) > _RATE_TOLERANCE * by_clock + 1000.0 / float(passed["step"].iloc[-1]):
+        message = (
+            f"The bars of {node} contradict themselves: a step takes {by_bar:.6g} ms by their rate, and "
+            f"{by_clock:.6g} ms by the time that has passed."
+        )
+        reasons.add(INCONCLUSIVE, "rates_disagree", message, node, found=by_bar, planned=by_clock)
+    if tokens and "tokens_per_sec_per_gpu" in rows:
+        rated = rows.loc[rows["counted"], ["step", "clock", "tokens_per_sec_per_gpu"]].dropna().to_numpy()
+        whole = max(1, math.ceil(_STRETCH_SECONDS * 1000.0 / max(by_clock, 1e-3)))
+        if len(rated) < 4 * whole:
+            return
+        apart = rated[whole:] - rated[:-whole]
+        made = float(np.median(apart[:, 1] / apart[:, 0]) * np.median(rated[:, 2]))
+        if abs(made - tokens) > (_TOO_LONG - 1.0) * tokens:
+            message = (
+                f"The tokens/s of {node} make {made:.6g} tokens for a GPU in a step by the time that has passed, and "
+                f"the workload has {tokens:.6g}."
+            )
+            reasons.add(INCONCLUSIVE, "rates_disagree", message, node, found=made, planned=tokens)
 
 
 def _judge_stamps(node: str, rows: pd.DataFrame, agrees: dict[str, list[str]], reasons: Reasons) -> None:

@@ -47,7 +47,7 @@ _CODES: dict[LedgerRow, tuple[str, ...]] = {
     "gaps": ("steps_missing", "loss_missing", "last_loss_missing", "metric_gaps", "metric_missing", "no_loss"),
     "failures": ("failure_at_end", "failure_in_log"),
     "numbers": ("not_finite", "below_zero", "nan_iterations"),
-    "skipped": ("skipped_iterations", "skipped_unknown", "last_step_skipped"),
+    "skipped": ("skipped_iterations", "skipped_unknown", "last_step_skipped", "idle_steps"),
     "loss": (
         "loss_rises",
         "loss_flat",

@@ -215,7 +215,7 @@ def _gaps() -> None:
                 for name, steps in {"half": range(0, 99, 2), "three": (11, 21, 29)}.items():
                     torn = lambda step, line, p=pattern, s=steps: re.sub(p, "", line) if step in s else line
                     # A rate that NxDT does not print is computed from the times.
-                    hidden = field in ("grad_norm", "throughput")
+                    hidden = field == "throughput"
                     add("gap", f"{field} in {name}", framework, steps_of(framework, torn), unseeable=hidden)
         cut = lambda text, step=STEP[framework]: text[: list(re.finditer(step, text))[-2].start()]
         add("gap", "cut before the last two", framework, on(PRINTS_STEPS[framework], cut))

@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 from random import Random
 
-import of_files  # noqa: F401 (it fills the lists)
+import of_evidence  # noqa: F401 (it fills the lists)
+import of_files  # noqa: F401
 import of_kinds  # noqa: F401
 import of_values  # noqa: F401
 import pytest

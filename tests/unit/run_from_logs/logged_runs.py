@@ -48,5 +48,8 @@ def laid_out(folder: Path, files: dict[str, str]) -> Path:
     return folder
 
 
-SILENT = "[before the start of training step] datetime: 2026-01-02 03:04:05 \n"
+SILENT = (
+    "[before the start of training step] datetime: 2026-01-02 03:04:05 \n"
+    "[after training is done] datetime: 2026-01-02 03:14:05 \n"
+)
 WORKER = "node1:77:99 [0] NCCL INFO ncclCommInitRank comm 0x55 rank 8 nranks 32 cudaDev 0 busId 5000 - Init COMPLETE\n"

@@ -138,7 +138,7 @@ def test_the_ledger_has_evidence_in_each_row_of_each_node(judged):
         (
             {
                 "node0.log": SILENT,
-                "node1.log": WHOLE + megatron((10,)).replace("(ms): 110", "(ms): 99"),
+                "node1.log": WHOLE + megatron((10,)).replace("(ms): 110", "(ms): 109"),
             },
             "steps_conflict",
         ),

@@ -246,6 +246,7 @@ def frame_of(values: dict[str, list[float]], metric: str, warmup_steps: int = 0)
 SILENT = (
     "Number of parameters in transformer layers in billions:  6.98\n"
     "[before the start of training step] datetime: 2026-01-02 03:04:05 \n"
+    "[after training is done] datetime: 2026-01-02 03:14:05 \n"
 )
 
 

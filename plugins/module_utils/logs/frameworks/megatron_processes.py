@@ -56,10 +56,11 @@ GRAMMAR = Grammar(
     first_step=1,
     step_line="iteration N/ TOTAL | … | elapsed time per iteration (ms): …",
     printed_by=LAST_RANK,
-    counts_skipped=True,
+    each_line=("consumed_samples", "global_batch_size", "skipped_iterations", "nan_iterations"),
     settings=megatron.SETTINGS,
     under_way=(*_FIRST_RANK, b" iterations) memory (MB) |"),
     first_rank=_FIRST_RANK,
+    ends=_FIRST_RANK,
     # NCCL and the warnings of c10d, by each rank, and the lines of Primus.
     alive=(b" Init COMPLETE", b"Connected all rings", b"Connected all trees", b"]:[W", b"[rank-"),
     left_out=megatron.left_out,

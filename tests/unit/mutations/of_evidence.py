@@ -1,0 +1,96 @@
+"""Changes that take evidence away which a good run leaves, or that contradict it."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+from changes import LOSS, add, chained, clock, everywhere, on, put, scaled, steps_of
+from good_runs import GOOD, PRINTS_STEPS, STEPS, Logs
+
+AT_THE_END = (
+    "node/gpu-17 cordoned", "checkpoint: 31/32 shards written", "only 31 out of 32 ranks reported", "rank 17 is gone",
+    "WARNING: rank 17 left the job", "worker 3 vanished", "Node node2 went offline", "checkpoint shard 12 is 0 bytes",
+    "container train exited with non-zero status", "ibv_poll_cq: status 12 vendor err 129", "status: 134",
+    "Elastic: scaling down to 3 nodes", "Membership changed: 4 -> 3", "StopIteration", "early exit requested", "^C",
+    "[ 8211.331022] mlx5_core 0000:9a:00.0: Port module event: module 0, Cable unplugged",
+    "mlx5_core 0000:9a:00.0: Port module event: module 0, Cable unplugged", "XFS (nvme0n1): Shutting down filesystem",
+    "RuntimeWarning: invalid value encountered in divide: loss=nan", "\0" * 4096,
+)  # fmt: skip
+
+
+def _ends() -> None:
+    for place, text in enumerate(AT_THE_END):
+        framework = list(GOOD)[place % len(GOOD)]
+        for node in dict.fromkeys((PRINTS_STEPS[framework], "node1")):
+            add("evidence", f"{node} {text[:60]!r}", framework, on(node, lambda log, text=text: f"{log}{text}\n"))
+
+
+def _absent() -> None:
+    gone = {
+        "megatron": (
+            r" consumed samples: +\d+ \|",
+            r" global batch size: +\d+ \|",
+            r" number of nan iterations: +\d+ \|",
+        ),
+        "nxdt": (r" consumed_samples=[\d.]+,",),
+    }
+    for framework, patterns in gone.items():
+        for pattern in patterns:
+            lost = lambda step, line, pattern=pattern: re.sub(pattern, "", line)
+            add("evidence", f"no {pattern[1:17]}", framework, steps_of(framework, lost))
+    never_ended = lambda text: re.sub(r"\[after training is done\].*\n", "", text)
+    add("evidence", "rank 0 without its end", "megatron", on("node0", never_ended))
+
+
+def _learning() -> None:
+    for framework, zero in (("megatron", "0.000"), ("nxdt", "0.00")):
+        for field in ("lr", "grad_norm"):
+            for name, steps in {"all": None, "half": range(STEPS[framework] // 2, 99)}.items():
+                add("evidence", f"{field} 0 in {name}", framework, put(framework, field, zero, steps))
+    for framework in GOOD:
+        total = STEPS[framework]
+        ends = {
+            "the same from two thirds": (lambda step, old: "8.612", range(total * 2 // 3, 99)),
+            "nothing from half": (lambda step, old, f=LOSS[framework]: f.format(1e-9), range(total // 2, 99)),
+        }
+        for name, (value, steps) in ends.items():
+            add("evidence", f"loss {name}", framework, put(framework, "loss", value, steps))
+
+
+def _rates() -> None:
+    for framework in ("megatron", "maxtext"):
+        late = put(framework, "tflops", scaled(1.5), range(STEPS[framework] // 2, 99))
+        uneven = put(framework, "tflops", lambda step, old: f"{float(old) * (0.8 + step * 7919 % 11 / 20):.3f}")
+        add("evidence", "TFLOP/s of a faster end", framework, late)
+        add("evidence", "uneven TFLOP/s", framework, uneven)
+    by_bar = lambda step, line: re.sub(r"([\d.]+)s/it", lambda found: f"{float(found[1]) / 2:.2f}s/it", line)
+    frozen = lambda step, line: re.sub(r"\[\d+:\d\d<", "[00:25<", line) if step > 1 else line
+    add("evidence", "bars twice as fast", "nxdt", steps_of("nxdt", by_bar))
+    add("evidence", "no time passes", "nxdt", steps_of("nxdt", frozen))
+    add("evidence", "twice the throughput", "nxdt", put("nxdt", "throughput", scaled(2, 2)))
+    add("evidence", "both", "nxdt", chained(steps_of("nxdt", by_bar), put("nxdt", "throughput", scaled(2, 2))))
+    memory = lambda text: text.replace(" | throughput", " | mem usages: 1.7321 | throughput")
+    add("evidence", "more than its memory", "megatron", everywhere(memory))
+
+
+def _one_job() -> None:
+    def weights(_step: int, line: str) -> str:
+        return re.sub(r"total_weights: (\d+)", lambda found: f"total_weights: {int(found[1]) // 2}", line)
+
+    def other(logs: Logs) -> Logs:
+        return {**logs, "node1": str(logs["node1"]).replace("commId 0xabc", "commId 0xdef0")}
+
+    add("evidence", "half the tokens of one", "maxtext", steps_of("maxtext", weights, {"node1"}))
+    add("evidence", "one of another day", "maxtext", on("node1", lambda text: text.replace("I0203", "I0611")))
+    add("evidence", "another communicator", "megatron", other)
+    add(
+        "evidence",
+        "late at the end",
+        "megatron",
+        on("node3", clock(lambda at, stamp: stamp + timedelta(hours=at // 39))),
+    )
+
+
+for _kind in (_ends, _absent, _learning, _rates, _one_job):
+    _kind()
