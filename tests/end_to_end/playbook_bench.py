@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from paced_trainer import LONG, paced_trainer
+from ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 LOCAL = ROOT / "inventories" / "local"
@@ -53,12 +53,6 @@ class Finished:
     @property
     def summary(self) -> dict:
         return json.loads((self.run_dir / "summary.json").read_text())
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def wait_until(condition, seconds: float = 60):

@@ -9,7 +9,8 @@ import time
 import pytest
 from fault_table import add_row
 from faults import needs_time, status, trainer, trains
-from playbook_bench import Bench, free_port, wait_until
+from playbook_bench import Bench, wait_until
+from ports import free_port
 
 RUN, ATTACH, STOP = "megatron_multinode.yml", "attach.yml", "stop.yml"
 

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import pytest
 from not_run import need
-from playbook_bench import free_port
+from ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent

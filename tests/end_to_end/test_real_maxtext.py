@@ -14,7 +14,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from playbook_bench import ROOT, free_port, wait_until
+from playbook_bench import ROOT, wait_until
+from ports import free_port
 
 sys.path.insert(0, str(ROOT / "collections"))
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.maxtext.keys import ELSEWHERE, KEYS

@@ -12,7 +12,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from playbook_bench import BIN, ROOT, Bench, Finished, free_port
+from playbook_bench import BIN, ROOT, Bench, Finished
+from ports import free_port
 
 RUN_ID = "scenario"
 

@@ -13,7 +13,8 @@ from pathlib import Path
 import ansible_runner
 import pytest
 import yaml
-from playbook_bench import ROOT, Bench, free_port, wait_until
+from playbook_bench import ROOT, Bench, wait_until
+from ports import free_port
 
 TWO: dict[str, dict] = {"awx0": {}, "awx1": {}}
 TOKEN = "hf_CanaryOfTheRunnerJob0123456789"

@@ -9,7 +9,8 @@ import signal
 import pandas as pd
 import pytest
 from not_run import need
-from playbook_bench import ROOT, free_port, wait_until
+from playbook_bench import ROOT, wait_until
+from ports import free_port
 
 TWO = {"sweep0": {}, "sweep1": {}}
 TRAINER = f'cd {ROOT}/roles/training/files/trainer && exec bash examples/llama/train_llama3.sh "$@"\n'

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 from not_run import need, need_root
-from playbook_bench import LOCAL, ROOT, Bench, free_port, wait_until
+from playbook_bench import LOCAL, ROOT, Bench, wait_until
+from ports import free_port
 
 TWO = {"node0": {}, "node1": {}}
 

@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from playbook_bench import ROOT, Bench, free_port
+from playbook_bench import ROOT, Bench
+from ports import free_port
 
 # Reads what MaxText reads and refuses what MaxText refuses; the lines are those of MaxText's metric_logger.py.
 TRAINER = """

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import pytest
-from playbook_bench import ROOT, Bench, free_port
+from playbook_bench import ROOT, Bench
+from ports import free_port
 
 # Refuses what torchrun and NxDT refuse; the bars are those that PyTorch Lightning draws for NxDT, of an epoch that is
 # longer than the training.

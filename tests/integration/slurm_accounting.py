@@ -11,7 +11,8 @@ import subprocess
 import time
 from pathlib import Path
 
-from slurm_bench import NoSlurmError, Slurm, free_ports, unpacked
+from ports import free_port
+from slurm_bench import NoSlurmError, Slurm, unpacked
 
 _PACKAGES = ("slurmdbd", "slurm-wlm-mysql-plugin", "mariadb-server-core", "libmariadb3", "libaio1", "liburing2")
 _DBD = """\
@@ -32,7 +33,7 @@ LogFile={folder}/slurmdbd.log
 
 def unpacked_with_accounting(folder: Path, **changes: str) -> Slurm:
     """Return Slurm with its accounting up, which enforces associations, limits and QOS; slurmctld is not started."""
-    (port,) = free_ports(1)
+    port = free_port()
     slurm = unpacked(
         folder,
         _PACKAGES,

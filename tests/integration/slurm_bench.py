@@ -20,6 +20,7 @@ from pathlib import Path
 
 import pytest
 from not_run import need_root
+from ports import free_ports
 
 _PACKAGES = ("slurm-client", "slurmctld", "slurmd", "slurm-wlm-basic-plugins", "libmunge2", "libhwloc15")
 _TOPOLOGY = """\
@@ -185,15 +186,6 @@ def unpacked(folder: Path, packages: tuple[str, ...] = (), nodes: int = 6, **cha
         "TRAINOPS_LOCK_FOLDER": str(folder / "locks"),
     }
     return Slurm(folder, root, environment)
-
-
-def free_ports(count: int) -> list[int]:
-    """Return ports of the loopback interface that nobody listens on now."""
-    with contextlib.ExitStack() as probes:
-        sockets = [probes.enter_context(socket.socket()) for _ in range(count)]
-        for probe in sockets:
-            probe.bind(("127.0.0.1", 0))
-        return [probe.getsockname()[1] for probe in sockets]
 
 
 def _changed(configuration: str, changes: dict[str, str]) -> str:

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from paced_trainer import LONG, TRAINER, paced_trainer
-from slurm_bench import Slurm, free_ports
+from ports import free_port
+from slurm_bench import Slurm
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 150
@@ -35,7 +36,7 @@ class Login:
     # Where the runs and the logs of the nodes are, if not in a folder that all share.
     apart: Path | None = None
     # All nodes are this machine, and so are those of other tests.
-    port: int = field(default_factory=lambda: free_ports(1)[0])
+    port: int = field(default_factory=free_port)
 
     @property
     def runs(self) -> Path:

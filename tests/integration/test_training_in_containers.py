@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from fault_table import add_row
+from paced_trainer import paced_trainer
 
 CANARY = "hf_canary_5b1e0c7d"
 FOLDER = "/root/trainops-test"
@@ -18,8 +19,10 @@ FOLDER = "/root/trainops-test"
 @pytest.fixture(scope="module")
 def archive(cluster, tmp_path_factory) -> str:
     """The image as a file on every node, where its engines can load it."""
-    local = tmp_path_factory.mktemp("image") / "trainer.tar"
-    subprocess.run([*cluster.cli, "image", str(local)], check=True, capture_output=True)
+    folder = tmp_path_factory.mktemp("image")
+    local = folder / "trainer.tar"
+    command = [*cluster.cli, "image", str(local), "--trainer", str(paced_trainer(folder))]
+    subprocess.run(command, check=True, capture_output=True)
     for node in cluster.nodes:
         cluster.copy(node, local, "/root/trainer.tar")
     return "/root/trainer.tar"

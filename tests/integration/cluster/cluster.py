@@ -68,6 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     image = add("image", _write_image, f"write {_image.NAME} for `podman load` and `docker load`")
     image.add_argument("out", type=Path, metavar="OUT.tar")
     image.add_argument("--install", action="store_true", help="apt-get install what this machine lacks")
+    image.add_argument("--trainer", type=Path, default=CLONE / "roles/training/files/trainer", help="its folder")
     return parser
 
 
@@ -108,7 +109,7 @@ def _exec(cluster: _cluster.Cluster, options: argparse.Namespace) -> int:
 def _write_image(cluster: _cluster.Cluster, options: argparse.Namespace) -> int:
     _host.require_root()
     with _cluster.alone(cluster.cache):
-        _image.write(options.out, cluster.cache, CLONE / "roles/training/files/trainer", install=options.install)
+        _image.write(options.out, cluster.cache, options.trainer, install=options.install)
     print(_image.NAME)
     return 0
 

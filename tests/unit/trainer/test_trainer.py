@@ -19,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from ports import free_port
 from trainer.summarize_log import summary_lines
 from trainer.tiny_lm.adam import Adam
 from trainer.tiny_lm.corpus import sample_indices
@@ -114,15 +115,6 @@ def losses(log: str) -> list[float]:
 def checksum(log: str) -> str:
     (found,) = re.finditer(r"^parameter checksum, the same on all nodes: ([0-9a-f]{16})$", log, re.MULTILINE)
     return found[1]
-
-
-def free_port() -> int:
-    """A port below those which the system gives to outgoing connections."""
-    while True:
-        port = random.randrange(20000, 30000)
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) != 0:
-                return port
 
 
 def connect(port: int) -> socket.socket:
