@@ -50,10 +50,11 @@ def main(arguments: Sequence[str]) -> int:
         fill(history, folder / "run", options.runs)
         print(f"{options.runs} runs in the history, {sum(1 for _ in history.rglob('*.parquet'))} files")
         seconds: dict[str, list[float]] = {"": [], str(history): []}
-        for number in range(options.rounds + 1):
+        warms_up = options.rounds > 1  # the first round warms up the page cache
+        for number in range(options.rounds + warms_up):
             for given, taken in seconds.items():
                 spent = measured(folder / "run", given)
-                if number > 0:  # the first one warms up the page cache
+                if number >= warms_up:
                     taken.append(spent)
     without, beside = (statistics.median(taken) for taken in seconds.values())
     for label, taken in zip(("without a history", "with the history"), seconds.values(), strict=True):

@@ -53,9 +53,11 @@ def _option_files() -> dict[Path, str]:
     training = ROOT / "roles/training/meta/argument_specs.yml"
     specs[training] = _options.with_plan_options(specs[training])
     options = {path.parents[1]: _options.options_in(text) for path, text in specs.items()}
+    metrics = ROOT / "plugins/modules/training_metrics.py"
     asked = {name: option for of_role in options.values() for name, option in of_role.items()}
     return {
         training: specs[training],
+        metrics: _options.with_frameworks(metrics.read_text("utf-8")),
         ROOT / "plugins/doc_fragments/plan_options.py": _options.fragment(),
         **{role / "defaults/main.yml": _options.defaults(role.name, found) for role, found in options.items()},
         ROOT / "awx/surveys.yml": surveys(asked),

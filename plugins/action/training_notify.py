@@ -10,7 +10,6 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from ansible.errors import AnsibleActionFail, AnsibleError
-from ansible.module_utils.urls import open_url
 
 from ..plugin_utils.controller_action import ControllerAction, late_imports, show
 
@@ -64,6 +63,9 @@ class ActionModule(ControllerAction):
 def _post(url: str, headers: dict[str, str], body: dict[str, t.Any]) -> None:
     if urlsplit(url).scheme not in ("http", "https"):
         raise ValueError("its URL begins with neither https:// nor http://")
+    # It takes as long to load as all of our own, and few runs need it.
+    from ansible.module_utils.urls import open_url
+
     open_url(
         url,
         method="POST",

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from paced_trainer import LONG, paced_trainer
 
 ROOT = Path(__file__).resolve().parents[2]
 LOCAL = ROOT / "inventories" / "local"
@@ -80,12 +81,16 @@ class Bench:
         self.nodes = folder / "nodes"
         self.locks = folder / "locks"
         self._lost = folder / "lost"
+        self._paced: dict[str, str] = {}
         self._connections = folder / "connections"
         self._connections.mkdir()
         (self._connections / "local.py").write_text(_LOSABLE.format(folder=str(folder)))
 
     def config(self, mode: str = "multi_node", **changes) -> Path:
-        """Write the local inventory's config with changed values, each wherever its key stands."""
+        """Write the local inventory's config with changed values, each wherever its key stands.
+
+        A run of many steps pauses in each of them.
+        """
         data = json.loads((LOCAL / "tiny_llama.json").read_text())
         data["model_params"] = {mode: data["model_params"].pop("multi_node")}
         branch = data["model_params"][mode]["llama3_tiny"]["cpu"]
@@ -96,6 +101,8 @@ class Bench:
             "loss": "100",
             **changes,
         }
+        if int(changes["training_iterations"]) >= LONG:
+            self._paced = {"training_megatron_root": str(paced_trainer(self.folder))}
         for key, value in changes.items():
             for section in (branch["result_dict"], branch, data["config"]):
                 if key in section or section is data["config"]:
@@ -125,6 +132,7 @@ class Bench:
             "training_master_port": free_port(),
             # What else the machine does makes steps slow at any time.
             "training_warmup_steps": "2",
+            **self._paced,
             **variables,
         }
         return [

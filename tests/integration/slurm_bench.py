@@ -207,6 +207,7 @@ def _configuration(folder: Path, plugins: Path, count: int) -> str:
     nodes = "\n".join(f"NodeName=gpu{number:02} Port={own} {alike}" for number, own in enumerate(ports, 1))
     return f"""\
 ClusterName=bench
+FirstJobId={port}
 SlurmctldHost=localhost(127.0.0.1)
 SlurmctldPort={port}
 AuthType=auth/none
@@ -227,6 +228,7 @@ SlurmctldPidFile={folder}/slurmctld.pid
 SlurmctldLogFile={folder}/slurmctld.log
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
+SchedulerParameters=batch_sched_delay=0,sched_interval=1,bf_interval=1
 SelectType=select/linear
 TopologyPlugin=topology/tree
 MpiDefault=none

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from paced_trainer import LONG, TRAINER, paced_trainer
 from slurm_bench import Slurm, free_ports
 
 ROOT = Path(__file__).resolve().parents[2]
-TRAINER = ROOT / "roles/training/files/trainer"
 PATIENCE = 150
 
 
@@ -46,17 +46,18 @@ class Login:
         of_allocation = {"plugin": "trainops.cluster.slurm_allocation"}
         one = {"all": {"hosts": {"login": {"ansible_connection": "local"}}}}
         hosts.write_text(json.dumps(of_allocation if self.salloc else one))
-        nodes = variables.pop("nodes", 3)
-        changes = {"nnodes": nodes, "master_address": "auto", "batch_size": 4 * nodes}
+        nodes, steps = variables.pop("nodes", 3), variables.pop("steps", 20)
+        changes = {"nnodes": nodes, "master_address": "auto", "batch_size": 4 * nodes, "training_iterations": steps}
         changes |= {
             "log_dir": str((self.apart or self.folder) / "logs"),
-            "training_iterations": variables.pop("steps", 20),
+            "sequence_length": 16,
+            "result_dict.loss": 100,
         }
         everything = {
             "training_launcher": "srun" if self.salloc or self.allocation else "slurm",
             "training_config": str(ROOT / "inventories/local/tiny_llama.json"),
             "training_overrides": changes,
-            "training_megatron_root": str(TRAINER),
+            "training_megatron_root": str(paced_trainer(self.folder) if steps >= LONG else TRAINER),
             "training_megatron_release": "v26.1",
             "training_gpus_per_node": 1,
             "training_master_port": self.port,

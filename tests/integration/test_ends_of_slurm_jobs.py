@@ -52,6 +52,8 @@ def test_a_job_that_another_one_ends_says_nothing_about_the_training(
 
 def test_a_time_limit_is_named(login: Login) -> None:
     playing = training(login, "late", training_slurm_partition="short", training_slurm_time_limit="1")
+    # A minute is the shortest limit that a job may ask for.
+    login.slurm.run("scontrol", "update", f"jobid={login.job('late')}", "endtime=now+2")
     status, output = ended(playing)
     assert status == 2
     first = login.summary("late")["first_failure"]
@@ -85,7 +87,7 @@ def test_a_node_whose_prolog_fails_is_named(login: Login) -> None:
 
 @pytest.mark.usefixtures("nodes_again")
 def test_a_node_that_is_drained_in_mid_run_trains_on_and_is_told_of(login: Login) -> None:
-    playing = login.start("megatron_multinode.yml", "drained", steps=30)
+    playing = login.start("megatron_multinode.yml", "drained", steps=60)
     wait_until(lambda: login.trains("drained"))
     login.slurm.run("scontrol", "update", "nodename=gpu02", "state=drain", "reason=fan 3")
     status, output = ended(playing)

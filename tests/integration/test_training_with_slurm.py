@@ -10,6 +10,7 @@ import socket
 import subprocess
 from pathlib import Path
 
+from paced_trainer import paced_trainer
 from slurm_login import ROOT, Login, ended, wait_until
 
 NODES = ["gpu01", "gpu02", "gpu03"]
@@ -145,7 +146,11 @@ def test_many_nodes_are_qualified_each_by_itself_in_one_job_and_compared(login: 
     config["model_params"]["single_node"] = config["model_params"].pop("multi_node")
     (login.folder / "single.json").write_text(json.dumps(config))
     status, output = login.play(
-        *("megatron_single_node.yml", "each"), training_config=str(login.folder / "single.json"), training_slurm_nodes=3
+        *("megatron_single_node.yml", "each"),
+        training_config=str(login.folder / "single.json"),
+        training_slurm_nodes=3,
+        # Steps of the same length, whatever other tests leave of the cores.
+        training_megatron_root=str(paced_trainer(login.folder)),
     )
     assert status == 0, output
     summary = login.summary("each")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 import typing as t
 
@@ -10,6 +11,7 @@ import yaml
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.field_types import PathOrNothing
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.kinds import OneOf
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.known import FRAMEWORKS
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.options import (
     CONFIG_ARGUMENTS,
     PLAN_ARGUMENTS,
@@ -64,6 +66,12 @@ def with_plan_options(specs: str) -> str:
         raise ValueError(f"argument_specs.yml lacks the line {WRITTEN!r}")
     options = {name: option(field) for name, field in PlanOptions.model_fields.items()}
     return head + line + textwrap.indent(as_yaml(options), " " * 6)
+
+
+def with_frameworks(module: str) -> str:
+    """Return the text of a module with all frameworks as the choices of its option ``framework``."""
+    choices = "".join(f"      - {name}\n" for name in sorted(FRAMEWORKS))
+    return re.sub(r"(\n  framework:\n(?:    .*\n)*    choices:\n)(      - \w+\n)+", rf"\g<1>{choices}", module)
 
 
 def options_in(specs: str) -> Options:

@@ -24,7 +24,7 @@ def room_problems(needs: t.Mapping[str, int]) -> list[str]:
         free = disk.f_bavail * disk.f_frsize
         if disk.f_blocks and free < needed:
             problems.append(
-                f"{' and '.join(paths)} need {_in_gib(needed)} and have {_in_gib(free)} free; free space there "
+                f"{' and '.join(paths)} need {in_gib(needed)} and have {in_gib(free)} free; free space there "
                 f"(du -xh {_nearest(paths[0])}), or choose another log_dir or data folder"
             )
     return problems
@@ -36,5 +36,6 @@ def _nearest(path: str) -> str:
     return path
 
 
-def _in_gib(size: float) -> str:
+def in_gib(size: float) -> str:
+    """Return a size for people."""
     return f"{size / 1024**3:,.1f} GiB"

@@ -18,9 +18,11 @@ PLATFORMS = (ON_HOSTS, *(platform for framework in FRAMEWORKS.values() for platf
 
 def _with_own_options() -> type[SlurmOptions]:
     common = RunOptions.model_fields
+    # One without options of its own has those that SlurmOptions has as well.
+    own = [framework.options for framework in FRAMEWORKS.values() if framework.options is not RunOptions]
     return create_model(
         "PlanOptions",
-        __base__=(*(framework.options for framework in FRAMEWORKS.values()), SlurmOptions),
+        __base__=(*own, SlurmOptions),
         training_framework=(t.Annotated[str, OneOf(FRAMEWORK_NAMES)], common["training_framework"]),
         training_platform=(t.Annotated[str, OneOf(PLATFORMS)], common["training_platform"]),
     )

@@ -90,7 +90,7 @@ def make_plan(
     if job and settings.training_hf_token_file:
         # It comes along with the run: where it lies on the controller may differ each time, and is no part of a plan.
         job = replace(job, token_file="")
-    if job and not job.gke:
+    if job and not job.gke and settings.container_engine != "none":
         note_profile(job.container_options, findings)
     workload = workload_of(job) if job else None
     if job and workload:

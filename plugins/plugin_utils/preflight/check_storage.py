@@ -7,7 +7,7 @@ import typing as t
 from collections.abc import Mapping, Sequence
 
 from ...module_utils.node.rdma_library import HOST_LIBRARY, mount_problem
-from ...module_utils.node.room import LEAST_BYTES
+from ...module_utils.node.room import LEAST_BYTES, in_gib
 from .cells import Cell, by_hand, green, grey, red
 from .look import Look
 from .needs import cache_folder
@@ -21,11 +21,6 @@ def bytes_of(size: str) -> int:
     """Return the bytes of a size such as ``128G``, as docker and podman read it."""
     number = size.rstrip("bBkKmMgGtT")
     return int(number) * _UNITS[size[len(number) :].casefold()]
-
-
-def in_gib(size: float) -> str:
-    """Return a size for people."""
-    return f"{size / 1024**3:,.1f} GiB"
 
 
 def check_disk(look: Look) -> Cell:

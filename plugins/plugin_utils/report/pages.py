@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 import typing as t
 from collections.abc import Mapping
+from importlib.util import cache_from_source
 from pathlib import Path
 
 import jinja2
@@ -12,7 +15,20 @@ import jinja2
 from .readable import instant, measured, number, plural, retry_label, shown, titled
 
 if t.TYPE_CHECKING:
+    from jinja2.bccache import Bucket
     from markupsafe import Markup
+
+
+class _Compiled(jinja2.FileSystemBytecodeCache):
+    """Compiled templates, beside what Python compiles; without a folder for it each page compiles its own."""
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        with contextlib.suppress(OSError):
+            super().load_bytecode(bucket)
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        with contextlib.suppress(OSError):
+            super().dump_bytecode(bucket)
 
 
 def page_of(template: str, charts: Mapping[str, Markup], **given: t.Any) -> str:
@@ -33,6 +49,7 @@ def _environment() -> jinja2.Environment:
         undefined=jinja2.ChainableUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        bytecode_cache=None if sys.dont_write_bytecode else _Compiled(str(Path(cache_from_source(__file__)).parent)),
     )
     environment.filters |= {
         "number": number,

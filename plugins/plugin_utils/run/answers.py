@@ -133,19 +133,22 @@ class _Failure(_Part):
     exit_code: int | None
 
 
-class _Cursor(_Part):
-    offset: Count
-    fingerprint: Count
-    attempt: Count
-    step: Count | None
-    steps_seen: Count
-    steps_total: Count | None
+class _Seen(_Part):
     transports: list[Line]
     world_size: Count | None
     settings: Settings
     signs: list[Line]
     ranks: list[Line]
     conflicts: Count
+
+
+class _Cursor(_Seen):
+    offset: Count
+    fingerprint: Count
+    attempt: Count
+    step: Count | None
+    steps_seen: Count
+    steps_total: Count | None
     memory: dict[Line, bool | Count | Line | None]
 
 
@@ -186,7 +189,7 @@ class _Finished(_Stopped):
     log: _Collected
 
 
-class _Followed(_Done):
+class _Followed(_Done, _Seen):
     exit_status: Number | None
     oom_killed: bool
     booted: bool = False
@@ -206,12 +209,6 @@ class _Followed(_Done):
     pausing: bool = False
     ranks_seen: list[_Rank] = Field(default=[], max_length=_MOST_DEVICES)
     readings: list[_Reading] = Field(default=[], max_length=_MOST_DEVICES)
-    transports: list[Line]
-    world_size: Count | None
-    settings: Settings
-    signs: list[Line]
-    ranks: list[Line]
-    conflicts: Count
     cursor: _Cursor
     finished: _Finished | None = None
 

@@ -62,15 +62,8 @@ def seconds_to_next_sample(followed: float) -> float:
     return max(_SAMPLE_SECONDS, _SAMPLE_SHARE * followed)
 
 
-def follow_node(
-    ask: Callable[[dict[str, t.Any]], dict[str, t.Any]],
-    board: Board,
-    plan: Plan,
-    node: str,
-    patience: Patience,
-    news: News,
-) -> Status:
-    """Start a node's training if it is not, write its steps and status to the board until it ends; return the last one.
+class Follower:
+    """Follows the training of a node, whose steps and status it writes to the board.
 
     ``ask`` sends what the phase ``follow`` needs and returns its answer; it raises `NodeError`, and `BadAnswerError`,
     after which the node is not asked again. Where the node refuses to start, that `NodeError` is raised here too. In a
@@ -79,10 +72,7 @@ def follow_node(
     does. A stop that the board requests ends it as well. Times on the board are seconds since the epoch by the
     controller's clock.
     """
-    return _Follower(ask, board, plan, node, patience, news).follow()
 
-
-class _Follower:
     def __init__(
         self,
         ask: Callable[[dict[str, t.Any]], dict[str, t.Any]],
@@ -104,6 +94,7 @@ class _Follower:
         self._sampled = self._peer_failed_at = -math.inf
 
     def follow(self) -> Status:
+        """Start the training if it is not, and return the last status of the node."""
         while True:
             looks = self._news.hangs
             try:

@@ -18,7 +18,7 @@ from ..inventory.folded_names import folded, folded_messages
 from .answers import BadAnswerError
 from .board import Board
 from .collect import collect_log
-from .follow import Patience, follow_node
+from .follow import Follower, Patience
 from .news import News
 from .node_errors import NodeError, NodeHeldError, NodeLostError
 from .on_each import on_each
@@ -123,7 +123,7 @@ class Phases:
                     self._note_finished(node, answer["finished"])
                 return answer
 
-            return follow_node(ask, self.board, self.plan, node, patience, together or News())
+            return Follower(ask, self.board, self.plan, node, patience, together or News()).follow()
 
         # Whoever is followed waits on its node: that is one thread each, however few may be asked at once.
         _statuses, errors = on_each(list(self.ask), follow, len(self.ask))
@@ -179,7 +179,7 @@ class Phases:
         def ask(needs: dict[str, t.Any]) -> dict[str, t.Any]:
             return self.ask[node]("follow", **needs)
 
-        return follow_node(ask, self.board, self.plan, node, Patience(0, 0, 0), News())
+        return Follower(ask, self.board, self.plan, node, Patience(0, 0, 0), News()).follow()
 
     def _stop(self, node: str, grace_seconds: float, began: float | None) -> dict[str, t.Any]:
         known = self.board.status(node)

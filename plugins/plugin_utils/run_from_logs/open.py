@@ -104,18 +104,8 @@ def write_run(run: ReadRun, exit_status: int | None) -> bool:
             exit_status=exit_status,
             first_step=run.plan["first_step"],
             last_step=log.last_step,
-            steps_total=log.steps_total,
-            failures=log.failures,
-            failures_at_end=log.failures_at_end,
-            last_lines=log.last_lines,
-            transports=log.transports,
-            world_size=log.world_size,
-            settings=log.settings,
-            signs=log.signs,
-            ranks=log.ranks,
-            conflicts=log.conflicts,
-            began_anew=log.began_anew,
             log_file=str(log.path),
+            **{name: value for name, value in vars(log).items() if name not in ("path", "blocks")},
         )
     return _content(run.run_dir) != before
 

@@ -10,7 +10,8 @@ away, then echoes. The nodes are put in this order:
 2. those that failed otherwise, by the clock: here a bare exit status may be the cause of a network error elsewhere,
 3. those whose log says that they waited for a peer, by the clock.
 
-Within 2. and 3. a node with a link that went down during the run goes first.
+Within 2. and 3. a node with a link that went down during the run goes first. Of bare exit statuses, 0 is never named
+where another node has one that is not.
 
 A node that we stopped is no culprit, but its log may hold the cause: a launcher takes its time to end after a rank has
 failed, and the other nodes may be gone before. Where somebody interrupted the run, the nodes of 2. and 3. followed from
@@ -71,7 +72,10 @@ def first_failure(
         causes = [cause for cause in causes if cause["own"]]
     if not any(cause["failed"] for cause in causes):
         return _unfit(statuses)
-    first, *others = sorted(causes, key=lambda cause: cause["order"])
+    causes.sort(key=lambda cause: cause["order"])
+    if causes[0]["class"] == "exit_status" and causes[0]["exit_code"] == 0:
+        causes.sort(key=lambda cause: cause["class"] != "exit_status" or not cause["exit_code"])
+    first, *others = causes
     return {
         "node": first["node"],
         "node_rank": first["node_rank"],

@@ -50,11 +50,12 @@ def test_all_packages_that_are_missing_are_named_at_once_with_the_command_that_i
     )
 
 
-def test_what_takes_a_second_to_import_is_not_in_the_process_that_ansible_forks_all_others_from():
+def test_what_few_runs_need_is_not_in_the_process_that_ansible_forks_all_others_from():
     """Ansible loads the action of each task of a play there; comparing two runs is a playbook of its own."""
     names = [f"action.{path.stem}" for path in (ROOT / "plugins/action").glob("training_*.py")]
     names = sorted({*names, "callback.training_progress", "filter.summary_essence"} - {"action.training_compare"})
-    loaded = "import sys\nprint(*sorted({'pandas', 'pyarrow', 'scipy'} & {*sys.modules}))"
+    late = {"pandas", "pyarrow", "scipy", "omegaconf", "ansible.module_utils.urls"}
+    loaded = f"import sys\nprint(*{late} & {{*sys.modules}}, *(one for one in sys.modules if '.frameworks.' in one))"
     done = subprocess.run(
         [sys.executable, "-c", IMPORT_WITHOUT + loaded, "", *names],
         env={"PYTHONPATH": str(ROOT / "collections")},
@@ -62,4 +63,6 @@ def test_what_takes_a_second_to_import_is_not_in_the_process_that_ansible_forks_
         text=True,
         check=True,
     )
-    assert done.stdout.split() == []
+    of_plan = [one.partition(".plan.frameworks.")[2] for one in done.stdout.split()]
+    assert {one.rpartition(".")[2] for one in of_plan if one.count(".") == 1} == {"framework", "options"}
+    assert late.isdisjoint(done.stdout.split())

@@ -47,5 +47,5 @@ def test_no_code_outside_the_frameworks_and_their_grammars_names_one():
     assert not named, "\n".join(named)
 
 
-def test_every_framework_has_a_grammar():
-    assert GRAMMARS.keys() == FRAMEWORKS.keys()
+def test_a_framework_has_the_name_of_its_folder_and_its_grammar():
+    assert {name: known.name for name, known in FRAMEWORKS.items()} == {name: name for name in GRAMMARS}

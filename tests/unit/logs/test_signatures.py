@@ -22,6 +22,18 @@ from ansible_collections.trainops.cluster.plugins.module_utils.logs.signatures.k
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.signatures.sentences import NOUNS, SOURCES, WORDS
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.retry import NODE_FAULTS
 
+GPU_CODES = [
+    ("gpu_ecc", "ECCUncorrectable", "uncorrectable ECC error encountered"),
+    ("gpu_error", "IllegalAddress", "an illegal memory access was encountered"),
+    ("gpu_error", "LaunchTimeOut", "the launch timed out and was terminated"),
+    ("driver_mismatch", "InsufficientDriver", "CUDA driver version is insufficient for CUDA runtime version"),
+    ("driver_mismatch", "SystemNotReady", "system not yet initialized"),
+    ("no_gpu", "NoDevice", "no ROCm-capable device is detected"),
+    ("duplicate_gpu", "InvalidDevice", "invalid device ordinal"),
+    ("out_of_memory", "OutOfMemory", "out of memory"),
+    ("wrong_gpu_build", "NoBinaryForGpu", "no kernel image is available for execution on the device"),
+    ("sizes", "Assert", "device-side assert triggered"),
+]
 ROOT = Path(__file__).resolve().parents[3]
 
 CASES = [
@@ -36,6 +48,24 @@ def test_each_text_is_of_its_class_alone(name: str, text: str, rank: int | None,
     [found] = find_failures(Piece(f"noise\r\n\x1b[31m{text}\x1b[0m\r\nnoise\r\n".encode()))
     assert (found["class"], found["rank"], found["exit_code"]) == (name, rank, exit_code)
     assert found["line"] in " ".join(text.split())
+
+
+@pytest.mark.parametrize(("name", "code", "said"), GPU_CODES)
+def test_the_code_of_a_gpu_has_its_class_whoever_prints_it(name: str, code: str, said: str) -> None:
+    for text in (
+        f"RuntimeError: CUDA error: {said}",
+        f"[rank3]: torch.AcceleratorError: HIP error: {said}",
+        f"n1:12:34 [3] init.cc:99 NCCL WARN Cuda failure 2 '{said}'",
+        f"n1:12:34 [3] init.cc:99 NCCL WARN HIP failure '{said}'",
+        f"RuntimeError: /tmp/te/util.cpp:33 in function f: CUDA Error: {said}",
+        f"  what():  HIP Error: {said}",
+        f"RuntimeError: Triton Error [CUDA]: {said}",
+        f'ERROR: CUDA RT call "cudaSetDevice(0)" in line 33 of file a.cu failed with {said} (3).',
+        f'CUDA error at a.cu:12 code=2(cudaError{code}) "cudaSetDevice(0)"',
+        f"hipError{code} (3): {said}",
+        f"XlaRuntimeError: INTERNAL: Failed call: HIP_ERROR_{code}",
+    ):
+        assert [found["class"] for found in find_failures(Piece(text.encode()))] == [name], text
 
 
 @pytest.mark.parametrize(("name", "text"), [(name, text) for name, texts in SENTENCES.items() for text in texts])

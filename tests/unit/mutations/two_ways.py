@@ -17,7 +17,7 @@ from ansible_collections.trainops.cluster.plugins.module_utils.node.phases impor
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report import write
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.answers import checked_answer
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run.follow import News, Patience, follow_node
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.follow import Follower, News, Patience
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run_from_logs.files import find_runs
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run_from_logs.open import read_run, write_run
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run_from_logs.plan import Known
@@ -105,7 +105,7 @@ def followed(framework: str, logs: Logs) -> dict[str, t.Any]:
                 )
                 return {**checked_answer("follow", answer), "now": time.time()}
 
-            follow_node(ask, board, plan, node, Patience(1, 1, 1), News())
+            Follower(ask, board, plan, node, Patience(1, 1, 1), News()).follow()
         return _summary(Path(folder, RUN_ID))
 
 

@@ -133,7 +133,7 @@ def test_nothing_is_kept_where_nothing_was_staged(training):
     assert not Path(run.node["run_folder"]).exists()
 
 
-@pytest.mark.parametrize("phase", ["start", "stop", "collect"])
+@pytest.mark.parametrize("phase", ["start", "follow", "stop", "collect"])
 def test_a_phase_loads_what_it_needs_and_no_more(phase):
     costly = {"subprocess", "socket", "tempfile", "pathlib", "ctypes", "shutil", "importlib.abc"}
     show = f"import sys; from {agent.__name__} import phase_of; phase_of({phase!r}); print(*sys.modules, sep='\\n')"

@@ -5,8 +5,12 @@ import typing as t
 import pytest
 from training_configs import DISTRIBUTED, filled, keys, only, planned
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan import options
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.findings import Findings
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.model import typed
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.known import FRAMEWORKS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.nxdt.framework import Nxdt
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.options import RunOptions
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.options import PlanOptions
 
 
@@ -86,3 +90,11 @@ def test_an_option_that_does_not_exist_is_a_fault() -> None:
 
 def test_the_mode_is_chosen_anew_where_it_is_wrong() -> None:
     assert keys(planned(filled(DISTRIBUTED), training_mode="both")["faults"]) == ["training_mode"]
+
+
+def test_a_framework_may_have_no_options_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Plain(Nxdt):
+        options = RunOptions
+
+    monkeypatch.setitem(FRAMEWORKS, "plain", Plain())
+    assert set(options._with_own_options().model_fields) == set(PlanOptions.model_fields)

@@ -30,7 +30,7 @@ def write_docs(root: Path, *arguments: str, cwd: Path) -> subprocess.CompletedPr
 def copy(tmp_path: Path) -> Path:
     """Return another root for the script, whose collection is this one."""
     root = tmp_path / "clone"
-    for folder in ("tools", "roles"):
+    for folder in ("tools", "roles", "plugins/modules"):
         shutil.copytree(ROOT / folder, root / folder)
     (root / "collections").symlink_to(ROOT / "collections")
     return root

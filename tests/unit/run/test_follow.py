@@ -10,8 +10,8 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.run import follow
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.answers import BadAnswerError
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.follow import (
+    Follower,
     Patience,
-    follow_node,
     interval_for,
     seconds_to_next_sample,
 )
@@ -90,7 +90,7 @@ def follow(
     news: News | None = None,
     name: str = "gpu00",
 ) -> dict[str, t.Any]:
-    return follow_node(node.ask, board, plan(mode), name, patience, news or News())
+    return Follower(node.ask, board, plan(mode), name, patience, news or News()).follow()
 
 
 def news_of_a_failure() -> News:
@@ -264,7 +264,7 @@ NAN, INFINITE = float("nan"), float("inf")
 def test_a_loss_that_is_not_finite_ends_the_run_where_that_is_asked_for(board, metrics, told, asked):
     news, steps = News(), answer(blocks=[block([1, 2], **metrics)])
     given = {**plan(), **({"abort_on_nan": True} if asked else {})}
-    status = follow_node(Node(steps, ENDED).ask, board, given, "gpu00", PATIENCE, news)
+    status = Follower(Node(steps, ENDED).ask, board, given, "gpu00", PATIENCE, news).follow()
     if asked and told:
         assert (status["status"], news.failed) == ("running", True)
         assert board.status("gpu00")["message"] == f"{told} (training_abort_on_nan)"

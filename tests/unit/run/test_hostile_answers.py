@@ -24,7 +24,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.run.answers impor
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.collect import collect_log
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run.follow import Patience, follow_node
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.follow import Follower, Patience
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.node_errors import (
     NodeError,
     NodeHeldError,
@@ -266,7 +266,9 @@ def bad() -> dict[str, t.Any]:
 def follow_answers(board: Board, *answers: t.Callable[[], dict[str, t.Any]]) -> dict[str, t.Any]:
     plan = {"mode": "single_node", "first_step": 1, "nodes": [{"node": "gpu00"}]}
     left = list(answers)
-    return follow_node(lambda _request: left.pop(0)(), board, plan, "gpu00", Patience(1, 3600, 3600), follow.News())
+    return Follower(
+        lambda _request: left.pop(0)(), board, plan, "gpu00", Patience(1, 3600, 3600), follow.News()
+    ).follow()
 
 
 def test_an_unexpected_answer_ends_the_node_on_the_board_like_any_failure(tmp_path: Path) -> None:

@@ -316,6 +316,13 @@ def test_where_the_log_says_nothing_the_end_of_the_training_is_told(node, failur
     assert (first["class"], first["message"], first["evidence"]) == (failure_class, message, evidence)
 
 
+def test_of_bare_exit_statuses_0_is_no_failure_where_another_node_has_one_that_is(tmp_path):
+    first = first_of(
+        [failed("a", "", 10, exit_status=0), failed("b", "", 12, exit_status=3)], tmp_path, unfinished={"a"}
+    )
+    assert (first["node"], first["exit_code"]) == ("b", 3)
+
+
 def test_a_training_that_ended_before_its_first_step_with_exit_status_0_is_told_as_such(tmp_path):
     first = first_of([Node("a")], tmp_path, unfinished={"a"})
     assert first["message"] == "The training ended with exit status 0 before the last step was seen."

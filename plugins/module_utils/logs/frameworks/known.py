@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the frameworks print: the only place of the logs that lists grammars and signatures of theirs."""
+"""The only list of frameworks: each has its grammar here, and a folder of its name in the plan room."""
 
 from __future__ import annotations
 

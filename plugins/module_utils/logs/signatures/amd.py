@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from ..signature import Signature
+from . import codes
 
 # "amdgpu 0000:05:00.0: amdgpu: "; newer kernels leave the second name out.
 _DRIVER = rb"amdgpu(?: [\da-f:.]{7,16})?: "
@@ -101,83 +102,38 @@ SIGNATURES = (
             b"error from hipGetDeviceCount",
             b"/dev/dri",
             b"call to hipInit",
-            b"no ROCm-capable device",
-            b"hipErrorNoDevice",
-            b"HIP_ERROR_NoDevice",
             b"librocm reported version",
         ),
         "No GPU can be used in the container: check the driver, the devices passed in (/dev/kfd, /dev/dri) and "
         "HIP_VISIBLE_DEVICES.",
         (
             rb"error from hipGetDeviceCount|/dev/dri[^\r\n]{0,99}: Permission denied|No HIP GPUs are available"
-            rb"|failed call to hipInit|no ROCm-capable device is detected|\bhipErrorNoDevice\b"
+            rb"|failed call to hipInit"
             rb"|librocm reported version is: NOT_FOUND"
         ),
     ),
     Signature(
         "out_of_memory",
-        (
-            b"HIP out of memory",
-            b"HIP error: out of memory",
-            b"HIP driver error: out of memory",
-            b"hipErrorOutOfMemory",
-            b"HIP failure",
-            b"HSA_STATUS_ERROR_OUT_OF_RESOURCES",
-        ),
-        "The GPU memory does not suffice: lower the micro batch size, recompute activations or split the model "
-        "more; look (amd-smi) whether another process holds some of it.",
-        (
-            rb"HIP out of memory|HIP (?:driver )?error: out of memory|\bhipErrorOutOfMemory\b"
-            rb"|HIP failure:? [^\r\n]{0,30}out of memory"
-            rb"|HSA_STATUS_ERROR_OUT_OF_RESOURCES"
-        ),
+        (b"HIP out of memory", b"HSA_STATUS_ERROR_OUT_OF_RESOURCES"),
+        codes.OUT_OF_MEMORY,
+        rb"HIP out of memory|HSA_STATUS_ERROR_OUT_OF_RESOURCES",
     ),
     Signature(
         "driver_mismatch",
-        (
-            b"initialization error",
-            b"hipErrorInsufficientDriver",
-            b"driver version is insufficient",
-            b"KFD does not support",
-            b"Incompatible kernel and userspace",
-        ),
-        "ROCm in the image and the node's amdgpu driver do not fit each other: take an image for this driver, or "
-        "update the driver.",
-        rb"HIP error: (?:initialization error|[^\r\n]{0,99}driver version is insufficient)"
-        rb"|\bhipErrorInsufficientDriver\b|KFD does not support|Incompatible kernel and userspace",
+        (b"initialization error", b"NotInitialized", b"KFD does not support", b"Incompatible kernel and userspace"),
+        codes.DRIVER_MISMATCH,
+        rb"HIP (?:[Ee]rror: |failure:? ')initialization error|\bhipErrorNotInitialized\b|KFD does not support"
+        rb"|Incompatible kernel and userspace",
     ),
     Signature(
         "wrong_gpu_build",
         (
-            *(
-                b"hipErrorNoBinaryForGpu",
-                b"code object for",
-                b"invalid device function",
-                b"for GPU arch",
-                b"hipErrorSharedObjectInitFailed",
-            ),
-            *(
-                b"ERROR_INVALID_ISA",
-                b"hipErrorInvalidDeviceFunction",
-                b"device kernel image is invalid",
-                b"compatible with the device ISA",
-            ),
+            *(b"code object for", b"for GPU arch", b"hipErrorSharedObjectInitFailed", b"ERROR_INVALID_ISA"),
+            b"compatible with the device ISA",
         ),
-        "The software was built without this GPU's architecture: take an image for this GPU (PYTORCH_ROCM_ARCH "
-        "names the architectures; rocminfo the GPU's).",
-        (
-            rb"hipErrorNoBinaryForGpu|Unable to find code object for|HIP error: (?:invalid device function"
-            rb"|device kernel image is invalid)"
-            rb"|\bhipErrorInvalidDeviceFunction\b|TensileLibrary[^\r\n]{0,300} for GPU arch"
-            rb"|hipErrorSharedObjectInitFailed|HSA_STATUS_ERROR_INVALID_ISA"
-            rb"|ISA \S{1,99} is not compatible with the device ISA"
-        ),
-    ),
-    Signature(
-        "duplicate_gpu",
-        (b"HIP error: invalid device ordinal", b"hipErrorInvalidDevice"),
-        "A rank wants a GPU that it does not see: check processes per node, the local ranks, and HIP_VISIBLE_DEVICES.",
-        rb"HIP error: invalid device ordinal|\bhipErrorInvalidDevice\b",
+        codes.WRONG_BUILD,
+        rb"Unable to find code object for|TensileLibrary[^\r\n]{0,300} for GPU arch|hipErrorSharedObjectInitFailed"
+        rb"|HSA_STATUS_ERROR_INVALID_ISA|ISA \S{1,99} is not compatible with the device ISA",
     ),
     Signature(
         "compile",
@@ -218,6 +174,7 @@ SIGNATURES = (
             b"hip",
             b"does not support this problem",
             b"HIP error: ",
+            b"HIP Error: ",
             b"HIP failure",
             b"hipError",
             b"HIP runtime error",
@@ -228,7 +185,7 @@ SIGNATURES = (
         "A GPU kernel failed: run again with AMD_SERIALIZE_KERNEL=3 to see which one, and read the node's kernel log.",
         (
             rb"\bhip[A-Z]\w{1,40} failed : |does not support this problem"
-            rb"|== hipSuccess|\bHSA_STATUS_ERROR\w{0,60}|HIP error: |HIP failure:? "
+            rb"|== hipSuccess|\bHSA_STATUS_ERROR\w{0,60}|HIP [Ee]rror: |HIP failure:? "
             rb"|(?<!Search for `)\bhipError[A-Z]\w{1,60}(?:[ '\")(:.]|$)"
             rb"|inactivated due to async error|HSA exception: |HIP runtime error: |Triton Error \[HIP\]: "
             rb"|\bHIP_ERROR_[A-Z]\w{1,40}"

@@ -6,6 +6,7 @@ from __future__ import annotations
 from ..frameworks.known import FAILURES
 from . import (
     amd,
+    codes,
     container,
     exceptions,
     fabric,
@@ -28,7 +29,7 @@ PYTHON_ERROR = exceptions.PYTHON_ERROR
 SIGNATURES = (
     tuple(
         signature
-        for source in (own, slurm, container, neuron, nvidia, amd, nccl, fabric, jax)
+        for source in (own, slurm, container, neuron, codes, nvidia, amd, nccl, fabric, jax)
         for signature in source.SIGNATURES
     )
     + FAILURES
@@ -54,6 +55,8 @@ NEEDLES = {
     b"docker: ": 0,
     b"Tensile host": 0,
     b"NVRM": 0,
+    b"Xid": 0,
+    b"XID": 0,
     b"NRT_": 0,
     b"nrt_": 0,
     b"neuronx-cc": 0,

@@ -28,6 +28,10 @@ def _sentence(failure: str, pattern: bytes, remedy: str) -> Sentence:
 # "rendezvous.cc:38]", "[E socket.cpp:860]", "(x/y.cpp:39 in function z"
 _FILE = rb"\w{0,40}\.(?:cc|cpp|cu|cuh|c|h|hpp):\d"
 _KERNEL = rb"(?:\bkernel: |(?:^|\s)\[ {0,9}\+?\d{1,9}\.\d{1,9}\] )(?:[^:\r\n]{0,40}\W)?"
+_ENDED = (
+    rb"(?i:\b(?:exit(?:ed|s|ing)?|rc|ret(?:urn(?:ed|s)?)?|status|error code|with code)"
+    rb"(?:[ _-]?(?:code|status|with|value)){0,2}[\s`'\":=(]{1,4})"
+)
 
 # By the prefix of a line, or by the source file that it names.
 SOURCES = (
@@ -178,9 +182,19 @@ WORDS = (
     ),
     _sentence(
         "killed",
-        rb"(?i)(?:exit ?code|error code|with code|signal)[\s`'\":=(]{1,4}(?:137|-9|9)\b",
+        _ENDED + rb"(?:137|-9)\b|(?i:\bsignal)[\s`'\":=(]{1,4}9\b",
         "A process was killed with SIGKILL, mostly by the kernel for lack of host memory: read the kernel log of its "
         "node.",
+    ),
+    _sentence(
+        "segmentation_fault",
+        _ENDED + rb"(?:139|-11)\b|(?i:\bsignal)[\s`'\":=(]{1,4}11\b",
+        "A process crashed in native code: mostly libraries in the image that do not fit each other or the driver.",
+    ),
+    _sentence(
+        "sigterm",
+        _ENDED + rb"(?:143|-15)\b|(?i:\bsignal)[\s`'\":=(]{1,4}15\b",
+        "The process was told to stop: by the launcher because another one failed, by a person or by a scheduler.",
     ),
     _sentence(
         "child_failed",

@@ -8,8 +8,6 @@ import re
 import time
 import typing as t
 
-from ...logs.ending import failures_at_end
-from ...logs.reader import read_log, tail
 from ..launch import run_of_log
 from ..processes import is_running
 from ..run_state import CIRCUMSTANCES, STATE_NAME, read_state
@@ -41,6 +39,10 @@ def follow(request: Request) -> Answer:
         from .start import start  # noqa: PLC0415
 
         changed = start(request)["changed"]
+    # What reads logs takes longer to load than what starts a training, which need not wait for it.
+    from ...logs.ending import failures_at_end  # noqa: PLC0415
+    from ...logs.reader import read_log, tail  # noqa: PLC0415
+
     deadline = time.monotonic() + request["wait_seconds"]
     state = _state_of(request)
     while state["status"] == "running" and time.monotonic() < deadline:

@@ -45,20 +45,21 @@ def words_of(field: FieldInfo) -> str:
 
 def unit_of(field: FieldInfo) -> str:
     """Return the unit of a field, empty where it has none."""
-    return str(_extra(field).get("unit", ""))
+    return str(extra_of(field).get("unit", ""))
 
 
 def variable_of(field: FieldInfo) -> str:
     """Return the variable of the training script that a field becomes, empty where it becomes none."""
-    return str(_extra(field).get("variable", ""))
+    return str(extra_of(field).get("variable", ""))
 
 
 def since_of(field: FieldInfo) -> str:
     """Return since when the trainer or the format of the config has a field, empty where that is not known."""
-    return str(_extra(field).get("since", ""))
+    return str(extra_of(field).get("since", ""))
 
 
-def _extra(field: FieldInfo) -> dict[str, t.Any]:
+def extra_of(field: FieldInfo) -> dict[str, t.Any]:
+    """Return ``unit``, ``variable`` and ``since`` of a field, as far as it has them."""
     return field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
 
 

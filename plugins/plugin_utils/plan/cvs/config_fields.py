@@ -16,8 +16,7 @@ ContainerSection = t.Annotated[
     ContainerConfig, Field(default_factory=ContainerConfig, description="What of the node the container sees.")
 ]
 DistributedTraining = t.Annotated[
-    types.Flag | None,
-    Field(description="Chooses between multi_node (True) and single_node where the file has both."),
+    types.Flag | None, Field(description="Chooses between multi_node (True) and single_node where the file has both.")
 ]
 Nnodes = t.Annotated[
     types.PositiveInteger,

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import abc
 import typing as t
+
+from pydantic import BaseModel
 
 from ..config.findings import Findings
 from ..config.json_config import read_json
@@ -22,9 +25,18 @@ CvsConfig = dict[str, t.Any]
 class CvsFramework(Framework[CvsConfig, OptionsT]):
     """A framework whose configs have the sections ``config`` and ``model_params``, without documentation keys."""
 
-    form: CvsForm[t.Any, t.Any, OptionsT]
     master_key: t.ClassVar[str]
     """The key of the section ``config`` with the address of rank 0."""
+
+    @property
+    @abc.abstractmethod
+    def form(self) -> CvsForm[t.Any, t.Any, OptionsT]:
+        """The models of its two sections."""
+
+    @property
+    def model(self) -> type[BaseModel]:
+        """What the section ``config`` holds."""
+        return t.cast("type[BaseModel]", self.form.config)
 
     def read(self, text: str, source: str, findings: Findings) -> CvsConfig | None:
         """Return the sections without their documentation keys, or None, and the faults of the file."""

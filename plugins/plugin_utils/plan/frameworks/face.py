@@ -40,14 +40,17 @@ class Framework(abc.ABC, t.Generic[ConfigT, OptionsT]):
     """Its name in messages."""
     options: type[OptionsT]
     """The variables of a plan that it reads; its own ones begin with ``training_<name>_``."""
-    model: type[BaseModel]
-    """What its file holds; in the format of CVS, the section ``config``."""
     launcher: t.ClassVar[str]
     """What starts its ranks, as CVS's performance tables name it."""
     uses_nccl: t.ClassVar[bool] = True
     """Whether its configs have keys for NCCL and Gloo."""
     platforms: t.ClassVar[tuple[str, ...]] = ()
     """Values of ``training_platform`` that it can train on in addition to hosts of the inventory."""
+
+    @property
+    @abc.abstractmethod
+    def model(self) -> type[BaseModel]:
+        """What its file holds; in the format of CVS, the section ``config``."""
 
     @abc.abstractmethod
     def recognizes(self, text: str, source: str) -> bool:

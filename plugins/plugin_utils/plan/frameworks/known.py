@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The frameworks that there are: the only place of the plan that lists them."""
+"""The frameworks that there are: a folder here for each one that the logs room lists."""
 
 from __future__ import annotations
 
 import typing as t
+from importlib import import_module
 
+from ....module_utils.logs.frameworks.known import GRAMMARS
 from ..config.findings import Findings
 from .face import Framework
 from .foreign import fault_foreign
-from .maxtext.framework import MaxText
-from .megatron.framework import Megatron
-from .nxdt.framework import Nxdt
 
-FRAMEWORKS: dict[str, Framework[t.Any, t.Any]] = {known.name: known for known in (Megatron(), MaxText(), Nxdt())}
+FRAMEWORKS: dict[str, Framework[t.Any, t.Any]] = {
+    name: import_module(f".{name}.framework", __package__).FRAMEWORK for name in GRAMMARS
+}
 
 
 def framework_for(asked: str, text: str, source: str, findings: Findings) -> Framework[t.Any, t.Any] | None:

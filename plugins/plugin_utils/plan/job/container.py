@@ -75,7 +75,7 @@ def container_options(name: str, shm_size: str, profile: str, *, multi_node: boo
 
 
 def note_profile(options: ContainerOptions, findings: Findings) -> None:
-    """Say what a training's container may do on its node; nothing where training runs without one."""
+    """Say what a training's container may do on its node; nothing where nothing is said of how it is started."""
     if not options:
         return
     if options["privileged"]:

@@ -102,7 +102,7 @@ class Job:
             "mounts": mounts,
             "secrets": secrets,
             "devices": self.devices,
-            "container_options": self.container_options,
+            "container_options": {} if container_engine == "none" else self.container_options,
             "run_folder": run_folder,
             "log_file": f"{run_folder}/{LOG_NAME}",
         }

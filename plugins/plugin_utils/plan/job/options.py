@@ -130,8 +130,7 @@ class RunOptions(ConfigOptions):
     )
     training_run_id: RunId = Field(default="", description="Name of the run. Without it, time, model and GPU make one.")
     training_spares: Line = Field(
-        default="",
-        description="Group of the inventory whose hosts take no part until another host is in quarantine.",
+        default="", description="Group of the inventory whose hosts take no part until another host is in quarantine."
     )
     training_retries: NaturalInteger = Field(
         default=0,

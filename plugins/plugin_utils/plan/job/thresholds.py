@@ -5,53 +5,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pydantic import Field
-
 from ....module_utils.logs.record import METRICS, canonical_metric
 from ...contracts import Bound
-from ..config.field_types import Fraction, Number
 from ..config.fields import ConfigSection
 from ..config.findings import Findings
+from ..config.key_tables import read_tables, with_keys
 from ..config.words import key_path
 from .branch import Branch
 from .options import RunOptions
 
 
+@with_keys(read_tables(__file__)["result_dict"])
 class ExpectedResults(ConfigSection):
     """Thresholds of the verdict. For each metric there is the name that CVS gives it, and the collection's own."""
-
-    throughput_per_gpu: Number | None = Field(
-        default=None, description="At least this throughput.", json_schema_extra={"unit": "TFLOP/s per GPU"}
-    )
-    tflops_per_gpu: Number | None = Field(
-        default=None, description="The same as throughput_per_gpu.", json_schema_extra={"unit": "TFLOP/s per GPU"}
-    )
-    tflops_per_sec_per_gpu: Number | None = Field(
-        default=None, description="The same as throughput_per_gpu.", json_schema_extra={"unit": "TFLOP/s per GPU"}
-    )
-    tokens_per_gpu: Number | None = Field(
-        default=None, description="At least this many tokens.", json_schema_extra={"unit": "tokens/s per GPU"}
-    )
-    tokens_per_sec_per_gpu: Number | None = Field(
-        default=None, description="The same as tokens_per_gpu.", json_schema_extra={"unit": "tokens/s per GPU"}
-    )
-    elapsed_time_per_iteration: Number | None = Field(
-        default=None, description="At most this long a step.", json_schema_extra={"unit": "ms"}
-    )
-    step_time_ms: Number | None = Field(
-        default=None, description="The same as elapsed_time_per_iteration.", json_schema_extra={"unit": "ms"}
-    )
-    mem_usage: Fraction | None = Field(
-        default=None,
-        description="At most this part of the GPU's memory.",
-        json_schema_extra={"unit": "fraction of the whole, 0 to 1"},
-    )
-    memory_fraction: Fraction | None = Field(
-        default=None,
-        description="The same as mem_usage.",
-        json_schema_extra={"unit": "fraction of the whole, 0 to 1"},
-    )
-    loss: Number | None = Field(default=None, description="At most this loss at the last step.")
 
 
 def results_key(branch: Branch) -> str:

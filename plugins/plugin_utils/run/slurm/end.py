@@ -32,7 +32,7 @@ _REMEDIES = {signature.failure: signature.remedy for signature in reversed(SIGNA
     "checkpoint on other nodes."
 }
 _OF_SHELL = SCRIPT_NAME.encode() + b": line "
-_WAIT_SECONDS = 20.0
+_WAIT_SECONDS, _LOOK_SECONDS = 20.0, 0.5
 # On the scale of the log signatures: before all that follows from it.
 _BLAME = 1
 
@@ -88,8 +88,8 @@ def note_end(job: SlurmJob, board: Board, nodes: t.Collection[str]) -> list[str]
 
 def _wait_for_end(job: SlurmJob, number: str) -> None:
     deadline = time.monotonic() + _WAIT_SECONDS
-    while not job.is_over() and time.monotonic() < deadline:
-        time.sleep(0.5)
+    while not job.is_over(_LOOK_SECONDS) and time.monotonic() < deadline:
+        time.sleep(_LOOK_SECONDS)
     if "." in number and not job.is_over():
         # Its srun was killed, and what holds the nodes waits for it.
         job.cancel()

@@ -56,7 +56,8 @@ _STEP_CANCELLED = "*** STEP {} ON "
 _GONE = ("Invalid job id", "not found")
 _LOG_BYTES = 1 << 20
 _ASKED_SECONDS = 2.0
-_SLOWEST_SECONDS = 30.0
+# A job may begin, and end, at once; one that waits for its nodes does so for hours.
+_FASTEST_SECONDS, _SLOWEST_SECONDS = 0.25, 30.0
 
 
 class SlurmError(NodeError):
@@ -181,17 +182,17 @@ class SlurmJob:
 
     def wait_for_nodes(self, show: t.Callable[[str], None]) -> None:
         """Wait until the job has its nodes, and show what it waits for; `SlurmError` where it ends before."""
-        shown, pause = None, _ASKED_SECONDS
+        shown, pause = None, _FASTEST_SECONDS
         while filecmp.cmp(self.run_dir / PLAN_NAME, self.run_dir / MADE_NAME, shallow=False):
-            state, reason = self.state()
+            state, reason = self.state(_FASTEST_SECONDS)
             if self.is_over():
                 out = "".join(f"; {node}: {why}" for node, why in self.nodes_out().items())
                 before = "before it had placed the run on its nodes"
                 raise SlurmError(f"{self.end_in_words()}, {before}{self._said()}{out}{self._apart()}")
             if (state, reason) != shown:
                 show(f"{self.name.capitalize()} is {state}{f': {reason}' if reason not in ('', 'None') else ''}")
-                shown, pause = (state, reason), _ASKED_SECONDS
-            time.sleep(pause if state in _WAITS else _ASKED_SECONDS / 4)
+                shown, pause = (state, reason), _FASTEST_SECONDS
+            time.sleep(pause if state in _WAITS else min(pause, _ASKED_SECONDS / 4))
             pause = min(_SLOWEST_SECONDS, pause * 1.5)
 
     def _apart(self) -> str:

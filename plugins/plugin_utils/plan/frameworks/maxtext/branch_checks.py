@@ -9,11 +9,13 @@ from dataclasses import dataclass
 
 from ...config.kinds import Switch, Whole, is_placeholder
 from ...config.words import counted, listed, nearest
-from .config_checks import OF_CVS_ONLY, check_data
-from .gke import PLATFORM, slices_of
+from .branch_config import OF_CVS_ONLY
+from .config_checks import check_data
+from .gke import slices_of
 from .images import has_heartbeat_key, has_jax_0_4
 from .keys import AXES, MODELS, missing_in
 from .models import DIMENSIONS, PRESETS, WITHOUT_PRESET, model_with
+from .options import PLATFORM
 from .reading import BranchReading
 
 # What base.yml of MaxText leaves to be filled up; every other axis is 1 there.

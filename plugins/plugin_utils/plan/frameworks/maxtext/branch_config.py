@@ -5,15 +5,20 @@ from __future__ import annotations
 
 import typing as t
 
-from pydantic import Field, create_model
+from pydantic import BaseModel, Field, create_model
 
 from ...config.field_types import Flag, FreeObject, Line, Name, NameList, Number, PositiveInteger
-from ...config.fields import ConfigSection
+from ...config.fields import ConfigSection, extra_of
+from ...config.key_tables import read_tables, with_keys
 from ...config.kinds import OneOf
 from ...job.thresholds import ExpectedResults
 from .keys import KEYS, meaning_of
 from .kinds import whole
 
+# MaxText has keys of its own for these, and CVS never passes them on.
+OF_CVS_ONLY = read_tables(__file__)["of_cvs_only"]
+
+ModelT = t.TypeVar("ModelT", bound=BaseModel)
 GroupedInteger = t.Annotated[int, whole(1)]
 Attention = t.Annotated[str, OneOf(("autoselected", "dot_product", "flash", "cudnn_flash_te", "cudnn_flash_jax"))]
 Hardware = t.Annotated[str, OneOf(("gpu", "gpu_multiprocess", "tpu", "cpu"))]
@@ -21,10 +26,16 @@ NumberFormat = t.Annotated[str, KEYS["dtype"].kind]
 DatasetType = t.Annotated[str, KEYS["dataset_type"].kind]
 
 
-def _becomes(variable: str, unit: str = "") -> dict[str, t.Any]:
-    return {"variable": variable, **({"unit": unit} if unit else {})}
+def _by_own_names(model: type[ModelT]) -> type[ModelT]:
+    """Let every field that MaxText has as a key become the key of its name."""
+    for name, field in model.model_fields.items():
+        if name in KEYS:
+            field.json_schema_extra = {"variable": name, **extra_of(field)}
+    return model
 
 
+@with_keys(OF_CVS_ONLY)
+@_by_own_names
 class MaxTextModelParameters(ConfigSection):
     """A branch ``model_params.<mode>.<model>.<gpu>``: what to train there. Most keys are MaxText's own.
 
@@ -32,116 +43,62 @@ class MaxTextModelParameters(ConfigSection):
     """
 
     model_name: Name | None = Field(
-        default=None,
-        description="MaxText's name of the model; without it the branch's own.",
-        examples=["llama3.1-70b"],
-        json_schema_extra=_becomes("model_name"),
+        default=None, description="MaxText's name of the model; without it the branch's own.", examples=["llama3.1-70b"]
     )
     per_device_batch_size: Number = Field(
-        description="Sequences of one step on each GPU.",
-        examples=[3],
-        json_schema_extra=_becomes("per_device_batch_size", "sequences"),
+        description="Sequences of one step on each GPU.", examples=[3], json_schema_extra={"unit": "sequences"}
     )
     max_target_length: GroupedInteger = Field(
-        description="Length of a sequence.",
-        examples=[8192],
-        json_schema_extra=_becomes("max_target_length", "tokens"),
+        description="Length of a sequence.", examples=[8192], json_schema_extra={"unit": "tokens"}
     )
     gradient_accumulation_steps: PositiveInteger | None = Field(
-        default=None,
-        description="Batches that make one step; without it 1.",
-        json_schema_extra=_becomes("gradient_accumulation_steps", "batches"),
+        default=None, description="Batches that make one step; without it 1.", json_schema_extra={"unit": "batches"}
     )
     hardware: Hardware = Field(
-        default="gpu",
-        description="What trains. gpu takes one process a node, which meet by JAX_COORDINATOR_IP.",
-        json_schema_extra=_becomes("hardware"),
+        default="gpu", description="What trains. gpu takes one process a node, which meet by JAX_COORDINATOR_IP."
     )
     attention: Attention | None = Field(
-        default=None,
-        description="Implementation of the attention.",
-        examples=["cudnn_flash_te"],
-        json_schema_extra=_becomes("attention"),
+        default=None, description="Implementation of the attention.", examples=["cudnn_flash_te"]
     )
     quantization: Line | None = Field(
         default=None,
         description="Number format of the matrix products, such as fp8 or nanoo_fp8; empty for that of dtype.",
         examples=["fp8"],
-        json_schema_extra=_becomes("quantization"),
     )
-    dtype: NumberFormat | None = Field(
-        default=None,
-        description="Number format of activations.",
-        examples=["bfloat16"],
-        json_schema_extra=_becomes("dtype"),
-    )
+    dtype: NumberFormat | None = Field(default=None, description="Number format of activations.", examples=["bfloat16"])
     remat_policy: Name | None = Field(
-        default=None,
-        description="What of the activations is kept and what is computed again.",
-        examples=["full"],
-        json_schema_extra=_becomes("remat_policy"),
+        default=None, description="What of the activations is kept and what is computed again.", examples=["full"]
     )
-    packing: Flag | None = Field(
-        default=None, description="Put several texts into one sequence.", json_schema_extra=_becomes("packing")
-    )
+    packing: Flag | None = Field(default=None, description="Put several texts into one sequence.")
     max_segments_per_seq: PositiveInteger | None = Field(
         default=None,
         description="How many texts one sequence may hold at most.",
         examples=[32],
-        json_schema_extra=_becomes("max_segments_per_seq", "texts"),
+        json_schema_extra={"unit": "texts"},
     )
     dataset_type: DatasetType | None = Field(
-        default=None,
-        description="What to train on; synthetic needs no data.",
-        examples=["synthetic"],
-        json_schema_extra=_becomes("dataset_type"),
+        default=None, description="What to train on; synthetic needs no data.", examples=["synthetic"]
     )
     mlp_activations: NameList | None = Field(
-        default=None,
-        description="Activations of the feed-forward layers.",
-        examples=[["silu", "linear"]],
-        json_schema_extra=_becomes("mlp_activations"),
+        default=None, description="Activations of the feed-forward layers.", examples=[["silu", "linear"]]
     )
     base_output_directory: Line | None = Field(
-        default=None,
-        description="Where MaxText writes checkpoints and TensorBoard files; without it the run's folder.",
-        json_schema_extra=_becomes("base_output_directory"),
+        default=None, description="Where MaxText writes checkpoints and TensorBoard files; without it the run's folder."
     )
     jax_distributed_initialization_timeout: PositiveInteger | None = Field(
-        default=None,
-        description="How long the nodes wait for each other at the start.",
-        examples=[1800],
-        json_schema_extra=_becomes("jax_distributed_initialization_timeout"),
+        default=None, description="How long the nodes wait for each other at the start.", examples=[1800]
     )
     jax_distributed_heartbeat_timeout_seconds: PositiveInteger | None = Field(
         default=None,
         description="After this long without a sign of life a node counts as dead. AMD's MaxText has it, in images "
         "from v26.2 on; PyPI's up to 0.2.5 ends at it.",
         examples=[900],
-        json_schema_extra={**_becomes("jax_distributed_heartbeat_timeout_seconds", "s"), "since": "rocm-26.2"},
-    )
-    tokenizer_model: Line | None = Field(default=None, description="No effect: tokenizer_path names the tokenizer.")
-    model_size: Line | None = Field(default=None, description="No effect: the model's name says its size.")
-    batch_size: Line | None = Field(default=None, description="No effect: the batch is made of per_device_batch_size.")
-    micro_batch_size: Line | None = Field(
-        default=None, description="No effect: the batch is made of per_device_batch_size."
-    )
-    precision: Line | None = Field(default=None, description="No effect: quantization and dtype say the number format.")
-    sequence_length: Line | None = Field(default=None, description="No effect: max_target_length says it.")
-    tensor_parallelism: Line | None = Field(
-        default=None, description="No effect: dcn_tensor_parallelism and ici_tensor_parallelism say it."
-    )
-    pipeline_parallelism: Line | None = Field(
-        default=None, description="No effect: dcn_pipeline_parallelism and ici_pipeline_parallelism say it."
-    )
-    recompute: Line | None = Field(default=None, description="No effect: remat_policy says it.")
-    fsdp: Line | None = Field(
-        default=None, description="No effect: dcn_fsdp_parallelism and ici_fsdp_parallelism say it."
+        json_schema_extra={"variable": "jax_distributed_heartbeat_timeout_seconds", "unit": "s", "since": "rocm-26.2"},
     )
     xla_flags: FreeObject = Field(
         default={},
         description="The same as config.xla_flags, for this branch.",
-        json_schema_extra=_becomes("XLA_FLAGS"),
+        json_schema_extra={"variable": "XLA_FLAGS"},
     )
     result_dict: ExpectedResults = Field(default_factory=ExpectedResults, description="Thresholds of the verdict.")
 

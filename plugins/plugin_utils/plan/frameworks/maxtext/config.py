@@ -11,33 +11,12 @@ import typing as t
 
 from pydantic import Field
 
-from ...config.field_types import (
-    Environment,
-    Flag,
-    FreeObject,
-    Name,
-    Path,
-    PositiveInteger,
-    Text,
-)
+from ...config.field_types import Environment, Flag, FreeObject, Name, Path, PositiveInteger, Text
 from ...config.fields import ConfigSection
 from ...config.key_tables import read_tables, with_keys
 from ...config.kinds import OneOf
 from ...config.texts import Written
-from ...cvs.config_fields import (
-    ContainerName,
-    ContainerSection,
-    DistributedTraining,
-    GidIndex,
-    GlooSocketIfname,
-    NcclDebug,
-    NcclSocketIfname,
-    NicType,
-    Nnodes,
-    RdmaDevices,
-    ShmSize,
-    TokenFile,
-)
+from ...cvs import config_fields as cvs
 from .xla_flag_sets import FLAG_SETS
 
 FlagSet = t.Annotated[str, OneOf(tuple(FLAG_SETS))]
@@ -93,10 +72,6 @@ class GkeConfig(ConfigSection):
     )
 
 
-def _becomes(variable: str, unit: str = "") -> dict[str, t.Any]:
-    return {"variable": variable, **({"unit": unit} if unit else {})}
-
-
 @with_keys(read_tables(__file__)["config"])
 class MaxTextConfig(ConfigSection):
     """The section ``config``: how to run."""
@@ -106,34 +81,34 @@ class MaxTextConfig(ConfigSection):
         description="Image of the container; needed unless container_engine is none. Its tag says where MaxText is.",
         examples=["rocm/jax-training:maxtext-v25.5"],
     )
-    container_name: ContainerName = "maxtext_training"
-    shm_size: ShmSize = "256G"
-    container_config: ContainerSection
-    distributed_training: DistributedTraining = None
-    nnodes: Nnodes = Field(examples=[2])
+    container_name: cvs.ContainerName = "maxtext_training"
+    shm_size: cvs.ShmSize = "256G"
+    container_config: cvs.ContainerSection
+    distributed_training: cvs.DistributedTraining = None
+    nnodes: cvs.Nnodes = Field(examples=[2])
     coordinator_ip: Text | None = Field(
         default=None,
         description="Address of rank 0, where the nodes of a multi-node run meet; auto takes the inventory's.",
         examples=["auto"],
-        json_schema_extra=_becomes("JAX_COORDINATOR_IP"),
+        json_schema_extra={"variable": "JAX_COORDINATOR_IP"},
     )
     training_steps: PositiveInteger = Field(
         description="How many steps to train; MaxText numbers them from 0.",
         examples=[20],
-        json_schema_extra=_becomes("steps", "steps"),
+        json_schema_extra={"variable": "steps", "unit": "steps"},
     )
     enable_checkpointing: Flag = Field(
-        default=False,
-        description="Write checkpoints.",
-        json_schema_extra=_becomes("enable_checkpointing"),
+        default=False, description="Write checkpoints.", json_schema_extra={"variable": "enable_checkpointing"}
     )
-    nic_type: NicType = None
-    nccl_ib_hca: RdmaDevices = Field(default=None, description="RDMA devices over which the nodes exchange gradients.")
-    nccl_ib_hca_list: RdmaDevices = Field(default=None, description="The same as nccl_ib_hca, which goes first.")
-    nccl_socket_ifname: NcclSocketIfname = None
-    gloo_socket_ifname: GlooSocketIfname = None
-    nccl_ib_gid_index: GidIndex = None
-    nccl_debug: NcclDebug = None
+    nic_type: cvs.NicType = None
+    nccl_ib_hca: cvs.RdmaDevices = Field(
+        default=None, description="RDMA devices over which the nodes exchange gradients."
+    )
+    nccl_ib_hca_list: cvs.RdmaDevices = Field(default=None, description="The same as nccl_ib_hca, which goes first.")
+    nccl_socket_ifname: cvs.NcclSocketIfname = None
+    gloo_socket_ifname: cvs.GlooSocketIfname = None
+    nccl_ib_gid_index: cvs.GidIndex = None
+    nccl_debug: cvs.NcclDebug = None
     env_vars: Environment = Field(
         default={},
         description="More variables of the training; those that the plan sets win. No secrets.",
@@ -144,7 +119,7 @@ class MaxTextConfig(ConfigSection):
         default={},
         description="Flags of XLA, each with its value.",
         examples=[{"xla_gpu_autotune_level": 4}],
-        json_schema_extra={**_becomes("XLA_FLAGS"), "since": "later shape"},
+        json_schema_extra={"variable": "XLA_FLAGS", "since": "later shape"},
     )
     gke: GkeConfig | None = Field(
         default=None, description="Where a workload on GKE runs; read with training_platform gke only."
@@ -154,24 +129,14 @@ class MaxTextConfig(ConfigSection):
         description="Flags of a high-performance script of MaxText, by its path below src/maxtext/configs. "
         "Flags of xla_flags go before those of the same name.",
         examples=["gpu/a3/llama_2_7b/2vm"],
-        json_schema_extra=_becomes("XLA_FLAGS or LIBTPU_INIT_ARGS"),
+        json_schema_extra={"variable": "XLA_FLAGS or LIBTPU_INIT_ARGS"},
     )
-    rdma_lib: FreeObject = Field(
-        default={},
-        description="No effect. Where CVS copies an RDMA library from; here volume_dict brings it into the container.",
-        json_schema_extra={"since": "later shape"},
-    )
-    hf_token_file: TokenFile = None
+    hf_token_file: cvs.TokenFile = None
     data_cache_dir: Path = Field(
         default="/home/{user-id}/cache",
         description="Cache of what comes from the Hugging Face hub.",
-        json_schema_extra=_becomes("HF_HOME"),
+        json_schema_extra={"variable": "HF_HOME"},
     )
     log_dir: Path = Field(
-        description="Folder on each node that takes a folder per run and node.",
-        examples=["/home/{user-id}/LOGS"],
+        description="Folder on each node that takes a folder per run and node.", examples=["/home/{user-id}/LOGS"]
     )
-    mock_data: Flag | None = Field(
-        default=None, description="No effect. What MaxText trains on is said by dataset_type of the branch."
-    )
-    dataset_source: FreeObject = Field(default={}, description="No effect. Where CVS would fetch a dataset from.")

@@ -19,8 +19,9 @@ from ...cvs.checks import (
     unused_in_run,
     warn_of_no_effect,
 )
-from .gke import PLATFORM, check_gke
-from .options import MaxTextOptions
+from .branch_config import OF_CVS_ONLY
+from .gke import check_gke
+from .options import PLATFORM, MaxTextOptions
 from .reading import Reading
 
 _MULTI_NODE_KEYS = (
@@ -37,19 +38,6 @@ _WITHOUT_EFFECT = {
     "dataset_source": "No dataset is fetched; for one that is there see dataset_type of the branch.",
     "rdma_lib": "Mount the node's library by container_config.volume_dict.",
 }
-# Of the branch: MaxText has keys of its own for these, and CVS never passes them on.
-OF_CVS_ONLY = (
-    "tokenizer_model",
-    "model_size",
-    "batch_size",
-    "micro_batch_size",
-    "precision",
-    "sequence_length",
-    "tensor_parallelism",
-    "pipeline_parallelism",
-    "recompute",
-    "fsdp",
-)
 
 
 def unused_keys(data: Mapping[str, t.Any], mode: str, options: MaxTextOptions) -> set[str]:

@@ -17,9 +17,9 @@ from ...job.container import check_environment
 from ...job.peak_tflops import accelerator_of
 from ...job.visible_devices import visible_devices
 from . import xla_flags as xla
-from .gke import PLATFORM
 from .images import has_heartbeat_key, has_jax_0_4
 from .keys import ELSEWHERE, KEYS
+from .options import PLATFORM
 from .reading import BranchReading
 from .xla_flag_sets import FLAG_SETS
 

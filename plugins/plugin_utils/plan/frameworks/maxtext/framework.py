@@ -1,59 +1,27 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""JAX MaxText: from a CVS training config to MaxText's YAML, its environment, and one process a node.
-
-What MaxText reads is stated in its sources (src/maxtext/configs/pyconfig.py, src/maxtext/utils/max_utils.py); CVS
-passes every key of the branch on as it stands.
-"""
+"""JAX MaxText: what names it. How a config of it becomes a job, `job` says, loaded only where there is one."""
 
 from __future__ import annotations
 
-import posixpath
 import re
 import typing as t
 from collections.abc import Sequence
 
-import yaml
-
-from ....contracts import Bound, OptionalParameters
 from ...config.findings import Findings
-from ...config.words import counted, listed
-from ...cvs.form import CvsForm, expected_in, master_of, read_branch, read_config
-from ...job.batch_scaling import scales_batch
-from ...job.container import container_options
 from ...job.job import Job
 from ...job.ranks import Node
-from ...job.visible_devices import check_same_gpus
 from ..cvs_framework import CvsConfig, CvsFramework
-from .architecture import architecture_of
-from .branch_checks import MaxTextSizes, check_branch, precision_of
-from .branch_config import BRANCH
-from .config import MaxTextConfig
-from .config_checks import OF_CVS_ONLY, check_config, unused_keys
-from .environment import (
-    TIMEOUTS,
-    check_variables,
-    environment_of,
-    port_of,
-    timeouts_of,
-    users_variables,
-    without_what_the_plan_sets,
-)
-from .gke import ENTRY_POINT, PLATFORM, check_branch_on_gke, hosts_of, workload_of
-from .images import ENTRY_POINTS, ROOT, entry_point_of
-from .keys import ELSEWHERE
-from .options import MaxTextOptions
-from .reading import BranchReading, Reading
+from .options import PLATFORM, MaxTextOptions
 
-YAML_NAME = "maxtext.yml"
+if t.TYPE_CHECKING:
+    from ...cvs.form import CvsForm
+    from .branch_config import MaxTextModelParameters
+    from .config import MaxTextConfig
+
 # Keys of a config or a branch that none but MaxText's has; also where the JSON is broken.
-# libyaml, where it is there, is ten times as fast; only lines of more than 1,000 characters it folds elsewhere.
-_DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 _TELLING_KEYS = re.compile(
     r'"(coordinator_ip|training_steps|xla_flags|enable_checkpointing|per_device_batch_size|max_target_length)"\s*:'
 )
-_FORM = CvsForm(MaxTextConfig, BRANCH, unused_keys, prepared=without_what_the_plan_sets, elsewhere=ELSEWHERE)
-# What CVS says to every MaxText: nothing here talks to Google Cloud, and GSPMD shards as in the measured runs.
-_CONSTANTS = {"enable_goodput_recording": False, "monitor_goodput": False, "shardy": False}
 
 
 class MaxText(CvsFramework[MaxTextOptions]):
@@ -62,11 +30,16 @@ class MaxText(CvsFramework[MaxTextOptions]):
     name = "maxtext"
     title = "MaxText"
     options = MaxTextOptions
-    model = MaxTextConfig
-    form = _FORM
     master_key = "coordinator_ip"
     launcher = "maxtext"
     platforms = (PLATFORM,)
+
+    @property
+    def form(self) -> CvsForm[MaxTextConfig, MaxTextModelParameters, MaxTextOptions]:
+        """The models of its sections."""
+        from .job import FORM  # noqa: PLC0415
+
+        return FORM
 
     def recognizes(self, text: str, _source: str) -> bool:
         """Return whether a training config is certainly of this framework."""
@@ -75,39 +48,10 @@ class MaxText(CvsFramework[MaxTextOptions]):
     def plan_job(
         self, config: CvsConfig, options: MaxTextOptions, nodes: Sequence[Node], findings: Findings
     ) -> Job | None:
-        """Return what is to be run, or None where there is any fault.
+        """Return what is to be run, or None where there is any fault."""
+        from .job import plan_job  # noqa: PLC0415
 
-        ``config`` is the config without its documentation keys, ``nodes`` the nodes in rank order.
-        """
-        hosts = hosts_of(options, config.get("config"), nodes)
-        section, given, mode = read_config(_FORM, config, options, hosts, findings)
-        reading = Reading(section, given or {}, mode, hosts, options, findings)
-        if given is not None:
-            check_config(reading, config.get("model_params"))
-        master = master_of(reading, "coordinator_ip", section.coordinator_ip)
-        found = read_branch(_FORM, config, mode, options, findings)
-        if found is None:
-            return None
-        branch, parameters = found
-        branch_reading = BranchReading(**vars(reading), branch=branch, parameters=parameters)
-        sizes = check_branch(branch_reading)
-        if sizes and scales_batch(options, reading.mode):
-            _note_batch(branch_reading, sizes)
-        variables = users_variables(branch_reading)
-        check_variables(branch_reading, variables)
-        check_same_gpus(nodes, findings)
-        port = port_of(branch_reading, variables)
-        environment = environment_of(branch_reading, variables, master, port)
-        timeouts = timeouts_of(branch_reading, variables)
-        entry_point = _entry_point(branch_reading)
-        if options.training_platform == PLATFORM:
-            check_branch_on_gke(branch_reading)
-        expected = expected_in(branch_reading)
-        if findings.faults or sizes is None or entry_point is None:
-            return None
-        return _job(
-            branch_reading, sizes, expected, environment, _maxtext_config(branch_reading, timeouts), entry_point
-        )
+        return plan_job(config, options, nodes, findings)
 
     def cell_values(self, values: dict[str, t.Any]) -> dict[str, t.Any]:
         """Return the values of a cell, which may keep some of them under ``maxtext_overrides``."""
@@ -116,127 +60,4 @@ class MaxText(CvsFramework[MaxTextOptions]):
         return {key: value for key, value in named.items() if key != "maxtext_overrides"}
 
 
-def _note_batch(reading: BranchReading, sizes: MaxTextSizes) -> None:
-    """Say how the batch has grown or shrunk with the nodes, as MaxText's is one for each GPU."""
-    tuned_for, nodes = reading.config.nnodes, len(reading.nodes)
-    if tuned_for and tuned_for != nodes:
-        reading.findings.note(
-            f"The global batch size is scaled with the nodes: per_device_batch_size is "
-            f"{_plain_number(sizes.per_device_batch_size)} for each GPU, which is {sizes.global_batch_size} for "
-            f"{counted(nodes, 'node')} (tuned for {tuned_for}, config.nnodes)."
-        )
-
-
-def _entry_point(reading: BranchReading) -> str | None:
-    """Return the script below the checkout, or the module, that trains; None, and a fault, where nothing says."""
-    asked = reading.options.training_maxtext_entry_point
-    if asked is None:
-        return None
-    on_gke = reading.options.training_platform == PLATFORM
-    in_container = on_gke or reading.options.container_engine != "none"
-    known = asked or (entry_point_of(reading.config.container_image) if in_container else None)
-    if known is None and on_gke:
-        return ENTRY_POINT
-    if known is None:
-        image = reading.config.container_image
-        reason = f"the tag of {image} does not say" if image else "no image has a tag that says"
-        reading.findings.fault(
-            "training_maxtext_entry_point",
-            None,
-            f"Which script of MaxText trains is not known: {reason} its generation.",
-            f"Set -e training_maxtext_entry_point=…: one of {listed(ENTRY_POINTS)} below {ROOT}, or a module such as "
-            "maxtext.trainers.pre_train.train.",
-        )
-    return known
-
-
-def _maxtext_config(reading: BranchReading, timeouts: dict[str, int]) -> dict[str, t.Any]:
-    """Return the config of MaxText: what the branch says, on top of the base.yml that comes with the trainer."""
-    left_out = {*OF_CVS_ONLY, "model_name", "xla_flags", "result_dict", *TIMEOUTS}
-    given = vars(reading.parameters)
-    own = {
-        key: given[key]
-        for key in ("hardware", *reading.branch.values)
-        if key not in left_out and given.get(key) is not None
-    }
-    values: dict[str, t.Any] = {
-        "base_config": "base.yml",
-        "run_name": f"{reading.model_name}-job",
-        "model_name": reading.model_name,
-        "steps": reading.config.training_steps,
-        "enable_checkpointing": reading.config.enable_checkpointing,
-        **_CONSTANTS,
-        **{key: _plain_number(value) for key, value in own.items()},
-    }
-    return values | timeouts
-
-
-def _plain_number(value: t.Any) -> t.Any:
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _job(
-    reading: BranchReading,
-    sizes: MaxTextSizes,
-    expected: list[Bound],
-    environment: dict[str, str],
-    maxtext: dict[str, t.Any],
-    entry_point: str,
-) -> Job:
-    config, parameters, options = reading.config, reading.parameters, reading.options
-    without_container = options.container_engine == "none"
-    is_script = "/" in entry_point or entry_point.endswith(".py")
-    output = [] if parameters.base_output_directory else ["base_output_directory={run-folder}/output"]
-    device: OptionalParameters = {"device": "TPU chip"} if parameters.hardware == "tpu" else {}
-    return Job(
-        branch=reading.branch,
-        parameters={
-            "nnodes": len(reading.nodes),
-            "gpus_per_node": sizes.gpus_per_node,
-            **device,
-            "model_name": reading.model_name,
-            "precision": precision_of(reading),
-            "global_batch_size": sizes.global_batch_size,
-            "micro_batch_size": _plain_number(sizes.per_device_batch_size),
-            "sequence_length": sizes.sequence_length,
-            "tensor_parallelism": sizes.axes["tensor"],
-            "pipeline_parallelism": sizes.axes["pipeline"],
-            "data_parallelism": sizes.axes["data"] * sizes.axes["fsdp"],
-            "fsdp": sizes.axes["fsdp"] > 1,
-            "iterations": config.training_steps,
-            "dataset_type": parameters.dataset_type or "synthetic",
-            "nic_type": config.nic_type,
-        },
-        tokens_per_step_per_gpu=sizes.tokens_per_step_per_gpu,
-        expected=expected,
-        nnodes=int(environment["NNODES"]),
-        master_address=environment["JAX_COORDINATOR_IP"].strip("[]"),
-        master_port=int(environment["JAX_COORDINATOR_PORT"]),
-        image=config.container_image,
-        image_archive=options.training_image_archive,
-        environment=environment,
-        token_file=config.hf_token_file,
-        command=[
-            options.training_maxtext_python or "python3",
-            *([] if is_script else ["-m"]),
-            entry_point,
-            posixpath.join("{run-folder}", YAML_NAME),
-            *output,
-        ],
-        script=entry_point if is_script else "",
-        files={YAML_NAME: yaml.dump(maxtext, Dumper=_DUMPER, sort_keys=False, default_flow_style=False, width=1000)},
-        working_dir=options.training_maxtext_root or ROOT,
-        log_dir=config.log_dir,
-        mounts=config.container_config.volume_dict,
-        devices=config.container_config.device_list,
-        gke=workload_of(reading, maxtext, environment, entry_point) if options.training_platform == PLATFORM else None,
-        container_options={}
-        if without_container
-        else container_options(
-            config.container_name, config.shm_size, options.container_profile, multi_node=reading.multi_node
-        ),
-        architecture=architecture_of(reading),
-        counts_routers=True,
-        # Of the same run_name MaxText goes on from its last checkpoint.
-        checkpoints=(parameters.base_output_directory or "") if config.enable_checkpointing else "",
-    )
+FRAMEWORK = MaxText()

@@ -20,10 +20,9 @@ from ...config.words import counted, listed
 from ...job.gke import LONGEST_NAME, GkeWorkload, workload_name
 from ...job.ranks import Node
 from .models import DIMENSIONS, WITHOUT_PRESET
-from .options import MaxTextOptions
+from .options import PLATFORM, MaxTextOptions
 from .reading import BranchReading, Reading
 
-PLATFORM = "gke"
 ENTRY_POINT = "maxtext.trainers.pre_train.train"
 # XPK refuses a longer name of a workload.
 _HOSTS = Whole(1, 99999)

@@ -11,9 +11,9 @@ from ...config.field_types import PathOrNothing
 from ...config.texts import Written
 from ...job.options import RunOptions
 
+PLATFORM = "gke"
 EntryPoint = t.Annotated[
-    str,
-    Written("([A-Za-z0-9_/][A-Za-z0-9_./-]*)?", "a script or module", "a script or module, or nothing", free=True),
+    str, Written("([A-Za-z0-9_/][A-Za-z0-9_./-]*)?", "a script or module", "a script or module, or nothing", free=True)
 ]
 
 

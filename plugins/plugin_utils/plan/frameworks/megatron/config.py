@@ -8,31 +8,13 @@ import typing as t
 
 from pydantic import AfterValidator, Field
 
-from ...config.field_types import (
-    Flag,
-    Line,
-    Path,
-    PositiveInteger,
-    Text,
-)
+from ...config.field_types import Flag, Path, PositiveInteger, Text
 from ...config.fields import ConfigSection
+from ...config.key_tables import read_tables, with_keys
 from ...config.kinds import OneOf, Words
 from ...config.patterns import few, pattern
 from ...config.texts import Written
-from ...cvs.config_fields import (
-    ContainerName,
-    ContainerSection,
-    DistributedTraining,
-    GidIndex,
-    GlooSocketIfname,
-    NcclDebug,
-    NcclSocketIfname,
-    NicType,
-    Nnodes,
-    RdmaDevices,
-    ShmSize,
-    TokenFile,
-)
+from ...cvs import config_fields as cvs
 from ...job.thresholds import ExpectedResults
 from .dataset import DatasetSource
 from .script_options import ScriptOptions
@@ -57,6 +39,7 @@ Scripts = t.Annotated[
 ]
 
 
+@with_keys(read_tables(__file__)["config"])
 class MegatronConfig(ConfigSection):
     """The section ``config``: how to run."""
 
@@ -65,11 +48,11 @@ class MegatronConfig(ConfigSection):
         description="Image of the container; needed unless container_engine is none.",
         examples=["rocm/megatron-lm:v25.5_py310"],
     )
-    container_name: ContainerName = "megatron_training"
-    shm_size: ShmSize = "128G"
-    container_config: ContainerSection
-    distributed_training: DistributedTraining = None
-    nnodes: Nnodes = Field(examples=[4])
+    container_name: cvs.ContainerName = "megatron_training"
+    shm_size: cvs.ShmSize = "128G"
+    container_config: cvs.ContainerSection
+    distributed_training: cvs.DistributedTraining = None
+    nnodes: cvs.Nnodes = Field(examples=[4])
     master_address: Text | None = Field(
         default=None,
         description="Address of rank 0, where the nodes of a multi-node run meet; auto takes the inventory's.",
@@ -81,16 +64,16 @@ class MegatronConfig(ConfigSection):
         examples=[30],
         json_schema_extra={"unit": "steps", "variable": "TOTAL_ITERS"},
     )
-    nic_type: NicType = None
-    nccl_ib_hca_list: RdmaDevices = Field(
+    nic_type: cvs.NicType = None
+    nccl_ib_hca_list: cvs.RdmaDevices = Field(
         default=None, description="RDMA devices over which the nodes exchange gradients."
     )
-    nccl_ib_hca: RdmaDevices = Field(default=None, description="The same as nccl_ib_hca_list, which goes first.")
-    nccl_socket_ifname: NcclSocketIfname = None
-    gloo_socket_ifname: GlooSocketIfname = None
-    nccl_ib_gid_index: GidIndex = None
-    nccl_debug: NcclDebug = None
-    hf_token_file: TokenFile = None
+    nccl_ib_hca: cvs.RdmaDevices = Field(default=None, description="The same as nccl_ib_hca_list, which goes first.")
+    nccl_socket_ifname: cvs.NcclSocketIfname = None
+    gloo_socket_ifname: cvs.GlooSocketIfname = None
+    nccl_ib_gid_index: cvs.GidIndex = None
+    nccl_debug: cvs.NcclDebug = None
+    hf_token_file: cvs.TokenFile = None
     mock_data: Flag = Field(
         default=True,
         description="Train on synthetic data instead of the dataset of data_path or dataset_source.",
@@ -123,12 +106,6 @@ class MegatronConfig(ConfigSection):
     )
     dataset_source: DatasetSource = Field(
         default_factory=DatasetSource, description="A dataset to fetch before the training, once where nodes share it."
-    )
-    hca_id_pattern: Line | None = Field(default=None, description="No effect. RDMA devices that CVS looks for.")
-    rocm_dir: Path | None = Field(default=None, description="No effect. Where CVS looks for ROCm.")
-    scripts_dir: Path | None = Field(default=None, description="No effect. Where CVS writes its wrapper scripts.")
-    verify_network_errors: Flag | None = Field(
-        default=None, description="No effect. Whether CVS compares network counters."
     )
 
 
@@ -167,9 +144,7 @@ class MegatronModelParameters(ScriptOptions):
         json_schema_extra={"variable": "TE_FP8"},
     )
     tensor_parallelism: PositiveInteger = Field(
-        default=1,
-        description="How many GPUs share each layer.",
-        json_schema_extra={"unit": "GPUs", "variable": "TP"},
+        default=1, description="How many GPUs share each layer.", json_schema_extra={"unit": "GPUs", "variable": "TP"}
     )
     pipeline_parallelism: PositiveInteger = Field(
         default=1,

@@ -1,105 +1,42 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The framework NxDT (NeuronX Distributed Training on AWS Trainium): from its YAML file to what each node runs.
-
-NxDT's own train.sh runs several nodes under Slurm or Open MPI only. So a plan holds the torchrun line that train.sh
-would come to, with the same arguments, and what its train_setup.sh exports. The YAML file is staged as it is.
-Source: examples/train.sh, train_setup.sh and training_orchestrator.py of aws-neuron/neuronx-distributed-training.
-"""
+"""NxDT on AWS Trainium: what names it. How a config of it becomes a job, `job` says, loaded only where there is one."""
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import typing as t
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import InterpolationResolutionError
-
-from ....contracts import Bound, ContainerOptions, Parameters
 from ...config.findings import Findings
-from ...config.model import typed
-from ...config.words import shown
-from ...config.yaml_config import YamlConfig, read_yaml, values_of, with_overrides
-from ...job.batch_scaling import TunedBatch, scaled_batch, scales_batch
-from ...job.branch import Branch, check_name
-from ...job.container import CONTAINER_KEYS, container_options, variables_of_user
 from ...job.job import Job
-from ...job.ranks import Node, master_address
-from ...job.thresholds import ExpectedResults, expected_of
+from ...job.ranks import Node
 from ..face import Asked, Framework
-from .architecture import architecture_of, chips_per_device
-from .checks import check_config, check_secrets
-from .config import NxdtConfig
-from .devices import INSTANCES, lnc_of
 from .options import NxdtOptions
-from .precision import precision_compiler_flags, precision_environment
-from .reading import NxdtReading
-from .run_config import RunConfig
-from .sizes import NxdtSizes, check_sizes, sizes_of
 
-# That of train_setup.sh.
-_MASTER_PORT = 41000
+if t.TYPE_CHECKING:
+    from ...config.yaml_config import YamlConfig
+    from .config import NxdtConfig
+
 _SECTIONS = re.compile(
     r"^(trainer|exp_manager|distributed_strategy|model_source|precision|model_alignment_strategy)\s*:", re.MULTILINE
 )
-_SCRIPT = "training_orchestrator.py"
-# The section of a config that says how to run.
-_RUN = "trainops"
-_CONFIG_NAME = "nxdt_config"
-_COMPILE_NAME = "compile_first.sh"
-# What train_setup.sh exports on every kind of cluster.
-_ALWAYS = {"XLA_DISABLE_FUNCTIONALIZATION": "0", "HYDRA_FULL_ERROR": "1", "MALLOC_ARENA_MAX": "128"}
-# What it exports for nodes that talk over EFA.
-_EFA = {"FI_PROVIDER": "efa", "FI_EFA_USE_DEVICE_RDMA": "1", "FI_EFA_FORK_SAFE": "1"}
-_AFTER_ENVIRONMENT = "/opt/aws/neuron/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-# Bars of the ten steps that are traced would be taken for steps of the training.
-_COMPILE_FIRST = """\
-#!/usr/bin/env bash
-# Compiles the graphs of a training, and then trains: bash compile_first.sh torchrun ARGUMENT…
-set -o pipefail
-COMPILE=1 neuron_parallel_compile "$@" 2>&1 | sed -uE 's/\\r?Epoch [0-9]+:[^\\r]*//g'
-status=$?
-if [[ $status != 0 ]]; then
-  echo "compile_first.sh: the compile pass failed with exit status $status; the training has not been started" >&2
-  exit "$status"
-fi
-COMPILE=0 exec "$@"
-"""
-_PLAIN_WORD = re.compile(r"[A-Za-z0-9_./@%+:-]+")
-
-_LARGEST_PRODUCT = 10**18
 
 
-def _product(one: t.Any, other: t.Any) -> t.Any:
-    for factor in (one, other):
-        if isinstance(factor, bool) or not isinstance(factor, int | float):
-            raise ValueError(f"multiply takes two numbers, and {shown(factor)} is none")
-    if abs(one) > _LARGEST_PRODUCT or abs(other) > _LARGEST_PRODUCT or abs(one * other) > _LARGEST_PRODUCT:
-        raise ValueError("the product is too large")
-    return one * other
-
-
-# NeMo registers it, for any two values, before NxDT reads its config.
-OmegaConf.register_new_resolver("multiply", _product, replace=True)
-
-
-def _refuse_environment(name: str, *_default: t.Any) -> t.NoReturn:
-    raise InterpolationResolutionError(f"oc.env would take {name} from the machine that runs Ansible")
-
-
-OmegaConf.register_new_resolver("oc.env", _refuse_environment, replace=True)
-
-
-class Nxdt(Framework[YamlConfig, NxdtOptions]):
+class Nxdt(Framework["YamlConfig", NxdtOptions]):
     """NeuronX Distributed Training."""
 
     name = "nxdt"
     title = "NxDT"
     options = NxdtOptions
-    model = NxdtConfig
     launcher = "torchrun"
     uses_nccl = False
+
+    @property
+    def model(self) -> type[NxdtConfig]:
+        """What its YAML file holds."""
+        from .config import NxdtConfig  # noqa: PLC0415
+
+        return NxdtConfig
 
     def recognizes(self, text: str, source: str) -> bool:
         """Return whether a training config is NxDT's: a YAML file with two of its sections or more."""
@@ -108,247 +45,35 @@ class Nxdt(Framework[YamlConfig, NxdtOptions]):
 
     def read(self, text: str, source: str, findings: Findings) -> YamlConfig | None:
         """Return what a YAML file holds, with interpolations in it, or None, and its faults."""
+        from ...config.yaml_config import read_yaml  # noqa: PLC0415
+
         return read_yaml(text, source, findings)
 
-    def overridden(self, config: YamlConfig, options: NxdtOptions, node_count: int, findings: Findings) -> YamlConfig:
+    def overridden(self, config: YamlConfig, options: NxdtOptions, _node_count: int, findings: Findings) -> YamlConfig:
         """Return a config with the values of ``training_overrides``, whose paths begin at the top."""
+        from ...config.yaml_config import with_overrides  # noqa: PLC0415
+
         return with_overrides(config, options.training_overrides, findings)
 
     def engine_for(self, config: YamlConfig, options: NxdtOptions, findings: Findings) -> str:
         """Return ``none`` where neither an engine nor an image is named: NxDT's guide trains on the host."""
-        if options.container_engine != "auto" or _run_of(config).get("container_image") is not None:
-            return options.container_engine
-        findings.note(
-            "No image is named (trainops.container_image), so the training runs on the hosts, in no container."
-        )
-        return "none"
+        from .job import engine_for  # noqa: PLC0415
 
-    def asked(self, config: YamlConfig, options: NxdtOptions, node_count: int) -> Asked:
+        return engine_for(config, options, findings)
+
+    def asked(self, config: YamlConfig, options: NxdtOptions, _node_count: int) -> Asked:
         """Return ``trainer.num_nodes``, but where the batch is scaled from it, and ``trainops.master_address``."""
-        mode = _mode(options)
-        master = typed(RunConfig, _run_of(config), "", Findings()).master_address
-        nodes = None if scales_batch(options, mode) else _given_nodes(config.config)
-        return Asked(nodes, master if mode == "multi_node" else None)
+        from .job import asked_of  # noqa: PLC0415
+
+        return asked_of(config, options)
 
     def plan_job(
         self, config: YamlConfig, options: NxdtOptions, nodes: Sequence[Node], findings: Findings
     ) -> Job | None:
-        """Return what is to be run, or None where there is any fault. ``nodes`` are in rank order."""
-        mode = _mode(options)
-        nnodes = len(nodes) if mode == "multi_node" else 1
-        given_nodes = _given_nodes(config.config)
-        values = values_of(config.config, {"trainer.num_nodes": nnodes} if given_nodes and nodes else {}, findings)
-        if values is None:
-            return None
-        # What could not be resolved has been reported, and is not reported again as missing.
-        reported = {finding.key for finding in findings.faults}
-        own = Findings()
-        reading = NxdtReading(_typed(values, options, own), mode, nodes, options, own)
-        job = _checked_job(reading, values, config.text, given_nodes)
-        findings.faults += [fault for fault in own.faults if fault.key not in reported]
-        findings.warnings += own.warnings
-        findings.notes += own.notes
-        return None if findings.faults else job
+        """Return what is to be run, or None where there is any fault."""
+        from .job import plan_job  # noqa: PLC0415
+
+        return plan_job(config, options, nodes, findings)
 
 
-def _run_of(config: YamlConfig) -> dict[str, t.Any]:
-    """Return the section that says how to run, empty where there is none."""
-    given = (values_of(config.config, {}, Findings()) or {}).get(_RUN)
-    return given if isinstance(given, dict) else {}
-
-
-def _mode(options: NxdtOptions) -> str:
-    return "multi_node" if options.training_mode == "auto" else options.training_mode
-
-
-def _checked_job(reading: NxdtReading, values: Mapping[str, t.Any], text: str, given_nodes: int | None) -> Job | None:
-    sizes = _scaled(sizes_of(reading), reading, given_nodes)
-    check_secrets(values, "", reading.findings)
-    check_config(reading, given_nodes)
-    check_sizes(sizes, reading)
-    if reading.get("name"):
-        check_name(reading.get("name"), "name", reading.findings)
-    master = _master_address(reading)
-    if reading.config.trainops is None:
-        return None
-    expected = expected_of(
-        reading.config.trainops.result_dict, f"{_RUN}.result_dict", reading.findings, reading.options
-    )
-    return None if reading.findings.faults else _job(reading, text, master, sizes, expected)
-
-
-def _scaled(sizes: NxdtSizes, reading: NxdtReading, given_nodes: int | None) -> NxdtSizes:
-    """Return the sizes with a batch for the nodes at hand, where it is to be scaled."""
-    if not scales_batch(reading.options, reading.mode):
-        return sizes
-    tuned = TunedBatch(sizes.global_batch, "data.global_batch_size", given_nodes, "trainer.num_nodes")
-    at_once = (sizes.micro_batch or 1) * (sizes.data or 1)
-    return dataclasses.replace(sizes, global_batch=scaled_batch(tuned, sizes.nodes, at_once, reading.findings))
-
-
-def _given_nodes(config: DictConfig) -> int | None:
-    """Return trainer.num_nodes as it stands in the file, or None where that is no number that could be overridden."""
-    trainer = t.cast("dict[t.Any, t.Any]", OmegaConf.to_container(config)).get("trainer")
-    given = trainer.get("num_nodes") if isinstance(trainer, dict) else None
-    return given if isinstance(given, int) and not isinstance(given, bool) and given > 0 else None
-
-
-def _typed(values: dict[str, t.Any], options: NxdtOptions, findings: Findings) -> NxdtConfig:
-    unused = {*(CONTAINER_KEYS if options.container_engine == "none" else ())}
-    unjudged = options.training_record_only or options.training_thresholds
-    unused |= {*(ExpectedResults.model_fields if unjudged else ())}
-    lower_unknown = options.training_unknown_keys == "warn"
-    return typed(NxdtConfig, values, "", findings, unused=unused, lower_unknown=lower_unknown, notes=False)
-
-
-def _master_address(reading: NxdtReading) -> str:
-    """Return where the nodes of a job meet; localhost as well where that is not known, for a fault or for no nodes."""
-    if reading.mode != "multi_node" or not reading.nodes:
-        return "localhost"
-    return master_address(
-        reading.get("trainops.master_address"), reading.nodes, "trainops.master_address", reading.findings
-    )
-
-
-def _job(reading: NxdtReading, text: str, master: str, sizes: NxdtSizes, expected: list[Bound]) -> Job:
-    config, options, run = reading.config, reading.options, reading.config.trainops
-    without_container = options.container_engine == "none"
-    environment = _environment(reading, master)
-    files = {f"{_CONFIG_NAME}.yaml": text}
-    if run.compile_first:
-        files[_COMPILE_NAME] = _COMPILE_FIRST
-    path = "trainops.container_config.env_dict"
-    users = variables_of_user(run.container_config.env_dict, environment, path, reading.findings)
-    device_files = INSTANCES[run.instance_type].device_files if run.instance_type else []
-    return Job(
-        branch=Branch(reading.mode, config.name, run.instance_type or "neuron", _RUN, {}),
-        parameters=_parameters(reading, sizes),
-        tokens_per_step_per_gpu=sizes.tokens_per_step_per_device,
-        expected=expected,
-        nnodes=reading.nnodes,
-        master_address=master,
-        master_port=int(environment["MASTER_PORT"]),
-        image=run.container_image,
-        image_archive=options.training_image_archive,
-        environment=environment | users,
-        token_file=None,
-        command=_command(reading, environment, sizes),
-        working_dir=options.training_nxdt_root or run.nxdt_root,
-        log_dir=run.log_dir,
-        mounts=run.container_config.volume_dict,
-        devices=run.container_config.device_list or device_files,
-        container_options={} if without_container else _container_options(reading),
-        files=files,
-        script=_SCRIPT,
-        tokens_per_sequence_per_gpu=sizes.tokens_per_sequence_per_device,
-        architecture=architecture_of(reading),
-        chips_per_gpu=chips_per_device(reading),
-        checkpoints=_checkpoints(reading),
-    )
-
-
-def _checkpoints(reading: NxdtReading) -> str:
-    """Return the folder from which NeMo goes on by itself (nemo.utils.exp_manager: resume_if_exists)."""
-    goes_on = reading.get("exp_manager.create_checkpoint_callback") and reading.get("exp_manager.resume_if_exists")
-    return (reading.get("exp_manager.explicit_log_dir") or "") if goes_on else ""
-
-
-def _container_options(reading: NxdtReading) -> ContainerOptions:
-    run, profile = reading.config.trainops, reading.options.container_profile
-    started = container_options(run.container_name, run.shm_size, profile, multi_node=reading.nnodes > 1)
-    # What AMD's GPUs need otherwise is of no use here.
-    confined = [option for option in started["security_opt"] if "unconfined" not in option]
-    return {**started, "group_add": [], "cap_add": ["IPC_LOCK"], "security_opt": confined}
-
-
-def _parameters(reading: NxdtReading, sizes: NxdtSizes) -> Parameters:
-    config = reading.config
-    flags = (config.compiler_flags, precision_compiler_flags(config.precision))
-    instance = INSTANCES.get(config.trainops.instance_type or "")
-    return {
-        "nnodes": len(reading.nodes),
-        "gpus_per_node": config.trainer.devices,
-        "device": "Neuron device",
-        "lnc": lnc_of(instance, config.trainer.lnc) if instance else config.trainer.lnc,
-        "model_source": config.model_source,
-        "task": _task(reading),
-        "precision": config.precision.type,
-        "compiler_flags": " ".join(filter(None, flags)),
-        "global_batch_size": sizes.global_batch,
-        "micro_batch_size": sizes.micro_batch,
-        "sequence_length": sizes.sequence_length,
-        "tensor_parallelism": sizes.tensor,
-        "pipeline_parallelism": sizes.pipeline,
-        "context_parallelism": sizes.context,
-        "expert_parallelism": sizes.expert,
-        "data_parallelism": sizes.data,
-        "fsdp": False,
-        "iterations": config.trainer.max_steps,
-    }
-
-
-def _task(reading: NxdtReading) -> str:
-    """Return what is done to the model: ``pretraining``, ``sft``, ``dpo`` or ``orpo``, and ``lora`` with it."""
-    alignment = reading.alignment
-    if alignment is None:
-        return "pretraining"
-    return "+".join(
-        name for name, part in (("sft", alignment.sft), ("dpo", alignment.dpo), ("orpo", alignment.orpo)) if part
-    ) + ("+lora" if alignment.peft else "")
-
-
-def _environment(reading: NxdtReading, master: str) -> dict[str, str]:
-    """Return what NxDT and the Neuron runtime read.
-
-    NxDT sets those of its config itself where they are not set; here they are, so that the plan shows them. Only
-    NEURON_CC_FLAGS it appends to in any case.
-    """
-    config, run = reading.config, reading.config.trainops
-    environment: dict[str, t.Any] = {
-        "MASTER_ADDR": master,
-        "MASTER_PORT": reading.options.training_master_port or _MASTER_PORT,
-        "NNODES": reading.nnodes,
-        "NODE_RANK": "{node-rank}",
-        **_ALWAYS,
-        "NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS": config.aync_exec_max_inflight_requests,
-        "NEURON_RT_EXEC_TIMEOUT": config.neuron_rt_exec_timeout,
-        "NEURON_EXPERIMENTAL_COMPRESS_RG": int(config.neuron_experimental_compress_rg),
-        "NEURON_COMPILE_CACHE_URL": config.compiler_cache_url,
-        "BUCKET_CAP_MB": config.bucket_size_collectives,
-        "NEURON_FUSE_SOFTMAX": "1" if config.model.fusions.softmax else None,
-        **precision_environment(config.precision),
-        "PATH": f"{run.virtual_environment}/bin:{_AFTER_ENVIRONMENT}" if run.virtual_environment else None,
-    }
-    instance = INSTANCES.get(run.instance_type or "")
-    if instance and len(instance.lnc_sizes) > 1:
-        environment["NEURON_LOGICAL_NC_CONFIG"] = lnc_of(instance, config.trainer.lnc)
-    if reading.nnodes > 1 and (instance is None or instance.efa):
-        environment |= _EFA
-    return {name: str(value) for name, value in environment.items() if value is not None}
-
-
-def _command(reading: NxdtReading, environment: dict[str, str], sizes: NxdtSizes) -> list[str]:
-    devices, nnodes, batch = reading.config.trainer.devices, reading.nnodes, sizes.global_batch
-    log_dir = reading.config.exp_manager.explicit_log_dir or "{run-folder}/experiment"
-    compile_first = ["bash", f"{{run-folder}}/{_COMPILE_NAME}"] if reading.config.trainops.compile_first else []
-    return [
-        *compile_first,
-        "torchrun",
-        *("--nproc_per_node", str(devices), "--nnodes", str(nnodes), "--node_rank", "{node-rank}"),
-        *("--master_addr", environment["MASTER_ADDR"], "--master_port", environment["MASTER_PORT"]),
-        *(_SCRIPT, "--config-path={run-folder}", f"--config-name={_CONFIG_NAME}"),
-        f"trainer.devices={devices}",
-        f"trainer.num_nodes={nnodes}",
-        *([f"data.global_batch_size={batch}"] if batch != reading.get("data.global_batch_size") else []),
-        f"exp_manager.explicit_log_dir={_hydra_value(log_dir)}",
-        # Otherwise Hydra makes its folders in the checkout.
-        "hydra.run.dir={run-folder}/hydra",
-    ]
-
-
-def _hydra_value(text: str) -> str:
-    """Return a text as Hydra's grammar of overrides takes it for one, whatever characters it has."""
-    if _PLAIN_WORD.fullmatch(re.sub(r"\{[a-z-]+\}", "", text)):
-        return text
-    escaped = text.replace("'", "\\'")
-    return f"'{escaped}'"
+FRAMEWORK = Nxdt()

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The error codes of GPUs, whoever prints them: CUDA's and HIP's (cudaError_t, CUresult, hipError_t) and NVIDIA's Xids.
+
+A code shows by its name, as cudaErrorNoDevice or CUDA_ERROR_NO_DEVICE, or by what cudaGetErrorString says of it.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..signature import Signature
+
+_PREFIXES = (b"cudaError", b"hipError", b"CUDA_ERROR_", b"HIP_ERROR_")
+_LABEL = (
+    rb"(?:\b(?:CUDA|Cuda|cuda|HIP|hip) ?(?:driver |runtime |RT )?(?:[Ee]rror|failure|call)\b[^\r\n]{0,80}[ :'\"]"
+    rb"|\[(?:CUDA|HIP)\]: [^\r\n]{0,30}|GPUassert: )"
+)
+_XID = rb"\bX(?:id|ID)(?: \([^)\r\n]{1,60}\):)?(?: (?:error|code|event|number))?[ :=]{1,3}"
+
+FELL_OUT = (
+    "The GPU or its link fell out (off the PCIe bus, NVLink or firmware): drain the node, check power, PCIe and "
+    "NVLink, reboot it, and replace the GPU where it comes back."
+)
+DRIVER_MISMATCH = (
+    "The CUDA or ROCm of the image and the node's driver do not fit each other, or NVIDIA's fabric manager does not "
+    "run: update or reload the driver (reboot after an update), start nvidia-fabricmanager, or take an image for "
+    "this driver."
+)
+OUT_OF_MEMORY = (
+    "The GPU memory does not suffice: lower the micro batch size, recompute activations or split the model more; "
+    "look (nvidia-smi, amd-smi) whether another process holds some of it."
+)
+WRONG_BUILD = (
+    "The software was built without this GPU's architecture: take an image for this GPU (TORCH_CUDA_ARCH_LIST and "
+    "PYTORCH_ROCM_ARCH name those that it was built for)."
+)
+ASSERT = (
+    "A kernel was given an index that is out of range, mostly a token outside the vocabulary: compare tokenizer, "
+    "data and vocabulary size; CUDA_LAUNCH_BLOCKING=1 (AMD_SERIALIZE_KERNEL=3) shows the call."
+)
+
+
+def _words(texts: t.Iterable[bytes]) -> bytes:
+    return b"(?:" + b"|".join(texts) + b")"
+
+
+def _code(
+    failure: str,
+    remedy: str,
+    names: tuple[bytes, ...],
+    sayings: tuple[bytes, ...] = (),
+    common: tuple[bytes, ...] = (),
+    xids: bytes = b"",
+) -> Signature:
+    """Return the signature of some codes: names, what is said of them, and of that what others say as well."""
+    parts = [rb"(?<!Search for `)\b" + _words(_PREFIXES) + _words(names) + rb"\b", *sayings]
+    parts += [_LABEL + _words(common)] if common else []
+    parts += [_XID + _words(xids.split()) + rb"\b"] if xids else []
+    marks = (*_PREFIXES, *sayings, *common, *((b"Xid", b"XID") if xids else ()))
+    return Signature(failure, marks, remedy, b"|".join(parts))
+
+
+SIGNATURES = (
+    _code(
+        "gpu_ecc",
+        "A GPU of this node has uncorrectable memory errors: drain the node, read its ECC counters (nvidia-smi -q, "
+        "amd-smi metric --ecc) and the kernel log, reset the GPU, and replace it where they come back.",
+        (b"ECCUncorrectable", b"ECC_UNCORRECTABLE", b"ECCNotCorrectable"),
+        (b"uncorrectable ECC error",),
+        xids=b"48 63 64 92 94 95 140 171 172",
+    ),
+    _code(
+        "gpu_error",
+        FELL_OUT,
+        (b"NvlinkUncorrectable", b"NVLINK_UNCORRECTABLE"),
+        (b"uncorrectable NVLink error",),
+        xids=b"54 61 62 74 79 109 110 119 120 121 122 123 136 137 142 143 144 145 146 147 148 149 150 154 155 158 166"
+        b" 167",
+    ),
+    _code(
+        "driver_mismatch",
+        DRIVER_MISMATCH,
+        (
+            *(b"InsufficientDriver", b"SystemDriverMismatch", b"SYSTEM_DRIVER_MISMATCH", b"SystemNotReady"),
+            *(b"SYSTEM_NOT_READY", b"CompatNotSupportedOnDevice", b"COMPAT_NOT_SUPPORTED_ON_DEVICE", b"StubLibrary"),
+            *(b"STUB_LIBRARY", b"UnsupportedPtxVersion", b"UNSUPPORTED_PTX_VERSION", b"CallRequiresNewerDriver"),
+        ),
+        (
+            *(b"driver version is insufficient", b"forward compatibility was attempted on non supported"),
+            *(b"unsupported display driver", b"unsupported toolchain", b"driver is a stub library"),
+            b"not supported in the installed CUDA driver",
+        ),
+        (b"system not yet initialized",),
+    ),
+    _code(
+        "no_gpu",
+        "No GPU can be used: check the driver on the node (nvidia-smi, amd-smi), the devices passed in, "
+        "CUDA_VISIBLE_DEVICES or HIP_VISIBLE_DEVICES, and whether another process holds the GPUs.",
+        (b"NoDevice", b"NO_DEVICE", b"DevicesUnavailable", b"DEVICE_UNAVAILABLE"),
+        (b"no CUDA-capable device", b"no ROCm-capable device is detected", b"is/are busy or unavailable"),
+    ),
+    _code(
+        "duplicate_gpu",
+        "A rank wants a GPU that it does not see: check processes per node, the local ranks, and CUDA_VISIBLE_DEVICES "
+        "or HIP_VISIBLE_DEVICES.",
+        (b"InvalidDevice", b"INVALID_DEVICE"),
+        (b"invalid device ordinal",),
+    ),
+    _code(
+        "out_of_memory",
+        OUT_OF_MEMORY,
+        (b"MemoryAllocation", b"OUT_OF_MEMORY", b"OutOfMemory"),
+        common=(b"out of memory",),
+    ),
+    _code(
+        "wrong_gpu_build",
+        WRONG_BUILD,
+        (
+            *(b"NoKernelImageForDevice", b"NO_BINARY_FOR_GPU", b"NoBinaryForGpu", b"InvalidDeviceFunction"),
+            *(b"InvalidKernelImage", b"INVALID_IMAGE", b"InvalidImage"),
+        ),
+        (b"no kernel image is available", b"invalid device function", b"device kernel image is invalid"),
+        (b"named symbol not found",),
+    ),
+    _code(
+        "sizes",
+        ASSERT,
+        (b"Assert", b"ASSERT"),
+        (b"device-side assert triggered",),
+    ),
+    _code(
+        "compile",
+        "A kernel could not be compiled as the driver runs: the PTX compiler (libnvidia-ptxjitcompiler) of the driver "
+        "is not in the container; check what the NVIDIA container toolkit mounts.",
+        (b"JitCompilerNotFound", b"JIT_COMPILER_NOT_FOUND"),
+        (b"PTX JIT compiler library not found",),
+    ),
+)
