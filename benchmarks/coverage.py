@@ -26,7 +26,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.intervals
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.loss_trend import FALLING, RISING, loss_trend
 
 RHOS = (0.0, 0.5, 0.9)
-SIZES = (3, 5, 8, 10, 15, 30, 200)
+SIZES = (3, 5, 8, 10, 15, 30, 100, 200)
 SIZES_OF_LOSSES = (20, 30, 50, 200)
 # A loss of 4 whose neighbours differ by about 2 %.
 LEVEL, DEVIATION = 4.0, 0.08

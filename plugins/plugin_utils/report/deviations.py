@@ -21,6 +21,7 @@ MAX_CELLS = 120
 COLOURS = ("#1f6fc4", "#5b9bdc", "#a5c6ea", "#ccd1d8", "#f0b98c", "#e4853f", "#d9480a")
 # What is less off than this is noise.
 _LEAST_PERCENT = 1.0
+_NOW_AND_THEN = 0.9
 
 
 @dataclass(frozen=True)
@@ -57,10 +58,10 @@ def heat_map(steps: pd.DataFrame, metric: str) -> HeatMap | None:
     off = deviations(steps, metric)
     if len(off) < 2:
         return None
-    # By the median over the steps that count, so that a single slow step moves no node up.
+    # By what one in ten counted steps exceeds: a node that is slow now and then counts, a single slow step does not.
     counts = off.columns.isin(steps.loc[steps["counted"], "step"])
     counted = off.columns[counts] if counts.any() else off.columns
-    order = off[counted].median(axis=1).abs().sort_values(ascending=False, kind="stable").index
+    order = off[counted].abs().quantile(_NOW_AND_THEN, axis=1).sort_values(ascending=False, kind="stable").index
     shown = off.loc[order[:MAX_NODES]]
     spread = np.nanquantile(np.abs(shown[counted].to_numpy()), 0.99)
     limit = max(_LEAST_PERCENT, float(spread))

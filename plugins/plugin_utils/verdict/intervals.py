@@ -11,15 +11,15 @@ from .autocorrelation import effective_size, noise_of
 CONFIDENCE = 0.95
 METHOD = (
     f"{CONFIDENCE:.0%} interval of the median: its bootstrap over all resamples of as many independent steps as the "
-    "autocorrelation of neighbours leaves, and where these are fewer than 12 Student's, with an autocorrelation as "
+    "autocorrelation of neighbours leaves, and where these are fewer than 14 Student's, with an autocorrelation as "
     "large as so few steps leave open"
 )
 
 # With fewer independent values than this, the extremes of a sample are too near for a bootstrap.
-_MIN_OF_BOOTSTRAP = 12.0
+_MIN_OF_BOOTSTRAP = 14.0
 # What few neighbours report their autocorrelation is not enough: it may be larger by so many of its standard errors,
 # up to the most that is reckoned with. All three were found with benchmarks/coverage.py.
-_DOUBT, _MOST_DOUBTED, _FOR_FEW = 1.3, 0.95, 5.0
+_DOUBT, _MOST_DOUBTED, _FOR_FEW = 1.8, 0.95, 5.0
 # The median of normal values deviates by so much more than their mean: √(π / 2).
 _MEDIAN_OVER_MEAN = 1.2533
 # The median absolute deviation of normal values is so much of their standard deviation.

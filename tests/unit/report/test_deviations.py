@@ -41,6 +41,14 @@ def test_nodes_that_are_furthest_off_come_first_and_warm_up_moves_none(make_step
     assert 45 < drawn.limit < 55
 
 
+def test_a_node_that_is_slow_now_and_then_comes_before_those_that_never_are(make_steps: MakeSteps) -> None:
+    steps = make_steps(4, 20)
+    steps.loc[(steps["node_rank"] == 3) & (steps["step"] % 5 == 0), TIME] *= 1.5
+    drawn = heat_map(steps, TIME)
+    assert drawn is not None
+    assert drawn.nodes[0] == "node-003"
+
+
 def test_one_node_has_nobody_to_stand_against(make_steps: MakeSteps) -> None:
     assert heat_map(make_steps(1, 20), TIME) is None
     assert heat_map(make_steps(2, 20), "tflops_per_gpu") is None
