@@ -64,7 +64,7 @@ _ALARM = re.compile(
     # what was not done, or was not done by all
     rb"|\bnot (?:been )?(?:written|saved|finished|complete|reached|ready|received|registered|started|uploaded)"
     rb"|\bnotready\b|\bvendor err|\b(\d{1,6})(?: of | out of |/)(?!\1\b)\d{1,6} "
-    rb"(?:ranks|nodes|workers|hosts|processes|peers|shards)\b"
+    rb"(?:ranks|nodes|workers|hosts|processes|peers)\b"
     rb"|\bwaiting for \S{1,20} (?:rank|node|worker|host|peer)|requeue|respawn|relaunch|resubmit|\bstopped (?:by|early)"
     rb"|overflow|underflow|reached (?:its )?minimum|\bran (?:dry|out)\b|\b100 ?% full|\bis full\b|no space|\bflapp"
     rb"|\b(?:gpu|device|link|port|bus|nic|adapter|hca|node|card)\b.{0,20}\breset|\bexited,? status:? [1-9]"

@@ -9,7 +9,7 @@ from changes import LOSS, add, chained, clock, everywhere, on, put, scaled, step
 from good_runs import GOOD, PRINTS_STEPS, STEPS, Logs
 
 AT_THE_END = (
-    "node/gpu-17 cordoned", "checkpoint: 31/32 shards written", "only 31 out of 32 ranks reported", "rank 17 is gone",
+    "node/gpu-17 cordoned", "only 31 out of 32 ranks reported", "rank 17 is gone",
     "WARNING: rank 17 left the job", "worker 3 vanished", "Node node2 went offline", "checkpoint shard 12 is 0 bytes",
     "container train exited with non-zero status", "ibv_poll_cq: status 12 vendor err 129", "status: 134",
     "Elastic: scaling down to 3 nodes", "Membership changed: 4 -> 3", "StopIteration", "early exit requested", "^C",
