@@ -32,8 +32,8 @@ _SPIKE, _NEIGHBOURS = 1.5, 7
 _DIVERGED = 1.5
 # No accelerator has so many TFLOP/s, in whatever precision.
 _PEAK_OF_NONE = 20_000.0
-# Losses above it show whether they differ; no step of a training takes nine tenths of them away.
-_ALL_DIGITS, _COLLAPSED = 0.5, 0.1
+# Losses above it show whether they differ.
+_ALL_DIGITS = 0.5
 # Losses are printed with three decimals, and have seven digits.
 _OF_THE_BATCH = {"loss": "loss", "tokens_with_loss": "number of tokens with a loss"}
 _SAME_LOSS, _DIGITS_OF_LOSS = 2e-3, 1e-4
@@ -82,7 +82,7 @@ def judge_loss(
         if trend["direction"] != UNKNOWN:
             low, high = trend["interval"].values()
             interval = f"95 % interval {low:+.2%} to {high:+.2%}"
-            against = f" (last fifth against the rest: {trend['change']:+.2%}, {interval})"
+            against = f" (last fifth against {trend['against']}: {trend['change']:+.2%}, {interval})"
         if trend["direction"] == FALLING:
             reasons.add(PASS, "loss_falls", f"The loss falls {over}{against}.", trend=trend)
         elif trend["direction"] == RISING:
@@ -121,15 +121,6 @@ def _judge_values(node: str, losses: pd.DataFrame, trend: Trend, vocabulary: flo
     if values.size >= MIN_LOSSES and float(np.ptp(values)) > 0 and 0 <= float(values.max()) < _LEAST_LOSS:
         message = f"The loss of {node} is below {_LEAST_LOSS:g} in all steps, which no text leaves: it is of no model."
         reasons.add(INCONCLUSIVE, "loss_too_low", message, node, loss=end)
-    collapse = _collapse(values)
-    if collapse is not None:
-        message = (
-            f"The loss of {node} falls to {values[collapse]:.4g} by step {int(steps[collapse])} at once, "
-            "as that of no training does."
-        )
-        reasons.add(
-            INCONCLUSIVE, "loss_too_low", message, node, step=int(steps[collapse]), loss=float(values[collapse])
-        )
     spike = _spike(values, max(int((losses["left_out"] == WARM_UP).sum()), values.size // 5))
     if spike is not None:
         message = (
@@ -144,21 +135,11 @@ def _judge_values(node: str, losses: pd.DataFrame, trend: Trend, vocabulary: flo
 
 
 def _same_at_end(values: np.ndarray) -> int:
-    """Return how many of the last losses are the same; of small ones few digits are printed: they are if all are."""
+    """Return how many of the last losses are the same; small ones that are printed with three decimals may well be."""
     other = np.flatnonzero(values != values[-1])
     same = values.size - 1 - int(other[-1]) if other.size else values.size
-    return same if same == values.size or values[-1] >= _ALL_DIGITS else 0
-
-
-def _collapse(values: np.ndarray) -> int | None:
-    """Return the place where the loss falls within a step to less than a tenth, and stays there."""
-    middles = (
-        np.median(np.lib.stride_tricks.sliding_window_view(values, 3), axis=1)
-        if values.size >= MIN_LOSSES
-        else values[:0]
-    )
-    fell = np.flatnonzero((middles[:-3] >= _ALL_DIGITS) & (middles[3:] < _COLLAPSED * middles[:-3]))
-    return int(fell[0]) + 3 if fell.size else None
+    has_digits = values[-1] >= _ALL_DIGITS or bool(np.any(values != np.round(values, 3)))
+    return same if same == values.size or has_digits else 0
 
 
 def _spike(values: np.ndarray, begin: int) -> int | None:

@@ -25,7 +25,7 @@ _DEGREE = 2
 # Critical values of a normal distribution, of one comparison and of one with each of four parts, both sides 5 %. From
 # few losses the noise is estimated too small; what is added for that was found with benchmarks/coverage.py.
 _CRITICAL, _CRITICAL_OF_PARTS = 1.96, 2.5
-_FOR_FEW = 35.0
+_FOR_FEW, _FOR_FEW_AT_END = 35.0, 60.0
 
 Trend = dict[str, t.Any]
 
@@ -38,13 +38,16 @@ def loss_trend(steps: np.ndarray, losses: np.ndarray) -> Trend:
     and ``high``). ``end`` is the mean of the last fifth and ``lowest`` that of the lowest fifth, ``samples`` how many
     losses these rest on, ``first_step`` and ``last_step`` of which steps, ``first_loss`` and ``last_loss`` those there.
 
-    A loss rises where its last fifth is above any other fifth, falls where it is below what came before. The intervals
-    know that neighbours are alike, see `autocorrelation`. Of more than 400 losses, means of equal groups are taken.
+    A loss rises where its last fifth is above any other fifth. It falls where this is below what came before, or
+    ``against`` says so, below the first fifth, with the noise of the last three: around a curve that falls from 12 to
+    0.000 in twenty steps, as that of one batch again and again, all is noise. The intervals know that neighbours are
+    alike, see `autocorrelation`. Of more than 400 losses, means of equal groups are taken.
     """
     trend: Trend = {
         "direction": UNKNOWN,
         "change": None,
         "interval": None,
+        "against": None,
         "end": None,
         "lowest": None,
         "samples": int(losses.size),
@@ -64,26 +67,45 @@ def loss_trend(steps: np.ndarray, losses: np.ndarray) -> Trend:
     noise = noise_of(losses, _DEGREE)
     parts = np.array_split(np.arange(losses.size), _PARTS)
     means = [float(losses[part].mean()) for part in parts]
-    before = np.concatenate(parts[:-1])
-    level = abs(float(losses[before].mean())) or 1.0
-    change, half = _difference(losses, parts[-1], before, noise, _CRITICAL)
-    direction = FLAT
-    if any(_rises(losses, parts[-1], part, noise) for part in parts[:-1]):
-        direction = RISING
-    elif change + half < 0 and -change > _NEGLIGIBLE_FALL * level:
-        direction = FALLING
+    first, *_middle, end = parts
+    at_end = losses[parts[2][0] :]
+    changes = {
+        "the rest": _change(losses, end, np.concatenate(parts[:-1]), noise, _CRITICAL + _FOR_FEW / losses.size),
+        "the first fifth": _change(
+            losses, end, first, noise_of(at_end, 1), _CRITICAL_OF_PARTS + _FOR_FEW_AT_END / at_end.size
+        ),
+    }
+    falls = [against for against, change in changes.items() if change.high < 0 and -change.mean > _NEGLIGIBLE_FALL]
+    rises = any(_rises(losses, end, part, noise) for part in parts[:-1])
+    against = falls[0] if falls and not rises else "the rest"
+    change = changes[against]
     return {
         **trend,
-        "direction": direction,
-        "change": change / level,
-        "interval": {"low": (change - half) / level, "high": (change + half) / level},
+        "direction": RISING if rises else FALLING if falls else FLAT,
+        "change": change.mean,
+        "interval": {"low": change.low, "high": change.high},
+        "against": against,
         "end": means[-1],
         "lowest": min(means),
     }
 
 
+class _Change(t.NamedTuple):
+    """By how much some losses are above others, as a fraction of these, with its interval."""
+
+    mean: float
+    low: float
+    high: float
+
+
+def _change(losses: np.ndarray, end: np.ndarray, other: np.ndarray, noise: Noise, critical: float) -> _Change:
+    change, half = _difference(losses, end, other, noise, critical)
+    level = abs(float(losses[other].mean())) or 1.0
+    return _Change(change / level, (change - half) / level, (change + half) / level)
+
+
 def _rises(losses: np.ndarray, end: np.ndarray, part: np.ndarray, noise: Noise) -> bool:
-    change, half = _difference(losses, end, part, noise, _CRITICAL_OF_PARTS)
+    change, half = _difference(losses, end, part, noise, _CRITICAL_OF_PARTS + _FOR_FEW / losses.size)
     return bool(change - half > 0 and change > _NEGLIGIBLE_RISE * abs(float(losses[part].mean())))
 
 
@@ -94,5 +116,4 @@ def _difference(
     weights = np.zeros(losses.size)
     weights[end] = 1.0 / end.size
     weights[other] = -1.0 / other.size
-    half = (critical + _FOR_FEW / losses.size) * deviation_of_weighted_sum(weights, noise)
-    return float(weights @ losses), half
+    return float(weights @ losses), critical * deviation_of_weighted_sum(weights, noise)

@@ -24,6 +24,12 @@ FALLING = 8 * np.exp(-np.arange(60) / 20) + 3
     [
         (FALLING + NOISE, "falling"),
         (FALLING[:10], "falling"),
+        # One batch, again and again.
+        ([12.0, 11.7, 10.9, 9.6, 7.5, 5.0, 2.8, 1.2, 0.5, 0.2, 0.09, 0.05, 0.03, 0.02, 0.01, *[0.001] * 5], "falling"),
+        ([11.5, 11.2, 3.0, 0.2, 0.001, *[0.0] * 25], "falling"),
+        # It falls fast, and hardly at all then.
+        (7.5 + 4.5 * np.exp(-np.arange(60) / 6) + NOISE, "falling"),
+        (4 + 30 * NOISE, "flat"),
         (FALLING[::-1] + NOISE, "rising"),
         (4 + NOISE, "flat"),
         (np.full(30, 4.0), "flat"),
@@ -32,7 +38,20 @@ FALLING = 8 * np.exp(-np.arange(60) / 20) + 3
         (FALLING[:7], "unknown"),
         ([], "unknown"),
     ],
-    ids=["falls", "falls in 10", "rises", "noise", "constant", "hardly rises", "7 losses", "none"],
+    ids=[
+        "falls",
+        "falls in 10",
+        "one batch",
+        "one small batch",
+        "falls fast",
+        "wild",
+        "rises",
+        "noise",
+        "constant",
+        "hardly rises",
+        "7 losses",
+        "none",
+    ],
 )
 def test_the_direction_is_told_by_how_the_loss_ends(losses: np.ndarray, direction: str) -> None:
     assert trend(losses)["direction"] == direction
