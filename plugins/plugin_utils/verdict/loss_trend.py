@@ -18,6 +18,8 @@ MIN_LOSSES_OF_FLAT = 20
 # may still warm up.
 _NEGLIGIBLE_RISE = 0.01
 _NEGLIGIBLE_FALL = 0.001
+# What fell fast at first, and has risen again since by more than this part of its fall, does not fall.
+_REBOUND = 0.05
 _MOST_POINTS = 400
 _PARTS = 5
 # Around so much of a curve is noise looked for: a loss falls fast, then slowly.
@@ -75,6 +77,8 @@ def loss_trend(steps: np.ndarray, losses: np.ndarray) -> Trend:
             losses, end, first, noise_of(at_end, 1), _CRITICAL_OF_PARTS + _FOR_FEW_AT_END / at_end.size
         ),
     }
+    if means[-1] - min(means) > _REBOUND * (means[0] - means[-1]):
+        del changes["the first fifth"]
     falls = [against for against, change in changes.items() if change.high < 0 and -change.mean > _NEGLIGIBLE_FALL]
     rises = any(_rises(losses, end, part, noise) for part in parts[:-1])
     against = falls[0] if falls and not rises else "the rest"

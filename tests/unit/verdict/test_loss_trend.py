@@ -29,6 +29,7 @@ FALLING = 8 * np.exp(-np.arange(60) / 20) + 3
         ([11.5, 11.2, 3.0, 0.2, 0.001, *[0.0] * 25], "falling"),
         # It falls fast, and hardly at all then.
         (7.5 + 4.5 * np.exp(-np.arange(60) / 6) + NOISE, "falling"),
+        (7.5 + 4.5 * np.exp(-np.arange(60) / 6) + 0.02 * np.arange(60) + NOISE, "flat"),
         (4 + 30 * NOISE, "flat"),
         (FALLING[::-1] + NOISE, "rising"),
         (4 + NOISE, "flat"),
@@ -44,6 +45,7 @@ FALLING = 8 * np.exp(-np.arange(60) / 20) + 3
         "one batch",
         "one small batch",
         "falls fast",
+        "falls fast and rises",
         "wild",
         "rises",
         "noise",
