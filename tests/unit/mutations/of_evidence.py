@@ -33,7 +33,6 @@ def _absent() -> None:
             r" global batch size: +\d+ \|",
             r" number of nan iterations: +\d+ \|",
         ),
-        "nxdt": (r" consumed_samples=[\d.]+,",),
     }
     for framework, patterns in gone.items():
         for pattern in patterns:
