@@ -30,28 +30,22 @@ with needed_packages(__name__):
     from ..plugin_utils.inventory.folded_names import folded
     from ..plugin_utils.node_links import NodeLink
     from ..plugin_utils.plan.job.rehearsal import FOLDER_NAME
-    from ..plugin_utils.preflight.cells import RED
-    from ..plugin_utils.preflight.table import preflight_text
     from ..plugin_utils.run.asking import Asker
     from ..plugin_utils.run.board import Board
     from ..plugin_utils.run.follow import Patience, interval_for
     from ..plugin_utils.run.node_errors import NodeError
     from ..plugin_utils.run.open_files import allow_open_files
-    from ..plugin_utils.run.phases import UNENDED, Outcome, Phases
+    from ..plugin_utils.run.phases import Outcome, Phases
     from ..plugin_utils.run.plain_text import plain_text
     from ..plugin_utils.run.room_needed import room_needed
-    from ..plugin_utils.run.slurm.end import note_end
-    from ..plugin_utils.run.slurm.job import SlurmJob
-    from ..plugin_utils.run.slurm.launch import Needs, hand_over
-    from ..plugin_utils.run.slurm.looks import judged
-    from ..plugin_utils.run.slurm.records import JobNode, Journal
     from ..plugin_utils.run.token import FILE, VALUE, given_token
     from ..plugin_utils.run.whole_file import NotWrittenError
 
+if t.TYPE_CHECKING:
+    from ..plugin_utils.run.slurm.launch import Needs
+
 ENVIRONMENT = "training_node_environment"
 _TRAINER = Path(__file__).parents[2] / "roles" / "training" / "files" / "trainer"
-# Which answers of a Slurm job each phase reads.
-_ANSWERS = {"stage": ("look", "stage"), "train": ("follow", "stop"), "finish": ("stop",)}
 _AUTOMATIC_INTERPRETERS = ("auto", "auto_silent", "auto_legacy", "auto_legacy_silent")
 
 
@@ -147,53 +141,20 @@ class ActionModule(ControllerAction):
 
     def _with_slurm(self, phase: str, arguments: dict[str, t.Any], variables: dict[str, t.Any]) -> Outcome:
         """Do a phase through the job of the run, which is submitted first where there is none yet."""
-        job = SlurmJob(self._board.run_dir)
-        self._nodes = {node["node"]: node for node in self._plan["nodes"]}
-        if phase == "stage":
-            if self._task.check_mode:
-                return Outcome(changed=job.id is None)
-            known = job.id
-            try:
-                hand_over(job, self._plan, self._needs_of_job(variables))
-                begun = "has begun" if "allocation" in self._plan["slurm"] else "is submitted"
-                show(f"{job.name.capitalize()} of Slurm {'is known already' if known else begun}: {job.run_dir}")
-                job.wait_for_nodes(show)
-            except (NodeError, OSError, ValueError) as error:
-                for name in self._nodes:
-                    self._board.update(name, message=str(error))
-                raise NodeError(str(error)) from None
-            self._plan = self._board.plan()
-            self._nodes = {node["node"]: node for node in self._plan["nodes"]}
-        # Not their ranks, which nodes that train by themselves do not have.
-        places = {name: place for place, name in enumerate(self._nodes)}
-        is_followed = all(self._board.status(name)["status"] not in UNENDED for name in places)
-        answers = _ANSWERS["train" if phase == "finish" and not is_followed else phase]
-        journal = Journal(job, answers, places.values())
-        if phase == "stage":
-            self._check_in_job(job, journal)
-        asks = {
-            name: JobNode(journal, name, place).ask
-            for name, place in places.items()
-            # A red node does not train.
-            if phase == "finish" or not self._board.status(name).get("unfit")
-        }
-        outcome = self._do(phase, arguments, asks)
-        if phase == "finish":
-            outcome.warnings += note_end(job, self._board, self._nodes)
-        return outcome
+        # Most runs have no job.
+        from ..plugin_utils.run.slurm.job_phases import JobPhases
 
-    def _check_in_job(self, job: SlurmJob, journal: Journal) -> None:
-        """Show the preflight that the nodes of a job did there, and raise `NodeError` where it is red."""
-        table = judged(job, journal, self._plan, self._board)
-        if table is None:
-            return
-        show(f"\n{preflight_text(self._plan['run_id'], table, lambda word, _status: word)}\n")
-        red = {row["node"] for row in table["rows"] if row["status"] == RED}
-        if red and (self._plan["mode"] == "multi_node" or len(red) == len(self._nodes)):
-            raise NodeError(
-                f"The preflight is red on {folded(red)}, as named above, and {job.name} ends with it. To leave it out, "
-                f"set training_slurm_exclude={folded(red)}, or let training_retries do so"
-            )
+        job = JobPhases(self._board, show)
+        if phase == "stage" and not self._task.check_mode:
+            job.begin(self._needs_of_job(variables))
+        self._plan = job.plan
+        self._nodes = {node["node"]: node for node in self._plan["nodes"]}
+        if self._task.check_mode:
+            return Outcome(changed=not job.is_submitted)
+        outcome = self._do(phase, arguments, job.asks(phase))
+        if phase == "finish":
+            outcome.warnings += job.note_end(self._nodes)
+        return outcome
 
     def _do(self, phase: str, arguments: dict[str, t.Any], asks: dict[str, t.Any]) -> Outcome:
         phases = Phases(self._plan, self._board, asks, context.CLIARGS["forks"])

@@ -12,7 +12,7 @@ import typing as t
 from ansible import constants as C  # noqa: N812
 from ansible.errors import AnsibleActionFail
 
-from ..module_utils.slurm.task import ID_NAME
+from ..module_utils.slurm.desk import ID_NAME
 from ..plugin_utils.contracts import Finding, Plan
 from ..plugin_utils.controller_action import ControllerAction, inventory_name, needed_packages, show
 

@@ -34,7 +34,7 @@ import zlib
 from ..node.phases.collect import KEPT_OF_BEGIN, KEPT_OF_END
 from .journal import FAILED, LOG, Teller
 
-PROGRAM_NAME = "job.pyz"
+PROGRAM_NAME, ID_NAME = "job.pyz", "job_id"
 JOB_NAME, SECRETS_NAME = "job.json", "secrets.json"
 WORD_NAME, FAILED_NAME, PARTS_NAME = "word", "failed", "parts"
 COPY_NAME = "task.log"

@@ -37,11 +37,11 @@ from ..node.agent import answer_to
 from ..node.environment import add_environment
 from ..node.inspection.facts import inspect
 from ..node.request import request_of
-from .desk import COPY_NAME, FAILED_NAME, PARTS_NAME, STOP, WORD_NAME, Folder, Stream, feed
+from .desk import COPY_NAME, FAILED_NAME, ID_NAME, PARTS_NAME, STOP, WORD_NAME, Folder, Stream, feed
 from .journal import JOURNAL_NAME, Sieve, Teller, gather, keep_errors
 from .placement import MADE_NAME, placed
 
-PLAN_NAME, ID_NAME, LOOKS_NAME = "plan.json", "job_id", "looks.json"
+PLAN_NAME, LOOKS_NAME = "plan.json", "looks.json"
 LOOK, GO = "look", "go"
 GRACE_SECONDS = 10.0
 _SAMPLE_SECONDS = 15.0

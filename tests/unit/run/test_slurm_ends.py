@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.module_utils.slurm.desk import SECRETS_NAME
-from ansible_collections.trainops.cluster.plugins.module_utils.slurm.task import ID_NAME
+from ansible_collections.trainops.cluster.plugins.module_utils.slurm.desk import ID_NAME, SECRETS_NAME
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.slurm.script import JOB_LOG
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.slurm.end import note_end

@@ -18,8 +18,8 @@ import typing as t
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ....module_utils.slurm.desk import ID_NAME
 from ....module_utils.slurm.placement import MADE_NAME
-from ....module_utils.slurm.task import ID_NAME
 from ...inventory.slurm import fields
 from ...plan.slurm.script import JOB_LOG, SCRIPT_NAME
 from ..board import PLAN_NAME

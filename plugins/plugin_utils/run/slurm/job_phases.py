@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The phases of a run through the job of Slurm that trains it: begun, checked, asked and ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from ...contracts import NodePlan, Plan
+from ...inventory.folded_names import folded
+from ...preflight.cells import RED
+from ...preflight.table import preflight_text
+from ..board import Board
+from ..node_errors import NodeError
+from ..phases import UNENDED, Ask
+from .end import note_end
+from .job import SlurmJob
+from .launch import Needs, hand_over
+from .looks import judged
+from .records import JobNode, Journal
+
+# Which answers of a job each phase reads.
+_ANSWERS = {"stage": ("look", "stage"), "train": ("follow", "stop"), "finish": ("stop",)}
+
+
+class JobPhases:
+    """The job of a run, and its nodes by their names; ``show`` lets people know how it stands."""
+
+    def __init__(self, board: Board, show: Callable[[str], None]) -> None:
+        """Take the job that the run has, or will have."""
+        self._board, self._show = board, show
+        self._job = SlurmJob(board.run_dir)
+
+    @property
+    def is_submitted(self) -> bool:
+        """Whether the run has a job."""
+        return self._job.id is not None
+
+    @property
+    def plan(self) -> Plan:
+        """The plan, which names the nodes once Slurm has chosen them."""
+        return self._board.plan()
+
+    def begin(self, needs: Needs) -> None:
+        """Submit the job where there is none yet, and wait for its nodes; `NodeError` where there will be none."""
+        job, plan = self._job, self.plan
+        is_known = self.is_submitted
+        try:
+            hand_over(job, plan, needs)
+            begun = "has begun" if "allocation" in plan["slurm"] else "is submitted"
+            self._show(f"{job.name.capitalize()} of Slurm {'is known already' if is_known else begun}: {job.run_dir}")
+            job.wait_for_nodes(self._show)
+        except (NodeError, OSError, ValueError) as error:
+            for node in plan["nodes"]:
+                self._board.update(node["node"], message=str(error))
+            raise NodeError(str(error)) from None
+
+    def asks(self, phase: str) -> dict[str, Ask]:
+        """Return what asks each node for a phase; `NodeError` where the preflight in the job ends the run."""
+        plan = self.plan
+        # Not their ranks, which nodes that train by themselves do not have.
+        places = {node["node"]: place for place, node in enumerate(plan["nodes"])}
+        is_followed = all(self._board.status(name)["status"] not in UNENDED for name in places)
+        answers = _ANSWERS["train" if phase == "finish" and not is_followed else phase]
+        journal = Journal(self._job, answers, places.values())
+        if phase == "stage":
+            self._check(plan, journal)
+        return {
+            name: JobNode(journal, name, place).ask
+            for name, place in places.items()
+            # A red node does not train.
+            if phase == "finish" or not self._board.status(name).get("unfit")
+        }
+
+    def note_end(self, nodes: Mapping[str, NodePlan]) -> list[str]:
+        """Note on the board how Slurm ended the job, and return the warnings of it."""
+        return note_end(self._job, self._board, nodes)
+
+    def _check(self, plan: Plan, journal: Journal) -> None:
+        """Show the preflight that the nodes did in the job, and raise `NodeError` where it is red."""
+        table = judged(self._job, journal, plan, self._board)
+        if table is None:
+            return
+        self._show(f"\n{preflight_text(plan['run_id'], table, lambda word, _status: word)}\n")
+        red = {row["node"] for row in table["rows"] if row["status"] == RED}
+        if red and (plan["mode"] == "multi_node" or len(red) == len(plan["nodes"])):
+            raise NodeError(
+                f"The preflight is red on {folded(red)}, as named above, and {self._job.name} ends with it. To leave "
+                f"it out, set training_slurm_exclude={folded(red)}, or let training_retries do so"
+            )
