@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import resource
@@ -22,15 +23,20 @@ write_report(sys.argv[1], "auto", None)
 
 def main() -> None:
     """Measure, and print."""
+    parser = argparse.ArgumentParser("scale.py", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--hosts", default="64,256,1024", help="of the plans, with commas (default: %(default)s)")
+    parser.add_argument("--nodes", type=int, default=128, help="of the reports (default: %(default)s)")
+    parser.add_argument("--steps", type=int, default=1000, help="of the reports (default: %(default)s)")
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="trainops-bench-") as name:
         folder = Path(name)
-        for nodes in (64, 256, 1024):
-            print(f"plan.yml of {nodes:5} hosts     {plan(folder, nodes):6.2f} CPU s", flush=True)
-        for printing in (1, 128):
+        for hosts in map(int, options.hosts.split(",")):
+            print(f"plan.yml of {hosts:5} hosts     {plan(folder, hosts):6.2f} CPU s", flush=True)
+        for printing in (1, options.nodes):
             run_dir = folder / f"run-{printing}"
-            write_run(run_dir, 128, 1000, printing)
+            write_run(run_dir, options.nodes, options.steps, printing)
             spent = measured([sys.executable, "-c", _REPORT, str(run_dir)])
-            print(f"report, {printing:3} of 128 print  {spent:6.2f} CPU s", flush=True)
+            print(f"report, {printing:3} of {options.nodes} print  {spent:6.2f} CPU s", flush=True)
 
 
 def measured(command: list[str]) -> float:
@@ -55,7 +61,7 @@ def config(folder: Path, nodes: int, steps: int) -> Path:
 
 def plan(folder: Path, nodes: int) -> float:
     """Return what a plan costs."""
-    own = {"training_gpus_per_node": 1, "container_engine": "none"}
+    own = {"training_gpus_per_node": 1, "container_engine": "none", "training_megatron_root": "/m"}
     hosts = {f"node{n:04}": {"ansible_host": f"10.0.{n // 250}.{n % 250}", **own} for n in range(nodes)}
     inventory = folder / f"hosts-{nodes}"
     inventory.write_text(json.dumps({"all": {"hosts": hosts}}))

@@ -1,4 +1,4 @@
-"""The launch bench works; how fast anything is, it tells on a machine that does nothing else."""
+"""The benchmarks work; how fast anything is, they show on a machine that does nothing else."""
 
 from __future__ import annotations
 
@@ -21,14 +21,17 @@ def without_an_sshd() -> str | None:
     return None
 
 
+def bench(name: str, *options: str) -> str:
+    command = [sys.executable, f"benchmarks/{name}", *options]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
 @pytest.mark.skipif(bool(without_an_sshd()), reason=str(without_an_sshd()))
 def test_two_nodes_are_launched_cold_and_warm_and_beside_bare_ssh(tmp_path):
     arms = ["trainops", "trainops_warm", "ssh_floor", "pssh", "naive"]
-    options = ["--nodes", "2", "--rounds", "1", "--arms", ",".join(arms), "--results", str(tmp_path)]
-    done = subprocess.run(
-        [sys.executable, "benchmarks/launch.py", *options], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    bench("launch.py", "--nodes", "2", "--rounds", "1", "--arms", ",".join(arms), "--results", str(tmp_path))
     with open(tmp_path / "launch.csv", newline="") as stream:
         rows = {row["arm"]: row for row in csv.DictReader(stream)}
     assert list(rows) == arms
@@ -37,3 +40,9 @@ def test_two_nodes_are_launched_cold_and_warm_and_beside_bare_ssh(tmp_path):
     assert rows["pssh"]["round_trips"] == "30"
     assert 4 <= int(rows["trainops"]["round_trips"]) < int(rows["naive"]["round_trips"])
     assert "ssh_floor" in (tmp_path / "launch.html").read_text()
+
+
+def test_plans_and_reports_are_measured():
+    lines = bench("scale.py", "--hosts", "2", "--nodes", "2", "--steps", "20").splitlines()
+    assert [line.split("  ")[0] for line in lines] == ["plan.yml of", "report,", "report,"]
+    assert all(float(line.split()[-3]) > 0 for line in lines)
