@@ -25,7 +25,7 @@ machine: ## install the programs that tests run (Debian and Ubuntu, as root or w
 	@$(PYTHON) tools/machine.py
 
 mutations: $(VENV)/dev ## judge the logs of good runs, changed in each way in which a bad run may pass for one (20 minutes)
-	TRAINOPS_ALL_MUTATIONS=1 $(BIN)/pytest tests/unit/mutations
+	TRAINOPS_ALL_MUTATIONS=1 $(BIN)/pytest tests/unit/mutations tests/unit/plan/test_make_plan.py
 
 test-fresh: machine ## make demo and make test in a bare Debian with Python, git and make (as root)
 	$(PYTHON) tools/fresh.py $(TESTS)
