@@ -8,7 +8,7 @@ import pytest
 from not_run import pytest_terminal_summary  # noqa: F401
 
 # Fixtures that take seconds to make, and are made once for all tests of a file.
-SHARED = {"built", "clone", "demo", "documented", "passed"}
+SHARED = {"built", "clone", "demo", "documented", "one_node", "passed", "two_logs"}
 REAL_NODES = Path(__file__).parent / "integration"
 
 

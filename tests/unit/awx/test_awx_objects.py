@@ -11,6 +11,9 @@ import yaml
 from awx_data import ROOT, data, warnings
 from dateutil.rrule import rrulestr
 
+# What Ansible resolves in seconds is resolved once.
+pytestmark = pytest.mark.xdist_group("awx")
+
 # Keys that infra.aap_configuration documents for each list of objects, as far as they are used here.
 KEYS = {
     "controller_projects": {

@@ -80,7 +80,8 @@ def test_fragments_become_the_changelog_of_a_version(clone: Clone) -> None:
 
 
 def test_all_that_speaks_against_a_release_is_told_at_once(clone: Clone) -> None:
-    assert clone.release("2.0.0").returncode == 0
+    shutil.rmtree(clone.root / "changelogs/fragments")
+    (clone.root / "changelogs/changelog.yaml").write_text("releases: {2.0.0: {}}\n")
     clone.commit()
     (clone.root / "more.txt").write_text("")
     done = clone.release("2.0.0")

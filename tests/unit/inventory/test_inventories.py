@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import ipaddress
 import itertools
 import json
@@ -44,6 +45,7 @@ OF_EXAMPLE: dict[str, tuple[t.Any, dict[str, t.Any]]] = {
 }
 
 
+@functools.cache
 def documented() -> dict[str, t.Any]:
     """Return every variable of the roles with its default."""
     specs = [yaml.safe_load(path.read_text()) for path in (ROOT / "roles").glob("*/meta/argument_specs.yml")]

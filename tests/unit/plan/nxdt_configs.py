@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import typing as t
 
 from omegaconf import DictConfig, OmegaConf
@@ -26,10 +27,16 @@ def text_of(name: str) -> str:
     return (FOLDER / f"{name}.yaml").read_text("utf-8").replace("<changeme>", "100")
 
 
-def changed(name: str, changes: dict[str, t.Any]) -> str:
-    """Return an example with changes: values, or REMOVED, by the paths of their keys."""
+@functools.cache
+def _config(name: str) -> DictConfig:
     config = OmegaConf.create(text_of(name))
     assert isinstance(config, DictConfig)
+    return config
+
+
+def changed(name: str, changes: dict[str, t.Any]) -> str:
+    """Return an example with changes: values, or REMOVED, by the paths of their keys."""
+    config = _config(name).copy()
     for path, value in changes.items():
         if value is REMOVED:
             section, _, key = path.rpartition(".")

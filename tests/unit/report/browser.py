@@ -14,11 +14,11 @@ _PATIENCE_SECONDS = 60
 _QUIET = ("--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync")
 
 
-class Browser:
-    """A page in Chromium. ``console`` has what it printed, ``requests`` what it asked for."""
+class Chromium:
+    """The process, which takes most of a second to start, and shows any number of pages."""
 
-    def __init__(self, folder: Path, width: int = 1280, height: int = 900) -> None:
-        """Start the browser with an empty page; its profile is in the folder."""
+    def __init__(self, folder: Path) -> None:
+        """Start it with a profile in the folder."""
         hear_in, self._commands = os.pipe()
         self._heard, tell_out = os.pipe()
         # Chromium reads commands from file descriptor 3 and writes answers to 4.
@@ -31,11 +31,47 @@ class Browser:
         os.close(tell_out)
         self._buffer = b""
         self._count = 0
-        self._session: str | None = None
+
+    def close(self) -> None:
+        # Without commands it ends.
+        os.close(self._commands)
+        self._process.wait(_PATIENCE_SECONDS)
+        os.close(self._heard)
+
+    def call(self, note: t.Callable[[dict[str, t.Any]], None], **message: t.Any) -> dict[str, t.Any]:
+        """Send a command and return its result; what happens meanwhile is noted."""
+        self._count += 1
+        os.write(self._commands, json.dumps({"id": self._count, **message}).encode() + b"\0")
+        while True:
+            heard = self._next()
+            if heard.get("id") == self._count:
+                assert "error" not in heard, heard["error"]
+                return t.cast("dict[str, t.Any]", heard["result"])
+            note(heard)
+
+    def _next(self) -> dict[str, t.Any]:
+        while b"\0" not in self._buffer:
+            ready, _, _ = select.select([self._heard], [], [], _PATIENCE_SECONDS)
+            assert ready, f"the browser was silent for {_PATIENCE_SECONDS} s"
+            read = os.read(self._heard, 1 << 20)
+            assert read, "the browser has ended"
+            self._buffer += read
+        message, _, self._buffer = self._buffer.partition(b"\0")
+        return t.cast("dict[str, t.Any]", json.loads(message))
+
+
+class Browser:
+    """A new, empty page in Chromium. ``console`` has what it printed, ``requests`` what it asked for."""
+
+    def __init__(self, chromium: Chromium, width: int = 1280, height: int = 900) -> None:
+        self._chromium = chromium
+        self._of_page: dict[str, str] = {}
         self.console: list[str] = []
         self.requests: list[str] = []
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self._context = self.call("Target.createBrowserContext")["browserContextId"]
+        target = self.call("Target.createTarget", url="about:blank", browserContextId=self._context)["targetId"]
+        session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self._of_page = {"sessionId": session}
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.call(f"{domain}.enable")
         self.resize(width, height)
@@ -44,24 +80,12 @@ class Browser:
         return self
 
     def __exit__(self, *_: object) -> None:
-        # Without commands it ends.
-        os.close(self._commands)
-        self._process.wait(_PATIENCE_SECONDS)
-        os.close(self._heard)
+        self._of_page = {}
+        self.call("Target.disposeBrowserContext", browserContextId=self._context)
 
     def call(self, method: str, **parameters: t.Any) -> dict[str, t.Any]:
-        """Send a command and return its result; what happens meanwhile is noted."""
-        self._count += 1
-        message = {"id": self._count, "method": method, "params": parameters}
-        if self._session:
-            message["sessionId"] = self._session
-        os.write(self._commands, json.dumps(message).encode() + b"\0")
-        while True:
-            heard = self._next()
-            if heard.get("id") == self._count:
-                assert "error" not in heard, heard["error"]
-                return t.cast("dict[str, t.Any]", heard["result"])
-            self._note(heard)
+        """Send a command to the page and return its result."""
+        return self._chromium.call(self._note, method=method, params=parameters, **self._of_page)
 
     def resize(self, width: int, height: int) -> None:
         self.call(
@@ -104,16 +128,6 @@ class Browser:
             button = "none" if kind == "mouseMoved" else "left"
             held = int(kind != "mouseReleased" and (x, y) == end)
             self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button=button, buttons=held, clickCount=1)
-
-    def _next(self) -> dict[str, t.Any]:
-        while b"\0" not in self._buffer:
-            ready, _, _ = select.select([self._heard], [], [], _PATIENCE_SECONDS)
-            assert ready, f"the browser was silent for {_PATIENCE_SECONDS} s"
-            read = os.read(self._heard, 1 << 20)
-            assert read, "the browser has ended"
-            self._buffer += read
-        message, _, self._buffer = self._buffer.partition(b"\0")
-        return t.cast("dict[str, t.Any]", json.loads(message))
 
     def _note(self, heard: dict[str, t.Any]) -> None:
         parameters = heard.get("params", {})

@@ -4,13 +4,24 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pandas as pd
 import pytest
+from browser import Chromium
+from not_run import need
 
 MakeSteps = Callable[[int, int], pd.DataFrame]
+
+
+@pytest.fixture(scope="session")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
+    """Return the browser, which is started once."""
+    need("chromium")
+    started = Chromium(tmp_path_factory.mktemp("chromium"))
+    yield started
+    started.close()
 
 
 @pytest.fixture

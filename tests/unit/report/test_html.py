@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from browser import Browser
+from browser import Browser, Chromium
 from judged_runs import FAILURE
-from not_run import need
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.html import SYMBOLS, differences, facts, render
 
@@ -356,15 +355,16 @@ def test_what_the_nodes_are_made_of_is_told_and_where_they_are_not_alike(summary
 
 
 @pytest.fixture
-def opened(tmp_path: Path, summary: Run, plan: Run, make_steps: MakeSteps) -> Callable[..., Browser]:
+def opened(
+    chromium: Chromium, tmp_path: Path, summary: Run, plan: Run, make_steps: MakeSteps
+) -> Callable[..., Browser]:
     """Open the page of a run on three nodes in a browser of a given size."""
-    need("chromium")
     page = tmp_path / "report.html"
     summary["first_failure"] = FAILURE
     page.write_text(render(summary, plan, make_steps(3, 20)), encoding="utf-8")
 
     def open_page(width: int = 1280) -> Browser:
-        browser = Browser(tmp_path, width)
+        browser = Browser(chromium, width)
         browser.open(page)
         return browser
 

@@ -3,43 +3,43 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
+from importlib.util import cache_from_source
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[3]
-RENDER = """
-import sys
-from pathlib import Path
+import pytest
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report import pages
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.runs_index import write_index
-write_index(Path(sys.argv[1]))
-"""
 
 
-def rendered(folder, compiled):
+@pytest.fixture
+def compiled(tmp_path, monkeypatch):
+    """Return the folder where Python is to keep what it compiles; it is not there yet."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path / "compiled"))
+    return Path(cache_from_source(pages.__file__)).parent
+
+
+def rendered(folder):
     (folder / "run").mkdir(parents=True)
     (folder / "run/plan.json").write_text("{}")
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    subprocess.run(
-        [sys.executable, "-c", RENDER, str(folder)],
-        env=environment | {"PYTHONPATH": str(ROOT / "collections"), "PYTHONPYCACHEPREFIX": str(compiled)},
-        check=True,
-    )
+    write_index(folder)
     return (folder / "index.html").read_text()
 
 
-def test_templates_are_compiled_once_beside_what_python_compiles(tmp_path):
+def test_templates_are_compiled_once_beside_what_python_compiles(tmp_path, compiled):
     def kept():
-        return {path: path.stat().st_mtime_ns for path in (tmp_path / "compiled").rglob("__jinja2_*")}
+        return {path: path.stat().st_mtime_ns for path in compiled.glob("__jinja2_*")}
 
-    first = rendered(tmp_path / "first", tmp_path / "compiled")
-    compiled = kept()
-    assert compiled
-    assert rendered(tmp_path / "second", tmp_path / "compiled") == first
-    assert kept() == compiled
+    compiled.mkdir(parents=True)
+    first = rendered(tmp_path / "first")
+    of_first = kept()
+    assert of_first
+    assert rendered(tmp_path / "second") == first
+    assert kept() == of_first
 
 
-def test_a_page_is_made_where_nothing_compiled_can_be_kept(tmp_path):
-    (tmp_path / "file").write_text("")
-    assert "<html" in rendered(tmp_path / "runs", tmp_path / "file" / "below")
+def test_a_page_is_made_where_nothing_compiled_can_be_kept(tmp_path, compiled):
+    assert "<html" in rendered(tmp_path / "runs")
+    assert not compiled.exists()

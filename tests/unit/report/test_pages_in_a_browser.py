@@ -21,7 +21,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import 
 @pytest.fixture
 def page(request, tmp_path):
     """Write the page of that name over two runs, whose names are long, and return its path."""
-    need("chromium", "/usr/share/fonts/truetype/liberation/LiberationSans-Regular.ttf")
+    need("/usr/share/fonts/truetype/liberation/LiberationSans-Regular.ttf")
     names = [f"20260301-120000-llama3_1_8b-mi300x-{place}-of-a-long-name" for place in range(2)]
     plans = [
         plan_of(name, nodes=nodes, global_batch_size=64 * nodes) for name, nodes in zip(names, (1, 2), strict=True)
@@ -45,8 +45,8 @@ def page(request, tmp_path):
 
 
 @pytest.mark.parametrize("page", ["comparison.html", "compare.html"], indirect=True)
-def test_a_page_fits_a_phone_draws_its_plots_and_fetches_nothing(page, tmp_path):
-    with Browser(tmp_path, 390) as browser:
+def test_a_page_fits_a_phone_draws_its_plots_and_fetches_nothing(page, chromium):
+    with Browser(chromium, 390) as browser:
         browser.open(page)
         assert browser.run("document.documentElement.scrollWidth") == 390
         heights = browser.run("[...document.querySelectorAll('.area, .bars')].map(one => one.clientHeight)")

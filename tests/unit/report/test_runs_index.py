@@ -78,14 +78,14 @@ def test_the_page_of_somebody_else_stays(tmp_path):
     assert (tmp_path / "index.html").read_text() == "<h1>My runs</h1>"
 
 
-def test_in_a_browser_headings_sort_and_the_filter_hides(add, tmp_path):
-    need("chromium", "/usr/share/fonts/truetype/liberation/LiberationSans-Regular.ttf")
+def test_in_a_browser_headings_sort_and_the_filter_hides(add, chromium, tmp_path):
+    need("/usr/share/fonts/truetype/liberation/LiberationSans-Regular.ttf")
     for place, tokens in enumerate([9.5, 100.0, ""]):
         add(f"run-{place}-of-a-very-long-name-of-a-model", "PASS", place, tokens)
     write_index(tmp_path)
     shown = "[...document.querySelectorAll('#runs tbody tr')].filter(row => !row.hidden).map(row => row.innerText[4])"
     click = "[...document.querySelectorAll('#runs button')].find(one => one.innerText == 'Measured').click()"
-    with Browser(tmp_path, 390) as browser:
+    with Browser(chromium, 390) as browser:
         browser.open(tmp_path / "index.html")
         assert browser.run("document.documentElement.scrollWidth") == 390
         assert browser.run(shown) == ["2", "1", "0"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.signal import lfilter
+from noise import correlated
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.intervals import median_interval
 
@@ -25,9 +25,7 @@ def test_the_interval_of_independent_values_is_that_of_drawing_samples_with_repl
     ("size", "least"), [(3, 0.9), (5, 0.88), (8, 0.88), (10, 0.88), (15, 0.9), (30, 0.9), (200, 0.9)]
 )
 def test_the_interval_holds_the_truth_as_often_as_it_claims(size: int, least: float, rho: float) -> None:
-    fresh = np.random.default_rng(size).normal(size=(200, size + 100))
-    series = lfilter([np.sqrt(1 - rho**2)], [1.0, -rho], fresh, axis=1)[:, 100:]
-    intervals = [median_interval(values) or {} for values in series]
+    intervals = [median_interval(values) or {} for values in correlated(200, size, rho)]
     assert np.mean([found["low"] <= 0 <= found["high"] for found in intervals]) >= least
 
 

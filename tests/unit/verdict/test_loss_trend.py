@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.signal import lfilter
+from noise import correlated
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.loss_trend import loss_trend
 
@@ -88,6 +88,5 @@ def test_long_runs_are_looked_at_in_groups_and_tell_the_same() -> None:
 @pytest.mark.parametrize("size", [20, 30, 200])
 def test_a_flat_loss_is_rarely_said_to_fall_or_to_rise(size: int, rho: float) -> None:
     """The slope of all steps did so for every second series of rho 0.9."""
-    fresh = np.random.default_rng(size).normal(size=(200, size + 100))
-    series = 4 + 0.08 * lfilter([np.sqrt(1 - rho**2)], [1.0, -rho], fresh, axis=1)[:, 100:]
+    series = 4 + 0.08 * correlated(200, size, rho)
     assert [trend(losses)["direction"] for losses in series].count("flat") >= 0.92 * 200
