@@ -47,7 +47,6 @@ FIELDS = {
         "tflops": r"(TFLOP/s/device: )([^,\n]*)(,)",
         "tokens": r"(Tokens/s/device: )([^,\n]*)(,)",
         "loss": r"( loss: )([^,\n]*)([,\n])",
-        "perplexity": r"(perplexity: )([^,\n]*)(\n)",
     },
     "nxdt": {
         "loss": r"(reduced_train_loss=)([^,\]]*)([,\]])",

@@ -64,11 +64,14 @@ def _starts() -> None:
 
 def _perplexity() -> None:
     printed = maxtext(perplexity=True)
-    for name, change in {
-        "doubled": put("maxtext", "perplexity", scaled(2)),
-        "of one step": put("maxtext", "perplexity", scaled(1.1), [20]),
-        "not finite": put("maxtext", "perplexity", "inf"),
-    }.items():
+    for name, value, step in (
+        ("too high", "99999.000", ""),
+        ("of one step", "9.000", "step: 20,"),
+        ("not finite", "inf", ""),
+    ):
+        change = everywhere(
+            lambda log, value=value, step=step: re.sub(rf"({step}.*perplexity: ).*", rf"\g<1>{value}", log)
+        )
         add("evidence", f"perplexity {name}", "maxtext", lambda logs, change=change: change(printed))
     evaluated = " validation loss at iteration 40 | lm loss value: 7.000000E+00 | lm loss PPL: 2.193266E+03 |\n"
     add("evidence", "perplexity of an evaluation", "megatron", on("node3", lambda log: f"{log}{evaluated}"))
