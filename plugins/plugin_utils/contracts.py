@@ -357,6 +357,8 @@ class Status(t.TypedDict, total=False):
     settings: dict[str, list[float]]
     signs: list[str]
     conflicts: int
+    starts: int
+    wrong_perplexities: int
     ranks: list[str]
     log_run_id: str | None
     began_anew: bool

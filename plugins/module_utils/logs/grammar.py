@@ -7,6 +7,7 @@ import typing as t
 from collections.abc import Callable, Iterator
 
 from .find import Piece
+from .perplexity import Perplexity
 from .rows import FoundSteps
 from .settings import Settings
 from .world_size import WorldSize
@@ -58,6 +59,8 @@ class Grammar(t.NamedTuple):
 
     ``bars`` says that a step is drawn again and again as it goes on, each time with other values.
 
+    ``perplexity`` is how perplexities are printed beside their losses.
+
     ``first_step`` is the number of the first step of a training: one of N steps is complete at ``first_step + N - 1``.
 
     ``step_line`` shows a user how a step line reads, ``printed_by`` which ranks of a job print it. ``helper_files``
@@ -77,6 +80,7 @@ class Grammar(t.NamedTuple):
     each_line: t.Tuple[str, ...] = ()
     ends: t.Optional[t.Tuple[bytes, bytes]] = None
     bars: bool = False
+    perplexity: t.Optional[Perplexity] = None
     left_out: Callable[[dict[str, t.Any], int], t.Optional[str]] = _all_count
     summary: Callable[[Piece], dict[str, float]] = _no_summary
     helper_files: t.Optional[bytes] = None

@@ -6,7 +6,8 @@ What is read of a log stands in a *cursor*, a plain dict that survives JSON::
     {"offset": 5120, "fingerprint": 2774340567, "memory": {},
      "attempt": 1, "step": 7, "steps_seen": 7, "steps_total": 30,
      "transports": ["NET/IB"], "world_size": 16,
-     "settings": {"iterations": [30.0]}, "signs": ["[rank-"], "ranks": ["rank 15"], "conflicts": 0}
+     "settings": {"iterations": [30.0]}, "signs": ["[rank-"], "ranks": ["rank 15"], "conflicts": 0,
+     "starts": {"node1:77": [""]}, "wrong_perplexities": 0}
 
 ``offset`` is the number of bytes read, ``fingerprint`` a checksum of the last of them, by which a log that was replaced
 or cut off is noticed. ``step`` and ``steps_total`` are those of the last step line, null before the first;
@@ -14,7 +15,8 @@ or cut off is noticed. ``step`` and ``steps_total`` are those of the last step l
 log, sorted, ``world_size`` the last number of ranks that a process said to see, null if none did. ``settings`` are what
 ``add_settings`` found, ``signs`` the texts of the grammar by which a rank is known to have taken part, sorted.
 ``ranks`` are what ``add_ranks`` found, ``conflicts`` is how often a step was printed again in a row with another step
-time or loss. ``memory`` is the grammar's.
+time or loss. ``starts`` are what ``add_starts`` found, ``wrong_perplexities`` how many do not fit their loss.
+``memory`` is the grammar's.
 """
 
 from __future__ import annotations
@@ -33,9 +35,11 @@ from .find import Piece
 from .frameworks.known import grammar_of
 from .grammar import Grammar
 from .parts import in_chunk, new_parts, parts_with_whole_messages
+from .perplexity import wrong_perplexities
 from .ranks import add_ranks
 from .rows import StepRows
 from .settings import add_settings
+from .starts import add_starts, most_starts
 from .text import plain
 from .transports import named_networks
 from .world_size import last_world_size
@@ -59,8 +63,11 @@ _START: Cursor = {
     "signs": [],
     "ranks": [],
     "conflicts": 0,
+    "starts": {},
+    "wrong_perplexities": 0,
     "memory": {},
 }
+_SEEN = ("world_size", "settings", "signs", "ranks", "conflicts", "wrong_perplexities")
 # Of these a step that is printed again in a row has the same.
 _OF_A_STEP = ("step_time_ms", "loss")
 
@@ -79,7 +86,8 @@ def read_log(
 
     The answer holds ``rows`` (`StepRows` in the order of their first appearance), ``failures`` (as from
     ``find_failures``), ``summary`` (canonical metric -> float, as from the grammar) and the new ``cursor``, and of that
-    ``transports``, ``world_size``, ``settings``, ``signs``, ``ranks`` and ``conflicts``. Which ``failures`` are looked
+    ``transports``, ``world_size``, ``settings``, ``signs``, ``ranks``, ``conflicts``, ``wrong_perplexities`` and how
+    many ``starts`` there were. Which ``failures`` are looked
     for is ``all``, ``open``, which are those that fewer than `STEPS_TO_SURVIVE` of the rows follow, and in a log
     without steps no text of a rank that trains, or ``none``; the fewer, the faster the log is read.
 
@@ -165,6 +173,8 @@ def _read(
         cursor["world_size"] = last_world_size(grammar.world_size, piece) or cursor["world_size"]
         cursor["settings"] = add_settings(cursor["settings"], grammar.settings, piece)
         cursor["ranks"] = add_ranks(cursor["ranks"], piece)
+        cursor["wrong_perplexities"] += wrong_perplexities(grammar.perplexity, piece)
+        _add_starts(cursor, grammar, piece)
         if cursor["step"] is None:
             cursor["signs"] = _signs(grammar, piece, cursor["signs"])
             if which_failures == "open":
@@ -178,6 +188,13 @@ def _read(
         for part in parts_with_whole_messages(log, begin, cursor["offset"]):
             failures = few_of_each_class([*failures, *find_failures(part.piece)])
     return _answer(cursor, rows, failures, summary)
+
+
+def _add_starts(cursor: Cursor, grammar: Grammar, piece: Piece) -> None:
+    """Let the cursor follow the starts of the piece, one that no step follows as the begin of a process."""
+    cursor["starts"], place = add_starts(cursor["starts"], piece)
+    if place is not None and not any(True for _step in grammar.parse(Piece(piece.text[place:]), {})):
+        cursor["memory"]["new_process"] = True
 
 
 def _signs(grammar: Grammar, piece: Piece, known: list[str]) -> list[str]:
@@ -219,7 +236,8 @@ def _answer(
         "failures": failures or [],
         "summary": summary or {},
         "transports": list(cursor["transports"]),
-        **{name: cursor[name] for name in ("world_size", "settings", "signs", "ranks", "conflicts")},
+        **{name: cursor[name] for name in _SEEN},
+        "starts": most_starts(cursor["starts"]),
         "cursor": cursor,
     }
 
@@ -299,8 +317,9 @@ def _checked(cursor: Cursor | None) -> Cursor:
         texts = cursor[key]
         if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
             raise ValueError(f"cursor.{key} is {texts!r}, but must be a list of texts, as returned by a call")
-    if not isinstance(cursor["settings"], dict):
-        raise ValueError(f"cursor.settings is {cursor['settings']!r}, but must be a dict, as returned by a call")
+    for key in ("settings", "starts"):
+        if not isinstance(cursor[key], dict):
+            raise ValueError(f"cursor.{key} is {cursor[key]!r}, but must be a dict, as returned by a call")
     for key in sorted(key for key, value in _START.items() if not isinstance(value, (dict, list))):
         value, least = cursor[key], 1 if key == "attempt" else 0
         if value is None and _START[key] is None:
@@ -311,7 +330,7 @@ def _checked(cursor: Cursor | None) -> Cursor:
 
 
 def _fresh(attempt: int) -> Cursor:
-    return dict(_START, attempt=attempt, memory={}, settings={}, signs=[], ranks=[])
+    return dict(_START, attempt=attempt, memory={}, settings={}, starts={}, signs=[], ranks=[])
 
 
 def _fingerprint(log: t.BinaryIO, offset: int) -> int:

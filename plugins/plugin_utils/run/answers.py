@@ -140,6 +140,7 @@ class _Seen(_Part):
     signs: list[Line]
     ranks: list[Line]
     conflicts: Count
+    wrong_perplexities: Count
 
 
 class _Cursor(_Seen):
@@ -149,6 +150,7 @@ class _Cursor(_Seen):
     step: Count | None
     steps_seen: Count
     steps_total: Count | None
+    starts: dict[Line, list[Line]]
     memory: dict[Line, bool | Count | Line | None]
 
 
@@ -209,6 +211,7 @@ class _Followed(_Done, _Seen):
     pausing: bool = False
     ranks_seen: list[_Rank] = Field(default=[], max_length=_MOST_DEVICES)
     readings: list[_Reading] = Field(default=[], max_length=_MOST_DEVICES)
+    starts: Count
     cursor: _Cursor
     finished: _Finished | None = None
 

@@ -275,6 +275,8 @@ def _note(
         signs=answer["signs"],
         ranks=answer["ranks"],
         conflicts=answer["conflicts"],
+        starts=answer["starts"],
+        wrong_perplexities=answer["wrong_perplexities"],
         began_anew=began_anew(answer["cursor"]),
         **changes,
     )

@@ -46,6 +46,8 @@ class Log:
     signs: list[str]
     ranks: list[str]
     conflicts: int
+    starts: int
+    wrong_perplexities: int
     began_anew: bool
 
     @property
@@ -120,6 +122,8 @@ def read(path: Path, framework: str, per_step: float | None, per_sequence: float
         news["signs"],
         news["ranks"],
         news["conflicts"],
+        news["starts"],
+        news["wrong_perplexities"],
         began_anew(news["cursor"]),
     )
 
@@ -141,6 +145,8 @@ def with_errors(log: Log, errors: Iterable[Log]) -> Log:
             signs=sorted({*log.signs, *other.signs}),
             ranks=sorted({*log.ranks, *other.ranks}),
             conflicts=log.conflicts + other.conflicts,
+            starts=max(log.starts, other.starts),
+            wrong_perplexities=log.wrong_perplexities + other.wrong_perplexities,
         )
     return log
 

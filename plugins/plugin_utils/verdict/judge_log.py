@@ -39,6 +39,7 @@ def judge_life(plan: Plan, statuses: list[Status], attempts: Mapping[str, pd.Dat
     grammar = grammar_of(log_framework(plan))
     if plan["mode"] != "multi_node" or grammar.printed_by == EVERY_RANK:
         return
+    _judge_starts(statuses, attempts, reasons)
     of_first = {text.decode() for text in grammar.first_rank}
     of_any = of_first.union(text.decode() for text in (*grammar.under_way, *grammar.alive))
     ended = [status for status in statuses if attempts and status["status"] in ("exited", "log_only")]
@@ -67,6 +68,22 @@ def judge_life(plan: Plan, statuses: list[Status], attempts: Mapping[str, pd.Dat
         node = min(silent, key=lambda status: status.get("node_rank", 0))["node"]
         message = f"No log has what rank 0 prints as the training begins; that of {node} ought to."
         reasons.add(INCONCLUSIVE, "no_sign_of_life", message, node)
+
+
+def _judge_starts(statuses: list[Status], attempts: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
+    """Note each node whose ranks print no steps, and began more often than those whose steps are seen."""
+    if not attempts:
+        return
+    seen = max(int(rows["attempt"].max()) for rows in attempts.values())
+    seen = max(seen, *(status.get("starts") or 0 for status in statuses if status["node"] in attempts))
+    for status in statuses:
+        node, starts = status["node"], status.get("starts") or 0
+        if node not in attempts and starts > seen:
+            message = (
+                f"Processes began {starts} times on {node}, and {counted(seen, 'time')} where steps are printed: "
+                "no step of the last one is seen."
+            )
+            reasons.add(INCONCLUSIVE, "began_anew", message, node, starts=starts, seen=seen)
 
 
 def _has_first_rank(status: Status) -> bool:

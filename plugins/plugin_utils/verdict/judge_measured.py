@@ -63,6 +63,7 @@ def judge_loss(
     A loss that rises fails. One that is flat leaves open whether anything was learned, in a training that began again
     and went on for 20 steps or more; of a shorter one, and of one that went on from a checkpoint, it is only reported.
     """
+    _judge_perplexity(statuses, reasons)
     chosen = list(trends)
     if plan["mode"] == "multi_node" and trends:
         chosen = [max(trends, key=lambda node: trends[node]["samples"])]
@@ -97,6 +98,14 @@ def judge_loss(
         else:
             message = f"Whether the loss falls is not known {over}{against}: that takes {MIN_LOSSES_OF_FLAT}."
             reasons.note("loss_not_judged", message, node, trend=trend)
+
+
+def _judge_perplexity(statuses: list[Status], reasons: Reasons) -> None:
+    for status in statuses:
+        node, wrong = status["node"], status.get("wrong_perplexities") or 0
+        if wrong:
+            message = f"The log of {node} has perplexities that are not the exponential of their loss: {wrong}."
+            reasons.add(INCONCLUSIVE, "perplexity_differs", message, node, perplexities=wrong)
 
 
 def _judge_values(node: str, losses: pd.DataFrame, trend: Trend, vocabulary: float, reasons: Reasons) -> bool:

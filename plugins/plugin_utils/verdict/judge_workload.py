@@ -73,7 +73,7 @@ def judge_workload(
         if node in attempts:
             rows = attempts[node]
             _judge_samples(node, rows, planned.get("global_batch_size"), bars, agrees, reasons)
-            tokens = _tokens_of_gpu(plan, status)
+            tokens = _tokens_of_gpu(plan, status) or _tokens_by_logs(statuses if together else [status], rows)
             if bars:
                 _judge_bars(node, rows, tokens, reasons)
             else:
@@ -215,6 +215,16 @@ def _tokens_of_gpu(plan: Plan, status: Status) -> float | None:
             * settings["sequence_length"][0]
             * settings.get("accumulated_batches", [1.0])[0]
         )
+    return None
+
+
+def _tokens_by_logs(statuses: list[Status], rows: pd.DataFrame) -> float | None:
+    """Return the tokens of a GPU in a step as the logs of one job together say, where its batch stays the same."""
+    lengths = {value for status in statuses for value in (status.get("settings") or {}).get("sequence_length", [])}
+    ranks = {status.get("world_size") for status in statuses} - {None, 0}
+    batches = set(rows["global_batch_size"].dropna()) if "global_batch_size" in rows else set()
+    if len(lengths) == len(ranks) == len(batches) == 1:
+        return float(batches.pop() * lengths.pop() / t.cast(int, ranks.pop()))
     return None
 
 

@@ -57,6 +57,7 @@ _CODES: dict[LedgerRow, tuple[str, ...]] = {
         "loss_spike",
         "loss_too_high",
         "loss_too_low",
+        "perplexity_differs",
     ),
     "workload": ("other_workload", "rates_disagree", "world_size", "trained_alone", "alone_suspected", "impossible"),
     "network": ("tcp_transport", "transport_unknown"),

@@ -73,6 +73,7 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: x",
     ],
     "container": [
+        'ERROR: /x/nvidia-container-runtime: find runc path: exec: "runc": executable file not found in $PATH',
         "ERRO[0000] failed to create NVIDIA Container Runtime: error constructing low-level runtime: x",
         "docker: Error response from daemon: unknown or invalid runtime name: nvidia",
         "ERROR: for x  Cannot create container for service x: Unknown runtime specified nvidia",
@@ -180,6 +181,7 @@ TEXTS: dict[str, list[Text]] = {
         "Memory access fault by GPU node-3 (Agent handle: 0x1) on address 0x7f. Reason: Page not present.",
     ],
     "no_gpu": [
+        "2026-Jan-02 03:04:05.6 7:8 ERROR NRT:nrt_init Unable to determine Neuron Driver version. Please check x",
         "XlaRuntimeError: UNKNOWN: TPU initialization failed: No x device found.",
         "RuntimeError: ProcessGroupNCCL is only supported with GPUs, no GPUs found!",
         "ImportError: libcuda.so.1: cannot open shared object file: No such file or directory",

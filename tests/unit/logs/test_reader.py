@@ -383,7 +383,7 @@ def test_failures_are_few_of_each_class_over_all_chunks(log: Path) -> None:
 
 def cursor_with(**changes: object) -> dict[str, object]:
     start = {"offset": 0, "fingerprint": 0, "memory": {}, "attempt": 1, "step": None, "steps_seen": 0}
-    start |= {"settings": {}, "signs": [], "ranks": [], "conflicts": 0}
+    start |= {"settings": {}, "signs": [], "ranks": [], "conflicts": 0, "starts": {}, "wrong_perplexities": 0}
     return {**start, "steps_total": None, "transports": [], "world_size": None, **changes}
 
 
@@ -405,6 +405,7 @@ def cursor_with(**changes: object) -> dict[str, object]:
         (cursor_with(transports=["NET/IB", 1]), r"cursor\.transports is \['NET/IB', 1\], but must be a list of texts"),
         (cursor_with(signs="x"), r"cursor\.signs is 'x', but must be a list of texts"),
         (cursor_with(settings=[]), r"cursor\.settings is \[\], but must be a dict"),
+        (cursor_with(starts=[]), r"cursor\.starts is \[\], but must be a dict"),
         (cursor_with(world_size=-1), r"cursor\.world_size is -1"),
         (cursor_with(memory=[]), r"cursor\.memory is \[\], but must be a dict"),
     ],

@@ -46,7 +46,7 @@ FIELDS = {
         "seconds": r"(seconds: )([^,\n]*)(,)",
         "tflops": r"(TFLOP/s/device: )([^,\n]*)(,)",
         "tokens": r"(Tokens/s/device: )([^,\n]*)(,)",
-        "loss": r"( loss: )([^,\n]*)(\n)",
+        "loss": r"( loss: )([^,\n]*)([,\n])",
     },
     "nxdt": {
         "loss": r"(reduced_train_loss=)([^,\]]*)([,\]])",

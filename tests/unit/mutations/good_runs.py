@@ -25,9 +25,10 @@ def _megatron_line(step: int, total: int, ms: float, loss: float, clock: datetim
     )
 
 
-def _nccl(rank: int, ranks: int) -> str:
+def nccl(rank: int, ranks: int) -> str:
     host = f"node{rank // 8}"
     return (
+        f"{host}:77:77 [0] NCCL INFO Bootstrap : Using eth0:10.0.0.{rank // 8 + 1}<0>\n"
         f"{host}:77:77 [0] NCCL INFO NCCL_IB_HCA set to bnxt_re0,bnxt_re1\n"
         f"{host}:77:77 [0] NCCL INFO NET/IB : Using [0]bnxt_re0:1/RoCE [1]bnxt_re1:1/RoCE [RO]; OOB"
         f" eth0:10.0.0.{rank // 8 + 1}<0>\n"
@@ -46,7 +47,7 @@ def megatron(steps: int = 40, nodes: int = 4, seed: int = 0, sequence: int = 102
         ms = 100 + chance.gauss(0, 0.7) + (900 if step <= 2 else 0)
         clock += timedelta(milliseconds=ms)
         lines += _megatron_line(step, steps, ms, losses[step - 1], clock, batch)
-    logs: Logs = {f"node{node}": _nccl(node * 8, ranks) for node in range(nodes)}
+    logs: Logs = {f"node{node}": nccl(node * 8, ranks) for node in range(nodes)}
     logs["node0"] = (
         f"using world size: {ranks}, data-parallel size: {ranks}, context-parallel size: 1,"
         " tensor-model-parallel size: 1, pipeline-model-parallel size: 1\n"
@@ -69,10 +70,15 @@ def megatron(steps: int = 40, nodes: int = 4, seed: int = 0, sequence: int = 102
     return logs
 
 
-def maxtext(steps: int = 30, nodes: int = 2, seed: int = 0, length: int = 2048) -> Logs:
+def _with_perplexity(loss: float) -> str:
+    return f", lm_loss: {loss:.3f}, perplexity: {math.exp(round(loss, 3)):.3f}"
+
+
+def maxtext(steps: int = 30, nodes: int = 2, seed: int = 0, length: int = 2048, perplexity: bool = False) -> Logs:
     """Of these each node prints each step."""
     chance = random.Random(seed)
     losses = _losses(chance, steps, 11.5, 8.5)
+    more = _with_perplexity if perplexity else lambda loss: ""
     seconds = [{0: 51.5, 1: 0.25}.get(step, 4.22 + chance.gauss(0, 0.01)) for step in range(steps)]
     logs: Logs = {}
     for node in range(nodes):
@@ -90,7 +96,7 @@ def maxtext(steps: int = 30, nodes: int = 2, seed: int = 0, length: int = 2048) 
             text += (
                 f"I{clock:%m%d %H:%M:%S.%f} 140001 metric_logger.py:226] completed step: {step}, seconds: {took:.3f},"
                 f" TFLOP/s/device: {800 / took:.3f}, Tokens/s/device: {5 * length / took:.3f},"
-                f" total_weights: {5 * length * nodes * 8}, loss: {losses[step]:.3f}\n"
+                f" total_weights: {5 * length * nodes * 8}, loss: {losses[step]:.3f}{more(losses[step])}\n"
             )
         logs[f"node{node}"] = (
             f"{text}I{clock:%m%d %H:%M:%S.%f} 77 client.cc:154] Distributed task shutdown result: OK\n"

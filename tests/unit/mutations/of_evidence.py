@@ -6,7 +6,7 @@ import re
 from datetime import timedelta
 
 from changes import add, chained, clock, everywhere, on, put, scaled, steps_of
-from good_runs import GOOD, PRINTS_STEPS, STEPS, Logs
+from good_runs import GOOD, PRINTS_STEPS, STEPS, Logs, maxtext, nccl
 
 AT_THE_END = (
     "node/gpu-17 cordoned", "only 31 out of 32 ranks reported", "rank 17 is gone",
@@ -52,6 +52,31 @@ def _learning() -> None:
         add("evidence", "loss the same from two thirds", framework, frozen)
 
 
+def _starts() -> None:
+    """Begin the processes of a node again, and let nothing follow."""
+    first = on("node1", lambda log: f"{log}{nccl(8, 32)}")
+    other = on("node1", lambda log: log + nccl(8, 32).replace(":77:", ":78:").replace("0xabc", "0xabd"))
+    printing = on("node3", lambda log: log + nccl(24, 32).replace(":77:", ":78:").replace("0xabc", "0xabd"))
+    without = on("node1", lambda log: log + nccl(8, 32).split("\n", 1)[1])
+    for name, change in {"same": first, "other": other, "steps": printing, "bootstrap unseen": without}.items():
+        add("evidence", f"a second start: {name}", "megatron", change)
+
+
+def _perplexity() -> None:
+    printed = maxtext(perplexity=True)
+    for name, value, step in (
+        ("too high", "99999.000", ""),
+        ("of one step", "9.000", "step: 20,"),
+        ("not finite", "inf", ""),
+    ):
+        change = everywhere(
+            lambda log, value=value, step=step: re.sub(rf"({step}.*perplexity: ).*", rf"\g<1>{value}", log)
+        )
+        add("evidence", f"perplexity {name}", "maxtext", lambda logs, change=change: change(printed))
+    evaluated = " validation loss at iteration 40 | lm loss value: 7.000000E+00 | lm loss PPL: 2.193266E+03 |\n"
+    add("evidence", "perplexity of an evaluation", "megatron", on("node3", lambda log: f"{log}{evaluated}"))
+
+
 def _rates() -> None:
     for framework in ("megatron", "maxtext"):
         late = put(framework, "tflops", scaled(1.5), range(STEPS[framework] // 2, 99))
@@ -86,5 +111,5 @@ def _one_job() -> None:
     )
 
 
-for _kind in (_ends, _absent, _learning, _rates, _one_job):
+for _kind in (_ends, _absent, _starts, _perplexity, _learning, _rates, _one_job):
     _kind()

@@ -14,7 +14,7 @@ import of_kinds  # noqa: F401
 import of_values  # noqa: F401
 import pytest
 from changes import MUTATIONS, UNSEEABLE, Mutation
-from good_runs import GOOD
+from good_runs import GOOD, Logs, maxtext, megatron, nccl
 from two_ways import WAYS
 
 FEW = 32
@@ -25,6 +25,20 @@ TRIED = MUTATIONS if os.environ.get("TRAINOPS_ALL_MUTATIONS") else Random(14).sa
 @pytest.mark.parametrize("framework", GOOD)
 def test_a_good_run_passes(framework: str, way: str) -> None:
     assert WAYS[way](framework, GOOD[framework](seed=3))["verdict"] == "PASS"
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_good_run_that_prints_perplexities_passes(way: str) -> None:
+    assert WAYS[way]("maxtext", maxtext(perplexity=True))["verdict"] == "PASS"
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_good_run_whose_network_was_tested_first_passes(way: str) -> None:
+    logs: Logs = {
+        node: nccl(place * 8, 32).replace(":77:", ":7:") + str(text)
+        for place, (node, text) in enumerate(megatron().items())
+    }
+    assert WAYS[way]("megatron", logs)["verdict"] == "PASS"
 
 
 @pytest.mark.parametrize("way", WAYS)

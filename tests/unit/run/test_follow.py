@@ -49,6 +49,8 @@ def answer(status: str = "running", **changes: t.Any) -> dict[str, t.Any]:
         "signs": [],
         "ranks": [],
         "conflicts": 0,
+        "starts": 1,
+        "wrong_perplexities": 0,
         "cursor": {"offset": 0, "step": None, "memory": {}},
         **changes,
     }

@@ -64,6 +64,8 @@ FOLLOWED: dict[str, t.Any] = {
     "signs": ["[rank-"],
     "ranks": ["rank 8"],
     "conflicts": 0,
+    "starts": 1,
+    "wrong_perplexities": 0,
     "cursor": {
         "offset": 10,
         "fingerprint": 1,
@@ -77,6 +79,8 @@ FOLLOWED: dict[str, t.Any] = {
         "signs": ["[rank-"],
         "ranks": ["rank 8"],
         "conflicts": 0,
+        "starts": {"node1:77": [""]},
+        "wrong_perplexities": 0,
         "memory": {"new_process": True},
     },
 }
@@ -135,6 +139,9 @@ def test_an_answer_of_ours_comes_through_as_it_is() -> None:
         ("settings", {"iterations": [1.0] * 5}),
         ("signs", [1]),
         ("conflicts", -1),
+        ("starts", -1),
+        ("cursor.starts", {"node1:77": 2}),
+        ("wrong_perplexities", -1),
         ("readings", [{"temperature": float("inf"), "power": None, "clock": None, "ecc_uncorrected": None}]),
         ("ranks_seen", [{"rank": 0, "state": "S", "waits_in": None, "busy": 0.0, "stack": ["x"] * 101}]),
         ("cursor", {}),

@@ -38,6 +38,8 @@ FOLLOWED = {
     "signs": [],
     "ranks": [],
     "conflicts": 0,
+    "starts": 1,
+    "wrong_perplexities": 0,
     "cursor": {"offset": 0, "step": None, "memory": {}},
 }
 ANSWERS: dict[str, dict[str, t.Any]] = {

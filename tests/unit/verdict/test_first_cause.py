@@ -121,6 +121,18 @@ TEST_CULPRITS = [
         "settings_refused",
     ),
     (
+        "a node's GPUs are not those that the program was built for, and its errors follow from that",
+        [
+            failed(
+                "a",
+                "terminate called after throwing an instance of 'c10::Error'\n  what():  invalid device pointer: 0x5\n",
+                10,
+            ),
+            failed("b", "RuntimeError: HIP error: no kernel image is available for execution on the device\n", 11),
+        ],
+        "wrong_gpu_build",
+    ),
+    (
         "two raised: the first one",
         [failed("a", PYTHON_ERROR, 12), failed("b", PYTHON_ERROR, 11)],
         "python_error",

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,23 @@ def test_a_training_that_goes_on_after_the_last_planned_step(tmp_path: Path) -> 
     nodes = [Node("gpu00", SILENT), Node("gpu01", ALL, told={"steps_total": None})]
     assert "The log of gpu01 is of another workload: it goes on to step 10, and the plan's last is 8." in told(
         nodes, tmp_path, parameters={"iterations": 8}
+    )
+
+
+@pytest.mark.parametrize(("rate", "verdict"), [(1024, "PASS"), (2048, "FAIL")])
+def test_token_rates_without_a_config_that_the_logs_of_the_nodes_contradict(
+    rate: int, verdict: str, tmp_path: Path
+) -> None:
+    of_first = {"world_size": 16, "settings": {"sequence_length": [2048.0]}}
+    rated = re.sub(
+        r"(elapsed time per iteration \(ms\): ([\d.]+) \|)",
+        lambda found: f"{found[1]} tokens per GPU (tokens/s/GPU): {rate * 1e3 / float(found[2]):.1f} |",
+        ALL,
+    )
+    summary = judged([Node("gpu00", SILENT, told=of_first), Node("gpu01", rated)], tmp_path, workload=None)
+    assert (summary["verdict"], [reason["code"] for reason in summary["reasons"]].count("other_workload")) == (
+        verdict,
+        int(verdict == "FAIL"),
     )
 
 

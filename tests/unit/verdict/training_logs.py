@@ -150,7 +150,10 @@ def status_of(node: Node, folder: Path, node_rank: int = 0) -> tuple[dict[str, t
         "ended_at": None if node.seconds is None else STARTED_AT + node.seconds,
         "failures": news["failures"],
         "transports": news["transports"],
-        **{name: news[name] for name in ("world_size", "settings", "signs", "ranks", "conflicts")},
+        **{
+            name: news[name]
+            for name in ("world_size", "settings", "signs", "ranks", "conflicts", "starts", "wrong_perplexities")
+        },
         "failures_at_end": failures_at_end(str(log), "megatron"),
         "log_run_id": "the-run",
     }

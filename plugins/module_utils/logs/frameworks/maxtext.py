@@ -21,6 +21,7 @@ from contextlib import suppress
 from ..clock import seconds_without_year
 from ..find import Piece
 from ..grammar import EVERY_RANK, Grammar
+from ..perplexity import NUMBER, Perplexity
 from ..record import EVIDENCE
 from ..settings import Settings
 from ..text import line_end, line_start
@@ -60,6 +61,10 @@ SETTINGS = (
 
 _FIELD = re.compile(rb"[ \t]*([^: \t]*)[ \t:]+(.*?)[ \t]*", re.DOTALL)
 _NUMBER = re.compile(rb"[-+]?(?:(?i:nan|inf(?:inity)?)|\d+\.?\d*(?:[eE][-+]?\d+)?)")
+# metric_logger.py, after the loss of the language model.
+_PERPLEXITY = Perplexity(
+    b", perplexity: ", rb" (?:lm_)?loss: " + NUMBER + rb", perplexity: " + NUMBER + rb"(?=[,\r\n])"
+)
 # The prefix of absl; what follows the time are the thread and the file.
 _STAMP = re.compile(rb"[IWEF](\d\d)(\d\d) (\d\d:\d\d:\d\d\.\d+) [^\]\r\n]*\]")
 
@@ -208,6 +213,7 @@ GRAMMAR = Grammar(
     step_line="completed step: N, seconds: …",
     printed_by=EVERY_RANK,
     settings=SETTINGS,
+    perplexity=_PERPLEXITY,
     each_step=True,
     left_out=left_out,
 )

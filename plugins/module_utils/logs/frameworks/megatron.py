@@ -22,6 +22,7 @@ from struct import Struct
 
 from ..clock import seconds_of
 from ..find import Piece
+from ..perplexity import NUMBER, Perplexity
 from ..record import EVIDENCE
 from ..rows import FoundSteps
 from ..settings import Settings
@@ -104,6 +105,11 @@ SETTINGS = (
     Settings(
         b"y loaded checkpoint ", rb"(loaded checkpoint) [^\r\n]*at iteration +(\d+)", {b"loaded checkpoint": "resumed"}
     ),
+)
+
+# evaluate_and_print_results() of training.py.
+PERPLEXITY = Perplexity(
+    b" loss PPL: ", rb" loss value: " + NUMBER + rb" \|[^|\r\n]{0,40} loss PPL: " + NUMBER + rb" \|"
 )
 
 

@@ -58,6 +58,7 @@ GRAMMAR = Grammar(
     printed_by=LAST_RANK,
     each_line=("consumed_samples", "global_batch_size", "skipped_iterations", "nan_iterations"),
     settings=megatron.SETTINGS,
+    perplexity=megatron.PERPLEXITY,
     under_way=(*_FIRST_RANK, b" iterations) memory (MB) |"),
     first_rank=_FIRST_RANK,
     ends=_FIRST_RANK,

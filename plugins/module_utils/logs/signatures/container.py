@@ -115,11 +115,17 @@ SIGNATURES = (
     ),
     Signature(
         "container",
-        (b"untime specified", b"untime name: ", b"no runtime binary found", b"create NVIDIA Container Runtime"),
+        (
+            b"untime specified",
+            b"untime name: ",
+            b"no runtime binary found",
+            b"find runc path",
+            b"create NVIDIA Container Runtime",
+        ),
         "The container engine does not have the runtime that is asked for: install the container toolkit, name it in "
         "/etc/docker/daemon.json (nvidia-ctk runtime configure), or do not ask for one.",
         rb"[Uu]nknown runtime specified|unknown or invalid runtime name: |no runtime binary found from candidate list"
-        rb"|failed to create NVIDIA Container Runtime",
+        rb"|failed to create NVIDIA Container Runtime|nvidia-container-runtime: find runc path",
     ),
     Signature(
         "container",

@@ -35,6 +35,7 @@ SIGNATURES = (
             b"untime could not be initialized",
             b"untime cannot be initialized",
             b"NERR_RESOURCE_NC",
+            b"determine Neuron Driver version",
             *(b"NOT_ENOUGH_NC", b"status=9"),
         ),
         "NeuronCores cannot be used: check neuron-ls, the driver (aws-neuronx-dkms), that /dev/neuron* is passed "
@@ -43,7 +44,7 @@ SIGNATURES = (
             rb"No neuron device available|(?:Logical Neuron |Neuron)Core\(s\) not available|Could not open the (?:nd\d"
             rb"|device index)"
             rb"|Neuron [Rr]untime c(?:ould not|annot) be initialized|NERR_RESOURCE_NC|NRT_LOAD_NOT_ENOUGH_NC"
-            rb"|nrt_\w{1,40}:? status=9\b|(?:open"
+            rb"|nrt_\w{1,40}:? status=9\b|Unable to determine Neuron Driver version|(?:open"
             rb"|access) [^\r\n]{0,60}/dev/neuron"
         ),
     ),

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Perplexities that a trainer prints beside the loss that they are made of."""
+
+from __future__ import annotations
+
+import math
+import re
+import typing as t
+
+from .find import Piece
+
+NUMBER = rb"([-+]?(?:(?i:nan|inf(?:inity)?)|\d{1,40}(?:\.\d{0,40})?(?:[eE][-+]?\d{1,4})?))"
+# Losses may have three decimals.
+_TOLERANCE = 0.01
+# Megatron-LM takes larger losses for this one.
+_LARGEST_LOSS = 20.0
+
+
+class Perplexity(t.NamedTuple):
+    """How a trainer prints both: a piece without the ``needle`` has none, and ``pattern`` has the loss first."""
+
+    needle: bytes
+    pattern: bytes
+
+
+def wrong_perplexities(printed: Perplexity | None, piece: Piece) -> int:
+    """Return how many perplexities of a piece are not the exponential of their loss."""
+    if printed is None or piece.find(printed.needle, 0) < 0:
+        return 0
+    return sum(not _fits(*map(float, match.groups())) for match in re.finditer(printed.pattern, piece.text))
+
+
+def _fits(loss: float, perplexity: float) -> bool:
+    if not math.isfinite(loss):
+        return True
+    if not 0 < perplexity < math.inf:
+        return False
+    logarithm = math.log(perplexity)
+    return abs(logarithm - loss) <= _TOLERANCE or abs(logarithm - min(loss, _LARGEST_LOSS)) <= _TOLERANCE

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How often processes began to train in a log, as far as NCCL and RCCL show it.
+
+A process prints where it bootstraps once, and a GPU is in communicators of one process until another one takes its
+place. So the second process of a GPU, and a process that bootstraps again, which a container's may with the number of
+the one before it, are a second start.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from .find import Piece
+
+Starts = t.Dict[str, t.List[str]]
+"""By what has one start: the process of each of its starts."""
+
+_FROM = rb"([A-Za-z0-9][A-Za-z0-9.-]{0,200}):(\d{1,9}):\d{1,9} \[\d{1,4}\] NCCL INFO "
+_BOOTSTRAP = re.compile(_FROM + rb"Bootstrap ?: Using ")
+_COMMUNICATOR = re.compile(
+    _FROM + rb"(?:\w{1,40} )?comm 0x[0-9a-f]{1,20} rank \d{1,7} n[rR]anks \d{1,7} (cudaDev \d{1,4} [^\r\n]{0,99}?"
+    rb"busId \w{1,20})(?: commId (0x[0-9a-f]{1,20}))?"
+)
+_NEEDLES = (b"Bootstrap", b" Init COMPLETE")
+_LINE_BEGIN, _LINE_END = 600, 200
+# More than a node has GPUs and processes, and than a training is started again.
+_MOST, _MOST_STARTS = 512, 99
+
+
+def add_starts(known: Starts, piece: Piece) -> tuple[Starts, int | None]:
+    """Return the known starts and those of the piece, and where in it the last second one is."""
+    found, last = known, None
+    for place in piece.positions(_NEEDLES):
+        begin = piece.text.rfind(b"\n", max(0, place - _LINE_BEGIN), place) + 1 or max(0, place - _LINE_BEGIN)
+        line = piece.text[begin : place + _LINE_END].partition(b"\n")[0]
+        start = None if piece.text.endswith(line + b"\n", 0, begin) else _start(line)
+        if start is None:
+            continue
+        of_what, process, begins_it = start
+        processes = found.get(of_what, [])
+        if len(processes) == _MOST_STARTS or (not processes and len(found) == _MOST):
+            continue
+        if not processes or begins_it or _is_another(processes[-1], process):
+            found = {**found, of_what: [*processes, process]}
+            last = place if processes else last
+    return found, last
+
+
+def most_starts(starts: Starts) -> int:
+    """Return how often the process or GPU with most starts began."""
+    return max(map(len, starts.values()), default=0)
+
+
+def _start(line: bytes) -> tuple[str, str, bool] | None:
+    """Return what started, its process and communicator, and whether it begins for certain; None for other lines."""
+    bootstrap = _BOOTSTRAP.search(line)
+    if bootstrap:
+        return b":".join(bootstrap.groups()).decode(), "", True
+    match = _COMMUNICATOR.search(line)
+    if not match:
+        return None
+    host, process, gpu, name = match.groups()
+    return (host + b" " + gpu).decode(), (process + b" " + (name or b"")).decode(), False
+
+
+def _is_another(before: str, now: str) -> bool:
+    """Return whether it is another process, or makes its first communicator, which has a name of its own, again."""
+    process = before.partition(" ")[0]
+    return not now.startswith(f"{process} ") or (now == before and not now.endswith(" "))

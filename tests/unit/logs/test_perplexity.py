@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Perplexities beside the losses that they are made of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.reader import read_log
+
+EVALUATED = " validation loss at iteration 9 | lm loss value: {} | lm loss PPL: {} |"
+STEP = "completed step: 7, seconds: 1.000, loss: 9.000, lm_loss: {}, perplexity: {}"
+
+
+@pytest.mark.parametrize(
+    ("framework", "line", "loss", "perplexity", "wrong"),
+    [
+        ("megatron", EVALUATED, "7.000000E+00", "1.096633E+03", 0),
+        ("megatron", EVALUATED, "7.000000E+00", "2.193266E+03", 1),
+        ("megatron", EVALUATED, "3.000000E+01", "4.851652E+08", 0),
+        ("megatron", EVALUATED, "7.000000E+00", "0.000000E+00", 1),
+        ("megatron", EVALUATED, "nan", "nan", 0),
+        ("megatron", EVALUATED, "1" * 160_000, "2", 0),
+        ("maxtext", STEP, "6.668", "786.580", 0),
+        ("maxtext", STEP, "6.668", "393.290", 1),
+        ("maxtext", STEP, "6.668", "inf", 1),
+        ("nxdt", STEP, "6.668", "inf", 0),
+    ],
+)
+def test_perplexities_that_do_not_fit_their_loss(
+    framework: str, line: str, loss: str, perplexity: str, wrong: int, tmp_path: Path
+) -> None:
+    (tmp_path / "log").write_text(line.format(loss, perplexity) + "\n")
+    assert read_log(str(tmp_path / "log"), framework)["wrong_perplexities"] == wrong
