@@ -20,6 +20,9 @@ _NEGLIGIBLE_RISE = 0.01
 _NEGLIGIBLE_FALL = 0.001
 # What fell fast at first, and has risen again since by more than this part of its fall, does not fall.
 _REBOUND = 0.05
+# A loss that ends below this part of its first fifth has learned what there was.
+_LEARNED = 0.1
+_EARLY = ("the first fifth", "the second fifth")
 _MOST_POINTS = 400
 _PARTS = 5
 # Around so much of a curve is noise looked for: a loss falls fast, then slowly.
@@ -40,10 +43,11 @@ def loss_trend(steps: np.ndarray, losses: np.ndarray) -> Trend:
     and ``high``). ``end`` is the mean of the last fifth and ``lowest`` that of the lowest fifth, ``samples`` how many
     losses these rest on, ``first_step`` and ``last_step`` of which steps, ``first_loss`` and ``last_loss`` those there.
 
-    A loss rises where its last fifth is above any other fifth. It falls where this is below what came before, or
-    ``against`` says so, below the first fifth, with the noise of the last three: around a curve that falls from 12 to
-    0.000 in twenty steps, as that of one batch again and again, all is noise. The intervals know that neighbours are
-    alike, see `autocorrelation`. Of more than 400 losses, means of equal groups are taken.
+    A loss rises where its last fifth is above any other fifth. It falls where this is below what came before, or, with
+    the noise of the last three fifths, below the second one: around a curve that falls fast and then slowly, all is
+    noise. A loss of which hardly anything is left has nowhere to fall to, as that of one batch again and again: that
+    is held against the first fifth. ``against`` names what it was held against. The intervals know that neighbours
+    are alike, see `autocorrelation`. Of more than 400 losses, means of equal groups are taken.
     """
     trend: Trend = {
         "direction": UNKNOWN,
@@ -69,16 +73,16 @@ def loss_trend(steps: np.ndarray, losses: np.ndarray) -> Trend:
     noise = noise_of(losses, _DEGREE)
     parts = np.array_split(np.arange(losses.size), _PARTS)
     means = [float(losses[part].mean()) for part in parts]
-    first, *_middle, end = parts
-    at_end = losses[parts[2][0] :]
+    end, at_end = parts[-1], losses[parts[2][0] :]
+    early = 0 if means[-1] < _LEARNED * means[0] else 1
     changes = {
         "the rest": _change(losses, end, np.concatenate(parts[:-1]), noise, _CRITICAL + _FOR_FEW / losses.size),
-        "the first fifth": _change(
-            losses, end, first, noise_of(at_end, 1), _CRITICAL_OF_PARTS + _FOR_FEW_AT_END / at_end.size
+        _EARLY[early]: _change(
+            losses, end, parts[early], noise_of(at_end, 1), _CRITICAL_OF_PARTS + _FOR_FEW_AT_END / at_end.size
         ),
     }
     if means[-1] - min(means) > _REBOUND * (means[0] - means[-1]):
-        del changes["the first fifth"]
+        del changes[_EARLY[early]]
     falls = [against for against, change in changes.items() if change.high < 0 and -change.mean > _NEGLIGIBLE_FALL]
     rises = any(_rises(losses, end, part, noise) for part in parts[:-1])
     against = falls[0] if falls and not rises else "the rest"
