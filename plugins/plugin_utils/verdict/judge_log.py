@@ -75,7 +75,7 @@ def _judge_starts(statuses: list[Status], attempts: Mapping[str, pd.DataFrame], 
     if not attempts:
         return
     seen = max(int(rows["attempt"].max()) for rows in attempts.values())
-    seen = max(seen, *(status.get("starts") or 0 for status in statuses if status["node"] in attempts))
+    seen = max([seen, *(status.get("starts") or 0 for status in statuses if status["node"] in attempts)])
     for status in statuses:
         node, starts = status["node"], status.get("starts") or 0
         if node not in attempts and starts > seen:
