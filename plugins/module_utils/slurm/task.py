@@ -35,6 +35,7 @@ import typing as t
 
 from ..node.agent import answer_to
 from ..node.environment import add_environment
+from ..node.files import write_text
 from ..node.inspection.facts import inspect
 from ..node.request import request_of
 from .desk import COPY_NAME, FAILED_NAME, ID_NAME, PARTS_NAME, STOP, WORD_NAME, Folder, Stream, feed
@@ -61,8 +62,8 @@ def place(number: str, hostlist: str) -> int:
         sys.stderr.write("Slurm began this job before. A run is one job: start another run.\n")
         return 1
     plan = _read_json(MADE_NAME)
-    with open(ID_NAME, "w", encoding="ascii") as stream:
-        stream.write(number + "\n")
+    # The controller reads it at the same time.
+    write_text(ID_NAME, number + "\n", 0o644)
     names = _scontrol("show", "hostnames", hostlist).split()
     shown = map(_fields, _scontrol("--oneliner", "show", "node", hostlist).splitlines())
     addresses = {node["NodeName"]: node.get("NodeAddr", node["NodeName"]) for node in shown if "NodeName" in node}

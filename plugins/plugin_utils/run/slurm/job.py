@@ -18,6 +18,7 @@ import typing as t
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ....module_utils.node.files import write_text
 from ....module_utils.slurm.desk import ID_NAME
 from ....module_utils.slurm.placement import MADE_NAME
 from ...inventory.slurm import fields
@@ -95,7 +96,7 @@ class SlurmJob:
     def submit(self) -> str:
         """Submit the job, and return its number."""
         number = self._run("sbatch", "--parsable", SCRIPT_NAME).strip().split(";")[0]
-        (self.run_dir / ID_NAME).write_text(f"{number}\n", encoding="ascii")
+        write_text(str(self.run_dir / ID_NAME), f"{number}\n", 0o644)
         return number
 
     def begin_step(self, allocation: str) -> str:
