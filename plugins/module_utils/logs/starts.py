@@ -25,7 +25,7 @@ _COMMUNICATOR = re.compile(
 _NEEDLES = (b"Bootstrap", b" Init COMPLETE")
 _LINE_BEGIN, _LINE_END = 600, 200
 # More than a node has GPUs and processes, and than a training is started again.
-_MOST, _MOST_STARTS = 512, 99
+_MOST, _MOST_STARTS = 128, 99
 
 
 def add_starts(known: Starts, piece: Piece) -> tuple[Starts, int | None]:
