@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
 from functools import lru_cache
 
 # Of stamps that tell no year: a leap year, so that every day is one of it.
@@ -24,4 +23,7 @@ def seconds_without_year(month: bytes, day: bytes, time: bytes) -> float:
 @lru_cache(maxsize=64)
 def _minute(text: bytes) -> float:
     year, month, day, hour, minute = (int(text[a:b]) for a, b in ((0, 4), (5, 7), (8, 10), (11, 13), (14, 16)))
+    # Not every log has stamps.
+    from datetime import datetime, timezone  # noqa: PLC0415
+
     return datetime(year, month, day, hour, minute, tzinfo=timezone.utc).timestamp()

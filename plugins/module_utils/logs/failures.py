@@ -43,21 +43,22 @@ _CAUGHT_IMPORT = re.compile(
     rb"(?:ModuleNotFoundError|ImportError): [^\r\n]{0,400}[\r\n](?:\s|\[rank\d{1,9}\]:){1,20}" + _CAUGHT
 )
 
-# How messages of several lines begin, and what must have followed for them to be understood.
+# How messages of several lines begin, and the pattern of what must have followed for them to be understood. Few logs
+# hold any, so few of the patterns are ever compiled.
 _MESSAGES = (
     (
         TRACEBACK,
-        re.compile(rb"^(?:\[[^\]\r\n]{0,99}\][: ]{0,9}){0,9}" + EXCEPTION + rb"\b", re.MULTILINE),
+        rb"(?m)^(?:\[[^\]\r\n]{0,99}\][: ]{0,9}){0,9}" + EXCEPTION + rb"\b",
     ),
-    (b"Root Cause (first observed failure):", re.compile(rb"exitcode\s{1,9}: ")),
+    (b"Root Cause (first observed failure):", rb"exitcode\s{1,9}: "),
     # Whether the program goes on without the package, the line after next says.
-    (b"ModuleNotFoundError: ", re.compile(rb"(?:\n[^\n]*){3}")),
-    (b"ImportError: ", re.compile(rb"(?:\n[^\n]*){3}")),
-    (b"(stopped sending heartbeats):", re.compile(rb"/task:\d+")),
-    (b"nothing was started:", re.compile(rb"\n[^\r\n]+[\r\n]")),
+    (b"ModuleNotFoundError: ", rb"(?:\n[^\n]*){3}"),
+    (b"ImportError: ", rb"(?:\n[^\n]*){3}"),
+    (b"(stopped sending heartbeats):", rb"/task:\d+"),
+    (b"nothing was started:", rb"\n[^\r\n]+[\r\n]"),
     # Of these two, the other one may follow within a few lines.
-    (b"DEADLINE_EXCEEDED", re.compile(rb"RegisterTask|(?:[^\n]*\n){4}")),
-    (b"/RegisterTask:", re.compile(rb"Deadline Exceeded|(?:[^\n]*\n){4}")),
+    (b"DEADLINE_EXCEEDED", rb"RegisterTask|(?:[^\n]*\n){4}"),
+    (b"/RegisterTask:", rb"Deadline Exceeded|(?:[^\n]*\n){4}"),
 )
 
 
@@ -115,7 +116,7 @@ def open_message(piece: Piece) -> int | None:
     for opening, closing in _MESSAGES:
         if opening in excerpt:
             start = piece.text.rfind(opening)
-            if not closing.search(piece.text, start):
+            if not re.compile(closing).search(piece.text, start):
                 starts.append(line_start(piece.text, start))
     return min(starts, default=None)
 

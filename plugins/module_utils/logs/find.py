@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import typing as t
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from itertools import chain
 
 from .text import plain
@@ -14,7 +14,11 @@ from .text import plain
 Find = t.Callable[[bytes, int], int]
 FindAll = t.Callable[[bytes], t.List[int]]
 
+# Of less text what the C library saves is less than what it takes to load.
+_LARGE_BYTES = 8 << 10
 
+
+@lru_cache(maxsize=None)
 def _finders_of_the_c_library() -> Callable[[bytes], tuple[Find, FindAll]] | None:
     """Return ``_finders`` for texts without zero bytes that uses the C library, or None where that cannot be had.
 
@@ -54,14 +58,19 @@ def _finders_of_the_c_library() -> Callable[[bytes], tuple[Find, FindAll]] | Non
     return c_finders
 
 
-_C_FINDERS = _finders_of_the_c_library()
-
-
 def _finders(text: bytes) -> tuple[Find, FindAll]:
     """Return functions for what ``text.find(needle, start)`` does, and for where all of the needles stand."""
-    if _C_FINDERS is None or b"\0" in text:
-        return text.find, lambda needle: [match.start() for match in re.finditer(re.escape(needle), text)]
-    return _C_FINDERS(text)
+    c_finders = _finders_of_the_c_library() if len(text) >= _LARGE_BYTES and b"\0" not in text else None
+    return c_finders(text) if c_finders else (text.find, lambda needle: _all_in(text, needle))
+
+
+def _all_in(text: bytes, needle: bytes) -> list[int]:
+    positions = []
+    found = text.find(needle)
+    while found >= 0:
+        positions.append(found)
+        found = text.find(needle, found + len(needle))
+    return positions
 
 
 def finder(text: bytes) -> Find:

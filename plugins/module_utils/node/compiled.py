@@ -16,19 +16,22 @@ from .own_folders import UntrustedError, private_folder
 _PREFIX = "program-"
 
 
-def compiled(texts: dict[str, str], digest: str, python: bytes, keep: bool) -> bytes:
-    """Return the line ``python``, which names the Python that compiles, and the marshalled code of modules by name.
+def compiled(texts: dict[str, str], digest: str, python: bytes, keep: bool) -> tuple[bytes, dict[str, bytes]]:
+    """Return the program, and the marshalled code of modules by name that it holds.
 
-    ``digest`` stands for the ``texts``. Without ``keep`` nothing is written; else only the last program is kept.
+    It begins with the line ``python``, which names the Python that compiles. ``digest`` stands for the ``texts``.
+    Without ``keep`` nothing is written; else only the last program is kept.
     """
     path = _path(digest, keep)
-    content = _read(path, python) if path else None
-    if content is None:
-        content = python + marshal.dumps({name: _compiled(name, text) for name, text in texts.items()})
-        if path and keep:
-            with contextlib.suppress(OSError):
-                _keep_only(path, content)
-    return content
+    found = _read(path, python) if path else None
+    if found:
+        return found
+    code = {name: _compiled(name, text) for name, text in texts.items()}
+    program = python + marshal.dumps(code)
+    if path and keep:
+        with contextlib.suppress(OSError):
+            _keep_only(path, program)
+    return program, code
 
 
 def _path(digest: str, make: bool) -> str | None:
@@ -43,13 +46,14 @@ def _compiled(name: str, text: str) -> bytes:
     return marshal.dumps(compile(text, f"<{name}>", "exec", dont_inherit=True, optimize=2))
 
 
-def _read(path: str, python: bytes) -> bytes | None:
-    """Return what a file holds, or None where it is not there, is torn, or is another Python's."""
+def _read(path: str, python: bytes) -> tuple[bytes, dict[str, bytes]] | None:
+    """Return the program in a file and its code, or None where it is not there, is torn, or is another Python's."""
     with contextlib.suppress(OSError, ValueError, EOFError, TypeError):
         with open(path, "rb") as stream:
             content = stream.read()
-        if content.startswith(python) and marshal.loads(content[len(python) :]):
-            return content
+        code = marshal.loads(content[len(python) :]) if content.startswith(python) else None
+        if code:
+            return content, code
     return None
 
 

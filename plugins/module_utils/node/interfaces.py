@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import typing as t
 
-from .inspection.network import interface_facts, master_facts
 from .inspection.tools import ToolError
 
 VARIABLES = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME")
@@ -33,6 +32,8 @@ def with_interfaces(node: dict[str, t.Any]) -> dict[str, t.Any]:
 
 
 def _towards(master: str) -> str | None:
+    from .inspection.network import interface_facts, master_facts  # noqa: PLC0415
+
     route = master_facts(master)
     if not route["own"]:
         return str(route["interface"])

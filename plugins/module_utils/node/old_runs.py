@@ -45,9 +45,10 @@ def old_runs(node: dict[str, t.Any], run_id: str, keep_runs: int, keep_days: flo
     return [run for run in ended[keep_runs:] if time.time() - run.ended_at > keep_days * _DAY]
 
 
-def remove(runs: t.Iterable[OldRun]) -> tuple[list[str], list[str]]:
+def remove(runs: t.Sequence[OldRun]) -> tuple[list[str], list[str]]:
     """Remove the folders of runs; return the run_ids that are gone, and why others are not, as sentences."""
-    import shutil  # noqa: PLC0415
+    if runs:
+        import shutil  # noqa: PLC0415
 
     gone, problems = [], []
     for run in runs:

@@ -3,8 +3,9 @@
 
 Only its text is used, as the program of ``python3 -c`` cannot read files that the node does not have. It expects the
 names ``request`` and ``kept``: where an earlier phase kept the program on the node and the SHA-256 that it said, or
-None where the sources come along in a second line. What is kept is compiled code; the digest makes sure that it is what
-was kept, whoever could have written there since, and its first line names the Python that compiled it.
+None where the sources come along in a second line, whose SHA-256 is ``digest``. What is kept is compiled code; its
+SHA-256 makes sure that it is what was kept, whoever could have written there since, and its first line names the Python
+that compiled it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import zlib
 if t.TYPE_CHECKING:
     request: dict[str, t.Any] = {}
     kept: tuple[str, str] | None = None
+    digest = ""
 
 _PYTHON = sys.version.encode().replace(b"\n", b" ") + b"\n"
 _MOST_BYTES = 16 << 20
@@ -81,8 +83,7 @@ def kept_code(path: str, digest: str) -> dict[str, bytes] | None:
 
 
 if __name__ == "trainops":  # as the starter calls it; a mere import changes nothing
-    sources = b"" if kept else sys.stdin.buffer.readline()
-    code = kept_code(*kept) if kept else json.loads(zlib.decompress(base64.b64decode(sources)))
+    code = kept_code(*kept) if kept else json.loads(zlib.decompress(base64.b64decode(sys.stdin.buffer.readline())))
     if code is None:
         sys.stdout.write('\ntrainops-answer:{"failed": true, "no_program": true}\n')
     else:
@@ -90,7 +91,6 @@ if __name__ == "trainops":  # as the starter calls it; a mere import changes not
         program, program_digest = None, None
         if not kept:
             compiled = importlib.import_module(f"{_NODE}.compiled").compiled
-            program = compiled(code, _sha256(sources), _PYTHON, keep=not request["check_mode"])
+            program, loader.code = compiled(code, digest, _PYTHON, keep=not request["check_mode"])
             program_digest = _sha256(program)
-            loader.code = marshal.loads(program[len(_PYTHON) :])
         importlib.import_module(f"{_NODE}.agent").main(request, program, program_digest)

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import shlex
+import threading
 import typing as t
 import zlib
 from functools import cache
@@ -30,27 +32,38 @@ STARTER = (
 # What a node of ours never says: an answer holds at most 8 MiB of a log, or what 32 MiB of one tell.
 _MOST_CHARACTERS = 64 << 20
 _MOST_VALUES = 4_000_000
+_ONE_AT_A_TIME = threading.Lock()
 
 
 class NoAnswerError(NodeError):
     """What came back from a node holds no answer of the program."""
 
 
+class _Program(t.NamedTuple):
+    """What runs on each node: our node-side ``sources`` as one line, its SHA-256, and what makes them importable."""
+
+    sources: bytes
+    digest: str
+    bootstrap: str
+
+
 @cache
-def _sources() -> bytes:
-    """Return our node-side sources, which are the same for every node, as one line."""
-    return _line(
+def _read_program() -> _Program:
+    sources = _line(
         {
             ".".join((_PACKAGE, *path.relative_to(_MODULE_UTILS).with_suffix("").parts)): path.read_text("utf-8")
             for folder in ("node", "logs")
             for path in sorted((_MODULE_UTILS / folder).rglob("*.py"))
         }
     )
+    bootstrap = (Path(__file__).parent / "bootstrap.py").read_text(encoding="utf-8")
+    return _Program(sources, hashlib.sha256(sources).hexdigest(), bootstrap)
 
 
-@cache
-def _bootstrap() -> str:
-    return (Path(__file__).parent / "bootstrap.py").read_text(encoding="utf-8")
+def _program() -> _Program:
+    # The threads of all nodes ask for it at the same moment, and a cache alone lets each of them make it.
+    with _ONE_AT_A_TIME:
+        return _read_program()
 
 
 def _line(value: dict[str, t.Any]) -> bytes:
@@ -68,8 +81,10 @@ def standard_input(request: dict[str, t.Any], kept: tuple[str, str] | None = Non
     ``kept`` is where an earlier phase kept the program on the node, with its SHA-256: the sources are not sent then,
     and the answer is ``no_program`` where it is not there any more.
     """
-    first = _line({"__name__": "trainops", "bootstrap": _bootstrap(), "request": request, "kept": kept})
-    return first if kept else first + _sources()
+    program = _program()
+    sent = {"bootstrap": program.bootstrap, "request": request, "kept": kept, "digest": program.digest}
+    first = _line({"__name__": "trainops", **sent})
+    return first if kept else first + program.sources
 
 
 def answer_in(standard_output: str) -> dict[str, t.Any]:

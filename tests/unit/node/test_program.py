@@ -133,6 +133,44 @@ def test_nothing_is_kept_where_nothing_was_staged(training):
     assert not Path(run.node["run_folder"]).exists()
 
 
+def imported(done: subprocess.CompletedProcess[str]) -> set[str]:
+    """Return what a Python imported that was called with -X importtime."""
+    return {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+
+
+def test_a_node_waits_for_no_module_that_a_short_training_that_ends_well_does_not_need(tmp_path, training):
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} -X importtime "$@"\n')
+    python.chmod(0o755)
+    run = training(f'echo "{iteration(1)}"')
+    run.node["node_rank"] = 1
+    staged = send(str(python), run.request(phase="stage"))
+    assert answer_in(staged.stdout)["status"] == "staged"
+    assert "json" in imported(staged)
+    unneeded = {"ctypes", "ipaddress", "shutil", "socket"}
+    assert imported(staged) & {*unneeded, "subprocess", "threading"} == set()
+    request = run.request(phase="follow", start=True, cursor={}, wait_seconds=600, finish_grace_seconds=1)
+    followed = send(str(python), request)
+    assert answer_in(followed.stdout)["finished"]["status"] == "exited"
+    assert imported(followed) & unneeded == set()
+
+
+def test_the_program_is_made_once_however_many_nodes_are_asked_at_the_same_moment():
+    show = (
+        "import threading, zlib\n"
+        "from ansible_collections.trainops.cluster.plugins.plugin_utils.run.program import standard_input\n"
+        "compress, sizes = zlib.compress, []\n"
+        "zlib.compress = lambda data: sizes.append(len(data)) or compress(data)\n"
+        "threads = [threading.Thread(target=standard_input, args=({},)) for _node in range(32)]\n"
+        "for thread in threads: thread.start()\n"
+        "for thread in threads: thread.join()\n"
+        "print(len(sizes), sum(size > 100_000 for size in sizes))"
+    )
+    environment = {"PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", show], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["33", "1"]
+
+
 @pytest.mark.parametrize("phase", ["start", "follow", "stop", "collect"])
 def test_a_phase_loads_what_it_needs_and_no_more(phase):
     costly = {"subprocess", "socket", "tempfile", "pathlib", "ctypes", "shutil", "importlib.abc"}

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import typing as t
 
 from .files import line, link_name, names, number
@@ -71,6 +70,8 @@ def gid_table(root: str, port: str) -> list[dict[str, t.Any]]:
 
     An IPv4 address stands in a GID as IPv6-mapped (``::ffff:10.1.2.3``) and is given as IPv4.
     """
+    import ipaddress  # noqa: PLC0415 # for nodes that have any
+
     table = []
     for index in names(root, f"{port}/gids"):
         gid = line(root, f"{port}/gids/{index}")

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import threading
 import time
 import typing as t
 from collections.abc import Callable, Mapping, Sequence
@@ -26,6 +24,9 @@ class MissingToolError(ToolError):
 
 def run_tool(argv: Sequence[str], seconds: float) -> tuple[str, str]:
     """Return what a program wrote to its standard output and error; ToolError where it fails or takes too long."""
+    # A stage runs nothing, and would wait for this to load.
+    import subprocess  # noqa: PLC0415
+
     environment = dict(os.environ, LC_ALL="C", PATH=os.pathsep.join([os.environ.get("PATH", ""), *_MORE_FOLDERS]))
     try:
         # Runs on a node without AnsibleModule.
@@ -59,6 +60,8 @@ def together(tasks: Mapping[str, Callable[[], t.Any]], seconds: float) -> dict[s
 
     A task that hangs, as a look at a dead network file system does, is left behind: its thread ends with the process.
     """
+    import threading  # noqa: PLC0415
+
     results: dict[str, t.Any] = {name: ToolError(f"no answer within {seconds:g} s") for name in tasks}
 
     def do(name: str, task: Callable[[], t.Any]) -> None:

@@ -12,7 +12,6 @@ from ..dataset import dataset_function
 from ..engines import Engine, engine_of
 from ..files import write_text
 from ..hardware import hardware_facts
-from ..inspection.network import port_problem
 from ..interfaces import with_interfaces
 from ..launch import LAUNCH_NAME, launch_script
 from ..old_runs import old_runs, remove
@@ -97,6 +96,8 @@ def _port_problems(node: dict[str, t.Any]) -> list[str]:
     """Return a problem where rank 0's port is taken: the other nodes would meet a stranger there."""
     if node["node_rank"] != 0 or node["nnodes"] == 1:
         return []
+    from ..inspection.network import port_problem  # noqa: PLC0415
+
     port = node["master_port"]
     problem = port_problem(port)
     return [f"port {port}, where the nodes are to meet, is not free here ({problem})"] if problem else []
