@@ -112,7 +112,8 @@ def _numbers(seen: Seen, status: Status) -> str | None:
     rows = seen.attempts.get(status["node"])
     if rows is None:
         return _none_of_its_own(seen)
-    return f"{int(rows[[metric for metric in METRICS if metric in rows]].notna().sum().sum())} values, all finite"
+    values = sum(np.count_nonzero(~np.isnan(rows[metric].to_numpy())) for metric in METRICS if metric in rows)
+    return f"{values} values, all finite"
 
 
 def _skipped(seen: Seen, status: Status) -> str | None:

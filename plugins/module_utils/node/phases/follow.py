@@ -39,10 +39,6 @@ def follow(request: Request) -> Answer:
         from .start import start  # noqa: PLC0415
 
         changed = start(request)["changed"]
-    # What reads logs takes longer to load than what starts a training, which need not wait for it.
-    from ...logs.ending import failures_at_end  # noqa: PLC0415
-    from ...logs.reader import read_log, tail  # noqa: PLC0415
-
     deadline = time.monotonic() + request["wait_seconds"]
     state = _state_of(request)
     while state["status"] == "running" and time.monotonic() < deadline:
@@ -50,6 +46,10 @@ def follow(request: Request) -> Answer:
         while is_running(state["handle"]) and time.monotonic() < look:
             time.sleep(_POLL_SECONDS)
         state = _state_of(request)
+    # What reads logs takes longer to load than what starts a training, and there is more to read the later that is.
+    from ...logs.ending import failures_at_end  # noqa: PLC0415
+    from ...logs.reader import read_log, tail  # noqa: PLC0415
+
     log_file = request["node"]["log_file"]
     log_bytes = os.path.getsize(log_file) if os.path.exists(log_file) else 0
     news = read_log(
