@@ -6,7 +6,6 @@ import pytest
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.find import Piece, finder
 
-
 # The C library looks at large texts only, and not at those with a zero.
 ENDS = {"small": b"", "with a zero": b"\0", "large": b"." * 9000, "large with a zero": b"." * 9000 + b"\0"}
 of_each_size = pytest.mark.parametrize("end", ENDS.values(), ids=ENDS)
