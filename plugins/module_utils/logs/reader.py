@@ -7,7 +7,7 @@ What is read of a log stands in a *cursor*, a plain dict that survives JSON::
      "attempt": 1, "step": 7, "steps_seen": 7, "steps_total": 30,
      "transports": ["NET/IB"], "world_size": 16,
      "settings": {"iterations": [30.0]}, "signs": ["[rank-"], "ranks": ["rank 15"], "conflicts": 0,
-     "starts": {"node1:77": [""]}, "wrong_perplexities": 0}
+     "starts": {"node1:77": {"count": 1, "last": ""}}, "wrong_perplexities": 0}
 
 ``offset`` is the number of bytes read, ``fingerprint`` a checksum of the last of them, by which a log that was replaced
 or cut off is noticed. ``step`` and ``steps_total`` are those of the last step line, null before the first;

@@ -13,8 +13,8 @@ import typing as t
 
 from .find import Piece
 
-Starts = t.Dict[str, t.List[str]]
-"""By what has one start: the process of each of its starts."""
+Starts = t.Dict[str, t.Dict[str, t.Any]]
+"""By what has one start: ``count``, how many it had, and ``last``, the process of the last one."""
 
 _FROM = rb"([A-Za-z0-9][A-Za-z0-9.-]{0,200}):(\d{1,9}):\d{1,9} \[\d{1,4}\] NCCL INFO "
 _BOOTSTRAP = re.compile(_FROM + rb"Bootstrap ?: Using ")
@@ -24,8 +24,8 @@ _COMMUNICATOR = re.compile(
 )
 _NEEDLES = (b"Bootstrap", b" Init COMPLETE")
 _LINE_BEGIN, _LINE_END = 600, 200
-# More than a node has GPUs and processes, and than a training is started again.
-_MOST, _MOST_STARTS = 128, 99
+# More than a node has GPUs and processes.
+_MOST = 128
 
 
 def add_starts(known: Starts, piece: Piece) -> tuple[Starts, int | None]:
@@ -38,18 +38,18 @@ def add_starts(known: Starts, piece: Piece) -> tuple[Starts, int | None]:
         if start is None:
             continue
         of_what, process, begins_it = start
-        processes = found.get(of_what, [])
-        if len(processes) == _MOST_STARTS or (not processes and len(found) == _MOST):
+        before = found.get(of_what)
+        if before is None and len(found) == _MOST:
             continue
-        if not processes or begins_it or _is_another(processes[-1], process):
-            found = {**found, of_what: [*processes, process]}
-            last = place if processes else last
+        if before is None or begins_it or _is_another(before["last"], process):
+            found = {**found, of_what: {"count": before["count"] + 1 if before else 1, "last": process}}
+            last = place if before else last
     return found, last
 
 
 def most_starts(starts: Starts) -> int:
     """Return how often the process or GPU with most starts began."""
-    return max(map(len, starts.values()), default=0)
+    return max((of_one["count"] for of_one in starts.values()), default=0)
 
 
 def _start(line: bytes) -> tuple[str, str, bool] | None:

@@ -143,6 +143,11 @@ class _Seen(_Part):
     wrong_perplexities: Count
 
 
+class _Starts(_Part):
+    count: Count
+    last: Line
+
+
 class _Cursor(_Seen):
     offset: Count
     fingerprint: Count
@@ -150,7 +155,7 @@ class _Cursor(_Seen):
     step: Count | None
     steps_seen: Count
     steps_total: Count | None
-    starts: dict[Line, list[Line]]
+    starts: dict[Line, _Starts]
     memory: dict[Line, bool | Count | Line | None]
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -54,3 +55,11 @@ def test_what_began_in_two_calls_is_counted_together(tmp_path: Path) -> None:
 def test_a_start_that_no_step_follows(after: str, anew: bool, tmp_path: Path) -> None:
     (tmp_path / "log").write_text(communicator(7, "a") + STEP + communicator(8, "b") + after)
     assert began_anew(read_log(str(tmp_path / "log"), "megatron")["cursor"]) is anew
+
+
+def test_a_process_that_begins_again_and_again_makes_the_cursor_no_longer(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text("".join(communicator(1000 + number, "a") for number in range(5000)))
+    found = read_log(str(log), "megatron")
+    assert found["starts"] == 5000
+    assert len(json.dumps(found["cursor"])) < 1000

@@ -79,7 +79,7 @@ FOLLOWED: dict[str, t.Any] = {
         "signs": ["[rank-"],
         "ranks": ["rank 8"],
         "conflicts": 0,
-        "starts": {"node1:77": [""]},
+        "starts": {"node1:77": {"count": 1, "last": ""}},
         "wrong_perplexities": 0,
         "memory": {"new_process": True},
     },
