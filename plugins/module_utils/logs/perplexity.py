@@ -9,6 +9,7 @@ import typing as t
 
 from .find import Piece
 
+WORD = rb"([^\s|,]{1,60})"
 NUMBER = rb"([-+]?(?:(?i:nan|inf(?:inity)?)|\d{1,40}(?:\.\d{0,40})?(?:[eE][-+]?\d{1,4})?))"
 # Losses may have three decimals.
 _TOLERANCE = 0.01
@@ -17,7 +18,10 @@ _LARGEST_LOSS = 20.0
 
 
 class Perplexity(t.NamedTuple):
-    """How a trainer prints both: a piece without the ``needle`` has none, and ``pattern`` has the loss first."""
+    """How a trainer prints both: a piece without the ``needle`` has none, and ``pattern`` has the loss first.
+
+    The perplexity is a word that need not be a number, as a value that is none is no good sign.
+    """
 
     needle: bytes
     pattern: bytes
@@ -27,12 +31,14 @@ def wrong_perplexities(printed: Perplexity | None, piece: Piece) -> int:
     """Return how many perplexities of a piece are not the exponential of their loss."""
     if printed is None or piece.find(printed.needle, 0) < 0:
         return 0
-    return sum(not _fits(*map(float, match.groups())) for match in re.finditer(printed.pattern, piece.text))
+    found = (match.groups() for match in re.finditer(printed.pattern, piece.text))
+    return sum(not _fits(float(loss), word) for loss, word in found)
 
 
-def _fits(loss: float, perplexity: float) -> bool:
+def _fits(loss: float, word: bytes) -> bool:
     if not math.isfinite(loss):
         return True
+    perplexity = float(word) if re.fullmatch(NUMBER, word) else math.nan
     if not 0 < perplexity < math.inf:
         return False
     logarithm = math.log(perplexity)

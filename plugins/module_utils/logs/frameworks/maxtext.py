@@ -21,7 +21,7 @@ from contextlib import suppress
 from ..clock import seconds_without_year
 from ..find import Piece
 from ..grammar import EVERY_RANK, Grammar
-from ..perplexity import NUMBER, Perplexity
+from ..perplexity import NUMBER, WORD, Perplexity
 from ..record import EVIDENCE
 from ..settings import Settings
 from ..text import line_end, line_start
@@ -62,9 +62,7 @@ SETTINGS = (
 _FIELD = re.compile(rb"[ \t]*([^: \t]*)[ \t:]+(.*?)[ \t]*", re.DOTALL)
 _NUMBER = re.compile(rb"[-+]?(?:(?i:nan|inf(?:inity)?)|\d+\.?\d*(?:[eE][-+]?\d+)?)")
 # metric_logger.py, after the loss of the language model.
-_PERPLEXITY = Perplexity(
-    b", perplexity: ", rb" (?:lm_)?loss: " + NUMBER + rb", perplexity: " + NUMBER + rb"(?=[,\r\n])"
-)
+_PERPLEXITY = Perplexity(b", perplexity: ", rb" (?:lm_)?loss: " + NUMBER + rb", perplexity: " + WORD + rb"(?=[,\r\n])")
 # The prefix of absl; what follows the time are the thread and the file.
 _STAMP = re.compile(rb"[IWEF](\d\d)(\d\d) (\d\d:\d\d:\d\d\.\d+) [^\]\r\n]*\]")
 

@@ -22,7 +22,7 @@ from struct import Struct
 
 from ..clock import seconds_of
 from ..find import Piece
-from ..perplexity import NUMBER, Perplexity
+from ..perplexity import NUMBER, WORD, Perplexity
 from ..record import EVIDENCE
 from ..rows import FoundSteps
 from ..settings import Settings
@@ -108,9 +108,7 @@ SETTINGS = (
 )
 
 # evaluate_and_print_results() of training.py.
-PERPLEXITY = Perplexity(
-    b" loss PPL: ", rb" loss value: " + NUMBER + rb" \|[^|\r\n]{0,40} loss PPL: " + NUMBER + rb" \|"
-)
+PERPLEXITY = Perplexity(b" loss PPL: ", rb" loss value: " + NUMBER + rb" \|[^|\r\n]{0,40} loss PPL: " + WORD + rb" \|")
 
 
 def parse(piece: Piece, _memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]:
