@@ -15,7 +15,7 @@ import typing as t
 from pathlib import Path
 
 # As many bytes as the collection sends to a node that has nothing of it, and to one that has.
-_PROGRAM_BYTES: t.Final = 90_000
+_PROGRAM_BYTES: t.Final = 177_000
 _REQUEST_BYTES: t.Final = 4_000
 
 
