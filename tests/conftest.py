@@ -8,14 +8,23 @@ import pytest
 from not_run import pytest_terminal_summary  # noqa: F401
 
 # Fixtures that take seconds to make, and are made once for all tests of a file.
-SHARED = {"built", "clone", "demo", "documented", "one_node", "passed", "two_logs"}
-REAL_NODES = Path(__file__).parent / "integration"
+SHARED = {"clone", "demo", "passed"}
+TESTS = Path(__file__).parent
 
 
 @pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in the same hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if REAL_NODES in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("real nodes"))
-        for name in SHARED.intersection(getattr(item, "fixturenames", ())):
-            item.add_marker(pytest.mark.xdist_group(f"{item.path.stem}: {name}"))
+        if not item.get_closest_marker("xdist_group"):
+            for name in groups(item):
+                item.add_marker(pytest.mark.xdist_group(name))
+
+
+def groups(item: pytest.Item) -> list[str]:
+    """Return the groups of a test; unit tests go by files, as pytest-xdist hands out thousands slowly."""
+    room = item.path.relative_to(TESTS).parts[0]
+    if room == "integration":
+        return ["real nodes"]
+    if room == "unit":
+        return [item.path.stem]
+    return [f"{item.path.stem}: {name}" for name in sorted(SHARED.intersection(getattr(item, "fixturenames", ())))]

@@ -5,23 +5,35 @@ from __future__ import annotations
 import os
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-
-@pytest.fixture
-def demo() -> None:
-    """A name that tests/conftest.py lists as shared."""
+TESTS = Path(__file__).parents[2]
 
 
-@pytest.mark.usefixtures("demo")
 def test_a_group_reaches_the_scheduler(request: pytest.FixtureRequest) -> None:
     if "PYTEST_XDIST_WORKER" not in os.environ:
         pytest.skip("only pytest-xdist knows groups, and this is one process")
-    assert request.node.nodeid.endswith("@test_groups: demo")
+    assert request.node.nodeid.endswith("@test_groups")
+
+
+@pytest.mark.parametrize(
+    ("file", "group"),
+    [
+        ("unit/plan/test_a.py", ["test_a"]),
+        ("end_to_end/test_b.py", ["test_b: demo"]),
+        ("integration/cluster/test_c.py", ["real nodes"]),
+    ],
+)
+def test_what_shares_a_fixture_or_real_nodes_is_a_group(
+    file: str, group: list[str], request: pytest.FixtureRequest
+) -> None:
+    conftest = request.config.pluginmanager.get_plugin(str(TESTS / "conftest.py"))
+    assert conftest.groups(SimpleNamespace(path=TESTS / file, fixturenames=["demo", "tmp_path"])) == group
 
 
 def test_no_two_files_of_tests_have_one_name():
     """pytest imports them by it, and there is no ``__init__.py`` that would tell them apart."""
-    names = Counter(path.name for path in Path(__file__).parents[2].rglob("test_*.py"))
+    names = Counter(path.name for path in TESTS.rglob("test_*.py"))
     assert [name for name, count in names.items() if count > 1] == []
