@@ -77,6 +77,8 @@ class Workload(t.TypedDict):
     tokens_per_step: int | None
     gpus: int
     parameters: int | None
+    layers: int | None
+    hidden_size: int | None
     model_flops_per_token: float | None
     model_flops_reason: str | None
     peak_tflops_per_gpu: float | None

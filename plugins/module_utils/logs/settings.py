@@ -17,6 +17,9 @@ SETTINGS = (
     "tensor_parallelism",
     "pipeline_parallelism",
     "vocabulary",
+    # Of the whole model.
+    "layers",
+    "hidden_size",
     # Sequences of a micro batch on each device, and how many of these a step takes.
     "batch_per_device",
     "accumulated_batches",

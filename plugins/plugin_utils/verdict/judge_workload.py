@@ -35,6 +35,8 @@ _WORDS = {
     "accumulated_batches": "number of accumulated batches",
     "tensor_parallelism": "tensor parallel size",
     "pipeline_parallelism": "pipeline parallel size",
+    "layers": "number of layers",
+    "hidden_size": "hidden size",
 }
 
 

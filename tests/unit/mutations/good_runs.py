@@ -53,7 +53,9 @@ def megatron(steps: int = 40, nodes: int = 4, seed: int = 0, sequence: int = 102
         " tensor-model-parallel size: 1, pipeline-model-parallel size: 1\n"
         "------------------------ arguments ------------------------\n"
         f"  global_batch_size ............................... {batch}\n"
+        "  hidden_size ..................................... 4096\n"
         "  micro_batch_size ................................ 2\n"
+        "  num_layers ...................................... 32\n"
         f"  seq_length ...................................... {sequence}\n"
         f"  train_iters ..................................... {steps}\n"
         f"  world_size ...................................... {ranks}\n"
@@ -87,7 +89,8 @@ def maxtext(steps: int = 30, nodes: int = 2, seed: int = 0, length: int = 2048, 
             f"I{clock:%m%d %H:%M:%S.%f} 140001 max_utils.py:272] Attempting to initialize the jax distributed system\n"
             f"Config param steps: {steps}\nConfig param per_device_batch_size: 5.0\n"
             f"Config param global_batch_size_to_train_on: {5 * nodes * 8}\n"
-            f"Config param max_target_length: {length}\nConfig param vocab_size: 128256\n"
+            f"Config param emb_dim: 4096\nConfig param max_target_length: {length}\n"
+            "Config param num_decoder_layers: 32\nConfig param vocab_size: 128256\n"
             f"Num_devices: {nodes * 8}, shape (1, {nodes * 8}, 1)\n"
         )
         for step in range(steps):

@@ -111,5 +111,16 @@ def _one_job() -> None:
     )
 
 
-for _kind in (_ends, _absent, _starts, _perplexity, _learning, _rates, _one_job):
+def _another_model() -> None:
+    for name, planned, found in (("num_layers", 32, 2), ("num_layers", 32, 80), ("hidden_size", 4096, 512)):
+        change = lambda log, name=name, planned=planned, found=found: re.sub(
+            rf"({name} \.+ ){planned}\n", rf"\g<1>{found}\n", log
+        )
+        add("evidence", f"{name} {found}", "megatron", on("node0", change))
+    for name, planned in (("num_decoder_layers", 32), ("emb_dim", 4096)):
+        change = lambda log, name=name, planned=planned: log.replace(f"{name}: {planned}\n", f"{name}: 128\n")
+        add("evidence", f"{name} of one", "maxtext", on("node1", change))
+
+
+for _kind in (_ends, _absent, _starts, _perplexity, _learning, _rates, _one_job, _another_model):
     _kind()

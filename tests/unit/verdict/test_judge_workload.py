@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from training_logs import ALL, SILENT, Node, judged
+from training_logs import ALL, SILENT, WORKLOAD, Node, judged
 
 
 def told(nodes: list[Node], folder: Path, **changes) -> list[str]:
@@ -21,6 +21,18 @@ def test_a_training_that_goes_on_after_the_last_planned_step(tmp_path: Path) -> 
     assert "The log of gpu01 is of another workload: it goes on to step 10, and the plan's last is 8." in told(
         nodes, tmp_path, parameters={"iterations": 8}
     )
+
+
+@pytest.mark.parametrize("layers", [32, None], ids=["the planned one", "the plan does not know"])
+def test_a_model_of_another_size(layers: int | None, tmp_path: Path) -> None:
+    nodes = [Node("gpu00", SILENT, told={"settings": {"layers": [2.0], "hidden_size": [4096.0]}}), Node("gpu01", ALL)]
+    workload = WORKLOAD | {"layers": layers, "hidden_size": 4096}
+    if layers is None:
+        assert judged(nodes, tmp_path, workload=workload)["verdict"] == "PASS"
+        return
+    assert told(nodes, tmp_path, workload=workload) == [
+        "The log of gpu00 is of another workload: its number of layers is 2, and the plan's is 32."
+    ]
 
 
 @pytest.mark.parametrize(("rate", "verdict"), [(1024, "PASS"), (2048, "FAIL")])

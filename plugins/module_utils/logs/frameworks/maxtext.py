@@ -44,7 +44,7 @@ SETTINGS = (
     Settings(
         b"Config param ",
         rb"Config param (global_batch_size_to_train_on|per_device_batch_size|gradient_accumulation_steps"
-        rb"|max_target_length|steps|vocab_size): (\d+(?:\.\d+)?)\s",
+        rb"|max_target_length|steps|vocab_size|num_decoder_layers|emb_dim): (\d+(?:\.\d+)?)\s",
         {
             b"per_device_batch_size": "batch_per_device",
             b"gradient_accumulation_steps": "accumulated_batches",
@@ -52,6 +52,8 @@ SETTINGS = (
             b"max_target_length": "sequence_length",
             b"steps": "iterations",
             b"vocab_size": "vocabulary",
+            b"num_decoder_layers": "layers",
+            b"emb_dim": "hidden_size",
         },
     ),
     Settings(

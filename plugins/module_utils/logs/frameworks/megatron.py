@@ -87,6 +87,8 @@ _ARGUMENTS = {
     b"train_iters": "iterations",
     b"world_size": "gpus",
     b"padded_vocab_size": "vocabulary",
+    b"num_layers": "layers",
+    b"hidden_size": "hidden_size",
     b"tensor_model_parallel_size": "tensor_parallelism",
     b"pipeline_model_parallel_size": "pipeline_parallelism",
 }

@@ -51,6 +51,8 @@ def _workload(nnodes: int) -> Workload:
         "tokens_per_step": _SEQUENCES_PER_NODE * nnodes * _SEQUENCE_LENGTH,
         "gpus": nnodes,
         "parameters": None,
+        "layers": None,
+        "hidden_size": None,
         "model_flops_per_token": None,
         "model_flops_reason": reason,
         "peak_tflops_per_gpu": None,

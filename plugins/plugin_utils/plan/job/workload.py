@@ -41,9 +41,9 @@ def workload_of(job: Job) -> Workload:
 
     ``precision`` (fp4, fp8, bf16, fp16, fp32, or the trainer's own name for another one), ``global_batch_size`` and
     ``micro_batch_size`` (sequences), ``sequence_length`` (tokens), ``tokens_per_step``, ``gpus`` (of one job),
-    ``parameters`` (of the model) and ``model_flops_per_token`` (of a training step), both None with
-    ``model_flops_reason`` where the model's shape is not known, ``peak_tflops_per_gpu`` (TFLOP/s in this precision,
-    dense), None with ``peak_reason``, and ``formula``, how the FLOPs are counted.
+    ``parameters``, ``layers`` and ``hidden_size`` (of the model) and ``model_flops_per_token`` (of a training step),
+    all None with ``model_flops_reason`` where the model's shape is not known, ``peak_tflops_per_gpu`` (TFLOP/s in this
+    precision, dense), None with ``peak_reason``, and ``formula``, how the FLOPs are counted.
     """
     parameters, shape = job.parameters, job.architecture
     precision = _FORMATS.get(parameters["precision"], parameters["precision"])
@@ -59,6 +59,8 @@ def workload_of(job: Job) -> Workload:
         "tokens_per_step": None if job.tokens_per_step_per_gpu is None else round(job.tokens_per_step_per_gpu * gpus),
         "gpus": gpus,
         "parameters": parameters_of(known) if known else None,
+        "layers": known.layers if known else None,
+        "hidden_size": known.hidden_size if known else None,
         "model_flops_per_token": model_flops_per_token(known, length, counts_routers=job.counts_routers)
         if known and length
         else None,
