@@ -82,7 +82,7 @@ _ALARM = (
 _GRAVE = (
     rb"(?i)\bloss ?[=:] ?(?:nan|inf)\b|worker ?group (?:finished \()?\S{0,20}failed|exit ?code:? [1-9]"
     rb"|\b(?:node|host|rank|worker|task|process|peer)s? ?\S{0,20} (?:has |have |is |are )?"
-    rb"(?:failed|died|crashed|dead\b)"
+    rb"(?:failed|died|crashed|dead\b)|\bshutdown result: (?!ok\b)"
 )
 # What ends well and sounds like a failure: lines that call themselves information, JAX's coordination service as it
 # shuts down, warnings of Python and c10d, an image that is pulled first, and the closing lines of launch scripts, which

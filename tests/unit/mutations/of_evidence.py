@@ -25,6 +25,9 @@ def _ends() -> None:
         for node in dict.fromkeys((PRINTS_STEPS[framework], "node1")):
             add("evidence", f"{node} {text[:60]!r}", framework, on(node, lambda log, text=text: f"{log}{text}\n"))
 
+    unavailable = lambda log: log.replace("shutdown result: OK", "shutdown result: UNAVAILABLE: a task went away")
+    add("evidence", "a shutdown that did not succeed", "maxtext", on("node1", unavailable))
+
 
 def _absent() -> None:
     gone = {
