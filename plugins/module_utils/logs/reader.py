@@ -317,8 +317,8 @@ def _checked(cursor: Cursor | None) -> Cursor:
         texts = cursor[key]
         if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
             raise ValueError(f"cursor.{key} is {texts!r}, but must be a list of texts, as returned by a call")
-    for key in ("settings", "starts"):
-        if not isinstance(cursor[key], dict):
+    for key, is_value in (("settings", _are_numbers), ("starts", _are_starts)):
+        if not isinstance(cursor[key], dict) or not all(map(is_value, cursor[key].values())):
             raise ValueError(f"cursor.{key} is {cursor[key]!r}, but must be a dict, as returned by a call")
     for key in sorted(key for key, value in _START.items() if not isinstance(value, (dict, list))):
         value, least = cursor[key], 1 if key == "attempt" else 0
@@ -327,6 +327,14 @@ def _checked(cursor: Cursor | None) -> Cursor:
         if not isinstance(value, int) or isinstance(value, bool) or value < least:
             raise ValueError(f"cursor.{key} is {value!r}, but must be a whole number of at least {least}")
     return dict(cursor, memory=dict(cursor["memory"]))
+
+
+def _are_numbers(value: t.Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, (int, float)) for one in value)
+
+
+def _are_starts(value: t.Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("count"), int) and isinstance(value.get("last"), str)
 
 
 def _fresh(attempt: int) -> Cursor:

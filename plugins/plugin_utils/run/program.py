@@ -32,6 +32,7 @@ STARTER = (
 # What a node of ours never says: an answer holds at most 8 MiB of a log, or what 32 MiB of one tell.
 _MOST_CHARACTERS = 64 << 20
 _MOST_VALUES = 4_000_000
+
 _ONE_AT_A_TIME = threading.Lock()
 
 

@@ -60,6 +60,28 @@ def test_the_workload_of_maxtext_goes_by_its_preset() -> None:
     assert workload["peak_tflops_per_gpu"] == PEAK_TFLOPS["mi300x"][workload["precision"]]
 
 
+def test_a_model_of_maxtext_that_is_scaled_has_dimensions_that_nobody_knows() -> None:
+    key = f"{maxtext_configs.BRANCH}/global_parameter_scale"
+    assert maxtext_configs.planned(maxtext_configs.filled(changes={key: 1}))["workload"]["layers"] == 80
+    scaled = maxtext_configs.planned(maxtext_configs.filled(changes={key: 4}))["workload"]
+    assert (scaled["layers"], scaled["hidden_size"]) == (None, None)
+    assert scaled["model_flops_reason"] == (
+        "The dimensions of a model that global_parameter_scale makes larger are not known."
+    )
+
+
+@pytest.mark.parametrize(("given", "layers"), [(None, 32), ("32", 32), ("4", None)])
+def test_a_script_of_the_users_own_may_give_a_known_model_other_layers(given: str | None, layers: int | None) -> None:
+    own = {
+        "config/training_scripts": {"llama-3": "mine/train.sh"},
+        f"{BRANCH}/num_layers": given,
+        f"{BRANCH}/num_attention_heads": "32",
+    }
+    plan = planned(filled(DISTRIBUTED, own), training_megatron_root="/my/Megatron-LM")
+    assert plan["faults"] == []
+    assert plan["workload"]["layers"] == layers
+
+
 def test_a_device_of_nxdt_is_a_part_of_a_chip() -> None:
     workload = planned_nxdt(MEGATRON)["workload"]
     assert (workload["precision"], workload["peak_tflops_per_gpu"]) == ("bf16", 95.0)

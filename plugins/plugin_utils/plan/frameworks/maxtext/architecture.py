@@ -18,11 +18,13 @@ _DEFAULTS = {
     "head_dim": 128,
     "vocab_size": 32000,
 }
-_MIXTURE = "num_experts"
+_MIXTURE, _SCALE = "num_experts", "global_parameter_scale"
 
 
 def architecture_of(reading: BranchReading) -> Architecture | str:
     """Return the shape of the model, or why it is not known."""
+    if reading.branch.values.get(_SCALE) not in (None, 1, "1"):
+        return f"The dimensions of a model that {_SCALE} makes larger are not known."
     if reading.model_name != WITHOUT_PRESET:
         model = known_model(reading.model_name)
         return KNOWN_MODELS[model] if model else f"The dimensions of the model {reading.model_name} are not known."

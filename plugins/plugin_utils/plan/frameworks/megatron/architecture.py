@@ -24,7 +24,7 @@ _VOCABULARY_DIVISIBLE_BY = 128
 def architecture_of(reading: ScriptReading, script: str, tensor_parallelism: int) -> Architecture | str:
     """Return the shape of the model, its vocabulary padded for the tensor parallelism, or why it is not known."""
     family = _FAMILIES.get(known_script(script) or "")
-    size = reading.parameters.model_size
+    size, layers = reading.parameters.model_size, reading.parameters.num_layers
     if is_early_llama2_7b(reading):
         # Its shape is that of Mistral 7B.
         family = "mistral"
@@ -34,5 +34,7 @@ def architecture_of(reading: ScriptReading, script: str, tensor_parallelism: int
         what = f"a model of size {size} of {script}" if family else f"the model {named}"
         return f"The dimensions of {what} are not known."
     shape = KNOWN_MODELS[model]
+    if not family and layers not in (None, shape.layers):
+        return f"The dimensions of the model {named} with {layers} layers are not known."
     unit = _VOCABULARY_DIVISIBLE_BY * tensor_parallelism
     return dataclasses.replace(shape, vocabulary_size=-(-shape.vocabulary_size // unit) * unit)
