@@ -140,6 +140,10 @@ def _judge_values(node: str, losses: pd.DataFrame, trend: Trend, vocabulary: flo
     if trend["direction"] != RISING and end > _DIVERGED * lowest and end - lowest > _DIVERGED - 1:
         message = f"The loss of {node} ends at {end:.4g}, and was {lowest:.4g}: the training diverged."
         reasons.add(FAIL, "loss_rises", message, node, trend=trend)
+    elif trend["direction"] != RISING and (climb := trend["climb"]):
+        averages = f"its last {climb['losses']} losses average {climb['end']:.4g}, those before {climb['before']:.4g}"
+        message = f"The loss of {node} climbs at its end: {averages}."
+        reasons.add(INCONCLUSIVE, "loss_climbs", message, node, trend=trend)
     return (len(reasons.decisive()), reasons.verdict()) != before and trend["direction"] != RISING
 
 

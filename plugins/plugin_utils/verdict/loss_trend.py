@@ -8,6 +8,7 @@ import typing as t
 import numpy as np
 
 from .autocorrelation import Noise, deviation_of_weighted_sum, noise_of
+from .late_climb import late_climb
 
 FALLING, RISING, FLAT, UNKNOWN = "falling", "rising", "flat", "unknown"
 
@@ -48,6 +49,9 @@ def loss_trend(steps: np.ndarray, losses: np.ndarray) -> Trend:
     noise. A loss of which hardly anything is left has nowhere to fall to, as that of one batch again and again: that
     is held against the first fifth. ``against`` names what it was held against. The intervals know that neighbours
     are alike, see `autocorrelation`. Of more than 400 losses, means of equal groups are taken.
+
+    ``climb`` is null, or how the loss climbs in its last steps, see `late_climb`: of how many ``losses``, their mean
+    ``end``, and ``before``.
     """
     trend: Trend = {
         "direction": UNKNOWN,
@@ -61,9 +65,11 @@ def loss_trend(steps: np.ndarray, losses: np.ndarray) -> Trend:
         "last_step": int(steps[-1]) if steps.size else None,
         "first_loss": float(losses[0]) if losses.size else None,
         "last_loss": float(losses[-1]) if losses.size else None,
+        "climb": None,
     }
     if losses.size < MIN_LOSSES:
         return trend
+    size = 1
     if losses.size > _MOST_POINTS:
         size, longer = divmod(losses.size, _MOST_POINTS)
         groups = np.split(losses, [longer * (size + 1)])
@@ -87,6 +93,7 @@ def loss_trend(steps: np.ndarray, losses: np.ndarray) -> Trend:
     rises = any(_rises(losses, end, part, noise) for part in parts[:-1])
     against = falls[0] if falls and not rises else "the rest"
     change = changes[against]
+    climb = late_climb(losses)
     return {
         **trend,
         "direction": RISING if rises else FALLING if falls else FLAT,
@@ -95,6 +102,7 @@ def loss_trend(steps: np.ndarray, losses: np.ndarray) -> Trend:
         "against": against,
         "end": means[-1],
         "lowest": min(means),
+        "climb": climb and {**climb._asdict(), "losses": climb.losses * size},
     }
 
 

@@ -50,6 +50,7 @@ _CODES: dict[LedgerRow, tuple[str, ...]] = {
     "skipped": ("skipped_iterations", "skipped_unknown", "last_step_skipped", "idle_steps"),
     "loss": (
         "loss_rises",
+        "loss_climbs",
         "loss_flat",
         "loss_constant",
         "loss_negative",

@@ -148,6 +148,8 @@ def _losses() -> None:
         "outliers every seventh": lambda part, step: (7 + 3 * (1 - part)) * (4 if step % 7 == 0 else 1),
         "minus zero": lambda part, step: -0.0,
         "two levels, up": lambda part, step: 7.5 + 0.02 * noise[step] if part < 0.6 else 9.5 + 0.02 * noise[step],
+        "climbs in its last steps": lambda part, step: (7 + 4 * math.exp(-4 * part)) * (1 + max(0.0, part - 0.85)),
+        "climbs slowly": lambda part, step: 7 + 4 * math.exp(-4 * part) + 5 * max(0.0, part - 0.8) + 0.01 * noise[step],
         "explodes from the first": lambda part, step: 7 * 1.2**step,
         "too small to be one": lambda part, step: 0.0004 * (2 - part),
     }  # fmt: skip

@@ -84,11 +84,20 @@ def test_even_a_training_that_was_resumed_must_not_get_worse(tmp_path: Path) -> 
         ([9.0 - step / 10 for step in range(20)] + [7.0] * 10, "INCONCLUSIVE", "loss_constant"),
         ([9.0 - step / 8 for step in range(20)] + [1e-9] * 10, "INCONCLUSIVE", "loss_constant"),
         ([9.0 - step / 30 for step in range(29)] + [16.0], "INCONCLUSIVE", "loss_spike"),
+        ([5 + 4 * 0.9**step + max(0, step - 24) / 5 for step in range(30)], "INCONCLUSIVE", "loss_climbs"),
     ],
 )
 def test_losses_that_no_good_training_has(losses: t.Any, verdict: str, code: str, tmp_path: Path) -> None:
     summary = of(learning(losses), tmp_path, iterations=len(losses), warmup_steps=1)
     assert (summary["verdict"], codes(summary)) == (verdict, [(code, "gpu01")])
+
+
+def test_a_training_that_went_on_and_climbs_at_its_end_says_by_how_much(tmp_path: Path) -> None:
+    losses = [4.0 + 0.02 * (step % 3) + max(0, step - 24) / 10 for step in range(30)]
+    summary = of(learning(losses, first=1001), tmp_path, iterations=1030, head=RESUMED)
+    assert (summary["verdict"], codes(summary)) == ("INCONCLUSIVE", [("loss_climbs", "gpu01")])
+    (reason,) = [one for one in summary["reasons"] if one["code"] == "loss_climbs"]
+    assert reason["message"].endswith(" climbs at its end: its last 3 losses average 4.42, those before 4.02.")
 
 
 def test_each_of_several_jobs_has_to_learn(tmp_path: Path) -> None:

@@ -87,9 +87,28 @@ def test_long_runs_are_looked_at_in_groups_and_tell_the_same() -> None:
     )
 
 
+@pytest.mark.parametrize("steps", [40, 60, 4000])
+def test_a_loss_that_climbs_late_is_seen_though_it_fell_in_all(steps: int) -> None:
+    part = np.arange(steps) / steps
+    losses = (7 + 4 * np.exp(-4 * part)) * (1 + np.maximum(0, part - 0.85)) + 0.05 * correlated(1, steps, 0.5)[0]
+    found = trend(losses)
+    assert found["direction"] == "falling"
+    assert found["climb"]["end"] > 1.03 * found["climb"]["before"]
+    assert 3 <= found["climb"]["losses"] <= steps / 5
+    assert found["climb"]["end"] == pytest.approx(losses[-found["climb"]["losses"] :].mean())
+
+
+def test_one_last_loss_that_is_off_is_no_climb() -> None:
+    losses = FALLING + NOISE
+    losses[-1] *= 1.4
+    assert trend(losses)["climb"] is None
+
+
 @pytest.mark.parametrize("rho", [0.0, 0.5, 0.9])
 @pytest.mark.parametrize("size", [20, 30, 200])
 def test_a_flat_loss_is_rarely_said_to_fall_or_to_rise(size: int, rho: float) -> None:
     """The slope of all steps did so for every second series of rho 0.9."""
     series = 4 + 0.08 * correlated(200, size, rho)
-    assert [trend(losses)["direction"] for losses in series].count("flat") >= 0.92 * 200
+    found = [trend(losses) for losses in series]
+    assert [one["direction"] for one in found].count("flat") >= 0.92 * 200
+    assert sum(one["climb"] is not None for one in found) <= 0.04 * 200
