@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 from collections.abc import Mapping
 
@@ -77,6 +78,8 @@ def judge_world(
             world_size=size,
             ranks=ranks,
         )
+    for status in statuses:
+        _judge_communicator(status, ranks, reasons)
     if sizes and not wrong:
         every = "both" if ranks == 2 else f"all {ranks}"
         reasons.add(PASS, "world", f"The trainer sees {every} ranks of the job.", world_size=sizes)
@@ -84,6 +87,17 @@ def judge_world(
         _judge_several_that_print(ranks, workload, by_node, reasons)
     elif not sizes and by_node:
         reasons.note("world_unknown", "No log says how many ranks the trainer sees.")
+
+
+def _judge_communicator(status: Status, ranks: int, reasons: Reasons) -> None:
+    """Note a node whose first communicator of NCCL has more ranks than the job: parts of a job have fewer."""
+    for text in status.get("ranks") or ():
+        found = re.fullmatch(r"NCCL rank \d+ of (\d+) of \w+", text)
+        if found and (size := int(found.group(1))) > ranks:
+            message = (
+                f"{status['node']} trained in another world than the plan's: NCCL has {size} ranks, the job {ranks}."
+            )
+            reasons.add(FAIL, "world_size", message, status["node"], world_size=size, ranks=ranks)
 
 
 def _judge_several_that_print(

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from ...module_utils.logs.frameworks.known import grammar_of
-from ..contracts import Plan, Status
+from ...module_utils.logs.grammar import LAST_RANK
+from ..contracts import Plan, Status, Workload
 from .judge_log import log_framework
 from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons
 
@@ -19,6 +20,8 @@ if t.TYPE_CHECKING:
 
 # Of fewer steps no rate is usual; TFLOP/s may have one decimal.
 _MIN_OF_RATES, _DIGIT_OF_FLOPS = 5, 0.1
+# FLOPs of causal attention, for each layer, hidden size and token of a sequence; and how far trainers' counts differ.
+_ATTENTION, _COUNTED_OTHERWISE = 6.0, 1.25
 # Printed rates and times are rounded, and each is taken at another moment.
 _RATE_TOLERANCE = 0.05
 _CLOCK_TOLERANCE, _STAMP_SECONDS = 0.05, 2.0
@@ -69,7 +72,11 @@ def judge_workload(
         total = status.get("steps_total")
         if node in attempts and total:
             _compare(node, "number of iterations", total, planned.get("iterations"), agrees, reasons)
-    bars = grammar_of(log_framework(plan)).bars
+    grammar = grammar_of(log_framework(plan))
+    bars = grammar.bars
+    # Nodes that trained alone print TFLOP/s of fewer ranks; that is said of them together.
+    alone = together and grammar.printed_by == LAST_RANK and len(attempts) > 1
+    workload = None if alone else plan.get("workload")
     for status in statuses:
         node = status["node"]
         if node in attempts:
@@ -80,7 +87,7 @@ def judge_workload(
                 _judge_bars(node, rows, tokens, reasons)
             else:
                 _judge_rate(node, rows, tokens, agrees, reasons)
-                _judge_flops(node, rows, reasons)
+                _judge_flops(node, rows, workload, agrees, reasons)
                 _judge_stamps(node, rows, agrees, reasons)
     if planned and all(agrees.values()):
         reasons.add(PASS, "workload", "The logs match the planned workload, as far as they show it.")
@@ -254,8 +261,13 @@ def _judge_rate(
         agrees[node].append(f"{found:.6g} tokens for a GPU in a step")
 
 
-def _judge_flops(node: str, rows: pd.DataFrame, reasons: Reasons) -> None:
-    """Note TFLOP/s that are not those of the step times: each sequence takes as many as the others."""
+def _judge_flops(
+    node: str, rows: pd.DataFrame, workload: Workload | None, agrees: dict[str, list[str]], reasons: Reasons
+) -> None:
+    """Note TFLOP/s that are not those of the step times, as each sequence takes as many as the others, or of the model.
+
+    Trainers count attention as causal, as the plan does, or over the whole matrix, which is as much again.
+    """
     if not {"tflops_per_gpu", "step_time_ms"} <= set(rows.columns):
         return
     counted = rows[rows["counted"]]
@@ -268,6 +280,19 @@ def _judge_flops(node: str, rows: pd.DataFrame, reasons: Reasons) -> None:
     if (np.abs(flops / usual - 1) > allowed).sum() > max(1.0, _RATE_TOLERANCE * flops.size):
         message = f"The TFLOP/s and the step times of {node} contradict each other from step to step."
         reasons.add(INCONCLUSIVE, "rates_disagree", message, node)
+    elif workload and workload["tokens_per_step"] and (least := workload["model_flops_per_token"]):
+        found = float((counted["tflops_per_gpu"] * counted["step_time_ms"]).median()) * 1e9
+        found *= workload["gpus"] / workload["tokens_per_step"]
+        layers, hidden_size = workload.get("layers") or 0, workload.get("hidden_size") or 0
+        most = least + _ATTENTION * layers * hidden_size * (workload.get("sequence_length") or 0)
+        if not least / _COUNTED_OTHERWISE < found < most * _COUNTED_OTHERWISE:
+            message = (
+                f"The TFLOP/s of {node} times its step time are {found:.3g} FLOPs for a token, and those of the "
+                f"model are {least:.3g}."
+            )
+            reasons.add(INCONCLUSIVE, "rates_disagree", message, node, found=found, planned=least)
+        else:
+            agrees[node].append(f"{found:.3g} FLOPs for a token")
 
 
 def _judge_bars(node: str, rows: pd.DataFrame, tokens: float | None, reasons: Reasons) -> None:

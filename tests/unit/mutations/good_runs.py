@@ -19,7 +19,7 @@ def _losses(chance: random.Random, steps: int, top: float, low: float) -> list[f
 def _megatron_line(step: int, total: int, ms: float, loss: float, clock: datetime, batch: int) -> str:
     return (
         f" [{clock:%Y-%m-%d %H:%M:%S}] iteration {step:8d}/{total:8d} | consumed samples: {step * batch:12d} |"
-        f" elapsed time per iteration (ms): {ms:.1f} | throughput per GPU (TFLOP/s/GPU): {40_000 / ms:.1f} |"
+        f" elapsed time per iteration (ms): {ms:.1f} | throughput per GPU (TFLOP/s/GPU): {187_600 / ms:.1f} |"
         f" learning rate: 1.000000E-04 | global batch size: {batch:5d} | lm loss: {loss:.6E} | loss scale: 1.0 |"
         " grad norm: 1.000 | number of skipped iterations:   0 | number of nan iterations:   0 |\n"
     )
@@ -44,7 +44,7 @@ def megatron(steps: int = 40, nodes: int = 4, seed: int = 0, sequence: int = 102
     chance, ranks, clock, lines = random.Random(seed), nodes * 8, STARTED, ""
     losses = _losses(chance, steps, 11.0, 7.0)
     for step in range(1, steps + 1):
-        ms = 100 + chance.gauss(0, 0.7) + (900 if step <= 2 else 0)
+        ms = 500 + chance.gauss(0, 3.5) + (900 if step <= 2 else 0)
         clock += timedelta(milliseconds=ms)
         lines += _megatron_line(step, steps, ms, losses[step - 1], clock, batch)
     logs: Logs = {f"node{node}": nccl(node * 8, ranks) for node in range(nodes)}

@@ -226,10 +226,10 @@ def _gaps() -> None:
 def _times() -> None:
     ms = lambda change: put("megatron", "ms", lambda step, old: f"{change(step, float(old)):.1f}")
     for name, change in {
-        "every other 160 ms": lambda step, old: 160.0 if step % 2 else old,
+        "every other 800 ms": lambda step, old: 800.0 if step % 2 else old,
         "the last fifth twice as slow": lambda step, old: old * 2 if step > 32 else old,
         "one of 30 s": lambda step, old: 30_000.0 if step == 20 else old,
-        "three of 2 s": lambda step, old: 2000.0 if step in (15, 25, 35) else old,
+        "three of 10 s": lambda step, old: 10_000.0 if step in (15, 25, 35) else old,
         "slower by 2 % a step": lambda step, old: old * 1.02**step,
         "all 20 % slower": lambda step, old: old * 1.2,
         "slow first half": lambda step, old: old * 1.5 if step < 20 else old,

@@ -136,6 +136,8 @@ def _workload() -> None:
     add("workload", "ranks", "megatron", everywhere(lambda text: re.sub(r"(world.size[ .:]+)32\b", r"\g<1>16", text)))
     # The communicators of NCCL have as many ranks as the parallel groups, whichever these are.
     add("workload", "ranks of NCCL", "megatron", printed("nranks 32", "nranks 8"), unseeable=True)
+    add("workload", "more ranks of NCCL", "megatron", printed("nranks 32", "nranks 64"))
+    add("workload", "more members", "nxdt", on("node1", lambda text: text.replace("/128\n", "/256\n")))
     add(
         "workload",
         "iterations",
@@ -186,6 +188,8 @@ def _workload() -> None:
     add("workload", "TFLOP/s of another size", "maxtext", put("maxtext", "tflops", scaled(1000)))
     add("workload", "throughput of tokens", "nxdt", put("nxdt", "throughput", scaled(2048)))
     add("workload", "negative throughput", "nxdt", put("nxdt", "throughput", scaled(-1)))
+    for factor in (0.5, 1.5, 2):
+        add("workload", f"TFLOP/s × {factor}", "megatron", put("megatron", "tflops", scaled(factor, 1)))
     add("workload", "TFLOP/s above any GPU", "megatron", put("megatron", "tflops", scaled(100, 1)))
     add("workload", "no time at all", "megatron", put("megatron", "ms", "0.0"))
     add("workload", "negative times", "megatron", put("megatron", "ms", scaled(-1, 1)))
@@ -207,18 +211,18 @@ def _clocks() -> None:
 
 
 def _time() -> None:
-    slow = lambda steps, much: put("megatron", "ms", lambda step, old: f"{100 + much:.1f}", steps)
-    add("time", "every tenth 800 ms", "megatron", slow(range(10, 41, 10), 700))
-    add("time", "every fifth 400 ms", "megatron", slow(range(5, 41, 5), 300))
+    slow = lambda steps, much: put("megatron", "ms", lambda step, old: f"{500 + much:.1f}", steps)
+    add("time", "every tenth 4 s", "megatron", slow(range(10, 41, 10), 3500))
+    add("time", "every fifth 2 s", "megatron", slow(range(5, 41, 5), 1500))
     add(
         "time",
         "slower and slower",
         "megatron",
-        put("megatron", "ms", lambda step, old: f"{95 + 3 * (step - 21):.1f}", range(22, 41)),
+        put("megatron", "ms", lambda step, old: f"{475 + 15 * (step - 21):.1f}", range(22, 41)),
     )
     add("time", "slower than asked for", "megatron", put("megatron", "ms", scaled(1.1, 1)))
     add("time", "fewer TFLOP/s than asked for", "megatron", put("megatron", "tflops", scaled(0.9, 1)))
-    add("time", "half of the steps slow", "megatron", slow(range(21, 41), 50))
+    add("time", "half of the steps slow", "megatron", slow(range(21, 41), 250))
 
 
 def _gaps() -> None:

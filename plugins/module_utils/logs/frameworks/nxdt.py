@@ -107,6 +107,8 @@ GRAMMAR = Grammar(
         Settings(
             b"states from the checkpoint", rb"(states) from the checkpoint[^\r\n]*step=(\d+)", {b"states": "resumed"}
         ),
+        # Of Lightning's distributed.py, by each rank.
+        Settings(b"MEMBER: ", rb"(MEMBER): \d{1,7}/(\d{1,7})(?=\D)", {b"MEMBER": "gpus"}),
     ),
     # The compiler's wrapper, on each node as it trains, and what NeMo logs there.
     alive=(b"NEURON_CC_WRAPPER", b"Compiler status PASS", b"[NeMo "),
