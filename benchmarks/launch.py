@@ -35,6 +35,7 @@ _ROOT = _HERE.parent
 _BIN = Path(sys.executable).parent
 ARMS = ("trainops", "trainops_warm", "ssh_floor", "pssh", "naive")
 _FIELDS = ("arm", "nodes", "round", "wall_s", "controller_cpu_s", "peak_mb", "round_trips")
+_LIBRARY_BYTES: t.Final = 30_000
 # On 64 nodes a naive playbook takes minutes.
 _NAIVE_AGAIN_UP_TO: t.Final = 16
 _NAIVE_UP_TO: t.Final = 64
@@ -127,6 +128,8 @@ class Bench:
         script = folder / "trainer/examples/llama/train_llama3.sh"
         script.parent.mkdir(parents=True)
         script.write_text(_TRAINER.format(steps=steps, seconds=0.1))
+        library = folder / "librdma.so"
+        library.write_bytes(os.urandom(_LIBRARY_BYTES))
         options = {
             "Port": nodes.port,
             "IdentityFile": nodes.key,
@@ -154,6 +157,7 @@ class Bench:
             "training_megatron_root": str(folder / "trainer"),
             "bench_work": str(folder / "work"),
             "bench_script": str(script),
+            "bench_library": str(library),
         }
         hosts = {f"node{number:04}": {"ansible_host": address} for number, address in enumerate(nodes.addresses)}
         self._write("hosts", {"all": {"hosts": hosts, "vars": common}})
