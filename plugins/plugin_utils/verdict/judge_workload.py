@@ -264,10 +264,7 @@ def _judge_rate(
 def _judge_flops(
     node: str, rows: pd.DataFrame, workload: Workload | None, agrees: dict[str, list[str]], reasons: Reasons
 ) -> None:
-    """Note TFLOP/s that are not those of the step times, as each sequence takes as many as the others, or of the model.
-
-    Trainers count attention as causal, as the plan does, or over the whole matrix, which is as much again.
-    """
+    """Note TFLOP/s that are not those of the step times, as each sequence takes as many, or of the model."""
     if not {"tflops_per_gpu", "step_time_ms"} <= set(rows.columns):
         return
     counted = rows[rows["counted"]]
@@ -276,13 +273,26 @@ def _judge_flops(
     flops = flops[np.isfinite(flops)]
     if flops.size < _MIN_OF_RATES or not (usual := float(np.median(flops))) > 0:
         return
-    allowed = _RATE_TOLERANCE + _DIGIT_OF_FLOPS / float(counted["tflops_per_gpu"].median())
+    digit = _DIGIT_OF_FLOPS / float(counted["tflops_per_gpu"].median())
+    allowed = _RATE_TOLERANCE + digit
     if (np.abs(flops / usual - 1) > allowed).sum() > max(1.0, _RATE_TOLERANCE * flops.size):
         message = f"The TFLOP/s and the step times of {node} contradict each other from step to step."
         reasons.add(INCONCLUSIVE, "rates_disagree", message, node)
-    elif workload and workload["tokens_per_step"] and (least := workload["model_flops_per_token"]):
-        found = float((counted["tflops_per_gpu"] * counted["step_time_ms"]).median()) * 1e9
-        found *= workload["gpus"] / workload["tokens_per_step"]
+    elif digit < _RATE_TOLERANCE and workload:
+        _judge_model_flops(node, counted, workload, agrees, reasons)
+
+
+def _judge_model_flops(
+    node: str, counted: pd.DataFrame, workload: Workload, agrees: dict[str, list[str]], reasons: Reasons
+) -> None:
+    """Note TFLOP/s that are not those of the planned model.
+
+    Trainers count attention as causal, as the plan does, or over the whole matrix, which is as much again.
+    """
+    least, tokens = workload["model_flops_per_token"], workload["tokens_per_step"]
+    if least and tokens:
+        tflops_ms = float((counted["tflops_per_gpu"] * counted["step_time_ms"]).median())
+        found = tflops_ms * 1e9 * workload["gpus"] / tokens
         layers, hidden_size = workload.get("layers") or 0, workload.get("hidden_size") or 0
         most = least + _ATTENTION * layers * hidden_size * (workload.get("sequence_length") or 0)
         if not least / _COUNTED_OTHERWISE < found < most * _COUNTED_OTHERWISE:

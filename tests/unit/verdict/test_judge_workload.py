@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from training_logs import ALL, SILENT, WORKLOAD, Node, judged
+from training_logs import ALL, SILENT, WORKLOAD, Node, judged, line
 
 
 def told(nodes: list[Node], folder: Path, **changes) -> list[str]:
@@ -79,3 +79,31 @@ def test_samples_that_do_not_grow_by_the_planned_batch(first, last, step, found,
         f"The log of gpu01 is of another workload: by step {step} it had consumed {found} samples; "
         f"with a global batch size of 8 it would be {due}."
     ]
+
+
+@pytest.mark.parametrize(
+    ("tflops", "ms", "changes", "found"),
+    [
+        (400.0, 100.0, {}, None),
+        (330.0, 100.0, {}, None),
+        (800.0, 100.0, {}, 19.5e9),
+        (200.0, 100.0, {}, 4.88e9),
+        # Over the whole matrix attention takes twice as many: here as many as all else.
+        (800.0, 100.0, {"layers": 40, "hidden_size": 4096, "sequence_length": 8192}, None),
+        (1400.0, 100.0, {"layers": 40, "hidden_size": 4096, "sequence_length": 8192}, 34.2e9),
+        # With one decimal these may be 30 % off.
+        (0.3, 100.0, {"model_flops_per_token": 5e6}, None),
+        (400.0, 100.0, {"model_flops_per_token": None}, None),
+    ],
+)
+def test_tflops_are_those_of_the_model(tflops, ms, changes, found, tmp_path: Path) -> None:
+    workload = WORKLOAD | {"peak_tflops_per_gpu": 2000.0} | changes
+    log = "".join(line(step, tflops=tflops, ms=ms) for step in range(1, 11))
+    summary = judged([Node("gpu00", SILENT), Node("gpu01", log)], tmp_path, workload=workload, expected=[])
+    reasons = [reason for reason in summary["reasons"] if reason["code"] == "rates_disagree"]
+    assert [reason["evidence"]["found"] for reason in reasons] == ([pytest.approx(found, rel=0.01)] if found else [])
+    if found:
+        assert reasons[0]["message"] == (
+            f"The TFLOP/s of gpu01 times its step time are {found:.3g} FLOPs for a token, and those of the model are "
+            "1e+10."
+        )
