@@ -13,10 +13,12 @@ from pathlib import Path
 from ..run.board import PLAN_NAME
 
 # The first of these that any file of a folder has says which of its files are logs.
-_LOG_SUFFIXES = ((".log",), (".out", ".err", ".txt", ""))
-# What Slurm, PBS, torchrun and scripts name the file of the standard error beside that of the standard output.
-_ERRORS = re.compile(r"(.*?)[._-]?(?:stderr|err|error)(\.log|\.txt)?")
-_OUTPUTS = re.compile(r"(.*?)[._-]?(?:stdout|out|output)?(\.log|\.txt|\.out)?")
+_LOG_SUFFIXES = ((".log",), (".out", ".err", ".stdout", ".stderr", ".txt", ""))
+# The words by which Slurm, torchrun and scripts name the file of the standard error beside that of the standard output,
+# and those that say nothing of whose it is. PBS and Grid Engine name them JOB.e12 and JOB.o12.
+_ERRORS = {"err", "errs", "error", "errors", "stderr"}
+_OUTPUTS = {"out", "output", "stdout", "log", "txt"}
+_OF_PBS = re.compile(r"(.+)\.([eo])(\d+)")
 _PACKED = (".bz2", ".gz", ".xz", ".zip", ".zst")
 _GLOB = re.compile(r"[*?\[]")
 _UNFIT = re.compile(r"[^A-Za-z0-9_.:-]+")
@@ -27,8 +29,8 @@ class LoggedRun:
     """A folder with the logs of one run: the files that may be the log of each node, nodes in the order of their names.
 
     ``notes`` are sentences on what was left aside. ``errors`` are the files with what a process wrote to its standard
-    error, by the file with the rest. Where the folder is one that a run of this collection left,
-    ``files`` is empty and ``known`` true.
+    error, by the file with the rest; ``strays`` those with no such file. Where the folder is one that a run of this
+    collection left, ``files`` is empty and ``known`` true.
     """
 
     name: str
@@ -37,6 +39,7 @@ class LoggedRun:
     notes: list[str]
     known: bool = False
     errors: dict[Path, list[Path]] = field(default_factory=dict)
+    strays: list[Path] = field(default_factory=list)
 
 
 def find_runs(named: Sequence[str]) -> list[LoggedRun]:
@@ -138,27 +141,32 @@ def _run(path: Path, files: dict[str, list[Path]], notes: list[str]) -> LoggedRu
 
 def _with_errors(run: LoggedRun) -> LoggedRun:
     """Return a run in which the files of a standard error belong to those of a standard output."""
-    folders = {file.parent for files in run.files.values() for file in files}
+    node_of = {file: node for node, files in run.files.items() for file in files}
     errors: dict[Path, list[Path]] = {}
-    for folder in folders:
-        logs = {file for files in run.files.values() for file in files if file.parent == folder}
-        for file in _inside(folder, Path.is_file):
-            stem = _ERRORS.fullmatch(file.name)
-            if stem is None:
-                continue
-            output = next((log for log in sorted(logs) if log != file and _output_stem(log) == stem.group(1)), None)
-            if output:
-                errors.setdefault(output, []).append(file)
+    strays: list[Path] = []
+    for folder in {file.parent for file in node_of}:
+        of_errors = [file for file in _inside(folder, Path.is_file) if _role_of(file)[0]]
+        outputs = [file for file in sorted(node_of) if file.parent == folder and file not in of_errors]
+        of_one_node = folder.parent == run.folder and len(outputs) == 1
+        for file in of_errors:
+            named = [output for output in outputs if _role_of(output)[1] == _role_of(file)[1]]
+            if named or of_one_node:
+                errors.setdefault((named or outputs)[0], []).append(file)
+            elif file not in node_of and folder != run.folder.parent and file.stat().st_size:
+                strays.append(file)
     of_others = {file for files in errors.values() for file in files}
-    if not of_others:
-        return run
     files = {node: [file for file in files if file not in of_others] for node, files in run.files.items()}
-    return replace(run, files={node: kept for node, kept in files.items() if kept}, errors=errors)
+    return replace(run, files={node: kept for node, kept in files.items() if kept}, errors=errors, strays=strays)
 
 
-def _output_stem(log: Path) -> str | None:
-    stem = _OUTPUTS.fullmatch(log.name)
-    return stem.group(1) if stem else None
+def _role_of(file: Path) -> tuple[bool, tuple[str, ...]]:
+    """Return whether a file is named as one of a standard error, and the rest of its name, which says whose."""
+    of_pbs = _OF_PBS.fullmatch(file.name)
+    if of_pbs:
+        return of_pbs.group(2) == "e", (of_pbs.group(1), of_pbs.group(3))
+    words = [word for word in re.split(r"[._-]+", file.name.lower()) if word]
+    is_text = not file.suffix or file.suffix[1:].lower() in _ERRORS | _OUTPUTS
+    return is_text and not _ERRORS.isdisjoint(words), tuple(word for word in words if word not in _ERRORS | _OUTPUTS)
 
 
 def _inside(folder: Path, kind: t.Callable[[Path], bool]) -> list[Path]:
@@ -169,7 +177,9 @@ def _logs_among(files: Iterable[Path]) -> tuple[dict[str, list[Path]], list[Path
     """Return the files that may be logs by the node that each name names, and the others."""
     files = list(files)
     for suffixes in _LOG_SUFFIXES:
-        chosen = [file for file in files if file.suffix in suffixes]
+        chosen = [
+            file for file in files if file.suffix in suffixes or ("" in suffixes and _OF_PBS.fullmatch(file.name))
+        ]
         if chosen:
             logs: dict[str, list[Path]] = {}
             for file in chosen:
@@ -187,6 +197,9 @@ def _unpacked(file: Path) -> Path:
 
 
 def _node_of(file: Path) -> str:
+    of_pbs = _OF_PBS.fullmatch(file.name)
+    if of_pbs:
+        return fit_name(of_pbs.group(1))
     return fit_name(file.stem if file.suffix in (suffix for some in _LOG_SUFFIXES for suffix in some) else file.name)
 
 

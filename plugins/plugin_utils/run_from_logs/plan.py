@@ -106,7 +106,7 @@ def plan_of_logs(
         "run_id": run.name,
         "nodes": t.cast(list[NodePlan], nodes),
         "logs": {"folder": str(run.folder)},
-        "not_known": [*_lack_of_nodes(len(names), meant), *_lack_of_thresholds(plan)],
+        "not_known": [*_lack_of_nodes(len(names), meant), *_lacks_of_strays(run), *_lack_of_thresholds(plan)],
     }
 
 
@@ -126,6 +126,11 @@ def _lack_of_nodes(logs: int, meant: int | None) -> list[Lack]:
         message = f"{there}, but only {meant} were to take part: some may be of another run."
         return [{"code": "logs_left_over", "message": message}]
     return []
+
+
+def _lacks_of_strays(run: LoggedRun) -> list[Lack]:
+    why = "is named as a standard error, and no log is named alike, so whose it is is not known. Name it NODE.err."
+    return [{"code": "logs_left_over", "message": f"{file.name} {why}"} for file in sorted(run.strays)]
 
 
 def _lack_of_thresholds(plan: Plan) -> list[Lack]:

@@ -54,6 +54,46 @@ def test_without_a_log_by_name_other_text_files_are_taken(tmp_path):
     }
 
 
+@pytest.mark.parametrize(
+    ("output", "error"),
+    [
+        ("node0.log", "node0.log.err"),
+        ("node0.log", "node0.errors"),
+        ("node0.log", "node0.ERR"),
+        ("node0.log", "stderr_node0.txt"),
+        ("node0.txt", "node0_errors.txt"),
+        ("node0.stdout", "node0.stderr"),
+        ("node0_out.log", "node0_err.log"),
+        ("node0.o123", "node0.e123"),
+        ("stdout.log", "stderr.log"),
+    ],
+)
+def test_a_standard_error_is_read_with_its_log_whatever_these_are_named(tmp_path, output, error):
+    folder = laid_out(
+        tmp_path / "run", {output: "x", error: "y", output.replace("node0", "node1").replace("123", "7"): ""}
+    )
+    (run,) = find_runs([str(folder)])
+    assert {log.name: [file.name for file in files] for log, files in run.errors.items()} == {output: [error]}
+    assert [file.name for files in run.files.values() for file in files if "err" in file.name.lower()] == []
+    assert run.strays == []
+
+
+def test_in_the_folder_of_a_node_a_standard_error_is_that_of_its_log(tmp_path):
+    folder = laid_out(tmp_path / "run", {"node0/train.log": "", "node0/stderr.txt": "x", "node1/train.log": ""})
+    (run,) = find_runs([str(folder)])
+    assert {log.parent.name: [file.name for file in files] for log, files in run.errors.items()} == {
+        "node0": ["stderr.txt"]
+    }
+
+
+def test_a_standard_error_of_no_log_is_a_stray_where_it_says_something(tmp_path):
+    logs = {"node0.log": "", "node1.log": "", "stderr.txt": "x", "node9.err": "", "errors.json": "{}", "errata.md": "x"}
+    (run,) = find_runs([str(laid_out(tmp_path / "run", logs))])
+    assert [file.name for file in run.strays] == ["stderr.txt"]
+    (alone,) = find_runs([str(tmp_path / "run" / "node0.log")])
+    assert (alone.strays, alone.errors) == ([], {})
+
+
 def test_sub_folders_that_have_sub_folders_are_runs(tmp_path):
     laid_out(tmp_path, {"a/node0/train.log": "", "b/node0.log": "", "b/more/x.log": "", "c/README.md": ""})
     assert [run.name for run in find_runs([str(tmp_path)])] == ["a", "b"]

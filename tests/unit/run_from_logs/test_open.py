@@ -74,6 +74,16 @@ def test_another_number_of_nodes_than_were_meant_is_never_a_pass(judged, nodes, 
     assert (summary["verdict"], codes(summary)) == ("INCONCLUSIVE", [code])
 
 
+def test_a_standard_error_of_no_log_leaves_the_run_open(judged):
+    files = {"node0.log": SILENT, "node1.log": WHOLE, "stderr.txt": "Killed\n"}
+    summary = judged(files, Known("", "", {"training_record_only": True}, 2, 0))
+    assert (summary["verdict"], codes(summary)) == ("INCONCLUSIVE", ["logs_left_over"])
+    assert summary["reasons"][0]["message"] == (
+        "stderr.txt is named as a standard error, and no log is named alike, so whose it is is not known. Name it "
+        "NODE.err."
+    )
+
+
 def test_a_log_that_ends_too_early_without_a_failure_is_inconclusive(judged):
     summary = judged({"node0.log": megatron(range(1, 7))})
     assert summary["verdict"] == "INCONCLUSIVE"
