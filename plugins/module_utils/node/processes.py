@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
@@ -109,28 +110,35 @@ def _cluster(environment: t.Mapping[str, str]) -> str:
 def end_members(run_id: str, node: str, grace_seconds: float) -> bool:
     """End all processes of a run on a node: SIGTERM, and SIGKILL for what is there after the grace.
 
-    JAX processes and hung collectives ignore SIGTERM, so the second signal is no rarity. Returns whether there was
-    anything to end.
+    JAX processes and hung collectives ignore SIGTERM, so the second signal is no rarity. What a process starts to end
+    well is left to do so. Returns whether there was anything to end.
     """
-    if not _signal_members(run_id, node, signal.SIGTERM):
+    asked = set(members(run_id, node))
+    if not asked:
         return False
+    now = time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK")
+    _signal(asked, signal.SIGTERM)
     deadline = time.monotonic() + grace_seconds
-    while time.monotonic() < deadline and any(members(run_id, node)):
-        time.sleep(_POLL_SECONDS)
-    deadline = time.monotonic() + _KILL_SECONDS
-    # A process shows no environment while it executes another program, so one look that finds none proves nothing.
+    # A process shows no environment while it executes another program: what shows it later is asked then, and one look
+    # that finds none proves nothing.
     found_none = 0
     while found_none < 2 and time.monotonic() < deadline:
-        found_none = 0 if _signal_members(run_id, node, signal.SIGKILL) else found_none + 1
+        found = set(members(run_id, node))
+        missed = {pid for pid in found - asked if int(start_time(pid) or 0) <= now}
+        _signal(missed, signal.SIGTERM)
+        asked |= missed
+        found_none = 0 if found else found_none + 1
+        time.sleep(_POLL_SECONDS)
+    deadline = time.monotonic() + _KILL_SECONDS
+    while found_none < 2 and time.monotonic() < deadline:
+        found = set(members(run_id, node))
+        _signal(found, signal.SIGKILL)
+        found_none = 0 if found else found_none + 1
         time.sleep(_POLL_SECONDS)
     return True
 
 
-def _signal_members(run_id: str, node: str, number: int) -> bool:
-    found = list(members(run_id, node))
-    for pid in found:
-        try:
+def _signal(pids: t.Iterable[int], number: int) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
             os.kill(pid, number)
-        except ProcessLookupError:
-            continue
-    return bool(found)
