@@ -25,8 +25,8 @@ _ATTENTION, _COUNTED_OTHERWISE = 6.0, 1.25
 # Printed rates and times are rounded, and each is taken at another moment.
 _RATE_TOLERANCE = 0.05
 _CLOCK_TOLERANCE, _STAMP_SECONDS = 0.05, 2.0
-# Time stamps may be whole seconds.
-_STRETCH_SECONDS, _TOO_LONG = 10.0, 1.25
+# Time stamps may be whole seconds, which the median of overlapping stretches evens out.
+_STRETCH_SECONDS, _LEAST_STRETCH_SECONDS, _STRETCHES, _TOO_LONG = 10.0, 4.0, 4, 1.25
 _SAMPLES = 0.5
 _WORDS = {
     "sequence_length": "sequence length",
@@ -364,9 +364,10 @@ def _judge_stamps(node: str, rows: pd.DataFrame, agrees: dict[str, list[str]], r
 def _each_step_too_long(stamped: pd.DataFrame) -> bool:
     """Tell whether stretches of steps mostly last longer by the time stamps than by the step times: pauses are few."""
     ms, clock = stamped["step_time_ms"].to_numpy(), stamped["clock"].to_numpy()
-    stretch = max(1, math.ceil(_STRETCH_SECONDS * 1000.0 / max(float(np.median(ms)), 1e-3)))
-    if len(stamped) < 4 * stretch:
+    seconds = min(_STRETCH_SECONDS, float(clock[-1] - clock[0]) / _STRETCHES)
+    if seconds < _LEAST_STRETCH_SECONDS:
         return False
+    stretch = math.ceil(seconds * (len(clock) - 1) / float(clock[-1] - clock[0]))
     whole = np.concatenate(([0.0], np.cumsum(ms[1:] * np.diff(stamped["step"])))) / 1000.0
     with np.errstate(invalid="ignore", divide="ignore"):
         longer = (clock[stretch:] - clock[:-stretch]) / (whole[stretch:] - whole[:-stretch])

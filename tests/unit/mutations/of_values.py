@@ -188,6 +188,8 @@ def _workload() -> None:
     add("workload", "TFLOP/s of another size", "maxtext", put("maxtext", "tflops", scaled(1000)))
     add("workload", "throughput of tokens", "nxdt", put("nxdt", "throughput", scaled(2048)))
     add("workload", "negative throughput", "nxdt", put("nxdt", "throughput", scaled(-1)))
+    faster = chained(put("megatron", "ms", scaled(0.5, 1)), put("megatron", "tflops", scaled(2, 1)))
+    add("workload", "twice as fast", "megatron", faster)
     for factor in (0.5, 1.5, 2):
         add("workload", f"TFLOP/s × {factor}", "megatron", put("megatron", "tflops", scaled(factor, 1)))
     add("workload", "TFLOP/s above any GPU", "megatron", put("megatron", "tflops", scaled(100, 1)))
