@@ -21,6 +21,7 @@ TEXTS: dict[str, list[Text]] = {
         "2026-Jan-02 03:04:05.6 7:8 ERROR NRT:nrt_infodump Failure: NRT_EXEC_HW_ERR_HBM_UE in nrt_execute()",
     ],
     "node_failure": [
+        "[ 12.1] general protection fault, probably for non-canonical address 0xdead: 0000 [#1] SMP NOPTI",
         "[ 12.1] Memory failure: 0x7f: recovery action for dirty page: Failed",
         "slurmstepd: error: *** JOB 7 ON n3 CANCELLED AT 2026-01-02T03:04:05 DUE TO NODE FAILURE, SEE SLURMCTLD "
         "LOG ***",
@@ -29,6 +30,8 @@ TEXTS: dict[str, list[Text]] = {
         "[ 12.1] Kernel panic - not syncing: Fatal exception",
     ],
     "driver_mismatch": [
+        "n1:1:2 [3] misc/rocmwrap.cc:160 NCCL WARN ROCr Driver version found is 1. Minimum requirement is 11",
+        "2026-Jan-02 03:04:05.6 7:8 ERROR   NRT:nrt_init   This runtime requires Neuron Driver version 9.9 or greater.",
         "CUDA initialization: Error 803: system has unsupported display driver / cuda driver combination",
         "HSA Error:  Incompatible kernel and userspace, queues disabled. Upgrade amdgpu.",
         "Failed to initialize NVML: Driver/library version mismatch",
@@ -46,6 +49,7 @@ TEXTS: dict[str, list[Text]] = {
         "2026-Jan-02 03:04:05.6 7:8 ERROR   NRT:nrt_infodump    Failure: NRT_INVALID in nrt_load()",
     ],
     "io_error": [
+        "MIOpen Error: /x/sqlite_odd.cpp:220: Internal error while accessing SQLite database: odd",
         "OSError: [Errno 108] Cannot send after transport endpoint shutdown: '/lustre/x'",
         "OSError: [Errno 37] No locks available",
         "RuntimeError: read(): fd 7 failed with Stale file handle",
@@ -61,6 +65,7 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: Error(s) in loading state_dict for GPTModel:",
     ],
     "compile": [
+        "RuntimeError: [aiter] build [module_odd] under /x/jit/build/module_odd failed !!!!!!",
         "XlaRuntimeError: INTERNAL: Mosaic does not like the odd kernel",
         "MIOpen(HIP): Error [Compile] 'hiprtcCompileProgram(x)' y.cpp: HIPRTC_ERROR_COMPILATION (6)",
         "  what():  /x/hipoc_program.cpp:304: Code object build failed. Source: y.cpp",
@@ -73,6 +78,7 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: x",
     ],
     "container": [
+        "Error: unknown flag: --odd",
         'ERROR: /x/nvidia-container-runtime: find runc path: exec: "runc": executable file not found in $PATH',
         "ERRO[0000] failed to create NVIDIA Container Runtime: error constructing low-level runtime: x",
         "docker: Error response from daemon: unknown or invalid runtime name: nvidia",
@@ -96,10 +102,11 @@ TEXTS: dict[str, list[Text]] = {
         "pyarrow.lib.ArrowInvalid: Parquet magic bytes not found in footer.",
     ],
     "scheduler": [
+        "srun: error: Job allocation 77 has been revoked",
         "slurmstepd: error: Failed to send MESSAGE_TASK_EXIT: Connection refused",
-        "srun: error: fwd_tree_thread: can't find address for host n3, check slurm.conf",
     ],
     "duplicate_gpu": [
+        "RuntimeError: object on CUDA device 3 but torch.cuda.device_count() is 1.",
         ("Duplicate GPU detected : rank 3 and rank 0 both on CUDA device 5000", 3, None),
         "RuntimeError: HIP error: invalid device ordinal",
     ],
@@ -107,6 +114,7 @@ TEXTS: dict[str, list[Text]] = {
         "huggingface_hub.errors.HfHubHTTPError: 429 Client Error: Too Many Requests for url: https://huggingface.co/x",
     ],
     "hub_unreachable": [
+        "RuntimeError: Data processing error: CAS service error : odd",
         "requests.exceptions.ConnectionError: ('Connection aborted.', ConnectionResetError(104, 'Connection "
         "reset by peer'))",
         "huggingface_hub.errors.LocalEntryNotFoundError: An error happened while trying to locate the file",
@@ -114,6 +122,7 @@ TEXTS: dict[str, list[Text]] = {
         "requests.exceptions.SSLError: HTTPSConnectionPool(host='huggingface.co', port=443): Max retries exceeded",
     ],
     "image_pull": [
+        "Error: copying system image from manifest list: reading blob sha256:7: fetching blob: odd",
         "Error: Error committing the finished image: Error processing tar file(exit status 1): y",
         "docker: failed to register layer: lsetxattr security.capability /x: operation not supported.",
         "docker: Error response from daemon: manifest for rocm/x:7 not found: manifest unknown",
@@ -130,11 +139,16 @@ TEXTS: dict[str, list[Text]] = {
         "PermissionError: [Errno 13] Permission denied: '/out/checkpoints'",
     ],
     "slurm_start": [
+        "srun: error: fwd_tree_thread: can't find address for host n3, check slurm.conf",
+        "srun: error: Line 7 of configuration file /x.conf is invalid",
+        "slurmstepd: error: n3 [1] pmixp_odd.c:212 [pmixp_lib_init] mpi/pmix: ERROR: odd failed with error -2",
+        "slurmstepd: error: CPU binding outside of job step allocation, allocated CPUs are: 0x3.",
         "srun: error: Unable to create step for job 7: Requested nodes are busy",
         "slurmstepd: error: execve(): /home/x/run.sh: No such file or directory",
         "srun: error: Task launch for StepId=7.0 failed on node n3: Communication connection failure",
     ],
     "tokenizer": [
+        "ValueError: Cannot use odd functions because tokenizer.chat_template is not set and none was passed!",
         "TypeError: __init__() missing 1 required positional argument: 'vocab_file'",
         "OSError: Can't load tokenizer for 'x/y'. If you were trying to load it from 'https://huggingface.co/models'",
         "OSError: x/y is not a local folder and is not a valid model identifier listed on "
@@ -142,9 +156,12 @@ TEXTS: dict[str, list[Text]] = {
         "FileNotFoundError: [Errno 2] No such file or directory: '/models/tokenizer.model'",
     ],
     "collective_mismatch": [
+        "n1:1:2 [3] enqueue.cc:99 NCCL WARN Trying to recv to self without a matching send",
+        "RuntimeError: DDP expects same model across all ranks, but Rank 1 has 36 params, while rank 0 has 37.",
         "n1:1:2 [0] NCCL WARN Message truncated : received 1024 bytes instead of 256",
     ],
     "wrong_gpu_build": [
+        ":1:hip_fatbin.cpp :332 : 7 us: [pid:7 tid:0x7f] No compatible code objects found for: gfx1, value of ODD: 0",
         "RuntimeError: HIP error: invalid device function",
         "rocBLAS error: Cannot read /x/TensileLibrary.dat: No such file or directory for GPU arch : gfx942",
         "RuntimeError: CUDA error: no kernel image is available for execution on the device",
@@ -156,6 +173,7 @@ TEXTS: dict[str, list[Text]] = {
         "  traceback : Signal 7 (SIGBUS) received by PID 77",
     ],
     "illegal_instruction": [
+        "[ 12.1] traps: python3[77] trap invalid opcode ip:7f sp:7f error:0 in libodd.so",
         "train.sh: line 7:   77 Illegal instruction     (core dumped) python3 x.py",
     ],
     "memlock": [
@@ -165,6 +183,7 @@ TEXTS: dict[str, list[Text]] = {
         "n1:1:2 [4] NCCL WARN Call to ibv_reg_mr_iova2 failed with error Cannot allocate memory",
     ],
     "rdma_devices": [
+        " Unable to find the Infiniband/RoCE device",
         "192.0.2.7: WARN: Function: find_ofi_provider Line: 7: NET/OFI Couldn't find any optimal provider",
         "RDMA devices: 8 on the node, 0 in the container",
     ],
@@ -181,6 +200,8 @@ TEXTS: dict[str, list[Text]] = {
         "Memory access fault by GPU node-3 (Agent handle: 0x1) on address 0x7f. Reason: Page not present.",
     ],
     "no_gpu": [
+        "RuntimeError: Unknown backend: 'odd' requested, but no platforms that are instances of odd are present.",
+        "RuntimeError: Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False.",
         "2026-Jan-02 03:04:05.6 7:8 ERROR NRT:nrt_init Unable to determine Neuron Driver version. Please check x",
         "XlaRuntimeError: UNKNOWN: TPU initialization failed: No x device found.",
         "RuntimeError: ProcessGroupNCCL is only supported with GPUs, no GPUs found!",
@@ -217,6 +238,8 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "out_of_memory": [
+        "[AITER] /x/aiter_odd.h:19 fail to call hipMalloc(&p, n) ---> [HIP error](out of memory)",
+        "ERROR: [NCC_EOOM001] the odd tensors exceed the limit",
         "2026-01-02 03:04:05 192.0.2.7 [3]   (1) Resource exhausted: Attempting to allocate 180.59M.",
         "W x/bfc_allocator.cc:275] Ran out of memory trying to allocate 39.81MiB.  See logs.",
         "RuntimeError: Bad StatusOr access: RESOURCE_EXHAUSTED",
@@ -238,6 +261,8 @@ TEXTS: dict[str, list[Text]] = {
         "request for 2.0GiB",
     ],
     "disk_full": [
+        "docker: failed to register layer: write /opt/x: no space left on device.",
+        "OSError: Not enough disk space. Needed: 7.5 GiB (odd)",
         "OSError: [Errno 28] No space left on device: '/cache/x.npy'",
         "tee: experiment/output_perf.log: No space left on device",
         "n1:1:2 [4] NCCL WARN Error while creating shared memory segment /dev/shm/nccl-x (size 9637888), "
@@ -249,6 +274,9 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "gpu_error": [
+        "[AITER] /x/aiter_odd.h:65 fail to call hipOdd(s) ---> [HIP error](odd state)",
+        "n1:1:2 [3] graph/paths.cc:99 NCCL WARN P2P is disabled between NVLINK connected GPUs 1 and 0. Odd.",
+        'RuntimeError: x INTERNAL ASSERT FAILED at "/odd/c10/cuda/driver_api.cpp":15, please report a bug to PyTorch.',
         "E0102 03:04:05.1 7 odd.cc:7] Detected failure SLICE_FAILURE_CHIP_DRIVER_ERROR in session 7",
         "RuntimeError: CUDA error: an illegal memory access was encountered",
         "torch.AcceleratorError: HIP error: an illegal memory access was encountered",
@@ -285,6 +313,8 @@ TEXTS: dict[str, list[Text]] = {
         "I0102 03:04:05.1 1 metric_logger.py:1] Aborting training due to NaN loss.",
     ],
     "import_error": [
+        "n1:1:2 [3] misc/rocmwrap.cc:140 NCCL WARN Failed to find ROCm runtime library in /odd",
+        "RuntimeError: operator torchvision::odd does not exist",
         "TypeError: Descriptors cannot not be created directly.",
         "python3: symbol lookup error: /x.so: undefined symbol: ncclCommSplit",
         "RuntimeError: fused module is not found. Please install apex.",
@@ -294,6 +324,7 @@ TEXTS: dict[str, list[Text]] = {
         "/usr/bin/python3: No module named maxtext",
     ],
     "access_denied": [
+        "huggingface_hub.errors.HfHubHTTPError: 403 Forbidden: odd.",
         "wandb.errors.errors.UsageError: api_key not configured (no-tty). call wandb.login(key=[your_api_key])",
         "You are trying to access a gated repo.",
         (
@@ -306,6 +337,7 @@ TEXTS: dict[str, list[Text]] = {
         "2026-01-02 03:04:05 ERROR 403: Forbidden.",
     ],
     "sizes": [
+        "ValueError: Received incompatible devices for jitted computation. Got odd ones",
         "XlaRuntimeError: INVALID_ARGUMENT: the shape of it is odd",
         "AssertionError: world size (6) is not divisible by total_model_size (total_model_size=16)",
         (
@@ -319,6 +351,9 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: invalid implied data parallel degree: 8 / 3",
     ],
     "settings_refused": [
+        "RuntimeError: [AITER] /x/csrc/odd.cu:99 Unsupported head_size: 7",
+        "n1:1:2 [3] graph/xml.cc:99 NCCL WARN XML Parse : Unexpected EOF",
+        "AssertionError: odd is not supported with --odd-checkpoint-format yet",
         "RuntimeError: FlashAttention only supports Ampere GPUs or newer.",
         "yaml.scanner.ScannerError: mapping values are not allowed here",
         "Model size not supported.",
@@ -344,7 +379,6 @@ TEXTS: dict[str, list[Text]] = {
         "ValueError: coordinator_address should be defined.",
     ],
     "not_found": [
-        "datasets.exceptions.DataFilesNotFoundError: No supported data files found in /x",
         "bash: ./train_llama3.sh: Permission denied",
         "/runs/r1/launch.sh: line 9: cd: /workspace/Megatron-LM: No such file or directory",
         "/runs/r1/launch.sh: line 10: torchrun: command not found",
@@ -356,10 +390,13 @@ TEXTS: dict[str, list[Text]] = {
         'OCI runtime exec failed: exec: "bash": executable file not found in $PATH: unknown',
     ],
     "data": [
+        "datasets.exceptions.DataFilesNotFoundError: No supported data files found in /x",
+        "FileNotFoundError: Unable to find '/odd/x.jsonl'",
         "ValueError: num_samples should be a positive integer value, but got num_samples=0",
         "KeyError: 'text column missing in the dataset'",
     ],
     "wrong_rank": [
+        "n1:1:2 [3] init.cc:99 NCCL WARN improper usage of ncclCommInitRank: nId = 7, nranks=2",
         (
             "ConnectionError: rank 0 refused to begin: two nodes were started as rank 1: n1 at 10.0.0.2 and n2 "
             "at 10.0.0.3",
@@ -388,6 +425,7 @@ TEXTS: dict[str, list[Text]] = {
         "OSError: rank 0 cannot listen on 10.0.0.9:6000 (Cannot assign requested address)",
     ],
     "network_interface": [
+        "n1:1:2 [3] misc/socket.cc:99 NCCL WARN Net : No interface found in the same subnet as remote address 10.9",
         "OSError: there is no network interface 'ens51np0' on n1; there are lo, eth0",
         "OSError: the network interface 'ib0' has no IPv4 address (Cannot assign)",
         (
@@ -462,6 +500,7 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "nccl": [
+        "2026-Jan-02 03:04:05.6 7:8 ERROR   ENC:ncclBootstrapRecv   failed odd request",
         "[ 12.1] infiniband efa_0: Failed to process command X (opcode 7) comp_status 1 err -12",
         "192.0.2.7: WARN: Function: f Line: 7: NET/OFI Couldn't open it. RC: -22, ERROR: Invalid argument",
         "libfabric:7:1234567890::efa:cq:efa_rdm_cq_poll():7<warn> Encountered an unresponsive peer",
@@ -529,6 +568,12 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "peer_died": [
+        (
+            "RuntimeError: Rank 0 reached monitoredBarrier, but received errors while waiting for odd from rank 5.",
+            5,
+            None,
+        ),
+        "XlaRuntimeError: INTERNAL: Odd result: DEADLINE_EXCEEDED: Barrier timed out. Id: Shutdown::0. Odd.",
         "        status = StatusCode.UNAVAILABLE",
         "E0102 03:04:05.1 7 x.cc:7] UNAVAILABLE: the odd service is gone",
         "jax.errors.JaxRuntimeError: ABORTED: Barrier failed because a task is in error",
@@ -575,6 +620,7 @@ TEXTS: dict[str, list[Text]] = {
         'UNAVAILABLE: :UNKNOWN:Error received from peer {grpc_message:"Socket closed", grpc_status:14}',
     ],
     "sigterm": [
+        "*** SIGTERM received by PID 77 (TID 78) on cpu 3 from PID 1; stack trace: ***",
         "Terminated",
         "torch.distributed.elastic.multiprocessing.api.SignalException: Process 7 got signal: 1",
         "W api.py:1] Received 15 death signal, shutting down workers",
@@ -586,6 +632,11 @@ TEXTS: dict[str, list[Text]] = {
 }
 
 HARMLESS: list[str] = [
+    "n1:1:2 [0] NCCL WARN Could not find a path for pattern 4, falling back to simple order",
+    "n1:1:2 [0] NCCL WARN minCTAs 64 is larger than #channels upper limit 32, cap it to 32",
+    'n1:1:2 [0] NCCL WARN Missing "HSA_FORCE_FINE_GRAIN_PCIE=1" which can lead to low RCCL performance',
+    "2026-Jan-02 03:04:05.000331 7:8 ERROR  TDRV:exec_odd (NON-FATAL, Ignoring) inference timeout (1 ms) on odd",
+    "[aiter] start build [module_odd] under /x/jit/build/module_odd",
     "health check: GPU 3: Xid 0",
     "W external/xla/bfc_allocator.cc:501] Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.50GiB "
     "with freed_by_count=0. The caller indicates that this is not a failure, but may mean that there could "

@@ -129,19 +129,39 @@ SIGNATURES = (
         "wrong_gpu_build",
         (
             *(b"code object for", b"for GPU arch", b"hipErrorSharedObjectInitFailed", b"ERROR_INVALID_ISA"),
-            b"compatible with the device ISA",
+            *(b"compatible with the device ISA", b"compatible code objects found for", b"find CO in the bundle"),
+            b"Missing CO for these ISAs",
         ),
         codes.WRONG_BUILD,
         rb"Unable to find code object for|TensileLibrary[^\r\n]{0,300} for GPU arch|hipErrorSharedObjectInitFailed"
-        rb"|HSA_STATUS_ERROR_INVALID_ISA|ISA \S{1,99} is not compatible with the device ISA",
+        rb"|HSA_STATUS_ERROR_INVALID_ISA|ISA \S{1,99} is not compatible with the device ISA"
+        rb"|No compatible code objects found for|Cannot find CO in the bundle|Missing CO for these ISAs",
     ),
     Signature(
         "compile",
-        (b"HIPRTC_ERROR_", b"Code object build failed", b"MIOpen(HIP): Error [", b"COMGR_STATUS_ERROR"),
+        (
+            *(b"HIPRTC_ERROR_", b"Code object build failed", b"MIOpen(HIP): Error [", b"COMGR_STATUS_ERROR"),
+            b"[aiter] build [",
+        ),
         "A kernel of a ROCm library could not be compiled on this node: look at the lines before; check that the "
         "image has the headers and device libraries of its own ROCm, and that its version knows this GPU.",
         rb"HIPRTC_ERROR_(?:COMPILATION|LINKING|BUILTIN_OPERATION_FAILURE)|Code object build failed"
-        rb"|MIOpen\(HIP\): Error \[(?:Compile|Build)|COMGR_STATUS_ERROR",
+        rb"|MIOpen\(HIP\): Error \[(?:Compile|Build)|COMGR_STATUS_ERROR|\[aiter\] build \[[^\r\n]{1,300} failed !",
+    ),
+    Signature(
+        "settings_refused",
+        (b"[AITER] ",),
+        "A kernel of AITER cannot do this with these sizes, this precision or this GPU: the words after its file say "
+        "what; "
+        "change them, switch the kernel off, or take another image.",
+        rb"\[AITER\] [^ \r\n]{1,300}\.(?:cu|cpp|cuh|h|hpp):\d{1,6} (?![^\r\n]{0,400}\[HIP error\])",
+    ),
+    Signature(
+        "io_error",
+        (b"accessing SQLite database",),
+        "MIOpen cannot use its database of kernels: mostly it lies on a shared file system; set MIOPEN_USER_DB_PATH "
+        "and "
+        "MIOPEN_CUSTOM_CACHE_DIR to a disk of the node.",
     ),
     Signature(
         "gpu_error",
@@ -155,7 +175,7 @@ SIGNATURES = (
                 b"ROCBLAS_STATUS",
                 b"rocblas_status",
             ),
-            *(b"MIOpen", b"miopenStatus", b"HIPFFT_", b"suitable algorithm"),
+            *(b"MIOpen", b"miopenStatus", b"HIPFFT_", b"ROCFFT_STATUS_", b"suitable algorithm"),
         ),
         "A ROCm math library failed (hipBLASLt, rocBLAS, MIOpen): try another image or ROCm version, another size or "
         "precision; where one node alone has it, look at its GPU and kernel log.",
@@ -163,7 +183,7 @@ SIGNATURES = (
             rb"\bHIPBLAS_STATUS_(?!SUCCESS)[A-Z_]{1,60}|(?i:hipblaslt error)|(?i:rocblaslt error)|rocBLAS error"
             rb"|(?i:rocblas_status_)(?!(?i:success))\w{1,60}"
             rb"|MIOpen(?:\(HIP\))?:? Error(?! \[(?:Compile|Build))"
-            rb"|\bmiopenStatus(?!Success)\w{1,60}|\bHIPFFT_(?!SUCCESS)[A-Z_]{1,60}"
+            rb"|\bmiopenStatus(?!Success)\w{1,60}|\b(?:HIPFFT_|ROCFFT_STATUS_)(?!SUCCESS)[A-Z_]{1,60}"
             rb"|Unable to find any suitable algorithm"
         ),
     ),
@@ -180,7 +200,7 @@ SIGNATURES = (
             b"HIP runtime error",
             b"[HIP]: ",
             b"HIP_ERROR_",
-            *(b"inactivated due to async error", b"HSA exception: "),
+            *(b"inactivated due to async error", b"HSA exception: ", b"[HIP error]("),
         ),
         "A GPU kernel failed: run again with AMD_SERIALIZE_KERNEL=3 to see which one, and read the node's kernel log.",
         (
@@ -188,6 +208,7 @@ SIGNATURES = (
             rb"|== hipSuccess|\bHSA_STATUS_ERROR\w{0,60}|HIP [Ee]rror: |HIP failure:? "
             rb"|(?<!Search for `)\bhipError[A-Z]\w{1,60}(?:[ '\")(:.]|$)"
             rb"|inactivated due to async error|HSA exception: |HIP runtime error: |Triton Error \[HIP\]: "
+            rb"|\[HIP error\]\("
             rb"|\bHIP_ERROR_[A-Z]\w{1,40}"
         ),
     ),

@@ -170,7 +170,10 @@ TOPICS = (
     _topic(
         "sizes",
         rb"/einops/|/mesh_utils\.py$|/\w{0,20}sharding\w{0,20}\.py$|/jax/_src/mesh\.py$",
-        rb"\bshapes?\b|\bdivisible\b|\bdivide|\bsize mismatch|\bmesh\b|\bshardings?\b|partitionspec|world[_ ]size"
+        rb"\bshapes?\b|\bdivisible\b|\bmust equal\b|\bparallelism\b.{0,60}\bvalues?\b"
+        rb"|\bnot enough (?:slices|devices|gpus|layers|ranks|nodes)\b|\bexpected (?:exactly|at least) \d{1,9} (?:ranks"
+        rb"|devices|gpus|processes)\b|\bnumber of model chunks\b|\bdivide|\bsize mismatch|\bmesh\b|\bshardings?\b"
+        rb"|partitionspec|world[_ ]size"
         rb"|\bdata_parallel|parallel(?:ism)? (?:size|degree)|\bnum_\w{0,20}(?:heads|layers|experts|devices|groups)"
         rb"|number of (?:\w{1,20} )?(?:layers|heads|experts|devices|slices|processes)\b|\bbroadcast"
         rb"|\bdimensions?\b"
@@ -182,14 +185,16 @@ TOPICS = (
     _topic(
         "access_denied",
         b"",
-        rb"unauthori[sz]ed|forbidden|\bcredentials?\b|access(?: is| was)? denied|permission denied|authenticat",
+        rb"unauthori[sz]ed|forbidden(?! to)|\bcredentials?\b|access(?: is| was)? denied|permission denied|authenticat",
         "A service or a file does not let the training in: the message names it; give this node a token or "
         "credentials that may use it.",
     ),
     _topic(
         "not_found",
         b"",
-        rb"no such file|does not exist|doesn't exist|not found (?:at|in)\b|(?:can ?not|could ?n[o']t) find"
+        rb"no such file|does not exist|doesn't exist"
+        rb"|(?<!\bkey)(?<!\bkeys)\b(?:files?|path|folder|director(?:y|ies)|program|script"
+        rb"|binary)\b.{0,200} not found\b|(?:can ?not|could ?n[o']t) find"
         rb"|file not found",
         "What the message names is not there on this node: check the path and the mounts, and that every node sees it.",
     ),
@@ -198,7 +203,9 @@ TOPICS = (
         b"",
         rb"\bversions?\b.{0,80}(?:mismatch|incompatib|required?|older|newer|too old|not supported)"
         rb"|\brequires? \S{1,40} ?[<>=]{1,2}"
-        rb"|\b(?:is )?not installed|\bpip install|\brequired to (?:use|run)\b|(?:built|compiled) without\b",
+        rb"|\bversion [\d.]{1,20} or (?:higher|newer|later|above)\b|\bnot available in this .{1,40} version"
+        rb"|\bfailed to import\b|\b(?:is )?not installed|\bpip install|\brequired to (?:use|run)\b|(?:built"
+        rb"|compiled) without\b",
         "Packages of the image do not fit each other or are missing: install what the message asks for, or take "
         "another image.",
     ),
@@ -214,7 +221,10 @@ TOPICS = (
         b"",
         rb"(?:Value|Assertion|NotImplemented|Runtime|Config\w{0,20}|Argument|Validation)(?:Error|Exception): .{0,300}"
         rb"(?:\bconfig|\barguments?\b|\boptions?\b|\bflags?\b|\bmust (?:not )?be\b"
-        rb"|\bunsupported\b|\bnot (?:yet )?(?:supported|implemented|allowed|compatible)|\bincompatible\b|\brequires?\b"
+        rb"|\bsupports? .{1,80} only\b|\bonly works? (?:with|for|when|if)\b|\bmissing argument\b"
+        rb"|\beither .{1,60} should be\b"
+        rb"|\binvalid [`'\"]\w|\bunsupported\b|\bnot (?:yet )?(?:supported|implemented|allowed|compatible)"
+        rb"|\bincompatible\b|\brequires?\b"
         rb"|\bunknown\b|\bunrecogni[sz]ed\b|\binvalid (?:value|choice|param|type|key|name|mode|opt)|\bonly supports?\b"
         rb"|\bdo(?:es)?(?: not|n't) (?:currently |yet )?(?:support|allow|accept)|\bsupports? only\b|\bnot understood\b"
         rb"|\bonly .{0,60}\b(?:supported|implemented|available|valid|allowed|used)\b|\bmutually exclusive\b"

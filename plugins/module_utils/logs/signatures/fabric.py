@@ -37,6 +37,15 @@ SIGNATURES = (
     ),
     Signature(
         "rdma_devices",
+        (b"No IB devices found", b"IB device ", b"the Infiniband/RoCE device", b"No ibverbs devices present"),
+        "The program sees no RDMA device, or not the one that it was given: compare its name with ibv_devices in the "
+        "container, and pass /dev/infiniband in.",
+        rb"Error: [^\r\n]{0,200}No IB devices found|\bIB device \S{1,40} not found"
+        rb"|Unable to find the Infiniband/RoCE device"
+        rb"|No ibverbs devices present",
+    ),
+    Signature(
+        "rdma_devices",
         (b"no usable transports/devices", b"network device '"),
         "UCX does not find the network device that UCX_NET_DEVICES names: compare it and UCX_TLS with ibv_devices in "
         "the container, and pass /dev/infiniband in.",

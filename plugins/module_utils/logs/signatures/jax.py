@@ -13,11 +13,12 @@ _STATUS += rb"(?:StatusCode\.)?"
 SIGNATURES = (
     Signature(
         "no_gpu",
-        (b"visible GPU", b"Unable to initialize backend", b"libtpu", b"TPU ", b" device found"),
+        (b"visible GPU", b"Unable to initialize backend", b"nknown backend", b"libtpu", b"TPU ", b" device found"),
         "JAX finds no accelerator that it can use: check the driver and the devices passed in, that jaxlib is "
         "built for this platform (JAX_PLATFORMS), and that no other process holds them.",
         (
-            rb"No visible GPU devices|RuntimeError: Unable to initialize backend|(?:libtpu\S{0,20}"
+            rb"No visible GPU devices|Error: Unknown backend:? '?\w{1,20}|RuntimeError: Unable to initialize backend"
+            rb"|(?:libtpu\S{0,20}"
             rb"|The TPU) is already in use by"
             rb"|libtpu multi-process lockfile|NOT_FOUND: No \w{1,40} device found|No TPU devices were found"
             rb"|Failed to get TPU metadata|TPU initialization failed: "
@@ -77,6 +78,7 @@ SIGNATURES = (
         "out_of_memory",
         (
             b"RESOURCE_EXHAUSTED",
+            b"INTERNAL: Failed to allocate",
             b"OOM Debugging",
             b"Resource exhausted: ",
             b"ResourceExhaustedError",
@@ -87,7 +89,8 @@ SIGNATURES = (
         "The GPU memory does not suffice: lower the batch per device, choose another remat policy, shard the model "
         "more, or raise XLA_PYTHON_CLIENT_MEM_FRACTION.",
         (
-            rb"(?:RESOURCE_EXHAUSTED|Resource exhausted): (?:Out of memory|Failed to allocate|Error allocating"
+            rb"INTERNAL: Failed to allocate \d|(?:RESOURCE_EXHAUSTED|Resource exhausted): (?:Out of memory"
+            rb"|Failed to allocate|Error allocating"
             rb"|Attempting"
             rb"|XLA:TPU)|" + _STATUS + rb"RESOURCE_EXHAUSTED(?![^\r\n]{0,300}(?:[Qq]uota|larger than max|requests))"
             rb"|ResourceExhaustedError: |OOM when allocating tensor|BufferAssignment OOM Debugging"
@@ -96,7 +99,7 @@ SIGNATURES = (
     ),
     Signature(
         "address_in_use",
-        (b"Failed to add port to server", b"No address added out of"),
+        (b"Failed to add port to server", b"No address added out of", b"Failed to start RPC server"),
         "The coordinator cannot listen on its port: stop what an earlier run left there, or choose another port "
         "(JAX_COORDINATOR_PORT), and check that its address is one of the first node.",
     ),
@@ -115,6 +118,26 @@ SIGNATURES = (
         (
             rb"waiting for `?(?:initialize clique|[^\r\n]{0,300}) for \d{1,9} seconds and may be stuck"
             rb"|Termination timeout (?:for|of) "
+        ),
+    ),
+    Signature(
+        "peer_died",
+        (
+            *(
+                b"heartbeat",
+                b"BarrierError",
+                b"because a task",
+                b"from a task",
+                b"Shutdown barrier",
+                b"Id: Shutdown::",
+            ),
+        ),
+        "Another process of the job went away: its log has the cause.",
+        (
+            rb"(?:The following tasks are unhealthy \(stopped sending heartbeats\):\s{0,9}" + _TASK + rb""
+            rb"|Task " + _TASK + rb"(?=\d{1,9} heartbeat timeout))(?P<rank>\d{1,9})|BarrierError"
+            rb"|Barrier failed (?:because|from) a task"
+            rb"|Shutdown barrier[^\r\n]{0,99}(?:failed|timed out)|Barrier timed out\. Id: Shutdown::"
         ),
     ),
     Signature(
@@ -160,25 +183,6 @@ SIGNATURES = (
         "NCCL_DEBUG=WARN says more.",
         rb"NCCL operation \w{1,60}\([^\r\n]{0,400}\) failed|INTERNAL: [^\r\n]{0,400}"
         rb"(?:\b[NR]CCL\b|\ball[-_](?:reduce|gather|to[-_]all)\b|\breduce[-_]scatter\b|[Cc]ommunicator\b)",
-    ),
-    Signature(
-        "peer_died",
-        (
-            *(
-                b"heartbeat",
-                b"BarrierError",
-                b"because a task",
-                b"from a task",
-                b"Shutdown barrier",
-            ),
-        ),
-        "Another process of the job went away: its log has the cause.",
-        (
-            rb"(?:The following tasks are unhealthy \(stopped sending heartbeats\):\s{0,9}" + _TASK + rb""
-            rb"|Task " + _TASK + rb"(?=\d{1,9} heartbeat timeout))(?P<rank>\d{1,9})|BarrierError"
-            rb"|Barrier failed (?:because|from) a task"
-            rb"|Shutdown barrier[^\r\n]{0,99}(?:failed|timed out)"
-        ),
     ),
     Signature(
         "coordinator_died",

@@ -48,6 +48,8 @@ SIGNATURES = (
                 b"unable to handle",
                 b"PCIe Bus Error",
                 b"kernel BUG at",
+                b"general protection fault, ",
+                b"general protection fault: ",
                 b"Memory failure: ",
             ),
         ),
@@ -59,6 +61,7 @@ SIGNATURES = (
             rb"|detected stall on CPU|detected hard LOCKUP on cpu|DPC: containment event"
             rb"|PCIe Bus Error: severity=Uncorrected"
             rb"|\bEDAC [^\r\n]{0,60} UE |BUG: unable to handle |kernel BUG at |Memory failure: 0x"
+            rb"|\] general protection fault(?:, probably for [^\r\n]{1,60})?: [\da-f]{4} \[#"
             rb"|AER: (?:can't recover|device recovery failed)"
         ),
     ),
@@ -147,9 +150,9 @@ SIGNATURES = (
     ),
     Signature(
         "illegal_instruction",
-        (b"Illegal instruction", b"SIGILL", *_ended(b"-4", b"132")),
+        (b"Illegal instruction", b"SIGILL", b"trap invalid opcode", *_ended(b"-4", b"132")),
         "A program or library was built for another processor than this node has: use one that is built for it.",
-        rb"\bIllegal instruction\b(?! \()|Illegal instruction {1,60}\(core|\bSIGILL\b"
+        rb"\bIllegal instruction\b(?! \()|Illegal instruction {1,60}\(core|\bSIGILL\b|\] trap invalid opcode"
         rb"|" + ENDED + rb"(?P<exit_code>-4|132)\b",
     ),
     Signature(

@@ -128,6 +128,13 @@ SIGNATURES = (
         rb"Ranks? (?P<rank>\d{1,9})[\d, ]{0,999} failed to pass monitoredBarrier",
     ),
     Signature(
+        "peer_died",
+        (b"reached monitoredBarrier, but received errors",),
+        "A rank did not come to the barrier, or went away in it: the log of the rank that the message names has the "
+        "cause.",
+        rb"reached monitoredBarrier, but received errors while waiting [^\r\n]{0,60}rank (?P<rank>\d{1,9})",
+    ),
+    Signature(
         "name_resolution",
         (b"cannot be retrieved",),
         "The master's name cannot be resolved on this node: check DNS and /etc/hosts, and give an address that every "
@@ -252,12 +259,13 @@ SIGNATURES = (
         "sigterm",
         (
             *(b"death signal", b"got signal: ", b"SIGTERM", b"Terminated", b"handling auto-requeue signal", b"Hangup"),
-            *(b"eceived signal ", b"aught signal "),
+            *(b"eceived signal ", b"aught signal ", b"*** SIGTERM received"),
         ),
         "The process was told to stop: by the launcher because another one failed, by a person or by a scheduler.",
         (
             rb"Received \S{1,30} death signal, shutting down workers|got signal: (?:1|2|15)\b|closing signal SIGTERM"
-            rb"|Signal 15 \(SIGTERM\) received by PID|SIGTERM caught|[Rr]eceived SIGTERM\b|Caught signal SIGTERM"
+            rb"|Signal 15 \(SIGTERM\) received by PID|SIGTERM caught|[Rr]eceived SIGTERM\b|\*\*\* SIGTERM received "
+            rb"|Caught signal SIGTERM"
             rb"|Bypassing signal SIGTERM"
             rb"|died with <Signals\.SIGTERM|(?m:^(?:Terminated|Hangup)\r?$)"
             rb"|: line \d{1,9}: {1,20}\d{1,9} (?:Terminated|Hangup) {2,60}"
