@@ -78,6 +78,7 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: x",
     ],
     "container": [
+        'Error: "odd" is not a valid restart policy',
         "Error: unknown flag: --odd",
         'ERROR: /x/nvidia-container-runtime: find runc path: exec: "runc": executable file not found in $PATH',
         "ERRO[0000] failed to create NVIDIA Container Runtime: error constructing low-level runtime: x",
@@ -148,6 +149,7 @@ TEXTS: dict[str, list[Text]] = {
         "srun: error: Task launch for StepId=7.0 failed on node n3: Communication connection failure",
     ],
     "tokenizer": [
+        "FileNotFoundError: Tokenizer path '/odd' does not exist",
         "ValueError: Cannot use odd functions because tokenizer.chat_template is not set and none was passed!",
         "TypeError: __init__() missing 1 required positional argument: 'vocab_file'",
         "OSError: Can't load tokenizer for 'x/y'. If you were trying to load it from 'https://huggingface.co/models'",
@@ -200,6 +202,7 @@ TEXTS: dict[str, list[Text]] = {
         "Memory access fault by GPU node-3 (Agent handle: 0x1) on address 0x7f. Reason: Page not present.",
     ],
     "no_gpu": [
+        "RuntimeError: Unknown backend odd. Available backends are ['cpu']",
         "RuntimeError: Unknown backend: 'odd' requested, but no platforms that are instances of odd are present.",
         "RuntimeError: Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False.",
         "2026-Jan-02 03:04:05.6 7:8 ERROR NRT:nrt_init Unable to determine Neuron Driver version. Please check x",
@@ -373,6 +376,7 @@ TEXTS: dict[str, list[Text]] = {
         'Could not open file "x=1" to read flags for environment variable "XLA_FLAGS".',
     ],
     "jax_start": [
+        "TypeError: process_id must be a nonnegative int. Got process_id=x.",
         "XlaRuntimeError: ALREADY_EXISTS: process 7 is there",
         "FAILED_PRECONDITION: TPU platform already registered for platform hardware version",
         "ValueError: Number of processes must be defined.",
@@ -500,6 +504,8 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "nccl": [
+        " Failed status-transport retry counter exceeded (12): wr_id 0 syndrom 0x81",
+        " A completion with Error in odd function",
         "2026-Jan-02 03:04:05.6 7:8 ERROR   ENC:ncclBootstrapRecv   failed odd request",
         "[ 12.1] infiniband efa_0: Failed to process command X (opcode 7) comp_status 1 err -12",
         "192.0.2.7: WARN: Function: f Line: 7: NET/OFI Couldn't open it. RC: -22, ERROR: Invalid argument",
@@ -685,7 +691,11 @@ SENTENCES: dict[str, list[str]] = {
         "Back-off restarting failed container",
     ],
     "scheduler": ["n1 slurmd.service: Main process exited, code=exited, status=1/FAILURE"],
-    "nccl": ["[  +0.000844] irdma 0000:05:00.0: odd error", "the port ens7 of this node is down"],
+    "nccl": [
+        "[  +0.000844] irdma 0000:05:00.0: odd error",
+        "the port ens7 of this node is down",
+        "Unable to set the QP to odd",
+    ],
     "io_error": ["[ 12.1] beegfs: odd error", "gcsfuse: odd error"],
     "rendezvous_timeout": ["[E TCPStore.cpp:7] odd"],
     "peer_died": ["E0102 03:04:05.1 7 coordination_odd.cc:7] odd"],

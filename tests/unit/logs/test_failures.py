@@ -159,6 +159,8 @@ def test_a_package_that_the_program_goes_on_without_is_no_failure(rank: str) -> 
         (["megatron/core/datasets/gpt_dataset.py", "site-packages/numpy/core/memmap.py"], "data"),
         (["train.py", "site-packages/torch/_inductor/codecache.py"], "compile"),
         (["train.py", "site-packages/torch/_dynamo/eval_frame.py"], "python_error"),
+        (["train.py", "site-packages/triton/compiler/code_generator.py"], "compile"),
+        (["train.py", "aiter/ops/triton/mha.py"], "python_error"),
         (["train.py", "site-packages/urllib3/connectionpool.py"], "hub_unreachable"),
         (
             ["run.py", "nemo/hydra_runner.py", "site-packages/hydra/_internal/hydra.py", "m/attention.py"],
@@ -266,6 +268,14 @@ ALONE = [
     ("TypeError: expected 2 arguments", "python_error"),
     ("RuntimeError: all tensors are odd, cuda:0 and cpu", "python_error"),
     ("AttributeError: 'NoneType' object has no attribute 'shape'", "python_error"),
+    ("AssertionError: parameter 7 not found in its mapping", "python_error"),
+    ("ValueError: q and k must have the same rank", "python_error"),
+    ("RuntimeError: the column-wise odd thing", "python_error"),
+    ("ValueError: odd is required for the 'nccl' backend", "settings_refused"),
+    ("ValueError: you can't use odd with even", "settings_refused"),
+    ("ValueError: odd_parallelism (8) must equal devices (4)", "sizes"),
+    ("AssertionError: odd must have version 2.7 or higher", "import_error"),
+    ("ValueError: odd path '/x' not found", "not_found"),
 ]
 
 

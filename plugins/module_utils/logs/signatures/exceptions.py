@@ -80,7 +80,8 @@ TOPICS = (
     ),
     _topic(
         "compile",
-        rb"/torch/_(?:inductor|dynamo)/\w{0,30}Err|/torch/_inductor/|/triton/|/cpp_extension\.py$|/libneuronxla/"
+        rb"/torch/_(?:inductor|dynamo)/\w{0,30}Err|/torch/_inductor/|/triton/(?:compiler|runtime|backends|language)/"
+        rb"|/cpp_extension\.py$|/libneuronxla/"
         rb"|/fused_kernels/|/jax/_src/(?:compiler\.py$|interpreters/mlir|pallas/)",
         rb"(?<![/\w])compil(?:e|ing|ation|er)\b(?!/)|\bMLIR\b|\bHLO\b|\bLLVM\b|\bptx|\btriton\b|inductor"
         rb"|\bmosaic\b|\bpallas\b|\bnvcc\b|\bhipcc\b",
@@ -113,7 +114,8 @@ TOPICS = (
         rb"|/data/\w{0,30}(?:dataset|sampler|loader|collat)\w{0,30}\.py$|/data_iterator\w{0,30}\.py$|^/StopIteration$",
         rb"\bdata ?(?:set|loader|_path|_prefix|_dir|_files?| path| files?)s?\b|\bparquet\b|\barrow\b|\btfrecord"
         rb"|\bjsonl\b"
-        rb"|array_record|\bsplit '|\bcolumns?\b|\bsampler\b|\b(?:number of|training|valid) samples|\bepochs?\b"
+        rb"|array_record|\bsplit '|\bcolumns?\b(?!-| tensor| parallel| scale)|\bsampler\b|\b(?:number of|training"
+        rb"|valid) samples|\bepochs?\b"
         rb"|jsondecodeerror|unicodedecodeerror",
         "The training data could not be read or prepared: the message says what; check paths, mounts, columns and "
         "format of the dataset on each node.",
@@ -146,14 +148,15 @@ TOPICS = (
     _topic(
         "nccl",
         rb"/cupy/cuda/nccl|/cupy_backends/cuda/libs/nccl",
-        rb"\b[NR]CCL\b|libfabric|\bEFA\b|ibverbs|\bRDMA\b|\bInfiniBand\b|\bucx\b|\bibv_\w|\bIB failure",
+        rb"\b[NR]CCL\b(?!['\"]| (?:backend|allocator|EP|UBR)\b)|libfabric|\bEFA\b|ibverbs|\bRDMA\b|\bInfiniBand\b"
+        rb"|\bucx\b|\bibv_\w|\bIB failure",
         "The network between the GPUs failed or could not be set up: the message says what; run again with "
         "NCCL_DEBUG=INFO, and compare with a node that works.",
     ),
     _topic(
         "wrong_rank",
         b"",
-        rb"\bsame rank\b|\bduplicate rank|\brank \d{1,9} (?:is |has )?already",
+        rb"\bprocess\w{0,3}\b.{0,60}\bsame rank\b|\bduplicate rank|\brank \d{1,9} (?:is |has )?already",
         "Two processes have one rank: compare the node ranks and the number of nodes, and stop what is left of an "
         "earlier run.",
     ),
@@ -204,6 +207,8 @@ TOPICS = (
         rb"\bversions?\b.{0,80}(?:mismatch|incompatib|required?|older|newer|too old|not supported)"
         rb"|\brequires? \S{1,40} ?[<>=]{1,2}"
         rb"|\bversion [\d.]{1,20} or (?:higher|newer|later|above)\b|\bnot available in this .{1,40} version"
+        rb"|\bupgrade \w{1,30} to\b|\btorch version does not\b|could not find (?:shared object|`?transformer.engine"
+        rb"|te core)"
         rb"|\bfailed to import\b|\b(?:is )?not installed|\bpip install|\brequired to (?:use|run)\b|(?:built"
         rb"|compiled) without\b",
         "Packages of the image do not fit each other or are missing: install what the message asks for, or take "
@@ -228,10 +233,11 @@ TOPICS = (
         rb"|\bunknown\b|\bunrecogni[sz]ed\b|\binvalid (?:value|choice|param|type|key|name|mode|opt)|\bonly supports?\b"
         rb"|\bdo(?:es)?(?: not|n't) (?:currently |yet )?(?:support|allow|accept)|\bsupports? only\b|\bnot understood\b"
         rb"|\bonly .{0,60}\b(?:supported|implemented|available|valid|allowed|used)\b|\bmutually exclusive\b"
+        rb"|\byou (?:can't|cannot|must|need to)\b|\bcan only use\b"
         rb"|\bcan(?:not| only) (?:both |only )?(?:have|set|specify|enable|combine|be (?:used|combined|enabled|set))\b"
         rb"|\binvalid \w{1,40}:|\b(?:is|are) (?:required|not available)\b|\bcurrently only\b"
         rb"|\bplease (?:set|specify|use|provide)\b|\bshould (?:not )?be\b|\benvironment variable|\b(?:is"
-        rb"|are) not set\b)|(?-i:KeyError: '[A-Z][A-Z_]{3,30}'$)",
+        rb"|are|was|were) not set\b)|(?-i:KeyError: '[A-Z][A-Z_]{3,30}'$)",
         "The program does not take its settings: the message says which; correct the config, or take an image that "
         "knows them.",
     ),

@@ -91,12 +91,21 @@ SIGNATURES = (
     Signature(
         "nccl",
         (
-            *(b"Failed status ", b"ailed to ", b"get context for the device", b"Port number "),
+            *(
+                b"Failed status",
+                b"with error at",
+                b"with Error in",
+                b"Bad wc status ",
+                b"ailed to ",
+                b"get context for the device",
+                b"Port number ",
+            ),
             *(b"onnect the HCA", b"RDMA connect error", b"ibv_", b"ucp_", b"uct_", b"rdma_"),
         ),
         "RDMA between two nodes failed: check the port (ibv_devinfo), the GID index, link and "
         "firmware, GPUDirect, and that /dev/infiniband is passed in.",
-        rb"Failed status \d{1,3}: wr_id |[Ff]ailed to (?:create|modify|register|allocate|open|query) (?:an? )?"
+        rb"Failed status(?: |-[^\r\n]{1,60} \()\d{1,3}\)?: wr_id |[Cc]ompletion with (?:error at|Error in) "
+        rb"|Bad wc status |[Ff]ailed to (?:create|modify|register|allocate|open|query) (?:an? )?"
         rb"(?:QP|CQ|MR|PD|AH|SRQ|[Qq]ueue [Pp]air|completion queue|protection domain|memory region)\b"
         rb"|Couldn't get context for the device"
         rb"|Unable to [Cc]onnect the HCA"

@@ -61,7 +61,8 @@ SIGNATURES = (
             rb"|Error: Tokenizer class |Couldn't instantiate the backend tokenizer|(?<!Local)EntryNotFoundError: "
             rb"|does not appear to have (?:a file|files) named|Error no file named "
             rb"|Failed to load \w{1,20}(?: Face)? tokenizer from"
-            rb"|Unable to instantiate HuggingFace AutoTokenizer|Error: Tokenizer path doesn't exist"
+            rb"|Unable to instantiate HuggingFace AutoTokenizer|Error: Tokenizer path (?:doesn't exist"
+            rb"|'[^'\r\n]{1,300}' does not exist)"
         ),
     ),
     Signature(

@@ -17,7 +17,8 @@ SIGNATURES = (
         "JAX finds no accelerator that it can use: check the driver and the devices passed in, that jaxlib is "
         "built for this platform (JAX_PLATFORMS), and that no other process holds them.",
         (
-            rb"No visible GPU devices|Error: Unknown backend:? '?\w{1,20}|RuntimeError: Unable to initialize backend"
+            rb"No visible GPU devices|Unknown backend:? '?\w{1,20}'? requested, but no"
+            rb"|Unknown backend \w{1,20}\. Available|RuntimeError: Unable to initialize backend"
             rb"|(?:libtpu\S{0,20}"
             rb"|The TPU) is already in use by"
             rb"|libtpu multi-process lockfile|NOT_FOUND: No \w{1,40} device found|No TPU devices were found"
@@ -63,6 +64,7 @@ SIGNATURES = (
             b"distributed.initialize() must be called",
             b"Duplicate task registration",
             *(b"nexpected task re", b"distributed.initialize should only", b"platform already registered"),
+            *(b"process_id must be", b"num_processes must be"),
         ),
         "JAX does not know how the nodes find each other, or two processes have one number: set JAX_COORDINATOR_IP, "
         "JAX_COORDINATOR_PORT, NNODES and NODE_RANK, and hardware=gpu.",
@@ -71,7 +73,8 @@ SIGNATURES = (
             rb"|The process id of the current process must be defined)"
             rb"|distributed\.initialize\(\) must be called before"
             rb"|Duplicate task registration with |Unexpected task re(?:gistered|quest)"
-            rb"|distributed\.initialize should only|FAILED_PRECONDITION: \w{1,40} platform already registered"
+            rb"|Error: (?:process_id|num_processes) must be a |distributed\.initialize should only"
+            rb"|FAILED_PRECONDITION: \w{1,40} platform already registered"
         ),
     ),
     Signature(

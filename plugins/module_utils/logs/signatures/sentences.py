@@ -237,7 +237,8 @@ NOUNS = (
     ),
     _sentence(
         "nccl",
-        rb"(?i)\b(?:nic|link|port|switch|adapter|hca)\b.{0,60}\b(?:down|lost|flap\w{0,5}|error|failed|unreachable)\b",
+        rb"(?i)\b(?:nic|link|port|switch|adapter|hca)\b.{0,60}\b(?:down|lost|flap\w{0,5}|error|failed|unreachable)\b"
+        rb"|(?-i:\b(?:QPs?|CQs?|MR|SRQ|XRC|AH|DMAH|GID|HCA|RDMA|rdma_cm|ibv_\w{1,40})\b)|\bmkey\b|\binfiniband\b",
         "The network of this node reports an error: check cable, switch port, driver and firmware.",
     ),
 )
