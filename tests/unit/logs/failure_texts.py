@@ -59,6 +59,7 @@ TEXTS: dict[str, list[Text]] = {
         "[ 12.1] nfs: server nas7 not responding, timed out",
     ],
     "checkpoint": [
+        "FileNotFoundError: [Errno 2] No such file or directory: '/x/iter_0000007/odd'",
         "ChainedFuture completed 0/1 futures but timed out after 1199.9 seconds",
         "ValueError: Requested directory for restore does not exist at /x.",
         "_pickle.UnpicklingError: Weights only load failed.",
@@ -423,6 +424,7 @@ TEXTS: dict[str, list[Text]] = {
         "FileNotFoundError: [Errno 2] No such file or directory: '/c/abc-MockGPTDataset-train-document_index.npy'",
     ],
     "name_resolution": [
+        "[W socket.cpp:601] [c10d] The IPv4 network addresses of (odd, 515) cannot be retrieved (gai error: -2 - odd).",
         "OSError: MASTER_ADDR 'n0' cannot be resolved to an IPv4 address: Name or service not known",
         "socket.gaierror: [Errno -2] Name or service not known",
         "UNAVAILABLE: DNS resolution failed for n0:1234: C-ares status is not ARES_SUCCESS",

@@ -42,6 +42,22 @@ def test_no_line_changes_its_class_because_there_are_many_of_it() -> None:
     assert [found["class"] for found in find_failures(text)] == ["out_of_memory"] * 3
 
 
+@pytest.mark.parametrize(
+    ("lines", "nearest"),
+    [
+        (("KeyError: 'layers'", "srun: error: n2: tasks 8-15: Killed"), "python_error"),
+        (("srun: error: n1: task 3: Exited with exit code 1", "srun: error: n2: task 8: Killed"), "child_failed"),
+        (("srun: error: n1: task 3: Killed", "srun: error: n2: task 8: Terminated"), "killed"),
+        (("SIGBUS", "RuntimeError: DataLoader worker (pid(s) 47) exited unexpectedly"), "bus_error"),
+        (("KeyError: 'layers'", "RuntimeError: DataLoader worker (pid(s) 47) exited unexpectedly"), "python_error"),
+    ],
+)
+def test_what_was_killed_as_another_failed_is_farther_from_the_cause(lines: tuple[str, ...], nearest: str) -> None:
+    found = find_failures("".join(f"{line}\n" for line in lines).encode())
+    assert min(found, key=lambda failure: failure["blame"])["class"] == nearest
+    assert len(found) == len(lines)
+
+
 def test_an_exception_among_many_with_a_class_of_their_own_is_told() -> None:
     opening = 'Traceback (most recent call last):\n  File "/x/a.py", line 8, in f\n'
     text = f"{opening}torch.distributed.DistBackendError: NCCL error in: /x.hpp:268, remote\n" * 8

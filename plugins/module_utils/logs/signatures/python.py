@@ -210,8 +210,8 @@ SIGNATURES = (
         "not_found",
         (b"FileNotFoundError: ", b"NotFoundError: ", b"NotADirectoryError"),
         "A file or folder is not there on this node: check the path and the mounts, and that every node sees it.",
-        rb"FileNotFoundError: (?:\[Errno 2\]|(?![^\r\n]{0,300}(?:[Cc]heckpoint|\.ckpt|\.distcp|\.pth?\b"
-        rb"|[Rr]estore|[Ss]teps? |[Mm]etadata|[Dd]ataset|[Tt]okenizer)))"
+        rb"FileNotFoundError: (?![^\r\n]{0,300}(?:[Cc]heckpoint|/ckpts?/|/iter_\d|/global_step))(?:\[Errno 2\]"
+        rb"|(?![^\r\n]{0,300}(?:\.ckpt|\.distcp|\.pth?\b|[Rr]estore|[Ss]teps? |[Mm]etadata|[Dd]ataset|[Tt]okenizer)))"
         rb"|errors_impl\.NotFoundError: |NotADirectoryError: ",
     ),
     Signature(

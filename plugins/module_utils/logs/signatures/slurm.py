@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ..signature import Signature
+from ..signature import BLAME, Signature
 
 _TASK = rb"srun: error: \S{1,300}: tasks? [\d,-]{1,300}: "
 
@@ -17,7 +17,6 @@ SIGNATURES = (
             b"Out Of Memory",
             b"out-of-memory handler",
             b"memory limit",
-            b": Killed",
             b"TERM_MEMLIMIT",
         ),
         "The host memory of the job did not suffice, or somebody killed it: ask Slurm for more (--mem=0 takes all "
@@ -25,8 +24,16 @@ SIGNATURES = (
         (
             rb"Detected \d{1,9} oom[-_]kill event|OOM Killed|cgroup out-of-memory handler|TERM_MEMLIMIT"
             rb"|slurmstepd: error: [^\r\n]{0,200}[Ee]xceeded (?:job |step )?memory limit"
-            rb"|" + _TASK + rb"(?:Out Of Memory|Killed)"
+            rb"|" + _TASK + rb"Out Of Memory"
         ),
+    ),
+    Signature(
+        "killed",
+        (b": Killed",),
+        "Slurm killed a task, or the kernel did for lack of memory: Slurm does so with what is left when another task "
+        "failed or the job ends; where none did, read the node's kernel log for the OOM killer.",
+        _TASK + rb"Killed",
+        BLAME["child_failed"] + 1,
     ),
     Signature(
         "time_limit",

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ..signature import Signature
+from ..signature import BLAME, Signature
 
 SIGNATURES = (
     Signature(
@@ -16,16 +16,22 @@ SIGNATURES = (
         "killed",
         (
             b"DataLoader worker",
-            b"in memory thread exited",
-            b"BrokenProcessPool",
             b"TerminatedWorkerError",
             b"has abruptly died",
         ),
         "A data worker was killed, mostly for lack of host memory, or too little shared memory (/dev/shm): use fewer "
         "workers, give the container more of it, and read the kernel log.",
-        rb"DataLoader worker \(pid(?:\(s\))? [\d, ]{1,99}\) (?:is killed by signal|exited unexpectedly)"
-        rb"|Pin memory thread exited unexpectedly|BrokenProcessPool: |TerminatedWorkerError: "
+        rb"DataLoader worker \(pid(?:\(s\))? [\d, ]{1,99}\) is killed by signal|TerminatedWorkerError: "
         rb"|subprocesses has abruptly died",
+    ),
+    Signature(
+        "killed",
+        (b"DataLoader worker", b"in memory thread exited", b"BrokenProcessPool"),
+        "A data worker ended without a word, mostly killed for lack of host memory: read what stands before, where it "
+        "may have crashed, and the kernel log; use fewer workers, or give the container more memory.",
+        rb"DataLoader worker \(pid(?:\(s\))? [\d, ]{1,99}\) exited unexpectedly|Pin memory thread exited unexpectedly"
+        rb"|BrokenProcessPool: ",
+        BLAME["python_error"] + 1,
     ),
     Signature(
         "data_corrupt",
@@ -139,7 +145,7 @@ SIGNATURES = (
         (b"cannot be retrieved",),
         "The master's name cannot be resolved on this node: check DNS and /etc/hosts, and give an address that every "
         "node resolves and reaches (MASTER_ADDR).",
-        rb"any network address of [^\r\n]{0,300}cannot be retrieved",
+        rb"(?:any network address|The IPv4 network addresses) of [^\r\n]{0,300}cannot be retrieved",
     ),
     Signature(
         "rendezvous_timeout",
