@@ -66,6 +66,7 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: Error(s) in loading state_dict for GPTModel:",
     ],
     "compile": [
+        "XlaRuntimeError: INTERNAL: libdevice not found at ./odd",
         "RuntimeError: [aiter] build [module_odd] under /x/jit/build/module_odd failed !!!!!!",
         "XlaRuntimeError: INTERNAL: Mosaic does not like the odd kernel",
         "MIOpen(HIP): Error [Compile] 'hiprtcCompileProgram(x)' y.cpp: HIPRTC_ERROR_COMPILATION (6)",
@@ -194,6 +195,7 @@ TEXTS: dict[str, list[Text]] = {
         "slurmstepd: error: *** STEP 7.0 ON n3 CANCELLED AT 2026-01-02T03:04:05 DUE TO PREEMPTION ***",
     ],
     "process_limit": [
+        "RuntimeError: Unable to odd: can't start new thread",
         "RuntimeError: can't start new thread",
     ],
     "time_limit": [
@@ -265,6 +267,8 @@ TEXTS: dict[str, list[Text]] = {
         "request for 2.0GiB",
     ],
     "disk_full": [
+        'RuntimeError: RESOURCE_EXHAUSTED: Error writing "/odd": No space left on device',
+        "[1.1] [n1:7:0] mm_odd.c:123 UCX  ERROR failed to allocate odd in /dev/shm: No space left on device",
         "docker: failed to register layer: write /opt/x: no space left on device.",
         "OSError: Not enough disk space. Needed: 7.5 GiB (odd)",
         "OSError: [Errno 28] No space left on device: '/cache/x.npy'",
@@ -341,6 +345,7 @@ TEXTS: dict[str, list[Text]] = {
         "2026-01-02 03:04:05 ERROR 403: Forbidden.",
     ],
     "sizes": [
+        "ValueError: Dimension 0 of the odd array should be 7",
         "ValueError: Received incompatible devices for jitted computation. Got odd ones",
         "XlaRuntimeError: INVALID_ARGUMENT: the shape of it is odd",
         "AssertionError: world size (6) is not divisible by total_model_size (total_model_size=16)",
@@ -355,6 +360,8 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: invalid implied data parallel degree: 8 / 3",
     ],
     "settings_refused": [
+        "ValueError: No dot product attention backend is available for the odd inputs.",
+        "RuntimeError: /x/fused_odd.cu:77 in function operator(): Assertion failed: odd.",
         "RuntimeError: [AITER] /x/csrc/odd.cu:99 Unsupported head_size: 7",
         "n1:1:2 [3] graph/xml.cc:99 NCCL WARN XML Parse : Unexpected EOF",
         "AssertionError: odd is not supported with --odd-checkpoint-format yet",
@@ -554,6 +561,7 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "child_failed": [
+        "Fatal Python error: Aborted",
         "F0102 03:04:05.1 77 x.cc:12] Check failed: a == b",
         (
             "E api.py:984] failed (exitcode: 1) local_rank: 6 (pid: 92121) of binary: /usr/bin/python",

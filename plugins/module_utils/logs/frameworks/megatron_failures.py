@@ -28,11 +28,11 @@ SIGNATURES = (
     ),
     Signature(
         "settings_refused",
-        (b": Assertion failed: ",),
+        (b": Assertion failed: ", b"No dot product attention backend"),
         "Transformer Engine cannot do this with these sizes, this precision or this GPU: the words after Assertion "
         "failed say what; change them, choose another attention backend (NVTE_FUSED_ATTN, NVTE_FLASH_ATTN), or take "
         "another image.",
-        rb"in function \w{1,80}: Assertion failed: ",
+        rb"in function \w{1,80}(?:\(\))?: Assertion failed: |No dot product attention backend is available",
     ),
     Signature(
         "settings_refused",

@@ -174,7 +174,8 @@ TOPICS = (
     _topic(
         "sizes",
         rb"/einops/|/mesh_utils\.py$|/\w{0,20}sharding\w{0,20}\.py$|/jax/_src/mesh\.py$",
-        rb"\bshapes?\b|\bdivisible\b|\bmust equal\b|\bparallelism\b.{0,60}\bvalues?\b"
+        rb"\bshapes?\b|\bdivisible\b|\bmust equal\b|\bsizes? do(?:es)?(?:n't| not) match\b"
+        rb"|\bparallelism\b.{0,60}\bvalues?\b"
         rb"|\bnot enough (?:slices|devices|gpus|layers|ranks|nodes)\b|\bexpected (?:exactly|at least) \d{1,9} (?:ranks"
         rb"|devices|gpus|processes)\b|\bnumber of model chunks\b|\bdivide|\bsize mismatch|\bmesh\b|\bshardings?\b"
         rb"|partitionspec|world[_ ]size"

@@ -67,7 +67,8 @@ SIGNATURES = (
         ),
         "The network between the nodes failed under UCX or libfabric: check the links, the devices (ibv_devinfo, "
         "fi_info -p efa), for EFA the security group, and the logs of the other nodes.",
-        rb"\bUC[XC] {1,4}(?:ERROR|FATAL) |fi_[a-z_]{1,40}(?:\(\))? failed|(?i:Libfabric error)|\bprov_errno\b"
+        rb"\bUC[XC] {1,4}(?:ERROR|FATAL) (?![^\r\n]{0,400}[Nn]o space left)|fi_[a-z_]{1,40}(?:\(\))? failed"
+        rb"|(?i:Libfabric error)|\bprov_errno\b"
         rb"|EFA_IO_COMP_STATUS_(?!OK)"
         rb"|libfabric:\d{1,9}:\d{1,12}:[\w:-]{1,99}\(\):\d{1,6}<(?:warn|critical)> (?i:[^\r\n]{0,200}(?:"
         + _FAILS

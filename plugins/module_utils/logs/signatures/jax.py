@@ -95,7 +95,9 @@ SIGNATURES = (
             rb"INTERNAL: Failed to allocate \d|(?:RESOURCE_EXHAUSTED|Resource exhausted): (?:Out of memory"
             rb"|Failed to allocate|Error allocating"
             rb"|Attempting"
-            rb"|XLA:TPU)|" + _STATUS + rb"RESOURCE_EXHAUSTED(?![^\r\n]{0,300}(?:[Qq]uota|larger than max|requests))"
+            rb"|XLA:TPU)|"
+            + _STATUS
+            + rb"RESOURCE_EXHAUSTED(?![^\r\n]{0,300}(?:[Qq]uota|larger than max|requests|[Nn]o space left))"
             rb"|ResourceExhaustedError: |OOM when allocating tensor|BufferAssignment OOM Debugging"
             rb"|Ran out of memory (?:in memory space|trying to allocate)"
         ),
@@ -209,7 +211,7 @@ SIGNATURES = (
         "with it has another driver.",
         rb"(?:INTERNAL|INVALID_ARGUMENT|UNKNOWN|NOT_FOUND): [^\r\n]{0,200}(?:[Cc]ompil(?:e|ing|ation)\b"
         rb"|[Aa]utotuning|\bptxas\b|\bMLIR\b"
-        rb"|\bMosaic\b|RET_CHECK failure|hlo verifier|\bLLVM\b|Failed to load in-memory)|"
+        rb"|\bMosaic\b|RET_CHECK failure|hlo verifier|\blibdevice\b|\bLLVM\b|Failed to load in-memory)|"
         + _STATUS
         + rb"UNIMPLEMENTED\b",
     ),

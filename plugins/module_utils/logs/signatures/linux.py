@@ -211,7 +211,7 @@ SIGNATURES = (
         "No further process or thread may be started: raise the limits (ulimit -u, --pids-limit=-1), or use fewer data "
         "workers and OMP_NUM_THREADS=1.",
         (
-            rb"RuntimeError: can't start new thread|pthread_create[^\r\n]{0,60} failed"
+            rb"Error: (?:[^\r\n]{1,60}: )?can't start new thread|pthread_create[^\r\n]{0,60} failed"
             rb"|fork: (?:retry: )?(?:Resource temporarily unavailable|Cannot allocate memory)"
             rb"|BlockingIOError: \[Errno 11\]|Thread creation failed: (?:Resource|Invalid)"
         ),

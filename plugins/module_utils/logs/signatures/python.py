@@ -134,6 +134,12 @@ SIGNATURES = (
         rb"|instance of 'std::bad_alloc'",
     ),
     Signature(
+        "child_failed",
+        (b"Fatal Python error: Aborted",),
+        "A process of the training aborted: what it printed before is the cause, and the stack below shows where it "
+        "was.",
+    ),
+    Signature(
         "segmentation_fault",
         (_FAULT,),
         "Python itself crashed in native code: mostly libraries in the image that do not fit each other or the "
@@ -167,12 +173,12 @@ SIGNATURES = (
         "sizes",
         (
             *(b"must match the ", b"shapes cannot be multiplied", b"is invalid for input of size"),
-            *(b"must equal the product of", b"be divisible by", b"ncompatible devices for jitted"),
+            *(b"must equal the product of", b"be divisible by", b"imension ", b"ncompatible devices for jitted"),
         ),
         "The shapes do not fit each other: compare the model's sizes, sequence and batch size, the parallel sizes "
         "and the checkpoint with those that the message names.",
         rb"Error: [^\r\n]{0,300}(?:must match the (?:existing )?size|shapes cannot be multiplied"
-        rb"|is invalid for input of size|must equal the product of"
+        rb"|is invalid for input of size|must equal the product of|\b[Dd]imension \d"
         rb"|[Ii]ncompatible devices for jitted)",
     ),
     Signature(
