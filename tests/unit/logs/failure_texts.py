@@ -7,11 +7,14 @@ Text = str | tuple[str, int | None, int | None]
 
 TEXTS: dict[str, list[Text]] = {
     "gpu_hang": [
+        "[ 12.1] amdgpu 0000:05:00.0: amdgpu: GPU reset end with ret = -62",
+        "[ 12.1] amdgpu 0000:05:00.0: amdgpu: HIQ odd, Queue preemption time out",
         "[ 12.1] amdgpu 0000:05:00.0: amdgpu: MODE1 reset",
         "HW Exception by GPU node-9 (Agent handle: 0x1) reason :GPU Hang",
         " 45%|####  | 9/20 [00:09<00:11]HW Exception by GPU node-9 (Agent handle: 0x1) reason :GPU Hang",
     ],
     "gpu_ecc": [
+        "[ 12.1] amdgpu 0000:05:00.0: amdgpu: GPU will not be initialized due to bad page threshold.",
         "Memory critical error by agent node-3 (Agent handle: 0x5) on address 0x7f. Reason: Memory in use.",
         "RuntimeError: CUDA error: uncorrectable ECC error encountered",
         "health check: GPU 3: Xid 95",
@@ -205,6 +208,9 @@ TEXTS: dict[str, list[Text]] = {
         "Memory access fault by GPU node-3 (Agent handle: 0x1) on address 0x7f. Reason: Page not present.",
     ],
     "no_gpu": [
+        "[ 12.1] amdgpu 0000:05:00.0: probe with driver amdgpu failed with error -22",
+        "[ 12.1] kfd kfd: amdgpu: skipped device 1:2, PCI rejects atomics 7<0",
+        "[ 12.1] nvidia: probe of 0000:05:00.0 failed with error -1",
         "RuntimeError: Unknown backend odd. Available backends are ['cpu']",
         "RuntimeError: Unknown backend: 'odd' requested, but no platforms that are instances of odd are present.",
         "RuntimeError: Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False.",
@@ -648,6 +654,9 @@ TEXTS: dict[str, list[Text]] = {
 }
 
 HARMLESS: list[str] = [
+    "[ 12.1] amdgpu 0000:05:00.0: amdgpu: ring odd timeout, but soft recovered",
+    "[ 12.1] amdgpu 0000:05:00.0: amdgpu: {3}socket: 0, die: 0, 1 new correctable hardware errors detected in umc "
+    "block",
     "n1:1:2 [0] NCCL WARN Could not find a path for pattern 4, falling back to simple order",
     "n1:1:2 [0] NCCL WARN minCTAs 64 is larger than #channels upper limit 32, cap it to 32",
     'n1:1:2 [0] NCCL WARN Missing "HSA_FORCE_FINE_GRAIN_PCIE=1" which can lead to low RCCL performance',

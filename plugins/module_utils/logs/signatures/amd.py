@@ -27,7 +27,7 @@ SIGNATURES = (
         "--ecc) and the kernel log, reset the GPU, and replace it where they come back.",
         (
             rb"uncorrectable hardware errors?\b|[1-9]\d{0,8} (?:new )?uncorrectable errors? |ERREVENT_ATHUB_INTERRUPT"
-            rb"|RAS[^\r\n]{0,99} poison consum|poison consumption|reached bad page threshold"
+            rb"|RAS[^\r\n]{0,99} poison consum|poison consumption|bad page threshold"
             rb"|RAS[^\r\n]{0,200}[Uu]ncorrectable ECC|amdgpu: (?:RAS: )?Uncorrectable error"
             rb"|Poison is consumed by client|bad pages exceeding the threshold"
             rb"|[1-9]\d{0,8} (?:new )?deferred hardware error"
@@ -40,7 +40,16 @@ SIGNATURES = (
             *(b"HW Exception by GPU", b"GPU reset begin", b"queues preemption", b"fence wait loop timeout"),
             *(b"GPU Recovery Failed", b"GPU reset(", b"evict process queues", b"device lost from bus", b"ERROR* ring "),
             *(b"GPU mode", b"MODE", b"Resetting wave fronts", b"VRAM is lost"),
-            *(b"SMU: ", b"MES failed to respon", b" timeout, signaled", b"preemption time out", b"unmap legacy queue"),
+            *(
+                b"SMU: ",
+                b"MES failed to respon",
+                b" timeout, signaled",
+                b"reset end with ret",
+                b"PCI error: detected",
+                b"is hung!",
+                b"reemption time out",
+                b"unmap legacy queue",
+            ),
         ),
         "A GPU of this node hung: drain the node, read its kernel log for amdgpu messages and reset the GPU.",
         (
@@ -49,7 +58,8 @@ SIGNATURES = (
             rb"|GPU Recovery Failed"
             rb"|" + _DRIVER + rb"GPU reset\(\d{1,9}\) failed|[Ff]ailed to evict process queues|device lost from bus"
             rb"|\*ERROR\* ring \S{1,60} timeout|SMU: (?:I'm not done with your previous command|No response)"
-            rb"|MES failed to respon|" + _DRIVER + rb"ring \S{1,60} timeout, signaled|queue preemption time out"
+            rb"|MES failed to respon|" + _DRIVER + rb"ring \S{1,60} timeout, signaled|[Qq]ueue preemption time out"
+            rb"|" + _DRIVER + rb"(?:GPU reset end with ret = -|PCI error: detected callback|IP block:\S{1,40} is hung!)"
             rb"|" + _DRIVER + rb"(?:failed to unmap legacy queue|(?:GPU mode|MODE)\d reset)|Resetting wave fronts"
             rb"|VRAM is lost due to GPU"
         ),
@@ -76,6 +86,8 @@ SIGNATURES = (
             ),
             *(
                 b"during GPU init",
+                b"driver amdgpu failed",
+                b"PCI rejects atomics",
                 b"amdgpu: PSP load ",
                 b"ip_init failed",
                 b"Driver not initialized",
@@ -89,7 +101,8 @@ SIGNATURES = (
             rb"Initializing the hsa runtime failed|hsa api call failure|initialize Tensile host"
             rb"|[Uu]nable to open /dev/kfd"
             rb"|[Cc]ould not open /dev/kfd|[Ff]ailed to open /dev/kfd"
-            rb"|ROCk module is NOT loaded|Fatal error during GPU init|amdgpu: PSP load \w{1,30} failed"
+            rb"|ROCk module is NOT loaded|Fatal error during GPU init|probe with driver amdgpu failed"
+            rb"|PCI rejects atomics|amdgpu: PSP load \w{1,30} failed"
             rb"|amdgpu_device_ip_init failed|hw_init of IP block <\w{1,30}> failed|Driver not initialized \(amdgpu"
             rb"|\b(?:AMD|R)SMI_STATUS_(?!SUCCESS)[A-Z_]{1,40}|Agent creation failed\."
             rb"|/dev/kfd['\"]?: (?:Permission denied|No such file|Invalid argument|Operation not permitted)"

@@ -35,6 +35,8 @@ SIGNATURES = (
             b"initialize NVML",
             b"incorrectly set up environment",
             b"RmInitAdapter failed",
+            b"driver nvidia failed",
+            b"nvidia: probe of",
             *(
                 b"no GPUs found",
                 b"No devices were found",
@@ -58,7 +60,8 @@ SIGNATURES = (
             rb"|Found no NVIDIA driver"
             rb"|couldn't communicate with the NVIDIA driver|devices?(?:\(s\))?(?: are| is)? busy or unavailable"
             rb"|Failed to initialize NVML: |CUDA unknown error - this may be due to an incorrectly set up environment"
-            rb"|NVRM: RmInitAdapter failed|is only supported with GPUs, no GPUs found|(?m:^No devices were found)"
+            rb"|NVRM: RmInitAdapter failed|probe with driver nvidia failed|nvidia: probe of \S{1,20} failed"
+            rb"|is only supported with GPUs, no GPUs found|(?m:^No devices were found)"
             rb"|CUDA driver initialization failed|(?:libcuda|libnvidia-ml)\.so[.\d]{0,9}: cannot open shared object"
             rb"|Failed to open libnvidia-ml|NVML Shared Library Not Found"
             rb"|failed call to cuInit: "
