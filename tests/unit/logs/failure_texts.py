@@ -437,6 +437,7 @@ TEXTS: dict[str, list[Text]] = {
         "FileNotFoundError: [Errno 2] No such file or directory: '/c/abc-MockGPTDataset-train-document_index.npy'",
     ],
     "name_resolution": [
+        "RuntimeError: The network addresses of (odd, 515) cannot be retrieved (gai error: -2 - odd).",
         "[W socket.cpp:601] [c10d] The IPv4 network addresses of (odd, 515) cannot be retrieved (gai error: -2 - odd).",
         "OSError: MASTER_ADDR 'n0' cannot be resolved to an IPv4 address: Name or service not known",
         "socket.gaierror: [Errno -2] Name or service not known",
@@ -491,6 +492,7 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: Gloo connectFullMesh failed with [pair.cc:144] no error",
     ],
     "rendezvous_timeout": [
+        "[W socket.cpp:7] [c10d] The client socket cannot be initialized to connect to [odd]:515 (errno: 97 - odd).",
         "RuntimeError: Deadline exceeded: Failed to connect to remote server at address: grpc://192.0.2.7:8470.",
         "ssh: connect to host n3 port 22: No route to host",
         "OSError: [Errno 101] Network is unreachable",

@@ -145,7 +145,7 @@ SIGNATURES = (
         (b"cannot be retrieved",),
         "The master's name cannot be resolved on this node: check DNS and /etc/hosts, and give an address that every "
         "node resolves and reaches (MASTER_ADDR).",
-        rb"(?:any network address|The IPv4 network addresses) of [^\r\n]{0,300}cannot be retrieved",
+        rb"(?:any network address|The (?:IPv4 )?network addresses) of [^\r\n]{0,300}cannot be retrieved",
     ),
     Signature(
         "rendezvous_timeout",
@@ -159,6 +159,7 @@ SIGNATURES = (
                 b"client socket has timed out",
                 b"RendezvousStateError",
                 b"imeout waiting for key",
+                b"socket cannot be initialized",
             ),
             *(b"RendezvousClosedError", b"connect() timed out", b"waiting for clients", b"waiting for workers"),
             b"store based barrier",
@@ -168,7 +169,7 @@ SIGNATURES = (
         (
             rb"connect\(\) timed out|api\.RendezvousTimeoutError|\betcd\.Etcd\w{1,40}: "
             rb"|client socket has timed out after \S{1,60} while trying to connect to"
-            rb"|client socket has failed to connect to any network address"
+            rb"|client socket (?:has failed to connect to any network address|cannot be initialized to connect to)"
             rb"|Timed out after \d{1,9} seconds waiting for (?:clients|workers)|RendezvousClosedError"
             rb"|wait timeout after \d{1,9} ?ms, keys: [^\r\n]{0,200}(?:worker_count|barrier|torch\.rendezvous"
             rb"|default_pg)"
