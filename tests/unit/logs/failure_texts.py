@@ -98,6 +98,7 @@ TEXTS: dict[str, list[Text]] = {
         "OSError: [Errno 8] Exec format error: '/usr/bin/odd'",
     ],
     "data_corrupt": [
+        "OSError: Unable to open file (truncated file: eof = 7, odd)",
         "EOFError: Ran out of input",
         "SafetensorError: Error while deserializing header: incomplete metadata, file not fully covered",
         "datasets.utils.info_utils.NonMatchingSplitsSizesError: [{}]",
@@ -142,6 +143,7 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: received 0 items of ancdata",
     ],
     "permission_denied": [
+        "bash: ./train.sh: Permission denied",
         "PermissionError: [Errno 13] Permission denied: '/out/checkpoints'",
     ],
     "slurm_start": [
@@ -154,6 +156,7 @@ TEXTS: dict[str, list[Text]] = {
         "srun: error: Task launch for StepId=7.0 failed on node n3: Communication connection failure",
     ],
     "tokenizer": [
+        "Exception: data did not match any variant of untagged enum ModelWrapper at line 7 column 3",
         "FileNotFoundError: Tokenizer path '/odd' does not exist",
         "ValueError: Cannot use odd functions because tokenizer.chat_template is not set and none was passed!",
         "TypeError: __init__() missing 1 required positional argument: 'vocab_file'",
@@ -163,6 +166,7 @@ TEXTS: dict[str, list[Text]] = {
         "FileNotFoundError: [Errno 2] No such file or directory: '/models/tokenizer.model'",
     ],
     "collective_mismatch": [
+        "RuntimeError: [/x/gloo/transport/tcp/pair.cc:446] op.preamble.length <= op.nbytes. 8 vs 4",
         "n1:1:2 [3] enqueue.cc:99 NCCL WARN Trying to recv to self without a matching send",
         "RuntimeError: DDP expects same model across all ranks, but Rank 1 has 36 params, while rank 0 has 37.",
         "n1:1:2 [0] NCCL WARN Message truncated : received 1024 bytes instead of 256",
@@ -198,6 +202,9 @@ TEXTS: dict[str, list[Text]] = {
         "slurmstepd: error: *** STEP 7.0 ON n3 CANCELLED AT 2026-01-02T03:04:05 DUE TO PREEMPTION ***",
     ],
     "process_limit": [
+        "OSError: [Errno 11] Resource temporarily unavailable",
+        "  what():  Resource temporarily unavailable",
+        "n1:1:2 [3] proxy.cc:99 NCCL WARN pthread_create odd failed: Resource temporarily unavailable",
         "RuntimeError: Unable to odd: can't start new thread",
         "RuntimeError: can't start new thread",
     ],
@@ -296,6 +303,7 @@ TEXTS: dict[str, list[Text]] = {
         "torch.AcceleratorError: HIP error: an illegal memory access was encountered",
     ],
     "nan": [
+        "Exception: Current loss scale already at minimum - odd.",
         (
             "AssertionError: Rank 3: found Inf in local grad norm in backward pass before data-parallel",
             3,
@@ -366,6 +374,7 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: invalid implied data parallel degree: 8 / 3",
     ],
     "settings_refused": [
+        'train.py: error: Parser key "odd" is odd',
         "ValueError: No dot product attention backend is available for the odd inputs.",
         "RuntimeError: /x/fused_odd.cu:77 in function operator(): Assertion failed: odd.",
         "RuntimeError: [AITER] /x/csrc/odd.cu:99 Unsupported head_size: 7",
@@ -383,6 +392,7 @@ TEXTS: dict[str, list[Text]] = {
         "train_llama3.sh: the argument 'X' is refused: KEY=VALUE is expected",
     ],
     "xla_flags": [
+        "ERROR: Unknown command line flag 'xla_odd'",
         "F0102 03:04:05.1 1 parse_flags_from_env.cc:234] Unknown flag in XLA_FLAGS: --xla_tpu_x=true",
         "Unknown flags in XLA_FLAGS: --xla_tpu_x=true --xla_tpu_y=true",
         "Couldn't interpret value maybe for flag xla_gpu_enable_triton_gemm.",
@@ -397,7 +407,6 @@ TEXTS: dict[str, list[Text]] = {
         "ValueError: coordinator_address should be defined.",
     ],
     "not_found": [
-        "bash: ./train_llama3.sh: Permission denied",
         "/runs/r1/launch.sh: line 9: cd: /workspace/Megatron-LM: No such file or directory",
         "/runs/r1/launch.sh: line 10: torchrun: command not found",
         "bash: examples/llama/train_llama3.sh: No such file or directory",
@@ -414,6 +423,7 @@ TEXTS: dict[str, list[Text]] = {
         "KeyError: 'text column missing in the dataset'",
     ],
     "wrong_rank": [
+        "ValueError: Invalid rank 8, rank should be in the interval [0, 7]",
         "n1:1:2 [3] init.cc:99 NCCL WARN improper usage of ncclCommInitRank: nId = 7, nranks=2",
         (
             "ConnectionError: rank 0 refused to begin: two nodes were started as rank 1: n1 at 10.0.0.2 and n2 "
@@ -434,9 +444,11 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "data_cache": [
+        "ValueError: Couldn't find cache for odd for config 'en'",
         "FileNotFoundError: [Errno 2] No such file or directory: '/c/abc-MockGPTDataset-train-document_index.npy'",
     ],
     "name_resolution": [
+        "n1:1:2 [3] misc/socket.cc:99 NCCL WARN Net : error encountered when getting address info : odd",
         "RuntimeError: The network addresses of (odd, 515) cannot be retrieved (gai error: -2 - odd).",
         "[W socket.cpp:601] [c10d] The IPv4 network addresses of (odd, 515) cannot be retrieved (gai error: -2 - odd).",
         "OSError: MASTER_ADDR 'n0' cannot be resolved to an IPv4 address: Name or service not known",

@@ -66,7 +66,8 @@ TOPICS = (
         rb"/(?:dist_|async_)?checkpoint(?:ing|ers?|s)?/"
         rb"|(?<!/utils)/(?!activation)\w{0,30}checkpoint(?!_wrapper)\w{0,30}\.py$"
         rb"|/orbax/|/zero_to_fp32\.py$|/serialization\.py$|/safetensors|/tensorstore/|/zarr/",
-        rb"(?<!activation )(?<!gradient )(?<!full )\bcheckpoint(?!ing)|state_?dict\b|safetensors|optimizer state"
+        rb"(?<!activation )(?<!gradient )(?<!full )\bcheckpoint(?!ing)|state[_ ]?dict\b|latest_checkpointed"
+        rb"|safetensors|optimizer state"
         rb"|tensorstore|\bzarr\b|sharded tensor|\borbax|\.(?:ckpt|distcp|pth?)\b|/(?:ckpts?|iter_\d{1,9}"
         rb"|global_step\d{1,9})/",
         "A checkpoint could not be read or written: the message says what; check its folder, that it is whole, and "

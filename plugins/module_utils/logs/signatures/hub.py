@@ -45,6 +45,7 @@ SIGNATURES = (
             b"Can't load the",
             b"Can't load feature",
             b"not a valid model identifier",
+            b"of untagged enum ",
             b"okenizer",
             b"EntryNotFoundError",
             *(b"does not appear to have ", b"no file named ", b"chat_template is not set", b"a padding token"),
@@ -55,7 +56,8 @@ SIGNATURES = (
             rb"required positional arguments?: '(?:vocab|tokenizer|merges)_file'"
             rb"|Can't load (?:tokenizer|the configuration|the model|feature extractor) (?:for|of) "
             rb"|is not a valid model identifier|Error: [^\r\n]{0,99}tokenizer\.chat_template is not set"
-            rb"|tokenizer does not have a padding token"
+            rb"|tokenizer does not have a padding token|of untagged enum (?:\w{0,20}Wrapper|PyPreTokenizer\w{0,20}"
+            rb"|Pre\w{1,20})\b"
             rb"|(?:FileNotFound|OS|Value|Runtime|NotFound|Assertion)Error: [^\r\n]{0,300}tokenizer(?:\.model"
             rb"|\.json|_config\.json|\.vocab)"
             rb"|Error: Tokenizer class |Couldn't instantiate the backend tokenizer|(?<!Local)EntryNotFoundError: "
@@ -94,11 +96,18 @@ SIGNATURES = (
         ),
     ),
     Signature(
+        "data_cache",
+        (b"Couldn't find cache for ",),
+        "The dataset is not in the cache of this node, and the hub cannot be asked: fetch it beforehand, or use a "
+        "cache that "
+        "the nodes share (HF_HOME, HF_DATASETS_CACHE).",
+    ),
+    Signature(
         "access_denied",
         (b"404 Client Error", b"DatasetNotFoundError", b"Couldn't find "),
         "The model or file is not on Hugging Face under this name, or the token may not see it: check name, "
         "revision and HF_TOKEN, or use a local copy.",
-        rb"404 Client Error|DatasetNotFoundError: |Error: Couldn't find (?:a |any (?!data file)|cache)",
+        rb"404 Client Error|DatasetNotFoundError: |Error: Couldn't find (?:a |any (?!data file))",
     ),
     Signature(
         "access_denied",

@@ -48,11 +48,18 @@ SIGNATURES = (
     ),
     Signature(
         "xla_flags",
-        (b"XLA_FLAGS", b"Couldn't interpret", b"to read flags for environment", b"Illegal value for"),
+        (
+            b"XLA_FLAGS",
+            b"Unknown command line flag",
+            b"Couldn't interpret",
+            b"to read flags for environment",
+            b"Illegal value for",
+        ),
         "XLA does not take a flag: flags belong to a version of jaxlib, TPU flags go in LIBTPU_INIT_ARGS, and each "
         "flag begins with --.",
         (
-            rb"Unknown flags? in XLA_FLAGS: |Couldn't interpret value \S{0,300} ?for flag|Illegal value for --xla"
+            rb"Unknown flags? in XLA_FLAGS: |Unknown command line flag '(?:xla|tpu|megascale)_"
+            rb"|Couldn't interpret value \S{0,300} ?for flag|Illegal value for --xla"
             rb'|Could not open file "[^"\r\n]{0,300}" to read flags for environment variable'
         ),
     ),

@@ -292,5 +292,6 @@ NEEDLES = {
     b"required pos": 0,
     b"e objects found": 0,
     b"CO for these": 0,
+    b"rily unav": 0,
     exceptions.TRACEBACK: 0,
 }

@@ -175,16 +175,26 @@ SIGNATURES = (
         rb"|Could not load library lib|Cannot load symbol cu|Unable to load any of \{lib",
     ),
     Signature(
+        "permission_denied",
+        (b": Permission denied",),
+        "A program, script or folder of the launch may not be used: check its owner and mode (chmod +x for a "
+        "script), and "
+        "that its file system is not mounted noexec.",
+        rb"sh: (?:line \d{1,9}: )?cd: [^\r\n]{0,300}: Permission denied"
+        rb"|: line \d{1,9}: [^:\r\n]{1,300}: Permission denied(?=\r?(?m:$))"
+        rb"|(?:^|(?<=[\s/-]))(?:ba|da|z)?sh: (?:line \d{1,9}: )?[^:\r\n]{1,300}: Permission denied",
+    ),
+    Signature(
         "not_found",
         (*(b"sh: ", b": line ", b": not found", b": command not found", b": exec: ", b"can't open file", b"/env: "),),
         "A program, script or folder of the launch is not there: the image or the paths are not those that the plan "
         "expects.",
         (
-            rb"sh: (?:line \d{1,9}: )?cd: [^\r\n]{0,300}: (?:No such file or directory|Permission denied)"
+            rb"sh: (?:line \d{1,9}: )?cd: [^\r\n]{0,300}: No such file or directory"
             rb"|\blaunch\.sh: line \d{1,9}: [^\r\n]{0,300}: command not found"
-            rb"|: line \d{1,9}: [^:\r\n]{1,300}: (?:No such file or directory|Permission denied)(?=\r?(?m:$))"
+            rb"|: line \d{1,9}: [^:\r\n]{1,300}: No such file or directory(?=\r?(?m:$))"
             rb"|(?:^|(?<=[\s/-]))(?:ba|da|z)?sh: (?:line \d{1,9}: )?[^:\r\n]{1,300}: (?:No such file or directory"
-            rb"|Permission denied|command not found)"
+            rb"|command not found)"
             rb"|\b(?:torchrun|python3?|bash|docker|podman|enroot|nvidia-smi|rocm-smi|srun|numactl|ninja|make"
             rb"|g\+\+): (?:command )?not found"
             rb"|\bsh: \d{1,9}: cannot open [^\r\n]{0,300}: No such file"
@@ -206,6 +216,7 @@ SIGNATURES = (
             b"esource temporarily unavailable",
             b"BlockingIOError",
             b"Thread creation failed",
+            b"Errno 11] Resource",
             b"fork: ",
         ),
         "No further process or thread may be started: raise the limits (ulimit -u, --pids-limit=-1), or use fewer data "
@@ -213,7 +224,8 @@ SIGNATURES = (
         (
             rb"Error: (?:[^\r\n]{1,60}: )?can't start new thread|pthread_create[^\r\n]{0,60} failed"
             rb"|fork: (?:retry: )?(?:Resource temporarily unavailable|Cannot allocate memory)"
-            rb"|BlockingIOError: \[Errno 11\]|Thread creation failed: (?:Resource|Invalid)"
+            rb"|\[Errno 11\] Resource|BlockingIOError: \[Errno 11\]|what\(\): {1,4}Resource temporarily unavailable"
+            rb"|Thread creation failed: (?:Resource|Invalid)"
         ),
     ),
     Signature(

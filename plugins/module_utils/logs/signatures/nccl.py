@@ -146,17 +146,32 @@ SIGNATURES = (
         rb"Unrecoverable error detected: malloc\(size=|Failed to malloc \d",
     ),
     Signature(
+        "name_resolution",
+        (b"when getting address info",),
+        "A name that NCCL was given cannot be resolved on this node: give an address that every node resolves and "
+        "reaches "
+        "(NCCL_COMM_ID, MASTER_ADDR).",
+        rb"WARN Net : error encountered when getting address info",
+    ),
+    Signature(
         "collective_mismatch",
         (
             *(b"Message truncated", b"message truncated", b"mismatch between collectives", b"ismatched collective"),
-            *(b"ollective mismatch", b"ollectives mismatch", b" without a matching ", b"registration check failed"),
+            *(
+                b"ollective mismatch",
+                b"ollectives mismatch",
+                b" without a matching ",
+                b"registration check failed",
+                b"op.preamble.length",
+            ),
             *(b"same model across all ranks", b"sizes of the same param in process", b"_devices name mismatch"),
         ),
         "The ranks called different collectives or sizes: mostly settings, data or code that differ between nodes; "
         "compare them, and set TORCH_DISTRIBUTED_DEBUG=DETAIL to see the call.",
         rb"[Mm]essage truncated : receiv|mismatch between collectives|[Mm]ismatched collective"
         rb"|distributed collective mismatch|[Cc]ollectives? mismatch|to self without a matching (?:send|recv)"
-        rb"|symmetric registration check failed|DDP expects same model across all ranks"
+        rb"|op\.preamble\.length <= op\.nbytes|symmetric registration check failed"
+        rb"|DDP expects same model across all ranks"
         rb"|appears not to match sizes of the same param in process|sync_global_devices name mismatch",
     ),
     Signature(
@@ -270,7 +285,8 @@ SIGNATURES = (
         (b"NCCL WARN", b"RCCL WARN"),
         "NCCL or RCCL warns of what it could not do: the words after WARN say it; compare nodes, image and NCCL "
         "variables, and run again with NCCL_DEBUG=INFO.",
-        rb"[NR]CCL WARN (?!NET/OFI|[^\r\n]{0,200}(?:Too many open files|Thread creation failed|libibverbs"
+        rb"[NR]CCL WARN (?!NET/OFI|[^\r\n]{0,200}(?:Too many open files|Thread creation failed|pthread_create"
+        rb"|libibverbs"
         rb"|iommu|NUMA|path for pattern|CollNet|[Ii]gnor|[Dd]efaulting|Unsetting|not using|MSCCL"
         rb"|lead to |not dumping|[Ff]alling back|[Ll]imiting|setting (?:it )?to|[Ss]kipping|cap it to|set it to"
         rb"|set both to"

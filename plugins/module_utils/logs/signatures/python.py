@@ -93,6 +93,7 @@ SIGNATURES = (
             ),
             *(
                 b"doesn't match expected format",
+                b"(truncated file: ",
                 b"Arrow",
                 b"Parquet magic",
                 b"BadZipFile",
@@ -114,6 +115,7 @@ SIGNATURES = (
             rb"no greater than buffer length|mmap length is greater than file size|cannot mmap an empty file"
             rb"|buffer is smaller than requested size"
             rb"|buffer size must be a multiple of element size|Index file doesn't match expected format"
+            rb"|\(truncated file: eof"
             rb"|Arrow(?:Invalid|TypeError|IOError)?: [^\r\n]{0,200}(?:footer|[Tt]runcated|magic|corrupt"
             rb"|[Ee]xpected to read|JSON parse error)|Parquet magic bytes not found"
             rb"|BadZipFile: |BadGzipFile: |Compressed file ended before the end-of-stream|DataLossError\b|DATA_LOSS: "
@@ -154,6 +156,15 @@ SIGNATURES = (
             rb"gaierror: \[Errno|NameResolutionError|(?:Error"
             rb"|failed)[^\r\n]{0,300}(?:[Tt]emporary failure in name resolution|Name or service not known)"
         ),
+    ),
+    Signature(
+        "wrong_rank",
+        (b"nvalid rank ", b"rank should be in the interval", b" must be less than world"),
+        "A rank is none of this world: compare RANK, WORLD_SIZE, the node ranks and the processes per node, and "
+        "which group "
+        "of ranks the message speaks of.",
+        rb"Error: (?:[^\r\n]{0,200}(?:[Ii]nvalid rank \d|rank should be in the interval)"
+        rb"|[^\r\n]{0,60}\brank \d{1,9} must be less than world)",
     ),
     Signature(
         "sizes",
@@ -222,11 +233,12 @@ SIGNATURES = (
     ),
     Signature(
         "nan",
-        (b"NaN", b"nan", b"finite", b"Inf"),
+        (b"NaN", b"nan", b"finite", b"Inf", b"oss scale "),
         "The loss or the gradients became NaN or infinite: check data, precision and learning rate; where one rank "
         "alone has it, check its GPU.",
-        rb"(?:Error|Exception): (?!could not convert)[^\r\n]{0,200}\b(?:NaNs?|nan|[Nn]on-finite|not finite"
-        rb"|[Ii]nfinite loss|Inf)\b",
+        rb"(?:Error|Exception): (?:[^\r\n]{0,60}(?:loss scale already at minimum|Minimum loss scale reached)"
+        rb"|(?!could not convert)[^\r\n]{0,200}\b(?:NaNs?|nan|[Nn]on-finite|not finite"
+        rb"|[Ii]nfinite loss|Inf)\b)",
     ),
     Signature(
         "checkpoint",
