@@ -400,6 +400,7 @@ TEXTS: dict[str, list[Text]] = {
         'Could not open file "x=1" to read flags for environment variable "XLA_FLAGS".',
     ],
     "jax_start": [
+        "INVALID_ARGUMENT: Unexpected heartbeat request from task: 9. Odd.",
         "TypeError: process_id must be a nonnegative int. Got process_id=x.",
         "XlaRuntimeError: ALREADY_EXISTS: process 7 is there",
         "FAILED_PRECONDITION: TPU platform already registered for platform hardware version",
@@ -504,6 +505,7 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: Gloo connectFullMesh failed with [pair.cc:144] no error",
     ],
     "rendezvous_timeout": [
+        "XlaRuntimeError: INTERNAL: Getting local topologies failed: Error 1: GetKeyValue() odd",
         "[W socket.cpp:7] [c10d] The client socket cannot be initialized to connect to [odd]:515 (errno: 97 - odd).",
         "RuntimeError: Deadline exceeded: Failed to connect to remote server at address: grpc://192.0.2.7:8470.",
         "ssh: connect to host n3 port 22: No route to host",
@@ -526,6 +528,8 @@ TEXTS: dict[str, list[Text]] = {
         "Stopping coordination service as cluster registration failed.",
     ],
     "stale_process": [
+        "XlaRuntimeError: INTERNAL: Different local topology for node 1 has been set previously, odd",
+        ("E1 odd.cc:1] 4 unexpectedly tried to connect with a different incarnation. Odd.", 4, None),
         (
             "ABORTED: /job:jax_worker/replica:0/task:1 unexpectedly tried to connect with a different incarnation.",
             1,
@@ -604,6 +608,9 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "peer_died": [
+        ("UNAVAILABLE: The following tasks are unhealthy (stopped sending heartbeats):\n3\nThe tasks odd.", 3, None),
+        ("UNAVAILABLE: Task 5 heartbeat timeout. Odd.", 5, None),
+        "FAILED_PRECONDITION: The task is not connected or already has an error.",
         (
             "RuntimeError: Rank 0 reached monitoredBarrier, but received errors while waiting for odd from rank 5.",
             5,
@@ -652,6 +659,7 @@ TEXTS: dict[str, list[Text]] = {
         "EOFError",
     ],
     "coordinator_died": [
+        "ABORTED: Leader incarnation ID mismatch: odd",
         "UNAVAILABLE: Failed to send RPC to coordination service. Either the leader task was preempted/died/restarted",
         'UNAVAILABLE: :UNKNOWN:Error received from peer {grpc_message:"Socket closed", grpc_status:14}',
     ],

@@ -250,6 +250,7 @@ TEST_OPEN = [
     (b"noise\nRoot Cause (first observed failure):\n[0]:\n  rank      : 6\n  exitcode  : 1 (pid: 2)\n", None),
     (b"noise\nUNAVAILABLE: unhealthy (stopped sending heartbeats):\n", 6),
     (b"noise\nUNAVAILABLE: unhealthy (stopped sending heartbeats):\n/job:jax_worker/replica:0/task:3\n", None),
+    (b"noise\nUNAVAILABLE: unhealthy (stopped sending heartbeats):\n3\n", None),
     (b"noise\r\nTraceback (most recent call last):\r\n  File x\r\nKeyError: 1\r\n", None),
     (b"noise\nTraceback (most recent call last):\n  File x\nsubprocess.TimeoutExpired: x\n", None),
     (b"noise\nDEADLINE_EXCEEDED: Deadline Exceeded\n\n", 6),

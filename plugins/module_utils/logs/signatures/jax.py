@@ -71,7 +71,12 @@ SIGNATURES = (
             b"distributed.initialize() must be called",
             b"Duplicate task registration",
             *(b"nexpected task re", b"distributed.initialize should only", b"platform already registered"),
-            *(b"process_id must be", b"num_processes must be"),
+            *(
+                b"disconnect request with",
+                b"heartbeat request from task",
+                b"process_id must be",
+                b"num_processes must be",
+            ),
         ),
         "JAX does not know how the nodes find each other, or two processes have one number: set JAX_COORDINATOR_IP, "
         "JAX_COORDINATOR_PORT, NNODES and NODE_RANK, and hardware=gpu.",
@@ -79,7 +84,8 @@ SIGNATURES = (
             rb"Error: (?:coordinator_address should be defined|Number of processes must be defined"
             rb"|The process id of the current process must be defined)"
             rb"|distributed\.initialize\(\) must be called before"
-            rb"|Duplicate task registration with |Unexpected task re(?:gistered|quest)"
+            rb"|Duplicate task registration with |Unexpected (?:task re(?:gistered|quest)"
+            rb"|disconnect request with task=|heartbeat request from task: )"
             rb"|Error: (?:process_id|num_processes) must be a |distributed\.initialize should only"
             rb"|FAILED_PRECONDITION: \w{1,40} platform already registered"
         ),
@@ -142,12 +148,23 @@ SIGNATURES = (
                 b"from a task",
                 b"Shutdown barrier",
                 b"Id: Shutdown::",
+                b"Incarnation ID mismatch",
+                b"already in error before",
+                b"already-in-error",
+                b"but the service thinks",
+                b"agent is in error state",
+                b"task is not connected or",
+                b"ncarnation id ",
             ),
         ),
         "Another process of the job went away: its log has the cause.",
         (
-            rb"(?:The following tasks are unhealthy \(stopped sending heartbeats\):\s{0,9}" + _TASK + rb""
-            rb"|Task " + _TASK + rb"(?=\d{1,9} heartbeat timeout))(?P<rank>\d{1,9})|BarrierError"
+            rb"(?:The following tasks are unhealthy \(stopped sending heartbeats\):\s{0,9}(?:" + _TASK + rb")?"
+            rb"|Task (?:" + _TASK + rb")?(?=\d{1,9} heartbeat timeout))(?P<rank>\d{1,9})|BarrierError"
+            rb"|Heartbeat: Incarnation ID mismatch|is already in error before the barrier|already-in-error task"
+            rb"|is invoked by the task, but the service thinks|agent is in error state, implying"
+            rb"|The task is not connected or already has an error|Incarnation id \d{1,20} is stale"
+            rb"|Task with incarnation id \d{1,20} is not connected"
             rb"|Barrier failed (?:because|from) a task"
             rb"|Shutdown barrier[^\r\n]{0,99}(?:failed|timed out)|Barrier timed out\. Id: Shutdown::"
         ),
@@ -160,6 +177,7 @@ SIGNATURES = (
             b"failed to connect to all addresses",
             b"registration failed",
             b"Barrier timed out",
+            b"Getting local topologies",
             b"connections to all backends",
             b"errors_impl.",
             b"connect to remote server at address",
@@ -172,7 +190,8 @@ SIGNATURES = (
             rb"(?:\s{1,4}" + _TASK + rb"(?P<rank>\d{1,9}))?"
             rb"|DEADLINE_EXCEEDED(?:[^\n]{0,600}\n){0,3}?[^\n]{0,600}?RegisterTask"
             rb"|" + _STATUS + rb"DEADLINE_EXCEEDED\b|DEADLINE_EXCEEDED: "
-            rb"|UNAVAILABLE: ?failed to connect to all addresses|cluster registration failed"
+            rb"|UNAVAILABLE: ?failed to connect to all addresses|[Cc]luster registration failed"
+            rb"|Getting local topologies failed"
             rb"|connections to all backends failing|errors_impl\.(?:DeadlineExceeded|Unavailable)Error: "
             rb"|Failed to connect to remote server at address: "
         ),
@@ -182,10 +201,12 @@ SIGNATURES = (
         (
             b"different incarnation",
             b"newer incarnation",
+            b"Different local topology",
             b"already in error",
         ),
         "A process of an earlier start still takes part: stop what is left over on all nodes, then start again.",
-        rb"(?:/task:(?P<rank>\d{1,9}) )?unexpectedly tried to connect with a different incarnation"
+        rb"Different local topology for node \d{1,9} has been set previously"
+        rb"|(?:(?:/task:|(?<=\] ))(?P<rank>\d{1,9}) )?unexpectedly tried to connect with a different incarnation"
         rb"|a request from a newer incarnation|unexpectedly tried to connect while it is already in error",
     ),
     Signature(
@@ -198,10 +219,20 @@ SIGNATURES = (
     ),
     Signature(
         "coordinator_died",
-        (b"Failed to send RPC", b"grpc_message:", b"Coordination service has stopped", b"disconnect from coordination"),
+        (
+            *(
+                b"Failed to send RPC",
+                b"grpc_message:",
+                b"Coordination service has stopped",
+                b"disconnect from coordination",
+            ),
+            *(b"Leader incarnation", b"service has shut down", b"because service is", b"before sending heartbeat"),
+        ),
         "The process that coordinates the others, the first one, went away: its log has the cause.",
         (
-            rb"Failed to send RPC to coordination service|Coordination service has stopped"
+            rb"Leader incarnation ID mismatch|requested after coordination service has shut down"
+            rb"|Barrier failed because service is shutting down|must be registered before sending heartbeat"
+            rb"|Failed to send RPC to coordination service|Coordination service has stopped"
             rb"|Failed to disconnect from coordination service"
             rb'|Error received from peer[^\r\n]{0,400}grpc_message:"Socket closed"'
         ),
