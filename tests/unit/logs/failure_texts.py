@@ -69,6 +69,7 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: Error(s) in loading state_dict for GPTModel:",
     ],
     "compile": [
+        "ValueError: type fp8e4odd not supported in this architecture. The supported ones are odd",
         "XlaRuntimeError: INTERNAL: libdevice not found at ./odd",
         "RuntimeError: [aiter] build [module_odd] under /x/jit/build/module_odd failed !!!!!!",
         "XlaRuntimeError: INTERNAL: Mosaic does not like the odd kernel",
@@ -83,6 +84,7 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: x",
     ],
     "container": [
+        "[ERROR] /etc/odd/hooks.d/98-odd.sh exited with return code 1",
         'Error: "odd" is not a valid restart policy',
         "Error: unknown flag: --odd",
         'ERROR: /x/nvidia-container-runtime: find runc path: exec: "runc": executable file not found in $PATH',
@@ -215,6 +217,8 @@ TEXTS: dict[str, list[Text]] = {
         "Memory access fault by GPU node-3 (Agent handle: 0x1) on address 0x7f. Reason: Page not present.",
     ],
     "no_gpu": [
+        "AssertionError: Megatron requires CUDA.",
+        "odd: nvml error: driver not loaded",
         "[ 12.1] amdgpu 0000:05:00.0: probe with driver amdgpu failed with error -22",
         "[ 12.1] kfd kfd: amdgpu: skipped device 1:2, PCI rejects atomics 7<0",
         "[ 12.1] nvidia: probe of 0000:05:00.0 failed with error -1",
@@ -257,6 +261,8 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "out_of_memory": [
+        "CUDA error (/x/flash_odd/hopper/flash_odd_launch_template_of_a_long_name_in_a_deep_folder/of_many.h:188): "
+        "out of memory",
         "[AITER] /x/aiter_odd.h:19 fail to call hipMalloc(&p, n) ---> [HIP error](out of memory)",
         "ERROR: [NCC_EOOM001] the odd tensors exceed the limit",
         "2026-01-02 03:04:05 192.0.2.7 [3]   (1) Resource exhausted: Attempting to allocate 180.59M.",
@@ -295,6 +301,9 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "gpu_error": [
+        "CUDA error (/x/flash_odd/hopper/flash_odd_launch_template_of_a_long_name_in_a_deep_folder/of_many.h:188): "
+        "invalid argument",
+        "HIP error (/x/odd.hip:7): invalid argument",
         "[AITER] /x/aiter_odd.h:65 fail to call hipOdd(s) ---> [HIP error](odd state)",
         "n1:1:2 [3] graph/paths.cc:99 NCCL WARN P2P is disabled between NVLINK connected GPUs 1 and 0. Odd.",
         'RuntimeError: x INTERNAL ASSERT FAILED at "/odd/c10/cuda/driver_api.cpp":15, please report a bug to PyTorch.',

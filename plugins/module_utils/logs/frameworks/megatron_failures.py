@@ -42,6 +42,11 @@ SIGNATURES = (
         rb"|the following arguments are required|Parser key|Validation failed|Unrecognized arguments|Key \")",
     ),
     Signature(
+        "no_gpu",
+        (b"Megatron requires CUDA",),
+        "The trainer sees no GPU: check the driver on the node, the devices passed in, and what variables hide.",
+    ),
+    Signature(
         "data_cache",
         (b"_index.npy", b"_idx.npy"),
         "The data index of the first rank cannot be seen here: the data cache path must be shared by all nodes.",

@@ -207,6 +207,7 @@ SIGNATURES = (
             b"hip",
             b"does not support this problem",
             b"HIP error: ",
+            b"HIP error (",
             b"HIP Error: ",
             b"HIP failure",
             b"hipError",
@@ -218,7 +219,8 @@ SIGNATURES = (
         "A GPU kernel failed: run again with AMD_SERIALIZE_KERNEL=3 to see which one, and read the node's kernel log.",
         (
             rb"\bhip[A-Z]\w{1,40} failed : |does not support this problem"
-            rb"|== hipSuccess|\bHSA_STATUS_ERROR\w{0,60}|HIP [Ee]rror: |HIP failure:? "
+            rb"|== hipSuccess|\bHSA_STATUS_ERROR\w{0,60}|HIP [Ee]rror: |HIP error \([^ \r\n]{1,300}:\d{1,6}\): "
+            rb"|HIP failure:? "
             rb"|(?<!Search for `)\bhipError[A-Z]\w{1,60}(?:[ '\")(:.]|$)"
             rb"|inactivated due to async error|HSA exception: |HIP runtime error: |Triton Error \[HIP\]: "
             rb"|\[HIP error\]\("

@@ -185,6 +185,7 @@ SIGNATURES = (
         "container",
         (
             b"Error response from daemon: ",
+            b"[ERROR] /",
             *(
                 b"docker: ",
                 b"FATAL:   ",
@@ -204,7 +205,8 @@ SIGNATURES = (
         "The container engine refused to start the container: the message says which option, mount or device; "
         "compare it with the plan's container options.",
         (
-            rb"(?m:^docker: (?=[a-z'\"]))|Error response from daemon: (?!No such )|OCI permission denied"
+            rb"\[ERROR\] /\S{1,200}hooks\.d/\S{1,60} exited with return code|(?m:^docker: (?=[a-z'\"]))"
+            rb"|Error response from daemon: (?!No such )|OCI permission denied"
             rb"|(?m:^FATAL: {3,9}(?=\S))|(?m:^(?:ERROR|ABORT) {2}: )|FATA\[\d{1,9}\] |Failed(?:CreatePodSandBox"
             rb"|Mount)\b"
             rb"|MountVolume\.\w{1,20} failed"

@@ -35,6 +35,7 @@ SIGNATURES = (
             b"initialize NVML",
             b"incorrectly set up environment",
             b"RmInitAdapter failed",
+            b"nvml error: ",
             b"driver nvidia failed",
             b"nvidia: probe of",
             *(
@@ -60,7 +61,8 @@ SIGNATURES = (
             rb"|Found no NVIDIA driver"
             rb"|couldn't communicate with the NVIDIA driver|devices?(?:\(s\))?(?: are| is)? busy or unavailable"
             rb"|Failed to initialize NVML: |CUDA unknown error - this may be due to an incorrectly set up environment"
-            rb"|NVRM: RmInitAdapter failed|probe with driver nvidia failed|nvidia: probe of \S{1,20} failed"
+            rb"|nvml error: driver not loaded|NVRM: RmInitAdapter failed|probe with driver nvidia failed"
+            rb"|nvidia: probe of \S{1,20} failed"
             rb"|is only supported with GPUs, no GPUs found|(?m:^No devices were found)"
             rb"|CUDA driver initialization failed|(?:libcuda|libnvidia-ml)\.so[.\d]{0,9}: cannot open shared object"
             rb"|Failed to open libnvidia-ml|NVML Shared Library Not Found"
@@ -130,7 +132,8 @@ SIGNATURES = (
             rb"|\bCUDNN_STATUS_(?!SUCCESS)[A-Z_]{1,60}"
             rb"|\bCUDA_ERROR_[A-Z_]{1,60}|Cuda failure |Triton Error \[CUDA\]: "
             rb"|\bX(?:id|ID)(?: \([^)\r\n]{1,60}\):)?(?: (?:error|code|event|number))?[ :=]{1,3}[1-9]\d{0,2}\b"
-            rb"|CUDA driver error: |CUDA error at |CUDA RT call \S{1,99} in line|GPUassert: |cuDNN Frontend error"
+            rb"|CUDA driver error: |CUDA error (?:at |\([^ \r\n]{1,300}:\d{1,6}\): )|CUDA RT call \S{1,99} in line"
+            rb"|GPUassert: |cuDNN Frontend error"
             rb"|INTERNAL ASSERT FAILED at \"[^\"\r\n]{0,200}c10/(?:cuda|hip)/"
             rb"|(?<!Search for `)\bcudaError[A-Z]\w{1,40}(?:[ '\")(:.]|$)|\bCUFFT_(?!SUCCESS)[A-Z_]{1,60}"
             rb"|Error: [^\r\n]{0,300}Unable to find suitable cuBLAS GEMM algorithm|\bSXid \([^)\r\n]{1,60}\): \d{1,6}"

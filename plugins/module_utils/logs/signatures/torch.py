@@ -93,14 +93,15 @@ SIGNATURES = (
             b"libdevice not found",
             *(b"ptxas fatal", b"PTXASError", b"NoTritonConfigsError", b"working triton installation", b"nvcc fatal"),
             *(b"hipcc: ", b"lang++: error", b"Command '['", b"LoweringException", b"ld.lld: error", b" generated when"),
-            *(b"failed to execute:", b"*** [", b"CMake Error"),
+            *(b"not supported in this architecture", b"failed to execute:", b"*** [", b"CMake Error"),
             *(b": error: ", b": fatal error: ", b"build stopped", b"ld returned", b"undefined reference to"),
             b": Assertion `",
         ),
         "A kernel could not be compiled for this GPU: try another image, switch torch.compile or the fused kernel "
         "off, or build the extension in the image.",
         (
-            rb"out of resource: shared memory|InductorError: |BackendCompilerFailed: |Error building extension"
+            rb"out of resource: shared memory|type fp8\w{1,20} not supported in this architecture|InductorError: "
+            rb"|BackendCompilerFailed: |Error building extension"
             rb"|Error compiling objects for extension"
             rb"|Ninja is required to load|CompilationError: |Failed to find C compiler|torch\._dynamo\.exc\.\w{1,60}: "
             rb"|Error: PassManager::run failed|processing an MLIR pass pipeline|libdevice not found"
