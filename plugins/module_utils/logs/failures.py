@@ -54,7 +54,7 @@ _MESSAGES = (
     # Whether the program goes on without the package, the line after next says.
     (b"ModuleNotFoundError: ", rb"(?:\n[^\n]*){3}"),
     (b"ImportError: ", rb"(?:\n[^\n]*){3}"),
-    (b"(stopped sending heartbeats):", rb"/task:\d+"),
+    (b"(stopped sending heartbeats):", rb"/task:\d+|\n[^\n]*\n"),
     (b"nothing was started:", rb"\n[^\r\n]+[\r\n]"),
     # Of these two, the other one may follow within a few lines.
     (b"DEADLINE_EXCEEDED", rb"RegisterTask|(?:[^\n]*\n){4}"),

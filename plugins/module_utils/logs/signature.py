@@ -86,18 +86,19 @@ class Signature(t.NamedTuple):
     of every line in which a match begins, and so is one of the ``NEEDLES``. Without a pattern each mark is a match. It
     is compiled when it is needed, as few ever are. All of its repeats are bounded, so that what it costs grows with the
     length of a line and no faster. Its groups ``rank`` (the rank or JAX task that the text blames) and ``exit_code``
-    are kept.
+    are kept. ``nearness`` is the place in `BLAME` of a text that often follows from a failure of another class.
     """
 
     failure: str
     marks: t.Tuple[bytes, ...]
     remedy: str
     pattern: t.Optional[bytes] = None
+    nearness: t.Optional[int] = None
 
     @property
     def blame(self) -> int:
-        """Return how near the class is to the cause; see `BLAME`."""
-        return BLAME[self.failure]
+        """Return how near the text is to the cause; see `BLAME`."""
+        return BLAME[self.failure] if self.nearness is None else self.nearness
 
     @property
     def echo(self) -> bool:

@@ -7,11 +7,14 @@ Text = str | tuple[str, int | None, int | None]
 
 TEXTS: dict[str, list[Text]] = {
     "gpu_hang": [
+        "[ 12.1] amdgpu 0000:05:00.0: amdgpu: GPU reset end with ret = -62",
+        "[ 12.1] amdgpu 0000:05:00.0: amdgpu: HIQ odd, Queue preemption time out",
         "[ 12.1] amdgpu 0000:05:00.0: amdgpu: MODE1 reset",
         "HW Exception by GPU node-9 (Agent handle: 0x1) reason :GPU Hang",
         " 45%|####  | 9/20 [00:09<00:11]HW Exception by GPU node-9 (Agent handle: 0x1) reason :GPU Hang",
     ],
     "gpu_ecc": [
+        "[ 12.1] amdgpu 0000:05:00.0: amdgpu: GPU will not be initialized due to bad page threshold.",
         "Memory critical error by agent node-3 (Agent handle: 0x5) on address 0x7f. Reason: Memory in use.",
         "RuntimeError: CUDA error: uncorrectable ECC error encountered",
         "health check: GPU 3: Xid 95",
@@ -21,6 +24,7 @@ TEXTS: dict[str, list[Text]] = {
         "2026-Jan-02 03:04:05.6 7:8 ERROR NRT:nrt_infodump Failure: NRT_EXEC_HW_ERR_HBM_UE in nrt_execute()",
     ],
     "node_failure": [
+        "[ 12.1] general protection fault, probably for non-canonical address 0xdead: 0000 [#1] SMP NOPTI",
         "[ 12.1] Memory failure: 0x7f: recovery action for dirty page: Failed",
         "slurmstepd: error: *** JOB 7 ON n3 CANCELLED AT 2026-01-02T03:04:05 DUE TO NODE FAILURE, SEE SLURMCTLD "
         "LOG ***",
@@ -29,6 +33,8 @@ TEXTS: dict[str, list[Text]] = {
         "[ 12.1] Kernel panic - not syncing: Fatal exception",
     ],
     "driver_mismatch": [
+        "n1:1:2 [3] misc/rocmwrap.cc:160 NCCL WARN ROCr Driver version found is 1. Minimum requirement is 11",
+        "2026-Jan-02 03:04:05.6 7:8 ERROR   NRT:nrt_init   This runtime requires Neuron Driver version 9.9 or greater.",
         "CUDA initialization: Error 803: system has unsupported display driver / cuda driver combination",
         "HSA Error:  Incompatible kernel and userspace, queues disabled. Upgrade amdgpu.",
         "Failed to initialize NVML: Driver/library version mismatch",
@@ -46,6 +52,7 @@ TEXTS: dict[str, list[Text]] = {
         "2026-Jan-02 03:04:05.6 7:8 ERROR   NRT:nrt_infodump    Failure: NRT_INVALID in nrt_load()",
     ],
     "io_error": [
+        "MIOpen Error: /x/sqlite_odd.cpp:220: Internal error while accessing SQLite database: odd",
         "OSError: [Errno 108] Cannot send after transport endpoint shutdown: '/lustre/x'",
         "OSError: [Errno 37] No locks available",
         "RuntimeError: read(): fd 7 failed with Stale file handle",
@@ -55,12 +62,16 @@ TEXTS: dict[str, list[Text]] = {
         "[ 12.1] nfs: server nas7 not responding, timed out",
     ],
     "checkpoint": [
+        "FileNotFoundError: [Errno 2] No such file or directory: '/x/iter_0000007/odd'",
         "ChainedFuture completed 0/1 futures but timed out after 1199.9 seconds",
         "ValueError: Requested directory for restore does not exist at /x.",
         "_pickle.UnpicklingError: Weights only load failed.",
         "RuntimeError: Error(s) in loading state_dict for GPTModel:",
     ],
     "compile": [
+        "ValueError: type fp8e4odd not supported in this architecture. The supported ones are odd",
+        "XlaRuntimeError: INTERNAL: libdevice not found at ./odd",
+        "RuntimeError: [aiter] build [module_odd] under /x/jit/build/module_odd failed !!!!!!",
         "XlaRuntimeError: INTERNAL: Mosaic does not like the odd kernel",
         "MIOpen(HIP): Error [Compile] 'hiprtcCompileProgram(x)' y.cpp: HIPRTC_ERROR_COMPILATION (6)",
         "  what():  /x/hipoc_program.cpp:304: Code object build failed. Source: y.cpp",
@@ -73,6 +84,9 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: x",
     ],
     "container": [
+        "[ERROR] /etc/odd/hooks.d/98-odd.sh exited with return code 1",
+        'Error: "odd" is not a valid restart policy',
+        "Error: unknown flag: --odd",
         'ERROR: /x/nvidia-container-runtime: find runc path: exec: "runc": executable file not found in $PATH',
         "ERRO[0000] failed to create NVIDIA Container Runtime: error constructing low-level runtime: x",
         "docker: Error response from daemon: unknown or invalid runtime name: nvidia",
@@ -86,6 +100,7 @@ TEXTS: dict[str, list[Text]] = {
         "OSError: [Errno 8] Exec format error: '/usr/bin/odd'",
     ],
     "data_corrupt": [
+        "OSError: Unable to open file (truncated file: eof = 7, odd)",
         "EOFError: Ran out of input",
         "SafetensorError: Error while deserializing header: incomplete metadata, file not fully covered",
         "datasets.utils.info_utils.NonMatchingSplitsSizesError: [{}]",
@@ -96,10 +111,11 @@ TEXTS: dict[str, list[Text]] = {
         "pyarrow.lib.ArrowInvalid: Parquet magic bytes not found in footer.",
     ],
     "scheduler": [
+        "srun: error: Job allocation 77 has been revoked",
         "slurmstepd: error: Failed to send MESSAGE_TASK_EXIT: Connection refused",
-        "srun: error: fwd_tree_thread: can't find address for host n3, check slurm.conf",
     ],
     "duplicate_gpu": [
+        "RuntimeError: object on CUDA device 3 but torch.cuda.device_count() is 1.",
         ("Duplicate GPU detected : rank 3 and rank 0 both on CUDA device 5000", 3, None),
         "RuntimeError: HIP error: invalid device ordinal",
     ],
@@ -107,6 +123,7 @@ TEXTS: dict[str, list[Text]] = {
         "huggingface_hub.errors.HfHubHTTPError: 429 Client Error: Too Many Requests for url: https://huggingface.co/x",
     ],
     "hub_unreachable": [
+        "RuntimeError: Data processing error: CAS service error : odd",
         "requests.exceptions.ConnectionError: ('Connection aborted.', ConnectionResetError(104, 'Connection "
         "reset by peer'))",
         "huggingface_hub.errors.LocalEntryNotFoundError: An error happened while trying to locate the file",
@@ -114,6 +131,7 @@ TEXTS: dict[str, list[Text]] = {
         "requests.exceptions.SSLError: HTTPSConnectionPool(host='huggingface.co', port=443): Max retries exceeded",
     ],
     "image_pull": [
+        "Error: copying system image from manifest list: reading blob sha256:7: fetching blob: odd",
         "Error: Error committing the finished image: Error processing tar file(exit status 1): y",
         "docker: failed to register layer: lsetxattr security.capability /x: operation not supported.",
         "docker: Error response from daemon: manifest for rocm/x:7 not found: manifest unknown",
@@ -127,14 +145,22 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: received 0 items of ancdata",
     ],
     "permission_denied": [
+        "bash: ./train.sh: Permission denied",
         "PermissionError: [Errno 13] Permission denied: '/out/checkpoints'",
     ],
     "slurm_start": [
+        "srun: error: fwd_tree_thread: can't find address for host n3, check slurm.conf",
+        "srun: error: Line 7 of configuration file /x.conf is invalid",
+        "slurmstepd: error: n3 [1] pmixp_odd.c:212 [pmixp_lib_init] mpi/pmix: ERROR: odd failed with error -2",
+        "slurmstepd: error: CPU binding outside of job step allocation, allocated CPUs are: 0x3.",
         "srun: error: Unable to create step for job 7: Requested nodes are busy",
         "slurmstepd: error: execve(): /home/x/run.sh: No such file or directory",
         "srun: error: Task launch for StepId=7.0 failed on node n3: Communication connection failure",
     ],
     "tokenizer": [
+        "Exception: data did not match any variant of untagged enum ModelWrapper at line 7 column 3",
+        "FileNotFoundError: Tokenizer path '/odd' does not exist",
+        "ValueError: Cannot use odd functions because tokenizer.chat_template is not set and none was passed!",
         "TypeError: __init__() missing 1 required positional argument: 'vocab_file'",
         "OSError: Can't load tokenizer for 'x/y'. If you were trying to load it from 'https://huggingface.co/models'",
         "OSError: x/y is not a local folder and is not a valid model identifier listed on "
@@ -142,9 +168,13 @@ TEXTS: dict[str, list[Text]] = {
         "FileNotFoundError: [Errno 2] No such file or directory: '/models/tokenizer.model'",
     ],
     "collective_mismatch": [
+        "RuntimeError: [/x/gloo/transport/tcp/pair.cc:446] op.preamble.length <= op.nbytes. 8 vs 4",
+        "n1:1:2 [3] enqueue.cc:99 NCCL WARN Trying to recv to self without a matching send",
+        "RuntimeError: DDP expects same model across all ranks, but Rank 1 has 36 params, while rank 0 has 37.",
         "n1:1:2 [0] NCCL WARN Message truncated : received 1024 bytes instead of 256",
     ],
     "wrong_gpu_build": [
+        ":1:hip_fatbin.cpp :332 : 7 us: [pid:7 tid:0x7f] No compatible code objects found for: gfx1, value of ODD: 0",
         "RuntimeError: HIP error: invalid device function",
         "rocBLAS error: Cannot read /x/TensileLibrary.dat: No such file or directory for GPU arch : gfx942",
         "RuntimeError: CUDA error: no kernel image is available for execution on the device",
@@ -156,6 +186,7 @@ TEXTS: dict[str, list[Text]] = {
         "  traceback : Signal 7 (SIGBUS) received by PID 77",
     ],
     "illegal_instruction": [
+        "[ 12.1] traps: python3[77] trap invalid opcode ip:7f sp:7f error:0 in libodd.so",
         "train.sh: line 7:   77 Illegal instruction     (core dumped) python3 x.py",
     ],
     "memlock": [
@@ -165,6 +196,7 @@ TEXTS: dict[str, list[Text]] = {
         "n1:1:2 [4] NCCL WARN Call to ibv_reg_mr_iova2 failed with error Cannot allocate memory",
     ],
     "rdma_devices": [
+        " Unable to find the Infiniband/RoCE device",
         "192.0.2.7: WARN: Function: find_ofi_provider Line: 7: NET/OFI Couldn't find any optimal provider",
         "RDMA devices: 8 on the node, 0 in the container",
     ],
@@ -172,6 +204,10 @@ TEXTS: dict[str, list[Text]] = {
         "slurmstepd: error: *** STEP 7.0 ON n3 CANCELLED AT 2026-01-02T03:04:05 DUE TO PREEMPTION ***",
     ],
     "process_limit": [
+        "OSError: [Errno 11] Resource temporarily unavailable",
+        "  what():  Resource temporarily unavailable",
+        "n1:1:2 [3] proxy.cc:99 NCCL WARN pthread_create odd failed: Resource temporarily unavailable",
+        "RuntimeError: Unable to odd: can't start new thread",
         "RuntimeError: can't start new thread",
     ],
     "time_limit": [
@@ -181,6 +217,14 @@ TEXTS: dict[str, list[Text]] = {
         "Memory access fault by GPU node-3 (Agent handle: 0x1) on address 0x7f. Reason: Page not present.",
     ],
     "no_gpu": [
+        "AssertionError: Megatron requires CUDA.",
+        "odd: nvml error: driver not loaded",
+        "[ 12.1] amdgpu 0000:05:00.0: probe with driver amdgpu failed with error -22",
+        "[ 12.1] kfd kfd: amdgpu: skipped device 1:2, PCI rejects atomics 7<0",
+        "[ 12.1] nvidia: probe of 0000:05:00.0 failed with error -1",
+        "RuntimeError: Unknown backend odd. Available backends are ['cpu']",
+        "RuntimeError: Unknown backend: 'odd' requested, but no platforms that are instances of odd are present.",
+        "RuntimeError: Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False.",
         "2026-Jan-02 03:04:05.6 7:8 ERROR NRT:nrt_init Unable to determine Neuron Driver version. Please check x",
         "XlaRuntimeError: UNKNOWN: TPU initialization failed: No x device found.",
         "RuntimeError: ProcessGroupNCCL is only supported with GPUs, no GPUs found!",
@@ -217,6 +261,10 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "out_of_memory": [
+        "CUDA error (/x/flash_odd/hopper/flash_odd_launch_template_of_a_long_name_in_a_deep_folder/of_many.h:188): "
+        "out of memory",
+        "[AITER] /x/aiter_odd.h:19 fail to call hipMalloc(&p, n) ---> [HIP error](out of memory)",
+        "ERROR: [NCC_EOOM001] the odd tensors exceed the limit",
         "2026-01-02 03:04:05 192.0.2.7 [3]   (1) Resource exhausted: Attempting to allocate 180.59M.",
         "W x/bfc_allocator.cc:275] Ran out of memory trying to allocate 39.81MiB.  See logs.",
         "RuntimeError: Bad StatusOr access: RESOURCE_EXHAUSTED",
@@ -238,6 +286,10 @@ TEXTS: dict[str, list[Text]] = {
         "request for 2.0GiB",
     ],
     "disk_full": [
+        'RuntimeError: RESOURCE_EXHAUSTED: Error writing "/odd": No space left on device',
+        "[1.1] [n1:7:0] mm_odd.c:123 UCX  ERROR failed to allocate odd in /dev/shm: No space left on device",
+        "docker: failed to register layer: write /opt/x: no space left on device.",
+        "OSError: Not enough disk space. Needed: 7.5 GiB (odd)",
         "OSError: [Errno 28] No space left on device: '/cache/x.npy'",
         "tee: experiment/output_perf.log: No space left on device",
         "n1:1:2 [4] NCCL WARN Error while creating shared memory segment /dev/shm/nccl-x (size 9637888), "
@@ -249,11 +301,18 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "gpu_error": [
+        "CUDA error (/x/flash_odd/hopper/flash_odd_launch_template_of_a_long_name_in_a_deep_folder/of_many.h:188): "
+        "invalid argument",
+        "HIP error (/x/odd.hip:7): invalid argument",
+        "[AITER] /x/aiter_odd.h:65 fail to call hipOdd(s) ---> [HIP error](odd state)",
+        "n1:1:2 [3] graph/paths.cc:99 NCCL WARN P2P is disabled between NVLINK connected GPUs 1 and 0. Odd.",
+        'RuntimeError: x INTERNAL ASSERT FAILED at "/odd/c10/cuda/driver_api.cpp":15, please report a bug to PyTorch.',
         "E0102 03:04:05.1 7 odd.cc:7] Detected failure SLICE_FAILURE_CHIP_DRIVER_ERROR in session 7",
         "RuntimeError: CUDA error: an illegal memory access was encountered",
         "torch.AcceleratorError: HIP error: an illegal memory access was encountered",
     ],
     "nan": [
+        "Exception: Current loss scale already at minimum - odd.",
         (
             "AssertionError: Rank 3: found Inf in local grad norm in backward pass before data-parallel",
             3,
@@ -285,6 +344,8 @@ TEXTS: dict[str, list[Text]] = {
         "I0102 03:04:05.1 1 metric_logger.py:1] Aborting training due to NaN loss.",
     ],
     "import_error": [
+        "n1:1:2 [3] misc/rocmwrap.cc:140 NCCL WARN Failed to find ROCm runtime library in /odd",
+        "RuntimeError: operator torchvision::odd does not exist",
         "TypeError: Descriptors cannot not be created directly.",
         "python3: symbol lookup error: /x.so: undefined symbol: ncclCommSplit",
         "RuntimeError: fused module is not found. Please install apex.",
@@ -294,6 +355,7 @@ TEXTS: dict[str, list[Text]] = {
         "/usr/bin/python3: No module named maxtext",
     ],
     "access_denied": [
+        "huggingface_hub.errors.HfHubHTTPError: 403 Forbidden: odd.",
         "wandb.errors.errors.UsageError: api_key not configured (no-tty). call wandb.login(key=[your_api_key])",
         "You are trying to access a gated repo.",
         (
@@ -306,6 +368,8 @@ TEXTS: dict[str, list[Text]] = {
         "2026-01-02 03:04:05 ERROR 403: Forbidden.",
     ],
     "sizes": [
+        "ValueError: Dimension 0 of the odd array should be 7",
+        "ValueError: Received incompatible devices for jitted computation. Got odd ones",
         "XlaRuntimeError: INVALID_ARGUMENT: the shape of it is odd",
         "AssertionError: world size (6) is not divisible by total_model_size (total_model_size=16)",
         (
@@ -319,6 +383,12 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: invalid implied data parallel degree: 8 / 3",
     ],
     "settings_refused": [
+        'train.py: error: Parser key "odd" is odd',
+        "ValueError: No dot product attention backend is available for the odd inputs.",
+        "RuntimeError: /x/fused_odd.cu:77 in function operator(): Assertion failed: odd.",
+        "RuntimeError: [AITER] /x/csrc/odd.cu:99 Unsupported head_size: 7",
+        "n1:1:2 [3] graph/xml.cc:99 NCCL WARN XML Parse : Unexpected EOF",
+        "AssertionError: odd is not supported with --odd-checkpoint-format yet",
         "RuntimeError: FlashAttention only supports Ampere GPUs or newer.",
         "yaml.scanner.ScannerError: mapping values are not allowed here",
         "Model size not supported.",
@@ -331,6 +401,7 @@ TEXTS: dict[str, list[Text]] = {
         "train_llama3.sh: the argument 'X' is refused: KEY=VALUE is expected",
     ],
     "xla_flags": [
+        "ERROR: Unknown command line flag 'xla_odd'",
         "F0102 03:04:05.1 1 parse_flags_from_env.cc:234] Unknown flag in XLA_FLAGS: --xla_tpu_x=true",
         "Unknown flags in XLA_FLAGS: --xla_tpu_x=true --xla_tpu_y=true",
         "Couldn't interpret value maybe for flag xla_gpu_enable_triton_gemm.",
@@ -338,14 +409,14 @@ TEXTS: dict[str, list[Text]] = {
         'Could not open file "x=1" to read flags for environment variable "XLA_FLAGS".',
     ],
     "jax_start": [
+        "INVALID_ARGUMENT: Unexpected heartbeat request from task: 9. Odd.",
+        "TypeError: process_id must be a nonnegative int. Got process_id=x.",
         "XlaRuntimeError: ALREADY_EXISTS: process 7 is there",
         "FAILED_PRECONDITION: TPU platform already registered for platform hardware version",
         "ValueError: Number of processes must be defined.",
         "ValueError: coordinator_address should be defined.",
     ],
     "not_found": [
-        "datasets.exceptions.DataFilesNotFoundError: No supported data files found in /x",
-        "bash: ./train_llama3.sh: Permission denied",
         "/runs/r1/launch.sh: line 9: cd: /workspace/Megatron-LM: No such file or directory",
         "/runs/r1/launch.sh: line 10: torchrun: command not found",
         "bash: examples/llama/train_llama3.sh: No such file or directory",
@@ -356,10 +427,14 @@ TEXTS: dict[str, list[Text]] = {
         'OCI runtime exec failed: exec: "bash": executable file not found in $PATH: unknown',
     ],
     "data": [
+        "datasets.exceptions.DataFilesNotFoundError: No supported data files found in /x",
+        "FileNotFoundError: Unable to find '/odd/x.jsonl'",
         "ValueError: num_samples should be a positive integer value, but got num_samples=0",
         "KeyError: 'text column missing in the dataset'",
     ],
     "wrong_rank": [
+        "ValueError: Invalid rank 8, rank should be in the interval [0, 7]",
+        "n1:1:2 [3] init.cc:99 NCCL WARN improper usage of ncclCommInitRank: nId = 7, nranks=2",
         (
             "ConnectionError: rank 0 refused to begin: two nodes were started as rank 1: n1 at 10.0.0.2 and n2 "
             "at 10.0.0.3",
@@ -379,15 +454,20 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "data_cache": [
+        "ValueError: Couldn't find cache for odd for config 'en'",
         "FileNotFoundError: [Errno 2] No such file or directory: '/c/abc-MockGPTDataset-train-document_index.npy'",
     ],
     "name_resolution": [
+        "n1:1:2 [3] misc/socket.cc:99 NCCL WARN Net : error encountered when getting address info : odd",
+        "RuntimeError: The network addresses of (odd, 515) cannot be retrieved (gai error: -2 - odd).",
+        "[W socket.cpp:601] [c10d] The IPv4 network addresses of (odd, 515) cannot be retrieved (gai error: -2 - odd).",
         "OSError: MASTER_ADDR 'n0' cannot be resolved to an IPv4 address: Name or service not known",
         "socket.gaierror: [Errno -2] Name or service not known",
         "UNAVAILABLE: DNS resolution failed for n0:1234: C-ares status is not ARES_SUCCESS",
         "OSError: rank 0 cannot listen on 10.0.0.9:6000 (Cannot assign requested address)",
     ],
     "network_interface": [
+        "n1:1:2 [3] misc/socket.cc:99 NCCL WARN Net : No interface found in the same subnet as remote address 10.9",
         "OSError: there is no network interface 'ens51np0' on n1; there are lo, eth0",
         "OSError: the network interface 'ib0' has no IPv4 address (Cannot assign)",
         (
@@ -434,6 +514,8 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: Gloo connectFullMesh failed with [pair.cc:144] no error",
     ],
     "rendezvous_timeout": [
+        "XlaRuntimeError: INTERNAL: Getting local topologies failed: Error 1: GetKeyValue() odd",
+        "[W socket.cpp:7] [c10d] The client socket cannot be initialized to connect to [odd]:515 (errno: 97 - odd).",
         "RuntimeError: Deadline exceeded: Failed to connect to remote server at address: grpc://192.0.2.7:8470.",
         "ssh: connect to host n3 port 22: No route to host",
         "OSError: [Errno 101] Network is unreachable",
@@ -455,6 +537,8 @@ TEXTS: dict[str, list[Text]] = {
         "Stopping coordination service as cluster registration failed.",
     ],
     "stale_process": [
+        "XlaRuntimeError: INTERNAL: Different local topology for node 1 has been set previously, odd",
+        ("E1 odd.cc:1] 4 unexpectedly tried to connect with a different incarnation. Odd.", 4, None),
         (
             "ABORTED: /job:jax_worker/replica:0/task:1 unexpectedly tried to connect with a different incarnation.",
             1,
@@ -462,6 +546,9 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "nccl": [
+        " Failed status-transport retry counter exceeded (12): wr_id 0 syndrom 0x81",
+        " A completion with Error in odd function",
+        "2026-Jan-02 03:04:05.6 7:8 ERROR   ENC:ncclBootstrapRecv   failed odd request",
         "[ 12.1] infiniband efa_0: Failed to process command X (opcode 7) comp_status 1 err -12",
         "192.0.2.7: WARN: Function: f Line: 7: NET/OFI Couldn't open it. RC: -22, ERROR: Invalid argument",
         "libfabric:7:1234567890::efa:cq:efa_rdm_cq_poll():7<warn> Encountered an unresponsive peer",
@@ -507,6 +594,7 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "child_failed": [
+        "Fatal Python error: Aborted",
         "F0102 03:04:05.1 77 x.cc:12] Check failed: a == b",
         (
             "E api.py:984] failed (exitcode: 1) local_rank: 6 (pid: 92121) of binary: /usr/bin/python",
@@ -529,6 +617,15 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "peer_died": [
+        ("UNAVAILABLE: The following tasks are unhealthy (stopped sending heartbeats):\n3\nThe tasks odd.", 3, None),
+        ("UNAVAILABLE: Task 5 heartbeat timeout. Odd.", 5, None),
+        "FAILED_PRECONDITION: The task is not connected or already has an error.",
+        (
+            "RuntimeError: Rank 0 reached monitoredBarrier, but received errors while waiting for odd from rank 5.",
+            5,
+            None,
+        ),
+        "XlaRuntimeError: INTERNAL: Odd result: DEADLINE_EXCEEDED: Barrier timed out. Id: Shutdown::0. Odd.",
         "        status = StatusCode.UNAVAILABLE",
         "E0102 03:04:05.1 7 x.cc:7] UNAVAILABLE: the odd service is gone",
         "jax.errors.JaxRuntimeError: ABORTED: Barrier failed because a task is in error",
@@ -571,10 +668,12 @@ TEXTS: dict[str, list[Text]] = {
         "EOFError",
     ],
     "coordinator_died": [
+        "ABORTED: Leader incarnation ID mismatch: odd",
         "UNAVAILABLE: Failed to send RPC to coordination service. Either the leader task was preempted/died/restarted",
         'UNAVAILABLE: :UNKNOWN:Error received from peer {grpc_message:"Socket closed", grpc_status:14}',
     ],
     "sigterm": [
+        "*** SIGTERM received by PID 77 (TID 78) on cpu 3 from PID 1; stack trace: ***",
         "Terminated",
         "torch.distributed.elastic.multiprocessing.api.SignalException: Process 7 got signal: 1",
         "W api.py:1] Received 15 death signal, shutting down workers",
@@ -586,6 +685,14 @@ TEXTS: dict[str, list[Text]] = {
 }
 
 HARMLESS: list[str] = [
+    "[ 12.1] amdgpu 0000:05:00.0: amdgpu: ring odd timeout, but soft recovered",
+    "[ 12.1] amdgpu 0000:05:00.0: amdgpu: {3}socket: 0, die: 0, 1 new correctable hardware errors detected in umc "
+    "block",
+    "n1:1:2 [0] NCCL WARN Could not find a path for pattern 4, falling back to simple order",
+    "n1:1:2 [0] NCCL WARN minCTAs 64 is larger than #channels upper limit 32, cap it to 32",
+    'n1:1:2 [0] NCCL WARN Missing "HSA_FORCE_FINE_GRAIN_PCIE=1" which can lead to low RCCL performance',
+    "2026-Jan-02 03:04:05.000331 7:8 ERROR  TDRV:exec_odd (NON-FATAL, Ignoring) inference timeout (1 ms) on odd",
+    "[aiter] start build [module_odd] under /x/jit/build/module_odd",
     "health check: GPU 3: Xid 0",
     "W external/xla/bfc_allocator.cc:501] Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.50GiB "
     "with freed_by_count=0. The caller indicates that this is not a failure, but may mean that there could "
@@ -634,7 +741,11 @@ SENTENCES: dict[str, list[str]] = {
         "Back-off restarting failed container",
     ],
     "scheduler": ["n1 slurmd.service: Main process exited, code=exited, status=1/FAILURE"],
-    "nccl": ["[  +0.000844] irdma 0000:05:00.0: odd error", "the port ens7 of this node is down"],
+    "nccl": [
+        "[  +0.000844] irdma 0000:05:00.0: odd error",
+        "the port ens7 of this node is down",
+        "Unable to set the QP to odd",
+    ],
     "io_error": ["[ 12.1] beegfs: odd error", "gcsfuse: odd error"],
     "rendezvous_timeout": ["[E TCPStore.cpp:7] odd"],
     "peer_died": ["E0102 03:04:05.1 7 coordination_odd.cc:7] odd"],

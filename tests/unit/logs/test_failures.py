@@ -42,6 +42,22 @@ def test_no_line_changes_its_class_because_there_are_many_of_it() -> None:
     assert [found["class"] for found in find_failures(text)] == ["out_of_memory"] * 3
 
 
+@pytest.mark.parametrize(
+    ("lines", "nearest"),
+    [
+        (("KeyError: 'layers'", "srun: error: n2: tasks 8-15: Killed"), "python_error"),
+        (("srun: error: n1: task 3: Exited with exit code 1", "srun: error: n2: task 8: Killed"), "child_failed"),
+        (("srun: error: n1: task 3: Killed", "srun: error: n2: task 8: Terminated"), "killed"),
+        (("SIGBUS", "RuntimeError: DataLoader worker (pid(s) 47) exited unexpectedly"), "bus_error"),
+        (("KeyError: 'layers'", "RuntimeError: DataLoader worker (pid(s) 47) exited unexpectedly"), "python_error"),
+    ],
+)
+def test_what_was_killed_as_another_failed_is_farther_from_the_cause(lines: tuple[str, ...], nearest: str) -> None:
+    found = find_failures("".join(f"{line}\n" for line in lines).encode())
+    assert min(found, key=lambda failure: failure["blame"])["class"] == nearest
+    assert len(found) == len(lines)
+
+
 def test_an_exception_among_many_with_a_class_of_their_own_is_told() -> None:
     opening = 'Traceback (most recent call last):\n  File "/x/a.py", line 8, in f\n'
     text = f"{opening}torch.distributed.DistBackendError: NCCL error in: /x.hpp:268, remote\n" * 8
@@ -159,6 +175,8 @@ def test_a_package_that_the_program_goes_on_without_is_no_failure(rank: str) -> 
         (["megatron/core/datasets/gpt_dataset.py", "site-packages/numpy/core/memmap.py"], "data"),
         (["train.py", "site-packages/torch/_inductor/codecache.py"], "compile"),
         (["train.py", "site-packages/torch/_dynamo/eval_frame.py"], "python_error"),
+        (["train.py", "site-packages/triton/compiler/code_generator.py"], "compile"),
+        (["train.py", "aiter/ops/triton/mha.py"], "python_error"),
         (["train.py", "site-packages/urllib3/connectionpool.py"], "hub_unreachable"),
         (
             ["run.py", "nemo/hydra_runner.py", "site-packages/hydra/_internal/hydra.py", "m/attention.py"],
@@ -232,6 +250,7 @@ TEST_OPEN = [
     (b"noise\nRoot Cause (first observed failure):\n[0]:\n  rank      : 6\n  exitcode  : 1 (pid: 2)\n", None),
     (b"noise\nUNAVAILABLE: unhealthy (stopped sending heartbeats):\n", 6),
     (b"noise\nUNAVAILABLE: unhealthy (stopped sending heartbeats):\n/job:jax_worker/replica:0/task:3\n", None),
+    (b"noise\nUNAVAILABLE: unhealthy (stopped sending heartbeats):\n3\n", None),
     (b"noise\r\nTraceback (most recent call last):\r\n  File x\r\nKeyError: 1\r\n", None),
     (b"noise\nTraceback (most recent call last):\n  File x\nsubprocess.TimeoutExpired: x\n", None),
     (b"noise\nDEADLINE_EXCEEDED: Deadline Exceeded\n\n", 6),
@@ -266,6 +285,14 @@ ALONE = [
     ("TypeError: expected 2 arguments", "python_error"),
     ("RuntimeError: all tensors are odd, cuda:0 and cpu", "python_error"),
     ("AttributeError: 'NoneType' object has no attribute 'shape'", "python_error"),
+    ("AssertionError: parameter 7 not found in its mapping", "python_error"),
+    ("ValueError: q and k must have the same rank", "python_error"),
+    ("RuntimeError: the column-wise odd thing", "python_error"),
+    ("ValueError: odd is required for the 'nccl' backend", "settings_refused"),
+    ("ValueError: you can't use odd with even", "settings_refused"),
+    ("ValueError: odd_parallelism (8) must equal devices (4)", "sizes"),
+    ("AssertionError: odd must have version 2.7 or higher", "import_error"),
+    ("ValueError: odd path '/x' not found", "not_found"),
 ]
 
 

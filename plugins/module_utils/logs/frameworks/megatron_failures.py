@@ -28,18 +28,23 @@ SIGNATURES = (
     ),
     Signature(
         "settings_refused",
-        (b": Assertion failed: ",),
+        (b": Assertion failed: ", b"No dot product attention backend"),
         "Transformer Engine cannot do this with these sizes, this precision or this GPU: the words after Assertion "
         "failed say what; change them, choose another attention backend (NVTE_FUSED_ATTN, NVTE_FLASH_ATTN), or take "
         "another image.",
-        rb"in function \w{1,80}: Assertion failed: ",
+        rb"in function \w{1,80}(?:\(\))?: Assertion failed: |No dot product attention backend is available",
     ),
     Signature(
         "settings_refused",
         (b"Model size not", b": error: "),
         "The trainer does not take a setting: correct what the message names; another image may know other settings.",
         rb"Model size not supported|(?m:^|\s)[\w.-]{1,60}: error: (?:argument |unrecognized arguments|ambiguous option"
-        rb"|the following arguments are required)",
+        rb"|the following arguments are required|Parser key|Validation failed|Unrecognized arguments|Key \")",
+    ),
+    Signature(
+        "no_gpu",
+        (b"Megatron requires CUDA",),
+        "The trainer sees no GPU: check the driver on the node, the devices passed in, and what variables hide.",
     ),
     Signature(
         "data_cache",

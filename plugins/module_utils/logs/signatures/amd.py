@@ -27,7 +27,7 @@ SIGNATURES = (
         "--ecc) and the kernel log, reset the GPU, and replace it where they come back.",
         (
             rb"uncorrectable hardware errors?\b|[1-9]\d{0,8} (?:new )?uncorrectable errors? |ERREVENT_ATHUB_INTERRUPT"
-            rb"|RAS[^\r\n]{0,99} poison consum|poison consumption|reached bad page threshold"
+            rb"|RAS[^\r\n]{0,99} poison consum|poison consumption|bad page threshold"
             rb"|RAS[^\r\n]{0,200}[Uu]ncorrectable ECC|amdgpu: (?:RAS: )?Uncorrectable error"
             rb"|Poison is consumed by client|bad pages exceeding the threshold"
             rb"|[1-9]\d{0,8} (?:new )?deferred hardware error"
@@ -40,7 +40,16 @@ SIGNATURES = (
             *(b"HW Exception by GPU", b"GPU reset begin", b"queues preemption", b"fence wait loop timeout"),
             *(b"GPU Recovery Failed", b"GPU reset(", b"evict process queues", b"device lost from bus", b"ERROR* ring "),
             *(b"GPU mode", b"MODE", b"Resetting wave fronts", b"VRAM is lost"),
-            *(b"SMU: ", b"MES failed to respon", b" timeout, signaled", b"preemption time out", b"unmap legacy queue"),
+            *(
+                b"SMU: ",
+                b"MES failed to respon",
+                b" timeout, signaled",
+                b"reset end with ret",
+                b"PCI error: detected",
+                b"is hung!",
+                b"reemption time out",
+                b"unmap legacy queue",
+            ),
         ),
         "A GPU of this node hung: drain the node, read its kernel log for amdgpu messages and reset the GPU.",
         (
@@ -49,7 +58,8 @@ SIGNATURES = (
             rb"|GPU Recovery Failed"
             rb"|" + _DRIVER + rb"GPU reset\(\d{1,9}\) failed|[Ff]ailed to evict process queues|device lost from bus"
             rb"|\*ERROR\* ring \S{1,60} timeout|SMU: (?:I'm not done with your previous command|No response)"
-            rb"|MES failed to respon|" + _DRIVER + rb"ring \S{1,60} timeout, signaled|queue preemption time out"
+            rb"|MES failed to respon|" + _DRIVER + rb"ring \S{1,60} timeout, signaled|[Qq]ueue preemption time out"
+            rb"|" + _DRIVER + rb"(?:GPU reset end with ret = -|PCI error: detected callback|IP block:\S{1,40} is hung!)"
             rb"|" + _DRIVER + rb"(?:failed to unmap legacy queue|(?:GPU mode|MODE)\d reset)|Resetting wave fronts"
             rb"|VRAM is lost due to GPU"
         ),
@@ -76,6 +86,8 @@ SIGNATURES = (
             ),
             *(
                 b"during GPU init",
+                b"driver amdgpu failed",
+                b"PCI rejects atomics",
                 b"amdgpu: PSP load ",
                 b"ip_init failed",
                 b"Driver not initialized",
@@ -89,7 +101,8 @@ SIGNATURES = (
             rb"Initializing the hsa runtime failed|hsa api call failure|initialize Tensile host"
             rb"|[Uu]nable to open /dev/kfd"
             rb"|[Cc]ould not open /dev/kfd|[Ff]ailed to open /dev/kfd"
-            rb"|ROCk module is NOT loaded|Fatal error during GPU init|amdgpu: PSP load \w{1,30} failed"
+            rb"|ROCk module is NOT loaded|Fatal error during GPU init|probe with driver amdgpu failed"
+            rb"|PCI rejects atomics|amdgpu: PSP load \w{1,30} failed"
             rb"|amdgpu_device_ip_init failed|hw_init of IP block <\w{1,30}> failed|Driver not initialized \(amdgpu"
             rb"|\b(?:AMD|R)SMI_STATUS_(?!SUCCESS)[A-Z_]{1,40}|Agent creation failed\."
             rb"|/dev/kfd['\"]?: (?:Permission denied|No such file|Invalid argument|Operation not permitted)"
@@ -129,19 +142,39 @@ SIGNATURES = (
         "wrong_gpu_build",
         (
             *(b"code object for", b"for GPU arch", b"hipErrorSharedObjectInitFailed", b"ERROR_INVALID_ISA"),
-            b"compatible with the device ISA",
+            *(b"compatible with the device ISA", b"compatible code objects found for", b"find CO in the bundle"),
+            b"Missing CO for these ISAs",
         ),
         codes.WRONG_BUILD,
         rb"Unable to find code object for|TensileLibrary[^\r\n]{0,300} for GPU arch|hipErrorSharedObjectInitFailed"
-        rb"|HSA_STATUS_ERROR_INVALID_ISA|ISA \S{1,99} is not compatible with the device ISA",
+        rb"|HSA_STATUS_ERROR_INVALID_ISA|ISA \S{1,99} is not compatible with the device ISA"
+        rb"|No compatible code objects found for|Cannot find CO in the bundle|Missing CO for these ISAs",
     ),
     Signature(
         "compile",
-        (b"HIPRTC_ERROR_", b"Code object build failed", b"MIOpen(HIP): Error [", b"COMGR_STATUS_ERROR"),
+        (
+            *(b"HIPRTC_ERROR_", b"Code object build failed", b"MIOpen(HIP): Error [", b"COMGR_STATUS_ERROR"),
+            b"[aiter] build [",
+        ),
         "A kernel of a ROCm library could not be compiled on this node: look at the lines before; check that the "
         "image has the headers and device libraries of its own ROCm, and that its version knows this GPU.",
         rb"HIPRTC_ERROR_(?:COMPILATION|LINKING|BUILTIN_OPERATION_FAILURE)|Code object build failed"
-        rb"|MIOpen\(HIP\): Error \[(?:Compile|Build)|COMGR_STATUS_ERROR",
+        rb"|MIOpen\(HIP\): Error \[(?:Compile|Build)|COMGR_STATUS_ERROR|\[aiter\] build \[[^\r\n]{1,300} failed !",
+    ),
+    Signature(
+        "settings_refused",
+        (b"[AITER] ",),
+        "A kernel of AITER cannot do this with these sizes, this precision or this GPU: the words after its file say "
+        "what; "
+        "change them, switch the kernel off, or take another image.",
+        rb"\[AITER\] [^ \r\n]{1,300}\.(?:cu|cpp|cuh|h|hpp):\d{1,6} (?![^\r\n]{0,400}\[HIP error\])",
+    ),
+    Signature(
+        "io_error",
+        (b"accessing SQLite database",),
+        "MIOpen cannot use its database of kernels: mostly it lies on a shared file system; set MIOPEN_USER_DB_PATH "
+        "and "
+        "MIOPEN_CUSTOM_CACHE_DIR to a disk of the node.",
     ),
     Signature(
         "gpu_error",
@@ -155,7 +188,7 @@ SIGNATURES = (
                 b"ROCBLAS_STATUS",
                 b"rocblas_status",
             ),
-            *(b"MIOpen", b"miopenStatus", b"HIPFFT_", b"suitable algorithm"),
+            *(b"MIOpen", b"miopenStatus", b"HIPFFT_", b"ROCFFT_STATUS_", b"suitable algorithm"),
         ),
         "A ROCm math library failed (hipBLASLt, rocBLAS, MIOpen): try another image or ROCm version, another size or "
         "precision; where one node alone has it, look at its GPU and kernel log.",
@@ -163,7 +196,7 @@ SIGNATURES = (
             rb"\bHIPBLAS_STATUS_(?!SUCCESS)[A-Z_]{1,60}|(?i:hipblaslt error)|(?i:rocblaslt error)|rocBLAS error"
             rb"|(?i:rocblas_status_)(?!(?i:success))\w{1,60}"
             rb"|MIOpen(?:\(HIP\))?:? Error(?! \[(?:Compile|Build))"
-            rb"|\bmiopenStatus(?!Success)\w{1,60}|\bHIPFFT_(?!SUCCESS)[A-Z_]{1,60}"
+            rb"|\bmiopenStatus(?!Success)\w{1,60}|\b(?:HIPFFT_|ROCFFT_STATUS_)(?!SUCCESS)[A-Z_]{1,60}"
             rb"|Unable to find any suitable algorithm"
         ),
     ),
@@ -174,20 +207,23 @@ SIGNATURES = (
             b"hip",
             b"does not support this problem",
             b"HIP error: ",
+            b"HIP error (",
             b"HIP Error: ",
             b"HIP failure",
             b"hipError",
             b"HIP runtime error",
             b"[HIP]: ",
             b"HIP_ERROR_",
-            *(b"inactivated due to async error", b"HSA exception: "),
+            *(b"inactivated due to async error", b"HSA exception: ", b"[HIP error]("),
         ),
         "A GPU kernel failed: run again with AMD_SERIALIZE_KERNEL=3 to see which one, and read the node's kernel log.",
         (
             rb"\bhip[A-Z]\w{1,40} failed : |does not support this problem"
-            rb"|== hipSuccess|\bHSA_STATUS_ERROR\w{0,60}|HIP [Ee]rror: |HIP failure:? "
+            rb"|== hipSuccess|\bHSA_STATUS_ERROR\w{0,60}|HIP [Ee]rror: |HIP error \([^ \r\n]{1,300}:\d{1,6}\): "
+            rb"|HIP failure:? "
             rb"|(?<!Search for `)\bhipError[A-Z]\w{1,60}(?:[ '\")(:.]|$)"
             rb"|inactivated due to async error|HSA exception: |HIP runtime error: |Triton Error \[HIP\]: "
+            rb"|\[HIP error\]\("
             rb"|\bHIP_ERROR_[A-Z]\w{1,40}"
         ),
     ),

@@ -12,7 +12,7 @@ from ..signature import Signature
 
 _PREFIXES = (b"cudaError", b"hipError", b"CUDA_ERROR_", b"HIP_ERROR_")
 _LABEL = (
-    rb"(?:\b(?:CUDA|Cuda|cuda|HIP|hip) ?(?:driver |runtime |RT )?(?:[Ee]rror|failure|call)\b[^\r\n]{0,80}[ :'\"]"
+    rb"(?:\b(?:CUDA|Cuda|cuda|HIP|hip) ?(?:driver |runtime |RT )?(?:[Ee]rror|failure|call)\b[^\r\n]{0,160}[ :'\"(]"
     rb"|\[(?:CUDA|HIP)\]: [^\r\n]{0,30}|GPUassert: )"
 )
 _XID = rb"\bX(?:id|ID)(?: \([^)\r\n]{1,60}\):)?(?: (?:error|code|event|number))?[ :=]{1,3}"

@@ -19,6 +19,7 @@ SIGNATURES = (
     Signature(
         "image_pull",
         (
+            *(b"copying system image", b"ing blob", b"copy from source", b"image configuration"),
             *(
                 b"manifest unknown",
                 b"manifest for ",
@@ -64,8 +65,10 @@ SIGNATURES = (
             rb"|refused|canceled)"
             rb"|[Dd]ocker: invalid reference format|Error: [^\r\n]{0,200}nable to find image"
             rb"|repository does not exist or may|Error response from daemon: Get \"?https?://"
-            rb"|failed to resolve reference|\bInvalidImageName\b|rror committing the finished image"
-            rb"|rror processing tar file|failed to register layer: "
+            rb"|failed to resolve reference|\bInvalidImageName\b"
+            rb"|(?:rror (?:committing the finished image|processing tar file)|failed to register layer: "
+            rb"|Error: [^\r\n]{0,99}(?:copying system image|reading blob|fetching blob|unable to copy from source"
+            rb"|parsing image configuration))(?![^\r\n]{0,400}[Nn]o space left)"
             rb"|FATAL:   While (?:making image|pulling)[^\r\n]{0,300}(?:unauthorized|denied|not found|manifest"
             rb"|timeout|registry)"
         ),
@@ -157,7 +160,8 @@ SIGNATURES = (
         (b"o space left on device",),
         "The disk of the container engine (or the registry cache) is full: free it (docker system df shows what is "
         "there), or give the engine a larger data folder.",
-        rb"(?:failed to register layer|[Ww]riting blob|copying layers|failed to extract"
+        rb"(?:failed to register layer|rror (?:committing the finished|processing tar)|[Ww]riting blob"
+        rb"|[Rr]eading blob|copying layers|failed to extract"
         rb"|storing blob)[^\r\n]{0,400}[Nn]o space left on device",
     ),
     Signature(
@@ -181,6 +185,7 @@ SIGNATURES = (
         "container",
         (
             b"Error response from daemon: ",
+            b"[ERROR] /",
             *(
                 b"docker: ",
                 b"FATAL:   ",
@@ -200,15 +205,19 @@ SIGNATURES = (
         "The container engine refused to start the container: the message says which option, mount or device; "
         "compare it with the plan's container options.",
         (
-            rb"(?m:^docker: (?=[a-z'\"]))|Error response from daemon: (?!No such )|OCI permission denied"
+            rb"\[ERROR\] /\S{1,200}hooks\.d/\S{1,60} exited with return code|(?m:^docker: (?=[a-z'\"]))"
+            rb"|Error response from daemon: (?!No such )|OCI permission denied"
             rb"|(?m:^FATAL: {3,9}(?=\S))|(?m:^(?:ERROR|ABORT) {2}: )|FATA\[\d{1,9}\] |Failed(?:CreatePodSandBox"
             rb"|Mount)\b"
             rb"|MountVolume\.\w{1,20} failed"
             rb"|(?m:^Error: (?=[a-z`'\"/])(?!no container|no such|inspecting)[^\r\n]{0,200}(?:container"
             rb"|namespace| mount"
-            rb"|cgroup|rootless|newuidmap|storage| image|network))"
+            rb"|cgroup|rootless|newuidmap|storage| image|network|volume|seccomp|apparmor|health ?check|restart policy"
+            rb"|conmon"
+            rb"|userns|OCI ))"
             rb"|OCI runtime (?:create|start|exec)? ?(?:failed|error)"
-            rb"|Error: (?:OCI runtime|crun: |runc: |preparing container |unable to start container |netavark)"
+            rb"|Error: (?:unknown (?:shorthand )?flag: |OCI runtime|crun: |runc: |preparing container "
+            rb"|unable to start container |netavark)"
             rb"|runc (?:create|run) failed: |\bCreateContainer(?:Config)?Error\b"
         ),
     ),

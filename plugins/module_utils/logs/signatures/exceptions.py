@@ -66,8 +66,10 @@ TOPICS = (
         rb"/(?:dist_|async_)?checkpoint(?:ing|ers?|s)?/"
         rb"|(?<!/utils)/(?!activation)\w{0,30}checkpoint(?!_wrapper)\w{0,30}\.py$"
         rb"|/orbax/|/zero_to_fp32\.py$|/serialization\.py$|/safetensors|/tensorstore/|/zarr/",
-        rb"(?<!activation )(?<!gradient )(?<!full )\bcheckpoint(?!ing)|state_?dict\b|safetensors|optimizer state"
-        rb"|tensorstore|\bzarr\b|sharded tensor|\borbax|\.(?:ckpt|distcp|pth?)\b",
+        rb"(?<!activation )(?<!gradient )(?<!full )\bcheckpoint(?!ing)|state[_ ]?dict\b|latest_checkpointed"
+        rb"|safetensors|optimizer state"
+        rb"|tensorstore|\bzarr\b|sharded tensor|\borbax|\.(?:ckpt|distcp|pth?)\b|/(?:ckpts?|iter_\d{1,9}"
+        rb"|global_step\d{1,9})/",
         "A checkpoint could not be read or written: the message says what; check its folder, that it is whole, and "
         "that its format and sizes are those of this run.",
     ),
@@ -80,7 +82,8 @@ TOPICS = (
     ),
     _topic(
         "compile",
-        rb"/torch/_(?:inductor|dynamo)/\w{0,30}Err|/torch/_inductor/|/triton/|/cpp_extension\.py$|/libneuronxla/"
+        rb"/torch/_(?:inductor|dynamo)/\w{0,30}Err|/torch/_inductor/|/triton/(?:compiler|runtime|backends|language)/"
+        rb"|/cpp_extension\.py$|/libneuronxla/"
         rb"|/fused_kernels/|/jax/_src/(?:compiler\.py$|interpreters/mlir|pallas/)",
         rb"(?<![/\w])compil(?:e|ing|ation|er)\b(?!/)|\bMLIR\b|\bHLO\b|\bLLVM\b|\bptx|\btriton\b|inductor"
         rb"|\bmosaic\b|\bpallas\b|\bnvcc\b|\bhipcc\b",
@@ -113,7 +116,8 @@ TOPICS = (
         rb"|/data/\w{0,30}(?:dataset|sampler|loader|collat)\w{0,30}\.py$|/data_iterator\w{0,30}\.py$|^/StopIteration$",
         rb"\bdata ?(?:set|loader|_path|_prefix|_dir|_files?| path| files?)s?\b|\bparquet\b|\barrow\b|\btfrecord"
         rb"|\bjsonl\b"
-        rb"|array_record|\bsplit '|\bcolumns?\b|\bsampler\b|\b(?:number of|training|valid) samples|\bepochs?\b"
+        rb"|array_record|\bsplit '|\bcolumns?\b(?!-| tensor| parallel| scale)|\bsampler\b|\b(?:number of|training"
+        rb"|valid) samples|\bepochs?\b"
         rb"|jsondecodeerror|unicodedecodeerror",
         "The training data could not be read or prepared: the message says what; check paths, mounts, columns and "
         "format of the dataset on each node.",
@@ -146,14 +150,15 @@ TOPICS = (
     _topic(
         "nccl",
         rb"/cupy/cuda/nccl|/cupy_backends/cuda/libs/nccl",
-        rb"\b[NR]CCL\b|libfabric|\bEFA\b|ibverbs|\bRDMA\b|\bInfiniBand\b|\bucx\b|\bibv_\w|\bIB failure",
+        rb"\b[NR]CCL\b(?!['\"]| (?:backend|allocator|EP|UBR)\b)|libfabric|\bEFA\b|ibverbs|\bRDMA\b|\bInfiniBand\b"
+        rb"|\bucx\b|\bibv_\w|\bIB failure",
         "The network between the GPUs failed or could not be set up: the message says what; run again with "
         "NCCL_DEBUG=INFO, and compare with a node that works.",
     ),
     _topic(
         "wrong_rank",
         b"",
-        rb"\bsame rank\b|\bduplicate rank|\brank \d{1,9} (?:is |has )?already",
+        rb"\bprocess\w{0,3}\b.{0,60}\bsame rank\b|\bduplicate rank|\brank \d{1,9} (?:is |has )?already",
         "Two processes have one rank: compare the node ranks and the number of nodes, and stop what is left of an "
         "earlier run.",
     ),
@@ -170,7 +175,11 @@ TOPICS = (
     _topic(
         "sizes",
         rb"/einops/|/mesh_utils\.py$|/\w{0,20}sharding\w{0,20}\.py$|/jax/_src/mesh\.py$",
-        rb"\bshapes?\b|\bdivisible\b|\bdivide|\bsize mismatch|\bmesh\b|\bshardings?\b|partitionspec|world[_ ]size"
+        rb"\bshapes?\b|\bdivisible\b|\bmust equal\b|\bsizes? do(?:es)?(?:n't| not) match\b"
+        rb"|\bparallelism\b.{0,60}\bvalues?\b"
+        rb"|\bnot enough (?:slices|devices|gpus|layers|ranks|nodes)\b|\bexpected (?:exactly|at least) \d{1,9} (?:ranks"
+        rb"|devices|gpus|processes)\b|\bnumber of model chunks\b|\bdivide|\bsize mismatch|\bmesh\b|\bshardings?\b"
+        rb"|partitionspec|world[_ ]size"
         rb"|\bdata_parallel|parallel(?:ism)? (?:size|degree)|\bnum_\w{0,20}(?:heads|layers|experts|devices|groups)"
         rb"|number of (?:\w{1,20} )?(?:layers|heads|experts|devices|slices|processes)\b|\bbroadcast"
         rb"|\bdimensions?\b"
@@ -182,14 +191,16 @@ TOPICS = (
     _topic(
         "access_denied",
         b"",
-        rb"unauthori[sz]ed|forbidden|\bcredentials?\b|access(?: is| was)? denied|permission denied|authenticat",
+        rb"unauthori[sz]ed|forbidden(?! to)|\bcredentials?\b|access(?: is| was)? denied|permission denied|authenticat",
         "A service or a file does not let the training in: the message names it; give this node a token or "
         "credentials that may use it.",
     ),
     _topic(
         "not_found",
         b"",
-        rb"no such file|does not exist|doesn't exist|not found (?:at|in)\b|(?:can ?not|could ?n[o']t) find"
+        rb"no such file|does not exist|doesn't exist"
+        rb"|(?<!\bkey)(?<!\bkeys)\b(?:files?|path|folder|director(?:y|ies)|program|script"
+        rb"|binary)\b.{0,200} not found\b|(?:can ?not|could ?n[o']t) find"
         rb"|file not found",
         "What the message names is not there on this node: check the path and the mounts, and that every node sees it.",
     ),
@@ -198,7 +209,11 @@ TOPICS = (
         b"",
         rb"\bversions?\b.{0,80}(?:mismatch|incompatib|required?|older|newer|too old|not supported)"
         rb"|\brequires? \S{1,40} ?[<>=]{1,2}"
-        rb"|\b(?:is )?not installed|\bpip install|\brequired to (?:use|run)\b|(?:built|compiled) without\b",
+        rb"|\bversion [\d.]{1,20} or (?:higher|newer|later|above)\b|\bnot available in this .{1,40} version"
+        rb"|\bupgrade \w{1,30} to\b|\btorch version does not\b|could not find (?:shared object|`?transformer.engine"
+        rb"|te core)"
+        rb"|\bfailed to import\b|\b(?:is )?not installed|\bpip install|\brequired to (?:use|run)\b|(?:built"
+        rb"|compiled) without\b",
         "Packages of the image do not fit each other or are missing: install what the message asks for, or take "
         "another image.",
     ),
@@ -214,14 +229,18 @@ TOPICS = (
         b"",
         rb"(?:Value|Assertion|NotImplemented|Runtime|Config\w{0,20}|Argument|Validation)(?:Error|Exception): .{0,300}"
         rb"(?:\bconfig|\barguments?\b|\boptions?\b|\bflags?\b|\bmust (?:not )?be\b"
-        rb"|\bunsupported\b|\bnot (?:yet )?(?:supported|implemented|allowed|compatible)|\bincompatible\b|\brequires?\b"
+        rb"|\bsupports? .{1,80} only\b|\bonly works? (?:with|for|when|if)\b|\bmissing argument\b"
+        rb"|\beither .{1,60} should be\b"
+        rb"|\binvalid [`'\"]\w|\bunsupported\b|\bnot (?:yet )?(?:supported|implemented|allowed|compatible)"
+        rb"|\bincompatible\b|\brequires?\b"
         rb"|\bunknown\b|\bunrecogni[sz]ed\b|\binvalid (?:value|choice|param|type|key|name|mode|opt)|\bonly supports?\b"
         rb"|\bdo(?:es)?(?: not|n't) (?:currently |yet )?(?:support|allow|accept)|\bsupports? only\b|\bnot understood\b"
         rb"|\bonly .{0,60}\b(?:supported|implemented|available|valid|allowed|used)\b|\bmutually exclusive\b"
+        rb"|\byou (?:can't|cannot|must|need to)\b|\bcan only use\b"
         rb"|\bcan(?:not| only) (?:both |only )?(?:have|set|specify|enable|combine|be (?:used|combined|enabled|set))\b"
         rb"|\binvalid \w{1,40}:|\b(?:is|are) (?:required|not available)\b|\bcurrently only\b"
         rb"|\bplease (?:set|specify|use|provide)\b|\bshould (?:not )?be\b|\benvironment variable|\b(?:is"
-        rb"|are) not set\b)|(?-i:KeyError: '[A-Z][A-Z_]{3,30}'$)",
+        rb"|are|was|were) not set\b)|(?-i:KeyError: '[A-Z][A-Z_]{3,30}'$)",
         "The program does not take its settings: the message says which; correct the config, or take an image that "
         "knows them.",
     ),

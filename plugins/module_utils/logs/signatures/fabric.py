@@ -37,6 +37,15 @@ SIGNATURES = (
     ),
     Signature(
         "rdma_devices",
+        (b"No IB devices found", b"IB device ", b"the Infiniband/RoCE device", b"No ibverbs devices present"),
+        "The program sees no RDMA device, or not the one that it was given: compare its name with ibv_devices in the "
+        "container, and pass /dev/infiniband in.",
+        rb"Error: [^\r\n]{0,200}No IB devices found|\bIB device \S{1,40} not found"
+        rb"|Unable to find the Infiniband/RoCE device"
+        rb"|No ibverbs devices present",
+    ),
+    Signature(
+        "rdma_devices",
         (b"no usable transports/devices", b"network device '"),
         "UCX does not find the network device that UCX_NET_DEVICES names: compare it and UCX_TLS with ibv_devices in "
         "the container, and pass /dev/infiniband in.",
@@ -58,7 +67,8 @@ SIGNATURES = (
         ),
         "The network between the nodes failed under UCX or libfabric: check the links, the devices (ibv_devinfo, "
         "fi_info -p efa), for EFA the security group, and the logs of the other nodes.",
-        rb"\bUC[XC] {1,4}(?:ERROR|FATAL) |fi_[a-z_]{1,40}(?:\(\))? failed|(?i:Libfabric error)|\bprov_errno\b"
+        rb"\bUC[XC] {1,4}(?:ERROR|FATAL) (?![^\r\n]{0,400}[Nn]o space left)|fi_[a-z_]{1,40}(?:\(\))? failed"
+        rb"|(?i:Libfabric error)|\bprov_errno\b"
         rb"|EFA_IO_COMP_STATUS_(?!OK)"
         rb"|libfabric:\d{1,9}:\d{1,12}:[\w:-]{1,99}\(\):\d{1,6}<(?:warn|critical)> (?i:[^\r\n]{0,200}(?:"
         + _FAILS
@@ -82,12 +92,21 @@ SIGNATURES = (
     Signature(
         "nccl",
         (
-            *(b"Failed status ", b"ailed to ", b"get context for the device", b"Port number "),
+            *(
+                b"Failed status",
+                b"with error at",
+                b"with Error in",
+                b"Bad wc status ",
+                b"ailed to ",
+                b"get context for the device",
+                b"Port number ",
+            ),
             *(b"onnect the HCA", b"RDMA connect error", b"ibv_", b"ucp_", b"uct_", b"rdma_"),
         ),
         "RDMA between two nodes failed: check the port (ibv_devinfo), the GID index, link and "
         "firmware, GPUDirect, and that /dev/infiniband is passed in.",
-        rb"Failed status \d{1,3}: wr_id |[Ff]ailed to (?:create|modify|register|allocate|open|query) (?:an? )?"
+        rb"Failed status(?: |-[^\r\n]{1,60} \()\d{1,3}\)?: wr_id |[Cc]ompletion with (?:error at|Error in) "
+        rb"|Bad wc status |[Ff]ailed to (?:create|modify|register|allocate|open|query) (?:an? )?"
         rb"(?:QP|CQ|MR|PD|AH|SRQ|[Qq]ueue [Pp]air|completion queue|protection domain|memory region)\b"
         rb"|Couldn't get context for the device"
         rb"|Unable to [Cc]onnect the HCA"

@@ -24,7 +24,7 @@ SIGNATURES = (
             b"Invalid user token",
             b"Invalid credentials",
             b"Cannot access content",
-            *(b"RevisionNotFoundError", b"LocalTokenNotFoundError", b"HFValidationError"),
+            *(b"RevisionNotFoundError", b"LocalTokenNotFoundError", b"HFValidationError", b"HfHubHTTPError: 40"),
         ),
         "Hugging Face does not hand out the model or tokenizer: ask for access on its page and give a token (HF_TOKEN) "
         "of an account that has it, or use a local copy.",
@@ -32,6 +32,7 @@ SIGNATURES = (
             rb"trying to access a gated repo|Cannot access gated repo|(?:401|403) Client Error|ERROR (?:401|403): "
             rb"|GatedRepoError: "
             rb"|Re(?:pository|vision)NotFoundError: |LocalTokenNotFoundError: |HFValidationError: "
+            rb"|HfHubHTTPError: 40[13] "
             rb"|Invalid user token|Invalid credentials in Authorization header"
             rb"|Cannot access content at: http"
         ),
@@ -44,22 +45,26 @@ SIGNATURES = (
             b"Can't load the",
             b"Can't load feature",
             b"not a valid model identifier",
+            b"of untagged enum ",
             b"okenizer",
             b"EntryNotFoundError",
-            *(b"does not appear to have ", b"no file named "),
+            *(b"does not appear to have ", b"no file named ", b"chat_template is not set", b"a padding token"),
         ),
         "The tokenizer or model is not there: check its name or path, give a token, or use a local copy; a local "
         "folder of the same name hides that of Hugging Face.",
         (
             rb"required positional arguments?: '(?:vocab|tokenizer|merges)_file'"
             rb"|Can't load (?:tokenizer|the configuration|the model|feature extractor) (?:for|of) "
-            rb"|is not a valid model identifier"
+            rb"|is not a valid model identifier|Error: [^\r\n]{0,99}tokenizer\.chat_template is not set"
+            rb"|tokenizer does not have a padding token|of untagged enum (?:\w{0,20}Wrapper|PyPreTokenizer\w{0,20}"
+            rb"|Pre\w{1,20})\b"
             rb"|(?:FileNotFound|OS|Value|Runtime|NotFound|Assertion)Error: [^\r\n]{0,300}tokenizer(?:\.model"
             rb"|\.json|_config\.json|\.vocab)"
             rb"|Error: Tokenizer class |Couldn't instantiate the backend tokenizer|(?<!Local)EntryNotFoundError: "
             rb"|does not appear to have (?:a file|files) named|Error no file named "
             rb"|Failed to load \w{1,20}(?: Face)? tokenizer from"
-            rb"|Unable to instantiate HuggingFace AutoTokenizer|Error: Tokenizer path doesn't exist"
+            rb"|Unable to instantiate HuggingFace AutoTokenizer|Error: Tokenizer path (?:doesn't exist"
+            rb"|'[^'\r\n]{1,300}' does not exist)"
         ),
     ),
     Signature(
@@ -72,13 +77,13 @@ SIGNATURES = (
             b"OfflineModeIsEnabled",
             b"huggingface.co",
             b"hf.co",
-            *(b"httpx.", b"httpcore.", b"ChunkedEncodingError"),
+            *(b"httpx.", b"httpcore.", b"ChunkedEncodingError", b"CAS service error", b"CAS Client Error"),
         ),
         "Hugging Face cannot be reached from this node: check network, DNS and proxy, or use a local copy or a "
         "cache that the nodes share (HF_HOME).",
         (
             rb"\bhttp(?:x|core)\.\w{0,20}(?:Connect|Read|Network|Protocol|Proxy|Timeout)\w{0,20}: "
-            rb"|ChunkedEncodingError: "
+            rb"|ChunkedEncodingError: |CAS service error|CAS Client Error"
             rb"|LocalEntryNotFoundError: |Couldn't reach [^\r\n]{0,300} on the Hub"
             rb"|[Ww]e couldn't connect to 'http"
             rb"|OfflineModeIsEnabled: "
@@ -91,11 +96,18 @@ SIGNATURES = (
         ),
     ),
     Signature(
+        "data_cache",
+        (b"Couldn't find cache for ",),
+        "The dataset is not in the cache of this node, and the hub cannot be asked: fetch it beforehand, or use a "
+        "cache that "
+        "the nodes share (HF_HOME, HF_DATASETS_CACHE).",
+    ),
+    Signature(
         "access_denied",
         (b"404 Client Error", b"DatasetNotFoundError", b"Couldn't find "),
         "The model or file is not on Hugging Face under this name, or the token may not see it: check name, "
         "revision and HF_TOKEN, or use a local copy.",
-        rb"404 Client Error|DatasetNotFoundError: |Error: Couldn't find (?:a |any |cache)",
+        rb"404 Client Error|DatasetNotFoundError: |Error: Couldn't find (?:a |any (?!data file))",
     ),
     Signature(
         "access_denied",

@@ -13,11 +13,13 @@ _STATUS += rb"(?:StatusCode\.)?"
 SIGNATURES = (
     Signature(
         "no_gpu",
-        (b"visible GPU", b"Unable to initialize backend", b"libtpu", b"TPU ", b" device found"),
+        (b"visible GPU", b"Unable to initialize backend", b"nknown backend", b"libtpu", b"TPU ", b" device found"),
         "JAX finds no accelerator that it can use: check the driver and the devices passed in, that jaxlib is "
         "built for this platform (JAX_PLATFORMS), and that no other process holds them.",
         (
-            rb"No visible GPU devices|RuntimeError: Unable to initialize backend|(?:libtpu\S{0,20}"
+            rb"No visible GPU devices|Unknown backend:? '?\w{1,20}'? requested, but no"
+            rb"|Unknown backend \w{1,20}\. Available|RuntimeError: Unable to initialize backend"
+            rb"|(?:libtpu\S{0,20}"
             rb"|The TPU) is already in use by"
             rb"|libtpu multi-process lockfile|NOT_FOUND: No \w{1,40} device found|No TPU devices were found"
             rb"|Failed to get TPU metadata|TPU initialization failed: "
@@ -46,11 +48,18 @@ SIGNATURES = (
     ),
     Signature(
         "xla_flags",
-        (b"XLA_FLAGS", b"Couldn't interpret", b"to read flags for environment", b"Illegal value for"),
+        (
+            b"XLA_FLAGS",
+            b"Unknown command line flag",
+            b"Couldn't interpret",
+            b"to read flags for environment",
+            b"Illegal value for",
+        ),
         "XLA does not take a flag: flags belong to a version of jaxlib, TPU flags go in LIBTPU_INIT_ARGS, and each "
         "flag begins with --.",
         (
-            rb"Unknown flags? in XLA_FLAGS: |Couldn't interpret value \S{0,300} ?for flag|Illegal value for --xla"
+            rb"Unknown flags? in XLA_FLAGS: |Unknown command line flag '(?:xla|tpu|megascale)_"
+            rb"|Couldn't interpret value \S{0,300} ?for flag|Illegal value for --xla"
             rb'|Could not open file "[^"\r\n]{0,300}" to read flags for environment variable'
         ),
     ),
@@ -62,6 +71,12 @@ SIGNATURES = (
             b"distributed.initialize() must be called",
             b"Duplicate task registration",
             *(b"nexpected task re", b"distributed.initialize should only", b"platform already registered"),
+            *(
+                b"disconnect request with",
+                b"heartbeat request from task",
+                b"process_id must be",
+                b"num_processes must be",
+            ),
         ),
         "JAX does not know how the nodes find each other, or two processes have one number: set JAX_COORDINATOR_IP, "
         "JAX_COORDINATOR_PORT, NNODES and NODE_RANK, and hardware=gpu.",
@@ -69,14 +84,17 @@ SIGNATURES = (
             rb"Error: (?:coordinator_address should be defined|Number of processes must be defined"
             rb"|The process id of the current process must be defined)"
             rb"|distributed\.initialize\(\) must be called before"
-            rb"|Duplicate task registration with |Unexpected task re(?:gistered|quest)"
-            rb"|distributed\.initialize should only|FAILED_PRECONDITION: \w{1,40} platform already registered"
+            rb"|Duplicate task registration with |Unexpected (?:task re(?:gistered|quest)"
+            rb"|disconnect request with task=|heartbeat request from task: )"
+            rb"|Error: (?:process_id|num_processes) must be a |distributed\.initialize should only"
+            rb"|FAILED_PRECONDITION: \w{1,40} platform already registered"
         ),
     ),
     Signature(
         "out_of_memory",
         (
             b"RESOURCE_EXHAUSTED",
+            b"INTERNAL: Failed to allocate",
             b"OOM Debugging",
             b"Resource exhausted: ",
             b"ResourceExhaustedError",
@@ -87,16 +105,19 @@ SIGNATURES = (
         "The GPU memory does not suffice: lower the batch per device, choose another remat policy, shard the model "
         "more, or raise XLA_PYTHON_CLIENT_MEM_FRACTION.",
         (
-            rb"(?:RESOURCE_EXHAUSTED|Resource exhausted): (?:Out of memory|Failed to allocate|Error allocating"
+            rb"INTERNAL: Failed to allocate \d|(?:RESOURCE_EXHAUSTED|Resource exhausted): (?:Out of memory"
+            rb"|Failed to allocate|Error allocating"
             rb"|Attempting"
-            rb"|XLA:TPU)|" + _STATUS + rb"RESOURCE_EXHAUSTED(?![^\r\n]{0,300}(?:[Qq]uota|larger than max|requests))"
+            rb"|XLA:TPU)|"
+            + _STATUS
+            + rb"RESOURCE_EXHAUSTED(?![^\r\n]{0,300}(?:[Qq]uota|larger than max|requests|[Nn]o space left))"
             rb"|ResourceExhaustedError: |OOM when allocating tensor|BufferAssignment OOM Debugging"
             rb"|Ran out of memory (?:in memory space|trying to allocate)"
         ),
     ),
     Signature(
         "address_in_use",
-        (b"Failed to add port to server", b"No address added out of"),
+        (b"Failed to add port to server", b"No address added out of", b"Failed to start RPC server"),
         "The coordinator cannot listen on its port: stop what an earlier run left there, or choose another port "
         "(JAX_COORDINATOR_PORT), and check that its address is one of the first node.",
     ),
@@ -118,6 +139,37 @@ SIGNATURES = (
         ),
     ),
     Signature(
+        "peer_died",
+        (
+            *(
+                b"heartbeat",
+                b"BarrierError",
+                b"because a task",
+                b"from a task",
+                b"Shutdown barrier",
+                b"Id: Shutdown::",
+                b"Incarnation ID mismatch",
+                b"already in error before",
+                b"already-in-error",
+                b"but the service thinks",
+                b"agent is in error state",
+                b"task is not connected or",
+                b"ncarnation id ",
+            ),
+        ),
+        "Another process of the job went away: its log has the cause.",
+        (
+            rb"(?:The following tasks are unhealthy \(stopped sending heartbeats\):\s{0,9}(?:" + _TASK + rb")?"
+            rb"|Task (?:" + _TASK + rb")?(?=\d{1,9} heartbeat timeout))(?P<rank>\d{1,9})|BarrierError"
+            rb"|Heartbeat: Incarnation ID mismatch|is already in error before the barrier|already-in-error task"
+            rb"|is invoked by the task, but the service thinks|agent is in error state, implying"
+            rb"|The task is not connected or already has an error|Incarnation id \d{1,20} is stale"
+            rb"|Task with incarnation id \d{1,20} is not connected"
+            rb"|Barrier failed (?:because|from) a task"
+            rb"|Shutdown barrier[^\r\n]{0,99}(?:failed|timed out)|Barrier timed out\. Id: Shutdown::"
+        ),
+    ),
+    Signature(
         "rendezvous_timeout",
         (
             b"RegisterTask",
@@ -125,6 +177,7 @@ SIGNATURES = (
             b"failed to connect to all addresses",
             b"registration failed",
             b"Barrier timed out",
+            b"Getting local topologies",
             b"connections to all backends",
             b"errors_impl.",
             b"connect to remote server at address",
@@ -137,7 +190,8 @@ SIGNATURES = (
             rb"(?:\s{1,4}" + _TASK + rb"(?P<rank>\d{1,9}))?"
             rb"|DEADLINE_EXCEEDED(?:[^\n]{0,600}\n){0,3}?[^\n]{0,600}?RegisterTask"
             rb"|" + _STATUS + rb"DEADLINE_EXCEEDED\b|DEADLINE_EXCEEDED: "
-            rb"|UNAVAILABLE: ?failed to connect to all addresses|cluster registration failed"
+            rb"|UNAVAILABLE: ?failed to connect to all addresses|[Cc]luster registration failed"
+            rb"|Getting local topologies failed"
             rb"|connections to all backends failing|errors_impl\.(?:DeadlineExceeded|Unavailable)Error: "
             rb"|Failed to connect to remote server at address: "
         ),
@@ -147,10 +201,12 @@ SIGNATURES = (
         (
             b"different incarnation",
             b"newer incarnation",
+            b"Different local topology",
             b"already in error",
         ),
         "A process of an earlier start still takes part: stop what is left over on all nodes, then start again.",
-        rb"(?:/task:(?P<rank>\d{1,9}) )?unexpectedly tried to connect with a different incarnation"
+        rb"Different local topology for node \d{1,9} has been set previously"
+        rb"|(?:(?:/task:|(?<=\] ))(?P<rank>\d{1,9}) )?unexpectedly tried to connect with a different incarnation"
         rb"|a request from a newer incarnation|unexpectedly tried to connect while it is already in error",
     ),
     Signature(
@@ -162,30 +218,21 @@ SIGNATURES = (
         rb"(?:\b[NR]CCL\b|\ball[-_](?:reduce|gather|to[-_]all)\b|\breduce[-_]scatter\b|[Cc]ommunicator\b)",
     ),
     Signature(
-        "peer_died",
+        "coordinator_died",
         (
             *(
-                b"heartbeat",
-                b"BarrierError",
-                b"because a task",
-                b"from a task",
-                b"Shutdown barrier",
+                b"Failed to send RPC",
+                b"grpc_message:",
+                b"Coordination service has stopped",
+                b"disconnect from coordination",
             ),
+            *(b"Leader incarnation", b"service has shut down", b"because service is", b"before sending heartbeat"),
         ),
-        "Another process of the job went away: its log has the cause.",
-        (
-            rb"(?:The following tasks are unhealthy \(stopped sending heartbeats\):\s{0,9}" + _TASK + rb""
-            rb"|Task " + _TASK + rb"(?=\d{1,9} heartbeat timeout))(?P<rank>\d{1,9})|BarrierError"
-            rb"|Barrier failed (?:because|from) a task"
-            rb"|Shutdown barrier[^\r\n]{0,99}(?:failed|timed out)"
-        ),
-    ),
-    Signature(
-        "coordinator_died",
-        (b"Failed to send RPC", b"grpc_message:", b"Coordination service has stopped", b"disconnect from coordination"),
         "The process that coordinates the others, the first one, went away: its log has the cause.",
         (
-            rb"Failed to send RPC to coordination service|Coordination service has stopped"
+            rb"Leader incarnation ID mismatch|requested after coordination service has shut down"
+            rb"|Barrier failed because service is shutting down|must be registered before sending heartbeat"
+            rb"|Failed to send RPC to coordination service|Coordination service has stopped"
             rb"|Failed to disconnect from coordination service"
             rb'|Error received from peer[^\r\n]{0,400}grpc_message:"Socket closed"'
         ),
@@ -202,7 +249,7 @@ SIGNATURES = (
         "with it has another driver.",
         rb"(?:INTERNAL|INVALID_ARGUMENT|UNKNOWN|NOT_FOUND): [^\r\n]{0,200}(?:[Cc]ompil(?:e|ing|ation)\b"
         rb"|[Aa]utotuning|\bptxas\b|\bMLIR\b"
-        rb"|\bMosaic\b|RET_CHECK failure|hlo verifier|\bLLVM\b|Failed to load in-memory)|"
+        rb"|\bMosaic\b|RET_CHECK failure|hlo verifier|\blibdevice\b|\bLLVM\b|Failed to load in-memory)|"
         + _STATUS
         + rb"UNIMPLEMENTED\b",
     ),

@@ -290,5 +290,8 @@ NEEDLES = {
     b"_PRECONDITION": 0,
     b"ource exh": 0,
     b"required pos": 0,
+    b"e objects found": 0,
+    b"CO for these": 0,
+    b"rily unav": 0,
     exceptions.TRACEBACK: 0,
 }

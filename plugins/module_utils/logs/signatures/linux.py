@@ -48,6 +48,8 @@ SIGNATURES = (
                 b"unable to handle",
                 b"PCIe Bus Error",
                 b"kernel BUG at",
+                b"general protection fault, ",
+                b"general protection fault: ",
                 b"Memory failure: ",
             ),
         ),
@@ -59,6 +61,7 @@ SIGNATURES = (
             rb"|detected stall on CPU|detected hard LOCKUP on cpu|DPC: containment event"
             rb"|PCIe Bus Error: severity=Uncorrected"
             rb"|\bEDAC [^\r\n]{0,60} UE |BUG: unable to handle |kernel BUG at |Memory failure: 0x"
+            rb"|\] general protection fault(?:, probably for [^\r\n]{1,60})?: [\da-f]{4} \[#"
             rb"|AER: (?:can't recover|device recovery failed)"
         ),
     ),
@@ -147,9 +150,9 @@ SIGNATURES = (
     ),
     Signature(
         "illegal_instruction",
-        (b"Illegal instruction", b"SIGILL", *_ended(b"-4", b"132")),
+        (b"Illegal instruction", b"SIGILL", b"trap invalid opcode", *_ended(b"-4", b"132")),
         "A program or library was built for another processor than this node has: use one that is built for it.",
-        rb"\bIllegal instruction\b(?! \()|Illegal instruction {1,60}\(core|\bSIGILL\b"
+        rb"\bIllegal instruction\b(?! \()|Illegal instruction {1,60}\(core|\bSIGILL\b|\] trap invalid opcode"
         rb"|" + ENDED + rb"(?P<exit_code>-4|132)\b",
     ),
     Signature(
@@ -172,16 +175,26 @@ SIGNATURES = (
         rb"|Could not load library lib|Cannot load symbol cu|Unable to load any of \{lib",
     ),
     Signature(
+        "permission_denied",
+        (b": Permission denied",),
+        "A program, script or folder of the launch may not be used: check its owner and mode (chmod +x for a "
+        "script), and "
+        "that its file system is not mounted noexec.",
+        rb"sh: (?:line \d{1,9}: )?cd: [^\r\n]{0,300}: Permission denied"
+        rb"|: line \d{1,9}: [^:\r\n]{1,300}: Permission denied(?=\r?(?m:$))"
+        rb"|(?:^|(?<=[\s/-]))(?:ba|da|z)?sh: (?:line \d{1,9}: )?[^:\r\n]{1,300}: Permission denied",
+    ),
+    Signature(
         "not_found",
         (*(b"sh: ", b": line ", b": not found", b": command not found", b": exec: ", b"can't open file", b"/env: "),),
         "A program, script or folder of the launch is not there: the image or the paths are not those that the plan "
         "expects.",
         (
-            rb"sh: (?:line \d{1,9}: )?cd: [^\r\n]{0,300}: (?:No such file or directory|Permission denied)"
+            rb"sh: (?:line \d{1,9}: )?cd: [^\r\n]{0,300}: No such file or directory"
             rb"|\blaunch\.sh: line \d{1,9}: [^\r\n]{0,300}: command not found"
-            rb"|: line \d{1,9}: [^:\r\n]{1,300}: (?:No such file or directory|Permission denied)(?=\r?(?m:$))"
+            rb"|: line \d{1,9}: [^:\r\n]{1,300}: No such file or directory(?=\r?(?m:$))"
             rb"|(?:^|(?<=[\s/-]))(?:ba|da|z)?sh: (?:line \d{1,9}: )?[^:\r\n]{1,300}: (?:No such file or directory"
-            rb"|Permission denied|command not found)"
+            rb"|command not found)"
             rb"|\b(?:torchrun|python3?|bash|docker|podman|enroot|nvidia-smi|rocm-smi|srun|numactl|ninja|make"
             rb"|g\+\+): (?:command )?not found"
             rb"|\bsh: \d{1,9}: cannot open [^\r\n]{0,300}: No such file"
@@ -203,14 +216,16 @@ SIGNATURES = (
             b"esource temporarily unavailable",
             b"BlockingIOError",
             b"Thread creation failed",
+            b"Errno 11] Resource",
             b"fork: ",
         ),
         "No further process or thread may be started: raise the limits (ulimit -u, --pids-limit=-1), or use fewer data "
         "workers and OMP_NUM_THREADS=1.",
         (
-            rb"RuntimeError: can't start new thread|pthread_create[^\r\n]{0,60} failed"
+            rb"Error: (?:[^\r\n]{1,60}: )?can't start new thread|pthread_create[^\r\n]{0,60} failed"
             rb"|fork: (?:retry: )?(?:Resource temporarily unavailable|Cannot allocate memory)"
-            rb"|BlockingIOError: \[Errno 11\]|Thread creation failed: (?:Resource|Invalid)"
+            rb"|\[Errno 11\] Resource|BlockingIOError: \[Errno 11\]|what\(\): {1,4}Resource temporarily unavailable"
+            rb"|Thread creation failed: (?:Resource|Invalid)"
         ),
     ),
     Signature(

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from ..signature import Signature
+from . import codes
 
 _CONNECT = rb"(?:connect to|[Cc]onnect to) [^\r\n]{1,200}"
 
@@ -46,6 +47,21 @@ SIGNATURES = (
         rb"Failed to (?:CUDA|HIP) (?:calloc|malloc)",
     ),
     Signature(
+        "import_error",
+        (b"Failed to find ROCm runtime", b"Failed to load ROCr missing", b"PFN functions not found"),
+        "RCCL or NCCL does not find what it needs of the ROCm or CUDA runtime: the libraries of the image do not fit "
+        "each "
+        "other; look at LD_LIBRARY_PATH and RCCL_ROCR_PATH, or take another image.",
+        rb"Failed to find ROCm runtime library|Failed to load ROCr missing symbol"
+        rb"|PFN functions not found in the library",
+    ),
+    Signature(
+        "driver_mismatch",
+        (b"ROCr Driver version found is", b"requires CUDA driver "),
+        codes.DRIVER_MISMATCH,
+        rb"ROCr Driver version found is|WARN [^\r\n]{0,60}requires CUDA driver [\d.]{1,9} or later",
+    ),
+    Signature(
         "network_interface",
         (
             *(b"nterface found", b"AF_INET", b"nable to find a", b"Unable to find interface", b"NCCL_SOCKET_IFNAME"),
@@ -55,7 +71,7 @@ SIGNATURES = (
         "to what it is called here (gloo takes one name, no list and no ^).",
         (
             rb"(?:Bootstrap|NET/(?:Socket|IB)) ?: [Nn]o (?:socket |IP |usable listening )?interface found"
-            rb"|is neither AF_INET\(2\) nor AF_INET6"
+            rb"|Net : No interface found in the same subnet|is neither AF_INET\(2\) nor AF_INET6"
             rb"|Unable to find (?:address|interface) for[: ]|no device found (?:matching|after excluding)"
         ),
     ),
@@ -86,11 +102,17 @@ SIGNATURES = (
             b"incompatible devices",
             b"Detected mixed local ",
             b"device is incompatible with the local",
+            *(b"Invalid config ", b"ould not open MSCCL", b"element token ", b"prefix token ", b"force merge NICs"),
+            *(b"FP8 reduction support", b"unsupported collective. "),
         ),
         "NCCL or RCCL cannot do what its variables or its topology file ask for: the words after WARN say what; "
         "compare the nodes, and look at NCCL_ALGO, NCCL_PROTO, NCCL_IB_HCA, NCCL_COMM_ID and NCCL_TOPO_FILE.",
-        rb"Net : No valid |WARN No algorithm/protocol available|WARN XML \w{1,20} has wrong version"
-        rb"|WARN Could not open XML |Attempted to (?:connect|merge) incompatible devices"
+        rb"Net : No valid |WARN No algorithm/protocol available|WARN XML (?:\w{1,20} has wrong version|Parse "
+        rb"|Mismatch )"
+        rb"|WARN Could not open (?:MSCCL )?XML |WARN Invalid config [^\r\n]{1,60} attribute value"
+        rb"|WARN Unrecognized (?:element|prefix) token |Could not force merge NICs"
+        rb"|WARN FP8 reduction support begins with"
+        rb"|unsupported collective\. Please ensure|Attempted to (?:connect|merge) incompatible devices"
         rb"|device is incompatible with the local|Detected mixed local (?:CollNet|Net) device counts",
     ),
     Signature(
@@ -102,12 +124,19 @@ SIGNATURES = (
         rb"Failed to bind NVLink SHARP \(NVLS\)|MNNVL \([^)\r\n]{1,60}\) is available but not working",
     ),
     Signature(
+        "gpu_error",
+        (b"P2P is disabled between ", b"ROCr failure '"),
+        "A GPU of this node or its link to another one does not work: read the kernel log, check the links (nvidia-smi "
+        "topo -m, amd-smi topology), and compare with another node.",
+        rb"P2P is disabled between NVLINK connected GPUs|WARN ROCr failure '",
+    ),
+    Signature(
         "wrong_rank",
-        (b"Bootstrap Root : ", b"Invalid rank requested"),
+        (b"Bootstrap Root : ", b"Invalid rank requested", b"usage of ncclCommInitRank"),
         "Two processes have the same rank, or the nodes were started with different numbers of ranks: compare the node "
         "ranks and the number of nodes, and stop what is left of an earlier run.",
         rb"Bootstrap Root : (?:rank (?P<rank>\d{1,9}) of \d{1,9} ranks has already checked in|mismatch in )"
-        rb"|WARN Invalid rank requested : ",
+        rb"|WARN Invalid rank requested : |WARN improper usage of ncclCommInitRank",
     ),
     Signature(
         "killed",
@@ -117,15 +146,33 @@ SIGNATURES = (
         rb"Unrecoverable error detected: malloc\(size=|Failed to malloc \d",
     ),
     Signature(
+        "name_resolution",
+        (b"when getting address info",),
+        "A name that NCCL was given cannot be resolved on this node: give an address that every node resolves and "
+        "reaches "
+        "(NCCL_COMM_ID, MASTER_ADDR).",
+        rb"WARN Net : error encountered when getting address info",
+    ),
+    Signature(
         "collective_mismatch",
         (
             *(b"Message truncated", b"message truncated", b"mismatch between collectives", b"ismatched collective"),
-            *(b"ollective mismatch", b"ollectives mismatch"),
+            *(
+                b"ollective mismatch",
+                b"ollectives mismatch",
+                b" without a matching ",
+                b"registration check failed",
+                b"op.preamble.length",
+            ),
+            *(b"same model across all ranks", b"sizes of the same param in process", b"_devices name mismatch"),
         ),
         "The ranks called different collectives or sizes: mostly settings, data or code that differ between nodes; "
         "compare them, and set TORCH_DISTRIBUTED_DEBUG=DETAIL to see the call.",
         rb"[Mm]essage truncated : receiv|mismatch between collectives|[Mm]ismatched collective"
-        rb"|distributed collective mismatch|[Cc]ollectives? mismatch",
+        rb"|distributed collective mismatch|[Cc]ollectives? mismatch|to self without a matching (?:send|recv)"
+        rb"|op\.preamble\.length <= op\.nbytes|symmetric registration check failed"
+        rb"|DDP expects same model across all ranks"
+        rb"|appears not to match sizes of the same param in process|sync_global_devices name mismatch",
     ),
     Signature(
         "nccl",
@@ -163,7 +210,13 @@ SIGNATURES = (
         "peer_died",
         (
             *(b" by peer", b"by remote peer", b"Software caused connection abort", b"Socket closed", b"ead timeout"),
-            *(b"remote worker hanging", b"failed : Broken pipe", b"Application timeout caused", b"unexpectedly closed"),
+            *(
+                b"remote worker hanging",
+                b"failed : Broken pipe",
+                b"Application timeout caused",
+                b"unexpectedly closed",
+                b"rite timeout",
+            ),
         ),
         "Another rank went away: its log, or what it printed before, has the cause.",
         (
@@ -171,7 +224,7 @@ SIGNATURES = (
             rb"|Connection closed by remote peer"
             rb"|(?<!')Connection reset by peer|Connection closed by peer|Software caused connection abort"
             rb"|gloo/transport/\w{1,12}/\w{1,30}\.cc:\d{1,6}\] (?:Socket (?:unexpectedly )?closed|Read timeout"
-            rb"|Read error [^\r\n]{0,300}remote worker hanging|Application timeout caused)"
+            rb"|Read error [^\r\n]{0,300}remote worker hanging|Write timeout|Application timeout caused)"
             rb"|WARN [^\r\n]{0,200}failed : Broken pipe"
         ),
     ),
@@ -232,7 +285,11 @@ SIGNATURES = (
         (b"NCCL WARN", b"RCCL WARN"),
         "NCCL or RCCL warns of what it could not do: the words after WARN say it; compare nodes, image and NCCL "
         "variables, and run again with NCCL_DEBUG=INFO.",
-        rb"[NR]CCL WARN (?!NET/OFI|[^\r\n]{0,200}(?:Too many open files|Thread creation failed|libibverbs"
-        rb"|iommu|NUMA|path for pattern|CollNet|[Ii]gnor|[Dd]efaulting|Unsetting|not using|MSCCL))[^\r\n]",
+        rb"[NR]CCL WARN (?!NET/OFI|[^\r\n]{0,200}(?:Too many open files|Thread creation failed|pthread_create"
+        rb"|libibverbs"
+        rb"|iommu|NUMA|path for pattern|CollNet|[Ii]gnor|[Dd]efaulting|Unsetting|not using|MSCCL"
+        rb"|lead to |not dumping|[Ff]alling back|[Ll]imiting|setting (?:it )?to|[Ss]kipping|cap it to|set it to"
+        rb"|set both to"
+        rb"|\bdisabling\b))[^\r\n]",
     ),
 )

@@ -24,6 +24,13 @@ SIGNATURES = (
         rb"NRT_EXEC_HW_ERR_(?:\w{0,20}HBM_UE|NC_UE|DMA_ABORT)|nrt_\w{1,40}:? status=120[1-35]\b",
     ),
     Signature(
+        "driver_mismatch",
+        (b"requires Neuron Driver version", b"load an incompatible model"),
+        "Driver, runtime and compiler of Neuron are not of one release: update aws-neuronx-dkms on the node and "
+        "aws-neuronx-runtime-lib in the image, and compile the model again.",
+        rb"This runtime requires Neuron Driver version|Attempting to load an incompatible model",
+    ),
+    Signature(
         "no_gpu",
         (
             b"No neuron device",
@@ -57,14 +64,14 @@ SIGNATURES = (
             b"status=4",
             b"alloc HOST memory",
             b"(alignment: ",
-            *(b"peak HBM usage", b"Neff won't be able to load"),
+            *(b"peak HBM usage", b"Neff won't be able to load", b"NCC_EOOM", b"NCC_EVRF"),
         ),
         "The memory of a NeuronCore does not suffice: lower the micro batch size or sequence length, or split the "
         "model more; neuron-top shows what holds it.",
         (
             rb"[Ff]ailed to alloc(?:ate)? (?:DEVICE|HOST) memory|\bNRT_RESOURCE\b|nrt_\w{1,40}: status=4\b"
             rb"|nrt_\w{1,40} status=4\b|peak HBM usage [^\r\n]{0,60}exceeds|Neff won't be able to load"
-            rb"|Failed to allocate [\d.]{1,20}[KMGT]?B \(alignment: "
+            rb"|Failed to allocate [\d.]{1,20}[KMGT]?B \(alignment: |\bNCC_EOOM\d{1,5}\b|\bNCC_EVRF009\b"
         ),
     ),
     Signature(
@@ -125,11 +132,11 @@ SIGNATURES = (
     ),
     Signature(
         "nccl",
-        (b"CCOM WARN", b"EXEC_HW_ERR_COLLECTIVES", b"status=120", b"NETWORK_PROXY_FAIL", b"OFI plugin"),
+        (b"CCOM WARN", b"EXEC_HW_ERR_COLLECTIVES", b"status=120", b"NETWORK_PROXY_FAIL", b"OFI plugin", b"ENC:"),
         "The network between the workers failed (EFA, libfabric): check the EFA driver and devices (fi_info -p "
         "efa), the security group, and the logs of the other nodes.",
         rb"CCOM WARN |NRT_EXEC_HW_ERR_COLLECTIVES|nrt_\w{1,40}:? status=120[06]\b"
-        rb"|NETWORK_PROXY_FAIL",
+        rb"|NETWORK_PROXY_FAIL|ERROR {1,4}ENC:\w{0,40}(?:[Bb]ootstrap|replica_group|connect)",
     ),
     Signature(
         "neuron",
@@ -141,11 +148,11 @@ SIGNATURES = (
             rb"|\bNRT_(?:FAILURE|INVALID|INVALID_HANDLE|TIMEOUT|HW_ERROR|QUEUE_FULL"
             rb"|UNSUPPORTED_NEFF_VERSION|FAIL_HOST_MEM_ALLOC"
             rb"|UNINITIALIZED|EXEC_[A-Z_]{1,50})\b|\bNERR_[A-Z_]{1,40}|ERROR {1,4}(?:NMGR|TDRV|NRT|ENC|KBL"
-            rb"|NEFF):(?!(?:nrt_close|nrt_infodump|notification_destroy))\w{1,60}"
+            rb"|NEFF):(?!(?:nrt_close|nrt_infodump|notification_destroy)|[^\r\n]{0,99}\(NON-FATAL)\w{1,60}"
             rb"|Nrt::\w{1,30} failed|NEFF is invalid|\bstatus=\d{1,4} message="
             rb"|\.\d{6} {1,4}\d{1,9}:\d{1,9} {1,4}(?:ERROR"
             rb"|FATAL) {1,4}[A-Z]{2,12}:"
-            rb"(?!(?:nrt_close|nrt_infodump|notification_destroy))"
+            rb"(?!(?:nrt_close|nrt_infodump|notification_destroy)|[^\r\n]{0,99}\(NON-FATAL)"
             rb"|\] neuron:\w{1,60}: [^\r\n]{0,160}(?:[Ff]ailed|[Tt]imeout|[Ee]rror|[Ii]nvalid)"
         ),
     ),

@@ -35,6 +35,9 @@ SIGNATURES = (
             b"initialize NVML",
             b"incorrectly set up environment",
             b"RmInitAdapter failed",
+            b"nvml error: ",
+            b"driver nvidia failed",
+            b"nvidia: probe of",
             *(
                 b"no GPUs found",
                 b"No devices were found",
@@ -48,6 +51,7 @@ SIGNATURES = (
                 b"No NVIDIA GPU",
                 b"Driver Not Loaded",
                 b"DriverNotLoaded",
+                b"cuda.is_available() is False",
             ),
         ),
         "No GPU can be used: check nvidia-smi on the node, the devices passed in (--gpus), CUDA_VISIBLE_DEVICES, and "
@@ -57,11 +61,14 @@ SIGNATURES = (
             rb"|Found no NVIDIA driver"
             rb"|couldn't communicate with the NVIDIA driver|devices?(?:\(s\))?(?: are| is)? busy or unavailable"
             rb"|Failed to initialize NVML: |CUDA unknown error - this may be due to an incorrectly set up environment"
-            rb"|NVRM: RmInitAdapter failed|is only supported with GPUs, no GPUs found|(?m:^No devices were found)"
+            rb"|nvml error: driver not loaded|NVRM: RmInitAdapter failed|probe with driver nvidia failed"
+            rb"|nvidia: probe of \S{1,20} failed"
+            rb"|is only supported with GPUs, no GPUs found|(?m:^No devices were found)"
             rb"|CUDA driver initialization failed|(?:libcuda|libnvidia-ml)\.so[.\d]{0,9}: cannot open shared object"
             rb"|Failed to open libnvidia-ml|NVML Shared Library Not Found"
             rb"|failed call to cuInit: "
             rb"|No NVIDIA GPU(?:s|) found|NVMLError_DriverNotLoaded|Driver Not Loaded"
+            rb"|Error: [^\r\n]{0,200}torch\.cuda\.is_available\(\) is False"
         ),
     ),
     Signature(
@@ -69,6 +76,13 @@ SIGNATURES = (
         (b"CUDA out of memory", b"_ALLOC_FAILED"),
         codes.OUT_OF_MEMORY,
         rb"CUDA out of memory|\bCU\w{1,12}_STATUS_ALLOC_FAILED\b",
+    ),
+    Signature(
+        "duplicate_gpu",
+        (b"device_count() is ",),
+        "A rank wants a GPU that it does not see: check processes per node, the local ranks, and CUDA_VISIBLE_DEVICES "
+        "or HIP_VISIBLE_DEVICES.",
+        rb"on CUDA device \d{1,4} but torch\.cuda\.device_count\(\) is \d",
     ),
     Signature(
         "sizes",
@@ -103,7 +117,8 @@ SIGNATURES = (
             *(b"CUDART Error", b"illegal memory access", b"launch failure", b"invalid device pointer"),
             *(b"invalid resource handle", b"misaligned address"),
             *(b"[CUDA]: ", b"Xid", b"XID", b"CUFFT_", b"CUDA Error: ", b"cuBLAS GEMM algorithm", b"CUDA error "),
-            *(b"CUDA driver error: ", b"CUDA RT call", b"GPUassert: ", b"cudaError"),
+            *(b"CUDA driver error: ", b"CUDA RT call", b"GPUassert: ", b"cudaError", b"Frontend error", b"c10/cuda/"),
+            b"c10/hip/",
         ),
         "A GPU kernel or library failed: run again with CUDA_LAUNCH_BLOCKING=1 to see which one, read the kernel "
         "log for Xid lines, and compare with another node.",
@@ -117,7 +132,9 @@ SIGNATURES = (
             rb"|\bCUDNN_STATUS_(?!SUCCESS)[A-Z_]{1,60}"
             rb"|\bCUDA_ERROR_[A-Z_]{1,60}|Cuda failure |Triton Error \[CUDA\]: "
             rb"|\bX(?:id|ID)(?: \([^)\r\n]{1,60}\):)?(?: (?:error|code|event|number))?[ :=]{1,3}[1-9]\d{0,2}\b"
-            rb"|CUDA driver error: |CUDA error at |CUDA RT call \S{1,99} in line|GPUassert: "
+            rb"|CUDA driver error: |CUDA error (?:at |\([^ \r\n]{1,300}:\d{1,6}\): )|CUDA RT call \S{1,99} in line"
+            rb"|GPUassert: |cuDNN Frontend error"
+            rb"|INTERNAL ASSERT FAILED at \"[^\"\r\n]{0,200}c10/(?:cuda|hip)/"
             rb"|(?<!Search for `)\bcudaError[A-Z]\w{1,40}(?:[ '\")(:.]|$)|\bCUFFT_(?!SUCCESS)[A-Z_]{1,60}"
             rb"|Error: [^\r\n]{0,300}Unable to find suitable cuBLAS GEMM algorithm|\bSXid \([^)\r\n]{1,60}\): \d{1,6}"
         ),

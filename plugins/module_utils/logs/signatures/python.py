@@ -53,7 +53,12 @@ SIGNATURES = (
                 b"Descriptors cannot ",
             ),
             *(b"compiled with", b"jaxlib ", b"normal functioning of this module", b"unexpected keyword argument '"),
-            *(b"VersionConflict", b"does not recognize this architecture", b"nrecognized model in"),
+            *(
+                b"operator torchvision::",
+                b"VersionConflict",
+                b"does not recognize this architecture",
+                b"nrecognized model in",
+            ),
         ),
         "Packages of the image are of versions that do not fit each other: the message names one; install the versions "
         "that the trainer asks for, or take another image.",
@@ -62,17 +67,18 @@ SIGNATURES = (
             rb"|Error: [^\r\n]{0,99}was removed in the NumPy|Error: numpy\.dtype size changed"
             rb"|Error: Descriptors cannot (?:not )?be created|were compiled with different CUDA major versions"
             rb"|but source was compiled with: |Error: jaxlib (?:version|is version) "
-            rb"|VersionConflict: |Transformers does not recognize this architecture|Error: Unrecognized model in "
+            rb"|operator torchvision::\w{1,40} does not exist|VersionConflict: "
+            rb"|Transformers does not recognize this architecture|Error: Unrecognized model in "
             rb"|is required for a normal functioning of this module|got an unexpected keyword argument '"
         ),
     ),
     Signature(
         "import_error",
-        (b"nstall ", b"not installed", b"module is not found"),
+        (b"nstall ", b"not installed", b"module is not found", b"ou have installed "),
         "A package that the training asks for is not in the image: install the one that the message names, or take "
         "another image.",
         rb"(?:Error|Exception): [^\r\n]{0,300}(?:[Pp]lease (?:pip )?install |pip install |is not installed"
-        rb"|module is not found"
+        rb"|module is not found|ou have installed [`'\"]?\w"
         rb"|[Ii]nstall (?:it|`|\w{1,30} (?:with|using|from)))",
     ),
     Signature(
@@ -87,6 +93,7 @@ SIGNATURES = (
             ),
             *(
                 b"doesn't match expected format",
+                b"(truncated file: ",
                 b"Arrow",
                 b"Parquet magic",
                 b"BadZipFile",
@@ -108,6 +115,7 @@ SIGNATURES = (
             rb"no greater than buffer length|mmap length is greater than file size|cannot mmap an empty file"
             rb"|buffer is smaller than requested size"
             rb"|buffer size must be a multiple of element size|Index file doesn't match expected format"
+            rb"|\(truncated file: eof"
             rb"|Arrow(?:Invalid|TypeError|IOError)?: [^\r\n]{0,200}(?:footer|[Tt]runcated|magic|corrupt"
             rb"|[Ee]xpected to read|JSON parse error)|Parquet magic bytes not found"
             rb"|BadZipFile: |BadGzipFile: |Compressed file ended before the end-of-stream|DataLossError\b|DATA_LOSS: "
@@ -128,6 +136,12 @@ SIGNATURES = (
         rb"|instance of 'std::bad_alloc'",
     ),
     Signature(
+        "child_failed",
+        (b"Fatal Python error: Aborted",),
+        "A process of the training aborted: what it printed before is the cause, and the stack below shows where it "
+        "was.",
+    ),
+    Signature(
         "segmentation_fault",
         (_FAULT,),
         "Python itself crashed in native code: mostly libraries in the image that do not fit each other or the "
@@ -142,6 +156,15 @@ SIGNATURES = (
             rb"gaierror: \[Errno|NameResolutionError|(?:Error"
             rb"|failed)[^\r\n]{0,300}(?:[Tt]emporary failure in name resolution|Name or service not known)"
         ),
+    ),
+    Signature(
+        "wrong_rank",
+        (b"nvalid rank ", b"rank should be in the interval", b" must be less than world"),
+        "A rank is none of this world: compare RANK, WORLD_SIZE, the node ranks and the processes per node, and "
+        "which group "
+        "of ranks the message speaks of.",
+        rb"Error: (?:[^\r\n]{0,200}(?:[Ii]nvalid rank \d|rank should be in the interval)"
+        rb"|[^\r\n]{0,60}\brank \d{1,9} must be less than world)",
     ),
     Signature(
         "sizes",
@@ -161,12 +184,13 @@ SIGNATURES = (
         "sizes",
         (
             *(b"must match the ", b"shapes cannot be multiplied", b"is invalid for input of size"),
-            *(b"must equal the product of", b"be divisible by"),
+            *(b"must equal the product of", b"be divisible by", b"imension ", b"ncompatible devices for jitted"),
         ),
         "The shapes do not fit each other: compare the model's sizes, sequence and batch size, the parallel sizes "
         "and the checkpoint with those that the message names.",
         rb"Error: [^\r\n]{0,300}(?:must match the (?:existing )?size|shapes cannot be multiplied"
-        rb"|is invalid for input of size|must equal the product of)",
+        rb"|is invalid for input of size|must equal the product of|\b[Dd]imension \d"
+        rb"|[Ii]ncompatible devices for jitted)",
     ),
     Signature(
         "peer_died",
@@ -186,27 +210,35 @@ SIGNATURES = (
         rb"ConnectionRefusedError: |Error: \[Errno 1(?:01|10|11|13)\]|Error: [^\r\n]{0,200}Network is unreachable",
     ),
     Signature(
-        "not_found",
-        (b"FileNotFoundError: ", b"NotFoundError: ", b"DataFilesNotFoundError", b"NotADirectoryError"),
-        "A file or folder is not there on this node: check the path and the mounts, and that every node sees it.",
-        rb"FileNotFoundError: (?:\[Errno 2\]|(?![^\r\n]{0,300}(?:[Cc]heckpoint|\.ckpt|\.distcp|\.pth?\b"
-        rb"|[Rr]estore|[Ss]teps? |[Mm]etadata)))"
-        rb"|errors_impl\.NotFoundError: |DataFilesNotFoundError: |NotADirectoryError: ",
+        "data",
+        (
+            *(b"num_samples=0", b"CastError: ", b" not in the dataset", b"DataFilesNotFoundError", b"Unable to find '"),
+            *(b"find any data file", b"scripts are no longer"),
+        ),
+        "The training data cannot be used: they are missing, empty or have other columns than asked for; check paths "
+        "and format "
+        "of the dataset on each node.",
+        rb"Error: [^\r\n]{0,200}num_samples=0|CastError: |Error: [^\r\n]{0,300} not in the dataset"
+        rb"|DataFilesNotFoundError: "
+        rb"|FileNotFoundError: (?:Unable to find '|Couldn't find any data file)"
+        rb"|Error: Dataset scripts are no longer supported",
     ),
     Signature(
-        "data",
-        (b"num_samples=0", b"CastError: ", b" not in the dataset"),
-        "The training data cannot be used: they are empty or have other columns than asked for; check paths and format "
-        "of the dataset on each node.",
-        rb"Error: [^\r\n]{0,200}num_samples=0|CastError: |Error: [^\r\n]{0,300} not in the dataset",
+        "not_found",
+        (b"FileNotFoundError: ", b"NotFoundError: ", b"NotADirectoryError"),
+        "A file or folder is not there on this node: check the path and the mounts, and that every node sees it.",
+        rb"FileNotFoundError: (?![^\r\n]{0,300}(?:[Cc]heckpoint|/ckpts?/|/iter_\d|/global_step))(?:\[Errno 2\]"
+        rb"|(?![^\r\n]{0,300}(?:\.ckpt|\.distcp|\.pth?\b|[Rr]estore|[Ss]teps? |[Mm]etadata|[Dd]ataset|[Tt]okenizer)))"
+        rb"|errors_impl\.NotFoundError: |NotADirectoryError: ",
     ),
     Signature(
         "nan",
-        (b"NaN", b"nan", b"finite", b"Inf"),
+        (b"NaN", b"nan", b"finite", b"Inf", b"oss scale "),
         "The loss or the gradients became NaN or infinite: check data, precision and learning rate; where one rank "
         "alone has it, check its GPU.",
-        rb"(?:Error|Exception): (?!could not convert)[^\r\n]{0,200}\b(?:NaNs?|nan|[Nn]on-finite|not finite"
-        rb"|[Ii]nfinite loss|Inf)\b",
+        rb"(?:Error|Exception): (?:[^\r\n]{0,60}(?:loss scale already at minimum|Minimum loss scale reached)"
+        rb"|(?!could not convert)[^\r\n]{0,200}\b(?:NaNs?|nan|[Nn]on-finite|not finite"
+        rb"|[Ii]nfinite loss|Inf)\b)",
     ),
     Signature(
         "checkpoint",
@@ -230,7 +262,9 @@ SIGNATURES = (
         ),
         "The checkpoint cannot be loaded: check that it is whole and at the path and step that are asked for on every "
         "node, and that its format and the sizes of the model are those of this run.",
-        rb"(?:Error|Exception): [^\r\n]{0,200}(?:(?<!activation )(?<!gradient )(?<!utils\.)\b[Cc]heckpoint"
+        rb"(?:Error|Exception): (?![^\r\n]{0,400}(?: (?:is|are) (?:not |only )(?:yet )?supported| requires? "
+        rb"|must be (?:set|specified|provided|>)|[Yy]ou must (?:set|specify)|cannot be used together))"
+        rb"[^\r\n]{0,200}(?:(?<!activation )(?<!gradient )(?<!utils\.)\b[Cc]heckpoint"
         rb"|tree structures do not match|No structure could be identified|[Uu]nexpected key\(s\)"
         rb"|for restore does not exist|No steps found in|[Mm]etadata (?:path|file|not found)|Step directory "
         rb"|waiting for async_"

@@ -224,7 +224,8 @@ def sentence_class(line: bytes) -> Signature | None:
 NOUNS = (
     _sentence(
         "gpu_error",
-        rb"(?i)\b(?:gpus?|nvlinks?|nvswitch|xgmi|hbm|accelerators?|tpus?|chip\w{0,20})\b.{0,60}\b(?:unhealthy|lost|missing|hung|dead|died"
+        rb"(?i)\b(?:gpus?|nvlinks?|nvswitch|xgmi|hbm|accelerators?|tpus?|chip\w{0,20})\b.{0,60}\b(?:unhealthy|lost"
+        rb"|missing|hung|dead|died"
         rb"|degraded|disappeared|health check|not respond\w{0,4}|inactive|too hot|overheat\w{0,4}|session error)\b"
         rb"|chip_driver_error",
         "A GPU or a link of it is said to be ill: read the kernel log of this node, and compare with another one.",
@@ -236,7 +237,8 @@ NOUNS = (
     ),
     _sentence(
         "nccl",
-        rb"(?i)\b(?:nic|link|port|switch|adapter|hca)\b.{0,60}\b(?:down|lost|flap\w{0,5}|error|failed|unreachable)\b",
+        rb"(?i)\b(?:nic|link|port|switch|adapter|hca)\b.{0,60}\b(?:down|lost|flap\w{0,5}|error|failed|unreachable)\b"
+        rb"|(?-i:\b(?:QPs?|CQs?|MR|SRQ|XRC|AH|DMAH|GID|HCA|RDMA|rdma_cm|ibv_\w{1,40})\b)|\bmkey\b|\binfiniband\b",
         "The network of this node reports an error: check cable, switch port, driver and firmware.",
     ),
 )

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ..signature import Signature
+from ..signature import BLAME, Signature
 
 _TASK = rb"srun: error: \S{1,300}: tasks? [\d,-]{1,300}: "
 
@@ -17,7 +17,6 @@ SIGNATURES = (
             b"Out Of Memory",
             b"out-of-memory handler",
             b"memory limit",
-            b": Killed",
             b"TERM_MEMLIMIT",
         ),
         "The host memory of the job did not suffice, or somebody killed it: ask Slurm for more (--mem=0 takes all "
@@ -25,8 +24,16 @@ SIGNATURES = (
         (
             rb"Detected \d{1,9} oom[-_]kill event|OOM Killed|cgroup out-of-memory handler|TERM_MEMLIMIT"
             rb"|slurmstepd: error: [^\r\n]{0,200}[Ee]xceeded (?:job |step )?memory limit"
-            rb"|" + _TASK + rb"(?:Out Of Memory|Killed)"
+            rb"|" + _TASK + rb"Out Of Memory"
         ),
+    ),
+    Signature(
+        "killed",
+        (b": Killed",),
+        "Slurm killed a task, or the kernel did for lack of memory: Slurm does so with what is left when another task "
+        "failed or the job ends; where none did, read the node's kernel log for the OOM killer.",
+        _TASK + rb"Killed",
+        BLAME["child_failed"] + 1,
     ),
     Signature(
         "time_limit",
@@ -72,7 +79,7 @@ SIGNATURES = (
         "pyxis or enroot could not start the container: read the lines around this one for a mount, a path, a hook "
         "or space that is missing.",
         rb"error: pyxis: (?!child \d|couldn't start container|\s{0,9}(?:\[INFO\]|printing "
-        rb"|if the image))(?![^\r\n]{0,300}No space left)"
+        rb"|if the image))(?![^\r\n]{0,300}(?:No space left|nvidia-container-cli: ))"
         rb"|enroot-\w{1,30}: failed to |spank: required plugin \S{0,60}pyxis",
     ),
     Signature(
@@ -87,15 +94,25 @@ SIGNATURES = (
             rb"|srun prolog "
             rb"|Minimum node count|Could not (?:open|get|stat) |Prolog |Slurm job \d{1,12} has expired"
             rb"|Are required nodes"
-            rb"|Job/step already completing|task \d{1,9} launch failed: )"
+            rb"|Job/step already completing|task \d{1,9} launch failed: |invalid number of "
+            rb"|Unable to open configuration"
+            rb"|(?:Line \d{1,9} of c|C)onfiguration file |(?:task-)?(?:pro|epi)log '|cli_filter "
+            rb"|Failure in local plugin"
+            rb"|Attempt to run a job step|Allocation failure of |CPU binding outside"
+            rb"|fwd_tree_thread: can't find address"
+            rb"|SLURM_JOB_NUM_NODES environment|Timed out waiting for job step|srun parameter)"
             rb"|(?:sbatch|salloc): error: "
             rb"|srun: (?:fatal: |error: (?:[Tt]imeout waiting for task launch|Unable to (?:contact|confirm)"
-            rb"|Invalid |Job |Requested |Memory |SLURM_\w{1,40} invalid))"
+            rb"|Invalid |Job (?!allocation \d{1,12} has been revoked)|Requested |Memory |SLURM_\w{1,40} invalid))"
             rb"|slurmstepd: error: (?:execve\(\): |couldn't chdir to `|Failed to invoke task plugins"
             rb"|task_p_\w{1,30}: |spank: |(?:TaskProlog|--task-prolog) failed|TMPDIR \[|Unable to create TMPDIR"
             rb"|Failed to look up username|_become_user|job_container|\w{0,30}: ?chdir\(|Plugin stack init"
             rb"|[^\r\n]{0,60}Could not open (?:std\w{2,3}|output|error) file|Unable to configure MPI plugin"
-            rb"|IO setup failed)"
+            rb"|IO setup failed|CPU binding outside|NUMA node \d{1,9} does not exist|--mem-bind|Unable to attach to "
+            rb"|mpi/\w{1,20}: |[^\r\n]{0,99}\bmpi/pmix: {1,4}ERROR|task_g_|switch_p_|No executable program"
+            rb"|User requested launch of zero|Program for task rank "
+            rb"|[^\r\n]{0,40}batch script setup failed(?![^\r\n]{0,200}(?:quota|No space))"
+            rb"|[^\r\n]{0,60}(?:Slingshot|CXI) [^\r\n]{0,60}failed|Failed mpi_g_)"
         ),
     ),
     Signature(

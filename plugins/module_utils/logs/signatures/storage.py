@@ -30,13 +30,15 @@ SIGNATURES = (
             b"unexpected pos ",
             b"StreamWriter failed",
             b"Not enough space left",
+            b"Not enough disk space",
             b" written",
         ),
         "A disk of this node is full, or a quota is used up: free it, or let logs, caches and checkpoints go "
         "elsewhere.",
         (
             rb"(?i:no space left)|(?i:quota exceeded)(?! for (?:quota )?metric)|\bENOSPC\b|\bEDQUOT\b|\bStorageFull\b"
-            rb"|unexpected pos \d{1,20} vs \d{1,20}|PytorchStreamWriter failed writing|Not enough space left in"
+            rb"|unexpected pos \d{1,20} vs \d{1,20}|PytorchStreamWriter failed writing|Not enough (?:space left in"
+            rb"|disk space\b)"
             rb"|Error: \d{1,20} requested and \d{1,20} written"
         ),
     ),

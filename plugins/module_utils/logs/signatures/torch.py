@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ..signature import Signature
+from ..signature import BLAME, Signature
 
 SIGNATURES = (
     Signature(
@@ -16,16 +16,22 @@ SIGNATURES = (
         "killed",
         (
             b"DataLoader worker",
-            b"in memory thread exited",
-            b"BrokenProcessPool",
             b"TerminatedWorkerError",
             b"has abruptly died",
         ),
         "A data worker was killed, mostly for lack of host memory, or too little shared memory (/dev/shm): use fewer "
         "workers, give the container more of it, and read the kernel log.",
-        rb"DataLoader worker \(pid(?:\(s\))? [\d, ]{1,99}\) (?:is killed by signal|exited unexpectedly)"
-        rb"|Pin memory thread exited unexpectedly|BrokenProcessPool: |TerminatedWorkerError: "
+        rb"DataLoader worker \(pid(?:\(s\))? [\d, ]{1,99}\) is killed by signal|TerminatedWorkerError: "
         rb"|subprocesses has abruptly died",
+    ),
+    Signature(
+        "killed",
+        (b"DataLoader worker", b"in memory thread exited", b"BrokenProcessPool"),
+        "A data worker ended without a word, mostly killed for lack of host memory: read what stands before, where it "
+        "may have crashed, and the kernel log; use fewer workers, or give the container more memory.",
+        rb"DataLoader worker \(pid(?:\(s\))? [\d, ]{1,99}\) exited unexpectedly|Pin memory thread exited unexpectedly"
+        rb"|BrokenProcessPool: ",
+        BLAME["python_error"] + 1,
     ),
     Signature(
         "data_corrupt",
@@ -87,14 +93,15 @@ SIGNATURES = (
             b"libdevice not found",
             *(b"ptxas fatal", b"PTXASError", b"NoTritonConfigsError", b"working triton installation", b"nvcc fatal"),
             *(b"hipcc: ", b"lang++: error", b"Command '['", b"LoweringException", b"ld.lld: error", b" generated when"),
-            *(b"failed to execute:", b"*** [", b"CMake Error"),
+            *(b"not supported in this architecture", b"failed to execute:", b"*** [", b"CMake Error"),
             *(b": error: ", b": fatal error: ", b"build stopped", b"ld returned", b"undefined reference to"),
             b": Assertion `",
         ),
         "A kernel could not be compiled for this GPU: try another image, switch torch.compile or the fused kernel "
         "off, or build the extension in the image.",
         (
-            rb"out of resource: shared memory|InductorError: |BackendCompilerFailed: |Error building extension"
+            rb"out of resource: shared memory|type fp8\w{1,20} not supported in this architecture|InductorError: "
+            rb"|BackendCompilerFailed: |Error building extension"
             rb"|Error compiling objects for extension"
             rb"|Ninja is required to load|CompilationError: |Failed to find C compiler|torch\._dynamo\.exc\.\w{1,60}: "
             rb"|Error: PassManager::run failed|processing an MLIR pass pipeline|libdevice not found"
@@ -128,11 +135,18 @@ SIGNATURES = (
         rb"Ranks? (?P<rank>\d{1,9})[\d, ]{0,999} failed to pass monitoredBarrier",
     ),
     Signature(
+        "peer_died",
+        (b"reached monitoredBarrier, but received errors",),
+        "A rank did not come to the barrier, or went away in it: the log of the rank that the message names has the "
+        "cause.",
+        rb"reached monitoredBarrier, but received errors while waiting [^\r\n]{0,60}rank (?P<rank>\d{1,9})",
+    ),
+    Signature(
         "name_resolution",
         (b"cannot be retrieved",),
         "The master's name cannot be resolved on this node: check DNS and /etc/hosts, and give an address that every "
         "node resolves and reaches (MASTER_ADDR).",
-        rb"any network address of [^\r\n]{0,300}cannot be retrieved",
+        rb"(?:any network address|The (?:IPv4 )?network addresses) of [^\r\n]{0,300}cannot be retrieved",
     ),
     Signature(
         "rendezvous_timeout",
@@ -146,6 +160,7 @@ SIGNATURES = (
                 b"client socket has timed out",
                 b"RendezvousStateError",
                 b"imeout waiting for key",
+                b"socket cannot be initialized",
             ),
             *(b"RendezvousClosedError", b"connect() timed out", b"waiting for clients", b"waiting for workers"),
             b"store based barrier",
@@ -155,7 +170,7 @@ SIGNATURES = (
         (
             rb"connect\(\) timed out|api\.RendezvousTimeoutError|\betcd\.Etcd\w{1,40}: "
             rb"|client socket has timed out after \S{1,60} while trying to connect to"
-            rb"|client socket has failed to connect to any network address"
+            rb"|client socket (?:has failed to connect to any network address|cannot be initialized to connect to)"
             rb"|Timed out after \d{1,9} seconds waiting for (?:clients|workers)|RendezvousClosedError"
             rb"|wait timeout after \d{1,9} ?ms, keys: [^\r\n]{0,200}(?:worker_count|barrier|torch\.rendezvous"
             rb"|default_pg)"
@@ -252,12 +267,13 @@ SIGNATURES = (
         "sigterm",
         (
             *(b"death signal", b"got signal: ", b"SIGTERM", b"Terminated", b"handling auto-requeue signal", b"Hangup"),
-            *(b"eceived signal ", b"aught signal "),
+            *(b"eceived signal ", b"aught signal ", b"*** SIGTERM received"),
         ),
         "The process was told to stop: by the launcher because another one failed, by a person or by a scheduler.",
         (
             rb"Received \S{1,30} death signal, shutting down workers|got signal: (?:1|2|15)\b|closing signal SIGTERM"
-            rb"|Signal 15 \(SIGTERM\) received by PID|SIGTERM caught|[Rr]eceived SIGTERM\b|Caught signal SIGTERM"
+            rb"|Signal 15 \(SIGTERM\) received by PID|SIGTERM caught|[Rr]eceived SIGTERM\b|\*\*\* SIGTERM received "
+            rb"|Caught signal SIGTERM"
             rb"|Bypassing signal SIGTERM"
             rb"|died with <Signals\.SIGTERM|(?m:^(?:Terminated|Hangup)\r?$)"
             rb"|: line \d{1,9}: {1,20}\d{1,9} (?:Terminated|Hangup) {2,60}"
