@@ -10,8 +10,8 @@ from functools import lru_cache
 _FIRST_ECHO = 60
 
 # The smaller, the nearer a class is to the cause, whatever is printed first: fault of the GPU or the host 1x, out of
-# memory 2x, NaN 3x, the program and its settings 4x, the network and the scheduler 5x. From 60 on a class is an echo,
-# which follows from a failure elsewhere: it stands in the logs of healthy nodes as well.
+# memory 2x, NaN and what Neuron says in general 3x, the program and its settings 4x, the network and the scheduler 5x.
+# From 60 on a class is an echo, which follows from a failure elsewhere: it stands in the logs of healthy nodes as well.
 BLAME = {
     "gpu_hang": 10,
     "gpu_memory_fault": 10,
@@ -21,12 +21,12 @@ BLAME = {
     "driver_mismatch": 12,
     "wrong_gpu_build": 12,
     "gpu_error": 13,
-    "neuron": 13,
     "killed": 14,
     "disk_full": 18,
     "io_error": 18,
     "out_of_memory": 20,
     "nan": 30,
+    "neuron": 31,
     "access_denied": 40,
     "checkpoint": 40,
     "compile": 40,

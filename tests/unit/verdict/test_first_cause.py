@@ -412,3 +412,11 @@ def test_of_a_run_that_hung_the_rank_that_holds_the_others_up_comes_first(tmp_pa
         "signal, as 1 rank of 3."
     )
     assert first["evidence"] == ["rank 1: state T, 100% of a processor, no stack"]
+
+
+def test_what_neuron_says_in_general_follows_from_what_it_said_before(tmp_path: Path) -> None:
+    log = (
+        "2026-Nov-03 02:07:08.0123 4711:4790 ERROR  TDRV:dmem_alloc_internal      Failed to alloc DEVICE memory: 1073\n"
+        "2026-Nov-03 02:07:08.0124 4711:4790 ERROR  NMGR:dlr_kelf_stage           Failed to load subgraph\n"
+    )
+    assert first_of([failed("trn00", log, 1.0)], tmp_path)["class"] == "out_of_memory"
