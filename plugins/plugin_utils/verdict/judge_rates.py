@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether rates, step times and time stamps of a log agree with each other, with the tokens of a step and the model."""
+
+from __future__ import annotations
+
+import math
+import typing as t
+
+import numpy as np
+
+from ..contracts import Workload
+from .reasons import FAIL, INCONCLUSIVE, Reasons
+
+if t.TYPE_CHECKING:
+    import pandas as pd
+
+# Of fewer steps no rate is usual; TFLOP/s may have one decimal.
+_MIN_OF_RATES, _DIGIT_OF_FLOPS = 5, 0.1
+# FLOPs of causal attention, for each layer, hidden size and token of a sequence; and how far trainers' counts differ.
+_ATTENTION, _COUNTED_OTHERWISE = 6.0, 1.25
+# Printed rates and times are rounded, and each is taken at another moment.
+_RATE_TOLERANCE = 0.05
+_CLOCK_TOLERANCE, _STAMP_SECONDS = 0.05, 2.0
+# Time stamps may be whole seconds, which the median of overlapping stretches evens out.
+_STRETCH_SECONDS, _LEAST_STRETCH_SECONDS, _STRETCHES, _TOO_LONG = 10.0, 4.0, 4, 1.25
+
+
+def judge_rates(
+    node: str, rows: pd.DataFrame, tokens: float | None, workload: Workload | None, reasons: Reasons
+) -> list[str]:
+    """Note rates and step times that contradict each other, and return in words what agrees.
+
+    ``tokens`` are those of a GPU in a step; without a ``workload`` the model is not known.
+    """
+    agrees: list[str] = []
+    _judge_rate(node, rows, tokens, agrees, reasons)
+    _judge_flops(node, rows, workload, agrees, reasons)
+    _judge_stamps(node, rows, agrees, reasons)
+    return agrees
+
+
+def _judge_rate(node: str, rows: pd.DataFrame, tokens: float | None, agrees: list[str], reasons: Reasons) -> None:
+    """Compare tokens/s × step time with the tokens of a step."""
+    if not {"tokens_per_sec_per_gpu", "step_time_ms"} <= set(rows.columns):
+        return
+    products = (rows["tokens_per_sec_per_gpu"] * rows["step_time_ms"] / 1000.0)[rows["counted"]].dropna().to_numpy()
+    products = products[np.isfinite(products)]
+    if products.size == 0:
+        return
+    found = float(np.median(products))
+    if tokens and abs(found - tokens) > _RATE_TOLERANCE * tokens:
+        message = (
+            f"The log of {node} is of another workload: its tokens/s times its step time are {found:.6g} tokens for a "
+            f"GPU in a step, and the workload has {tokens:.6g}."
+        )
+        reasons.add(FAIL, "other_workload", message, node, found=found, planned=tokens)
+    elif (np.abs(products - found) > _RATE_TOLERANCE * abs(found)).mean() > _RATE_TOLERANCE:
+        message = f"The tokens/s and the step times of {node} contradict each other from step to step."
+        reasons.add(INCONCLUSIVE, "rates_disagree", message, node)
+    else:
+        agrees.append(f"{found:.6g} tokens for a GPU in a step")
+
+
+def _judge_flops(node: str, rows: pd.DataFrame, workload: Workload | None, agrees: list[str], reasons: Reasons) -> None:
+    """Note TFLOP/s that are not those of the step times, as each sequence takes as many, or of the model."""
+    if not {"tflops_per_gpu", "step_time_ms"} <= set(rows.columns):
+        return
+    counted = rows[rows["counted"]]
+    batch = counted.get("global_batch_size", 1.0)
+    flops = (counted["tflops_per_gpu"] * counted["step_time_ms"] / batch).dropna().to_numpy()
+    flops = flops[np.isfinite(flops)]
+    if flops.size < _MIN_OF_RATES or not (usual := float(np.median(flops))) > 0:
+        return
+    digit = _DIGIT_OF_FLOPS / float(counted["tflops_per_gpu"].median())
+    allowed = _RATE_TOLERANCE + digit
+    if (np.abs(flops / usual - 1) > allowed).sum() > max(1.0, _RATE_TOLERANCE * flops.size):
+        message = f"The TFLOP/s and the step times of {node} contradict each other from step to step."
+        reasons.add(INCONCLUSIVE, "rates_disagree", message, node)
+    elif digit < _RATE_TOLERANCE and workload:
+        _judge_model_flops(node, counted, workload, agrees, reasons)
+
+
+def _judge_model_flops(
+    node: str, counted: pd.DataFrame, workload: Workload, agrees: list[str], reasons: Reasons
+) -> None:
+    """Note TFLOP/s that are not those of the planned model.
+
+    Trainers count attention as causal, as the plan does, or over the whole matrix, which is as much again.
+    """
+    least, tokens = workload["model_flops_per_token"], workload["tokens_per_step"]
+    if least and tokens:
+        tflops_ms = float((counted["tflops_per_gpu"] * counted["step_time_ms"]).median())
+        found = tflops_ms * 1e9 * workload["gpus"] / tokens
+        layers, hidden_size = workload.get("layers") or 0, workload.get("hidden_size") or 0
+        most = least + _ATTENTION * layers * hidden_size * (workload.get("sequence_length") or 0)
+        if not least / _COUNTED_OTHERWISE < found < most * _COUNTED_OTHERWISE:
+            message = (
+                f"The TFLOP/s of {node} times its step time are {found:.3g} FLOPs for a token, and those of the "
+                f"model are {least:.3g}."
+            )
+            reasons.add(INCONCLUSIVE, "rates_disagree", message, node, found=found, planned=least)
+        else:
+            agrees.append(f"{found:.3g} FLOPs for a token")
+
+
+def judge_bars(node: str, rows: pd.DataFrame, tokens: float | None, reasons: Reasons) -> None:
+    """Compare the step times and tokens/s of bars with the time that these say to have passed, in whole seconds."""
+    if not {"clock", "step_time_ms"} <= set(rows.columns):
+        return
+    passed = rows[["step", "clock", "step_time_ms"]].dropna()
+    passed = passed[passed["clock"] > _STRETCH_SECONDS]
+    if passed.empty or rows["step"].iloc[0] != 1:
+        return
+    by_clock = float((passed["clock"] / passed["step"]).iloc[-1]) * 1000.0
+    by_bar = float(passed["step_time_ms"].iloc[-1])
+    if abs(by_bar - by_clock) > _RATE_TOLERANCE * by_clock + 1000.0 / float(passed["step"].iloc[-1]):
+        message = (
+            f"The bars of {node} contradict themselves: a step takes {by_bar:.6g} ms by their rate, and "
+            f"{by_clock:.6g} ms by the time that has passed."
+        )
+        reasons.add(INCONCLUSIVE, "rates_disagree", message, node, found=by_bar, planned=by_clock)
+    if tokens and "tokens_per_sec_per_gpu" in rows:
+        rated = rows.loc[rows["counted"], ["step", "clock", "tokens_per_sec_per_gpu"]].dropna().to_numpy()
+        whole = max(1, math.ceil(_STRETCH_SECONDS * 1000.0 / max(by_clock, 1e-3)))
+        if len(rated) < 4 * whole:
+            return
+        apart = rated[whole:] - rated[:-whole]
+        made = float(np.median(apart[:, 1] / apart[:, 0]) * np.median(rated[:, 2]))
+        if abs(made - tokens) > (_TOO_LONG - 1.0) * tokens:
+            message = (
+                f"The tokens/s of {node} make {made:.6g} tokens for a GPU in a step by the time that has passed, and "
+                f"the workload has {tokens:.6g}."
+            )
+            reasons.add(INCONCLUSIVE, "rates_disagree", message, node, found=made, planned=tokens)
+
+
+def _judge_stamps(node: str, rows: pd.DataFrame, agrees: list[str], reasons: Reasons) -> None:
+    """Compare the step times with the time stamps: steps that follow each other take no longer than these are apart."""
+    if not {"clock", "step_time_ms"} <= set(rows.columns):
+        return
+    stamped = rows.loc[rows["counted"], ["step", "clock", "step_time_ms"]].dropna()
+    if len(stamped) < 2:
+        return
+    span = float(stamped["clock"].iloc[-1] - stamped["clock"].iloc[0])
+    taken = float((stamped["step_time_ms"].to_numpy()[1:] * np.diff(stamped["step"])).sum()) / 1000.0
+    if taken > span * (1 + _CLOCK_TOLERANCE) + _STAMP_SECONDS and span > -_STAMP_SECONDS:
+        message = (
+            f"The log of {node} is of another workload, or was changed: by their step times its {len(stamped)} counted "
+            f"steps take {taken:.6g} s, and their time stamps are {span:.6g} s apart."
+        )
+        reasons.add(FAIL, "other_workload", message, node, found=taken, planned=span)
+    elif _each_step_too_long(stamped):
+        message = (
+            f"The step times of {node} are shorter than its time stamps say of nearly every step: its {len(stamped)} "
+            f"counted steps take {taken:.6g} s by the former, and {span:.6g} s by the latter."
+        )
+        reasons.add(INCONCLUSIVE, "rates_disagree", message, node, found=taken, planned=span)
+    else:
+        agrees.append(f"steps of {taken:.4g} s within {span:.4g} s of time stamps")
+
+
+def _each_step_too_long(stamped: pd.DataFrame) -> bool:
+    """Tell whether stretches of steps mostly last longer by the time stamps than by the step times: pauses are few."""
+    ms, clock = stamped["step_time_ms"].to_numpy(), stamped["clock"].to_numpy()
+    seconds = min(_STRETCH_SECONDS, float(clock[-1] - clock[0]) / _STRETCHES)
+    if seconds < _LEAST_STRETCH_SECONDS:
+        return False
+    stretch = math.ceil(seconds * (len(clock) - 1) / float(clock[-1] - clock[0]))
+    whole = np.concatenate(([0.0], np.cumsum(ms[1:] * np.diff(stamped["step"])))) / 1000.0
+    with np.errstate(invalid="ignore", divide="ignore"):
+        longer = (clock[stretch:] - clock[:-stretch]) / (whole[stretch:] - whole[:-stretch])
+    return float(np.median(longer)) > _TOO_LONG
