@@ -178,7 +178,7 @@ def _first_of_lines(pattern: re.Pattern[bytes], text: bytes) -> Iterator[re.Matc
     match = pattern.search(text)
     while match:
         yield match
-        match = pattern.search(text, line_end(text, match.start()))
+        match = pattern.search(text, max(line_end(text, match.start()), match.start() + 1))
 
 
 def _add_found(

@@ -58,6 +58,14 @@ def test_what_was_killed_as_another_failed_is_farther_from_the_cause(lines: tupl
     assert len(found) == len(lines)
 
 
+def test_a_refused_argument_behind_another_failure_is_a_line_of_its_own() -> None:
+    found = find_failures(b"SIGBUS\ntrain.py: error: unrecognized arguments: --odd\n")
+    assert [(one["class"], one["line"]) for one in found] == [
+        ("bus_error", "SIGBUS"),
+        ("settings_refused", "train.py: error: unrecognized arguments: --odd"),
+    ]
+
+
 def test_an_exception_among_many_with_a_class_of_their_own_is_told() -> None:
     opening = 'Traceback (most recent call last):\n  File "/x/a.py", line 8, in f\n'
     text = f"{opening}torch.distributed.DistBackendError: NCCL error in: /x.hpp:268, remote\n" * 8

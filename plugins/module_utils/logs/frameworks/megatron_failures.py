@@ -38,7 +38,7 @@ SIGNATURES = (
         "settings_refused",
         (b"Model size not", b": error: "),
         "The trainer does not take a setting: correct what the message names; another image may know other settings.",
-        rb"Model size not supported|(?m:^|\s)[\w.-]{1,60}: error: (?:argument |unrecognized arguments|ambiguous option"
+        rb"Model size not supported|(?<!\S)[\w.-]{1,60}: error: (?:argument |unrecognized arguments|ambiguous option"
         rb"|the following arguments are required|Parser key|Validation failed|Unrecognized arguments|Key \")",
     ),
     Signature(
