@@ -33,6 +33,7 @@ TEXTS: dict[str, list[Text]] = {
         "[ 12.1] Kernel panic - not syncing: Fatal exception",
     ],
     "driver_mismatch": [
+        "2026-Jan-02 03:04:05.6 7:8 ERROR NRT:nrt_init This Neuron Runtime (compatibility id: 9) is not compatible",
         "n1:1:2 [3] misc/rocmwrap.cc:160 NCCL WARN ROCr Driver version found is 1. Minimum requirement is 11",
         "2026-Jan-02 03:04:05.6 7:8 ERROR   NRT:nrt_init   This runtime requires Neuron Driver version 9.9 or greater.",
         "CUDA initialization: Error 803: system has unsupported display driver / cuda driver combination",
@@ -196,6 +197,7 @@ TEXTS: dict[str, list[Text]] = {
         "n1:1:2 [4] NCCL WARN Call to ibv_reg_mr_iova2 failed with error Cannot allocate memory",
     ],
     "rdma_devices": [
+        "n1:1:2 [0] net.cc:580 NCCL WARN Error: network IB not found.",
         " Unable to find the Infiniband/RoCE device",
         "192.0.2.7: WARN: Function: find_ofi_provider Line: 7: NET/OFI Couldn't find any optimal provider",
         "RDMA devices: 8 on the node, 0 in the container",
@@ -383,6 +385,8 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: invalid implied data parallel degree: 8 / 3",
     ],
     "settings_refused": [
+        "Key 'foo' is not in struct",
+        "Could not override 'model.foo'.",
         'train.py: error: Parser key "odd" is odd',
         "ValueError: No dot product attention backend is available for the odd inputs.",
         "RuntimeError: /x/fused_odd.cu:77 in function operator(): Assertion failed: odd.",
@@ -454,6 +458,7 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "data_cache": [
+        "NotImplementedError: Loading a dataset cached in a LocalFileSystem is not supported.",
         "ValueError: Couldn't find cache for odd for config 'en'",
         "FileNotFoundError: [Errno 2] No such file or directory: '/c/abc-MockGPTDataset-train-document_index.npy'",
     ],

@@ -97,7 +97,7 @@ SIGNATURES = (
     ),
     Signature(
         "data_cache",
-        (b"Couldn't find cache for ",),
+        (b"Couldn't find cache for ", b"dataset cached in a "),
         "The dataset is not in the cache of this node, and the hub cannot be asked: fetch it beforehand, or use a "
         "cache that "
         "the nodes share (HF_HOME, HF_DATASETS_CACHE).",

@@ -293,5 +293,7 @@ NEEDLES = {
     b"e objects found": 0,
     b"CO for these": 0,
     b"rily unav": 0,
+    b"ot overri": 0,
+    b"not in str": 0,
     exceptions.TRACEBACK: 0,
 }

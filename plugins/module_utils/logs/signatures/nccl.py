@@ -76,6 +76,12 @@ SIGNATURES = (
         ),
     ),
     Signature(
+        "rdma_devices",
+        (b"network IB not found",),
+        "NCCL_NET asks for RDMA, and NCCL finds no device for it: look at ibv_devices in the container and at what "
+        "libibverbs says before, and pass /dev/infiniband in.",
+    ),
+    Signature(
         "settings_refused",
         (
             b"Mismatched NCCL version",
@@ -83,7 +89,6 @@ SIGNATURES = (
             b"too old version of NCCL",
             b"NCCL version mismatch",
             b"Invalid NCCL_COMM_ID",
-            b"network IB not found",
             b"network ",
         ),
         "The nodes run different NCCL or RCCL versions, or a network that is asked for is not there: use one image "

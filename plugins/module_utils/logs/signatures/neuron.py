@@ -25,10 +25,11 @@ SIGNATURES = (
     ),
     Signature(
         "driver_mismatch",
-        (b"requires Neuron Driver version", b"load an incompatible model"),
+        (b"requires Neuron Driver version", b"is Neuron Runtime (", b"load an incompatible model"),
         "Driver, runtime and compiler of Neuron are not of one release: update aws-neuronx-dkms on the node and "
         "aws-neuronx-runtime-lib in the image, and compile the model again.",
-        rb"This runtime requires Neuron Driver version|Attempting to load an incompatible model",
+        rb"This runtime requires Neuron Driver version|his Neuron Runtime \([^)\r\n]{1,60}\) is not compatible"
+        rb"|Attempting to load an incompatible model",
     ),
     Signature(
         "no_gpu",

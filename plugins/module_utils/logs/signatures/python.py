@@ -272,6 +272,11 @@ SIGNATURES = (
     ),
     Signature(
         "settings_refused",
+        (b"Could not override '", b"' is not in struct"),
+        "The program knows no such setting: Hydra names it; correct its name, or put + in front of one that is new.",
+    ),
+    Signature(
+        "settings_refused",
         (
             b"AssertionError: ",
             b"ValueError: ",
