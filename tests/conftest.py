@@ -21,6 +21,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.xdist_group(name))
 
 
+@pytest.hookimpl(optionalhook=True)  # without pytest-xdist there is no such hook
 def pytest_xdist_auto_num_workers() -> int:
     """Return how many processes test: one more than cores, as tests that train mostly wait."""
     return (os.cpu_count() or 1) + 1
