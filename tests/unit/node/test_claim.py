@@ -49,7 +49,8 @@ def at_once(*actions: Callable[[], t.Any]) -> list[t.Any]:
 def launched(run: Training) -> int:
     """Return how many launch scripts of a run are there, each of which leads a session of its own."""
     sessions = set()
-    for pid in processes_with(f"TRAINOPS_RUN_ID={run.run_id}"):
+    # Tests beside this one have runs of the same name, on other nodes.
+    for pid in processes_with(f"TRAINOPS_RUN_ID={run.run_id}") & processes_with(run.mark):
         with contextlib.suppress(ProcessLookupError):
             sessions.add(os.getsid(pid))
     return len(sessions)
@@ -116,7 +117,7 @@ def test_the_machine_is_looked_at_again_before_the_start(training: MakeTraining)
     run.stage()
     other = subprocess.Popen(["sleep", "1000"], env={**run.environment(), **labels("run-2", "any")})
     try:
-        wait_until(lambda: processes_with("TRAINOPS_RUN_ID=run-2"))
+        wait_until(lambda: other.pid in processes_with("TRAINOPS_RUN_ID=run-2"))
         with pytest.raises(HeldError, match=r"held by run run-2\b"):
             run.start()
     finally:
