@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -21,20 +20,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.xdist_group(name))
 
 
-@pytest.hookimpl(optionalhook=True)  # without pytest-xdist there is no such hook
-def pytest_xdist_auto_num_workers() -> int:
-    """Return how many processes test: one more than cores, as tests that train mostly wait."""
-    return (os.cpu_count() or 1) + 1
-
-
 def groups(item: pytest.Item) -> list[str]:
-    """Return the groups of a test; unit tests go by files, as pytest-xdist hands out thousands slowly.
-
-    The tests on real nodes share these; the Slurms, with ports and folders of their own, may run side by side.
-    """
-    room, fixtures = item.path.relative_to(TESTS).parts[0], getattr(item, "fixturenames", ())
+    """Return the groups of a test; unit tests go by files, as pytest-xdist hands out thousands slowly."""
+    room = item.path.relative_to(TESTS).parts[0]
     if room == "integration":
-        return [f"{item.path.stem}: slurm" if "slurm" in fixtures else "real nodes"]
+        return ["real nodes"]
     if room == "unit":
         return [item.path.stem]
-    return [f"{item.path.stem}: {name}" for name in sorted(SHARED.intersection(fixtures))]
+    return [f"{item.path.stem}: {name}" for name in sorted(SHARED.intersection(getattr(item, "fixturenames", ())))]

@@ -19,19 +19,18 @@ def test_a_group_reaches_the_scheduler(request: pytest.FixtureRequest) -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "fixture", "group"),
+    ("file", "group"),
     [
-        ("unit/plan/test_a.py", "demo", ["test_a"]),
-        ("end_to_end/test_b.py", "demo", ["test_b: demo"]),
-        ("integration/cluster/test_c.py", "cluster", ["real nodes"]),
-        ("integration/test_d.py", "slurm", ["test_d: slurm"]),
+        ("unit/plan/test_a.py", ["test_a"]),
+        ("end_to_end/test_b.py", ["test_b: demo"]),
+        ("integration/cluster/test_c.py", ["real nodes"]),
     ],
 )
 def test_what_shares_a_fixture_or_real_nodes_is_a_group(
-    file: str, fixture: str, group: list[str], request: pytest.FixtureRequest
+    file: str, group: list[str], request: pytest.FixtureRequest
 ) -> None:
     conftest = request.config.pluginmanager.get_plugin(str(TESTS / "conftest.py"))
-    assert conftest.groups(SimpleNamespace(path=TESTS / file, fixturenames=[fixture, "tmp_path"])) == group
+    assert conftest.groups(SimpleNamespace(path=TESTS / file, fixturenames=["demo", "tmp_path"])) == group
 
 
 def test_no_two_files_of_tests_have_one_name():
