@@ -162,8 +162,9 @@ def test_the_end_is_by_the_clock_of_the_node_and_not_of_its_file_server(training
     run = training("sleep 0.2; exit 3")
     run.begin()
     began = time.time()
-    wait_until(lambda: not processes_with(run.mark))
     recorded = Path(run.node["run_folder"], "exit_status")
+    wait_until(recorded.exists)
+    wait_until(lambda: not processes_with(run.mark))
     written = recorded.stat().st_mtime
     os.utime(recorded, (written + ahead, written + ahead))
     assert began <= run.follow()["ended_at"] <= written + 1
