@@ -18,6 +18,8 @@ _POLL_SECONDS = 0.05
 # What has not gone so long after SIGKILL waits for a device or a disk, maybe for ever.
 _KILL_SECONDS = 10.0
 _TOLD_CHARACTERS = 80
+# Linux takes arguments and environment together up to 6 MiB (execve(2)).
+_LONGEST_ENVIRONMENT = 6 << 20
 
 
 def labels(run_id: str, node: str) -> dict[str, str]:
@@ -77,8 +79,9 @@ def _labelled() -> Iterator[tuple[int, int, dict[str, str]]]:
         if not entry.isdigit() or int(entry) == os.getpid():
             continue
         try:
-            with open(f"/proc/{entry}/environ", "rb") as stream:
-                environment = stream.read()
+            # Between two reads a process may execute another program, and what was read then ends in mid word.
+            with open(f"/proc/{entry}/environ", "rb", buffering=0) as stream:
+                environment = stream.read(_LONGEST_ENVIRONMENT) or b""
         except OSError:
             continue
         # Of a node's thousands of processes few are ours.

@@ -14,6 +14,7 @@ from ansible_collections.trainops.cluster.plugins.module_utils.node.processes im
     end_members,
     labels,
     members,
+    runs_here,
     start_time,
 )
 
@@ -68,6 +69,17 @@ def test_a_cluster_is_the_same_by_any_name_of_its_folder(own_machine, run_id, tm
     wait_until(lambda: other.pid in members(run_id, NODE))
     other.kill()
     other.wait()
+
+
+def test_a_process_that_executes_one_program_after_another_shows_its_whole_label_or_none(run_id):
+    long = run_id + "r" * 100_000
+    environment = {"PATH": os.environ["PATH"], **dict(reversed(labels(long, NODE).items()))}
+    again = "import os, sys; n = int(sys.argv[1]); n and os.execv(sys.executable, [*sys.orig_argv[:-1], str(n - 1)])"
+    process = subprocess.Popen([sys.executable, "-S", "-E", "-c", again, "100"], env=environment)
+    seen = set()
+    while process.poll() is None:
+        seen.update(found for found in runs_here() if found in long)
+    assert seen == {long}
 
 
 def test_an_ended_process_that_nobody_has_waited_for_is_gone(run_id):

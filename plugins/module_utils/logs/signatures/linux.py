@@ -24,8 +24,8 @@ SIGNATURES = (
             *(b"ut of memory: ", b"invoked oom-killer", b"oom-kill:constraint", b"oom_reaper", b"SIGKILL to cgroup"),
             *(b"memory pressure", b"earlyoom", b"illed "),
         ),
-        "The kernel killed a process for lack of host memory: use fewer data workers, a smaller cache, or give the "
-        "container more memory.",
+        "The kernel killed a process for lack of host memory: give the container, or the job of Slurm (--mem), more, "
+        "or use fewer data workers or a smaller cache.",
         rb"[Oo]ut of memory: [Kk]ill(?:ed)? (?:process|\d)|Sending SIGKILL to cgroup"
         rb"|Killed [^\r\n]{0,200}due to memory pressure|[Kk]illed [^\r\n]{0,99}exceed[^\r\n]{0,40} memory"
         rb"|earlyoom: [^\r\n]{0,60}sending SIG|invoked oom-killer|oom-kill:constraint|oom_reaper: reaped process",
