@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ...module_utils.logs.frameworks.known import grammar_of
-from ...module_utils.logs.record import EVIDENCE, METRICS
+from ...module_utils.logs.record import EVIDENCE, METRICS, OTHER_FIELDS
 from ..contracts import Plan, Status
 from ..plan.config.words import counted
 from .judge_log import log_framework
@@ -25,7 +25,9 @@ _TORN = 0.005
 # Some rates are printed from the third step on, or not where a checkpoint is written, which is every so many steps.
 _MOST_MISSING, _LEAST_APART = 0.1, 8
 # What a trainer prints in each line or in none.
-_OF_EACH_STEP = (*(metric for metric in METRICS if metric not in ("loss", "skipped_iterations")), *EVIDENCE)
+_OF_EACH_STEP = tuple(
+    name for name in (*METRICS, *EVIDENCE) if name not in ("loss", "skipped_iterations", OTHER_FIELDS)
+)
 
 
 def judge_gaps(

@@ -113,3 +113,11 @@ def test_whole_logs(
     for step in found:
         assert 6 < step["metrics"]["loss"] < 14
         assert step["metrics"]["step_time_ms"] > 1000
+
+
+@pytest.mark.parametrize(
+    ("field", "strange"), [("val_loss=nan", True), ("parameter_norm=inf", True), ("loss=nan", False)]
+)
+def test_values_that_are_no_metrics_are_looked_at_for_nan(field: str, strange: bool) -> None:
+    [found] = parse(f"{bar(3, f'{FIELDS}, {field}')}\n".encode(), {})
+    assert ("other_fields" in found["metrics"]) is strange

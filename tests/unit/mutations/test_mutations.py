@@ -11,10 +11,12 @@ from random import Random
 import of_evidence  # noqa: F401 (it fills the lists)
 import of_files  # noqa: F401
 import of_kinds  # noqa: F401
+import of_unread  # noqa: F401
 import of_values  # noqa: F401
 import pytest
 from changes import MUTATIONS, UNSEEABLE, Mutation
 from good_runs import GOOD, Logs, maxtext, megatron, nccl
+from good_variants import VARIANTS
 from two_ways import WAYS
 
 FEW = 32
@@ -39,6 +41,15 @@ def test_a_good_run_whose_network_was_tested_first_passes(way: str) -> None:
         for place, (node, text) in enumerate(megatron().items())
     }
     assert WAYS[way]("megatron", logs)["verdict"] == "PASS"
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+def test_another_log_of_a_good_run_passes(variant: Mutation, way: str) -> None:
+    logs = variant.apply(GOOD[variant.framework]())
+    assert logs != GOOD[variant.framework](), "the variant changes nothing"
+    summary = WAYS[way](variant.framework, logs)
+    assert summary["verdict"] == "PASS", summary["reasons"]
 
 
 @pytest.mark.parametrize("way", WAYS)

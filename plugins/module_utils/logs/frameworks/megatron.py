@@ -23,7 +23,7 @@ from struct import Struct
 from ..clock import seconds_of
 from ..find import Piece
 from ..perplexity import NUMBER, WORD, Perplexity
-from ..record import EVIDENCE
+from ..record import EVIDENCE, OTHER_FIELDS
 from ..rows import FoundSteps
 from ..settings import Settings
 from ..world_size import RANKS, WorldSize
@@ -60,6 +60,8 @@ _METRIC_OF_FIELD = {
     b"loss scale": "loss_scale",
 }
 _SIZES = frozenset(EVIDENCE)
+# In the value of a closed field.
+_NAN_OR_INFINITE = re.compile(rb":[^|:]*?((?<![\w.+-])[-+]?(?i:nan|inf(?:inity)?)(?![\w.-]))[^|:]*\|")
 _USAGE_RATIO_FIELDS = (b"hip mem usage/free/total/usage_ratio", b"rocm mem usage/free/total/usage_ratio")
 
 # "[2026-01-02 03:04:05.123456] iteration": what stands between the brackets, with or without the fraction.
@@ -213,14 +215,16 @@ def _last_head(piece: Piece) -> int:
 class _Kind(t.NamedTuple):
     """What lines have in common that are read together.
 
-    ``unread`` are the metrics whose fields hold no number. ``in_percent`` says that the memory is, and
-    ``loss_may_be_lost`` that ``lm loss`` is missing where NaN would explain it; see ``_lost_loss``.
+    ``unread`` are the metrics whose fields hold no number. ``in_percent`` says that the memory is,
+    ``loss_may_be_lost`` that ``lm loss`` is missing where NaN would explain it, see ``_lost_loss``, and
+    ``others_not_finite`` that a value beside those of the metrics is NaN or infinite.
     """
 
     metrics: tuple[str, ...]
     unread: tuple[str, ...]
     in_percent: bool
     loss_may_be_lost: bool
+    others_not_finite: bool
 
 
 # Always the same object for the same kind, as comparing them takes long.
@@ -264,6 +268,8 @@ def _found(
         metrics[metric] = [value if math.isfinite(value) else math.inf for value in metrics[metric]]
     with suppress(ValueError):
         metrics["clock"] = list(map(seconds_of, stamps))
+    if kind.others_not_finite:
+        metrics[OTHER_FIELDS] = [math.inf] * len(steps)
     if kind.in_percent:
         metrics["memory_fraction"] = [percent / 100.0 for percent in metrics["memory_fraction"]]
     found = FoundSteps(_numbers(int, steps), int(totals[0]), metrics, timer_kept_on)
@@ -325,6 +331,7 @@ def _layout(line: bytes) -> _Layout | None:
             tuple(metric for metric in unread if metric not in spans),
             in_percent and "memory_fraction" in spans,
             _may_be_lost(fields, spans),
+            _others_not_finite(line[head.end() : end], head.end(), set(spans.values())),
         ),
     )
 
@@ -347,6 +354,12 @@ def _fields(line: bytes, begin: int) -> tuple[dict[bytes, _Value], dict[bytes, _
         fields.append((name.strip(), _Value(text.rstrip(), begin + len(field) - len(text))))
         begin += len(field) + 1
     return dict(fields[:-1]), dict(fields[-1:])
+
+
+def _others_not_finite(fields: bytes, begin: int, read: Container[tuple[int, int]]) -> bool:
+    """Return whether a closed field has NaN or infinity where nothing is read: of any name, or one named twice."""
+    values = (found.span(1) for found in _NAN_OR_INFINITE.finditer(fields))
+    return any((begin + start, begin + end) not in read for start, end in values)
 
 
 def _add_span(spans: dict[str, tuple[int, int]], metric: str, pattern: re.Pattern[bytes], value: _Value | None) -> None:

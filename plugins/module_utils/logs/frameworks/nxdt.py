@@ -17,6 +17,7 @@ from collections.abc import Iterator
 
 from ..find import Piece
 from ..grammar import FIRST_RANK, Grammar
+from ..record import OTHER_FIELDS
 from ..settings import Settings
 from ..text import line_end
 from ..world_size import RANKS, WorldSize
@@ -34,6 +35,11 @@ WORLD_SIZE = WorldSize(
 )
 
 _NUMBER = re.compile(rb"[-+]?(?:(?i:nan|inf(?:inity)?)|\d+\.?\d*(?:[eE][-+]?\d+)?)")
+# Of any name but those below. Lightning's own "loss" is NaN in good runs.
+_NOT_FINITE = re.compile(
+    rb"[ ,](?!(?:loss|reduced_train_loss|gradient_norm|lr|throughput|consumed_samples)=)"
+    rb"\w+=[-+]?(?i:nan|inf(?:inity)?)(?=[,\]])"
+)
 # A number is whole when what follows it is there.
 _FIELDS = {
     metric: re.compile(rb"[ ,]" + name + rb"=([^\]\r\n]{0,99}?)(?=, |\])")
@@ -77,6 +83,8 @@ def _found(progress: re.Match[bytes], body: bytes) -> dict[str, t.Any]:
         field = pattern.search(body)
         if field:
             metrics[metric] = float(field.group(1)) if _NUMBER.fullmatch(field.group(1)) else math.nan
+    if _NOT_FINITE.search(body):
+        metrics[OTHER_FIELDS] = math.inf
     elapsed = _ELAPSED.match(body)
     if elapsed and not epoch:
         hours, minutes, seconds = (int(part or 0) for part in elapsed.groups())
