@@ -16,6 +16,9 @@ SETTINGS = (
     "gpus",
     "tensor_parallelism",
     "pipeline_parallelism",
+    "data_parallelism",
+    "context_parallelism",
+    "steps_per_line",
     "vocabulary",
     # Of the whole model.
     "layers",

@@ -53,7 +53,7 @@ def judge_gaps(
     grammar = grammar_of(log_framework(plan))
     for node, rows in attempts.items():
         found = rows["step"].to_numpy()
-        stride = 1 if grammar.each_step else _usual_stride(found)
+        stride = 1 if grammar.each_step else (_said_stride(statuses) or _usual_stride(found))
         _judge_steps(node, found, stride, _first(plan, earlier[node]["step"], resumed=resumed), reasons)
         skipped = _column(rows, "skipped_iterations") > 0
         losses = _column(rows, "loss")
@@ -99,6 +99,11 @@ def _first(plan: Plan, earlier: pd.Series, *, resumed: bool) -> int | None:
     if not earlier.empty:
         return int(earlier.max()) + 1
     return None if resumed else plan["first_step"]
+
+
+def _said_stride(statuses: list[Status]) -> int | None:
+    said = {value for status in statuses for value in (status.get("settings") or {}).get("steps_per_line", [])}
+    return int(said.pop()) if len(said) == 1 else None
 
 
 def _usual_stride(found: np.ndarray) -> int:

@@ -31,7 +31,7 @@ def test_a_bar_gives_its_step_and_its_metrics() -> None:
     assert found == {
         "step": 3,
         "steps_total": None,
-        "metrics": {"step_time_ms": 60000.0, "loss": 11.8, "learning_rate": 7.5e-9, "clock": 180.0},
+        "metrics": {"step_time_ms": 60000.0, "loss": 11.8, "learning_rate": 7.5e-9, "clock": 180.0, "updates": 2.0},
         "sequences_per_sec": None,
     }
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
-from changes import Mutation, steps_of
+from changes import Mutation, chained, on, steps_of
 from good_runs import Logs
 
 VARIANTS: list[Mutation] = []
@@ -31,5 +32,22 @@ def _evaluations() -> None:
         variant("an evaluation", framework, steps_of(framework, between))
 
 
-for _kind in (_fields, _evaluations):
+def _sizes() -> None:
+    second = on("node0", lambda log: log.replace("  micro_batch_size", "  log_interval ....... 2\n  micro_batch_size"))
+    every_other = steps_of("megatron", lambda step, line: None if step % 2 else line)
+    variant("each second step by its log interval", "megatron", chained(second, every_other))
+    parallel = "> initializing tensor model parallel with size 16\n> initializing data parallel with size 8\n"
+    variant("parallel sizes", "nxdt", on("node0", lambda log: parallel + log))
+
+
+def _stamps() -> None:
+    elsewhere = lambda log: re.sub(r"(?m)^I0203 04:", "I0203 13:", log)
+    variant("another time zone", "maxtext", on("node1", elsewhere))
+    none = steps_of("megatron", lambda step, line: re.sub(r"^ \[.*?\]", "", line))
+    variant("no stamps", "megatron", none)
+    finer = steps_of("megatron", lambda step, line: line.replace("] iteration", ".123456] iteration"))
+    variant("stamps with a fraction", "megatron", finer)
+
+
+for _kind in (_fields, _evaluations, _sizes, _stamps):
     _kind()

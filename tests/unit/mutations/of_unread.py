@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from changes import add, on, steps_of
+import re
+
+from changes import add, chained, everywhere, on, steps_of
 from good_runs import PRINTS_STEPS
 
 _EVALUATIONS = {
@@ -49,5 +51,37 @@ def _evaluations() -> None:
         add("unread", "an evaluation at the end", framework, at_the_end)
 
 
-for _kind in (_fields, _evaluations):
+def _sizes() -> None:
+    """Say sizes that are not those of the other ones in the log, or not those of what was printed."""
+    for name, old, new in (
+        ("data parallel size", "data-parallel size: 32", "data-parallel size: 16"),
+        ("context parallel size", "context-parallel size: 1", "context-parallel size: 4"),
+        ("micro batches", "micro_batch_size ................................ 2", "micro_batch_size .... 3"),
+    ):
+        add("unread", name, "megatron", on("node0", lambda log, old=old, new=new: log.replace(old, new)))
+    of_each = on("node0", lambda log: log.replace("  micro_batch_size", "  log_interval ....... 1\n  micro_batch_size"))
+    every_other = steps_of("megatron", lambda step, line: None if step % 2 else line)
+    add("unread", "every other step of a log of each", "megatron", chained(of_each, every_other))
+    parallel = "> initializing tensor model parallel with size 2\n> initializing pipeline model parallel with size 8\n"
+    add("unread", "parallel sizes", "nxdt", on("node0", lambda log: parallel + log))
+    add("unread", "more steps to take", "nxdt", on("node0", lambda log: log.replace("max_steps=40", "max_steps=400")))
+    for name, step_of in (("stand still", lambda step: 5), ("are half as many", lambda step: step // 2)):
+        change = lambda step, line, step_of=step_of: re.sub(r"global_step=\d+", f"global_step={step_of(step)}", line)
+        add("unread", f"updates {name}", "nxdt", steps_of("nxdt", change))
+    never = lambda step, line: re.sub(r"global_step=[\d.]+", "global_step=nan", line)
+    add("unread", "updates are no number", "nxdt", steps_of("nxdt", never))
+    weights = lambda text: re.sub(r"total_weights: \d+", "total_weights: 999999999", text)
+    add("unread", "more tokens with a loss than tokens", "maxtext", everywhere(weights))
+
+
+def _stamps() -> None:
+    gone = steps_of("megatron", lambda step, line: re.sub(r"^ \[.*?\]", "", line) if step % 2 else line)
+    wrong = steps_of("megatron", lambda step, line: line.replace("-02-03 ", "-13-43 ") if step > 20 else line)
+    add("unread", "half of the stamps gone", "megatron", gone)
+    add("unread", "half of the stamps of no day", "megatron", wrong)
+    later = lambda log: re.sub(r"(?m)^I0203 04:0(\d)", lambda found: f"I0203 04:{int(found[1]) + 7:02d}", log)
+    add("unread", "one node seven minutes later", "maxtext", on("node1", later))
+
+
+for _kind in (_fields, _evaluations, _sizes, _stamps):
     _kind()

@@ -90,3 +90,10 @@ def test_only_a_trainer_that_has_a_log_interval_may_print_each_second_step(
 ) -> None:
     found = codes(verdict_on(lines(range(2, 11, 2)), tmp_path, framework=framework))
     assert (("steps_missing", "gpu01") in found) is missing
+
+
+@pytest.mark.parametrize(("interval", "missing"), [(1.0, True), (2.0, False)])
+def test_a_log_interval_that_is_said_is_held_against_the_steps(interval: float, missing: bool, tmp_path: Path) -> None:
+    first = Node("gpu00", SILENT, told={"settings": {"steps_per_line": [interval]}})
+    found = codes(judged([first, Node("gpu01", lines(range(2, 11, 2)))], tmp_path, parameters={"iterations": 10}))
+    assert (("steps_missing", "gpu01") in found) is missing

@@ -14,7 +14,6 @@ import math
 import re
 import typing as t
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from contextlib import suppress
 from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
@@ -93,6 +92,9 @@ _ARGUMENTS = {
     b"hidden_size": "hidden_size",
     b"tensor_model_parallel_size": "tensor_parallelism",
     b"pipeline_model_parallel_size": "pipeline_parallelism",
+    b"data_parallel_size": "data_parallelism",
+    b"context_parallel_size": "context_parallelism",
+    b"log_interval": "steps_per_line",
 }
 SETTINGS = (
     # The dots alone stand in the lines of timers as well, of which there may be many in each step.
@@ -104,6 +106,11 @@ SETTINGS = (
         b"-model-parallel size: ",
         rb"(?<= )(tensor|pipeline)-model-parallel size: (\d+)",
         {b"tensor": "tensor_parallelism", b"pipeline": "pipeline_parallelism"},
+    ),
+    Settings(
+        b"data-parallel size: ",
+        rb"(?<= )(data|context)-parallel size: (\d+)",
+        {b"data": "data_parallelism", b"context": "context_parallelism"},
     ),
     Settings(b"padded vocab (size", rb"(padded vocab) \([^\r\n]*\(new size: (\d+)\)", {b"padded vocab": "vocabulary"}),
     Settings(
@@ -266,8 +273,9 @@ def _found(
     metrics.update({metric: [math.nan] * len(steps) for metric in kind.unread})
     for metric in _SIZES.intersection(metrics):
         metrics[metric] = [value if math.isfinite(value) else math.inf for value in metrics[metric]]
-    with suppress(ValueError):
-        metrics["clock"] = list(map(seconds_of, stamps))
+    clock = list(map(_seconds_or_nan, stamps))
+    if not all(map(math.isnan, clock)):
+        metrics["clock"] = clock
     if kind.others_not_finite:
         metrics[OTHER_FIELDS] = [math.inf] * len(steps)
     if kind.in_percent:
@@ -277,6 +285,13 @@ def _found(
         yield from _with_lost_losses(found)
     else:
         yield found
+
+
+def _seconds_or_nan(stamp: bytes) -> float:
+    try:
+        return seconds_of(stamp)
+    except ValueError:
+        return math.nan
 
 
 def _numbers(of: Callable[[bytes], t.Any], texts: Sequence[bytes]) -> list[t.Any]:

@@ -37,7 +37,7 @@ WORLD_SIZE = WorldSize(
 _NUMBER = re.compile(rb"[-+]?(?:(?i:nan|inf(?:inity)?)|\d+\.?\d*(?:[eE][-+]?\d+)?)")
 # Of any name but those below. Lightning's own "loss" is NaN in good runs.
 _NOT_FINITE = re.compile(
-    rb"[ ,](?!(?:loss|reduced_train_loss|gradient_norm|lr|throughput|consumed_samples)=)"
+    rb"[ ,](?!(?:loss|reduced_train_loss|gradient_norm|lr|throughput|consumed_samples|global_step)=)"
     rb"\w+=[-+]?(?i:nan|inf(?:inity)?)(?=[,\]])"
 )
 # A number is whole when what follows it is there.
@@ -49,6 +49,7 @@ _FIELDS = {
         (b"lr", "learning_rate"),
         (b"throughput", "sequences_per_sec"),
         (b"consumed_samples", "consumed_samples"),
+        (b"global_step", "updates"),
     )
 }
 
@@ -94,8 +95,9 @@ def _found(progress: re.Match[bytes], body: bytes) -> dict[str, t.Any]:
     if rate and value:
         metrics["step_time_ms"] = 1000.0 * value if rate.group(2) == b"s/it" else 1000.0 / value
     sequences_per_sec = metrics.pop("sequences_per_sec", None)
-    if not math.isfinite(metrics.get("consumed_samples", 0.0)):
-        metrics["consumed_samples"] = math.inf
+    for name in ("consumed_samples", "updates"):
+        if not math.isfinite(metrics.get(name, 0.0)):
+            metrics[name] = math.inf
     return {
         "step": epoch * total + step,
         "steps_total": None,
@@ -114,6 +116,15 @@ GRAMMAR = Grammar(
     settings=(
         Settings(
             b"states from the checkpoint", rb"(states) from the checkpoint[^\r\n]*step=(\d+)", {b"states": "resumed"}
+        ),
+        # Of NeuronX Distributed's parallel_state.py, by rank 0.
+        Settings(
+            b" model parallel with size ",
+            rb"> initializing (tensor|pipeline) model parallel with size (\d{1,7})(?=\D)",
+            {b"tensor": "tensor_parallelism", b"pipeline": "pipeline_parallelism"},
+        ),
+        Settings(
+            b"`Trainer.fit` stopped", rb"`Trainer\.fit` stopped: `(max_steps)=(\d{1,9})`", {b"max_steps": "iterations"}
         ),
         # Of Lightning's distributed.py, by each rank.
         Settings(b"MEMBER: ", rb"(MEMBER): \d{1,7}/(\d{1,7})(?=\D)", {b"MEMBER": "gpus"}),
