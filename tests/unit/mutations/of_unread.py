@@ -83,5 +83,28 @@ def _stamps() -> None:
     add("unread", "one node seven minutes later", "maxtext", on("node1", later))
 
 
-for _kind in (_fields, _evaluations, _sizes, _stamps):
+AT_THE_END = (
+    "INFO checkpoint save failed", "2026-02-03 04:10:00,123 - INFO - Aborting: lost rank 12", "ERR: ranks out of sync",
+    "[INFO] node3 unreachable, removing it from the job", "INFO:root:Rank 3 hit NaN in the loss", "std::bad_alloc",
+    "x.py:3: UserWarning: checkpoint was not written", "Thread 0x00007f1234567890 (most recent call first):",
+    "n1: E0203 04:10:00.000000 77 x.cc:1] INTERNAL", "I0203 04:10:00.000000 77 x.cc:1] Aborting: task 3 is unhealthy",
+    "JobState=COMPLETED ExitCode=0:9", "n1:77:99 [0] NCCL INFO transport/net.cc:1134 -> 6", "rank 0 failed",
+    "slow_operation_alarm: still waiting for rank 3", "[E] rank 3: x", "no errors before rank 3 died",
+)  # fmt: skip
+
+
+def _ends() -> None:
+    """Say of a failure what nobody listens to: as information, with a prefix, or beside that there was none."""
+    for place, text in enumerate(AT_THE_END):
+        framework = list(PRINTS_STEPS)[place % len(PRINTS_STEPS)]
+        for node in dict.fromkeys((PRINTS_STEPS[framework], "node1")):
+            add("unread", f"{node} {text[:60]!r}", framework, on(node, lambda log, text=text: f"{log}{text}\n"))
+    for framework, head in {
+        "megatron": "using world size: 32, data-parallel size: 32\n",
+        "nxdt": "> initializing world size to 128\n",
+    }.items():
+        add("unread", "a process that begins at the end", framework, on("node0", lambda log, head=head: log + head))
+
+
+for _kind in (_fields, _evaluations, _sizes, _stamps, _ends):
     _kind()

@@ -64,6 +64,8 @@ GRAMMAR = Grammar(
     ends=_FIRST_RANK,
     # NCCL and the warnings of c10d, by each rank, and the lines of Primus.
     alive=(b" Init COMPLETE", b"Connected all rings", b"Connected all trees", b"]:[W", b"[rank-"),
+    # NCCL has connected all ranks: what kept some from it is past.
+    met=(b" Init COMPLETE",),
     left_out=megatron.left_out,
     summary=megatron.summary,
     # The launch scripts average at the end in Python.

@@ -54,7 +54,7 @@ _FIELDS = {
 }
 
 
-def parse(piece: Piece, _memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]:
+def parse(piece: Piece, memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]:
     """Yield what each progress bar says, in their order, but those of step 0; see ``Grammar``.
 
     The step is that of the bar, ``3/91``, as ``global_step`` is rounded to three digits; in a later epoch the steps of
@@ -73,6 +73,8 @@ def parse(piece: Piece, _memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]
         following = find(_WORD, behind)
         if progress and int(progress.group(2)):
             end = line_end(text, behind)
+            # Steps tell by their numbers that a process began before them.
+            memory.pop("new_process", None)
             yield _found(progress, text[behind : following if behind <= following < end else end])
         start = following
 

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which lines at the end of a log are failures, and what is left out of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.ending import failures_at_end
+
+STEP = "completed step: 1, seconds: 1.000, loss: 9.000\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "failed"),
+    [
+        ("32 succeeded, 0 failed", False),
+        ("xid errors: 0, uncorrectable ecc errors: 0", False),
+        ("finished without any errors", False),
+        ("rank 0 failed", True),
+        ("errors: 0x3f", True),
+        ("errors: 0 but 3 ranks died", True),
+        ("no errors until the watchdog came", True),
+        ("INFO checkpoint save failed", True),
+        ("INFO checkpoint saved", False),
+        ("n1:7:9 [0] NCCL INFO misc/socket.cc:47 -> 3", False),
+        ("n1:7:9 [0] NCCL INFO transport/net.cc:1134 -> 6", True),
+        ("ExitCode=0:9", True),
+        ("ExitCode=0:0", False),
+        ("/x.py:7: UserWarning: x\n  raise ImportError", False),
+        ("/x.py:7: UserWarning: x\nImportError", True),
+    ],
+)
+def test_a_line_after_the_last_step(text: str, failed: bool, tmp_path: Path) -> None:
+    (tmp_path / "log").write_text(f"{STEP}{text}\n")
+    assert bool(failures_at_end(str(tmp_path / "log"), "maxtext")) is failed
+
+
+def test_the_line_is_shown_whole(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text(f"{STEP}0 errors, rank 3 died\n")
+    assert [found["line"] for found in failures_at_end(str(tmp_path / "log"), "maxtext")] == ["0 errors, rank 3 died"]
+
+
+@pytest.mark.parametrize(("order", "failed"), [((0, 1), False), ((1, 0), True)])
+def test_what_kept_a_rank_from_the_others_is_past_once_it_met_them(
+    order: tuple[int, int], failed: bool, tmp_path: Path
+) -> None:
+    lines = "[c10d] The client socket has failed to connect\n", "n1:7:9 [0] NCCL INFO comm 0x5 - Init COMPLETE\n"
+    (tmp_path / "log").write_text("".join(lines[place] for place in order))
+    assert bool(failures_at_end(str(tmp_path / "log"), "megatron")) is failed
