@@ -76,9 +76,9 @@ _ALARM = (
     rb"|\b(?:rank|node|worker|host|peer|task|process|gpu|device|replica)s? \S{0,20} (?:(?:is|are|was|were|has|have) "
     rb"(?:gone|lost|absent|away)|left|vanished|disappeared|dropped)\b|\b(?:went|gone|goes) offline|\bcordon"
     rb"|\bscal(?:ed|ing) (?:down|in)\b|\bmembership changed|\bearly exit|\bexit\w* early|\^C|^Stop(?:Async)?Iteration\b"
-    # what only a kernel prints, by its clock, its devices and its file systems; and a file whose end was never written
+    # what only a kernel prints, by its clock, its devices and file systems; a file whose end was never written; UTF-16
     rb"|^\s*\[ *\d{1,8}\.\d{6}\] |\b[a-z]\w* [\da-f]{4}:[\da-f]{2}:[\da-f]{2}\.\d: "
-    rb"|^(?:XFS|EXT4-fs|BTRFS|LNet|Lustre|nfs|NVRM|EDAC|rcu|watchdog)\b[^:]{0,40}:|\x00{4}"
+    rb"|^(?:XFS|EXT4-fs|BTRFS|LNet|Lustre|nfs|NVRM|EDAC|rcu|watchdog)\b[^:]{0,40}:|\x00{4}|(?:[ -~]\x00){8}"
 )
 # Lines marked INFO that report a failed node, rank or worker all the same. No training that ends well prints one.
 _GRAVE = (

@@ -19,7 +19,7 @@ _LOG_SUFFIXES = ((".log",), (".out", ".err", ".stdout", ".stderr", ".txt", ""))
 _ERRORS = {"err", "errs", "error", "errors", "stderr"}
 _OUTPUTS = {"out", "output", "stdout", "log", "txt"}
 _OF_PBS = re.compile(r"(.+)\.([eo])(\d+)")
-_PACKED = (".bz2", ".gz", ".xz", ".zip", ".zst")
+PACKED = (".bz2", ".gz", ".xz", ".zip", ".zst")
 _GLOB = re.compile(r"[*?\[]")
 _UNFIT = re.compile(r"[^A-Za-z0-9_.:-]+")
 
@@ -29,8 +29,8 @@ class LoggedRun:
     """A folder with the logs of one run: the files that may be the log of each node, nodes in the order of their names.
 
     ``notes`` are sentences on what was left aside. ``errors`` are the files with what a process wrote to its standard
-    error, by the file with the rest; ``strays`` those with no such file. Where the folder is one that a run of this
-    collection left, ``files`` is empty and ``known`` true.
+    error, by the file with the rest; ``strays`` those with no such file, and packed ones. Where the folder is one that
+    a run of this collection left, ``files`` is empty and ``known`` true.
     """
 
     name: str
@@ -149,6 +149,9 @@ def _with_errors(run: LoggedRun) -> LoggedRun:
         outputs = [file for file in sorted(node_of) if file.parent == folder and file not in of_errors]
         of_one_node = folder.parent == run.folder and len(outputs) == 1
         for file in of_errors:
+            if file.suffix in PACKED:
+                strays.append(file)
+                continue
             named = [output for output in outputs if _role_of(output)[1] == _role_of(file)[1]]
             if named or of_one_node:
                 errors.setdefault((named or outputs)[0], []).append(file)
@@ -161,6 +164,8 @@ def _with_errors(run: LoggedRun) -> LoggedRun:
 
 def _role_of(file: Path) -> tuple[bool, tuple[str, ...]]:
     """Return whether a file is named as one of a standard error, and the rest of its name, which says whose."""
+    if file.suffix in PACKED:
+        return _role_of(file.with_suffix(""))
     of_pbs = _OF_PBS.fullmatch(file.name)
     if of_pbs:
         return of_pbs.group(2) == "e", (of_pbs.group(1), of_pbs.group(3))
@@ -191,7 +196,7 @@ def _logs_among(files: Iterable[Path]) -> tuple[dict[str, list[Path]], list[Path
 
 
 def _unpacked(file: Path) -> Path:
-    if file.suffix in _PACKED:
+    if file.suffix in PACKED:
         raise ValueError(f"{file} is compressed; unpack it first")
     return file
 

@@ -37,6 +37,12 @@ def test_a_line_after_the_last_step(text: str, failed: bool, tmp_path: Path) -> 
     assert bool(failures_at_end(str(tmp_path / "log"), "maxtext")) is failed
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_what_cannot_be_read_after_the_last_step_is_a_failure(encoding: str, tmp_path: Path) -> None:
+    (tmp_path / "log").write_bytes(STEP.encode() + "Training is over.\n".encode(encoding))
+    assert failures_at_end(str(tmp_path / "log"), "maxtext")
+
+
 def test_the_line_is_shown_whole(tmp_path: Path) -> None:
     (tmp_path / "log").write_text(f"{STEP}0 errors, rank 3 died\n")
     assert [found["line"] for found in failures_at_end(str(tmp_path / "log"), "maxtext")] == ["0 errors, rank 3 died"]

@@ -94,6 +94,12 @@ def test_a_standard_error_of_no_log_is_a_stray_where_it_says_something(tmp_path)
     assert (alone.strays, alone.errors) == ([], {})
 
 
+def test_a_packed_standard_error_is_a_stray(tmp_path):
+    logs = {"node0.log": "", "node0.err.gz": "x", "node0.log.gz": "x"}
+    (run,) = find_runs([str(laid_out(tmp_path / "run", logs))])
+    assert ([file.name for file in run.strays], run.errors) == (["node0.err.gz"], {})
+
+
 def test_sub_folders_that_have_sub_folders_are_runs(tmp_path):
     laid_out(tmp_path, {"a/node0/train.log": "", "b/node0.log": "", "b/more/x.log": "", "c/README.md": ""})
     assert [run.name for run in find_runs([str(tmp_path)])] == ["a", "b"]
