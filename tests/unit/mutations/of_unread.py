@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 
-from changes import add, chained, everywhere, on, steps_of
+from changes import add, chained, clock, everywhere, on, steps_of
 from good_runs import PRINTS_STEPS
 
 _EVALUATIONS = {
@@ -106,5 +107,20 @@ def _ends() -> None:
         add("unread", "a process that begins at the end", framework, on("node0", lambda log, head=head: log + head))
 
 
-for _kind in (_fields, _evaluations, _sizes, _stamps, _ends):
+def _unseeable() -> None:
+    """Say what the summary's list of what a PASS does not prove names."""
+    for name, argument in (
+        ("another precision", "fp8 ............................................. hybrid"),
+        ("fewer heads", "num_attention_heads ............................. 8"),
+        ("another feed-forward size", "ffn_hidden_size ................................. 1024"),
+    ):
+        said = on("node0", lambda log, argument=argument: log.replace("  seq_length", f"  {argument}\n  seq_length"))
+        add("unread", name, "megatron", said, unseeable=True)
+    late = on("node1", lambda log: re.sub(r"(?m)^I0203 04:", "I0203 06:", log))
+    add("unread", "one node two hours later", "maxtext", late, unseeable=True)
+    paused = on("node3", clock(lambda at, stamp: stamp + timedelta(hours=int(at > 1))))
+    add("unread", "an hour before the second step", "megatron", paused, unseeable=True)
+
+
+for _kind in (_fields, _evaluations, _sizes, _stamps, _ends, _unseeable):
     _kind()
