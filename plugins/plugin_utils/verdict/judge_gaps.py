@@ -69,10 +69,11 @@ def judge_gaps(
         counting = rows["counted"].to_numpy() & ~skipped
         for metric in dict.fromkeys((*judged, *_OF_EACH_STEP)):
             absent = np.isnan(_column(rows, metric)[counting])
-            if absent.all() or not absent.any():
+            # The clock of bars is that of the first epoch.
+            if absent.all() or not absent.any() or (metric == "clock" and grammar.bars):
                 continue
             absent &= ~np.isin(found[counting], _steps_of(nan_steps, node, metric))
-            if _is_torn(absent):
+            if _is_torn(absent, in_each=metric in grammar.each_line):
                 lacks = int(absent.sum())
                 message = f"{metric} is missing in {lacks} of {counted(absent.size, 'counted step')} of {node}."
                 reasons.add(INCONCLUSIVE, "metric_gaps", message, node, metric=metric, steps=lacks)
@@ -87,10 +88,10 @@ def _steps_of(nan_steps: Mapping[t.Any, set[int]], node: str, metric: str) -> li
     return list(nan_steps.get((node, metric), ()))
 
 
-def _is_torn(missing: np.ndarray) -> bool:
-    """Tell whether values are missing, but for those of a few torn lines and of every so many steps."""
+def _is_torn(missing: np.ndarray, *, in_each: bool) -> bool:
+    """Tell whether values are missing, but for a few torn lines, and for every so many steps where not each has it."""
     apart = np.diff(np.flatnonzero(missing))
-    regular = apart.size > 0 and int(apart.min()) >= _LEAST_APART and not (apart % apart.min()).any()
+    regular = not in_each and apart.size > 0 and int(apart.min()) >= _LEAST_APART and not (apart % apart.min()).any()
     return bool(missing.mean() > (_MOST_MISSING if regular else max(_TORN, 1.5 / missing.size)))
 
 
