@@ -179,7 +179,7 @@ def _read(
         if cursor["step"] is None:
             cursor["signs"] = _signs(grammar, piece, cursor["signs"])
             if which_failures == "open":
-                under_way = max(under_way, part_begin + last_sign(grammar.under_way, piece))
+                under_way = max(under_way, part_begin + last_sign((*grammar.under_way, *grammar.met), piece))
         cursor["offset"] = part_end
     cursor["fingerprint"] = _fingerprint(log, cursor["offset"])
     failures: list[dict[str, t.Any]] = []

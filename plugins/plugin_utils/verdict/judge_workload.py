@@ -13,6 +13,7 @@ from ...module_utils.logs.frameworks.known import grammar_of
 from ...module_utils.logs.grammar import LAST_RANK
 from ..contracts import Plan, Status
 from .judge_log import log_framework
+from .judge_model import judge_flops_of_step, judge_parameters
 from .judge_rates import judge_bars, judge_rates
 from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons
 
@@ -70,6 +71,7 @@ def judge_workload(
         if node in attempts and total:
             _judge_total(node, total, planned.get("iterations"), of_nodes if together else {}, agrees, reasons)
         _judge_parallelism(status, reasons)
+        judge_parameters(plan, status, agrees[node], reasons)
     grammar = grammar_of(log_framework(plan))
     bars = grammar.bars
     # Nodes that trained alone print TFLOP/s of fewer ranks; that is said of them together.
@@ -86,6 +88,7 @@ def judge_workload(
                 judge_bars(node, rows, tokens, reasons)
             else:
                 agrees[node] += judge_rates(node, rows, tokens, workload, reasons)
+                judge_flops_of_step(status, rows, agrees[node], reasons)
     if planned and all(agrees.values()):
         reasons.add(PASS, "workload", "The logs match the planned workload, as far as they show it.")
     return agrees

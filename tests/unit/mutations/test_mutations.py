@@ -8,9 +8,11 @@ from __future__ import annotations
 import os
 from random import Random
 
-import of_evidence  # noqa: F401 (it fills the lists)
+import good_heads  # noqa: F401 (it fills the lists)
+import of_evidence  # noqa: F401
 import of_files  # noqa: F401
 import of_kinds  # noqa: F401
+import of_model  # noqa: F401
 import of_unread  # noqa: F401
 import of_values  # noqa: F401
 import pytest

@@ -57,6 +57,17 @@ SETTINGS = (
             b"emb_dim": "hidden_size",
         },
     ),
+    # metric_logger.py and maxtext_utils.py, before the first step; the TFLOPs are those of a device.
+    Settings(
+        b"number parameters: ",
+        rb"(number parameters): (\d{1,9}\.\d+) billion",
+        {b"number parameters": "billions_of_parameters"},
+    ),
+    Settings(
+        b"Per train step",
+        rb"(Per train step)(?:, total TFLOPs will be|:[ \t\r\n]{1,9}Total TFLOPs:) (\d{1,12}\.\d+)",
+        {b"Per train step": "tflops_of_step"},
+    ),
     Settings(
         b"this run's directory", rb"(restoring from) this run's directory step (\d+)", {b"restoring from": "resumed"}
     ),

@@ -113,6 +113,17 @@ SETTINGS = (
         {b"data": "data_parallelism", b"context": "context_parallelism"},
     ),
     Settings(b"padded vocab (size", rb"(padded vocab) \([^\r\n]*\(new size: (\d+)\)", {b"padded vocab": "vocabulary"}),
+    # theoretical_memory_usage.py, and training.py of the first part of the model.
+    Settings(
+        b"Total number of parameters in billions: ",
+        rb"(Total number of parameters) in billions: {1,3}(\d{1,9}\.\d+)",
+        {b"Total number of parameters": "billions_of_parameters"},
+    ),
+    Settings(
+        b"model parallel rank (0, 0): ",
+        rb"(number of parameters) on \(tensor, pipeline\) model parallel rank \(0, 0\): (\d{1,15})\s",
+        {b"number of parameters": "parameters_of_rank"},
+    ),
     Settings(
         b"y loaded checkpoint ", rb"(loaded checkpoint) [^\r\n]*at iteration +(\d+)", {b"loaded checkpoint": "resumed"}
     ),

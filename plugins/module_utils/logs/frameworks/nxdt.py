@@ -108,6 +108,18 @@ def _found(progress: re.Match[bytes], body: bytes) -> dict[str, t.Any]:
     }
 
 
+# training.py, by rank 0: the whole configuration in YAML, where each of these keys stands on a line of its own.
+_CONFIGURATION = {
+    b"global_batch_size": "global_batch_size",
+    b"micro_batch_size": "micro_batch_size",
+    b"seq_length": "sequence_length",
+    b"encoder_seq_length": "sequence_length",
+    b"num_layers": "layers",
+    b"hidden_size": "hidden_size",
+    b"tensor_model_parallel_size": "tensor_parallelism",
+    b"pipeline_model_parallel_size": "pipeline_parallelism",
+}
+
 GRAMMAR = Grammar(
     parse,
     WORLD_SIZE,
@@ -118,6 +130,10 @@ GRAMMAR = Grammar(
     settings=(
         Settings(
             b"states from the checkpoint", rb"(states) from the checkpoint[^\r\n]*step=(\d+)", {b"states": "resumed"}
+        ),
+        *(
+            Settings(b" " + name + b": ", rb" (" + name + rb"): (\d{1,12})[ \t]*[\r\n]", {name: setting})
+            for name, setting in _CONFIGURATION.items()
         ),
         # Of NeuronX Distributed's parallel_state.py, by rank 0.
         Settings(
@@ -133,4 +149,6 @@ GRAMMAR = Grammar(
     ),
     # The compiler's wrapper, on each node as it trains, and what NeMo logs there.
     alive=(b"NEURON_CC_WRAPPER", b"Compiler status PASS", b"[NeMo "),
+    # Each rank, as it joins the job: without one of them there is no step.
+    met=(b"GLOBAL_RANK: ",),
 )
