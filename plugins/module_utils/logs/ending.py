@@ -96,6 +96,7 @@ _GRAVE = (
 _NOISE = (
     rb"(?:^|[ \t])I\d{4} (?:\d\d:){2}\d\d|\bINFO\b|\[DEBUG\]|preemption_notifier\.cc|during program shutdown"
     rb"|: I [\w./-]{1,99}\.(?:cc|cpp):\d{1,5}\]|^\s*(?:Major|Minor) \([^)]{1,40}\) page faults: \d{1,12}\s*$"
+    rb"|Volatile Uncorr\. ECC \|"
     rb"|libibverbs: Warning: couldn't load driver|hostname of the client socket cannot be retrieved"
     rb"|(?:User|Future|Deprecation|Resource|Runtime)Warning: |destroy_process_group\(\) was not called"
     rb"|process group has NOT been destroyed|path_to_cache is None|_patches\.py:"
@@ -105,7 +106,8 @@ _NOISE = (
 # That there was none of it, which is left out of a line; but not what failed on rank 0.
 _NONE = re.compile(
     rb"(?i)(?:(?:^|[,;(|]|\bwith)\s*0|\bno|\bwithout(?: any)?) (?:\w{1,20} )?(?:errors?|failures?|failed|faults?)\b"
-    rb"|(?:\b[\w-]{1,20} ){0,3}\b(?:errors?|failures?|failed|faults?|signals delivered): ?0(?=\s*(?:[,;.)|]|$))"
+    rb"|(?:\b[\w-]{1,20} ){0,3}\b(?:errors?|failures?|failed|faults?|interruptions?|signals delivered): ?0"
+    rb"(?=\s*(?:[,;.)|]|$))"
 )
 _WARNED_AT = re.compile(rb"(\.py:\d{1,6}: \w{1,40}Warning: [^\n]*\n)[ \t]+\S[^\n]*")
 _HELPER_TRACEBACK = re.compile(rb"Traceback \(most recent call last\):\r?\n(?:[ \t][^\n]*\n)+[^\n]*")
@@ -133,13 +135,21 @@ def failures_at_end(path: str, framework: str) -> list[dict[str, t.Any]]:
         size *= 4
         text = end_of(path, size)
     begin = begin_of_few(text, grammar, 1)
+    glued = _behind_fields(text[line_start(text, begin - 1) : begin]) if begin else b""
     if begin == 0:
         begin = last_sign(grammar.under_way, Piece(text))
     if begin == 0 and _few_behind(text, 0, grammar, 1):
         closing = text[-_CLOSING_BYTES:]
         return _alarms(Piece(closing[last_sign(grammar.met, Piece(closing)) :]), grammar)
     few = begin_of_few(text, grammar, STEPS_TO_SURVIVE)
-    return find_failures(Piece(text[few or begin :])) or _alarms(Piece(text[begin:]), grammar)
+    return find_failures(Piece(text[few or begin :])) or _alarms(Piece(glued + text[begin:]), grammar)
+
+
+def _behind_fields(line: bytes) -> bytes:
+    """Return what stands after the fields of a step in its line: only what is printed next ends a progress bar."""
+    rest = line[line.rfind(b"|") + 1 :]
+    _before, opened, fields = rest.rpartition(b"[")
+    return fields.partition(b"]")[2] if opened else rest
 
 
 def last_sign(signs: t.Iterable[bytes], piece: Piece) -> int:

@@ -37,6 +37,33 @@ def test_a_line_after_the_last_step(text: str, failed: bool, tmp_path: Path) -> 
     assert bool(failures_at_end(str(tmp_path / "log"), "maxtext")) is failed
 
 
+STEPS = {
+    "megatron": " iteration        1/       1 | elapsed time per iteration (ms): 100.0 | loss scale: 1.0 |",
+    "nxdt": "Epoch 0: 100%|███| 1/1 [00:25<00:00, 25.00s/it, v_num=2, loss=nan, reduced_train_loss=9.00]",
+}
+
+
+@pytest.mark.parametrize(
+    ("framework", "text", "failed"),
+    [
+        ("megatron", "Killed\n", True),
+        ("megatron", " rocm max mem usage/usage_ratio: 170.79GB/59.31%\n", False),
+        ("nxdt", "Killed\n", True),
+        ("nxdt", "Terminated\r\n`Trainer.fit` stopped: `max_steps=1` reached.\n", True),
+        ("nxdt", "\n`Trainer.fit` stopped: `max_steps=1` reached.\n", False),
+        ("nxdt", "", False),
+    ],
+)
+def test_what_is_glued_to_the_last_step(framework: str, text: str, failed: bool, tmp_path: Path) -> None:
+    (tmp_path / "log").write_text(STEPS[framework] + text)
+    assert bool(failures_at_end(str(tmp_path / "log"), framework)) is failed
+
+
+def test_a_bar_without_its_end_is_no_failure(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text(STEPS["nxdt"][:-1] + "\n")
+    assert not failures_at_end(str(tmp_path / "log"), "nxdt")
+
+
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
 def test_what_cannot_be_read_after_the_last_step_is_a_failure(encoding: str, tmp_path: Path) -> None:
     (tmp_path / "log").write_bytes(STEP.encode() + "Training is over.\n".encode(encoding))

@@ -1,4 +1,4 @@
-"""Other heads of good runs: what scripts print before a job has met, and what trainers say of their model."""
+"""Other heads and ends of good runs: what scripts print around a training, and what trainers say of their model."""
 
 from __future__ import annotations
 
@@ -21,6 +21,11 @@ def _heads() -> None:
     for framework in ("megatron", "maxtext", "nxdt"):
         for name, text in BEFORE_THE_JOB.items():
             variant(name, framework, everywhere(lambda log, text=text: text + log))
+
+    table = "| GPU  Name  Persistence-M | Bus-Id  Disp.A | Volatile Uncorr. ECC |\n| N/A  34C  P0 |  0% Default | 0 |\n"
+    variant("nvidia-smi at the end", "megatron", on("node3", lambda log: log + table))
+    goodput = "Goodput report: interruptions: 0, failures: 0\n"
+    variant("a report of none at the end", "maxtext", on("node1", lambda log: log + goodput))
 
 
 def _models() -> None:

@@ -45,6 +45,8 @@ def _of_another_model() -> None:
     for name, text in PARAMETERS.items():
         other = text.replace("8.03", "0.35").replace("8030261248", "354871296")
         add("model", f"parameters {name}", "megatron", on("node0", lambda log, other=other: other + log))
+    prefix = "[20260203 04:05:06][rank-7/8][INFO]    [-----training.py:1800] : "
+    add("model", "ranks of a prefix", "megatron", steps_of("megatron", lambda step, line: prefix + line))
     for place, text in enumerate(FLOPS_OF_STEP):
         other = text.replace("800.00", "400.00")
         add("model", f"TFLOPs of a step {place}", "maxtext", everywhere(lambda log, other=other: other + log))

@@ -113,6 +113,8 @@ SETTINGS = (
         {b"data": "data_parallelism", b"context": "context_parallelism"},
     ),
     Settings(b"padded vocab (size", rb"(padded vocab) \([^\r\n]*\(new size: (\d+)\)", {b"padded vocab": "vocabulary"}),
+    # The prefix of Primus, by each rank.
+    Settings(b"[rank-", rb"\[(rank)-\d{1,7}/(\d{1,7})(?=\])", {b"rank": "gpus"}),
     # theoretical_memory_usage.py, and training.py of the first part of the model.
     Settings(
         b"Total number of parameters in billions: ",
