@@ -81,7 +81,10 @@ def judge_workload(
         node = status["node"]
         if node in attempts:
             rows = attempts[node]
-            _judge_samples(node, rows, planned.get("global_batch_size"), bars, agrees, reasons)
+            # Of steps that print their batch, it may grow up to the one that the configuration says.
+            said = (status.get("settings") or {}).get("global_batch_size", []) if bars else []
+            batch = planned.get("global_batch_size") or (said[0] if len(said) == 1 else None)
+            _judge_samples(node, rows, batch, bars, agrees, reasons)
             tokens = _tokens_of_gpu(plan, status) or _tokens_by_logs(statuses if together else [status], rows)
             _judge_tokens_with_loss(plan, status, rows, tokens, reasons)
             if bars:
