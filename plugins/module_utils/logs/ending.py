@@ -38,6 +38,8 @@ UNNAMED = Signature(
 # Texts of patterns: a log that says nothing at its end need not wait for them, and one takes 8 ms to compile.
 _ALARM = (
     rb"(?i)error|\[[EF][\d :.]{0,40}[\w./-]{1,99}\.(?:cc|cpp):\d|: [EF] external/|^[EF]\d{4} "
+    rb"|(?-i:[\s:|\]][EF]\d{4} \d\d:\d\d:\d\d|\[E\]|\bERR\b)|most recent call first|\bbad_alloc"
+    rb"|\bexit ?code ?[:=] ?\d{1,3}:[1-9]|\bstill waiting"
     rb"|(?:\b|_)fail|fatal|\babort|kill|exception|traceback|panic|crash|core dumped|segfault|segmentation"
     rb"|\bsig[a-z]{2,6}\d?\b|\bsignal|terminat|\bdied\b|\bdead|\bhang|\bhung\b|\bstuck|\blost\b|timed[ -]?out"
     rb"|time-?out|time limit|deadline|watchdog|heartbeat|unhealthy|unavailable|unreachable|disconnect|refused"
@@ -74,27 +76,40 @@ _ALARM = (
     rb"|\b(?:rank|node|worker|host|peer|task|process|gpu|device|replica)s? \S{0,20} (?:(?:is|are|was|were|has|have) "
     rb"(?:gone|lost|absent|away)|left|vanished|disappeared|dropped)\b|\b(?:went|gone|goes) offline|\bcordon"
     rb"|\bscal(?:ed|ing) (?:down|in)\b|\bmembership changed|\bearly exit|\bexit\w* early|\^C|^Stop(?:Async)?Iteration\b"
-    # what only a kernel prints, by its clock, its devices and its file systems; and a file whose end was never written
+    # what only a kernel prints, by its clock, its devices and file systems; a file whose end was never written; UTF-16
     rb"|^\s*\[ *\d{1,8}\.\d{6}\] |\b[a-z]\w* [\da-f]{4}:[\da-f]{2}:[\da-f]{2}\.\d: "
-    rb"|^(?:XFS|EXT4-fs|BTRFS|LNet|Lustre|nfs|NVRM|EDAC|rcu|watchdog)\b[^:]{0,40}:|\x00{4}"
+    rb"|^(?:XFS|EXT4-fs|BTRFS|LNet|Lustre|nfs|NVRM|EDAC|rcu|watchdog)\b[^:]{0,40}:|\x00{4}|(?:[ -~]\x00){8}"
 )
 # Lines marked INFO that report a failed node, rank or worker all the same. No training that ends well prints one.
 _GRAVE = (
     rb"(?i)\bloss ?[=:] ?(?:nan|inf)\b|worker ?group (?:finished \()?\S{0,20}failed|exit ?code:? [1-9]"
     rb"|\b(?:node|host|rank|worker|task|process|peer)s? ?\S{0,20} (?:has |have |is |are )?"
-    rb"(?:failed|died|crashed|dead\b)|\bshutdown result: (?!ok\b)"
+    rb"(?:failed|died|crashed|dead\b|unreachable|unhealthy)|\bshutdown result: (?!ok\b)"
+    rb"|\baborting\b|\blost (?:contact|rank|node|host|worker|peer)|\bnan\b.{0,20}\b(?:loss|grad)"
+    rb"|\bcheckpoint\b.{0,40}\b(?:failed|not (?:been )?(?:written|saved|finished))\b"
+    # NCCL passes on an error of CUDA, of the system or of a peer; 3 is what its threads see as a process ends
+    rb"|\bNCCL INFO \S{1,60}\.(?:cc|cu|h):\d{1,5} -> [126]\b"
 )
 # What ends well and sounds like a failure: lines that call themselves information, JAX's coordination service as it
 # shuts down, warnings of Python and c10d, an image that is pulled first, and the closing lines of launch scripts, which
 # print nan on nodes without steps.
 _NOISE = (
     rb"(?:^|[ \t])I\d{4} (?:\d\d:){2}\d\d|\bINFO\b|\[DEBUG\]|preemption_notifier\.cc|during program shutdown"
+    rb"|: I [\w./-]{1,99}\.(?:cc|cpp):\d{1,5}\]|^\s*(?:Major|Minor) \([^)]{1,40}\) page faults: \d{1,12}\s*$"
+    rb"|Volatile Uncorr\. ECC \|"
+    rb"|libibverbs: Warning: couldn't load driver|hostname of the client socket cannot be retrieved"
     rb"|(?:User|Future|Deprecation|Resource|Runtime)Warning: |destroy_process_group\(\) was not called"
     rb"|process group has NOT been destroyed|path_to_cache is None|_patches\.py:"
     rb"|^(?:throughput per GPU|elapsed time per iteration|tokens/GPU/s|mem usages): |division by zero attempted"
     rb"|\(errno: 97 - Address family|Unable to find image '[^']{1,300}' locally$|System restart required"
-    rb"|^\W*(?:(?:0|no) (?:errors?|failures?)(?: found| detected)?|(?:errors?|failures?): 0)\W*$"
 )
+# That there was none of it, which is left out of a line; but not what failed on rank 0.
+_NONE = re.compile(
+    rb"(?i)(?:(?:^|[,;(|]|\bwith)\s*0|\bno|\bwithout(?: any)?) (?:\w{1,20} )?(?:errors?|failures?|failed|faults?)\b"
+    rb"|(?:\b[\w-]{1,20} ){0,3}\b(?:errors?|failures?|failed|faults?|interruptions?|signals delivered): ?0"
+    rb"(?=\s*(?:[,;.)|]|$))"
+)
+_WARNED_AT = re.compile(rb"(\.py:\d{1,6}: \w{1,40}Warning: [^\n]*\n)[ \t]+\S[^\n]*")
 _HELPER_TRACEBACK = re.compile(rb"Traceback \(most recent call last\):\r?\n(?:[ \t][^\n]*\n)+[^\n]*")
 _FILE = re.compile(rb'\n[ \t]+File "([^"\r\n]*)"')
 # So much of what follows the last step is looked at, at its begin and at its end.
@@ -111,8 +126,8 @@ def failures_at_end(path: str, framework: str) -> list[dict[str, t.Any]]:
     Where there are none, those after the last step that have no other class than ``unnamed``.
 
     Of a rank that prints no steps, those after the last text that shows it to train; where there is none either, only
-    lines that sound like a failure at its very end. A log that does not exist has none; raises OSError for one that
-    cannot be read.
+    lines that sound like a failure at its very end, and after it last met the other ranks. A log that does not exist
+    has none; raises OSError for one that cannot be read.
     """
     grammar = grammar_of(framework)
     size, text = _FIRST_LOOK_BYTES, end_of(path, _FIRST_LOOK_BYTES)
@@ -120,12 +135,21 @@ def failures_at_end(path: str, framework: str) -> list[dict[str, t.Any]]:
         size *= 4
         text = end_of(path, size)
     begin = begin_of_few(text, grammar, 1)
+    glued = _behind_fields(text[line_start(text, begin - 1) : begin]) if begin else b""
     if begin == 0:
         begin = last_sign(grammar.under_way, Piece(text))
     if begin == 0 and _few_behind(text, 0, grammar, 1):
-        return _alarms(Piece(text[-_CLOSING_BYTES:]), grammar)
+        closing = text[-_CLOSING_BYTES:]
+        return _alarms(Piece(closing[last_sign(grammar.met, Piece(closing)) :]), grammar)
     few = begin_of_few(text, grammar, STEPS_TO_SURVIVE)
-    return find_failures(Piece(text[few or begin :])) or _alarms(Piece(text[begin:]), grammar)
+    return find_failures(Piece(text[few or begin :])) or _alarms(Piece(glued + text[begin:]), grammar)
+
+
+def _behind_fields(line: bytes) -> bytes:
+    """Return what stands after the fields of a step in its line: only what is printed next ends a progress bar."""
+    rest = line[line.rfind(b"|") + 1 :]
+    _before, opened, fields = rest.rpartition(b"[")
+    return fields.partition(b"]")[2] if opened else rest
 
 
 def last_sign(signs: t.Iterable[bytes], piece: Piece) -> int:
@@ -142,12 +166,16 @@ def _alarms(piece: Piece, grammar: Grammar) -> list[dict[str, t.Any]]:
     if len(text) > 2 * _ALARM_BYTES:
         text = text[:_ALARM_BYTES] + b"\n" + text[-_ALARM_BYTES:]
     text = _HELPER_TRACEBACK.sub(lambda found: b"" if _is_of_helpers(found.group(), grammar) else found.group(), text)
+    text = _WARNED_AT.sub(rb"\1", text)
     found: list[dict[str, t.Any]] = []
-    for line in re.split(rb"[\r\n]+", text):
-        alarm = None if len(found) == _ALARM_LINES else re.search(_GRAVE if re.search(_NOISE, line) else _ALARM, line)
+    for whole in re.split(rb"[\r\n]+", text):
+        if len(found) == _ALARM_LINES:
+            break
+        line = _NONE.sub(b"", whole)
+        alarm = re.search(_GRAVE if re.search(_NOISE, line) else _ALARM, line)
         if alarm:
-            begin = max(0, alarm.end() - _ALARM_LINE_CHARACTERS)
-            alarm_text = " ".join(line[begin : begin + _ALARM_LINE_CHARACTERS].decode("utf-8", "replace").split())
+            begin = max(0, alarm.end() + len(whole) - len(line) - _ALARM_LINE_CHARACTERS)
+            alarm_text = " ".join(whole[begin : begin + _ALARM_LINE_CHARACTERS].decode("utf-8", "replace").split())
             signature = sentence_class(line) or UNNAMED
             found.append(
                 {

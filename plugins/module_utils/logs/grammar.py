@@ -50,7 +50,8 @@ class Grammar(t.NamedTuple):
 
     ``under_way`` are texts that a rank prints once it trains, or has trained: what failed before one of them was
     survived. The first rank of a job prints one of ``first_rank``, and each node where it has no steps one of these or
-    of ``alive``, by which it is known to have taken part.
+    of ``alive``, by which it is known to have taken part. ``met`` are texts that a rank prints once it is connected
+    with the others: what kept it from that is past.
 
     ``each_step`` says that a process prints every step that it does, and not every tenth, say.
 
@@ -76,6 +77,7 @@ class Grammar(t.NamedTuple):
     under_way: t.Tuple[bytes, ...] = ()
     first_rank: t.Tuple[bytes, ...] = ()
     alive: t.Tuple[bytes, ...] = ()
+    met: t.Tuple[bytes, ...] = ()
     each_step: bool = False
     each_line: t.Tuple[str, ...] = ()
     ends: t.Optional[t.Tuple[bytes, bytes]] = None

@@ -28,7 +28,7 @@ class Perplexity(t.NamedTuple):
 
 
 def wrong_perplexities(printed: Perplexity | None, piece: Piece) -> int:
-    """Return how many perplexities of a piece are not the exponential of their loss."""
+    """Return how many perplexities of a piece are not the exponential of their loss; that of NaN is none."""
     if printed is None or piece.find(printed.needle, 0) < 0:
         return 0
     found = (match.groups() for match in re.finditer(printed.pattern, piece.text))
@@ -36,10 +36,8 @@ def wrong_perplexities(printed: Perplexity | None, piece: Piece) -> int:
 
 
 def _fits(loss: float, word: bytes) -> bool:
-    if not math.isfinite(loss):
-        return True
     perplexity = float(word) if re.fullmatch(NUMBER, word) else math.nan
-    if not 0 < perplexity < math.inf:
+    if not math.isfinite(loss) or not 0 < perplexity < math.inf:
         return False
     logarithm = math.log(perplexity)
     return abs(logarithm - loss) <= _TOLERANCE or abs(logarithm - min(loss, _LARGEST_LOSS)) <= _TOLERANCE

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import typing as t
 import zlib
 from collections import deque
@@ -178,7 +179,7 @@ def _read(
         if cursor["step"] is None:
             cursor["signs"] = _signs(grammar, piece, cursor["signs"])
             if which_failures == "open":
-                under_way = max(under_way, part_begin + last_sign(grammar.under_way, piece))
+                under_way = max(under_way, part_begin + last_sign((*grammar.under_way, *grammar.met), piece))
         cursor["offset"] = part_end
     cursor["fingerprint"] = _fingerprint(log, cursor["offset"])
     failures: list[dict[str, t.Any]] = []
@@ -193,6 +194,9 @@ def _read(
 def _add_starts(cursor: Cursor, grammar: Grammar, piece: Piece) -> None:
     """Let the cursor follow the starts of the piece, one that no step follows as the begin of a process."""
     cursor["starts"], place = add_starts(cursor["starts"], piece)
+    if place is None and grammar.bars and cursor["step"] is not None:
+        begin = _last_begin(grammar, piece)
+        place = begin if begin >= 0 else None
     if place is not None and not any(True for _step in grammar.parse(Piece(piece.text[place:]), {})):
         cursor["memory"]["new_process"] = True
 
@@ -201,7 +205,18 @@ def _signs(grammar: Grammar, piece: Piece, known: list[str]) -> list[str]:
     """Return the texts by which a rank is known to have taken part: the known ones, and those in the piece."""
     looked_for = {sign.decode(): sign for sign in (*grammar.under_way, *grammar.first_rank, *grammar.alive)}
     new = {text for text, sign in looked_for.items() if text not in known and piece.find(sign, 0) >= 0}
+    end = grammar.ends[1] if grammar.ends else b""
+    if end and end.decode() in new.union(known) and _last_begin(grammar, piece) > piece.text.rfind(end):
+        # Another process began after the one that came to its end.
+        return sorted(new.union(known) - {end.decode()})
     return sorted(new.union(known)) if new else known
+
+
+def _last_begin(grammar: Grammar, piece: Piece) -> int:
+    """Return where a process says last how many ranks it sees, which it does as it begins, or -1."""
+    pattern = re.compile(grammar.world_size.pattern)
+    begins = (start for start in piece.positions(grammar.world_size.needles) if pattern.match(piece.text, start))
+    return max(begins, default=-1)
 
 
 class _WithSteps(t.NamedTuple):

@@ -16,10 +16,18 @@ SETTINGS = (
     "gpus",
     "tensor_parallelism",
     "pipeline_parallelism",
+    "data_parallelism",
+    "context_parallelism",
+    "steps_per_line",
     "vocabulary",
     # Of the whole model.
     "layers",
     "hidden_size",
+    "billions_of_parameters",
+    # Of the first rank of a model, which is a part of it where it is split.
+    "parameters_of_rank",
+    # TFLOPs of a device.
+    "tflops_of_step",
     # Sequences of a micro batch on each device, and how many of these a step takes.
     "batch_per_device",
     "accumulated_batches",

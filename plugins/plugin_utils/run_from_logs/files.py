@@ -6,7 +6,7 @@ from __future__ import annotations
 import glob
 import re
 import typing as t
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -18,8 +18,10 @@ _LOG_SUFFIXES = ((".log",), (".out", ".err", ".stdout", ".stderr", ".txt", ""))
 # and those that say nothing of whose it is. PBS and Grid Engine name them JOB.e12 and JOB.o12.
 _ERRORS = {"err", "errs", "error", "errors", "stderr"}
 _OUTPUTS = {"out", "output", "stdout", "log", "txt"}
+# torchrun writes this where a worker failed, and its logs so many folders below the one that it is given.
+_REPORT_OF_WORKER, _DEEPEST = "error.json", 4
 _OF_PBS = re.compile(r"(.+)\.([eo])(\d+)")
-_PACKED = (".bz2", ".gz", ".xz", ".zip", ".zst")
+PACKED = (".bz2", ".gz", ".xz", ".zip", ".zst")
 _GLOB = re.compile(r"[*?\[]")
 _UNFIT = re.compile(r"[^A-Za-z0-9_.:-]+")
 
@@ -29,8 +31,8 @@ class LoggedRun:
     """A folder with the logs of one run: the files that may be the log of each node, nodes in the order of their names.
 
     ``notes`` are sentences on what was left aside. ``errors`` are the files with what a process wrote to its standard
-    error, by the file with the rest; ``strays`` those with no such file. Where the folder is one that a run of this
-    collection left, ``files`` is empty and ``known`` true.
+    error, by the file with the rest; ``strays`` those with no such file, and packed ones. Where the folder is one that
+    a run of this collection left, ``files`` is empty and ``known`` true.
     """
 
     name: str
@@ -101,7 +103,8 @@ def _runs_at(path: Path) -> list[LoggedRun]:
     if logs:
         run = _run(path, logs, [])
         read = {file for files in run.errors.values() for file in files}
-        left = [entry for entry in aside + folders if entry not in read]
+        above = {parent for file in read for parent in file.parents}
+        left = [entry for entry in aside + folders if entry not in read | above]
         return [replace(run, notes=[f"Not read, as there are logs beside: {_few(left)}."] if left else [])]
     if any((folder / PLAN_NAME).is_file() or _inside(folder, Path.is_dir) for folder in folders):
         runs = [run for folder in folders for run in _runs_in(folder)]
@@ -147,8 +150,13 @@ def _with_errors(run: LoggedRun) -> LoggedRun:
     for folder in {file.parent for file in node_of}:
         of_errors = [file for file in _inside(folder, Path.is_file) if _role_of(file)[0]]
         outputs = [file for file in sorted(node_of) if file.parent == folder and file not in of_errors]
+        if folder != run.folder.parent:
+            of_errors += _errors_below(folder, {_role_of(output)[1] for output in outputs})
         of_one_node = folder.parent == run.folder and len(outputs) == 1
         for file in of_errors:
+            if file.suffix in PACKED:
+                strays.append(file)
+                continue
             named = [output for output in outputs if _role_of(output)[1] == _role_of(file)[1]]
             if named or of_one_node:
                 errors.setdefault((named or outputs)[0], []).append(file)
@@ -159,13 +167,41 @@ def _with_errors(run: LoggedRun) -> LoggedRun:
     return replace(run, files={node: kept for node, kept in files.items() if kept}, errors=errors, strays=strays)
 
 
+def _errors_below(
+    folder: Path, logs: set[tuple[str, ...]], of_errors: bool = False, deepest: int = _DEEPEST
+) -> Iterator[Path]:
+    """Yield the files of a standard error in folders below one with logs, of which ``logs`` are the names.
+
+    They are in a folder that is named as one of these, or named so themselves and like a log, or like nothing else.
+    """
+    try:
+        for entry in _inside(folder, Path.is_dir):
+            named = of_errors or not _ERRORS.isdisjoint(_words(entry.name))
+            for file in _inside(entry, Path.is_file):
+                is_error, rest = _role_of(file)
+                if named or (is_error and (rest in logs or all(word.isdigit() for word in rest))):
+                    yield file
+            if deepest > 1:
+                yield from _errors_below(entry, logs, named, deepest - 1)
+    except PermissionError:
+        return
+
+
+def _words(name: str) -> list[str]:
+    return [word for word in re.split(r"[._-]+", name.lower()) if word]
+
+
 def _role_of(file: Path) -> tuple[bool, tuple[str, ...]]:
     """Return whether a file is named as one of a standard error, and the rest of its name, which says whose."""
+    if file.suffix in PACKED:
+        return _role_of(file.with_suffix(""))
     of_pbs = _OF_PBS.fullmatch(file.name)
     if of_pbs:
         return of_pbs.group(2) == "e", (of_pbs.group(1), of_pbs.group(3))
-    words = [word for word in re.split(r"[._-]+", file.name.lower()) if word]
-    is_text = not file.suffix or file.suffix[1:].lower() in _ERRORS | _OUTPUTS
+    words, suffix = _words(file.name), file.suffix[1:].lower()
+    if file.name == _REPORT_OF_WORKER:
+        return True, ()
+    is_text = not suffix or suffix.isdigit() or suffix in _ERRORS | _OUTPUTS
     return is_text and not _ERRORS.isdisjoint(words), tuple(word for word in words if word not in _ERRORS | _OUTPUTS)
 
 
@@ -191,7 +227,7 @@ def _logs_among(files: Iterable[Path]) -> tuple[dict[str, list[Path]], list[Path
 
 
 def _unpacked(file: Path) -> Path:
-    if file.suffix in _PACKED:
+    if file.suffix in PACKED:
         raise ValueError(f"{file} is compressed; unpack it first")
     return file
 

@@ -16,8 +16,11 @@ from ...module_utils.logs.frameworks.known import grammar_of
 from ..contracts import Lack, NodePlan, Parameters, Plan
 from ..plan.job.ranks import Node
 from ..plan.plan import SCHEMA_VERSION, asked_by, make_plan
+from .files import PACKED
 
 if t.TYPE_CHECKING:
+    from pathlib import Path
+
     from ..plan.threshold_files import ThresholdsFile
     from .files import LoggedRun
 
@@ -130,7 +133,15 @@ def _lack_of_nodes(logs: int, meant: int | None) -> list[Lack]:
 
 def _lacks_of_strays(run: LoggedRun) -> list[Lack]:
     why = "is named as a standard error, and no log is named alike, so whose it is is not known. Name it NODE.err."
-    return [{"code": "logs_left_over", "message": f"{file.name} {why}"} for file in sorted(run.strays)]
+    packed = "is a packed standard error, which is not read. Unpack it."
+    return [
+        {"code": "logs_left_over", "message": f"{_within(run, file)} {packed if file.suffix in PACKED else why}"}
+        for file in sorted(run.strays)
+    ]
+
+
+def _within(run: LoggedRun, file: Path) -> str:
+    return str(file.relative_to(run.folder)) if run.folder in file.parents else file.name
 
 
 def _lack_of_thresholds(plan: Plan) -> list[Lack]:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from ...module_utils.logs.record import METRICS, in_words
+from ...module_utils.logs.record import METRICS, OTHER_FIELDS, in_words
 from ..contracts import Bound, JudgedBound, Plan, Status, Verdict
 from ..plan.config.words import all_of, counted
 from ..plan.job.bounds import bound_in_words
@@ -157,7 +157,9 @@ def judge_finite(steps: pd.DataFrame, records: pd.DataFrame, reasons: Reasons) -
         message = f"{metric} is no finite number on {node} in {where}."
         reasons.add(FAIL, "not_finite", message, str(node), metric=metric, first_step=first, steps=len(rows))
     _judge_signs(taken, reasons)
-    _judge_evidence(steps[steps["attempt"] == steps["node"].map(last_attempts)], reasons)
+    last_steps = steps[steps["attempt"] == steps["node"].map(last_attempts)]
+    _judge_evidence(last_steps, reasons)
+    _judge_other_fields(last_steps, reasons)
     nan_iterations = last[(last["metric"] == "nan_iterations") & (last["value"] > 0)]
     for node, step in nan_iterations.groupby("node", sort=False)["step"].min().items():
         message = f"{node} counts NaN iterations at step {step}."
@@ -192,6 +194,17 @@ def _judge_evidence(steps: pd.DataFrame, reasons: Reasons) -> None:
             message = f"The {word} is {value:g} on {node} in step {step}: it learned nothing then."
             code = "below_zero" if math.isfinite(value) else "not_finite"
             reasons.add(FAIL, code, message, str(node), metric=name, first_step=step, steps=len(rows))
+
+
+def _judge_other_fields(steps: pd.DataFrame, reasons: Reasons) -> None:
+    """Note NaN and infinity in fields that are no metrics: of another loss, say, or of a norm."""
+    if OTHER_FIELDS not in steps:
+        return
+    skipped = steps["skipped_iterations"] > 0 if "skipped_iterations" in steps else False
+    for node, rows in steps[steps[OTHER_FIELDS].notna() & ~skipped].groupby("node", sort=False):
+        first = int(rows["step"].iloc[0])
+        message = f"A field of the step lines of {node} is NaN or infinite, at first in step {first}."
+        reasons.add(FAIL, "not_finite", message, str(node), first_step=first, steps=len(rows))
 
 
 def judge_samples(

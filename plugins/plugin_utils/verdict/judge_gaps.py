@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ...module_utils.logs.frameworks.known import grammar_of
-from ...module_utils.logs.record import EVIDENCE, METRICS
+from ...module_utils.logs.record import EVIDENCE, METRICS, OTHER_FIELDS
 from ..contracts import Plan, Status
 from ..plan.config.words import counted
 from .judge_log import log_framework
@@ -25,7 +25,9 @@ _TORN = 0.005
 # Some rates are printed from the third step on, or not where a checkpoint is written, which is every so many steps.
 _MOST_MISSING, _LEAST_APART = 0.1, 8
 # What a trainer prints in each line or in none.
-_OF_EACH_STEP = (*(metric for metric in METRICS if metric not in ("loss", "skipped_iterations")), *EVIDENCE)
+_OF_EACH_STEP = tuple(
+    name for name in (*METRICS, *EVIDENCE) if name not in ("loss", "skipped_iterations", OTHER_FIELDS)
+)
 
 
 def judge_gaps(
@@ -51,7 +53,7 @@ def judge_gaps(
     grammar = grammar_of(log_framework(plan))
     for node, rows in attempts.items():
         found = rows["step"].to_numpy()
-        stride = 1 if grammar.each_step else _usual_stride(found)
+        stride = 1 if grammar.each_step else (_said_stride(statuses) or _usual_stride(found))
         _judge_steps(node, found, stride, _first(plan, earlier[node]["step"], resumed=resumed), reasons)
         skipped = _column(rows, "skipped_iterations") > 0
         losses = _column(rows, "loss")
@@ -67,10 +69,11 @@ def judge_gaps(
         counting = rows["counted"].to_numpy() & ~skipped
         for metric in dict.fromkeys((*judged, *_OF_EACH_STEP)):
             absent = np.isnan(_column(rows, metric)[counting])
-            if absent.all() or not absent.any():
+            # The clock of bars is that of the first epoch.
+            if absent.all() or not absent.any() or (metric == "clock" and grammar.bars):
                 continue
             absent &= ~np.isin(found[counting], _steps_of(nan_steps, node, metric))
-            if _is_torn(absent):
+            if _is_torn(absent, in_each=metric in grammar.each_line):
                 lacks = int(absent.sum())
                 message = f"{metric} is missing in {lacks} of {counted(absent.size, 'counted step')} of {node}."
                 reasons.add(INCONCLUSIVE, "metric_gaps", message, node, metric=metric, steps=lacks)
@@ -85,10 +88,10 @@ def _steps_of(nan_steps: Mapping[t.Any, set[int]], node: str, metric: str) -> li
     return list(nan_steps.get((node, metric), ()))
 
 
-def _is_torn(missing: np.ndarray) -> bool:
-    """Tell whether values are missing, but for those of a few torn lines and of every so many steps."""
+def _is_torn(missing: np.ndarray, *, in_each: bool) -> bool:
+    """Tell whether values are missing, but for a few torn lines, and for every so many steps where not each has it."""
     apart = np.diff(np.flatnonzero(missing))
-    regular = apart.size > 0 and int(apart.min()) >= _LEAST_APART and not (apart % apart.min()).any()
+    regular = not in_each and apart.size > 0 and int(apart.min()) >= _LEAST_APART and not (apart % apart.min()).any()
     return bool(missing.mean() > (_MOST_MISSING if regular else max(_TORN, 1.5 / missing.size)))
 
 
@@ -97,6 +100,11 @@ def _first(plan: Plan, earlier: pd.Series, *, resumed: bool) -> int | None:
     if not earlier.empty:
         return int(earlier.max()) + 1
     return None if resumed else plan["first_step"]
+
+
+def _said_stride(statuses: list[Status]) -> int | None:
+    said = {value for status in statuses for value in (status.get("settings") or {}).get("steps_per_line", [])}
+    return int(said.pop()) if len(said) == 1 else None
 
 
 def _usual_stride(found: np.ndarray) -> int:

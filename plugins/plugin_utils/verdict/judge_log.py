@@ -30,6 +30,8 @@ _FIRST_ABSOLUTE = seconds_of(b"%d-01-01 00:00:00" % (NO_YEAR + 1))
 _NEW_YEAR = 300 * 86400.0
 # Processes of one job print a step within so many seconds, but for a few of them.
 _TOGETHER, _MOST_APART = 60.0, 0.05
+# Time zones are whole quarters of an hour apart.
+_ZONE = 900.0
 # So many steps with the same times are no chance.
 _SAME_STEPS = 3
 
@@ -129,7 +131,8 @@ def _judge_same_job(plan: Plan, statuses: list[Status], attempts: Mapping[str, p
         if apart.empty:
             continue
         usual = float(apart.median())
-        if abs(usual) > 2 * _ZONES or ((apart - usual).abs() > _TOGETHER).mean() > _MOST_APART:
+        off_zone = abs(usual - _ZONE * round(usual / _ZONE))
+        if off_zone > _TOGETHER or abs(usual) > 2 * _ZONES or ((apart - usual).abs() > _TOGETHER).mean() > _MOST_APART:
             message = f"{node} and {first} did not take their steps at the same time, as the nodes of one job do."
             reasons.add(INCONCLUSIVE, "other_time", message, node, other=first, seconds=usual)
 

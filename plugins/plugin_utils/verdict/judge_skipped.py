@@ -68,6 +68,7 @@ def judge_skipped(plan: Plan, attempts: Mapping[str, pd.DataFrame], reasons: Rea
 def _judge_idle(attempts: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
     """Note steps that moved no weight: their learning rate, or the norm of their gradients, is 0."""
     for node, rows in attempts.items():
+        _judge_updates(node, rows, reasons)
         for name, word in _NEEDED.items():
             idle = rows.loc[rows[name] == 0, "step"] if name in rows else rows["step"].iloc[:0]
             if len(idle) > max(1.0, _MOST_IDLE * len(rows)):
@@ -76,6 +77,20 @@ def _judge_idle(attempts: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
                     f"{int(idle.iloc[0])}: they trained nothing."
                 )
                 reasons.add(INCONCLUSIVE, "idle_steps", message, node, metric=name, steps=len(idle))
+
+
+def _judge_updates(node: str, rows: pd.DataFrame, reasons: Reasons) -> None:
+    """Note a training that counts fewer updates of its weights than it takes steps."""
+    if "updates" not in rows:
+        return
+    counting = rows[["step", "updates"]].dropna()
+    updates = counting["updates"].to_numpy()
+    steps = int(np.ptp(counting["step"])) if len(counting) > 1 else 0
+    done = float(updates[-1] - updates[0]) if steps and np.isfinite(updates).all() else math.nan
+    # Bars show three digits, of the step before now and then.
+    if steps and not done >= (1 - _MOST_IDLE) * steps - 2.0 - 0.01 * updates[-1]:
+        message = f"{node} counts {done:g} updates of its weights over {counted(steps, 'step')}: some trained nothing."
+        reasons.add(INCONCLUSIVE, "idle_steps", message, node, metric="updates", steps=steps)
 
 
 def _searching(rows: pd.DataFrame, skipped: np.ndarray) -> np.ndarray:

@@ -13,6 +13,7 @@ from ...module_utils.logs.frameworks.known import grammar_of
 from ...module_utils.logs.grammar import LAST_RANK
 from ..contracts import Plan, Status
 from .judge_log import log_framework
+from .judge_model import judge_flops_of_step, judge_parameters
 from .judge_rates import judge_bars, judge_rates
 from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons
 
@@ -20,6 +21,9 @@ if t.TYPE_CHECKING:
     import pandas as pd
 
 _SAMPLES = 0.5
+# The batch of a device may be a fraction.
+_TOKEN_TOLERANCE = 0.05
+_PARALLEL = ("tensor_parallelism", "pipeline_parallelism", "data_parallelism", "context_parallelism")
 _WORDS = {
     "sequence_length": "sequence length",
     "micro_batch_size": "micro batch size",
@@ -30,6 +34,8 @@ _WORDS = {
     "accumulated_batches": "number of accumulated batches",
     "tensor_parallelism": "tensor parallel size",
     "pipeline_parallelism": "pipeline parallel size",
+    "data_parallelism": "data parallel size",
+    "context_parallelism": "context parallel size",
     "layers": "number of layers",
     "hidden_size": "hidden size",
 }
@@ -63,7 +69,9 @@ def judge_workload(
             _judge_last_step(node, int(attempts[node]["step"].max()), plan, reasons)
         total = status.get("steps_total")
         if node in attempts and total:
-            _compare(node, "number of iterations", total, planned.get("iterations"), agrees, reasons)
+            _judge_total(node, total, planned.get("iterations"), of_nodes if together else {}, agrees, reasons)
+        _judge_parallelism(status, reasons)
+        judge_parameters(plan, status, agrees[node], reasons)
     grammar = grammar_of(log_framework(plan))
     bars = grammar.bars
     # Nodes that trained alone print TFLOP/s of fewer ranks; that is said of them together.
@@ -73,12 +81,17 @@ def judge_workload(
         node = status["node"]
         if node in attempts:
             rows = attempts[node]
-            _judge_samples(node, rows, planned.get("global_batch_size"), bars, agrees, reasons)
+            # Of steps that print their batch, it may grow up to the one that the configuration says.
+            said = (status.get("settings") or {}).get("global_batch_size", []) if bars else []
+            batch = planned.get("global_batch_size") or (said[0] if len(said) == 1 else None)
+            _judge_samples(node, rows, batch, bars, agrees, reasons)
             tokens = _tokens_of_gpu(plan, status) or _tokens_by_logs(statuses if together else [status], rows)
+            _judge_tokens_with_loss(plan, status, rows, tokens, reasons)
             if bars:
                 judge_bars(node, rows, tokens, reasons)
             else:
                 agrees[node] += judge_rates(node, rows, tokens, workload, reasons)
+                judge_flops_of_step(status, rows, agrees[node], reasons)
     if planned and all(agrees.values()):
         reasons.add(PASS, "workload", "The logs match the planned workload, as far as they show it.")
     return agrees
@@ -121,6 +134,56 @@ def _judge_ranks(status: Status, of_nodes: dict[str, tuple[str, float]], reasons
                 f"{each[0]:g} each make {made:g}."
             )
             reasons.add(FAIL, "other_workload", message, node, found=made, other=whole[0])
+
+
+def _judge_parallelism(status: Status, reasons: Reasons) -> None:
+    """Note a log whose parallel sizes are not those of its ranks, or do not divide its batch."""
+    node, ranks, settings = status["node"], status.get("world_size"), status.get("settings") or {}
+    if not ranks or "data_parallelism" not in settings or any(len(settings.get(name, ())) > 1 for name in _PARALLEL):
+        return
+    made = math.prod(settings[name][0] for name in _PARALLEL if name in settings)
+    if made != ranks:
+        message = f"The log of {node} contradicts itself: its parallel sizes make {made:g} ranks, and it sees {ranks}."
+        reasons.add(INCONCLUSIVE, "settings_differ", message, node, found=made, other=ranks)
+    batch, micro = (settings.get(name, ()) for name in ("global_batch_size", "micro_batch_size"))
+    data = settings["data_parallelism"][0]
+    if len(batch) == len(micro) == 1 and batch[0] % (micro[0] * data):
+        message = (
+            f"The log of {node} contradicts itself: {batch[0]:g} sequences are no whole number of micro batches of "
+            f"{micro[0]:g} on {data:g} ranks."
+        )
+        reasons.add(INCONCLUSIVE, "settings_differ", message, node, batch=batch[0], micro_batch=micro[0], ranks=data)
+
+
+def _judge_tokens_with_loss(
+    plan: Plan, status: Status, rows: pd.DataFrame, tokens: float | None, reasons: Reasons
+) -> None:
+    """Note a step in which more tokens have a loss than its batch has."""
+    workload = plan.get("workload")
+    ranks = workload["gpus"] if workload else status.get("world_size")
+    if not tokens or not ranks or "tokens_with_loss" not in rows:
+        return
+    most = float(rows["tokens_with_loss"].max())
+    if math.isfinite(most) and most > (1 + _TOKEN_TOLERANCE) * tokens * ranks:
+        message = (
+            f"The log of {status['node']} is of another workload: {most:.10g} tokens of a step have a loss, and the "
+            f"batch has {tokens * ranks:.10g}."
+        )
+        reasons.add(FAIL, "other_workload", message, status["node"], found=most, planned=tokens * ranks)
+
+
+def _judge_total(
+    node: str,
+    total: int,
+    planned: float | None,
+    of_nodes: dict[str, tuple[str, float]],
+    agrees: dict[str, list[str]],
+    reasons: Reasons,
+) -> None:
+    """Compare the number of iterations of the step lines with the plan's, or else with that of the settings."""
+    _compare(node, _WORDS["iterations"], total, planned, agrees, reasons)
+    if planned is None:
+        _compare_nodes(node, _WORDS["iterations"], total, of_nodes, reasons)
 
 
 def _judge_last_step(node: str, last: int, plan: Plan, reasons: Reasons) -> None:

@@ -42,8 +42,12 @@ def last_step_of(attempts: Mapping[str, pd.DataFrame], node: str) -> int | None:
 
 
 def reached_by(plan: Plan, statuses: list[Status], attempts: Mapping[str, pd.DataFrame]) -> Reached:
-    """Return what a run reached. Its goal is the plan's, or the log's own where that announces more steps."""
+    """Return what a run reached. Its goal is the plan's, or the log's own where that announces more steps.
+
+    Where neither the plan nor a step line says one, it is that of the settings in the logs.
+    """
     total = max([plan["parameters"]["iterations"] or 0, *(status.get("steps_total") or 0 for status in statuses)])
+    total = total or max(map(_iterations, statuses), default=0)
     goal = plan["first_step"] + total - 1 if total else None
     steps_of = {status["node"]: last_step_of(attempts, status["node"]) for status in statuses}
     with_steps: dict[str, int | None] = {node: step for node, step in steps_of.items() if step is not None}
@@ -57,6 +61,10 @@ def reached_by(plan: Plan, statuses: list[Status], attempts: Mapping[str, pd.Dat
         short = set()
     exited = [status for status in statuses if status["status"] == "exited" and status.get("exit_status") == 0]
     return Reached(goal, by_node, frozenset(short.intersection(status["node"] for status in exited)))
+
+
+def _iterations(status: Status) -> int:
+    return int(max((status.get("settings") or {}).get("iterations") or [0]))
 
 
 def _at_least(step: int | None, goal: int) -> bool:

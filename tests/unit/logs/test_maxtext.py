@@ -246,3 +246,28 @@ def test_processes_of_a_node_that_share_a_log_some_steps_apart_are_one_run(tmp_p
     log.write_text("".join(told).replace("step: 7, seconds: 1.5, loss: 5.0", "step: 7, seconds: 1.5, loss: nan"))
     values = [row["metrics"]["loss"] for row in read_log(str(log), "maxtext", final=True)["rows"]]
     assert any(map(math.isnan, values))
+
+
+@pytest.mark.parametrize(
+    ("fields", "strange"),
+    [
+        ("loss: 9.000, moe_lb_loss: nan", True),
+        ("loss: 9.000, mtp_loss: inf", True),
+        ("loss: nan, loss: 9.000", True),
+        ("loss: 9.000, loss: nan", True),
+        ("loss: nan", False),
+        ("loss: 9.000, run: nancy", False),
+    ],
+)
+def test_values_that_are_no_metrics_are_looked_at_for_nan(fields: str, strange: bool) -> None:
+    [found] = parse(f"completed step: 7, {fields}\n".encode(), {})
+    assert ("other_fields" in found["metrics"]) is strange
+
+
+@pytest.mark.parametrize(("loss", "strange"), [("nan", True), ("9.123", False)])
+def test_an_evaluation_that_is_nan_is_one_of_the_next_step(loss: str, strange: bool) -> None:
+    text = f"eval metrics after step: 7, loss={loss}, total_weights=1\ncompleted step: 8, loss: 9.0\n"
+    for ends in (len(text), text.index("completed")):
+        memory: dict[str, Any] = {}
+        steps = [*parse(text[:ends].encode(), memory), *parse(text[ends:].encode(), memory)]
+        assert ["other_fields" in step["metrics"] for step in steps] == [strange]

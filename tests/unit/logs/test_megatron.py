@@ -423,3 +423,21 @@ def test_a_whole_log_with_closing_lines() -> None:
         "tokens_per_sec_per_gpu": 8065.469202,
         "memory_fraction": 0.6125,
     }
+
+
+@pytest.mark.parametrize(
+    ("fields", "strange"),
+    [
+        ("lm loss: 9.0 | z_loss: nan |", True),
+        ("lm loss: 9.0 | params norm: -INF |", True),
+        ("lm loss: nan | lm loss: 9.0 |", True),
+        ("elapsed time per iteration (ms): 500.1/nan |", True),
+        ("lm loss: nan |", False),
+        ("number of nan iterations:   0 |", False),
+        ("lm loss: 9.0 | z_loss: na", False),
+        ("lm loss: 9.0 | run: nan-hunt | host: info |", False),
+    ],
+)
+def test_values_that_are_no_metrics_are_looked_at_for_nan(fields: str, strange: bool) -> None:
+    [found] = parse(f"iteration 2/50 | {fields}\n".encode(), {})
+    assert ("other_fields" in found["metrics"]) is strange

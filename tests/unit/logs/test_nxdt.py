@@ -31,7 +31,7 @@ def test_a_bar_gives_its_step_and_its_metrics() -> None:
     assert found == {
         "step": 3,
         "steps_total": None,
-        "metrics": {"step_time_ms": 60000.0, "loss": 11.8, "learning_rate": 7.5e-9, "clock": 180.0},
+        "metrics": {"step_time_ms": 60000.0, "loss": 11.8, "learning_rate": 7.5e-9, "clock": 180.0, "updates": 2.0},
         "sequences_per_sec": None,
     }
 
@@ -113,3 +113,11 @@ def test_whole_logs(
     for step in found:
         assert 6 < step["metrics"]["loss"] < 14
         assert step["metrics"]["step_time_ms"] > 1000
+
+
+@pytest.mark.parametrize(
+    ("field", "strange"), [("val_loss=nan", True), ("parameter_norm=inf", True), ("loss=nan", False)]
+)
+def test_values_that_are_no_metrics_are_looked_at_for_nan(field: str, strange: bool) -> None:
+    [found] = parse(f"{bar(3, f'{FIELDS}, {field}')}\n".encode(), {})
+    assert ("other_fields" in found["metrics"]) is strange

@@ -458,3 +458,47 @@ def test_tail_of_no_log(log: Path) -> None:
     assert tail(str(log)) == []
     log.write_bytes(b"\n\n")
     assert tail(str(log)) == []
+
+
+NXDT_HEAD = "> initializing world size to 128\n"
+NXDT_BAR = "Epoch 0:   3%|▎         | 3/91 [03:00<88:00, 60.00s/it, v_num=5, reduced_train_loss=11.80]\n"
+
+
+def test_a_process_that_begins_after_the_last_bar_is_one_until_its_first(tmp_path: Path) -> None:
+    log, cursor, anew = tmp_path / "log", None, []
+    for text in (NXDT_HEAD, NXDT_BAR, NXDT_HEAD, NXDT_BAR):
+        with log.open("a") as file:
+            file.write(text)
+        cursor = read_log(str(log), "nxdt", cursor)["cursor"]
+        anew.append(began_anew(cursor))
+    assert anew == [False, False, True, False]
+
+
+BEGIN, SETUP, END = (
+    "using world size: 8, x\n",
+    "[before the start of training step] x\n",
+    "[after training is done] x\n",
+)
+
+
+@pytest.mark.parametrize(
+    ("texts", "ended"),
+    [
+        ((BEGIN, SETUP, END), True),
+        ((BEGIN, BEGIN, SETUP, END), True),
+        ((BEGIN, SETUP, END, BEGIN), False),
+        ((BEGIN, SETUP, BEGIN, SETUP, END), True),
+        ((BEGIN, SETUP, END, BEGIN, SETUP, END), True),
+    ],
+)
+@pytest.mark.parametrize("at_once", [True, False])
+def test_the_end_of_rank_0_is_that_of_its_last_process(
+    texts: tuple[str, ...], ended: bool, at_once: bool, tmp_path: Path
+) -> None:
+    log, cursor = tmp_path / "log", None
+    for text in ["".join(texts)] if at_once else texts:
+        with log.open("a") as file:
+            file.write(text)
+        cursor = read_log(str(log), "megatron", cursor)["cursor"]
+    assert cursor is not None
+    assert ("[after training is done]" in cursor["signs"]) is ended

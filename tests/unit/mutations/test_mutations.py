@@ -7,15 +7,21 @@ from __future__ import annotations
 
 import os
 from random import Random
+from unittest import mock
 
-import of_evidence  # noqa: F401 (it fills the lists)
+import good_heads  # noqa: F401 (it fills the lists)
+import of_evidence  # noqa: F401
 import of_files  # noqa: F401
 import of_kinds  # noqa: F401
+import of_unread  # noqa: F401
 import of_values  # noqa: F401
 import pytest
+import two_ways
 from changes import MUTATIONS, UNSEEABLE, Mutation
-from good_runs import GOOD, Logs, maxtext, megatron, nccl
-from two_ways import WAYS
+from good_runs import GOOD, Logs, maxtext, megatron, nccl, nxdt
+from good_variants import VARIANTS
+from of_model import CONFIGURATION
+from two_ways import WAYS, Known
 
 FEW = 32
 TRIED = MUTATIONS if os.environ.get("TRAINOPS_ALL_MUTATIONS") else Random(14).sample(MUTATIONS, FEW)
@@ -39,6 +45,23 @@ def test_a_good_run_whose_network_was_tested_first_passes(way: str) -> None:
         for place, (node, text) in enumerate(megatron().items())
     }
     assert WAYS[way]("megatron", logs)["verdict"] == "PASS"
+
+
+@pytest.mark.parametrize(("batch", "verdict"), [("256", "PASS"), ("1024", "FAIL")])
+def test_samples_are_those_of_the_batch_that_a_log_says_where_no_config_is_known(batch: str, verdict: str) -> None:
+    logs = nxdt()
+    logs["node0"] = CONFIGURATION.replace("256", batch) + str(logs["node0"])
+    with mock.patch.object(two_ways, "known", return_value=Known("", "", {"training_record_only": True}, 2, 0)):
+        assert two_ways.reported("nxdt", logs)["verdict"] == verdict
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+def test_another_log_of_a_good_run_passes(variant: Mutation, way: str) -> None:
+    logs = variant.apply(GOOD[variant.framework]())
+    assert logs != GOOD[variant.framework](), "the variant changes nothing"
+    summary = WAYS[way](variant.framework, logs)
+    assert summary["verdict"] == "PASS", summary["reasons"]
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -94,6 +94,37 @@ def test_a_standard_error_of_no_log_is_a_stray_where_it_says_something(tmp_path)
     assert (alone.strays, alone.errors) == ([], {})
 
 
+@pytest.mark.parametrize(
+    ("error", "is_stray"),
+    [
+        ("err/node0.log", False),
+        ("logs.err/node0.txt", False),
+        ("more/node0.err", False),
+        ("err/rank3", True),
+        ("node0.err.1", True),
+        ("stderr.3", True),
+        ("error.json", True),
+        ("torchrun/none_x7/attempt_0/3/stderr.log", True),
+        ("torchrun/none_x7/attempt_0/3/error.json", True),
+        ("torchrun/none_x7/attempt_0/3/stdout.log", None),
+        ("experiment/nemo_error_log.txt", None),
+        ("a/b/c/d/e/stderr.log", None),
+    ],
+)
+def test_a_standard_error_below_the_logs_or_with_a_number_is_seen(tmp_path, error, is_stray):
+    (run,) = find_runs([str(laid_out(tmp_path / "run", {"node0.log": "", "node1.log": "", error: "x"}))])
+    read = {log.name: [str(file.relative_to(run.folder)) for file in files] for log, files in run.errors.items()}
+    assert read == ({"node0.log": [error]} if is_stray is False else {})
+    assert [str(file.relative_to(run.folder)) for file in run.strays] == ([error] if is_stray else [])
+    assert run.notes == ([] if is_stray is False else [f"Not read, as there are logs beside: {error.split('/')[0]}."])
+
+
+def test_a_packed_standard_error_is_a_stray(tmp_path):
+    logs = {"node0.log": "", "node0.err.gz": "x", "node0.log.gz": "x"}
+    (run,) = find_runs([str(laid_out(tmp_path / "run", logs))])
+    assert ([file.name for file in run.strays], run.errors) == (["node0.err.gz"], {})
+
+
 def test_sub_folders_that_have_sub_folders_are_runs(tmp_path):
     laid_out(tmp_path, {"a/node0/train.log": "", "b/node0.log": "", "b/more/x.log": "", "c/README.md": ""})
     assert [run.name for run in find_runs([str(tmp_path)])] == ["a", "b"]

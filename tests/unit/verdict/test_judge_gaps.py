@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 from pathlib import Path
 
@@ -90,3 +91,20 @@ def test_only_a_trainer_that_has_a_log_interval_may_print_each_second_step(
 ) -> None:
     found = codes(verdict_on(lines(range(2, 11, 2)), tmp_path, framework=framework))
     assert (("steps_missing", "gpu01") in found) is missing
+
+
+@pytest.mark.parametrize(("interval", "missing"), [(1.0, True), (2.0, False)])
+def test_a_log_interval_that_is_said_is_held_against_the_steps(interval: float, missing: bool, tmp_path: Path) -> None:
+    first = Node("gpu00", SILENT, told={"settings": {"steps_per_line": [interval]}})
+    found = codes(judged([first, Node("gpu01", lines(range(2, 11, 2)))], tmp_path, parameters={"iterations": 10}))
+    assert (("steps_missing", "gpu01") in found) is missing
+
+
+@pytest.mark.parametrize(("field", "verdict"), [("elapsed time", "INCONCLUSIVE"), ("throughput", "PASS")])
+def test_what_each_line_has_is_not_missing_every_so_many_steps(field: str, verdict: str, tmp_path: Path) -> None:
+    gone = [
+        re.sub(rf" {field}[^|]*\|", "", line(step, 40)) if step in (9, 21, 33) else line(step, 40)
+        for step in range(1, 41)
+    ]
+    summary = verdict_on("".join(gone), tmp_path, 40, expected=[])
+    assert (summary["verdict"], ("metric_gaps", "gpu01") in codes(summary)) == (verdict, verdict != "PASS")

@@ -107,3 +107,36 @@ def test_tflops_are_those_of_the_model(tflops, ms, changes, found, tmp_path: Pat
             f"The TFLOP/s of gpu01 times its step time are {found:.3g} FLOPs for a token, and those of the model are "
             "1e+10."
         )
+
+
+SIZES = {
+    "data_parallelism": [4.0],
+    "tensor_parallelism": [2.0],
+    "global_batch_size": [8.0],
+    "micro_batch_size": [2.0],
+}
+
+
+@pytest.mark.parametrize(
+    ("sizes", "says"),
+    [
+        ({}, None),
+        ({"pipeline_parallelism": [1.0], "context_parallelism": [1.0]}, None),
+        ({"context_parallelism": [2.0]}, "its parallel sizes make 16 ranks, and it sees 8."),
+        ({"tensor_parallelism": [2.0, 4.0], "context_parallelism": [2.0]}, "two values"),
+        ({"micro_batch_size": [3.0]}, "8 sequences are no whole number of micro batches of 3 on 4 ranks."),
+    ],
+)
+def test_parallel_sizes_make_the_ranks_and_divide_the_batch(sizes, says, tmp_path: Path) -> None:
+    first = Node("gpu00", SILENT, told={"world_size": 8, "settings": SIZES | sizes})
+    summary = judged([first, Node("gpu01", ALL)], tmp_path, workload=None)
+    assert (summary["verdict"] == "PASS") is (says is None), summary["reasons"]
+    assert says is None or any(says in reason["message"] for reason in summary["reasons"])
+
+
+def test_lines_of_another_number_of_iterations_than_the_arguments_say(tmp_path: Path) -> None:
+    first = Node("gpu00", SILENT, told={"settings": {"iterations": [80.0]}})
+    nodes = [first, Node("gpu01", ALL, told={"steps_total": 10})]
+    assert "The number of iterations is 10 in the log of gpu01, and 80 in that of gpu00." in told(
+        nodes, tmp_path, parameters={"iterations": None}, workload=None
+    )

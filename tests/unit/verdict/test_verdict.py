@@ -202,6 +202,14 @@ def test_nan_in_an_iteration_that_was_skipped_is_how_loss_scaling_works(tmp_path
     assert judged(two(log), tmp_path)["verdict"] == "PASS"
 
 
+@pytest.mark.parametrize(("skipped", "verdict"), [(0, "FAIL"), (1, "PASS")])
+def test_nan_in_a_field_that_is_no_metric_fails_but_in_a_skipped_iteration(skipped, verdict, tmp_path):
+    strange = line(1, skipped=skipped).replace(" learning rate:", " z_loss: nan | learning rate:")
+    summary = judged(two(strange + lines(range(2, 11))), tmp_path)
+    assert summary["verdict"] == verdict
+    assert (("not_finite", "gpu01") in codes(summary)) is (verdict == "FAIL")
+
+
 def test_iterations_that_megatron_counts_as_nan_fail_even_where_they_were_skipped(tmp_path):
     log = lines(range(1, 10)) + line(10, skipped=1, nan=1)
     summary = judged(two(log), tmp_path)

@@ -22,7 +22,7 @@ from ..clock import seconds_without_year
 from ..find import Piece
 from ..grammar import EVERY_RANK, Grammar
 from ..perplexity import NUMBER, WORD, Perplexity
-from ..record import EVIDENCE
+from ..record import EVIDENCE, OTHER_FIELDS
 from ..settings import Settings
 from ..text import line_end, line_start
 from ..world_size import RANKS, WorldSize
@@ -34,7 +34,8 @@ _CONFIG = re.compile(rb"Config param (steps|skip_first_n_steps_for_profiler|prof
 # max_utils.py prints this before a process meets the others, and pyconfig.py the number of steps: once a process.
 _MEETING = b"Attempting to initialize the jax distributed system"
 _JSON_KEY = b'"perf/step_time_seconds"'
-_NEEDLES = (b"completed ", b"Config param ", _MEETING, _JSON_KEY)
+_EVALUATED = b"eval metrics after step: "
+_NEEDLES = (b"completed ", b"Config param ", _MEETING, _JSON_KEY, _EVALUATED)
 
 # max_utils.py: "Num_devices: 16, shape (1, 16, 1)", by every process.
 WORLD_SIZE = WorldSize((b"Num_devices: ",), rb"Num_devices: " + RANKS)
@@ -56,6 +57,17 @@ SETTINGS = (
             b"emb_dim": "hidden_size",
         },
     ),
+    # metric_logger.py and maxtext_utils.py, before the first step; the TFLOPs are those of a device.
+    Settings(
+        b"number parameters: ",
+        rb"(number parameters): (\d{1,9}\.\d+) billion",
+        {b"number parameters": "billions_of_parameters"},
+    ),
+    Settings(
+        b"Per train step",
+        rb"(Per train step)(?:, total TFLOPs will be|:[ \t\r\n]{1,9}Total TFLOPs:) (\d{1,12}\.\d+)",
+        {b"Per train step": "tflops_of_step"},
+    ),
     Settings(
         b"this run's directory", rb"(restoring from) this run's directory step (\d+)", {b"restoring from": "resumed"}
     ),
@@ -63,6 +75,9 @@ SETTINGS = (
 
 _FIELD = re.compile(rb"[ \t]*([^: \t]*)[ \t:]+(.*?)[ \t]*", re.DOTALL)
 _NUMBER = re.compile(rb"[-+]?(?:(?i:nan|inf(?:inity)?)|\d+\.?\d*(?:[eE][-+]?\d+)?)")
+_NOT_FINITE = re.compile(rb"[-+]?(?i:nan|inf(?:inity)?)")
+# "eval metrics after step: 20, loss=9.123, total_weights=163840.0"
+_EVALUATED_TO_NONE = re.compile(_EVALUATED + rb"[^\r\n]*=[-+]?(?i:nan|inf(?:inity)?)(?=[,\s])")
 # metric_logger.py, after the loss of the language model.
 _PERPLEXITY = Perplexity(b", perplexity: ", rb" (?:lm_)?loss: " + NUMBER + rb", perplexity: " + WORD + rb"(?=[,\r\n])")
 # The prefix of absl; what follows the time are the thread and the file.
@@ -111,6 +126,8 @@ def parse(piece: Piece, memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]:
     field counts only when what follows it shows that it is whole; it is NaN where it holds no number. Tokens per
     second count padding too.
 
+    An evaluation that is NaN or infinite is one of the other fields of the next step.
+
     ``new_process`` says that a process began since the step before: one that goes on exactly where the last one ended
     is another attempt, too, which its step number does not show.
     """
@@ -124,9 +141,15 @@ def parse(piece: Piece, memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]:
         elif text.startswith(b"Config", start):
             found = None
             _remember(text, start, memory)
+        elif text.startswith(_EVALUATED, start):
+            found = None
+            if _EVALUATED_TO_NONE.match(text, start):
+                memory["evaluated_to_none"] = True
         else:
             found = _step(text, start)
         if found:
+            if memory.pop("evaluated_to_none", False):
+                found["metrics"][OTHER_FIELDS] = math.inf
             begins = memory.pop("new_process", False)
             yield dict(found, steps_total=memory.get("steps"), profiled=_profiled(memory), new_process=begins)
 
@@ -178,11 +201,16 @@ def _step(text: bytes, start: int) -> dict[str, t.Any] | None:
     for piece in closed:
         field = _FIELD.fullmatch(piece)
         known = field and _METRIC_OF_FIELD.get(field.group(1))
+        if field and _NOT_FINITE.fullmatch(field.group(2)) and (not known or known[0] in metrics):
+            metrics[OTHER_FIELDS] = math.inf
+            continue
         if not field and piece and metric:
             # What stands between two commas and has no name belongs to the number before.
             metrics[metric] = math.nan
         if field and known:
             metric, convert = known
+            if not math.isfinite(metrics.get(metric, 0.0)):
+                metrics[OTHER_FIELDS] = math.inf
             metrics[metric] = convert(float(field.group(2))) if _NUMBER.fullmatch(field.group(2)) else math.nan
             if metric in EVIDENCE and not math.isfinite(metrics[metric]):
                 metrics[metric] = math.inf

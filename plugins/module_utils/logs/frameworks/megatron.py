@@ -14,7 +14,6 @@ import math
 import re
 import typing as t
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from contextlib import suppress
 from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
@@ -23,7 +22,7 @@ from struct import Struct
 from ..clock import seconds_of
 from ..find import Piece
 from ..perplexity import NUMBER, WORD, Perplexity
-from ..record import EVIDENCE
+from ..record import EVIDENCE, OTHER_FIELDS
 from ..rows import FoundSteps
 from ..settings import Settings
 from ..world_size import RANKS, WorldSize
@@ -60,6 +59,8 @@ _METRIC_OF_FIELD = {
     b"loss scale": "loss_scale",
 }
 _SIZES = frozenset(EVIDENCE)
+# In the value of a closed field.
+_NAN_OR_INFINITE = re.compile(rb":[^|:]*?((?<![\w.+-])[-+]?(?i:nan|inf(?:inity)?)(?![\w.-]))[^|:]*\|")
 _USAGE_RATIO_FIELDS = (b"hip mem usage/free/total/usage_ratio", b"rocm mem usage/free/total/usage_ratio")
 
 # "[2026-01-02 03:04:05.123456] iteration": what stands between the brackets, with or without the fraction.
@@ -91,6 +92,9 @@ _ARGUMENTS = {
     b"hidden_size": "hidden_size",
     b"tensor_model_parallel_size": "tensor_parallelism",
     b"pipeline_model_parallel_size": "pipeline_parallelism",
+    b"data_parallel_size": "data_parallelism",
+    b"context_parallel_size": "context_parallelism",
+    b"log_interval": "steps_per_line",
 }
 SETTINGS = (
     # The dots alone stand in the lines of timers as well, of which there may be many in each step.
@@ -103,7 +107,25 @@ SETTINGS = (
         rb"(?<= )(tensor|pipeline)-model-parallel size: (\d+)",
         {b"tensor": "tensor_parallelism", b"pipeline": "pipeline_parallelism"},
     ),
+    Settings(
+        b"data-parallel size: ",
+        rb"(?<= )(data|context)-parallel size: (\d+)",
+        {b"data": "data_parallelism", b"context": "context_parallelism"},
+    ),
     Settings(b"padded vocab (size", rb"(padded vocab) \([^\r\n]*\(new size: (\d+)\)", {b"padded vocab": "vocabulary"}),
+    # The prefix of Primus, by each rank.
+    Settings(b"[rank-", rb"\[(rank)-\d{1,7}/(\d{1,7})(?=\])", {b"rank": "gpus"}),
+    # theoretical_memory_usage.py, and training.py of the first part of the model.
+    Settings(
+        b"Total number of parameters in billions: ",
+        rb"(Total number of parameters) in billions: {1,3}(\d{1,9}\.\d+)",
+        {b"Total number of parameters": "billions_of_parameters"},
+    ),
+    Settings(
+        b"model parallel rank (0, 0): ",
+        rb"(number of parameters) on \(tensor, pipeline\) model parallel rank \(0, 0\): (\d{1,15})\s",
+        {b"number of parameters": "parameters_of_rank"},
+    ),
     Settings(
         b"y loaded checkpoint ", rb"(loaded checkpoint) [^\r\n]*at iteration +(\d+)", {b"loaded checkpoint": "resumed"}
     ),
@@ -213,14 +235,16 @@ def _last_head(piece: Piece) -> int:
 class _Kind(t.NamedTuple):
     """What lines have in common that are read together.
 
-    ``unread`` are the metrics whose fields hold no number. ``in_percent`` says that the memory is, and
-    ``loss_may_be_lost`` that ``lm loss`` is missing where NaN would explain it; see ``_lost_loss``.
+    ``unread`` are the metrics whose fields hold no number. ``in_percent`` says that the memory is,
+    ``loss_may_be_lost`` that ``lm loss`` is missing where NaN would explain it, see ``_lost_loss``, and
+    ``others_not_finite`` that a value beside those of the metrics is NaN or infinite.
     """
 
     metrics: tuple[str, ...]
     unread: tuple[str, ...]
     in_percent: bool
     loss_may_be_lost: bool
+    others_not_finite: bool
 
 
 # Always the same object for the same kind, as comparing them takes long.
@@ -262,8 +286,11 @@ def _found(
     metrics.update({metric: [math.nan] * len(steps) for metric in kind.unread})
     for metric in _SIZES.intersection(metrics):
         metrics[metric] = [value if math.isfinite(value) else math.inf for value in metrics[metric]]
-    with suppress(ValueError):
-        metrics["clock"] = list(map(seconds_of, stamps))
+    clock = list(map(_seconds_or_nan, stamps))
+    if not all(map(math.isnan, clock)):
+        metrics["clock"] = clock
+    if kind.others_not_finite:
+        metrics[OTHER_FIELDS] = [math.inf] * len(steps)
     if kind.in_percent:
         metrics["memory_fraction"] = [percent / 100.0 for percent in metrics["memory_fraction"]]
     found = FoundSteps(_numbers(int, steps), int(totals[0]), metrics, timer_kept_on)
@@ -271,6 +298,13 @@ def _found(
         yield from _with_lost_losses(found)
     else:
         yield found
+
+
+def _seconds_or_nan(stamp: bytes) -> float:
+    try:
+        return seconds_of(stamp)
+    except ValueError:
+        return math.nan
 
 
 def _numbers(of: Callable[[bytes], t.Any], texts: Sequence[bytes]) -> list[t.Any]:
@@ -325,6 +359,7 @@ def _layout(line: bytes) -> _Layout | None:
             tuple(metric for metric in unread if metric not in spans),
             in_percent and "memory_fraction" in spans,
             _may_be_lost(fields, spans),
+            _others_not_finite(line[head.end() : end], head.end(), set(spans.values())),
         ),
     )
 
@@ -347,6 +382,12 @@ def _fields(line: bytes, begin: int) -> tuple[dict[bytes, _Value], dict[bytes, _
         fields.append((name.strip(), _Value(text.rstrip(), begin + len(field) - len(text))))
         begin += len(field) + 1
     return dict(fields[:-1]), dict(fields[-1:])
+
+
+def _others_not_finite(fields: bytes, begin: int, read: Container[tuple[int, int]]) -> bool:
+    """Return whether a closed field has NaN or infinity where nothing is read: of any name, or one named twice."""
+    values = (found.span(1) for found in _NAN_OR_INFINITE.finditer(fields))
+    return any((begin + start, begin + end) not in read for start, end in values)
 
 
 def _add_span(spans: dict[str, tuple[int, int]], metric: str, pattern: re.Pattern[bytes], value: _Value | None) -> None:

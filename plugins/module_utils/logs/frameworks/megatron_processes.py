@@ -56,7 +56,7 @@ GRAMMAR = Grammar(
     first_step=1,
     step_line="iteration N/ TOTAL | … | elapsed time per iteration (ms): …",
     printed_by=LAST_RANK,
-    each_line=("consumed_samples", "global_batch_size", "skipped_iterations", "nan_iterations"),
+    each_line=("step_time_ms", "consumed_samples", "global_batch_size", "skipped_iterations", "nan_iterations"),
     settings=megatron.SETTINGS,
     perplexity=megatron.PERPLEXITY,
     under_way=(*_FIRST_RANK, b" iterations) memory (MB) |"),
@@ -64,6 +64,8 @@ GRAMMAR = Grammar(
     ends=_FIRST_RANK,
     # NCCL and the warnings of c10d, by each rank, and the lines of Primus.
     alive=(b" Init COMPLETE", b"Connected all rings", b"Connected all trees", b"]:[W", b"[rank-"),
+    # NCCL has connected all ranks: what kept some from it is past.
+    met=(b" Init COMPLETE",),
     left_out=megatron.left_out,
     summary=megatron.summary,
     # The launch scripts average at the end in Python.

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 
 from ..find import Piece
 from ..grammar import FIRST_RANK, Grammar
+from ..record import OTHER_FIELDS
 from ..settings import Settings
 from ..text import line_end
 from ..world_size import RANKS, WorldSize
@@ -34,6 +35,11 @@ WORLD_SIZE = WorldSize(
 )
 
 _NUMBER = re.compile(rb"[-+]?(?:(?i:nan|inf(?:inity)?)|\d+\.?\d*(?:[eE][-+]?\d+)?)")
+# Of any name but those below. Lightning's own "loss" is NaN in good runs.
+_NOT_FINITE = re.compile(
+    rb"[ ,](?!(?:loss|reduced_train_loss|gradient_norm|lr|throughput|consumed_samples|global_step)=)"
+    rb"\w+=[-+]?(?i:nan|inf(?:inity)?)(?=[,\]])"
+)
 # A number is whole when what follows it is there.
 _FIELDS = {
     metric: re.compile(rb"[ ,]" + name + rb"=([^\]\r\n]{0,99}?)(?=, |\])")
@@ -43,11 +49,12 @@ _FIELDS = {
         (b"lr", "learning_rate"),
         (b"throughput", "sequences_per_sec"),
         (b"consumed_samples", "consumed_samples"),
+        (b"global_step", "updates"),
     )
 }
 
 
-def parse(piece: Piece, _memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]:
+def parse(piece: Piece, memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]:
     """Yield what each progress bar says, in their order, but those of step 0; see ``Grammar``.
 
     The step is that of the bar, ``3/91``, as ``global_step`` is rounded to three digits; in a later epoch the steps of
@@ -66,6 +73,8 @@ def parse(piece: Piece, _memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]
         following = find(_WORD, behind)
         if progress and int(progress.group(2)):
             end = line_end(text, behind)
+            # Steps tell by their numbers that a process began before them.
+            memory.pop("new_process", None)
             yield _found(progress, text[behind : following if behind <= following < end else end])
         start = following
 
@@ -77,6 +86,8 @@ def _found(progress: re.Match[bytes], body: bytes) -> dict[str, t.Any]:
         field = pattern.search(body)
         if field:
             metrics[metric] = float(field.group(1)) if _NUMBER.fullmatch(field.group(1)) else math.nan
+    if _NOT_FINITE.search(body):
+        metrics[OTHER_FIELDS] = math.inf
     elapsed = _ELAPSED.match(body)
     if elapsed and not epoch:
         hours, minutes, seconds = (int(part or 0) for part in elapsed.groups())
@@ -86,8 +97,9 @@ def _found(progress: re.Match[bytes], body: bytes) -> dict[str, t.Any]:
     if rate and value:
         metrics["step_time_ms"] = 1000.0 * value if rate.group(2) == b"s/it" else 1000.0 / value
     sequences_per_sec = metrics.pop("sequences_per_sec", None)
-    if not math.isfinite(metrics.get("consumed_samples", 0.0)):
-        metrics["consumed_samples"] = math.inf
+    for name in ("consumed_samples", "updates"):
+        if not math.isfinite(metrics.get(name, 0.0)):
+            metrics[name] = math.inf
     return {
         "step": epoch * total + step,
         "steps_total": None,
@@ -95,6 +107,18 @@ def _found(progress: re.Match[bytes], body: bytes) -> dict[str, t.Any]:
         "sequences_per_sec": sequences_per_sec,
     }
 
+
+# training.py, by rank 0: the whole configuration in YAML, where each of these keys stands on a line of its own.
+_CONFIGURATION = {
+    b"global_batch_size": "global_batch_size",
+    b"micro_batch_size": "micro_batch_size",
+    b"seq_length": "sequence_length",
+    b"encoder_seq_length": "sequence_length",
+    b"num_layers": "layers",
+    b"hidden_size": "hidden_size",
+    b"tensor_model_parallel_size": "tensor_parallelism",
+    b"pipeline_model_parallel_size": "pipeline_parallelism",
+}
 
 GRAMMAR = Grammar(
     parse,
@@ -107,9 +131,24 @@ GRAMMAR = Grammar(
         Settings(
             b"states from the checkpoint", rb"(states) from the checkpoint[^\r\n]*step=(\d+)", {b"states": "resumed"}
         ),
+        *(
+            Settings(b" " + name + b": ", rb" (" + name + rb"): (\d{1,12})[ \t]*[\r\n]", {name: setting})
+            for name, setting in _CONFIGURATION.items()
+        ),
+        # Of NeuronX Distributed's parallel_state.py, by rank 0.
+        Settings(
+            b" model parallel with size ",
+            rb"> initializing (tensor|pipeline) model parallel with size (\d{1,7})(?=\D)",
+            {b"tensor": "tensor_parallelism", b"pipeline": "pipeline_parallelism"},
+        ),
+        Settings(
+            b"`Trainer.fit` stopped", rb"`Trainer\.fit` stopped: `(max_steps)=(\d{1,9})`", {b"max_steps": "iterations"}
+        ),
         # Of Lightning's distributed.py, by each rank.
         Settings(b"MEMBER: ", rb"(MEMBER): \d{1,7}/(\d{1,7})(?=\D)", {b"MEMBER": "gpus"}),
     ),
     # The compiler's wrapper, on each node as it trains, and what NeMo logs there.
     alive=(b"NEURON_CC_WRAPPER", b"Compiler status PASS", b"[NeMo "),
+    # Each rank, as it joins the job: without one of them there is no step.
+    met=(b"GLOBAL_RANK: ",),
 )

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether the parameters and FLOPs that a log says of its model are those of the plan and of its own steps."""
+
+from __future__ import annotations
+
+import math
+import typing as t
+from collections.abc import Mapping
+
+from ..contracts import Plan, Status
+from .reasons import FAIL, INCONCLUSIVE, Reasons
+
+if t.TYPE_CHECKING:
+    import pandas as pd
+
+# Models are counted with one embedding table or two, and with their vocabulary padded or not.
+_COUNTED_OTHERWISE = 1.5
+# Trainers print billions of parameters and TFLOPs of a step with two digits behind the point.
+_LEAST_BILLIONS, _LEAST_TFLOPS = 0.05, 1.0
+_RATE_TOLERANCE = 0.05
+_SPLIT_BY = ("tensor_parallelism", "pipeline_parallelism", "expert_parallelism")
+
+
+def judge_parameters(plan: Plan, status: Status, agrees: list[str], reasons: Reasons) -> None:
+    """Note a model of another size than the planned one."""
+    workload = t.cast("Mapping[str, t.Any]", plan.get("workload") or {})
+    node, settings = status["node"], status.get("settings") or {}
+    planned = (workload.get("parameters") or 0) / 1e9
+    if plan.get("rehearsal") or planned < _LEAST_BILLIONS:
+        return
+    found = list(settings.get("billions_of_parameters", []))
+    parameters = t.cast("Mapping[str, t.Any]", plan["parameters"])
+    if all(parameters.get(name) in (None, 1) for name in _SPLIT_BY):
+        found += [value / 1e9 for value in settings.get("parameters_of_rank", [])]
+    other = [value for value in found if not 1 / _COUNTED_OTHERWISE < value / planned < _COUNTED_OTHERWISE]
+    if other:
+        message = (
+            f"The log of {node} is of another workload: its model has {other[0]:.4g} billion parameters, and the "
+            f"planned one {planned:.4g}."
+        )
+        reasons.add(FAIL, "other_workload", message, node, found=other[0], planned=planned)
+    elif found:
+        agrees.append(f"{found[0]:.4g} billion parameters")
+
+
+def judge_flops_of_step(status: Status, rows: pd.DataFrame, agrees: list[str], reasons: Reasons) -> None:
+    """Note TFLOP/s times step times that are not the TFLOPs of a step, as a trainer says them before the first one."""
+    said = (status.get("settings") or {}).get("tflops_of_step", [])
+    if len(said) != 1 or said[0] < _LEAST_TFLOPS or not {"tflops_per_gpu", "step_time_ms"} <= set(rows.columns):
+        return
+    node = status["node"]
+    made = float((rows["tflops_per_gpu"] * rows["step_time_ms"])[rows["counted"]].median()) / 1000.0
+    if not math.isfinite(made):
+        return
+    if abs(made - said[0]) > _RATE_TOLERANCE * said[0]:
+        message = (
+            f"The TFLOP/s of {node} times its step time are {made:.6g} TFLOPs, and its log says that a step has "
+            f"{said[0]:.6g}."
+        )
+        reasons.add(INCONCLUSIVE, "rates_disagree", message, node, found=made, planned=said[0])
+    else:
+        agrees.append(f"{made:.6g} TFLOPs in a step")

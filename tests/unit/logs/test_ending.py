@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which lines at the end of a log are failures, and what is left out of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.ending import failures_at_end
+
+STEP = "completed step: 1, seconds: 1.000, loss: 9.000\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "failed"),
+    [
+        ("32 succeeded, 0 failed", False),
+        ("xid errors: 0, uncorrectable ecc errors: 0", False),
+        ("finished without any errors", False),
+        ("rank 0 failed", True),
+        ("errors: 0x3f", True),
+        ("errors: 0 but 3 ranks died", True),
+        ("no errors until the watchdog came", True),
+        ("INFO checkpoint save failed", True),
+        ("INFO checkpoint saved", False),
+        ("n1:7:9 [0] NCCL INFO misc/socket.cc:47 -> 3", False),
+        ("n1:7:9 [0] NCCL INFO transport/net.cc:1134 -> 6", True),
+        ("ExitCode=0:9", True),
+        ("ExitCode=0:0", False),
+        ("/x.py:7: UserWarning: x\n  raise ImportError", False),
+        ("/x.py:7: UserWarning: x\nImportError", True),
+    ],
+)
+def test_a_line_after_the_last_step(text: str, failed: bool, tmp_path: Path) -> None:
+    (tmp_path / "log").write_text(f"{STEP}{text}\n")
+    assert bool(failures_at_end(str(tmp_path / "log"), "maxtext")) is failed
+
+
+STEPS = {
+    "megatron": " iteration        1/       1 | elapsed time per iteration (ms): 100.0 | loss scale: 1.0 |",
+    "nxdt": "Epoch 0: 100%|███| 1/1 [00:25<00:00, 25.00s/it, v_num=2, loss=nan, reduced_train_loss=9.00]",
+}
+
+
+@pytest.mark.parametrize(
+    ("framework", "text", "failed"),
+    [
+        ("megatron", "Killed\n", True),
+        ("megatron", " rocm max mem usage/usage_ratio: 170.79GB/59.31%\n", False),
+        ("nxdt", "Killed\n", True),
+        ("nxdt", "Terminated\r\n`Trainer.fit` stopped: `max_steps=1` reached.\n", True),
+        ("nxdt", "\n`Trainer.fit` stopped: `max_steps=1` reached.\n", False),
+        ("nxdt", "", False),
+    ],
+)
+def test_what_is_glued_to_the_last_step(framework: str, text: str, failed: bool, tmp_path: Path) -> None:
+    (tmp_path / "log").write_text(STEPS[framework] + text)
+    assert bool(failures_at_end(str(tmp_path / "log"), framework)) is failed
+
+
+def test_a_bar_without_its_end_is_no_failure(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text(STEPS["nxdt"][:-1] + "\n")
+    assert not failures_at_end(str(tmp_path / "log"), "nxdt")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_what_cannot_be_read_after_the_last_step_is_a_failure(encoding: str, tmp_path: Path) -> None:
+    (tmp_path / "log").write_bytes(STEP.encode() + "Training is over.\n".encode(encoding))
+    assert failures_at_end(str(tmp_path / "log"), "maxtext")
+
+
+def test_the_line_is_shown_whole(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text(f"{STEP}0 errors, rank 3 died\n")
+    assert [found["line"] for found in failures_at_end(str(tmp_path / "log"), "maxtext")] == ["0 errors, rank 3 died"]
+
+
+@pytest.mark.parametrize(("order", "failed"), [((0, 1), False), ((1, 0), True)])
+def test_what_kept_a_rank_from_the_others_is_past_once_it_met_them(
+    order: tuple[int, int], failed: bool, tmp_path: Path
+) -> None:
+    lines = "[c10d] The client socket has failed to connect\n", "n1:7:9 [0] NCCL INFO comm 0x5 - Init COMPLETE\n"
+    (tmp_path / "log").write_text("".join(lines[place] for place in order))
+    assert bool(failures_at_end(str(tmp_path / "log"), "megatron")) is failed
