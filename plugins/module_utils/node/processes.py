@@ -116,7 +116,8 @@ def end_members(run_id: str, node: str, grace_seconds: float) -> bool:
     asked = set(members(run_id, node))
     if not asked:
         return False
-    now = time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK")
+    # What begins in the same tick may have been started to end well.
+    now = int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
     _signal(asked, signal.SIGTERM)
     deadline = time.monotonic() + grace_seconds
     # A process shows no environment while it executes another program: what shows it later is asked then, and one look
@@ -124,7 +125,7 @@ def end_members(run_id: str, node: str, grace_seconds: float) -> bool:
     found_none = 0
     while found_none < 2 and time.monotonic() < deadline:
         found = set(members(run_id, node))
-        missed = {pid for pid in found - asked if int(start_time(pid) or 0) <= now}
+        missed = {pid for pid in found - asked if int(start_time(pid) or 0) < now}
         _signal(missed, signal.SIGTERM)
         asked |= missed
         found_none = 0 if found else found_none + 1

@@ -122,7 +122,8 @@ def test_what_one_look_misses_is_asked_too_and_what_is_started_to_end_well_is_no
     looks = iter([[1], [1, 2, 3], [2, 3], [], []])
     killed = []
     monkeypatch.setattr(processes, "members", lambda *_of: next(looks))
-    monkeypatch.setattr(processes, "start_time", lambda pid: {2: "5"}.get(pid, str(1 << 60)))
+    monkeypatch.setattr(processes, "start_time", lambda pid: {2: "999"}.get(pid, "1000"))
+    monkeypatch.setattr(processes.time, "clock_gettime", lambda _clock: 1000.9 / os.sysconf("SC_CLK_TCK"))
     monkeypatch.setattr(processes.os, "kill", lambda pid, number: killed.append((pid, number)))
     assert processes.end_members("run-1", "gpu00", grace_seconds=60)
     assert killed == [(1, signal.SIGTERM), (2, signal.SIGTERM)]
