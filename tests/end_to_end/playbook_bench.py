@@ -83,7 +83,7 @@ class Bench:
     def config(self, mode: str = "multi_node", **changes) -> Path:
         """Write the local inventory's config with changed values, each wherever its key stands.
 
-        A run of many steps pauses in each of them.
+        A run of many steps pauses in each of them; that of a test which chooses no number of steps is short.
         """
         data = json.loads((LOCAL / "tiny_llama.json").read_text())
         data["model_params"] = {mode: data["model_params"].pop("multi_node")}
@@ -91,7 +91,7 @@ class Bench:
         changes = {
             "log_dir": str(self.nodes),
             "training_iterations": "8",
-            "sequence_length": "16",
+            "sequence_length": "16" if "training_iterations" in changes else "2",
             "loss": "100",
             **changes,
         }

@@ -146,7 +146,7 @@ def clone(tmp_path_factory) -> Path:
     # Steps that take no time: the demo itself is another test's.
     config["config"]["training_iterations"] = "10"
     branch = config["model_params"]["multi_node"]["llama3_tiny"]["cpu"]
-    branch |= {"sequence_length": "16", "result_dict": {"loss": "100"}}
+    branch |= {"sequence_length": "2", "result_dict": {"loss": "100"}}
     file.write_text(json.dumps(config))
     shutil.copytree(folder / "inventories/local", folder / "inventories/mine")
     shutil.copy(folder / "inventories/local/tiny_llama.json", folder / "my.json")

@@ -66,7 +66,7 @@ class Job:
             "batch_size": "12",
             "micro_batch_size": "2",
             "precision": "TE_BF16",
-            "sequence_length": "16",
+            "sequence_length": "2",
             "result_dict": {"tokens_per_gpu": "1", "elapsed_time_per_iteration": "60000"},
         }
         path = self.folder / "config.json"

@@ -14,11 +14,17 @@ import typing as t
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-# A process that has imported what Ansible's commands import, which is most of what they take, and forks each of them.
+# A process that has imported what Ansible's commands import and read, which is most of what they take, and forks each.
 SERVER = """
-import importlib, json, os, sys, tempfile, traceback
+import functools, gc, importlib, json, os, sys, tempfile, traceback
 mains = {f"ansible{name}": importlib.import_module(f"ansible.cli.{of}").main for name, of in json.loads(sys.argv[1])}
-import ClusterShell.NodeSet, jmespath, omegaconf, pydantic
+import ClusterShell.NodeSet, jmespath, omegaconf, pydantic.main, pydantic.types, pydantic.type_adapter, pydantic.fields
+import ansible.executor.process.worker, ansible.plugins.strategy
+import ansible.utils.collection_loader._collection_finder as finder
+finder._meta_yml_to_dict = functools.cache(finder._meta_yml_to_dict)
+with open(os.path.dirname(ansible.__file__) + "/config/ansible_builtin_runtime.yml", "rb") as file:
+    finder._meta_yml_to_dict(file.read(), ("ansible.builtin", "runtime.yml"))
+gc.freeze()
 for line in sys.stdin:
     command, environment, *outputs = json.loads(line)
     child = os.fork()

@@ -20,7 +20,15 @@ class Clone:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        for name in ("galaxy.yml", "CHANGELOG.md", "meta", "changelogs", "plugins", ".gitignore"):
+        for name in (
+            "galaxy.yml",
+            "CHANGELOG.md",
+            "meta",
+            "changelogs",
+            "plugins/modules",
+            "plugins/doc_fragments",
+            ".gitignore",
+        ):
             source = ROOT / name
             if source.is_dir():
                 shutil.copytree(source, root / name, ignore=shutil.ignore_patterns("__pycache__"))

@@ -32,7 +32,7 @@ if t.TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 TRAINER = Path(__file__).resolve().parents[3] / "roles/training/files/trainer"
-SMALL = {"BS": 4, "MBS": 1, "SEQ_LENGTH": 8, "TOTAL_ITERS": 4}
+SMALL = {"BS": 4, "MBS": 1, "SEQ_LENGTH": 2, "TOTAL_ITERS": 4}
 ENDLESS = {**SMALL, "TOTAL_ITERS": 1_000_000, "TEE_OUTPUT": 0}
 PATIENCE = 60  # seconds until a test gives up
 
@@ -350,7 +350,7 @@ def test_a_training_goes_on_from_its_last_checkpoint_as_if_it_had_not_ended(
     start_all: Callable[..., list[Node]], two_logs: list[str], tmp_path: Path
 ) -> None:
     kept = {**TWENTY, "SAVE_CKPT_PATH": tmp_path, "LOAD_CKPT_PATH": tmp_path, "SAVE_INTERVAL": 5}
-    broken_off = start_all(2, **{**kept, "TOTAL_ITERS": 18})
+    broken_off = start_all(2, **{**kept, "TOTAL_ITERS": 16})
     assert [node.finish()[0] for node in broken_off] == [0, 0]
     nodes = start_all(2, **kept)
     assert [node.finish()[0] for node in nodes] == [0, 0]
@@ -424,7 +424,7 @@ def test_all_refused_settings_are_said_at_once_and_nothing_starts(start: Start, 
 
 
 @pytest.mark.parametrize(
-    ("content", "reason"), [(None, "No such file or directory"), (b"123456789", "it has 9")], ids=["missing", "short"]
+    ("content", "reason"), [(None, "No such file or directory"), (b"123", "it has 3")], ids=["missing", "short"]
 )
 def test_a_data_file_that_cannot_serve_is_refused(
     start: Start, tmp_path: Path, content: bytes | None, reason: str

@@ -8,7 +8,8 @@ wrong with the settings (exit status 2) or nothing (0).
 from __future__ import annotations
 
 import runpy
+import sys
 
 if __name__ == "__main__":
     # By name, so that this folder may be called anything: an import of the package would have to name it.
-    runpy.run_module("tiny_lm.pretrain", run_name="__main__")
+    runpy.run_module("tiny_lm.check" if sys.argv[1:] == ["--check"] else "tiny_lm.pretrain", run_name="__main__")

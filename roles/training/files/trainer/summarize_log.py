@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import re
-import statistics
 import sys
 
 
@@ -29,7 +28,7 @@ def summary_lines(log: str, global_batch_size: int, seq_length: int, world_size:
 
 def _mean(pattern: str, log: str) -> float:
     values = [float(value) for value in re.findall(pattern, log)][2:-1]
-    return statistics.fmean(values) if values else math.nan
+    return math.fsum(values) / len(values) if values else math.nan
 
 
 if __name__ == "__main__":

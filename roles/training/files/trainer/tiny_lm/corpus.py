@@ -11,11 +11,10 @@ import random
 import typing as t
 from itertools import accumulate
 
+from .settings import CONTEXT
+
 if t.TYPE_CHECKING:
     from collections.abc import Callable
-
-CONTEXT = 2
-"""How many bytes before a byte the model sees; a sample has so many more bytes than predictions."""
 
 Corpus = t.Callable[[int], bytes]
 """Gives sample i, as ``SEQ_LENGTH + CONTEXT`` bytes."""

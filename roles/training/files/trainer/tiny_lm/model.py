@@ -18,7 +18,7 @@ import typing as t
 from math import exp, log, sqrt, tanh
 from operator import mul
 
-from .corpus import CONTEXT
+from .settings import CONTEXT
 
 if t.TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,6 @@ was started; 143 stopped by SIGTERM.
 
 from __future__ import annotations
 
-import argparse
 import math
 import os
 import platform
@@ -23,37 +22,25 @@ import typing as t
 from operator import add, mul
 
 from .adam import Adam
+from .check import checked_settings
 from .checkpoint import Checkpoint, load, save
 from .corpus import file_corpus, sample_indices, synthetic_corpus
 from .log import Iteration, iteration_line, marker, memory_share
 from .model import FLOPS_PER_TOKEN, PARAMETERS, initial_parameters, loss_and_gradient
 from .rendezvous import form_world
-from .settings import read_settings
 from .world import parameter_checksum
 
 if t.TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from .corpus import Corpus
     from .settings import Settings
     from .world import World
 
-_PROGRAM = "pretrain_tiny.py"
 
-
-def main(arguments: Sequence[str]) -> int:
+def main() -> int:
     """Train as the environment says; give the exit status."""
-    parser = argparse.ArgumentParser(_PROGRAM, description="Trains as its environment variables say.")
-    parser.add_argument("--check", action="store_true", help="only check the variables")
-    check = parser.parse_args(arguments).check
-    try:
-        settings = read_settings(os.environ)
-    except ValueError as error:
-        faults = "\n  ".join(str(error).splitlines())
-        print(f"{_PROGRAM}: the settings are refused, nothing was started:\n  {faults}", file=sys.stderr)
+    settings = checked_settings()
+    if not settings:
         return 2
-    if check:
-        return 0
     try:
         signal.signal(signal.SIGTERM, stop_on_sigterm)
         _run(settings)
@@ -185,4 +172,4 @@ def _local_mean(
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -7,10 +7,11 @@ import math
 import re
 import typing as t
 
-from .corpus import CONTEXT
-
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
+
+CONTEXT = 2
+"""How many bytes before a byte the model sees; a sample has so many more bytes than predictions."""
 
 # Variables with one possible value, and why.
 _ONLY = {
