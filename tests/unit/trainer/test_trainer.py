@@ -392,6 +392,13 @@ def test_a_tokenizer_is_said_to_be_unused(start: Start) -> None:
     assert "TOKENIZER_MODEL=meta-llama/Llama-3.1-8B is not used: bytes are the tokens\n" in node.log
 
 
+def test_an_argument_that_it_does_not_know_is_refused() -> None:
+    command = [sys.executable, str(TRAINER / "pretrain_tiny.py"), "--chek"]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert run.stderr == "usage: pretrain_tiny.py [--check], not: --chek\n"
+
+
 def test_all_refused_settings_are_said_at_once_and_nothing_starts(start: Start, tmp_path: Path) -> None:
     refused = {
         "MODEL_SIZE": ("8B", "expected tiny"),

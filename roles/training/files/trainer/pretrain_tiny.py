@@ -10,6 +10,12 @@ from __future__ import annotations
 import runpy
 import sys
 
+# By name, so that this folder may be called anything: an import of the package would have to name it.
+MODULES = {(): "tiny_lm.pretrain", ("--check",): "tiny_lm.check"}
+
 if __name__ == "__main__":
-    # By name, so that this folder may be called anything: an import of the package would have to name it.
-    runpy.run_module("tiny_lm.check" if sys.argv[1:] == ["--check"] else "tiny_lm.pretrain", run_name="__main__")
+    arguments = tuple(sys.argv[1:])
+    if arguments not in MODULES:
+        print(f"usage: pretrain_tiny.py [--check], not: {' '.join(arguments)}", file=sys.stderr)
+        sys.exit(2)
+    runpy.run_module(MODULES[arguments], run_name="__main__")
