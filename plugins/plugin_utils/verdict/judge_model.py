@@ -23,13 +23,13 @@ _SPLIT_BY = ("tensor_parallelism", "pipeline_parallelism", "expert_parallelism")
 
 def judge_parameters(plan: Plan, status: Status, agrees: list[str], reasons: Reasons) -> None:
     """Note a model of another size than the planned one."""
-    workload = t.cast("Mapping[str, t.Any]", plan.get("workload") or {})
+    workload = plan.get("workload")
     node, settings = status["node"], status.get("settings") or {}
-    planned = (workload.get("parameters") or 0) / 1e9
+    planned = (workload.get("parameters") or 0) / 1e9 if workload else 0.0
     if plan.get("rehearsal") or planned < _LEAST_BILLIONS:
         return
     found = list(settings.get("billions_of_parameters", []))
-    parameters = t.cast("Mapping[str, t.Any]", plan["parameters"])
+    parameters: Mapping[str, t.Any] = plan["parameters"]
     if all(parameters.get(name) in (None, 1) for name in _SPLIT_BY):
         found += [value / 1e9 for value in settings.get("parameters_of_rank", [])]
     other = [value for value in found if not 1 / _COUNTED_OTHERWISE < value / planned < _COUNTED_OTHERWISE]
