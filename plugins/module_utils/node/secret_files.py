@@ -20,9 +20,10 @@ def place(node: dict[str, t.Any], given: dict[str, str], sent: dict[str, str]) -
 
     ``given`` go before the files of this node, ``sent`` after them.
 
-    The folder and an empty file are made in any case, as a mount needs something to point at. `UntrustedError` where
-    the folder is somebody else's.
+    The folder and an empty file are made in any case, as a mount needs something to point at. A folder that is there is
+    made again: what still waits to remove it has another run in mind. `UntrustedError` where it is somebody else's.
     """
+    remove(node)
     warnings = []
     for secret in node["secrets"]:
         value = given.get(secret["name"]) or _read(secret["source"]) or sent.get(secret["name"], "")
@@ -32,9 +33,6 @@ def place(node: dict[str, t.Any], given: dict[str, str], sent: dict[str, str]) -
         with contextlib.suppress(FileExistsError):
             os.mkdir(folder, 0o700)
         check_own(folder)
-        os.chmod(folder, 0o700)
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(secret["target"])
         descriptor = os.open(secret["target"], os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
             stream.write(value.strip())
@@ -52,15 +50,19 @@ def remove(node: dict[str, t.Any]) -> None:
 
 
 def remove_after(node: dict[str, t.Any], pid: int) -> None:
-    """Have the secrets of a node removed when a process has ended, also where nobody comes to stop the run."""
+    """Have the secrets of a node removed when a process has ended, also where nobody comes to stop the run.
+
+    What removes them waits in their folder, and leaves one of the same name alone that was made since.
+    """
     folders = _folders(node)
     if folders:
         import subprocess  # noqa: PLC0415
 
+    for folder in folders:
         # Runs on a node without AnsibleModule. Nothing of the run, so without its labels.
         subprocess.Popen(  # pylint: disable=ansible-bad-function
-            ["sh", "-c", 'while [ -e "/proc/$0" ]; do sleep 1; done; rm -rf -- "$@"', str(pid), *folders],
-            cwd="/",
+            ["sh", "-c", 'while [ -e "/proc/$0" ]; do sleep 1; done; rm -f -- *; rmdir -- "$1"', str(pid), folder],
+            cwd=folder,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

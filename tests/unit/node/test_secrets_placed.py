@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import stat
 import subprocess
+import typing as t
 from pathlib import Path
 
 import pytest
@@ -68,3 +69,25 @@ def test_a_secret_is_gone_soon_after_the_process_for_which_it_is_there(tmp_path:
         assert target.exists()
         training.kill()
     wait_until(lambda: not target.parent.exists())
+
+
+def test_what_removes_the_secrets_of_a_run_leaves_those_of_the_next_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target, waiting = tmp_path / "memory/hf_token", []
+
+    class Kept(subprocess.Popen):  # type: ignore[type-arg]
+        def __init__(self, *args: t.Any, **kwargs: t.Any) -> None:
+            super().__init__(*args, **kwargs)
+            waiting.append(self)
+
+    node = {"secrets": [{"name": "hf_token", "source": "/nowhere", "target": str(target)}]}
+    place(node, {"hf_token": "one"}, {})
+    with subprocess.Popen(["sleep", "1000"]) as training:
+        with monkeypatch.context() as context:
+            context.setattr(subprocess, "Popen", Kept)
+            remove_after(node, training.pid)
+        place(node, {"hf_token": "two"}, {})
+        training.kill()
+    waiting[0].wait()
+    assert target.read_text() == "two"
