@@ -7,6 +7,7 @@ there that sounds like one is a failure of the class ``unnamed``, whatever progr
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import typing as t
@@ -35,6 +36,14 @@ UNNAMED = Signature(
     (),
     "Read this line and those around it: what ends well does not print it after its last step.",
 )
+# What the system calls its errors ("ENOSPC", "No space left on device"), but those that scripts get as they clean up.
+_ERRORS = {
+    number: name
+    for number, name in errno.errorcode.items()
+    if name not in ("EEXIST", "ENOTEMPTY", "EISDIR", "ENOTDIR", "EINTR", "EINPROGRESS", "EALREADY", "EISCONN")
+}
+_ERROR_NAMES = b"|".join(name.encode() for name in _ERRORS.values())
+_ERROR_TEXTS = b"|".join(sorted({re.escape(os.strerror(number)).encode() for number in _ERRORS}))
 # Texts of patterns: a log that says nothing at its end need not wait for them, and one takes 8 ms to compile.
 _ALARM = (
     rb"(?i)error|\[[EF][\d :.]{0,40}[\w./-]{1,99}\.(?:cc|cpp):\d|: [EF] external/|^[EF]\d{4} "
@@ -59,20 +68,24 @@ _ALARM = (
     rb"|\bskipping checkpoint|read-only file|smashing|double free|wedged|evacuat"
     # who calls a line grave, what errno and strsignal call it, and the kernel's reports
     rb"|\[(?:crit|critical|alert|emerg|severe)\]|(?-i:\b(?:CRITICAL|CRIT|ALERT|EMERG|SEVERE)\b)"
-    rb"|(?-i:\bE(?:ACCES|AGAIN|BUSY|CONN[A-Z]{3,9}|DQUOT|HOSTUNREACH|INVAL|IO|MFILE|NETDOWN|NETUNREACH|NODEV|NOENT"
-    rb"|NOMEM|NOSPC|NXIO|PERM|PIPE|REMOTEIO|ROFS|SHUTDOWN|STALE|TIMEDOUT)\b)"
+    rb"|(?-i:\b(?:" + _ERROR_NAMES + rb")\b)|\b(?:" + _ERROR_TEXTS + rb")\b"
     rb"|^\W*(?:quit|hangup|alarm clock|i/o possible|power failure|(?:profiling|virtual) timer expired"
     rb"|trace/breakpoint trap|stopped(?: \(\w{1,9}\))?)\W*$|\bbus (?:fault|error)"
     rb"|\boops\b|call trace|\brip: \d|\bremount|\bue\b.{0,40}\b(?:gpu|hbm|dimm)|\b(?:gpu|hbm|dimm)\b.{0,40}\bue\b"
     # what was not done, or was not done by all
     rb"|\bnot (?:been )?(?:written|saved|finished|complete|reached|ready|received|registered|started|uploaded)"
-    rb"|\bnotready\b|\bvendor err|\b(\d{1,6})(?: of | out of |/)(?!\1\b)\d{1,6} "
+    rb"|\bnotready\b|\bvendor err|\b(\d{1,9})(?: of | out of |/)(?!\1\b)\d{1,9} "
     rb"(?:ranks|nodes|workers|hosts|processes|peers)\b"
+    rb"|\b(\d{1,9}) (?:out )?of (?!\2\b)\d{1,9} (?:steps|iterations)\b"
+    rb"|\b(?:step|iteration) (\d{1,9}) (?:out )?of (?!\3\b)\d{1,9}\b"
     rb"|\bwaiting for \S{1,20} (?:rank|node|worker|host|peer)|requeue|respawn|relaunch|resubmit|\bstopped (?:by|early)"
-    rb"|overflow|underflow|reached (?:its )?minimum|\bran (?:dry|out)\b|\b100 ?% full|\bis full\b|no space|\bflapp"
+    rb"|overflow|underflow|reached (?:[\w-]{1,20} ){0,3}(?:minimum|limit)|\bran (?:dry|out)\b|\b100 ?% full"
+    rb"|\bis full\b|no space|\bflapp"
     rb"|\b(?:gpu|device|link|port|bus|nic|adapter|hca|node|card)\b.{0,20}\breset|\bexited,? status:? [1-9]"
     rb"|\bis (?:0|zero) bytes|\bnon-?zero (?:exit|status|return|code)|\bstatus ?[:=] ?(?!2\d\d\b)[1-9]\d{0,2}\b"
-    # who is not there any more
+    # who is not there any more, or not as the others are
+    rb"|\bvanished|\bdisappeared|\bemergency|\bmismatch|\binconsisten|\bde-?sync|\bout of sync"
+    rb"|\bdiffers? (?:across|between|among|from)\b|\bhandling fault"
     rb"|\b(?:rank|node|worker|host|peer|task|process|gpu|device|replica)s? \S{0,20} (?:(?:is|are|was|were|has|have) "
     rb"(?:gone|lost|absent|away)|left|vanished|disappeared|dropped)\b|\b(?:went|gone|goes) offline|\bcordon"
     rb"|\bscal(?:ed|ing) (?:down|in)\b|\bmembership changed|\bearly exit|\bexit\w* early|\^C|^Stop(?:Async)?Iteration\b"
@@ -103,11 +116,19 @@ _NOISE = (
     rb"|^(?:throughput per GPU|elapsed time per iteration|tokens/GPU/s|mem usages): |division by zero attempted"
     rb"|\(errno: 97 - Address family|Unable to find image '[^']{1,300}' locally$|System restart required"
 )
-# That there was none of it, which is left out of a line; but not what failed on rank 0.
+# That there was none of it, which is left out of a line; but not what failed on rank 0, nor a status of 0 after that.
+_ONE = rb"(?:rank|node|host|gpu|device|worker|task|process|peer|card|core|port|link|pid|id|replica|status|code)"
 _NONE = re.compile(
-    rb"(?i)(?:(?:^|[,;(|]|\bwith)\s*0|\bno|\bwithout(?: any)?) (?:\w{1,20} )?(?:errors?|failures?|failed|faults?)\b"
-    rb"|(?:\b[\w-]{1,20} ){0,3}\b(?:errors?|failures?|failed|faults?|interruptions?|signals delivered): ?0"
-    rb"(?=\s*(?:[,;.)|]|$))"
+    (
+        rb"(?i)(?:(?:^|[,;(|]|\bwith)\s*0|\bno|\bwithout(?: any)?) (?:\w{1,20} )?(?:errors?|failures?|failed|faults?)\b"
+        # "12 done, 0 retries exhausted", "killed 0 stale processes"
+        rb"|(?:^|[,;(|]|\bwith|\b[a-z]{2,20}ed)\s*\b0(?: (?!%(one)b\b)[a-z-]{1,20}){1,4}%(end)b"
+        # "lost samples: 0", "XID errors 0", "failed=0 unreachable=0", "unreachable hosts: none"
+        rb"|(?:\b(?!%(one)bs?\b)[a-z-]{1,20} ){0,3}\b(?!%(one)b(?:s|es)?\b)(?:[\w-]{1,20}s(?:[:= ]|: )"
+        rb"|signals delivered: |(?:[\w-]{1,20}(?:ed|able)|nan|lost|error|failure)(?:[:=]|: ))0(?: [a-z]{1,20})?%(end)b"
+        rb"|(?:\b[a-z-]{1,20} ){0,3}\b[\w-]{1,20}s: none%(end)b"
+    )
+    % {b"one": _ONE, b"end": rb"(?=\s*(?:[,;.)|]|$)|\s+\w{1,20}=)"}
 )
 _WARNED_AT = re.compile(rb"(\.py:\d{1,6}: \w{1,40}Warning: [^\n]*\n)[ \t]+\S[^\n]*")
 _HELPER_TRACEBACK = re.compile(rb"Traceback \(most recent call last\):\r?\n(?:[ \t][^\n]*\n)+[^\n]*")

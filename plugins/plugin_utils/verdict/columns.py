@@ -12,6 +12,9 @@ import numpy as np
 if t.TYPE_CHECKING:
     from ...module_utils.logs.rows import StepBlock
 
+# Trainers compute what they print in no wider format.
+_LARGEST = float(np.finfo(np.float32).max)
+
 
 @dataclass(frozen=True)
 class StepColumns:
@@ -44,7 +47,7 @@ def _rows(columns: Mapping[str, np.ndarray], rows: np.ndarray) -> dict[str, np.n
 
 
 def columns_of(blocks: Iterable[StepBlock]) -> StepColumns:
-    """Return the steps of step blocks.
+    """Return the steps of step blocks. A value that float32 cannot hold is infinite.
 
     A step is read twice where the log repeats it, or where the run was followed again. Its later values count, but one
     that the later row lacks, as its line was torn, is not lost.
@@ -73,4 +76,7 @@ def columns_of(blocks: Iterable[StepBlock]) -> StepColumns:
                 metrics[name], printed[name] = np.full(size, np.nan), np.zeros(size, dtype=bool)
             metrics[name][lines] = values
             printed[name][lines] = True
+    for column in metrics.values():
+        large = np.abs(column) > _LARGEST
+        column[large] = np.copysign(np.inf, column[large])
     return StepColumns(attempt[once], step[once], reason[once], metrics, printed)

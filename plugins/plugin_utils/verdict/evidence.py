@@ -32,7 +32,10 @@ _LONG_WARM_UP, _LARGE_WARM_UP = 10, 0.25
 _SLOW_WARM_UP = 0.10
 
 _CANONICAL = list(METRICS)
-_ABOVE_ZERO = {"loss_scale": "loss scale", "tokens_with_loss": "number of tokens with a loss"}
+# What each has to be above. A loss scale below the smallest half-precision number scales no loss that is one.
+_ABOVE = {"loss_scale": ("loss scale", 2.0**-24), "tokens_with_loss": ("number of tokens with a loss", 0.0)}
+# With a larger one the weights are forgotten in a step.
+_LARGEST_LEARNING_RATE = 1.0
 
 
 def judge_nodes(statuses: list[Status], interrupted: bool, reasons: Reasons) -> None:
@@ -174,21 +177,26 @@ def judge_finite(steps: pd.DataFrame, records: pd.DataFrame, reasons: Reasons) -
 
 
 def _judge_signs(records: pd.DataFrame, reasons: Reasons) -> None:
-    """Note times, rates and counts that nothing has: below zero, and a step that takes no time."""
+    """Note times, rates and counts that nothing has: below zero, a step that takes no time, a huge learning rate."""
     below = (records["value"] < 0) & (records["metric"] != "loss")
     wrong = records[below | (records["value"] == 0) & (records["metric"] == "step_time_ms")]
     for (node, metric), rows in wrong.groupby(["node", "metric"], sort=False):
         value, step = float(rows["value"].iloc[0]), int(rows["step"].iloc[0])
         message = f"{metric} is {value:g} on {node} in step {step}, which cannot be."
         reasons.add(FAIL, "below_zero", message, str(node), metric=metric, first_step=step, steps=len(rows))
+    large = records[(records["metric"] == "learning_rate") & (records["value"] > _LARGEST_LEARNING_RATE)]
+    for node, rows in large[np.isfinite(large["value"])].groupby("node", sort=False):
+        value, step = float(rows["value"].iloc[0]), int(rows["step"].iloc[0])
+        message = f"The learning rate of {node} is {value:g} in step {step}, with which nothing is learned."
+        reasons.add(INCONCLUSIVE, "impossible", message, str(node), metric="learning_rate", value=value)
 
 
 def _judge_evidence(steps: pd.DataFrame, reasons: Reasons) -> None:
     """Note a loss scale and a number of tokens with a loss that are no numbers above zero: nothing is learned so."""
-    for name, word in _ABOVE_ZERO.items():
+    for name, (word, least) in _ABOVE.items():
         if name not in steps:
             continue
-        wrong = steps[~((steps[name] > 0) & np.isfinite(steps[name])) & steps[name].notna()]
+        wrong = steps[~((steps[name] > least) & np.isfinite(steps[name])) & steps[name].notna()]
         for node, rows in wrong.groupby("node", sort=False):
             value, step = float(rows[name].iloc[0]), int(rows["step"].iloc[0])
             message = f"The {word} is {value:g} on {node} in step {step}: it learned nothing then."
@@ -203,7 +211,10 @@ def _judge_other_fields(steps: pd.DataFrame, reasons: Reasons) -> None:
     skipped = steps["skipped_iterations"] > 0 if "skipped_iterations" in steps else False
     for node, rows in steps[steps[OTHER_FIELDS].notna() & ~skipped].groupby("node", sort=False):
         first = int(rows["step"].iloc[0])
-        message = f"A field of the step lines of {node} is NaN or infinite, at first in step {first}."
+        message = (
+            f"A field of the step lines of {node} holds NaN, infinity or a norm that is not above 0, at first in step "
+            f"{first}."
+        )
         reasons.add(FAIL, "not_finite", message, str(node), first_step=first, steps=len(rows))
 
 

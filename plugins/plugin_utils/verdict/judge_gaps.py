@@ -24,6 +24,8 @@ if t.TYPE_CHECKING:
 _TORN = 0.005
 # Some rates are printed from the third step on, or not where a checkpoint is written, which is every so many steps.
 _MOST_MISSING, _LEAST_APART = 0.1, 8
+# What every process of a job prints in its lines, or none.
+_OF_EACH_NODE = ("step_time_ms", "tflops_per_gpu", "tokens_per_sec_per_gpu", "tokens_with_loss")
 # What a trainer prints in each line or in none.
 _OF_EACH_STEP = tuple(
     name for name in (*METRICS, *EVIDENCE) if name not in ("loss", "skipped_iterations", OTHER_FIELDS)
@@ -51,6 +53,8 @@ def judge_gaps(
         bound["metric"] for bound in plan["expected"] if bound["kind"] != "info" and not bound.get("optional")
     )
     grammar = grammar_of(log_framework(plan))
+    if plan["mode"] == "multi_node":
+        _judge_lines_of_nodes(attempts, reasons)
     for node, rows in attempts.items():
         found = rows["step"].to_numpy()
         stride = 1 if grammar.each_step else (_said_stride(statuses) or _usual_stride(found))
@@ -77,6 +81,16 @@ def judge_gaps(
                 lacks = int(absent.sum())
                 message = f"{metric} is missing in {lacks} of {counted(absent.size, 'counted step')} of {node}."
                 reasons.add(INCONCLUSIVE, "metric_gaps", message, node, metric=metric, steps=lacks)
+
+
+def _judge_lines_of_nodes(attempts: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
+    """Note what the step lines of one node of a job do not say at all, and those of another one do."""
+    for metric in _OF_EACH_NODE:
+        said = {node: not np.isnan(_column(rows, metric)).all() for node, rows in attempts.items()}
+        first = next((node for node, says in said.items() if says), None)
+        for node in (node for node, says in said.items() if first and not says):
+            message = f"No step line of {node} says its {metric.replace('_', ' ')}, and those of {first} do."
+            reasons.add(INCONCLUSIVE, "metric_gaps", message, node, metric=metric, other=first)
 
 
 def _column(rows: pd.DataFrame, name: str) -> np.ndarray:

@@ -182,7 +182,8 @@ def _judge_clock(node: str, rows: pd.DataFrame, earlier: pd.DataFrame, reasons: 
     back = np.diff(clock)
     worst = float(back.min()) if back.size else 0.0
     # Stamps without a year go back far at New Year.
-    if -_NEW_YEAR < worst < -_CLOCK_IS_SET:
+    tells_year = bool(clock.size) and clock[0] > _FIRST_ABSOLUTE
+    if worst < -_CLOCK_IS_SET and (tells_year or worst > -_NEW_YEAR):
         message = (
             f"The time stamps of {node} go back by {-worst:.0f} s: its lines are not in their order, or of two runs."
         )

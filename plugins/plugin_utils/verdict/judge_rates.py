@@ -63,21 +63,44 @@ def _judge_rate(node: str, rows: pd.DataFrame, tokens: float | None, agrees: lis
 
 def _judge_flops(node: str, rows: pd.DataFrame, workload: Workload | None, agrees: list[str], reasons: Reasons) -> None:
     """Note TFLOP/s that are not those of the step times, as each sequence takes as many, or of the model."""
-    if not {"tflops_per_gpu", "step_time_ms"} <= set(rows.columns):
-        return
-    counted = rows[rows["counted"]]
-    batch = counted.get("global_batch_size", 1.0)
-    flops = (counted["tflops_per_gpu"] * counted["step_time_ms"] / batch).dropna().to_numpy()
-    flops = flops[np.isfinite(flops)]
+    flops, digit = _flops_of_steps(rows)
     if flops.size < _MIN_OF_RATES or not (usual := float(np.median(flops))) > 0:
         return
-    digit = _DIGIT_OF_FLOPS / float(counted["tflops_per_gpu"].median())
+    counted = rows[rows["counted"]]
     allowed = _RATE_TOLERANCE + digit
     if (np.abs(flops / usual - 1) > allowed).sum() > max(1.0, _RATE_TOLERANCE * flops.size):
         message = f"The TFLOP/s and the step times of {node} contradict each other from step to step."
         reasons.add(INCONCLUSIVE, "rates_disagree", message, node)
     elif digit < _RATE_TOLERANCE and workload:
         _judge_model_flops(node, counted, workload, agrees, reasons)
+
+
+def _flops_of_steps(rows: pd.DataFrame) -> tuple[np.ndarray, float]:
+    """Return TFLOP/s × step time of each counted step, for a sequence where its batch is printed, and their error."""
+    if not {"tflops_per_gpu", "step_time_ms"} <= set(rows.columns):
+        return np.array([]), math.nan
+    counted = rows[rows["counted"]]
+    flops = counted["tflops_per_gpu"] * counted["step_time_ms"] / counted.get("global_batch_size", 1.0)
+    usual = float(counted["tflops_per_gpu"].median())
+    return flops[np.isfinite(flops)].to_numpy(), _DIGIT_OF_FLOPS / usual if usual else math.nan
+
+
+def judge_same_flops(attempts: t.Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
+    """Note nodes of one job whose devices computed another number of FLOPs in a step than those of the first one."""
+    first, usual = "", 0.0
+    for node, rows in attempts.items():
+        flops, digit = _flops_of_steps(rows)
+        if flops.size < _MIN_OF_RATES:
+            continue
+        own = float(np.median(flops))
+        if not first:
+            first, usual = node, own
+        elif abs(own - usual) > (_RATE_TOLERANCE + 2 * digit) * usual:
+            message = (
+                f"A device of {node} computes {own / 1000:.4g} TFLOP where one of {first} computes "
+                f"{usual / 1000:.4g}: in one job all compute the same."
+            )
+            reasons.add(INCONCLUSIVE, "rates_disagree", message, node, other=first, found=own, planned=usual)
 
 
 def _judge_model_flops(

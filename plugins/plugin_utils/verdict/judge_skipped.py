@@ -23,6 +23,8 @@ if t.TYPE_CHECKING:
 _TORN = 0.005
 # A schedule may begin and end with a learning rate of 0, for so many of the steps at most.
 _MOST_IDLE = 0.1
+# Less than this moves no weight: float32 has seven digits.
+_NOTHING = 1e-12
 _NEEDED = {"learning_rate": "learning rate", "grad_norm": "gradient norm"}
 # A search for a loss scale skips few of the steps after the warm-up.
 _MOST_SEARCHED = 0.05
@@ -70,7 +72,7 @@ def _judge_idle(attempts: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
     for node, rows in attempts.items():
         _judge_updates(node, rows, reasons)
         for name, word in _NEEDED.items():
-            idle = rows.loc[rows[name] == 0, "step"] if name in rows else rows["step"].iloc[:0]
+            idle = rows.loc[rows[name].abs() <= _NOTHING, "step"] if name in rows else rows["step"].iloc[:0]
             if len(idle) > max(1.0, _MOST_IDLE * len(rows)):
                 message = (
                     f"The {word} of {node} is 0 in {len(idle)} of {counted(len(rows), 'step')}, the first of them "

@@ -10,11 +10,12 @@ from collections.abc import Mapping
 import numpy as np
 
 from ...module_utils.logs.frameworks.known import grammar_of
-from ...module_utils.logs.grammar import LAST_RANK
+from ...module_utils.logs.grammar import EVERY_RANK, LAST_RANK
 from ..contracts import Plan, Status
+from ..plan.config.words import counted
 from .judge_log import log_framework
 from .judge_model import judge_flops_of_step, judge_parameters
-from .judge_rates import judge_bars, judge_rates
+from .judge_rates import judge_bars, judge_rates, judge_same_flops
 from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons
 
 if t.TYPE_CHECKING:
@@ -23,6 +24,8 @@ if t.TYPE_CHECKING:
 _SAMPLES = 0.5
 # The batch of a device may be a fraction.
 _TOKEN_TOLERANCE = 0.05
+# Of a batch that is mostly padding some tokens are left.
+_LEAST_WITH_LOSS = 1e-3
 _PARALLEL = ("tensor_parallelism", "pipeline_parallelism", "data_parallelism", "context_parallelism")
 _WORDS = {
     "sequence_length": "sequence length",
@@ -38,6 +41,7 @@ _WORDS = {
     "context_parallelism": "context parallel size",
     "layers": "number of layers",
     "hidden_size": "hidden size",
+    "vocabulary": "size of the vocabulary",
 }
 
 
@@ -84,7 +88,8 @@ def judge_workload(
             # Of steps that print their batch, it may grow up to the one that the configuration says.
             said = (status.get("settings") or {}).get("global_batch_size", []) if bars else []
             batch = planned.get("global_batch_size") or (said[0] if len(said) == 1 else None)
-            _judge_samples(node, rows, batch, bars, agrees, reasons)
+            resumed = "resumed" in (status.get("settings") or {})
+            _judge_samples(node, rows, batch, bars, resumed, agrees, reasons)
             tokens = _tokens_of_gpu(plan, status) or _tokens_by_logs(statuses if together else [status], rows)
             _judge_tokens_with_loss(plan, status, rows, tokens, reasons)
             if bars:
@@ -92,6 +97,7 @@ def judge_workload(
             else:
                 agrees[node] += judge_rates(node, rows, tokens, workload, reasons)
                 judge_flops_of_step(status, rows, agrees[node], reasons)
+    judge_same_flops(attempts if together and grammar.printed_by == EVERY_RANK else {}, reasons)
     if planned and all(agrees.values()):
         reasons.add(PASS, "workload", "The logs match the planned workload, as far as they show it.")
     return agrees
@@ -158,7 +164,7 @@ def _judge_parallelism(status: Status, reasons: Reasons) -> None:
 def _judge_tokens_with_loss(
     plan: Plan, status: Status, rows: pd.DataFrame, tokens: float | None, reasons: Reasons
 ) -> None:
-    """Note a step in which more tokens have a loss than its batch has."""
+    """Note steps in which more tokens have a loss than their batch has, or hardly any."""
     workload = plan.get("workload")
     ranks = workload["gpus"] if workload else status.get("world_size")
     if not tokens or not ranks or "tokens_with_loss" not in rows:
@@ -170,6 +176,13 @@ def _judge_tokens_with_loss(
             f"batch has {tokens * ranks:.10g}."
         )
         reasons.add(FAIL, "other_workload", message, status["node"], found=most, planned=tokens * ranks)
+    idle = rows.loc[rows["tokens_with_loss"] < _LEAST_WITH_LOSS * tokens * ranks, "step"]
+    if not idle.empty:
+        message = (
+            f"In {counted(len(idle), 'step')} of {status['node']}, the first of them {int(idle.iloc[0])}, less than "
+            "one token in 1000 has a loss: hardly anything was trained."
+        )
+        reasons.add(INCONCLUSIVE, "idle_steps", message, status["node"], metric="tokens_with_loss", steps=len(idle))
 
 
 def _judge_total(
@@ -210,6 +223,7 @@ def _judge_samples(
     rows: pd.DataFrame,
     planned: float | None,
     bars: bool,
+    resumed: bool,
     agrees: dict[str, list[str]],
     reasons: Reasons,
 ) -> None:
@@ -251,7 +265,7 @@ def _judge_samples(
     # Bars show three digits, of the step before now and then.
     allowed = 0.01 * np.abs(samples) + 2.0 * batch if bars else _SAMPLES
     # From its first step on, a training has consumed nothing else.
-    begin = batch * steps[0] if steps[0] == 1 and not bars else samples[0]
+    begin = batch * steps[0] if steps[0] == 1 and not resumed else samples[0]
     expected = begin + batch * (steps - steps[0])
     off = ~(np.abs(samples - expected) <= allowed) | ~np.isfinite(samples)
     if not off.any() and batch > 0:

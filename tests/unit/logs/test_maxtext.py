@@ -253,8 +253,6 @@ def test_processes_of_a_node_that_share_a_log_some_steps_apart_are_one_run(tmp_p
     [
         ("loss: 9.000, moe_lb_loss: nan", True),
         ("loss: 9.000, mtp_loss: inf", True),
-        ("loss: nan, loss: 9.000", True),
-        ("loss: 9.000, loss: nan", True),
         ("loss: nan", False),
         ("loss: 9.000, run: nancy", False),
     ],
@@ -271,3 +269,11 @@ def test_an_evaluation_that_is_nan_is_one_of_the_next_step(loss: str, strange: b
         memory: dict[str, Any] = {}
         steps = [*parse(text[:ends].encode(), memory), *parse(text[ends:].encode(), memory)]
         assert ["other_fields" in step["metrics"] for step in steps] == [strange]
+
+
+@pytest.mark.parametrize(
+    ("fields", "loss"), [("loss: 9.000, loss: 9.000", 9.0), ("loss: 8.000, loss: 9.000", math.nan)]
+)
+def test_of_two_values_of_one_name_neither_counts_unless_they_are_the_same(fields: str, loss: float) -> None:
+    [found] = parse(f"completed step: 7, {fields}\n".encode(), {})
+    assert found["metrics"]["loss"] == pytest.approx(loss, nan_ok=True)

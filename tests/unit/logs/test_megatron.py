@@ -441,3 +441,9 @@ def test_a_whole_log_with_closing_lines() -> None:
 def test_values_that_are_no_metrics_are_looked_at_for_nan(fields: str, strange: bool) -> None:
     [found] = parse(f"iteration 2/50 | {fields}\n".encode(), {})
     assert ("other_fields" in found["metrics"]) is strange
+
+
+def test_a_field_that_stands_there_twice_has_no_value() -> None:
+    line = " iteration 2/ 5 | elapsed time per iteration (ms): 9.0 | lm loss: 1.0 | lm loss: 2.0 | loss scale: 1.0 |\n"
+    assert metrics_of(line)["step_time_ms"] == 9.0
+    assert math.isnan(metrics_of(line)["loss"])

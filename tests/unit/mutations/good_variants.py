@@ -61,6 +61,13 @@ AT_THE_END = {
     "accounting": "JobState=COMPLETED Reason=None ExitCode=0:0 DerivedExitCode=0:0\nState: COMPLETED (exit code 0)\n",
     "a line of source": "/x/y.py:789: FutureWarning: x is deprecated.\n  import x  # or raise ImportError\n",
     "NCCL ends": "n1:7:9 [0] NCCL INFO misc/socket.cc:47 -> 3\nn1:7:9 [0] NCCL INFO comm 0x5 rank 8 - Abort COMPLETE\n",
+    "counts of nothing": (
+        "fault_tolerance: rank monitor stopped, 0 timeouts\n0 bytes leaked, 0 file descriptors lost\n"
+        "removed 3 old checkpoints, killed 0 stale processes\nmemory error corrections: 0\nretries exhausted: 0\n"
+        "ECC errors: 0 corrected, 0 uncorrected\ndcgm-exporter: XID errors 0\npreemptions: 0\nlost samples: 0\n"
+        "Summary: 40 steps, 0 skipped, 0 NaN, 0 restarts, 0 failures\nunreachable hosts: none\n"
+        "n3 : ok=12 changed=3 unreachable=0 failed=0 skipped=2 rescued=0 ignored=0\n"
+    ),
     "another language": "Di 3. Feb 04:10:00 CET 2026\nreal\t0m44,120s\n学習が終了しました\n",
 }
 AT_THE_BEGIN = {

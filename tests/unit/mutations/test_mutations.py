@@ -13,6 +13,7 @@ import good_heads  # noqa: F401 (it fills the lists)
 import of_evidence  # noqa: F401
 import of_files  # noqa: F401
 import of_kinds  # noqa: F401
+import of_lines  # noqa: F401
 import of_unread  # noqa: F401
 import of_values  # noqa: F401
 import pytest

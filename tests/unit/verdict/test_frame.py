@@ -24,6 +24,11 @@ def test_steps_after_the_warm_up_count():
     assert frame["counted"].tolist() == [False, False, True, True]
 
 
+def test_a_value_that_float32_cannot_hold_is_infinite():
+    frame = steps_frame(NODES, {"gpu00": columns(row(1, loss=1e39), row(2, loss=-1e39), row(3, loss=3e38))}, 0)
+    assert frame["loss"].tolist() == [math.inf, -math.inf, 3e38]
+
+
 def test_every_node_warms_up_by_itself():
     told = {node: columns(row(step, loss=1.0), row(step + 1, loss=1.0)) for node, step in (("gpu00", 1), ("gpu01", 7))}
     frame = steps_frame(NODES, told, 1)

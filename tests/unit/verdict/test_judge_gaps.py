@@ -108,3 +108,10 @@ def test_what_each_line_has_is_not_missing_every_so_many_steps(field: str, verdi
     ]
     summary = verdict_on("".join(gone), tmp_path, 40, expected=[])
     assert (summary["verdict"], ("metric_gaps", "gpu01") in codes(summary)) == (verdict, verdict != "PASS")
+
+
+def test_what_the_lines_of_one_node_say_is_not_missing_in_all_of_another(tmp_path: Path) -> None:
+    nodes = [Node("gpu00", ALL), Node("gpu01", lines(range(1, 11), tflops=None))]
+    summary = judged(nodes, tmp_path, framework="maxtext", expected=[])
+    (reason,) = [reason for reason in summary["reasons"] if reason["code"] == "metric_gaps"]
+    assert reason["message"] == "No step line of gpu01 says its tflops per gpu, and those of gpu00 do."

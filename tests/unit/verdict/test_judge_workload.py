@@ -140,3 +140,18 @@ def test_lines_of_another_number_of_iterations_than_the_arguments_say(tmp_path: 
     assert "The number of iterations is 10 in the log of gpu01, and 80 in that of gpu00." in told(
         nodes, tmp_path, parameters={"iterations": None}, workload=None
     )
+
+
+@pytest.mark.parametrize(("tflops", "says"), [(400.4, False), (160.0, True)])
+def test_all_devices_of_a_job_compute_the_same(tflops: float, says: bool, tmp_path: Path) -> None:
+    nodes = [Node("gpu00", ALL), Node("gpu01", "".join(line(step, tflops=tflops) for step in range(1, 11)))]
+    summary = judged(nodes, tmp_path, framework="maxtext", expected=[], workload=None)
+    told = [reason["message"] for reason in summary["reasons"] if reason["code"] == "rates_disagree"]
+    message = "A device of gpu01 computes 2 TFLOP where one of gpu00 computes 5: in one job all compute the same."
+    assert told == [message] * says
+
+
+@pytest.mark.parametrize(("rate", "code"), [("1.000000E+05", "impossible"), ("1.000000E-30", "idle_steps")])
+def test_a_learning_rate_that_teaches_nothing(rate: str, code: str, tmp_path: Path) -> None:
+    summary = judged([Node("gpu00", SILENT), Node("gpu01", ALL.replace("1.000000E-04", rate))], tmp_path)
+    assert code in [reason["code"] for reason in summary["reasons"]]

@@ -123,8 +123,8 @@ def parse(piece: Piece, memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]:
     """Yield what each step line and each step of a metrics file says, in their order; see ``Grammar``.
 
     Units are those of ``METRICS``. ``steps_total`` is that of the last configuration before the step, else null. A
-    field counts only when what follows it shows that it is whole; it is NaN where it holds no number. Tokens per
-    second count padding too.
+    field counts only when what follows it shows that it is whole; it is NaN where it holds no number, or is there twice
+    with two. Tokens per second count padding too.
 
     An evaluation that is NaN or infinite is one of the other fields of the next step.
 
@@ -209,9 +209,8 @@ def _step(text: bytes, start: int) -> dict[str, t.Any] | None:
             metrics[metric] = math.nan
         if field and known:
             metric, convert = known
-            if not math.isfinite(metrics.get(metric, 0.0)):
-                metrics[OTHER_FIELDS] = math.inf
-            metrics[metric] = convert(float(field.group(2))) if _NUMBER.fullmatch(field.group(2)) else math.nan
+            value = convert(float(field.group(2))) if _NUMBER.fullmatch(field.group(2)) else math.nan
+            metrics[metric] = value if metrics.get(metric, value) == value else math.nan
             if metric in EVIDENCE and not math.isfinite(metrics[metric]):
                 metrics[metric] = math.inf
     stamp = _STAMP.match(text, line_start(text, start), start)

@@ -374,14 +374,21 @@ def _cutter(spans: Iterable[tuple[int, int]]) -> Callable[[bytes], tuple[bytes, 
 
 
 def _fields(line: bytes, begin: int) -> tuple[dict[bytes, _Value], dict[bytes, _Value]]:
-    """Return the fields of a line from the place on, by their names: the closed ones, and what follows the last bar."""
+    """Return the fields of a line from the place on, by their names: the closed ones, and what follows the last bar.
+
+    One that stands there twice has no value.
+    """
     fields = []
     for field in line[begin:].split(b"|"):
         name, _colon, value = field.partition(b":")
         text = value.lstrip()
         fields.append((name.strip(), _Value(text.rstrip(), begin + len(field) - len(text))))
         begin += len(field) + 1
-    return dict(fields[:-1]), dict(fields[-1:])
+    closed = dict(fields[:-1])
+    if len(closed) < len(fields) - 1:
+        names = [name for name, _value in fields[:-1]]
+        closed = {name: value if names.count(name) == 1 else _Value(b"", 0) for name, value in closed.items()}
+    return closed, dict(fields[-1:])
 
 
 def _others_not_finite(fields: bytes, begin: int, read: Container[tuple[int, int]]) -> bool:

@@ -40,6 +40,7 @@ _NOT_FINITE = re.compile(
     rb"[ ,](?!(?:loss|reduced_train_loss|gradient_norm|lr|throughput|consumed_samples|global_step)=)"
     rb"\w+=[-+]?(?i:nan|inf(?:inity)?)(?=[,\]])"
 )
+_NORM_OF_NOTHING = re.compile(rb"[ ,]parameter_norm=(?:-|0(?:\.0*)?(?=[,\]]))")
 # A number is whole when what follows it is there.
 _FIELDS = {
     metric: re.compile(rb"[ ,]" + name + rb"=([^\]\r\n]{0,99}?)(?=, |\])")
@@ -83,10 +84,11 @@ def _found(progress: re.Match[bytes], body: bytes) -> dict[str, t.Any]:
     epoch, step, total = map(int, progress.groups())
     metrics = {}
     for metric, pattern in _FIELDS.items():
-        field = pattern.search(body)
-        if field:
-            metrics[metric] = float(field.group(1)) if _NUMBER.fullmatch(field.group(1)) else math.nan
-    if _NOT_FINITE.search(body):
+        texts = set(pattern.findall(body))
+        if texts:
+            text = texts.pop()
+            metrics[metric] = float(text) if not texts and _NUMBER.fullmatch(text) else math.nan
+    if _NOT_FINITE.search(body) or _NORM_OF_NOTHING.search(body):
         metrics[OTHER_FIELDS] = math.inf
     elapsed = _ELAPSED.match(body)
     if elapsed and not epoch:
@@ -137,9 +139,13 @@ GRAMMAR = Grammar(
         ),
         # Of NeuronX Distributed's parallel_state.py, by rank 0.
         Settings(
-            b" model parallel with size ",
-            rb"> initializing (tensor|pipeline) model parallel with size (\d{1,7})(?=\D)",
-            {b"tensor": "tensor_parallelism", b"pipeline": "pipeline_parallelism"},
+            b" parallel with size ",
+            rb"> initializing (tensor model|pipeline model|data) parallel with size (\d{1,7})(?=\D)",
+            {
+                b"tensor model": "tensor_parallelism",
+                b"pipeline model": "pipeline_parallelism",
+                b"data": "data_parallelism",
+            },
         ),
         Settings(
             b"`Trainer.fit` stopped", rb"`Trainer\.fit` stopped: `(max_steps)=(\d{1,9})`", {b"max_steps": "iterations"}
