@@ -71,7 +71,7 @@ def _places() -> None:
         add("lines", f"a stamp of {name}", "megatron", on("node3", jump))
     for place, text in enumerate(AT_THE_END):
         framework = ("megatron", "maxtext", "nxdt")[place % 3]
-        for node in {PRINTS_STEPS[framework], "node1"}:
+        for node in dict.fromkeys((PRINTS_STEPS[framework], "node1")):
             add("lines", f"{text} on {node}", framework, on(node, lambda log, text=text: f"{log}{text}\n"))
 
 
