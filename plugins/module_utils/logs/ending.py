@@ -124,7 +124,7 @@ _NONE = re.compile(
         # "12 done, 0 retries exhausted", "killed 0 stale processes"
         rb"|(?:^|[,;(|]|\bwith|\b[a-z]{2,20}ed)\s*\b0(?: (?!%(one)b\b)[a-z-]{1,20}){1,4}%(end)b"
         # "lost samples: 0", "XID errors 0", "failed=0 unreachable=0", "unreachable hosts: none"
-        rb"|(?:\b(?!%(one)bs?\b)[a-z-]{1,20} ){0,3}\b(?!%(one)b(?:s|es)?\b)(?:[\w-]{1,20}s(?:[:= ]|: )"
+        rb"|(?:\b(?!%(one)bs?\b)[a-z-]{1,20} ){0,3}\b(?!%(one)b(?:s|es)?\b|(?:is|was|has) )(?:[\w-]{1,20}s(?:[:= ]|: )"
         rb"|signals delivered: |(?:[\w-]{1,20}(?:ed|able)|nan|lost|error|failure)(?:[:=]|: ))0(?: [a-z]{1,20})?%(end)b"
         rb"|(?:\b[a-z-]{1,20} ){0,3}\b[\w-]{1,20}s: none%(end)b"
     )

@@ -63,6 +63,7 @@ TEXTS: dict[str, list[Text]] = {
         "[ 12.1] nfs: server nas7 not responding, timed out",
     ],
     "checkpoint": [
+        "AssertionError: hidden_size value from checkpoint (64) is not equal to the input argument value (32).",
         "FileNotFoundError: [Errno 2] No such file or directory: '/x/iter_0000007/odd'",
         "ChainedFuture completed 0/1 futures but timed out after 1199.9 seconds",
         "ValueError: Requested directory for restore does not exist at /x.",
@@ -142,6 +143,7 @@ TEXTS: dict[str, list[Text]] = {
         'Failed to pull image "x": rpc error: code = Unknown desc = failed to copy: 429 Too Many Requests',
     ],
     "open_files": [
+        "2026-Jan-02 03:04:05.6 7:8 [1] bootstrap.cc:106 CCOM WARN Call to accept failed : Too many open files",
         "OSError: [Errno 24] Too many open files: '/data/x'",
         "RuntimeError: received 0 items of ancdata",
     ],
@@ -431,6 +433,7 @@ TEXTS: dict[str, list[Text]] = {
         'OCI runtime exec failed: exec: "bash": executable file not found in $PATH: unknown',
     ],
     "data": [
+        "AssertionError: One or both of the .idx and .bin files cannot be found at the path prefix /odd",
         "datasets.exceptions.DataFilesNotFoundError: No supported data files found in /x",
         "FileNotFoundError: Unable to find '/odd/x.jsonl'",
         "ValueError: num_samples should be a positive integer value, but got num_samples=0",
@@ -542,6 +545,7 @@ TEXTS: dict[str, list[Text]] = {
         "Stopping coordination service as cluster registration failed.",
     ],
     "stale_process": [
+        "RuntimeError: Unable to initialize backend 'tpu': ABORTED: The TPU is already in use by process with pid 7.",
         "XlaRuntimeError: INTERNAL: Different local topology for node 1 has been set previously, odd",
         ("E1 odd.cc:1] 4 unexpectedly tried to connect with a different incarnation. Odd.", 4, None),
         (

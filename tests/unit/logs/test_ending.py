@@ -23,6 +23,7 @@ STEP = "completed step: 1, seconds: 1.000, loss: 9.000\n"
         ("n3 : ok=12 unreachable=0 failed=0", False),
         ("unreachable hosts: none", False),
         ("lost rank: 0", True),
+        ("checkpoint shard 12 is 0 bytes", True),
         ("rank 3 died with status 0", True),
         ("failed ranks: 0, 5", True),
         ("ENOTCONN", True),

@@ -53,7 +53,7 @@ SIGNATURES = (
         rb"FileNotFoundError: [^\r\n]{0,300}_(?:index|idx)\.npy",
     ),
     Signature(
-        "data_cache",
+        "data",
         (b".idx and .bin files", b"files cannot be found at the path prefix", b"could not find data-path"),
         "The dataset is not at the path: data_path is the prefix of a .bin and an .idx file that every node sees.",
     ),

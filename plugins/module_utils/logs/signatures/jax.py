@@ -18,12 +18,18 @@ SIGNATURES = (
         "built for this platform (JAX_PLATFORMS), and that no other process holds them.",
         (
             rb"No visible GPU devices|Unknown backend:? '?\w{1,20}'? requested, but no"
-            rb"|Unknown backend \w{1,20}\. Available|RuntimeError: Unable to initialize backend"
-            rb"|(?:libtpu\S{0,20}"
-            rb"|The TPU) is already in use by"
-            rb"|libtpu multi-process lockfile|NOT_FOUND: No \w{1,40} device found|No TPU devices were found"
+            rb"|Unknown backend \w{1,20}\. Available"
+            rb"|RuntimeError: Unable to initialize backend(?![^\r\n]{0,99} already in use by)"
+            rb"|NOT_FOUND: No \w{1,40} device found|No TPU devices were found"
             rb"|Failed to get TPU metadata|TPU initialization failed: "
         ),
+    ),
+    Signature(
+        "stale_process",
+        (b"already in use by", b"libtpu multi-process lockfile"),
+        "Another process holds the TPU: end it (the message may name its pid), and remove /tmp/libtpu_lockfile where "
+        "it is left over.",
+        rb"(?:libtpu\S{0,20}|The TPU) is already in use by|libtpu multi-process lockfile",
     ),
     Signature(
         "import_error",

@@ -136,8 +136,9 @@ SIGNATURES = (
         (b"CCOM WARN", b"EXEC_HW_ERR_COLLECTIVES", b"status=120", b"NETWORK_PROXY_FAIL", b"OFI plugin", b"ENC:"),
         "The network between the workers failed (EFA, libfabric): check the EFA driver and devices (fi_info -p "
         "efa), the security group, and the logs of the other nodes.",
-        rb"CCOM WARN |NRT_EXEC_HW_ERR_COLLECTIVES|nrt_\w{1,40}:? status=120[06]\b"
-        rb"|NETWORK_PROXY_FAIL|ERROR {1,4}ENC:\w{0,40}(?:[Bb]ootstrap|replica_group|connect)",
+        rb"CCOM WARN (?![^\r\n]{0,300}[Tt]oo many open files)|NRT_EXEC_HW_ERR_COLLECTIVES"
+        rb"|nrt_\w{1,40}:? status=120[06]\b|NETWORK_PROXY_FAIL"
+        rb"|ERROR {1,4}ENC:\w{0,40}(?:[Bb]ootstrap|replica_group|connect)",
     ),
     Signature(
         "neuron",

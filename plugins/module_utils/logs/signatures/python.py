@@ -176,8 +176,8 @@ SIGNATURES = (
         ),
         "The sizes do not fit each other: the GPUs must be a multiple of tensor × pipeline × context parallel size, "
         "the global batch size one of micro batch size × data parallel size.",
-        rb"(?:Error|Exception): [^\r\n]{0,400}(?:divisi?ble by|must be a whole number"
-        rb"|invalid implied data parallel degree"
+        rb"(?:Error|Exception): (?!\w{1,60} value from checkpoint )[^\r\n]{0,400}"
+        rb"(?:divisi?ble by|must be a whole number|invalid implied data parallel degree"
         rb"|multiple of|is not equal to )",
     ),
     Signature(

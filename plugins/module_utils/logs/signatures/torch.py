@@ -70,11 +70,12 @@ SIGNATURES = (
             b"CheckpointingException",
             b"Weights only load failed",
             b"could not load the checkpoint",
+            b"value from checkpoint",
         ),
         "The checkpoint does not fit this model: compare the model's sizes, the parallel sizes and the checkpoint "
         "format with the run that wrote it.",
         rb"Error\(s\) in loading state_dict for|Checkpoint(?:ing)?Exception: |Missing key\(s\) in state_dict"
-        rb"|Weights only load failed|could not load the checkpoint",
+        rb"|Weights only load failed|could not load the checkpoint|Error: \w{1,60} value from checkpoint ",
     ),
     Signature(
         "compile",
