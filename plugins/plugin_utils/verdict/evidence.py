@@ -3,14 +3,11 @@
 
 from __future__ import annotations
 
-import math
 import typing as t
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-import numpy as np
-
-from ...module_utils.logs.record import METRICS, OTHER_FIELDS, in_words
+from ...module_utils.logs.record import in_words
 from ..contracts import Bound, JudgedBound, Plan, Status, Verdict
 from ..plan.config.words import all_of, counted
 from ..plan.job.bounds import bound_in_words
@@ -30,12 +27,6 @@ MIN_SAMPLES = 3
 _LONG_WARM_UP, _LARGE_WARM_UP = 10, 0.25
 # What noise makes of a pace is less than that.
 _SLOW_WARM_UP = 0.10
-
-_CANONICAL = list(METRICS)
-# What each has to be above. A loss scale below the smallest half-precision number scales no loss that is one.
-_ABOVE = {"loss_scale": ("loss scale", 2.0**-24), "tokens_with_loss": ("number of tokens with a loss", 0.0)}
-# With a larger one the weights are forgotten in a step.
-_LARGEST_LEARNING_RATE = 1.0
 
 
 def judge_nodes(statuses: list[Status], interrupted: bool, reasons: Reasons) -> None:
@@ -144,78 +135,6 @@ def judge_last_step(statuses: list[Status], reached: Reached, interrupted: bool,
             reasons.add(INCONCLUSIVE, "began_anew", message, node, last_step=step)
     if reached.finished:
         reasons.add(PASS, "last_step", f"The last step, {reached.goal}, was seen.")
-
-
-def judge_finite(steps: pd.DataFrame, records: pd.DataFrame, reasons: Reasons) -> None:
-    """Note what is NaN or infinite in the last attempt, but for skipped iterations, and what it counts as NaN."""
-    last_attempts = steps.groupby("node", sort=False)["attempt"].max()
-    last = records[records["attempt"] == records["node"].map(last_attempts)]
-    skipped = last[(last["metric"] == "skipped_iterations") & (last["value"] > 0) & np.isfinite(last["value"])]
-    taken = last[~last.set_index(["node", "step"]).index.isin(skipped.set_index(["node", "step"]).index)]
-    wrong = taken[~np.isfinite(taken["value"])]
-    found = wrong.groupby(["node", "metric"], sort=False)
-    for (node, metric), rows in sorted(found, key=lambda group: _CANONICAL.index(group[0][1])):
-        first = int(rows["step"].min())
-        where = f"step {first}" if len(rows) == 1 else f"{len(rows)} steps, the first of them {first}"
-        message = f"{metric} is no finite number on {node} in {where}."
-        reasons.add(FAIL, "not_finite", message, str(node), metric=metric, first_step=first, steps=len(rows))
-    _judge_signs(taken, reasons)
-    last_steps = steps[steps["attempt"] == steps["node"].map(last_attempts)]
-    _judge_evidence(last_steps, reasons)
-    _judge_other_fields(last_steps, reasons)
-    nan_iterations = last[(last["metric"] == "nan_iterations") & (last["value"] > 0)]
-    for node, step in nan_iterations.groupby("node", sort=False)["step"].min().items():
-        message = f"{node} counts NaN iterations at step {step}."
-        reasons.add(FAIL, "nan_iterations", message, str(node), first_step=int(step))
-    losses = taken[taken["metric"] == "loss"]
-    with_loss = set(losses["node"])
-    without = [str(node) for node in last_attempts.index if node not in with_loss]
-    for node in without:
-        reasons.add(INCONCLUSIVE, "no_loss", f"The log of {node} has steps, but not a single loss.", node)
-    if not losses.empty and wrong.empty and nan_iterations.empty and not without:
-        reasons.add(PASS, "finite", f"All {len(losses)} losses are finite, and so is every other value.")
-
-
-def _judge_signs(records: pd.DataFrame, reasons: Reasons) -> None:
-    """Note times, rates and counts that nothing has: below zero, a step that takes no time, a huge learning rate."""
-    below = (records["value"] < 0) & (records["metric"] != "loss")
-    wrong = records[below | (records["value"] == 0) & (records["metric"] == "step_time_ms")]
-    for (node, metric), rows in wrong.groupby(["node", "metric"], sort=False):
-        value, step = float(rows["value"].iloc[0]), int(rows["step"].iloc[0])
-        message = f"{metric} is {value:g} on {node} in step {step}, which cannot be."
-        reasons.add(FAIL, "below_zero", message, str(node), metric=metric, first_step=step, steps=len(rows))
-    large = records[(records["metric"] == "learning_rate") & (records["value"] > _LARGEST_LEARNING_RATE)]
-    for node, rows in large[np.isfinite(large["value"])].groupby("node", sort=False):
-        value, step = float(rows["value"].iloc[0]), int(rows["step"].iloc[0])
-        message = f"The learning rate of {node} is {value:g} in step {step}, with which nothing is learned."
-        reasons.add(INCONCLUSIVE, "impossible", message, str(node), metric="learning_rate", value=value)
-
-
-def _judge_evidence(steps: pd.DataFrame, reasons: Reasons) -> None:
-    """Note a loss scale and a number of tokens with a loss that are no numbers above zero: nothing is learned so."""
-    for name, (word, least) in _ABOVE.items():
-        if name not in steps:
-            continue
-        wrong = steps[~((steps[name] > least) & np.isfinite(steps[name])) & steps[name].notna()]
-        for node, rows in wrong.groupby("node", sort=False):
-            value, step = float(rows[name].iloc[0]), int(rows["step"].iloc[0])
-            message = f"The {word} is {value:g} on {node} in step {step}: it learned nothing then."
-            code = "below_zero" if math.isfinite(value) else "not_finite"
-            reasons.add(FAIL, code, message, str(node), metric=name, first_step=step, steps=len(rows))
-
-
-def _judge_other_fields(steps: pd.DataFrame, reasons: Reasons) -> None:
-    """Note NaN and infinity in fields that are no metrics: of another loss, say, or of a norm."""
-    if OTHER_FIELDS not in steps:
-        return
-    skipped = steps["skipped_iterations"] > 0 if "skipped_iterations" in steps else False
-    for node, rows in steps[steps[OTHER_FIELDS].notna() & ~skipped].groupby("node", sort=False):
-        first = int(rows["step"].iloc[0])
-        message = (
-            f"A field of the step lines of {node} holds NaN, infinity or a norm that is not above 0, at first in step "
-            f"{first}."
-        )
-        reasons.add(FAIL, "not_finite", message, str(node), first_step=first, steps=len(rows))
 
 
 def judge_samples(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether the parameters and FLOPs that a log says of its model are those of the plan and of its own steps."""
+"""Whether what a log says of its model is that of the plan and of its own steps: parameters, parallel sizes, FLOPs."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ _COUNTED_OTHERWISE = 1.5
 # Trainers print billions of parameters and TFLOPs of a step with two digits behind the point.
 _LEAST_BILLIONS, _LEAST_TFLOPS = 0.05, 1.0
 _RATE_TOLERANCE = 0.05
+_PARALLEL = ("tensor_parallelism", "pipeline_parallelism", "data_parallelism", "context_parallelism")
 _SPLIT_BY = ("tensor_parallelism", "pipeline_parallelism", "expert_parallelism")
 
 
@@ -41,6 +42,25 @@ def judge_parameters(plan: Plan, status: Status, agrees: list[str], reasons: Rea
         reasons.add(FAIL, "other_workload", message, node, found=other[0], planned=planned)
     elif found:
         agrees.append(f"{found[0]:.4g} billion parameters")
+
+
+def judge_parallelism(status: Status, reasons: Reasons) -> None:
+    """Note a log whose parallel sizes are not those of its ranks, or do not divide its batch."""
+    node, ranks, settings = status["node"], status.get("world_size"), status.get("settings") or {}
+    if not ranks or "data_parallelism" not in settings or any(len(settings.get(name, ())) > 1 for name in _PARALLEL):
+        return
+    made = math.prod(settings[name][0] for name in _PARALLEL if name in settings)
+    if made != ranks:
+        message = f"The log of {node} contradicts itself: its parallel sizes make {made:g} ranks, and it sees {ranks}."
+        reasons.add(INCONCLUSIVE, "settings_differ", message, node, found=made, other=ranks)
+    batch, micro = (settings.get(name, ()) for name in ("global_batch_size", "micro_batch_size"))
+    data = settings["data_parallelism"][0]
+    if len(batch) == len(micro) == 1 and batch[0] % (micro[0] * data):
+        message = (
+            f"The log of {node} contradicts itself: {batch[0]:g} sequences are no whole number of micro batches of "
+            f"{micro[0]:g} on {data:g} ranks."
+        )
+        reasons.add(INCONCLUSIVE, "settings_differ", message, node, batch=batch[0], micro_batch=micro[0], ranks=data)
 
 
 def judge_flops_of_step(status: Status, rows: pd.DataFrame, agrees: list[str], reasons: Reasons) -> None:

@@ -14,7 +14,7 @@ from ...module_utils.logs.grammar import EVERY_RANK, LAST_RANK
 from ..contracts import Plan, Status
 from ..plan.config.words import counted
 from .judge_log import log_framework
-from .judge_model import judge_flops_of_step, judge_parameters
+from .judge_model import judge_flops_of_step, judge_parallelism, judge_parameters
 from .judge_rates import judge_bars, judge_rates, judge_same_flops
 from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons
 
@@ -26,7 +26,6 @@ _SAMPLES = 0.5
 _TOKEN_TOLERANCE = 0.05
 # Of a batch that is mostly padding some tokens are left.
 _LEAST_WITH_LOSS = 1e-3
-_PARALLEL = ("tensor_parallelism", "pipeline_parallelism", "data_parallelism", "context_parallelism")
 _WORDS = {
     "sequence_length": "sequence length",
     "micro_batch_size": "micro batch size",
@@ -74,7 +73,7 @@ def judge_workload(
         total = status.get("steps_total")
         if node in attempts and total:
             _judge_total(node, total, planned.get("iterations"), of_nodes if together else {}, agrees, reasons)
-        _judge_parallelism(status, reasons)
+        judge_parallelism(status, reasons)
         judge_parameters(plan, status, agrees[node], reasons)
     grammar = grammar_of(log_framework(plan))
     bars = grammar.bars
@@ -140,25 +139,6 @@ def _judge_ranks(status: Status, of_nodes: dict[str, tuple[str, float]], reasons
                 f"{each[0]:g} each make {made:g}."
             )
             reasons.add(FAIL, "other_workload", message, node, found=made, other=whole[0])
-
-
-def _judge_parallelism(status: Status, reasons: Reasons) -> None:
-    """Note a log whose parallel sizes are not those of its ranks, or do not divide its batch."""
-    node, ranks, settings = status["node"], status.get("world_size"), status.get("settings") or {}
-    if not ranks or "data_parallelism" not in settings or any(len(settings.get(name, ())) > 1 for name in _PARALLEL):
-        return
-    made = math.prod(settings[name][0] for name in _PARALLEL if name in settings)
-    if made != ranks:
-        message = f"The log of {node} contradicts itself: its parallel sizes make {made:g} ranks, and it sees {ranks}."
-        reasons.add(INCONCLUSIVE, "settings_differ", message, node, found=made, other=ranks)
-    batch, micro = (settings.get(name, ()) for name in ("global_batch_size", "micro_batch_size"))
-    data = settings["data_parallelism"][0]
-    if len(batch) == len(micro) == 1 and batch[0] % (micro[0] * data):
-        message = (
-            f"The log of {node} contradicts itself: {batch[0]:g} sequences are no whole number of micro batches of "
-            f"{micro[0]:g} on {data:g} ranks."
-        )
-        reasons.add(INCONCLUSIVE, "settings_differ", message, node, batch=batch[0], micro_batch=micro[0], ranks=data)
 
 
 def _judge_tokens_with_loss(

@@ -16,7 +16,6 @@ from ...module_utils.logs.record import METRICS
 from ..contracts import Plan, Status, Summary
 from ..run.retry import in_words
 from .evidence import (
-    judge_finite,
     judge_lacks,
     judge_last_step,
     judge_log_only,
@@ -36,6 +35,7 @@ from .judge_gaps import judge_gaps
 from .judge_log import judge_clock_of_run, judge_life, judge_one_run, judge_same_log, log_framework
 from .judge_measured import judge_loss, judge_physics, loss_trends
 from .judge_network import judge_transport, judge_world
+from .judge_numbers import judge_finite
 from .judge_skipped import judge_skipped
 from .judge_time import judge_time, times_spent
 from .judge_workload import judge_workload
