@@ -22,6 +22,7 @@ _OUTPUTS = {"out", "output", "stdout", "log", "txt"}
 _REPORT_OF_WORKER, _DEEPEST = "error.json", 4
 _OF_PBS = re.compile(r"(.+)\.([eo])(\d+)")
 PACKED = (".bz2", ".gz", ".xz", ".zip", ".zst")
+_CORE = re.compile(r"core(?:\.\d+)?")
 _GLOB = re.compile(r"[*?\[]")
 _UNFIT = re.compile(r"[^A-Za-z0-9_.:-]+")
 
@@ -31,7 +32,8 @@ class LoggedRun:
     """A folder with the logs of one run: the files that may be the log of each node, nodes in the order of their names.
 
     ``notes`` are sentences on what was left aside. ``errors`` are the files with what a process wrote to its standard
-    error, by the file with the rest; ``strays`` those with no such file, and packed ones. Where the folder is one that
+    error, by the file with the rest; ``strays`` those with no such file,
+    packed ones, and what the kernel left of a process that crashed. Where the folder is one that
     a run of this collection left, ``files`` is empty and ``known`` true.
     """
 
@@ -105,12 +107,18 @@ def _runs_at(path: Path) -> list[LoggedRun]:
         read = {file for files in run.errors.values() for file in files}
         above = {parent for file in read for parent in file.parents}
         left = [entry for entry in aside + folders if entry not in read | above]
-        return [replace(run, notes=[f"Not read, as there are logs beside: {_few(left)}."] if left else [])]
+        notes = [f"Not read, as there are logs beside: {_few(left)}."] if left else []
+        return [replace(run, notes=notes, strays=[*run.strays, *(file for file in left if is_core(file))])]
     if any((folder / PLAN_NAME).is_file() or _inside(folder, Path.is_dir) for folder in folders):
         runs = [run for folder in folders for run in _runs_in(folder)]
         if runs:
             return runs
     return [_run(path, *_nodes_in(path, folders))]
+
+
+def is_core(file: Path) -> bool:
+    """Return whether a file is what the kernel leaves of a process that crashed."""
+    return bool(_CORE.fullmatch(file.name)) and file.is_file()
 
 
 def _runs_in(folder: Path) -> list[LoggedRun]:

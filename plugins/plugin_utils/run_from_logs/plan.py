@@ -16,7 +16,7 @@ from ...module_utils.logs.frameworks.known import grammar_of
 from ..contracts import Lack, NodePlan, Parameters, Plan
 from ..plan.job.ranks import Node
 from ..plan.plan import SCHEMA_VERSION, asked_by, make_plan
-from .files import PACKED
+from .files import PACKED, is_core
 
 if t.TYPE_CHECKING:
     from pathlib import Path
@@ -134,8 +134,12 @@ def _lack_of_nodes(logs: int, meant: int | None) -> list[Lack]:
 def _lacks_of_strays(run: LoggedRun) -> list[Lack]:
     why = "is named as a standard error, and no log is named alike, so whose it is is not known. Name it NODE.err."
     packed = "is a packed standard error, which is not read. Unpack it."
+    core = "is what a process left that crashed. Where that was in another run, move it away."
     return [
-        {"code": "logs_left_over", "message": f"{_within(run, file)} {packed if file.suffix in PACKED else why}"}
+        {
+            "code": "logs_left_over",
+            "message": f"{_within(run, file)} {core if is_core(file) else packed if file.suffix in PACKED else why}",
+        }
         for file in sorted(run.strays)
     ]
 

@@ -119,6 +119,12 @@ def test_a_standard_error_below_the_logs_or_with_a_number_is_seen(tmp_path, erro
     assert run.notes == ([] if is_stray is False else [f"Not read, as there are logs beside: {error.split('/')[0]}."])
 
 
+def test_what_a_crash_left_is_a_stray(tmp_path):
+    logs = {"node0.log": "", "core.77": "x", "core": "x", "core.py": "", "score": ""}
+    (run,) = find_runs([str(laid_out(tmp_path / "run", logs))])
+    assert sorted(file.name for file in run.strays) == ["core", "core.77"]
+
+
 def test_a_packed_standard_error_is_a_stray(tmp_path):
     logs = {"node0.log": "", "node0.err.gz": "x", "node0.log.gz": "x"}
     (run,) = find_runs([str(laid_out(tmp_path / "run", logs))])
