@@ -129,6 +129,7 @@ GRAMMAR = Grammar(
     step_line="Epoch 0: …%|…| N/LENGTH [… (a progress bar)",
     printed_by=FIRST_RANK,
     bars=True,
+    each_line=("step_time_ms",),
     settings=(
         Settings(
             b"states from the checkpoint", rb"(states) from the checkpoint[^\r\n]*step=(\d+)", {b"states": "resumed"}
