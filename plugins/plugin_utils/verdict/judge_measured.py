@@ -15,6 +15,7 @@ from ..plan.job.impossible_bounds import tflops_behind
 from .frame import WARM_UP
 from .loss_trend import FALLING, FLAT, MIN_LOSSES, MIN_LOSSES_OF_FLAT, RISING, UNKNOWN, Trend, loss_trend
 from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons
+from .repeated_losses import repeated_losses
 
 if t.TYPE_CHECKING:
     import pandas as pd
@@ -136,6 +137,13 @@ def _judge_values(node: str, losses: pd.DataFrame, trend: Trend, vocabulary: flo
             f"The loss of {node} jumps to {values[spike]:.4g} at step {int(steps[spike])}, far above its neighbours."
         )
         reasons.add(INCONCLUSIVE, "loss_spike", message, node, step=int(steps[spike]), loss=float(values[spike]))
+    repeated = repeated_losses(values)
+    if repeated:
+        message = (
+            f"The losses of {node} from step {int(steps[repeated.again])} on are those from step "
+            f"{int(steps[repeated.first])} on, in {repeated.losses} steps: no other batch has the same losses."
+        )
+        reasons.add(INCONCLUSIVE, "loss_repeats", message, node, step=int(steps[repeated.again]), steps=repeated.losses)
     lowest = float(values.min())
     if trend["direction"] != RISING and end > _DIVERGED * lowest and end - lowest > _DIVERGED - 1:
         message = f"The loss of {node} ends at {end:.4g}, and was {lowest:.4g}: the training diverged."

@@ -56,6 +56,7 @@ _CODES: dict[LedgerRow, tuple[str, ...]] = {
         "loss_negative",
         "loss_differs",
         "loss_spike",
+        "loss_repeats",
         "loss_too_high",
         "loss_too_low",
         "perplexity_differs",

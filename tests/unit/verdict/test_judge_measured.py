@@ -28,7 +28,8 @@ def of(log: str, folder: Path, **changes: t.Any) -> dict[str, t.Any]:
     )
 
 
-FLAT = [4.0 + (step * 7 % 5) / 100 for step in range(30)]
+FLAT = [4.0 + (step * step % 31) / 1000 for step in range(30)]
+FALLING = [9 - step / 5 + (step * step % 31) / 1000 for step in range(30)]
 
 
 @pytest.mark.parametrize(
@@ -84,6 +85,7 @@ def test_even_a_training_that_was_resumed_must_not_get_worse(tmp_path: Path) -> 
         ([9.0 - step / 10 for step in range(20)] + [7.0] * 10, "INCONCLUSIVE", "loss_constant"),
         ([9.0 - step / 8 for step in range(20)] + [1e-9] * 10, "INCONCLUSIVE", "loss_constant"),
         ([9.0 - step / 30 for step in range(29)] + [16.0], "INCONCLUSIVE", "loss_spike"),
+        ([*FALLING[:20], *FALLING[15:20], *FALLING[25:]], "INCONCLUSIVE", "loss_repeats"),
         ([5 + 4 * 0.9**step + max(0, step - 24) / 5 for step in range(30)], "INCONCLUSIVE", "loss_climbs"),
     ],
 )

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Losses that a log prints a second time, a stretch of steps after the first: each batch has a loss of its own."""
+
+from __future__ import annotations
+
+import typing as t
+
+import numpy as np
+
+# A shorter stretch is not looked at, and one among more losses is not looked for further in front.
+_LEAST_LOSSES, _MOST_LOSSES = 4, 2000
+# How often chance may print such a stretch.
+_BY_CHANCE = 1e-4
+
+
+class Repeated(t.NamedTuple):
+    """A stretch of losses that stands there twice: the places of its first loss, and how many losses it has."""
+
+    first: int
+    again: int
+    losses: int
+
+
+def repeated_losses(losses: np.ndarray) -> Repeated | None:
+    """Return the longest stretch of losses that stands there twice, unless chance makes one.
+
+    Losses with few digits are often the same: how often those in the range of the stretch are tells what chance makes,
+    and of those only that differ.
+    """
+    left = max(0, losses.size - _MOST_LOSSES)
+    values = losses[left:]
+    best = Repeated(0, 0, 0)
+    for lag in range(_LEAST_LOSSES, values.size - _LEAST_LOSSES + 1):
+        place, length = _longest_run(values[lag:] == values[:-lag])
+        if length > best.losses:
+            best = Repeated(place, place + lag, length)
+    stretch = values[best.first : best.first + best.losses]
+    differing = np.unique(stretch).size
+    if differing < _LEAST_LOSSES:
+        return None
+    alike = values[(values >= stretch.min()) & (values <= stretch.max())]
+    _numbers, counts = np.unique(alike, return_counts=True)
+    pairs = alike.size * (alike.size - 1) / 2
+    same = max(0.0, float((counts * (counts - 1) / 2).sum()) - best.losses)
+    expected = values.size**2 / 2 * ((same + 1) / (pairs - best.losses + 1)) ** differing
+    return best._replace(first=best.first + left, again=best.again + left) if expected < _BY_CHANCE else None
+
+
+def _longest_run(same: np.ndarray) -> tuple[int, int]:
+    """Return where the longest run of true values begins, and how long it is."""
+    changes = np.flatnonzero(np.diff(np.concatenate(([0], same.astype(np.int8), [0]))))
+    if not changes.size:
+        return 0, 0
+    lengths = changes[1::2] - changes[::2]
+    longest = int(np.argmax(lengths))
+    return int(changes[::2][longest]), int(lengths[longest])
