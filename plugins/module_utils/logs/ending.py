@@ -116,20 +116,23 @@ _NOISE = (
     rb"|^(?:throughput per GPU|elapsed time per iteration|tokens/GPU/s|mem usages): |division by zero attempted"
     rb"|\(errno: 97 - Address family|Unable to find image '[^']{1,300}' locally$|System restart required"
 )
-# That there was none of it, which is left out of a line; but not what failed on rank 0, nor a status of 0 after that.
-_ONE = rb"(?:rank|node|host|gpu|device|worker|task|process|peer|card|core|port|link|pid|id|replica|status|code)"
+# That there was none of it, which is left out of a line; but not what failed on rank 0.
+_WHO = rb"(?:rank|node|host|gpu|device|worker|task|process|peer|card|core|port|link|pid|id|replica)"
 _NONE = re.compile(
     (
         rb"(?i)(?:(?:^|[,;(|]|\bwith)\s*0|\bno|\bwithout(?: any)?) (?:\w{1,20} )?(?:errors?|failures?|failed|faults?)\b"
         # "12 done, 0 retries exhausted", "killed 0 stale processes"
-        rb"|(?:^|[,;(|]|\bwith|\b[a-z]{2,20}ed)\s*\b0(?: (?!%(one)b\b)[a-z-]{1,20}){1,4}%(end)b"
-        # "lost samples: 0", "XID errors 0", "failed=0 unreachable=0", "unreachable hosts: none"
-        rb"|(?:\b(?!%(one)bs?\b)[a-z-]{1,20} ){0,3}\b(?!%(one)b(?:s|es)?\b|(?:is|was|has) )(?:[\w-]{1,20}s(?:[:= ]|: )"
-        rb"|signals delivered: |(?:[\w-]{1,20}(?:ed|able)|nan|lost|error|failure)(?:[:=]|: ))0(?: [a-z]{1,20})?%(end)b"
+        rb"|(?:^|[,;(|]|\bwith|\b[a-z]{2,20}ed)\s*\b0(?: (?!%(who)b\b)[a-z-]{1,20}){1,4}%(end)b"
+        # "lost samples: 0", "XID errors 0", "unreachable hosts: none", "failed=0 unreachable=0"
+        rb"|(?:\b[\w-]{1,20} ){0,3}\b(?:(?!status\b|%(who)b(?:s|es)\b)[\w-]{3,20}s(?:[:=]|: )"
+        rb"|(?:error|failure|fault)s |signals delivered: )0(?: [a-z]{1,20})?%(end)b"
         rb"|(?:\b[a-z-]{1,20} ){0,3}\b[\w-]{1,20}s: none%(end)b"
+        rb"|(?P<of_whom>(?:(?<![=\w-])[\w-]{1,20} ){0,3})\b(?:[\w-]{1,20}(?:ed|able)|nan|lost|error|failure)(?:[:=]|: )"
+        rb"0(?: [a-z]{1,20})?%(end)b"
     )
-    % {b"one": _ONE, b"end": rb"(?=\s*(?:[,;.)|]|$)|\s+\w{1,20}=)"}
+    % {b"who": _WHO, b"end": rb"(?=\s*(?:[,;.)|]|$)|\s+\w{1,20}=)"}
 )
+_OF_ONE = re.compile(rb"(?i)\d|\b" + _WHO + rb"\b")
 _WARNED_AT = re.compile(rb"(\.py:\d{1,6}: \w{1,40}Warning: [^\n]*\n)[ \t]+\S[^\n]*")
 _HELPER_TRACEBACK = re.compile(rb"Traceback \(most recent call last\):\r?\n(?:[ \t][^\n]*\n)+[^\n]*")
 _FILE = re.compile(rb'\n[ \t]+File "([^"\r\n]*)"')
@@ -192,7 +195,7 @@ def _alarms(piece: Piece, grammar: Grammar) -> list[dict[str, t.Any]]:
     for whole in re.split(rb"[\r\n]+", text):
         if len(found) == _ALARM_LINES:
             break
-        line = _NONE.sub(b"", whole)
+        line = _NONE.sub(_unless_of_one, whole)
         alarm = re.search(_GRAVE if re.search(_NOISE, line) else _ALARM, line)
         if alarm:
             begin = max(0, alarm.end() + len(whole) - len(line) - _ALARM_LINE_CHARACTERS)
@@ -210,6 +213,10 @@ def _alarms(piece: Piece, grammar: Grammar) -> list[dict[str, t.Any]]:
                 }
             )
     return found
+
+
+def _unless_of_one(found: re.Match[bytes]) -> bytes:
+    return found.group() if _OF_ONE.search(found.group("of_whom") or b"") else b""
 
 
 def _is_of_helpers(traceback: bytes, grammar: Grammar) -> bool:
