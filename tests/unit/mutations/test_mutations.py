@@ -9,11 +9,13 @@ import os
 from random import Random
 from unittest import mock
 
-import good_heads  # noqa: F401 (it fills the lists)
+import good_ends  # noqa: F401 (these fill the lists)
+import good_heads  # noqa: F401
 import of_evidence  # noqa: F401
 import of_files  # noqa: F401
 import of_kinds  # noqa: F401
 import of_lines  # noqa: F401
+import of_outliers  # noqa: F401
 import of_unread  # noqa: F401
 import of_values  # noqa: F401
 import pytest

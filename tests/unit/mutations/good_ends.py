@@ -1,0 +1,80 @@
+"""More logs of good runs: ends that count what did not happen, other launchers' prefixes, and a restart."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from changes import END, STEP, chained, everywhere, on, put, steps_of
+from good_runs import PRINTS_STEPS, Logs, maxtext
+from good_variants import variant
+
+NONE_OF_IT = (
+    "GPU 3 ECC errors: 0", "rank 0: finished, 0 restarts, 0 failures", "node3 lost samples: 0, timeouts: none",
+    "finished iteration 40 of 40", "40 of 40 steps done", "early stopping: disabled", "wandb: Synced 5 W&B file(s)",
+    "Local worker group finished (WorkerState.SUCCEEDED). Waiting 300 seconds for other agents to finish",
+    "resource_tracker: There appear to be 1 leaked semaphore objects to clean up at shutdown",
+)  # fmt: skip
+PREFIXES = (
+    "  3: ", "[pod/train-3/train] ", "[default3]:", "[trainer3]:", "(Worker pid=77, ip=10.0.0.3) ", "n3: ",
+    "2026-02-03T04:05:06.123456789Z stdout F ", "2026-02-03 04:05:06.123 | INFO     | train:main:3 - ", "INFO:root:",
+    "\x1b[36m(RayTrainWorker pid=77)\x1b[0m ",
+)  # fmt: skip
+
+
+def _ends() -> None:
+    for place, text in enumerate(NONE_OF_IT):
+        framework = list(PRINTS_STEPS)[place % len(PRINTS_STEPS)]
+        for node in dict.fromkeys((PRINTS_STEPS[framework], "node1")):
+            variant(f"{node} {text[:40]!r}", framework, on(node, lambda log, text=text: f"{log}{text}\n"))
+
+
+def _prefixes() -> None:
+    for place, prefix in enumerate(PREFIXES):
+        framework = list(PRINTS_STEPS)[place % len(PRINTS_STEPS)]
+        change = everywhere(lambda log, prefix=prefix: re.sub("(?m)^(?=.)", prefix.replace("\\", r"\\"), log))
+        variant(f"prefix {prefix!r}", framework, change)
+    for framework in ("megatron", "maxtext"):
+        variant("CRLF", framework, everywhere(lambda log: log.replace("\n", "\r\n")))
+
+
+def _schedules() -> None:
+    """Begin or end with a learning rate of 0, find a loss scale, and let gradients shrink."""
+    for name, rate in {
+        "warms up from 0": lambda step, _old: f"{1e-4 * (step - 1) / 40:.6E}",
+        "decays to 0": lambda step, _old: f"{1e-4 * (40 - step) / 40:.6E}",
+    }.items():
+        for framework in ("megatron", "nxdt"):
+            variant(f"the learning rate {name}", framework, put(framework, "lr", rate))
+    norms = put("megatron", "grad_norm", lambda step, _old: f"{30 * math.exp(-step / 8) + 0.5:.3f}")
+    variant("gradients shrink", "megatron", norms)
+    grows = lambda step, line: line.replace("loss scale: 1.0", f"loss scale: {65536.0 * 2 ** (step // 20)}")
+    variant("a loss scale that grows", "megatron", steps_of("megatron", grows))
+    averages = lambda step, line: re.sub(r"((?:\(ms\)|GPU\)): )(\S+) \|", r"\1\2/400.0 |", line)
+    variant("running averages", "megatron", steps_of("megatron", averages))
+
+
+def _went_on(logs: Logs) -> Logs:
+    """Return logs whose steps up to 12 end in a failure, and go on from step 10, nine minutes later."""
+    crash = 'Traceback (most recent call last):\n  File "t.py", line 3, in <module>\nRuntimeError: NCCL error: x\n'
+    step = re.compile(STEP["maxtext"])
+
+    def of_node(log: str) -> str:
+        lines = re.split(f"(?<={END['maxtext']})", log)
+        numbers = [int(found[1]) if (found := step.search(line)) else None for line in lines]
+        before = [line for line, number in zip(lines[:-2], numbers, strict=False) if number is None or number < 13]
+        after = [line for line, number in zip(lines, numbers, strict=True) if number is None or number >= 10]
+        later = re.sub(r"I0203 04:(\d\d)", lambda found: f"I0203 04:{int(found[1]) + 9:02d}", "".join(after))
+        return "".join(before) + crash + later
+
+    return {node: of_node(str(log)) for node, log in logs.items()}
+
+
+def _others() -> None:
+    variant("a restart from a checkpoint", "maxtext", _went_on)
+    variant("perplexities, and CRLF", "maxtext", chained(lambda _logs: maxtext(perplexity=True), _crlf))
+
+
+_crlf = everywhere(lambda log: log.replace("\n", "\r\n"))
+for _kind in (_ends, _prefixes, _schedules, _others):
+    _kind()

@@ -1,0 +1,93 @@
+"""More changes of the lines of steps: values said twice in any order, losses that are copies, fields of no line."""
+
+from __future__ import annotations
+
+import re
+
+from changes import FIELDS, STEP, Change, add, chained, on, put, scaled, steps_of
+from good_runs import PRINTS_STEPS, STEPS, Logs
+
+_ONE = {20}
+
+
+def _replaced(pattern: str, new: str, steps: set[int] | None = None) -> Change:
+    return lambda step, line: re.sub(pattern, new, line) if steps is None or step in steps else line
+
+
+def _twice() -> None:
+    """Print a field in front of itself, or behind, with another value."""
+    for framework, pattern, other in (
+        ("megatron", r"( lm loss: [^|]*\|)", " lm loss: 9.900000E+01 |"),
+        ("megatron", r"( number of skipped iterations: [^|]*\|)", " number of skipped iterations:   1 |"),
+        ("megatron", r"( elapsed time per iteration \(ms\): [^|]*\|)", " elapsed time per iteration (ms): 9999.0 |"),
+        ("maxtext", r"(, loss: [\d.]+)", ", loss: 99.000"),
+        ("maxtext", r"(, seconds: [\d.]+)", ", seconds: 40.000"),
+        ("nxdt", r"( reduced_train_loss=[\d.]+,)", " reduced_train_loss=99.00,"),
+        ("nxdt", r"( consumed_samples=[\d.]+,)", " consumed_samples=77.0,"),
+    ):
+        for place, new in (("before", rf"{other}\1"), ("behind", rf"\1{other}")):
+            for steps in (None, _ONE):
+                name = f"{other.strip()} {place} in {'one' if steps else 'all'}"
+                add("twice", name, framework, steps_of(framework, _replaced(pattern, new, steps)))
+
+
+def _of_one_node() -> None:
+    for factor in (0.9, 1.5):
+        other = put("maxtext", "tflops", scaled(factor))
+        change = lambda logs, other=other: {**logs, "node1": other(logs)["node1"]}
+        add("one node", f"TFLOP/s × {factor}", "maxtext", change)
+    ranks = on("node0", lambda log: "> initializing data parallel with size 1\n" + log)
+    tensor = on("node0", lambda log: "> initializing tensor model parallel with size 16\n" + log)
+    add("one node", "data parallel size", "nxdt", chained(tensor, ranks))
+
+
+def _absent() -> None:
+    no_rate = steps_of("megatron", _replaced(r" learning rate: [^|]*\|", ""))
+    add("absent", "the learning rate", "megatron", no_rate)
+    add("absent", "the pace", "nxdt", steps_of("nxdt", _replaced(r"[\d.]+s/it", "?s/it")))
+
+
+def _copied(framework: str, first: int, again: int, count: int) -> None:
+    """Let some losses be those of earlier steps."""
+
+    def apply(logs: Logs) -> Logs:
+        lines = re.findall(rf"{STEP[framework]}.*?{FIELDS[framework]['loss']}", str(logs[PRINTS_STEPS[framework]]))
+        losses = {int(found[0]): found[2] for found in lines}
+        return put(framework, "loss", lambda step, _old: losses[step - again + first], range(again, again + count))(
+            logs
+        )
+
+    add("copied losses", f"{count} of step {first} from {again} on", framework, apply)
+
+
+def _copies() -> None:
+    for framework in ("megatron", "maxtext"):
+        last = STEPS[framework]
+        for first, again, count in ((last - 10, last - 5, 5), (last - 15, last - 9, 6), (4, last - 20, 5)):
+            _copied(framework, first, again, count)
+
+
+AT_THE_END = (
+    "rank failed: 0", "failed ranks: 0", "worker 3 crashed, status: 0", "rank 3 died, failed=0", "lost rank: 0",
+    "parameter mismatch between nodes", "n3 : ok=12 unreachable=1 failed=0", "Owner died", "clocks out of sync",
+    "the optimizer's shard is 0 bytes", "12 of 400 steps were trained", "write: EXDEV", "exit code: 1 failed=0",
+)  # fmt: skip
+
+
+def _ends() -> None:
+    for place, text in enumerate(AT_THE_END):
+        framework = list(STEPS)[place % len(STEPS)]
+        for node in dict.fromkeys((PRINTS_STEPS[framework], "node1")):
+            add("outliers", f"{node} {text[:60]!r}", framework, on(node, lambda log, text=text: f"{log}{text}\n"))
+
+
+def _unseeable() -> None:
+    """Say what the summary's list of what a PASS does not prove names."""
+    swapped = _replaced(r"\(ms\): (\S+) \|(.*?)GPU\): (\S+) \|", r"(ms): \3 |\2GPU): \1 |", _ONE)
+    add("outliers", "time and rate of a step swapped", "megatron", steps_of("megatron", swapped), unseeable=True)
+    begins = on("node1", lambda log: log[: log.index("completed step: 12,")] + "\n" + log)
+    add("one node", "began once more", "maxtext", begins, unseeable=True)
+
+
+for _kind in (_twice, _of_one_node, _absent, _copies, _ends, _unseeable):
+    _kind()
