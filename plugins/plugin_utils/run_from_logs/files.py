@@ -32,9 +32,9 @@ class LoggedRun:
     """A folder with the logs of one run: the files that may be the log of each node, nodes in the order of their names.
 
     ``notes`` are sentences on what was left aside. ``errors`` are the files with what a process wrote to its standard
-    error, by the file with the rest; ``strays`` those with no such file,
-    packed ones, and what the kernel left of a process that crashed. Where the folder is one that
-    a run of this collection left, ``files`` is empty and ``known`` true.
+    error, by the file with the rest; ``strays`` those with no such file, packed ones, and what the kernel left of a
+    process that crashed. Where the folder is one that a run of this collection left, ``files`` is empty and ``known``
+    true.
     """
 
     name: str

@@ -29,6 +29,12 @@ def repeated_losses(losses: np.ndarray) -> Repeated | None:
     """
     left = max(0, losses.size - _MOST_LOSSES)
     values = losses[left:]
+    if values.size < 2 * _LEAST_LOSSES:
+        return None
+    # Losses with all their digits hardly ever need the longer search.
+    windows = np.lib.stride_tricks.sliding_window_view(values, _LEAST_LOSSES)
+    if len(np.unique(windows, axis=0)) == len(windows):
+        return None
     best = Repeated(0, 0, 0)
     for lag in range(_LEAST_LOSSES, values.size - _LEAST_LOSSES + 1):
         place, length = _longest_run(values[lag:] == values[:-lag])

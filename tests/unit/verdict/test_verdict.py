@@ -454,7 +454,7 @@ def test_whole_logs_with_exit_status_0(names, iterations, verdict, log_named, tm
     told = {"started_at": None}
     nodes = [Node(f"gpu{rank:02}", log, told=told) for rank, log in enumerate(logs)]
     bound = {"metric": "step_time_ms", "kind": "max", "value": 1e6}
-    summary = judged(nodes, tmp_path, parameters={"iterations": iterations}, expected=[bound])
+    summary = judged(nodes, tmp_path, parameters={"iterations": iterations}, expected=[bound], workload=None)
     assert summary["verdict"] == verdict, summary["reasons"]
     if verdict == "PASS":
         assert summary["metrics"]["step_time_ms"]["samples"] == iterations - 2
