@@ -85,7 +85,7 @@ _ALARM = (
     rb"|\bis (?:0|zero) bytes|\bnon-?zero (?:exit|status|return|code)|\bstatus ?[:=] ?(?!2\d\d\b)[1-9]\d{0,2}\b"
     # who is not there any more, or not as the others are
     rb"|\bvanished|\bdisappeared|\bemergency|\bmismatch|\binconsisten|\bde-?sync|\bout of sync"
-    rb"|\bdiffers? (?:across|between|among|from)\b|\bhandling fault"
+    rb"|\bdiffers? (?:across|between|among|from)\b|\bfault\b(?![ -]toler)"
     rb"|\b(?:rank|node|worker|host|peer|task|process|gpu|device|replica)s? \S{0,20} (?:(?:is|are|was|were|has|have) "
     rb"(?:gone|lost|absent|away)|left|vanished|disappeared|dropped)\b|\b(?:went|gone|goes) offline|\bcordon"
     rb"|\bscal(?:ed|ing) (?:down|in)\b|\bmembership changed|\bearly exit|\bexit\w* early|\^C|^Stop(?:Async)?Iteration\b"

@@ -25,7 +25,7 @@ _TORN = 0.005
 # Some rates are printed from the third step on, or not where a checkpoint is written, which is every so many steps.
 _MOST_MISSING, _LEAST_APART = 0.1, 8
 # What every process of a job prints in its lines, or none.
-_OF_EACH_NODE = ("step_time_ms", "tflops_per_gpu", "tokens_per_sec_per_gpu", "tokens_with_loss")
+_OF_EACH_NODE = ("step_time_ms", "tflops_per_gpu", "tokens_per_sec_per_gpu", "tokens_with_loss", "clock")
 # What a trainer prints in each line or in none.
 _OF_EACH_STEP = tuple(
     name for name in (*METRICS, *EVIDENCE) if name not in ("loss", "skipped_iterations", OTHER_FIELDS)

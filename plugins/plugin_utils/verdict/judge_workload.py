@@ -71,7 +71,7 @@ def judge_workload(
         if node in attempts and planned.get("iterations"):
             _judge_last_step(node, int(attempts[node]["step"].max()), plan, reasons)
         total = status.get("steps_total")
-        if node in attempts and total:
+        if node in attempts and total is not None:
             _judge_total(node, total, planned.get("iterations"), of_nodes if together else {}, agrees, reasons)
         judge_parallelism(status, reasons)
         judge_parameters(plan, status, agrees[node], reasons)

@@ -21,6 +21,8 @@ _NEGLIGIBLE_RISE = 0.01
 _NEGLIGIBLE_FALL = 0.001
 # What fell fast at first, and has risen again since by more than this part of its fall, does not fall.
 _REBOUND = 0.05
+# What ends below its first fifth by less than this part of what it moved has come back to where it began.
+_RETURNED = 0.1
 # A loss that ends below this part of its first fifth has learned what there was.
 _LEARNED = 0.1
 _EARLY = ("the first fifth", "the second fifth")
@@ -47,8 +49,9 @@ def loss_trend(steps: np.ndarray, losses: np.ndarray) -> Trend:
     A loss rises where its last fifth is above any other fifth. It falls where this is below what came before, or, with
     the noise of the last three fifths, below the second one: around a curve that falls fast and then slowly, all is
     noise. A loss of which hardly anything is left has nowhere to fall to, as that of one batch again and again: that
-    is held against the first fifth. ``against`` names what it was held against. The intervals know that neighbours
-    are alike, see `autocorrelation`. Of more than 400 losses, means of equal groups are taken.
+    is held against the first fifth. What ends where it began has not fallen, whatever it did in between. ``against``
+    names what it was held against. The intervals know that neighbours are alike, see `autocorrelation`. Of more than
+    400 losses, means of equal groups are taken.
 
     ``climb`` is null, or how the loss climbs in its last steps, see `late_climb`: of how many ``losses``, their mean
     ``end``, and ``before``.
@@ -90,6 +93,8 @@ def loss_trend(steps: np.ndarray, losses: np.ndarray) -> Trend:
     if means[-1] - min(means) > _REBOUND * (means[0] - means[-1]):
         del changes[_EARLY[early]]
     falls = [against for against, change in changes.items() if change.high < 0 and -change.mean > _NEGLIGIBLE_FALL]
+    if means[0] - means[-1] < _RETURNED * (max(means) - min(means)):
+        falls = []
     rises = any(_rises(losses, end, part, noise) for part in parts[:-1])
     against = falls[0] if falls and not rises else "the rest"
     change = changes[against]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 
-from changes import FIELDS, STEP, Change, add, chained, on, put, scaled, steps_of
+from changes import FIELDS, LOSS, STEP, Change, add, chained, on, put, scaled, steps_of
 from good_runs import PRINTS_STEPS, STEPS, Logs
 
 _ONE = {20}
@@ -42,6 +43,10 @@ def _of_one_node() -> None:
 
 
 def _absent() -> None:
+    unstamped = on("node1", lambda log: re.sub(r"I0203 [\d:.]+ ", "", log))
+    add("absent", "the stamps of one node", "maxtext", unstamped)
+    total = on("node3", lambda log: log.replace("/      40", "/       0"))
+    add("absent", "the number of iterations", "megatron", total)
     no_rate = steps_of("megatron", _replaced(r" learning rate: [^|]*\|", ""))
     add("absent", "the learning rate", "megatron", no_rate)
     add("absent", "the pace", "nxdt", steps_of("nxdt", _replaced(r"[\d.]+s/it", "?s/it")))
@@ -70,8 +75,17 @@ def _copies() -> None:
 AT_THE_END = (
     "rank failed: 0", "failed ranks: 0", "worker 3 crashed, status: 0", "rank 3 died, failed=0", "lost rank: 0",
     "parameter mismatch between nodes", "n3 : ok=12 unreachable=1 failed=0", "Owner died", "clocks out of sync",
-    "the optimizer's shard is 0 bytes", "12 of 400 steps were trained", "write: EXDEV", "exit code: 1 failed=0",
+    "the optimizer's shard is 0 bytes", "12 of 400 steps were trained", "write: EXDEV",
+    "exit code: 1 failed=0", "Memory fault", "PSU fault",
 )  # fmt: skip
+
+
+def _hump() -> None:
+    for framework, form in LOSS.items():
+        hump = lambda step, old, form=form, total=STEPS[framework]: form.format(
+            9 + 2 * math.sin(math.pi * step / total) + 0.01 * (step * step % 31)
+        )
+        add("copied losses", "ends where it began", framework, put(framework, "loss", hump))
 
 
 def _ends() -> None:
@@ -89,5 +103,5 @@ def _unseeable() -> None:
     add("one node", "began once more", "maxtext", begins, unseeable=True)
 
 
-for _kind in (_twice, _of_one_node, _absent, _copies, _ends, _unseeable):
+for _kind in (_twice, _of_one_node, _absent, _copies, _hump, _ends, _unseeable):
     _kind()

@@ -23,6 +23,8 @@ FALLING = 8 * np.exp(-np.arange(60) / 20) + 3
     ("losses", "direction"),
     [
         (FALLING + NOISE, "falling"),
+        # It ends where it began.
+        (9 + 2 * np.sin(np.pi * np.arange(60) / 60) + NOISE / 5, "flat"),
         (FALLING[:10], "falling"),
         # One batch, again and again.
         ([12.0, 11.7, 10.9, 9.6, 7.5, 5.0, 2.8, 1.2, 0.5, 0.2, 0.09, 0.05, 0.03, 0.02, 0.01, *[0.001] * 5], "falling"),
@@ -43,6 +45,7 @@ FALLING = 8 * np.exp(-np.arange(60) / 20) + 3
     ],
     ids=[
         "falls",
+        "ends where it began",
         "falls in 10",
         "one batch",
         "one small batch",
