@@ -15,8 +15,8 @@ LOGS = ROOT / "tests/data/logs"
 def line(step: int, total: int) -> str:
     return (
         f" [2026-01-02 03:04:05] iteration {step:8d}/{total:8d} | consumed samples: {step * 16:12d} |"
-        " elapsed time per iteration (ms): 100.0 | throughput per GPU (TFLOP/s/GPU): 400.0 | global batch size: 16 |"
-        f" lm loss: {9 - step / 10:.6E} |"
+        " elapsed time per iteration (ms): 100.0 | throughput per GPU (TFLOP/s/GPU): 400.0 |"
+        f" learning rate: 1.000000E-04 | global batch size: 16 | lm loss: {9 - step / 10:.6E} |"
         " grad norm: 1.000 | number of skipped iterations:   0 | number of nan iterations:   0 |\n"
     )
 
