@@ -14,6 +14,9 @@ import typing as t
 
 from .own_folders import UntrustedError, check_own
 
+# Waits in the folder for the end of process $0. What has the folder's name $1 by then may be another one, still empty.
+_REMOVED_AFTER = 'while [ -e "/proc/$0" ]; do sleep 1; done; rm -f -- *; [ "$1" -ef . ] && rmdir -- "$1"'
+
 
 def place(node: dict[str, t.Any], given: dict[str, str], sent: dict[str, str]) -> list[str]:
     """Put the secrets of a node in place, and return a warning for each that is nowhere to be had.
@@ -61,7 +64,7 @@ def remove_after(node: dict[str, t.Any], pid: int) -> None:
     for folder in folders:
         # Runs on a node without AnsibleModule. Nothing of the run, so without its labels.
         subprocess.Popen(  # pylint: disable=ansible-bad-function
-            ["sh", "-c", 'while [ -e "/proc/$0" ]; do sleep 1; done; rm -f -- *; rmdir -- "$1"', str(pid), folder],
+            ["sh", "-c", _REMOVED_AFTER, str(pid), folder],
             cwd=folder,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

@@ -55,9 +55,10 @@ def judge_gaps(
     grammar = grammar_of(log_framework(plan))
     if plan["mode"] == "multi_node":
         _judge_lines_of_nodes(attempts, reasons)
+    said_stride = 1 if grammar.each_step else _said_stride(statuses)
     for node, rows in attempts.items():
         found = rows["step"].to_numpy()
-        stride = 1 if grammar.each_step else (_said_stride(statuses) or _usual_stride(found))
+        stride = said_stride or _usual_stride(found)
         _judge_steps(node, found, stride, _first(plan, earlier[node]["step"], resumed=resumed), reasons)
         skipped = _column(rows, "skipped_iterations") > 0
         losses = _column(rows, "loss")

@@ -91,3 +91,18 @@ def test_what_removes_the_secrets_of_a_run_leaves_those_of_the_next_one(
         training.kill()
     waiting[0].wait()
     assert target.read_text() == "two"
+
+
+def test_a_folder_that_was_made_anew_and_is_still_empty_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, waiting, popen = tmp_path / "memory", [], subprocess.Popen
+    node = {"secrets": [{"name": "hf_token", "source": "/nowhere", "target": str(folder / "hf_token")}]}
+    place(node, {"hf_token": "one"}, {})
+    with popen(["sleep", "1000"]) as training:
+        with monkeypatch.context() as context:
+            context.setattr(subprocess, "Popen", lambda *args, **kwargs: waiting.append(popen(*args, **kwargs)))
+            remove_after(node, training.pid)
+        remove(node)
+        folder.mkdir(0o700)
+        training.kill()
+    waiting[0].wait()
+    assert folder.is_dir()
