@@ -72,7 +72,8 @@ class Nodes:
             f"Port {self.port}\n"
             + "".join(f"ListenAddress {address}\n" for address in addresses)
             + f"HostKey {self.folder}/host_key\nAuthorizedKeysFile {self.folder}/authorized_keys\nStrictModes no\n"
-            f"UsePAM no\nPidFile none\nMaxStartups 1000\nLogLevel VERBOSE\nPermitRootLogin yes\n{own}"
+            f"AcceptEnv LANG LC_*\nUsePAM no\nPidFile none\nMaxStartups 1000\nLogLevel VERBOSE\nPermitRootLogin yes\n"
+            f"{own}"
         )
 
     def _log(self, first: int) -> Path:

@@ -40,6 +40,7 @@ with needed_packages(__name__):
     from ..plugin_utils.run.room_needed import room_needed
     from ..plugin_utils.run.token import FILE, VALUE, given_token
     from ..plugin_utils.run.whole_file import NotWrittenError
+    from ..plugin_utils.ssh.kept_connections import KeptConnections
 
 if t.TYPE_CHECKING:
     from ..plugin_utils.run.slurm.launch import Needs
@@ -113,12 +114,13 @@ class ActionModule(ControllerAction):
         self._askers: dict[str, Asker] = {}
         self._wrong: dict[str, NodeError] = {}
         inventory = variables["hostvars"]._inventory
+        kept = KeptConnections()
         for name, node in self._nodes.items():
             known = self._board.status(name)
             if phase == "finish" and known.get("finished"):
                 continue
             try:
-                link = self._links[name] = NodeLink(self, inventory.get_host(name))
+                link = self._links[name] = NodeLink(self, inventory.get_host(name), kept)
                 self._askers[name] = Asker(
                     self._plan,
                     node,

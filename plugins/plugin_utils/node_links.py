@@ -21,6 +21,7 @@ from .run.asking import Output
 from .run.become import become_problem
 from .run.node_errors import NodeError, NodeLostError
 from .run.plain_text import plain_text
+from .ssh.kept_connections import KeptConnections
 
 if t.TYPE_CHECKING:
     from ansible.playbook.play_context import PlayContext
@@ -47,7 +48,7 @@ class _Executor(TaskExecutor):
 class NodeLink(ActionBase):
     """Runs commands on a host; `variable` gives a variable of the host, templated, while no thread runs."""
 
-    def __init__(self, action: ActionBase, host: t.Any) -> None:
+    def __init__(self, action: ActionBase, host: t.Any, kept: KeptConnections) -> None:
         """Make the connection of a host for an action's task; AnsibleError where its variables are wrong."""
         task = action._task
         manager = task.get_variable_manager()
@@ -60,6 +61,7 @@ class NodeLink(ActionBase):
         context.remote_addr = context.remote_addr or host.address
         context.update_vars(self._variables)
         connection = _Executor(action, context).connect(self._variables, templar)
+        kept.use_for(connection)
         super().__init__(task, connection, context, action._loader, templar, action._shared_loader_obj)
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:

@@ -3,22 +3,11 @@
 from __future__ import annotations
 
 import csv
-import os
-import pwd
-import shutil
 import subprocess
 import sys
 
-import pytest
 from playbook_bench import ROOT
-
-
-def without_an_sshd() -> str | None:
-    if not shutil.which("sshd", path=f"{os.environ['PATH']}:/usr/sbin"):
-        return "no OpenSSH server is installed here"
-    if os.geteuid() == 0 and not (os.path.isdir("/run/sshd") and "sshd" in {user.pw_name for user in pwd.getpwall()}):
-        return "an OpenSSH server that root starts needs the user sshd and /run/sshd, as its package makes them"
-    return None
+from sshd_here import needs_sshd
 
 
 def bench(name: str, *options: str) -> str:
@@ -28,7 +17,7 @@ def bench(name: str, *options: str) -> str:
     return done.stdout
 
 
-@pytest.mark.skipif(bool(without_an_sshd()), reason=str(without_an_sshd()))
+@needs_sshd
 def test_two_nodes_are_launched_cold_and_warm_and_beside_bare_ssh(tmp_path):
     arms = ["trainops", "trainops_warm", "ssh_floor", "pssh", "naive"]
     bench("launch.py", "--nodes", "2", "--rounds", "1", "--arms", ",".join(arms), "--results", str(tmp_path))

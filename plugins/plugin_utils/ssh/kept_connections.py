@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Commands of ansible.builtin.ssh over the connections that OpenSSH keeps, without a process of ssh for each of them.
+
+Ansible starts ssh for each command: 9 ms of a processor, and 1 MB for as long as the command runs, which is nearly
+always for a node that is followed. Whatever is not plain stays with Ansible: the command that makes the connection, a
+password, an agent or a display to forward, a ControlPath of the user's own, another program than ssh.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+import subprocess
+import threading
+import typing as t
+
+from ansible.errors import AnsibleConnectionFailure
+from ansible.utils.display import Display
+
+from . import session
+
+# What differs between nodes, but not what is sent to them.
+_OF_A_NODE = re.compile(rb"(ControlPath|Port|User)=")
+
+
+class KeptConnections:
+    """Lets the connections of a task use what OpenSSH keeps."""
+
+    def __init__(self) -> None:
+        self._variables: dict[tuple[bytes, ...], list[bytes] | None] = {}
+        self._lock = threading.Lock()
+
+    def use_for(self, connection: t.Any) -> None:
+        """Let a connection hand over each command itself wherever ssh would do just the same."""
+        if connection.transport != "ssh":
+            return
+        start_ssh = connection._bare_run
+
+        def bare_run(command: list[bytes], in_data: bytes | None, **options: t.Any) -> tuple[int, bytes, bytes]:
+            path = _control_path(command) if in_data and not _may_ask(connection.become) else None
+            variables = self._sent(command) if path else None
+            if path and variables is not None:
+                try:
+                    Display().vvv(f"SSH: over the connection kept at {path}", host=connection.host)
+                    return session.run(path, command[-1], in_data or b"", variables)
+                except session.NoConnectionError:
+                    pass
+                except session.ConnectionLostError:
+                    raise AnsibleConnectionFailure(f"The SSH connection to {connection.host} was lost.") from None
+            result: tuple[int, bytes, bytes] = start_ssh(command, in_data, **options)
+            return result
+
+        connection._bare_run = bare_run
+
+    def _sent(self, command: list[bytes]) -> list[bytes] | None:
+        """Return `_sent_variables` of a command, which is looked up once for all nodes with the same options."""
+        options = tuple(argument for argument in command[:-2] if not _OF_A_NODE.match(argument))
+        with self._lock:
+            if options not in self._variables:
+                self._variables[options] = _sent_variables(command)
+            return self._variables[options]
+
+
+def _may_ask(become: t.Any) -> bool:
+    """Return whether becoming another user may ask something, which Ansible answers as it comes."""
+    return become is not None and (become.name != "sudo" or become.expect_prompt())
+
+
+def _control_path(command: list[bytes]) -> str | None:
+    """Return the socket of the kept connection that Ansible itself names in a command; None where it names none."""
+    if os.path.basename(command[0]) != b"ssh":
+        return None
+    named = (re.fullmatch(rb'ControlPath="([^"%]+)"', argument) for argument in command)
+    return next((os.fsdecode(path[1]) for path in named if path), None)
+
+
+def _sent_variables(command: list[bytes]) -> list[bytes] | None:
+    """Return the variables that a command of ssh sends, as ``NAME=value``; None where it forwards more than those."""
+    asked = [command[0], b"-G", *command[1:-1]]
+    done = subprocess.run(asked, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    options = [line.split(b" ", 1) for line in done.stdout.splitlines()]
+    if not all([name, b"no"] in options for name in (b"forwardagent", b"forwardx11")):
+        return None
+    patterns = [value for name, value in options if name == b"sendenv"]
+    return [
+        name + b"=" + value
+        for name, value in os.environb.items()
+        if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+    ]
