@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What following up to 4,096 nodes takes of the controller, whose answers cost nothing: ``simulate.py [SIZE ...]``.
 
-Each node answers as a real one does, after the time that it is asked to wait, with a step each 0.1 s. What its
-ssh client and the master of its connection take is added, as `launch.py` finds it.
+Each node answers as a real one does, after the time that it is asked to wait, with a step each 0.1 s. What the process
+of ssh that keeps its connection takes is added, as `launch.py` finds it.
 """
 
 from __future__ import annotations
@@ -32,8 +32,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.run.phases import
 
 SECONDS: t.Final = 60.0
 _STEP_SECONDS: t.Final = 0.1
-# A client and the master of its connection, each.
-_SSH_MB: t.Final = 1.0
+_SSH_MB: t.Final = 1.4
 
 
 def main() -> None:
@@ -51,7 +50,7 @@ def main() -> None:
         print(
             f"{nodes:5}  {measured['cpu']:14.1f}  {1000 * measured['cpu'] / measured['polls']:13.1f}"
             f"  {measured['threads']:7}  {measured['mb']:14.0f}"
-            f"  {measured['mb'] + 2 * nodes * _SSH_MB:11.0f}  {5 * nodes:5}  {2 * nodes:13}",
+            f"  {measured['mb'] + nodes * _SSH_MB:11.0f}  {4 * nodes:5}  {nodes:13}",
             flush=True,
         )
 
