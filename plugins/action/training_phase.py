@@ -80,8 +80,8 @@ class ActionModule(ControllerAction):
         except NotWrittenError as error:
             return self._left_alone(error)
         finally:
-            for link in self._links.values():
-                link._connection.close()
+            for name, link in self._links.items():
+                link.close(for_good=phase == "finish" or bool(self._board.status(name).get("finished")))
         result: dict[str, t.Any] = {"changed": outcome.changed, "warnings": outcome.warnings}
         if not self._task.check_mode:
             states: dict[str, list[str]] = {}

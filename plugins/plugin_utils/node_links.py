@@ -62,6 +62,7 @@ class NodeLink(ActionBase):
         context.update_vars(self._variables)
         connection = _Executor(action, context).connect(self._variables, templar)
         kept.use_for(connection)
+        self._kept = kept
         super().__init__(task, connection, context, action._loader, templar, action._shared_loader_obj)
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
@@ -81,6 +82,12 @@ class NodeLink(ActionBase):
         except (AnsibleError, OSError) as error:
             raise NodeError(become_problem(str(error)) or plain_text(str(error))) from None
         return Output(done["rc"], done["stdout"], done["stderr"])
+
+    def close(self, *, for_good: bool) -> None:
+        """Close the connection; ``for_good`` where the run has no more to ask the host."""
+        self._connection.close()
+        if for_good:
+            self._kept.let_go(self._connection)
 
     def _run(self, command: str, program: bytes) -> dict[str, t.Any]:
         become = self._connection.become

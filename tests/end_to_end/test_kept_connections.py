@@ -181,6 +181,22 @@ def test_a_connection_that_ends_before_its_command_is_lost(kept):
     kept.begin()
 
 
+def test_a_connection_that_is_let_go_ends_with_the_last_command_that_runs_over_it(tmp_path_factory, kept):
+    other = Kept(kept.nodes, str(tmp_path_factory.mktemp("go") / "cp"))
+    other.begin()
+    keeper = other.keeper()
+    with subprocess.Popen(other.arguments("cat"), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as client:
+        client.stdin.write(b"begun\n")
+        client.stdin.flush()
+        assert client.stdout.readline() == b"begun\n"
+        session.let_go(other.path)
+        with pytest.raises(session.NoConnectionError):
+            run(other, "true")
+        assert client.communicate(b"ended\n")[0] == b"ended\n"
+    wait_until(lambda: not Path(f"/proc/{keeper}").exists())
+    session.let_go(other.path)
+
+
 @pytest.fixture
 def ssh(kept) -> Iterator[Ssh]:
     """Connections of Ansible whose starts of ssh are counted, in a folder whose sockets have short names."""
@@ -264,6 +280,14 @@ def test_a_connection_that_was_lost_is_made_again(ssh):
     wait_until(lambda: not list((ssh.folder / "cp").iterdir()))
     assert connection.exec_command("cat", in_data=b"again")[1] == b"again"
     assert ssh.started() == 2
+
+
+def test_what_is_kept_for_a_node_is_let_go_once_it_is_not_needed(ssh):
+    connection = ssh.connection()
+    connection.exec_command("cat", in_data=b"given")
+    ssh.known.let_go(connection)
+    wait_until(lambda: not list((ssh.folder / "cp").iterdir()))
+    assert connection.exec_command("cat", in_data=b"again")[1] == b"again"
 
 
 def test_a_node_that_is_lost_while_it_is_asked_is_unreachable(ssh):

@@ -25,9 +25,10 @@ _OF_A_NODE = re.compile(rb"(ControlPath|Port|User)=")
 
 
 class KeptConnections:
-    """Lets the connections of a task use what OpenSSH keeps."""
+    """Lets the connections of a task use what OpenSSH keeps, and lets that go once it is not needed any more."""
 
     def __init__(self) -> None:
+        self._paths: dict[t.Any, str] = {}
         self._variables: dict[tuple[bytes, ...], list[bytes] | None] = {}
         self._lock = threading.Lock()
 
@@ -38,8 +39,10 @@ class KeptConnections:
         start_ssh = connection._bare_run
 
         def bare_run(command: list[bytes], in_data: bytes | None, **options: t.Any) -> tuple[int, bytes, bytes]:
-            path = _control_path(command) if in_data and not _may_ask(connection.become) else None
-            variables = self._sent(command) if path else None
+            path = _control_path(command)
+            if path:
+                self._paths[connection] = path
+            variables = self._sent(command) if path and in_data and not _may_ask(connection.become) else None
             if path and variables is not None:
                 try:
                     Display().vvv(f"SSH: over the connection kept at {path}", host=connection.host)
@@ -52,6 +55,11 @@ class KeptConnections:
             return result
 
         connection._bare_run = bare_run
+
+    def let_go(self, connection: t.Any) -> None:
+        """Let what OpenSSH keeps for a connection end, which is 1.4 MB here, as soon as nobody uses it."""
+        if connection in self._paths:
+            session.let_go(self._paths.pop(connection))
 
     def _sent(self, command: list[bytes]) -> list[bytes] | None:
         """Return `_sent_variables` of a command, which is looked up once for all nodes with the same options."""

@@ -18,6 +18,7 @@ import typing as t
 from collections.abc import Sequence
 
 _HELLO = struct.pack(">II", 0x00000001, 4)
+_STOP_LISTENING = struct.pack(">II", 0x10000009, 0)
 _NEW_SESSION = struct.pack(">II", 0x10000002, 0)
 _OPENED = struct.pack(">II", 0x80000006, 0)
 _EXIT = struct.pack(">I", 0x80000004)
@@ -25,6 +26,7 @@ _EXIT = struct.pack(">I", 0x80000004)
 _PLAIN = struct.pack(">IIIII", 0, 0, 0, 0, 0xFFFFFFFF)
 _LONGEST_PACKET = 1 << 18
 _CHUNK = 1 << 16
+_LET_GO_SECONDS = 1.0
 
 
 class NoConnectionError(Exception):
@@ -52,10 +54,7 @@ def run(control_path: str, command: bytes, standard_input: bytes, variables: Seq
         keeper = held.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
         (stdin, to_command), (from_stdout, stdout), (from_stderr, stderr) = (_pipe(held) for _number in range(3))
         try:
-            keeper.connect(control_path)
-            _send(keeper, _HELLO)
-            if not _received(keeper).startswith(_HELLO):
-                raise NoConnectionError
+            _greet(keeper, control_path)
             words = b"".join(_string(word) for word in (b"", command, *variables))
             _send(keeper, _NEW_SESSION + _string(b"") + _PLAIN + words)
             for theirs in (stdin, stdout, stderr):
@@ -69,6 +68,22 @@ def run(control_path: str, command: bytes, standard_input: bytes, variables: Seq
             return _exchanged(keeper, standard_input, to_command, (from_stdout, from_stderr))
         except OSError:
             raise ConnectionLostError from None
+
+
+def let_go(control_path: str) -> None:
+    """Let the connection kept at a socket end with the last command that runs over it, whoever runs it."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as keeper, contextlib.suppress(OSError, NoConnectionError):
+        keeper.settimeout(_LET_GO_SECONDS)
+        _greet(keeper, control_path)
+        _send(keeper, _STOP_LISTENING)
+        _received(keeper)
+
+
+def _greet(keeper: socket.socket, control_path: str) -> None:
+    keeper.connect(control_path)
+    _send(keeper, _HELLO)
+    if not _received(keeper).startswith(_HELLO):
+        raise NoConnectionError
 
 
 def _exchanged(keeper: socket.socket, given: bytes, stdin: io.FileIO, outputs: tuple[io.FileIO, io.FileIO]) -> Result:
