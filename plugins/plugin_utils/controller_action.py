@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -116,6 +117,8 @@ class ControllerAction(ActionBase):
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Fail where a package is missing; actions do the rest."""
+        # What this process shares with Ansible's own would be copied page by page as it is searched for garbage.
+        gc.freeze()
         refuse_missing(type(self).__module__)
         return t.cast("dict[str, t.Any]", super().run(tmp, task_vars))
 
