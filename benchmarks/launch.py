@@ -199,15 +199,17 @@ class Bench:
 
     def run(self, arm: str, run_id: str) -> dict[str, t.Any]:
         """Run an arm once; every arm but a warm one begins without connections."""
-        if arm != "trainops_warm":
-            self._end_masters()
+        self._end_masters()
+        if arm == "trainops_warm":
+            self._connect()
         round_trips = self.nodes.round_trips()
         command, environment = self._command(arm, run_id)
-        before, masters_before = resource.getrusage(resource.RUSAGE_CHILDREN), self._cpu_of_masters()
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        masters_before = sum(cpu_seconds(pid) for pid in masters(self.sockets))
         began = time.monotonic()
         with open(self.folder / f"{run_id}.log", "w+b") as log:
             process = subprocess.Popen(command, cwd=_ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT)
-            with Peak(process.pid, str(self.sockets)) as peak:
+            with Peak(process.pid, self.sockets) as peak:
                 status = process.wait()
             wall = time.monotonic() - began
             if status != 0 or (arm.startswith("trainops") and not self._all_trained(run_id)):
@@ -217,7 +219,7 @@ class Bench:
         cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         return {
             "wall_s": round(wall, 2),
-            "controller_cpu_s": round(cpu + self._cpu_of_masters() - masters_before, 2),
+            "controller_cpu_s": round(cpu + peak.cpu_of_masters - masters_before, 2),
             "peak_mb": round(peak.megabytes),
             "round_trips": self.nodes.round_trips() - round_trips,
         }
@@ -226,20 +228,15 @@ class Bench:
         summary = json.loads((self.folder / "runs" / run_id / "summary.json").read_text())
         return [node["exit_code"] for node in summary["nodes"]] == [0] * len(self.nodes.addresses)
 
-    def _masters(self) -> list[int]:
-        return [pid for pid, command in processes() if str(self.sockets) in command and "[mux]" in command]
-
-    def _cpu_of_masters(self) -> float:
-        ticks = 0
-        for pid in self._masters():
-            with contextlib.suppress(OSError):
-                fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-                ticks += int(fields[11]) + int(fields[12])
-        return ticks / os.sysconf("SC_CLK_TCK")
+    def _connect(self) -> None:
+        """Open the connections that a warm run finds."""
+        (_playbook, *inventory, _name, _e, _given), environment = self._command("trainops", "none")
+        ping = [str(_BIN / "ansible"), "all", *inventory, "-m", "ansible.builtin.raw", "-a", "true"]
+        subprocess.run(ping, cwd=_ROOT, env=environment, check=True, stdout=subprocess.DEVNULL)
 
     def _end_masters(self) -> None:
-        while masters := self._masters():
-            for pid in masters:
+        while running := masters(self.sockets):
+            for pid in running:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGTERM)
             time.sleep(0.1)
@@ -253,13 +250,30 @@ def processes() -> t.Iterator[tuple[int, str]]:
                 yield int(entry.name), (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
 
 
-class Peak:
-    """The greatest PSS of a process, its descendants and the masters of its connections, while it is open."""
+def masters(sockets: Path) -> set[int]:
+    """Return the processes of ssh that keep a connection whose socket is in a folder."""
+    return {pid for pid, command in processes() if str(sockets) in command and "mux]" in command}
 
-    def __init__(self, pid: int, sockets: str) -> None:
+
+def cpu_seconds(pid: int) -> float:
+    """Return the processor time of a process so far; 0 where it has ended."""
+    with contextlib.suppress(OSError):
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return 0.0
+
+
+class Peak:
+    """The greatest PSS of a process, its descendants and the masters of its connections, while it is open.
+
+    The masters may end before the process does, so their processor time is as it was when they were last looked at.
+    """
+
+    def __init__(self, pid: int, sockets: Path) -> None:
         self._pid, self._sockets = pid, sockets
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._cpu_of_masters: dict[int, float] = {}
         self.megabytes = 0.0
 
     def __enter__(self) -> t.Self:
@@ -269,21 +283,32 @@ class Peak:
     def __exit__(self, *_error: object) -> None:
         self._ended.set()
         self._thread.join()
+        self._look_at_masters()
+
+    @property
+    def cpu_of_masters(self) -> float:
+        """Return the processor time of all masters, in seconds."""
+        return sum(self._cpu_of_masters.values())
 
     def _watch(self) -> None:
         while not self._ended.wait(1.0):
-            self.megabytes = max(self.megabytes, sum(map(_pss, self._family())))
+            self.megabytes = max(self.megabytes, sum(map(_pss, self._family() | self._look_at_masters())))
+
+    def _look_at_masters(self) -> set[int]:
+        found = masters(self._sockets)
+        for pid in found:
+            self._cpu_of_masters[pid] = max(cpu_seconds(pid), self._cpu_of_masters.get(pid, 0.0))
+        return found
 
     def _family(self) -> set[int]:
         parents = {}
-        found = {pid for pid, command in processes() if self._sockets in command and "[mux]" in command}
         for pid, _command in processes():
             with contextlib.suppress(OSError):
                 parents[pid] = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
         family = {self._pid}
         while more := {pid for pid, parent in parents.items() if parent in family} - family:
             family |= more
-        return found | family
+        return family
 
 
 def _pss(pid: int) -> float:
