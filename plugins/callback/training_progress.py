@@ -30,6 +30,7 @@ options:
         key: interval
 """
 
+import gc
 import typing as t
 
 from ansible import constants as C  # noqa: N812
@@ -99,6 +100,8 @@ class CallbackModule(CallbackBase):
 
     def v2_playbook_on_task_start(self, task: Task, is_conditional: bool) -> None:  # noqa: ARG002
         """Begin to read the run's folder when its nodes are followed, and end it with the next task."""
+        # The task's process shares what is here so far: to search it for garbage would copy it page by page.
+        gc.freeze()
         self._end_reading()
         if task.action == _PHASE and task.args.get("phase") == "train" and self._run_dir:
             self._reader = ProgressReader(self._run_dir, self.get_option("interval"), show)

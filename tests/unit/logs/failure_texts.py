@@ -24,6 +24,9 @@ TEXTS: dict[str, list[Text]] = {
         "2026-Jan-02 03:04:05.6 7:8 ERROR NRT:nrt_infodump Failure: NRT_EXEC_HW_ERR_HBM_UE in nrt_execute()",
     ],
     "node_failure": [
+        "38m  Normal  NodeNotReady  node/n7  Node n7 status is now: NodeNotReady",
+        "33m  Warning  PodGCTerminated  pod/worker-6  PodGC: node not found",
+        "Normal  NodeHasUnknownStatus  node/n7  Kubelet stopped posting node status.",
         "[ 12.1] general protection fault, probably for non-canonical address 0xdead: 0000 [#1] SMP NOPTI",
         "[ 12.1] Memory failure: 0x7f: recovery action for dirty page: Failed",
         "slurmstepd: error: *** JOB 7 ON n3 CANCELLED AT 2026-01-02T03:04:05 DUE TO NODE FAILURE, SEE SLURMCTLD "
@@ -71,6 +74,8 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: Error(s) in loading state_dict for GPTModel:",
     ],
     "compile": [
+        "ld.lld: error: undefined hidden symbol: __odd",
+        "jaxlib.xla_extension.XlaRuntimeError: INTERNAL: ld.lld execute fail: , error code 1",
         "ValueError: type fp8e4odd not supported in this architecture. The supported ones are odd",
         "XlaRuntimeError: INTERNAL: libdevice not found at ./odd",
         "RuntimeError: [aiter] build [module_odd] under /x/jit/build/module_odd failed !!!!!!",
@@ -86,6 +91,7 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: x",
     ],
     "container": [
+        "FATAL:   container creation failed: mount hook function failure: mount /odd->/data error: odd",
         "[ERROR] /etc/odd/hooks.d/98-odd.sh exited with return code 1",
         'Error: "odd" is not a valid restart policy',
         "Error: unknown flag: --odd",
@@ -113,13 +119,13 @@ TEXTS: dict[str, list[Text]] = {
         "pyarrow.lib.ArrowInvalid: Parquet magic bytes not found in footer.",
     ],
     "scheduler": [
+        "slurmstepd: error: *** JOB 77 ON n1 CANCELLED AT 2026-01-02T03:04:05 ***",
+        "slurmstepd: error: *** JOB 77 ON n1 CANCELLED AT 2026-01-02T03:04:05 DUE to SIGNAL Terminated ***",
         "srun: error: Job allocation 77 has been revoked",
         "slurmstepd: error: Failed to send MESSAGE_TASK_EXIT: Connection refused",
     ],
     "duplicate_gpu": [
-        "RuntimeError: object on CUDA device 3 but torch.cuda.device_count() is 1.",
         ("Duplicate GPU detected : rank 3 and rank 0 both on CUDA device 5000", 3, None),
-        "RuntimeError: HIP error: invalid device ordinal",
     ],
     "hub_rate_limit": [
         "huggingface_hub.errors.HfHubHTTPError: 429 Client Error: Too Many Requests for url: https://huggingface.co/x",
@@ -177,6 +183,7 @@ TEXTS: dict[str, list[Text]] = {
         "n1:1:2 [0] NCCL WARN Message truncated : received 1024 bytes instead of 256",
     ],
     "wrong_gpu_build": [
+        "rocblaslt error: Cannot read /odd/hipblaslt/library/TensileLibrary_lazy_gfx950.dat: No such file or directory",
         ":1:hip_fatbin.cpp :332 : 7 us: [pid:7 tid:0x7f] No compatible code objects found for: gfx1, value of ODD: 0",
         "RuntimeError: HIP error: invalid device function",
         "rocBLAS error: Cannot read /x/TensileLibrary.dat: No such file or directory for GPU arch : gfx942",
@@ -205,6 +212,8 @@ TEXTS: dict[str, list[Text]] = {
         "RDMA devices: 8 on the node, 0 in the container",
     ],
     "preempted": [
+        "41s  Normal  Preempted  pod/worker-3  Preempted by pod 7b1f-odd on node n7",
+        "Normal  Preempted  pod/worker-3  Preempted by a pod on node n7",
         "slurmstepd: error: *** STEP 7.0 ON n3 CANCELLED AT 2026-01-02T03:04:05 DUE TO PREEMPTION ***",
     ],
     "process_limit": [
@@ -221,6 +230,7 @@ TEXTS: dict[str, list[Text]] = {
         "Memory access fault by GPU node-3 (Agent handle: 0x1) on address 0x7f. Reason: Page not present.",
     ],
     "no_gpu": [
+        "Message: Allocate failed due to requested number of devices unavailable for nvidia.com/gpu. Odd",
         "AssertionError: Megatron requires CUDA.",
         "odd: nvml error: driver not loaded",
         "[ 12.1] amdgpu 0000:05:00.0: probe with driver amdgpu failed with error -22",
@@ -348,6 +358,7 @@ TEXTS: dict[str, list[Text]] = {
         "I0102 03:04:05.1 1 metric_logger.py:1] Aborting training due to NaN loss.",
     ],
     "import_error": [
+        "RuntimeError: Outdated cuDNN installation found.",
         "n1:1:2 [3] misc/rocmwrap.cc:140 NCCL WARN Failed to find ROCm runtime library in /odd",
         "RuntimeError: operator torchvision::odd does not exist",
         "TypeError: Descriptors cannot not be created directly.",
@@ -359,6 +370,7 @@ TEXTS: dict[str, list[Text]] = {
         "/usr/bin/python3: No module named maxtext",
     ],
     "access_denied": [
+        "httpx.HTTPStatusError: Client error '403 Forbidden' for url 'https://huggingface.co/odd/resolve/main/config.json'",
         "huggingface_hub.errors.HfHubHTTPError: 403 Forbidden: odd.",
         "wandb.errors.errors.UsageError: api_key not configured (no-tty). call wandb.login(key=[your_api_key])",
         "You are trying to access a gated repo.",
@@ -387,6 +399,7 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: invalid implied data parallel degree: 8 / 3",
     ],
     "settings_refused": [
+        "│ Unrecognized options: --odd.degree=8   │",
         "Key 'foo' is not in struct",
         "Could not override 'model.foo'.",
         'train.py: error: Parser key "odd" is odd',
@@ -433,6 +446,7 @@ TEXTS: dict[str, list[Text]] = {
         'OCI runtime exec failed: exec: "bash": executable file not found in $PATH: unknown',
     ],
     "data": [
+        "AssertionError: no samples left to consume: 9216, 9102",
         "AssertionError: One or both of the .idx and .bin files cannot be found at the path prefix /odd",
         "datasets.exceptions.DataFilesNotFoundError: No supported data files found in /x",
         "FileNotFoundError: Unable to find '/odd/x.jsonl'",
@@ -440,6 +454,9 @@ TEXTS: dict[str, list[Text]] = {
         "KeyError: 'text column missing in the dataset'",
     ],
     "wrong_rank": [
+        "RuntimeError: object on CUDA device 3 but torch.cuda.device_count() is 1.",
+        "RuntimeError: HIP error: invalid device ordinal",
+        "ValueError: process_id and num_processes must be nonnegative, with process_id < num_processes.",
         "ValueError: Invalid rank 8, rank should be in the interval [0, 7]",
         "n1:1:2 [3] init.cc:99 NCCL WARN improper usage of ncclCommInitRank: nId = 7, nranks=2",
         (
@@ -545,6 +562,7 @@ TEXTS: dict[str, list[Text]] = {
         "Stopping coordination service as cluster registration failed.",
     ],
     "stale_process": [
+        "2026-Jan-02 03:04:05 7:7 ERROR  NRT:nrt_allocate_neuron_cores  Logical Neuron Core(s) not available",
         "RuntimeError: Unable to initialize backend 'tpu': ABORTED: The TPU is already in use by process with pid 7.",
         "XlaRuntimeError: INTERNAL: Different local topology for node 1 has been set previously, odd",
         ("E1 odd.cc:1] 4 unexpectedly tried to connect with a different incarnation. Odd.", 4, None),

@@ -29,7 +29,7 @@ GPU_CODES = [
     ("driver_mismatch", "InsufficientDriver", "CUDA driver version is insufficient for CUDA runtime version"),
     ("driver_mismatch", "SystemNotReady", "system not yet initialized"),
     ("no_gpu", "NoDevice", "no ROCm-capable device is detected"),
-    ("duplicate_gpu", "InvalidDevice", "invalid device ordinal"),
+    ("wrong_rank", "InvalidDevice", "invalid device ordinal"),
     ("out_of_memory", "OutOfMemory", "out of memory"),
     ("wrong_gpu_build", "NoBinaryForGpu", "no kernel image is available for execution on the device"),
     ("sizes", "Assert", "device-side assert triggered"),

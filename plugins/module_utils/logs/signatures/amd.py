@@ -143,10 +143,11 @@ SIGNATURES = (
         (
             *(b"code object for", b"for GPU arch", b"hipErrorSharedObjectInitFailed", b"ERROR_INVALID_ISA"),
             *(b"compatible with the device ISA", b"compatible code objects found for", b"find CO in the bundle"),
-            b"Missing CO for these ISAs",
+            *(b"Missing CO for these ISAs", b"TensileLibrary_lazy_gfx"),
         ),
         codes.WRONG_BUILD,
-        rb"Unable to find code object for|TensileLibrary[^\r\n]{0,300} for GPU arch|hipErrorSharedObjectInitFailed"
+        rb"Unable to find code object for|Cannot read \S{1,300}TensileLibrary_lazy_gfx"
+        rb"|TensileLibrary[^\r\n]{0,300} for GPU arch|hipErrorSharedObjectInitFailed"
         rb"|HSA_STATUS_ERROR_INVALID_ISA|ISA \S{1,99} is not compatible with the device ISA"
         rb"|No compatible code objects found for|Cannot find CO in the bundle|Missing CO for these ISAs",
     ),

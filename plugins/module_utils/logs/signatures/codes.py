@@ -100,7 +100,7 @@ SIGNATURES = (
         (b"no CUDA-capable device", b"no ROCm-capable device is detected", b"is/are busy or unavailable"),
     ),
     _code(
-        "duplicate_gpu",
+        "wrong_rank",
         "A rank wants a GPU that it does not see: check processes per node, the local ranks, and CUDA_VISIBLE_DEVICES "
         "or HIP_VISIBLE_DEVICES.",
         (b"InvalidDevice", b"INVALID_DEVICE"),

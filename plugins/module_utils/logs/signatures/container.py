@@ -165,6 +165,27 @@ SIGNATURES = (
         rb"|storing blob)[^\r\n]{0,400}[Nn]o space left on device",
     ),
     Signature(
+        "preempted",
+        (b"Preempted by ",),
+        "Kubernetes took the node for a pod of higher priority: go on from a checkpoint, or give the job a priority "
+        "class that is not preempted.",
+        rb"\bPreempted by (?:a pod|pod \S{1,99}|\S{1,99}/\S{1,99}) on node ",
+        nearness=39,
+    ),
+    Signature(
+        "node_failure",
+        (b"is now: NodeNotReady", b"Node is not ready", b"stopped posting node status", b"PodGC: node not found"),
+        "Kubernetes lost the node: look at its kubelet, console and kernel log, drain it, and go on from a checkpoint "
+        "on others.",
+    ),
+    Signature(
+        "no_gpu",
+        (b"requested number of devices unavailable for",),
+        "The node has fewer healthy devices than the pod asks for: look at its device plugin and its driver, and drain "
+        "it until it has all of them.",
+        rb"Allocate failed due to requested number of devices unavailable for ",
+    ),
+    Signature(
         "slurm_start",
         (b"nodes are available: ",),
         "Kubernetes has no node for the pod: the message says what is missing on how many nodes; free GPUs, or ask for "
@@ -175,6 +196,13 @@ SIGNATURES = (
         "killed",
         (b"low on resource: memory",),
         "The node ran out of memory and ended the pod: ask for more memory, use fewer data workers or a smaller cache.",
+    ),
+    Signature(
+        "container",
+        (b"container creation failed",),
+        "apptainer or singularity could not start the container: a folder to mount or a hook of it is missing on this "
+        "node, which the message names.",
+        rb"FATAL: {1,6}container creation failed: ",
     ),
     Signature(
         "disk_full",

@@ -16,7 +16,7 @@ SIGNATURES = (
     Signature(
         "access_denied",
         (
-            b"gated repo",
+            *(b"gated repo", b"Client error '40"),
             b"Client Error",
             b"ERROR 40",
             b"GatedRepoError",
@@ -30,6 +30,7 @@ SIGNATURES = (
         "of an account that has it, or use a local copy.",
         (
             rb"trying to access a gated repo|Cannot access gated repo|(?:401|403) Client Error|ERROR (?:401|403): "
+            rb"|Client error '40[13] [^\r\n]{1,40} for url 'https://huggingface\.co"
             rb"|GatedRepoError: "
             rb"|Re(?:pository|vision)NotFoundError: |LocalTokenNotFoundError: |HFValidationError: "
             rb"|HfHubHTTPError: 40[13] "

@@ -33,10 +33,11 @@ SIGNATURES = (
     ),
     Signature(
         "import_error",
-        (b"source was compiled with",),
+        (b"source was compiled with", b"installation found."),
         "The library that was loaded is older than the one that jaxlib was built with: take it out of "
         "LD_LIBRARY_PATH, or install the version that the message names.",
-        rb"Loaded runtime \w{1,20} library: [^\r\n]{1,60} but source was compiled with",
+        rb"Loaded runtime \w{1,20} library: [^\r\n]{1,60} but source was compiled with"
+        rb"|RuntimeError: Outdated \w{1,20} installation found\.",
     ),
     Signature(
         "gpu_error",
@@ -247,6 +248,13 @@ SIGNATURES = (
         "peer_died",
         (b"JAX distributed service detected fatal errors",),
         "The coordination service ended this process as another one failed: its log has the cause.",
+    ),
+    Signature(
+        "compile",
+        (b"ld.lld",),
+        "XLA could not link a kernel for this GPU: the lines before say what is missing; take an image whose ROCm and "
+        "jaxlib were built for each other.",
+        rb"(?m:^[^\r\n]{0,60}ld\.lld: error: )|INTERNAL: ld\.lld execute fail",
     ),
     Signature(
         "compile",

@@ -295,5 +295,9 @@ NEEDLES = {
     b"rily unav": 0,
     b"ot overri": 0,
     b"not in str": 0,
+    b"Preempted by": 0,
+    b"NodeNotReady": 0,
+    b"posting node": 0,
+    b"ecognized opt": 0,
     exceptions.TRACEBACK: 0,
 }

@@ -32,11 +32,17 @@ SIGNATURES = (
         rb"|Attempting to load an incompatible model",
     ),
     Signature(
+        "stale_process",
+        (b"Core(s) not available",),
+        "Other processes hold the NeuronCores, or more are asked for than there are: look for what is left over "
+        "(neuron-ls), end it, and compare NEURON_RT_NUM_CORES and NEURON_RT_VISIBLE_CORES with the processes per node.",
+        rb"(?:Logical Neuron |Neuron)Core\(s\) not available",
+        nearness=11,
+    ),
+    Signature(
         "no_gpu",
         (
             b"No neuron device",
-            b"euron Core(s) not available",
-            b"NeuronCore(s) not available",
             b"/dev/neuron",
             b"Could not open the nd",
             b"open the device index",
@@ -49,7 +55,7 @@ SIGNATURES = (
         "NeuronCores cannot be used: check neuron-ls, the driver (aws-neuronx-dkms), that /dev/neuron* is passed "
         "in, and that no other process holds the cores; NEURON_RT_NUM_CORES and NEURON_RT_VISIBLE_CORES must fit.",
         (
-            rb"No neuron device available|(?:Logical Neuron |Neuron)Core\(s\) not available|Could not open the (?:nd\d"
+            rb"No neuron device available|Could not open the (?:nd\d"
             rb"|device index)"
             rb"|Neuron [Rr]untime c(?:ould not|annot) be initialized|NERR_RESOURCE_NC|NRT_LOAD_NOT_ENOUGH_NC"
             rb"|nrt_\w{1,40}:? status=9\b|Unable to determine Neuron Driver version|(?:open"

@@ -78,7 +78,7 @@ SIGNATURES = (
         rb"CUDA out of memory|\bCU\w{1,12}_STATUS_ALLOC_FAILED\b",
     ),
     Signature(
-        "duplicate_gpu",
+        "wrong_rank",
         (b"device_count() is ",),
         "A rank wants a GPU that it does not see: check processes per node, the local ranks, and CUDA_VISIBLE_DEVICES "
         "or HIP_VISIBLE_DEVICES.",

@@ -159,12 +159,17 @@ SIGNATURES = (
     ),
     Signature(
         "wrong_rank",
-        (b"nvalid rank ", b"rank should be in the interval", b" must be less than world"),
+        (
+            b"nvalid rank ",
+            b"rank should be in the interval",
+            b" must be less than world",
+            b"process_id < num_processes",
+        ),
         "A rank is none of this world: compare RANK, WORLD_SIZE, the node ranks and the processes per node, and "
         "which group "
         "of ranks the message speaks of.",
         rb"Error: (?:[^\r\n]{0,200}(?:[Ii]nvalid rank \d|rank should be in the interval)"
-        rb"|[^\r\n]{0,60}\brank \d{1,9} must be less than world)",
+        rb"|[^\r\n]{0,60}\brank \d{1,9} must be less than world|[^\r\n]{0,99}with process_id < num_processes)",
     ),
     Signature(
         "sizes",
@@ -213,12 +218,13 @@ SIGNATURES = (
         "data",
         (
             *(b"num_samples=0", b"CastError: ", b" not in the dataset", b"DataFilesNotFoundError", b"Unable to find '"),
-            *(b"find any data file", b"scripts are no longer"),
+            *(b"find any data file", b"scripts are no longer", b"no samples left to consume"),
         ),
         "The training data cannot be used: they are missing, empty or have other columns than asked for; check paths "
         "and format "
         "of the dataset on each node.",
-        rb"Error: [^\r\n]{0,200}num_samples=0|CastError: |Error: [^\r\n]{0,300} not in the dataset"
+        rb"Error: (?:[^\r\n]{0,200}num_samples=0|no samples left to consume)|CastError: "
+        rb"|Error: [^\r\n]{0,300} not in the dataset"
         rb"|DataFilesNotFoundError: "
         rb"|FileNotFoundError: (?:Unable to find '|Couldn't find any data file)"
         rb"|Error: Dataset scripts are no longer supported",
@@ -269,6 +275,11 @@ SIGNATURES = (
         rb"|for restore does not exist|No steps found in|[Mm]etadata (?:path|file|not found)|Step directory "
         rb"|waiting for async_"
         rb"|NOT_FOUND: Error (?:opening|reading)|save timeout exceeded|while reading array index: )",
+    ),
+    Signature(
+        "settings_refused",
+        (b"Unrecognized options: ",),
+        "The program knows no such option: take it out, or correct its name as the message proposes.",
     ),
     Signature(
         "settings_refused",

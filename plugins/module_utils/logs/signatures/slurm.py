@@ -136,6 +136,13 @@ SIGNATURES = (
         rb"|srun: First task exited \d|FAILED \(non-zero exit code or other failure mode\)",
     ),
     Signature(
+        "scheduler",
+        (b"CANCELLED AT ",),
+        "The job was cancelled, which is no failure of the training: somebody did it (scancel; sacct -j JOB "
+        "--format=State says who), or a job that this one depends on.",
+        rb"\*\*\* JOB \d{1,12} ON \S{1,200} CANCELLED AT \S{1,40} (?:\*\*\*|DUE to SIGNAL Terminated)",
+    ),
+    Signature(
         "sigterm",
         (b"CANCELLED AT ", b": Terminated", b"Force Terminated", b"Job step aborted: Waiting"),
         "The job was told to stop: by Slurm because a task failed, by a person (scancel) or by a limit.",
