@@ -68,6 +68,7 @@ AT_THE_END = {
         "Summary: 40 steps, 0 skipped, 0 NaN, 0 restarts, 0 failures\nunreachable hosts: none\n"
         "n3 : ok=12 changed=3 unreachable=0 failed=0 skipped=2 rescued=0 ignored=0\n"
     ),
+    "Slurm at its own verbosity": "slurmstepd: task_p_post_term: 1.0, task 0\nslurmstepd: done with step\n",
     "another language": "Di 3. Feb 04:10:00 CET 2026\nreal\t0m44,120s\n学習が終了しました\n",
 }
 AT_THE_BEGIN = {
