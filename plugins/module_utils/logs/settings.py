@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import typing as t
 
@@ -42,7 +43,8 @@ class Settings(t.NamedTuple):
     """How a trainer says some of its settings.
 
     A piece without the ``needle`` has none. ``pattern`` matches a setting, its first group is the printed name, its
-    last one the number; ``names`` maps printed names to `SETTINGS`.
+    last one the number, or numbers with commas between them whose product it is; ``names`` maps printed names to
+    `SETTINGS`.
     """
 
     needle: bytes
@@ -58,7 +60,7 @@ def add_settings(before: dict[str, list[float]], known: t.Iterable[Settings], pi
             continue
         for match in re.finditer(settings.pattern, piece.text):
             values = found.setdefault(settings.names[match.group(1)], [])
-            value = float(match.group(match.lastindex or 0))
+            value = math.prod(float(factor) for factor in match.group(match.lastindex or 0).split(b","))
             if value not in values and len(values) < MOST_VALUES:
                 values.append(value)
     return found

@@ -160,6 +160,8 @@ def _workload() -> None:
     add("workload", "samples doubled", "nxdt", put("nxdt", "samples", scaled(2, 1)))
     add("workload", "ranks", "nxdt", printed("world size to 128", "world size to 32"))
     add("workload", "devices", "maxtext", printed("Num_devices: 16", "Num_devices: 8"))
+    add("workload", "mesh", "maxtext", printed("shape (1, 16, 1)", "shape (1, 8, 1)"))
+    add("workload", "mesh of one", "maxtext", on("node1", lambda text: text.replace("(1, 16, 1)", "(1, 4, 2)")))
     add(
         "workload",
         "devices of one",

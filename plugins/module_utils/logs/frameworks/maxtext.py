@@ -57,6 +57,10 @@ SETTINGS = (
             b"emb_dim": "hidden_size",
         },
     ),
+    # The mesh, in the line of `WORLD_SIZE`.
+    Settings(
+        b"Num_devices: ", rb"Num_devices: \d{1,9}, (shape) \((\d{1,9}(?:, ?\d{1,9}){0,31}),?\)", {b"shape": "gpus"}
+    ),
     # metric_logger.py and maxtext_utils.py, before the first step; the TFLOPs are those of a device.
     Settings(
         b"number parameters: ",
