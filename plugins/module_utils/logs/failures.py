@@ -42,6 +42,11 @@ _CAUGHT = b"During handling of the above exception"
 _CAUGHT_IMPORT = re.compile(
     rb"(?:ModuleNotFoundError|ImportError): [^\r\n]{0,400}[\r\n](?:\s|\[rank\d{1,9}\]:){1,20}" + _CAUGHT
 )
+# PyTorch raises again what a worker raised, and prints the worker's own traceback below that line.
+_RAISED_AGAIN = b"Original Traceback (most recent call last):"
+_CAUGHT_IN_A_WORKER = re.compile(
+    rb": Caught \w{1,99} in [^\r\n]{1,200}[\r\n](?:\s|\[rank\d{1,9}\]:){0,20}" + re.escape(_RAISED_AGAIN)
+)
 
 # How messages of several lines begin, and the pattern of what must have followed for them to be understood. Few logs
 # hold any, so few of the patterns are ever compiled.
@@ -76,7 +81,7 @@ def find_failures(piece: Piece) -> list[dict[str, t.Any]]:
     if not excerpt:
         return []
     # where a line begins in the text -> its failure, or None beyond the first few of a class
-    found_at: dict[int, dict[str, t.Any] | None] = dict.fromkeys(_caught_imports(text, piece.find))
+    found_at: dict[int, dict[str, t.Any] | None] = dict.fromkeys(_caught(text, piece.find))
     for signature, matches in _matches(excerpt):
         _add_found(found_at, signature, ((_place(begins, line_start(excerpt, m.start())), excerpt, m) for m in matches))
     raised: dict[Signature, list[tuple[int, bytes, re.Match[bytes]]]] = {}
@@ -219,11 +224,12 @@ def _failure(signature: Signature, text: bytes, match: re.Match[bytes]) -> dict[
     }
 
 
-def _caught_imports(text: bytes, find: Find) -> Iterator[int]:
-    """Yield where the lines begin that report a missing package without which the program went on."""
-    if find(_CAUGHT, 0) >= 0:
-        for match in _CAUGHT_IMPORT.finditer(text):
-            yield line_start(text, match.start())
+def _caught(text: bytes, find: Find) -> Iterator[int]:
+    """Yield where the lines begin whose exception is no cause: the program went on, or another line has it."""
+    for mark, pattern in ((_CAUGHT, _CAUGHT_IMPORT), (_RAISED_AGAIN, _CAUGHT_IN_A_WORKER)):
+        if find(mark, 0) >= 0:
+            for match in pattern.finditer(text):
+                yield line_start(text, match.start())
 
 
 def _exceptions(text: bytes, find: Find) -> Iterator[tuple[re.Match[bytes], list[bytes]]]:

@@ -696,6 +696,7 @@ TEXTS: dict[str, list[Text]] = {
     ],
     "coordinator_died": [
         "ABORTED: Leader incarnation ID mismatch: odd",
+        "agent.cc:9] Coordination agent is set to ERROR: UNAVAILABLE: failed to connect to all addresses",
         "UNAVAILABLE: Failed to send RPC to coordination service. Either the leader task was preempted/died/restarted",
         'UNAVAILABLE: :UNKNOWN:Error received from peer {grpc_message:"Socket closed", grpc_status:14}',
     ],

@@ -136,6 +136,20 @@ def test_a_traceback_is_told_by_its_last_line() -> None:
     assert lines_of(text) == [("python_error", "my.own.ModelError: no such model", None)]
 
 
+@pytest.mark.parametrize("rank", ["", "[rank3]: "])
+def test_what_a_data_worker_raised_is_told_once_as_itself(rank: str) -> None:
+    lines = (
+        "Traceback (most recent call last):",
+        '  File "/site-packages/torch/_utils.py", line 7, in reraise',
+        "OSError: Caught OSError in DataLoader worker process 1.",
+        "Original Traceback (most recent call last):",
+        '  File "/site-packages/torch/utils/data/_utils/worker.py", line 7, in _worker_loop',
+        "OSError: [Errno 24] Too many open files: '/data/x.bin'",
+    )
+    found = find_failures("".join(f"{rank}{line}\n" for line in lines).encode())
+    assert [failure["class"] for failure in found] == ["open_files"]
+
+
 def test_each_exception_of_a_chain_is_told() -> None:
     text = (
         'Traceback (most recent call last):\n  File "/x/a.py", line 8, in f\nKeyError: 1\n\n'

@@ -31,6 +31,14 @@ def test_a_stretch_that_is_copied_is_found(steps: int, first: int, again: int) -
     assert repeated_losses(losses) == Repeated(first, again, 6)
 
 
+@pytest.mark.parametrize(("digits", "turns"), [(6, 3), (3, 3), (6, 8)])
+def test_a_few_losses_in_turn_are_found_where_they_are_far_apart(digits: int, turns: int) -> None:
+    losses = falling(60, digits)
+    end = 3 * turns
+    losses[-end:] = np.tile(np.round([3.41, 3.28, 3.345678], digits), turns)
+    assert repeated_losses(losses) == Repeated(60 - end, 63 - end, end - 3)
+
+
 @pytest.mark.parametrize(
     "losses",
     [

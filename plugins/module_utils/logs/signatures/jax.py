@@ -10,6 +10,7 @@ _TASK = rb"/job:\S{1,99}/task:"
 _STATUS = rb"(?:(?:rror|xception|[Ss]tatus|ailed|ailure|access)(?::{1,2} ?| ?= ?)|StatusCode\.|(?<![^\r\n])|\] |\()"
 _STATUS += rb"(?:StatusCode\.)?"
 
+_COORDINATOR_DIED = "The process that coordinates the others, the first one, went away: its log has the cause."
 SIGNATURES = (
     Signature(
         "no_gpu",
@@ -176,6 +177,13 @@ SIGNATURES = (
             rb"|Shutdown barrier[^\r\n]{0,99}(?:failed|timed out)|Barrier timed out\. Id: Shutdown::"
         ),
     ),
+    # Only who has met the others says so.
+    Signature(
+        "coordinator_died",
+        (b"failed to connect to all addresses",),
+        _COORDINATOR_DIED,
+        rb"(?:is set to ERROR|detected fatal errors)[^\r\n]{0,400}UNAVAILABLE: ?failed to connect to all addresses",
+    ),
     Signature(
         "rendezvous_timeout",
         (
@@ -235,7 +243,7 @@ SIGNATURES = (
             ),
             *(b"Leader incarnation", b"service has shut down", b"because service is", b"before sending heartbeat"),
         ),
-        "The process that coordinates the others, the first one, went away: its log has the cause.",
+        _COORDINATOR_DIED,
         (
             rb"Leader incarnation ID mismatch|requested after coordination service has shut down"
             rb"|Barrier failed because service is shutting down|must be registered before sending heartbeat"
