@@ -65,6 +65,8 @@ class Login:
             "container_engine": "none",
             "training_output_dir": str(self.runs),
             "training_run_id": run_id,
+            # What else the machine does makes steps slow at any time.
+            "training_warmup_steps": 2,
             **({"training_slurm_job": self.allocation} if self.allocation else {}),
             **variables,
         }
