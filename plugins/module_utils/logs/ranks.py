@@ -8,6 +8,9 @@ import re
 from .find import Piece
 from .text import line_end, line_start
 
+ANOTHER_HOST = "NCCL process of another host "
+
+_PROCESS = re.compile(rb"([A-Za-z0-9][A-Za-z0-9.-]{0,200}:\d{1,9}):\d+ \[\d+\] NCCL INFO ")
 # Of torchrun and Primus, of Lightning's distributed.py, and of NCCL, which names the rank in a communicator (since
 # 2.18 with its size and id), the host and the process.
 _TELLING = (
@@ -18,7 +21,7 @@ _TELLING = (
         re.compile(rb" rank (\d{1,7}) nranks (\d{1,7}) [^\r\n]{0,200}commId (0x[0-9a-f]{1,20})"),
         "NCCL rank ",
     ),
-    (b" NCCL INFO ", re.compile(rb"([A-Za-z0-9][A-Za-z0-9.-]{0,200}:\d{1,9}):\d+ \[\d+\] NCCL INFO "), "process "),
+    (b" NCCL INFO ", _PROCESS, "process "),
 )
 
 
@@ -32,4 +35,26 @@ def add_ranks(known: list[str], piece: Piece) -> list[str]:
         match = place >= 0 and pattern.search(piece.text, line_start(piece.text, place), line_end(piece.text, place))
         if match:
             found.append(kind + b" of ".join(match.groups()).decode("ascii"))
-    return found
+    return found + _of_another_host(found, piece)
+
+
+def _of_another_host(found: list[str], piece: Piece) -> list[str]:
+    """Return a process of a second host in the first communicator of the log, if the piece is the first to name one.
+
+    Such a log is of two nodes: where a process starts again on another host, it makes a communicator of its own.
+    """
+    communicator, process = _said(found, "NCCL rank ").rpartition(" of ")[2], _said(found, "process ")
+    if not communicator or not process or _said(found, ANOTHER_HOST):
+        return []
+    needle = b" commId " + communicator.encode("ascii")
+    place = piece.find(needle, 0)
+    while place >= 0:
+        other = _PROCESS.search(piece.text, line_start(piece.text, place), place)
+        if other and other.group(1).partition(b":")[0] != process.partition(":")[0].encode("ascii"):
+            return [ANOTHER_HOST + other.group(1).decode("ascii")]
+        place = piece.find(needle, place + 1)
+    return []
+
+
+def _said(found: list[str], kind: str) -> str:
+    return next((line[len(kind) :] for line in found if line.startswith(kind)), "")

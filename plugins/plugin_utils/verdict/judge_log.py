@@ -12,6 +12,7 @@ import numpy as np
 from ...module_utils.logs.clock import NO_YEAR, seconds_of
 from ...module_utils.logs.frameworks.known import grammar_of
 from ...module_utils.logs.grammar import EVERY_RANK
+from ...module_utils.logs.ranks import ANOTHER_HOST
 from ..contracts import Plan, Status
 from ..plan.config.words import counted
 from .reasons import INCONCLUSIVE, Reasons
@@ -124,6 +125,11 @@ def _judge_same_job(plan: Plan, statuses: list[Status], attempts: Mapping[str, p
         if its != name:
             message = f"NCCL's communicator of all {ranks} ranks is {name} on {node}, and {its} on {first}."
             reasons.add(INCONCLUSIVE, "other_log", message, node, other=first)
+    for status in statuses:
+        for other in status.get("ranks") or ():
+            if other.startswith(ANOTHER_HOST):
+                message = f"The log of {status['node']} has lines of another node: {other}."
+                reasons.add(INCONCLUSIVE, "other_log", message, status["node"])
     stamped = {node: rows.set_index("step")["clock"].dropna() for node, rows in attempts.items() if "clock" in rows}
     first, *others = stamped or [""]
     for node in others:

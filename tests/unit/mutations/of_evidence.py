@@ -106,6 +106,9 @@ def _one_job() -> None:
     add("evidence", "half the tokens of one", "maxtext", steps_of("maxtext", weights, {"node1"}))
     add("evidence", "one of another day", "maxtext", on("node1", lambda text: text.replace("I0203", "I0611")))
     add("evidence", "another communicator", "megatron", other)
+    heads = [nccl(8, 32), nccl(24, 32)]
+    add("evidence", "NCCL of another node in front", "megatron", on("node3", lambda log: heads[0] + log))
+    add("evidence", "NCCL of another node", "megatron", on("node1", lambda log: log + heads[1]))
     add(
         "evidence",
         "late at the end",
