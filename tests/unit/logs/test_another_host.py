@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who wrote a log, as far as it says so."""
+"""A log in which another host has its lines."""
 
 from __future__ import annotations
 
