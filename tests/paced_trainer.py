@@ -1,4 +1,7 @@
-"""The embedded trainer with steps of 0.1 s: a long run leaves the cores to what it is followed and stopped by."""
+"""The embedded trainer with steps of 0.1 s.
+
+A long run leaves the cores to what it is followed and stopped by, and is not over before that.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import shutil
 from pathlib import Path
 
 TRAINER = Path(__file__).resolve().parents[1] / "roles/training/files/trainer"
-LONG = 1000
+LONG = 40
 _STEP_ENDS = "        measured = Iteration(\n"
 _PAUSE = "        time.sleep(max(0.0, start + 0.1 - time.perf_counter()))\n"
 
