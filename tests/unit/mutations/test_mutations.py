@@ -1,6 +1,6 @@
 """No change of a good run's logs by somebody who wants a bad run to pass is a PASS, judged from logs or followed live.
 
-A sample of the mutations is tried; `make mutations` tries all of them, as CI does every week.
+A sample of them is tried; `make mutations` tries all, as CI does every week.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ from of_model import CONFIGURATION
 from two_ways import WAYS, Known
 
 FEW = 32
-TRIED = MUTATIONS if os.environ.get("TRAINOPS_ALL_MUTATIONS") else Random(14).sample(MUTATIONS, FEW)
+ALL = bool(os.environ.get("TRAINOPS_ALL_MUTATIONS"))
+TRIED = MUTATIONS if ALL else Random(14).sample(MUTATIONS, FEW)
+# Each variant of a good run is judged in one of the ways, and in both where all mutations are tried.
+GOOD_WAYS = [(variant, way) for place, variant in enumerate(VARIANTS) for way in (WAYS if ALL else [[*WAYS][place % 2]])]
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -58,8 +61,7 @@ def test_samples_are_those_of_the_batch_that_a_log_says_where_no_config_is_known
         assert two_ways.reported("nxdt", logs)["verdict"] == verdict
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+@pytest.mark.parametrize(("variant", "way"), GOOD_WAYS, ids=str)
 def test_another_log_of_a_good_run_passes(variant: Mutation, way: str) -> None:
     logs = variant.apply(GOOD[variant.framework]())
     assert logs != GOOD[variant.framework](), "the variant changes nothing"
