@@ -30,7 +30,9 @@ FEW = 32
 ALL = bool(os.environ.get("TRAINOPS_ALL_MUTATIONS"))
 TRIED = MUTATIONS if ALL else Random(14).sample(MUTATIONS, FEW)
 # Each variant of a good run is judged in one of the ways, and in both where all mutations are tried.
-GOOD_WAYS = [(variant, way) for place, variant in enumerate(VARIANTS) for way in (WAYS if ALL else [[*WAYS][place % 2]])]
+GOOD_WAYS = [
+    (variant, way) for place, variant in enumerate(VARIANTS) for way in (WAYS if ALL else [list(WAYS)[place % 2]])
+]
 
 
 @pytest.mark.parametrize("way", WAYS)
