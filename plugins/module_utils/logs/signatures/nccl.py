@@ -271,7 +271,6 @@ SIGNATURES = (
             b"ncclInvalid",
             b"RCCL error",
             b"Failed to initialize any NET",
-            b"communicator was aborted",
             *(b"unhandled system error", b"unhandled cuda error", b"CL developers", b"network error", b"CCL failure"),
             *(b"CCL communication aborted",),
         ),
@@ -280,7 +279,7 @@ SIGNATURES = (
         (
             rb"nccl(?:(?:Remote|System|Internal|UnhandledCuda)Error|InvalidUsage|InvalidArgument): "
             rb"|[NR]CCL [Ee]rror(?: in| \d{1,2})?:"
-            rb"|Failed to initialize any NET plugin|NCCL communicator was aborted|[NR]CCL communication aborted"
+            rb"|Failed to initialize any NET plugin|[NR]CCL communication aborted"
             rb"|unhandled (?:system|cuda) error|please report this issue to the [NR]CCL developers"
             rb"|remote process exited or there was a network error|Test [NR]CCL failure "
         ),
