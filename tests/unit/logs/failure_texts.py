@@ -191,6 +191,7 @@ TEXTS: dict[str, list[Text]] = {
         "FileNotFoundError: [Errno 2] No such file or directory: '/models/tokenizer.model'",
     ],
     "collective_mismatch": [
+        "RuntimeError: odd rank 7 is all-gathering 8 parameters while rank 9 is all-gathering 3 parameters",
         "RuntimeError: [/x/gloo/transport/tcp/pair.cc:446] op.preamble.length <= op.nbytes. 8 vs 4",
         "n1:1:2 [3] enqueue.cc:99 NCCL WARN Trying to recv to self without a matching send",
         "RuntimeError: DDP expects same model across all ranks, but Rank 1 has 36 params, while rank 0 has 37.",
@@ -342,7 +343,7 @@ TEXTS: dict[str, list[Text]] = {
     ],
     "gpu_error": [
         (
-            "ERROR:megatron.core.rerun_state_machine:Rank 7, node n7, device 3, iteration #9: Possible persistent error!!",
+            "ERROR:megatron.core.rerun_state_machine:Rank 7, node n, device 3, step 9: Possible persistent error!!",
             7,
             None,
         ),
@@ -445,6 +446,8 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: invalid implied data parallel degree: 8 / 3",
     ],
     "settings_refused": [
+        "RuntimeError: /x/transformer_engine/common/odd.cu:7 in function odd: Odd mode",
+        "ValueError: The rendezvous backend 'odd' is odd",
         "RuntimeError: CUDA error: operation not permitted when stream is capturing",
         "RuntimeError: CUDA error: operation failed due to a previous error during capture",
         "AssertionError: Device compute capability 7.9 or higher required for odd execution.",
@@ -593,6 +596,7 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: Gloo connectFullMesh failed with [pair.cc:144] no error",
     ],
     "rendezvous_timeout": [
+        "TCP client failed to connect/validate to host n7:7 - timed out (try=7): failed to recv, got 0 bytes",
         "RuntimeError: Using hostfile at /x but host=n7 was not reachable via ssh.",
         "XlaRuntimeError: INTERNAL: Getting local topologies failed: Error 1: GetKeyValue() odd",
         "[W socket.cpp:7] [c10d] The client socket cannot be initialized to connect to [odd]:515 (errno: 97 - odd).",

@@ -28,11 +28,13 @@ SIGNATURES = (
     ),
     Signature(
         "settings_refused",
-        (b": Assertion failed: ", b"No dot product attention backend", b"or higher required for "),
+        (b" in function ", b"No dot product attention backend", b"or higher required for "),
         "Transformer Engine cannot do this with these sizes, this precision or this GPU: the words after Assertion "
         "failed say what; change them, choose another attention backend (NVTE_FUSED_ATTN, NVTE_FLASH_ATTN), or take "
         "another image.",
-        rb"in function \w{1,80}(?:\(\))?: Assertion failed: |No dot product attention backend is available"
+        rb"in function \w{1,80}(?:\(\))?: Assertion failed: "
+        rb"|transformer_engine/\S{1,200}:\d{1,6} in function \w{1,80}(?:\(\))?: (?!NVRTC)"
+        rb"|No dot product attention backend is available"
         rb"|Error: Device compute capability [\d.]{1,5} or higher required for ",
     ),
     Signature(

@@ -63,10 +63,10 @@ compiled_once = lru_cache(maxsize=None)(re.compile)
 TOPICS = (
     _topic(
         "checkpoint",
-        rb"/(?:dist_|async_)?checkpoint(?:ing|ers?|s)?/"
+        rb"(?<!/utils)/(?:dist_|async_)?checkpoint(?:ing|ers?|s)?/"
         rb"|(?<!/utils)/(?!activation)\w{0,30}checkpoint(?!_wrapper)\w{0,30}\.py$"
         rb"|/orbax/|/zero_to_fp32\.py$|/serialization\.py$|/safetensors|/tensorstore/|/zarr/",
-        rb"(?<!activation )(?<!gradient )(?<!full )\bcheckpoint(?!ing)|state[_ ]?dict\b|latest_checkpointed"
+        rb"(?<!activation )(?<!gradient )(?<!full )(?<!utils\.)\bcheckpoint(?!ing)|state[_ ]?dict\b|latest_checkpointed"
         rb"|safetensors|optimizer state"
         rb"|tensorstore|\bzarr\b|sharded tensor|\borbax|\.(?:ckpt|distcp|pth?)\b|/(?:ckpts?|iter_\d{1,9}"
         rb"|global_step\d{1,9})/",
@@ -168,7 +168,8 @@ TOPICS = (
         b"",
         rb"\bno (?:\w{1,12} )?(?:gpus?|accelerators?|tpus?|neuron\w{0,5}|cuda|devices?)\b.{0,60}(?:found"
         rb"|available|visible"
-        rb"|detected)|registered platform|\bbackend\b.{0,60}(?:failed to initiali[sz]e|not found)|(?:gpus?"
+        rb"|detected)|\bno visible (?:\w{1,12} )?(?:gpus?|devices?)\b"
+        rb"|registered platform|\bbackend\b.{0,60}(?:failed to initiali[sz]e|not found)|(?:gpus?"
         rb"|accelerators?|tpus?|cuda|rocm) (?:is|are) not (?:available"
         rb"|found|visible|detected)",
         "The program sees no accelerator: check the driver, the devices passed in, and that no variable hides them.",
@@ -241,6 +242,8 @@ TOPICS = (
         rb"|\byou (?:can't|cannot|must|need to)\b|\bcan only use\b"
         rb"|\bwithout also enabling\b|\binvalid length of\b|\bbe simultaneously\b|\bhostfile\b"
         rb"|\bno available kernel\b|\bsupports this (?:input )?combination"
+        rb"|\bnot a valid\b|\ballowed \w{1,20} values\b|\bselected an invalid\b|\bmachine only has\b|\bchoose one\b"
+        rb"|\bmust (?:specify|define|provide|flatten|pass)\b|\bcan(?:'t|not) (?:specify|pass) both\b"
         rb"|\bcan(?:not| only) (?:both |only )?(?:have|set|specify|enable|combine|be (?:used|combined|enabled|set))\b"
         rb"|\binvalid \w{1,40}:|\b(?:is|are) (?:required|not available)\b|\bcurrently only\b"
         rb"|\bplease (?:set|specify|use|provide)\b|\bshould (?:not )?be\b|\benvironment variable|\b(?:is"

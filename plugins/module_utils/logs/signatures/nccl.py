@@ -170,6 +170,7 @@ SIGNATURES = (
                 b"op.preamble.length",
             ),
             *(b"same model across all ranks", b"sizes of the same param in process", b"_devices name mismatch"),
+            b" is all-gathering ",
         ),
         "The ranks called different collectives or sizes: mostly settings, data or code that differ between nodes; "
         "compare them, and set TORCH_DISTRIBUTED_DEBUG=DETAIL to see the call.",
@@ -177,7 +178,8 @@ SIGNATURES = (
         rb"|distributed collective mismatch|[Cc]ollectives? mismatch|to self without a matching (?:send|recv)"
         rb"|op\.preamble\.length <= op\.nbytes|symmetric registration check failed"
         rb"|DDP expects same model across all ranks"
-        rb"|appears not to match sizes of the same param in process|sync_global_devices name mismatch",
+        rb"|appears not to match sizes of the same param in process|sync_global_devices name mismatch"
+        rb"|Error: [^\r\n]{0,99} is all-gathering [^\r\n]{1,200} while rank ",
     ),
     Signature(
         "nccl",

@@ -91,7 +91,8 @@ SIGNATURES = (
         "A package that the training asks for is not in the image: install the one that the message names, or take "
         "another image.",
         rb"(?:Error|Exception): [^\r\n]{0,300}(?:[Pp]lease (?:pip )?install |pip install |is not installed"
-        rb"|module is not found|requires cuda extensions|Could not find shared object file for |ou have installed [`'\"]?\w"
+        rb"|module is not found|requires cuda extensions|Could not find shared object file for "
+        rb"|ou have installed [`'\"]?\w"
         rb"|[Ii]nstall (?:it|`|\w{1,30} (?:with|using|from)))",
     ),
     Signature(
@@ -207,7 +208,8 @@ SIGNATURES = (
         "The shapes do not fit each other: compare the model's sizes, sequence and batch size, the parallel sizes "
         "and the checkpoint with those that the message names.",
         rb"Error: [^\r\n]{0,300}(?:must match the (?:existing )?size|shapes cannot be multiplied"
-        rb"|is invalid for input of size|expects each tensor to be equal size|must equal the product of|\b[Dd]imension \d"
+        rb"|is invalid for input of size|expects each tensor to be equal size"
+        rb"|must equal the product of|\b[Dd]imension \d"
         rb"|[Ii]ncompatible devices for jitted)",
     ),
     Signature(
@@ -314,7 +316,7 @@ SIGNATURES = (
             b"ValidationError: ",
             b"omegaconf.errors.",
             b"hydra.errors.",
-            *(b"RuntimeError: ", b"Exception: ", b"yaml.", b"trust_remote_code"),
+            *(b"RuntimeError: ", b"Exception: ", b"yaml.", b"trust_remote_code", b"rendezvous "),
         ),
         "The program does not take these settings together: the message says what it asks for; correct the config, or "
         "take an image that can do it.",
@@ -326,6 +328,7 @@ SIGNATURES = (
             rb"|mutually exclusive"
             rb"|BuilderConfig |[Uu]nknown split|[Bb]ad split|[Uu]nsupported |only supports?\b|can only "
             rb"|not allowed|too small for|ha(?:s|ve) to be )"
+            rb"|Error: [^\r\n]{0,40}rendezvous (?:configuration option|backend|handler for) "
             rb"|\b(?:RuntimeError|Exception): [^\r\n]{0,300}(?:[ '\"`]--[a-z0-9]{2,40}-[a-z]|[Rr]equires (?!grad)"
             rb"|environment variable"
             rb"|mutually exclusive|is not supported|only supports?\b|not implemented|spawn' start method|in yaml)"

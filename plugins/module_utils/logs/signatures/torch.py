@@ -103,7 +103,8 @@ SIGNATURES = (
         ),
         codes.COMPILE,
         (
-            rb"out of resource: (?:shared memory|tensor memory|registers|threads)|type fp8\w{1,20} not supported in this architecture|InductorError: "
+            rb"out of resource: (?:shared memory|tensor memory|registers|threads)"
+            rb"|type fp8\w{1,20} not supported in this architecture|InductorError: "
             rb"|BackendCompilerFailed: |Error building extension"
             rb"|Error compiling objects for extension"
             rb"|Ninja is required to load|CompilationError: |Failed to find C compiler|torch\._dynamo\.exc\.\w{1,60}: "
@@ -168,7 +169,7 @@ SIGNATURES = (
                 b"socket cannot be initialized",
             ),
             *(b"RendezvousClosedError", b"connect() timed out", b"waiting for clients", b"waiting for workers"),
-            b"store based barrier",
+            *(b"store based barrier", b"TCP client failed to connect"),
         ),
         "The nodes did not all meet: look for a node that did not start or failed before, then check master address, "
         "port and firewall.",
@@ -180,7 +181,7 @@ SIGNATURES = (
             rb"|wait timeout after \d{1,9} ?ms, keys: [^\r\n]{0,200}(?:worker_count|barrier|torch\.rendezvous"
             rb"|default_pg)"
             rb"|RendezvousStateError: |[Tt]imed out initializing process group in store based barrier"
-            rb"|Timeout waiting for key: "
+            rb"|Timeout waiting for key: |TCP client failed to connect/validate to host [^\r\n]{1,300} - timed out "
         ),
     ),
     Signature(
@@ -278,7 +279,8 @@ SIGNATURES = (
         "The process was told to stop: by the launcher because another one failed, by a person or by a scheduler.",
         (
             rb"Received \S{1,30} death signal, shutting down workers|got signal: (?:1|2|15)\b|closing signal SIGTERM"
-            rb"|Signal (?:15 \(SIGTERM\)|1 \(SIGHUP\)) received by PID|SIGTERM caught|[Rr]eceived SIGTERM\b|\*\*\* SIGTERM received "
+            rb"|Signal (?:15 \(SIGTERM\)|1 \(SIGHUP\)) received by PID"
+            rb"|SIGTERM caught|[Rr]eceived SIGTERM\b|\*\*\* SIGTERM received "
             rb"|Caught signal SIGTERM"
             rb"|Bypassing signal SIGTERM"
             rb"|died with <Signals\.SIGTERM|(?m:^(?:Terminated|Hangup)\r?$)"
