@@ -83,6 +83,7 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: Error(s) in loading state_dict for GPTModel:",
     ],
     "compile": [
+        "subprocess.CalledProcessError: Command '['make', '-C', '/x']' returned non-zero exit status 2.",
         "RuntimeError: CUDA error: a PTX JIT compilation failed",
         "nvrtc: error: odd",
         "RuntimeError: odd: NVJITLINK_ERROR_ODD",
@@ -632,6 +633,7 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "nccl": [
+        "/x/nvshmem/src/odd.cu:77: non-zero status: 7 odd init failed",
         " Failed status-transport retry counter exceeded (12): wr_id 0 syndrom 0x81",
         " A completion with Error in odd function",
         "2026-Jan-02 03:04:05.6 7:8 ERROR   ENC:ncclBootstrapRecv   failed odd request",
@@ -662,6 +664,7 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "watchdog": [
+        "RuntimeError: DeepEP error: timeout (odd)",
         "RuntimeError: NCCL communicator was aborted",
         "2026-Jan-02 03:04:05.6 7:8 ERROR  TDRV:odd  timeout (1 ms), waiting for cc status notifications.",
         "[Rank 5] Found key in store: NCCLABORTEDCOMM:0x7f, from rank: 3.",

@@ -204,13 +204,14 @@ SIGNATURES = (
             b"work queue",
             b"Call to ibv_",
             b"IBV_WC_",
-            b"Transport retry count exceeded",
+            *(b"Transport retry count exceeded", b": non-zero status: ", b": NULL value "),
         ),
         "RDMA failed on this device: check links, NCCL_IB_HCA, NCCL_IB_GID_INDEX, the HCA's driver and firmware, "
         "GPUDirect (peer memory or DMA-BUF), and the log of the peer.",
         (
             rb"Got completion from peer|Got completion with |Got async (?:error )?event|Call to ibv_\w{1,40} failed"
             rb"|local work queue catastrophic error|\bIBV_WC_\w{1,30}|Transport retry count exceeded"
+            rb"|nvshmem\S{1,200}:\d{1,6}: (?:non-zero status: \d{1,9}|NULL value) [^\r\n]{1,99} failed"
         ),
     ),
     Signature(

@@ -117,7 +117,7 @@ SIGNATURES = (
             rb"|collect2: error: ld returned|: undefined reference to "
             rb"|\.(?:cc|cpp|cu|cuh|hip|hpp|h|c):\d{1,6}:(?:\d{1,6}:)? (?:fatal )?error: "
             rb"|failed to execute: ?\S{0,200}(?:clang|gcc|nvcc|hipcc|ptxas)|\bmake(?:\[\d\])?: \*\*\* \[|CMake Error"
-            rb"|CalledProcessError: Command '\['[^'\r\n]{0,200}(?:gcc|g\+\+|nvcc|hipcc|ninja|clang|ptxas)['\d.]"
+            rb"|CalledProcessError: Command '\['[^'\r\n]{0,200}(?:gcc|g\+\+|nvcc|hipcc|ninja|clang|ptxas|make)['\d.]"
         ),
     ),
     Signature(
@@ -202,7 +202,7 @@ SIGNATURES = (
                 b"NCCLABORTEDCOMM",
                 b"acquire GIL",
             ),
-            *(b"Timeout at collective", b"NCCL communicator was aborted"),
+            *(b"Timeout at collective", b"NCCL communicator was aborted", b"DeepEP "),
         ),
         "A collective was never finished: the culprit is the rank that has no such line, or the smallest last "
         "completed work.",
@@ -214,7 +214,7 @@ SIGNATURES = (
             rb"|Timeout at NCCL work: |dump signal due to a collective timeout"
             rb"|flight recorder dump signal from|First PG on this rank to signal dumping|timed out in blocking wait"
             rb"|NCCLABORTEDCOMM|Could not acquire GIL within|Timeout at collective: "
-            rb"|NCCL communicator was aborted"
+            rb"|NCCL communicator was aborted|DeepEP (?:error: )?timeout"
         ),
     ),
     Signature(
