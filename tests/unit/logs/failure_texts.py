@@ -778,6 +778,7 @@ TEXTS: dict[str, list[Text]] = {
 }
 
 HARMLESS: list[str] = [
+    "[ 12.1] NVRM: Xid (PCI:0000:05:00): 162, odd power smoothing",
     "WARNING:megatron.core.rerun_state_machine:Rank 7, node n7, device 3, iteration #9: Possible transient error!!",
     "[ 12.1] amdgpu 0000:05:00.0: amdgpu: ring odd timeout, but soft recovered",
     "[ 12.1] amdgpu 0000:05:00.0: amdgpu: {3}socket: 0, die: 0, 1 new correctable hardware errors detected in umc "

@@ -88,7 +88,7 @@ SIGNATURES = (
         (b"NvlinkUncorrectable", b"NVLINK_UNCORRECTABLE", b"Contained", b"CONTAINED"),
         (b"uncorrectable NVLink error", b"Invalid access of peer GPU memory"),
         xids=b"54 61 62 74 79 109 110 119 120 121 122 123 136 137 142 143 144 145 146 147 148 149 150 154 155 158 166"
-        b" 167 173",
+        b" 167",
     ),
     _code(
         "driver_mismatch",
