@@ -14,6 +14,8 @@ TEXTS: dict[str, list[Text]] = {
         " 45%|####  | 9/20 [00:09<00:11]HW Exception by GPU node-9 (Agent handle: 0x1) reason :GPU Hang",
     ],
     "gpu_ecc": [
+        "[ 12.1] NVRM: Xid (PCI:0000:05:00): 160, odd",
+        "[ 12.1] NVRM: Xid (PCI:0000:05:00): 157, odd",
         "[ 12.1] amdgpu 0000:05:00.0: amdgpu: GPU will not be initialized due to bad page threshold.",
         "Memory critical error by agent node-3 (Agent handle: 0x5) on address 0x7f. Reason: Memory in use.",
         "RuntimeError: CUDA error: uncorrectable ECC error encountered",
@@ -36,6 +38,9 @@ TEXTS: dict[str, list[Text]] = {
         "[ 12.1] Kernel panic - not syncing: Fatal exception",
     ],
     "driver_mismatch": [
+        "Fabric Manager version 7.1 doesn't match odd",
+        "[ 12.1] NVRM: installed in this system requires use of the NVIDIA open kernel modules.",
+        "pynvml.NVMLError_LibRmVersionMismatch: RM has detected an NVML/RM version mismatch.",
         "2026-Jan-02 03:04:05.6 7:8 ERROR NRT:nrt_init This Neuron Runtime (compatibility id: 9) is not compatible",
         "n1:1:2 [3] misc/rocmwrap.cc:160 NCCL WARN ROCr Driver version found is 1. Minimum requirement is 11",
         "2026-Jan-02 03:04:05.6 7:8 ERROR   NRT:nrt_init   This runtime requires Neuron Driver version 9.9 or greater.",
@@ -66,6 +71,10 @@ TEXTS: dict[str, list[Text]] = {
         "[ 12.1] nfs: server nas7 not responding, timed out",
     ],
     "checkpoint": [
+        "ValueError: Size mismatch between saved torch.Size([7]) and current: torch.Size([8]) for odd",
+        ">> '--exit-on-missing-checkpoint' set ... exiting. <<",
+        "Unable to load optimizer from checkpoint /x. Odd",
+        "ERROR: Invalid metadata file /x. Exiting",
         "AssertionError: hidden_size value from checkpoint (64) is not equal to the input argument value (32).",
         "FileNotFoundError: [Errno 2] No such file or directory: '/x/iter_0000007/odd'",
         "ChainedFuture completed 0/1 futures but timed out after 1199.9 seconds",
@@ -74,6 +83,12 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: Error(s) in loading state_dict for GPTModel:",
     ],
     "compile": [
+        "subprocess.CalledProcessError: Command '['make', '-C', '/x']' returned non-zero exit status 2.",
+        "RuntimeError: CUDA error: a PTX JIT compilation failed",
+        "nvrtc: error: odd",
+        "RuntimeError: odd: NVJITLINK_ERROR_ODD",
+        "OSError: CUDA_HOME environment variable is not set.",
+        "OutOfResources: out of resource: tensor memory, Required: 7. Error",
         "ld.lld: error: undefined hidden symbol: __odd",
         "jaxlib.xla_extension.XlaRuntimeError: INTERNAL: ld.lld execute fail: , error code 1",
         "ValueError: type fp8e4odd not supported in this architecture. The supported ones are odd",
@@ -177,12 +192,14 @@ TEXTS: dict[str, list[Text]] = {
         "FileNotFoundError: [Errno 2] No such file or directory: '/models/tokenizer.model'",
     ],
     "collective_mismatch": [
+        "RuntimeError: odd rank 7 is all-gathering 8 parameters while rank 9 is all-gathering 3 parameters",
         "RuntimeError: [/x/gloo/transport/tcp/pair.cc:446] op.preamble.length <= op.nbytes. 8 vs 4",
         "n1:1:2 [3] enqueue.cc:99 NCCL WARN Trying to recv to self without a matching send",
         "RuntimeError: DDP expects same model across all ranks, but Rank 1 has 36 params, while rank 0 has 37.",
         "n1:1:2 [0] NCCL WARN Message truncated : received 1024 bytes instead of 256",
     ],
     "wrong_gpu_build": [
+        "RuntimeError: cuDNN error: CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH",
         "rocblaslt error: Cannot read /odd/hipblaslt/library/TensileLibrary_lazy_gfx950.dat: No such file or directory",
         ":1:hip_fatbin.cpp :332 : 7 us: [pid:7 tid:0x7f] No compatible code objects found for: gfx1, value of ODD: 0",
         "RuntimeError: HIP error: invalid device function",
@@ -230,6 +247,14 @@ TEXTS: dict[str, list[Text]] = {
         "Memory access fault by GPU node-3 (Agent handle: 0x1) on address 0x7f. Reason: Page not present.",
     ],
     "no_gpu": [
+        "[ 12.1] NVRM: GPU 0000:05:00.0: RmInitAdapter failed! (0x7:0x8:9)",
+        "RuntimeError: Can't initialize NVML",
+        "RuntimeError: CUDA error: MPS client failed to connect to the MPS control daemon or the MPS server",
+        "SystemError: Cannot use odd without accelerator.",
+        'DeferredCudaCallError: odd: device >= 0 && device < num_gpus INTERNAL ASSERT FAILED at "/x/odd.cpp":7',
+        "MisconfigurationException: No supported gpu backend found!",
+        "MisconfigurationException: `Odd` can not run on your system since the accelerator is not available.",
+        "[ 12.1] NVRM: This PCI I/O region assigned to your NVIDIA device is invalid:",
         "Message: Allocate failed due to requested number of devices unavailable for nvidia.com/gpu. Odd",
         "AssertionError: Megatron requires CUDA.",
         "odd: nvml error: driver not loaded",
@@ -253,6 +278,7 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "killed": [
+        "ProcessExitedException: process 7 terminated with signal SIGKILL",
         (
             "[2026-01-02 03:04:05,678] [ERROR] [launch.py:7:sigkill_handler] ['python', 'x.py'] exits with return "
             "code = -9",
@@ -275,6 +301,8 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "out_of_memory": [
+        "RuntimeError: cuFFT error: CUFFT_ALLOC_FAILED",
+        "RuntimeError: cuDNN error: CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED",
         "CUDA error (/x/flash_odd/hopper/flash_odd_launch_template_of_a_long_name_in_a_deep_folder/of_many.h:188): "
         "out of memory",
         "[AITER] /x/aiter_odd.h:19 fail to call hipMalloc(&p, n) ---> [HIP error](out of memory)",
@@ -315,6 +343,16 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "gpu_error": [
+        (
+            "ERROR:megatron.core.rerun_state_machine:Rank 7, node n, device 3, step 9: Possible persistent error!!",
+            7,
+            None,
+        ),
+        "RuntimeError: CUDA error: Invalid access of peer GPU memory over nvlink or odd",
+        "RuntimeError: cusolver error: CUSOLVER_STATUS_ODD, when calling `x`",
+        "Error odd argument at line 7 in file /x/ops.cu",
+        "pynvml.NVMLError_ResetRequired: odd",
+        "[ 12.1] NVRM: _oddPoll: RPC timedout for fn 7!",
         "CUDA error (/x/flash_odd/hopper/flash_odd_launch_template_of_a_long_name_in_a_deep_folder/of_many.h:188): "
         "invalid argument",
         "HIP error (/x/odd.hip:7): invalid argument",
@@ -358,6 +396,14 @@ TEXTS: dict[str, list[Text]] = {
         "I0102 03:04:05.1 1 metric_logger.py:1] Aborting training due to NaN loss.",
     ],
     "import_error": [
+        "RuntimeError: cuDNN error: CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH",
+        "The detected CUDA version (7.8) mismatches the version that was used to compile",
+        "CUDAMismatchException: Installed CUDA version 7.8 does not match the version torch was compiled with 7.9",
+        "CUDA Setup failed despite GPU being available. odd",
+        "RuntimeError: Failed to load native library: libodd.so",
+        "AttributeError: 'NoneType' object has no attribute 'cquantize_odd'",
+        "FileNotFoundError: Could not find shared object file for Odd Engine",
+        "RuntimeError: apex.odd requires cuda extensions",
         "RuntimeError: Outdated cuDNN installation found.",
         "n1:1:2 [3] misc/rocmwrap.cc:140 NCCL WARN Failed to find ROCm runtime library in /odd",
         "RuntimeError: operator torchvision::odd does not exist",
@@ -384,6 +430,8 @@ TEXTS: dict[str, list[Text]] = {
         "2026-01-02 03:04:05 ERROR 403: Forbidden.",
     ],
     "sizes": [
+        "IndexError: index out of range in self",
+        "RuntimeError: stack expects each tensor to be equal size, but got [7]",
         "ValueError: Dimension 0 of the odd array should be 7",
         "ValueError: Received incompatible devices for jitted computation. Got odd ones",
         "XlaRuntimeError: INVALID_ARGUMENT: the shape of it is odd",
@@ -399,6 +447,14 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: invalid implied data parallel degree: 8 / 3",
     ],
     "settings_refused": [
+        "RuntimeError: /x/transformer_engine/common/odd.cu:7 in function odd: Odd mode",
+        "ValueError: The rendezvous backend 'odd' is odd",
+        "RuntimeError: CUDA error: operation not permitted when stream is capturing",
+        "RuntimeError: CUDA error: operation failed due to a previous error during capture",
+        "AssertionError: Device compute capability 7.9 or higher required for odd execution.",
+        "Set the environment variable HYDRA_FULL_ERROR=1 for a complete stack trace.",
+        "hydra.errors.InstantiationException: Error in call to target 'odd'",
+        "odd.LexerNoViableAltException: x=",
         "│ Unrecognized options: --odd.degree=8   │",
         "Key 'foo' is not in struct",
         "Could not override 'model.foo'.",
@@ -446,6 +502,7 @@ TEXTS: dict[str, list[Text]] = {
         'OCI runtime exec failed: exec: "bash": executable file not found in $PATH: unknown',
     ],
     "data": [
+        "AssertionError: no sample to consume: 0",
         "AssertionError: no samples left to consume: 9216, 9102",
         "AssertionError: One or both of the .idx and .bin files cannot be found at the path prefix /odd",
         "datasets.exceptions.DataFilesNotFoundError: No supported data files found in /x",
@@ -454,6 +511,7 @@ TEXTS: dict[str, list[Text]] = {
         "KeyError: 'text column missing in the dataset'",
     ],
     "wrong_rank": [
+        "AssertionError: Invalid device id",
         "RuntimeError: object on CUDA device 3 but torch.cuda.device_count() is 1.",
         "RuntimeError: HIP error: invalid device ordinal",
         "ValueError: process_id and num_processes must be nonnegative, with process_id < num_processes.",
@@ -539,6 +597,8 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: Gloo connectFullMesh failed with [pair.cc:144] no error",
     ],
     "rendezvous_timeout": [
+        "TCP client failed to connect/validate to host n7:7 - timed out (try=7): failed to recv, got 0 bytes",
+        "RuntimeError: Using hostfile at /x but host=n7 was not reachable via ssh.",
         "XlaRuntimeError: INTERNAL: Getting local topologies failed: Error 1: GetKeyValue() odd",
         "[W socket.cpp:7] [c10d] The client socket cannot be initialized to connect to [odd]:515 (errno: 97 - odd).",
         "RuntimeError: Deadline exceeded: Failed to connect to remote server at address: grpc://192.0.2.7:8470.",
@@ -573,6 +633,7 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "nccl": [
+        "/x/nvshmem/src/odd.cu:77: non-zero status: 7 odd init failed",
         " Failed status-transport retry counter exceeded (12): wr_id 0 syndrom 0x81",
         " A completion with Error in odd function",
         "2026-Jan-02 03:04:05.6 7:8 ERROR   ENC:ncclBootstrapRecv   failed odd request",
@@ -603,6 +664,8 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "watchdog": [
+        "RuntimeError: DeepEP error: timeout (odd)",
+        "RuntimeError: NCCL communicator was aborted",
         "2026-Jan-02 03:04:05.6 7:8 ERROR  TDRV:odd  timeout (1 ms), waiting for cc status notifications.",
         "[Rank 5] Found key in store: NCCLABORTEDCOMM:0x7f, from rank: 3.",
         "[rank0]:[E321 02:07:08.4 ProcessGroupNCCL.cpp:607] [Rank 0] Watchdog caught collective operation "
@@ -621,6 +684,7 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "child_failed": [
+        "[ 12.1] NVRM: Xid (PCI:0000:05:00): 45, pid=77, name=python3, Ch 00000007",
         "Fatal Python error: Aborted",
         "F0102 03:04:05.1 77 x.cc:12] Check failed: a == b",
         (
@@ -701,6 +765,7 @@ TEXTS: dict[str, list[Text]] = {
         'UNAVAILABLE: :UNKNOWN:Error received from peer {grpc_message:"Socket closed", grpc_status:14}',
     ],
     "sigterm": [
+        "  traceback : Signal 1 (SIGHUP) received by PID 77",
         "*** SIGTERM received by PID 77 (TID 78) on cpu 3 from PID 1; stack trace: ***",
         "Terminated",
         "torch.distributed.elastic.multiprocessing.api.SignalException: Process 7 got signal: 1",
@@ -713,6 +778,8 @@ TEXTS: dict[str, list[Text]] = {
 }
 
 HARMLESS: list[str] = [
+    "[ 12.1] NVRM: Xid (PCI:0000:05:00): 162, odd power smoothing",
+    "WARNING:megatron.core.rerun_state_machine:Rank 7, node n7, device 3, iteration #9: Possible transient error!!",
     "[ 12.1] amdgpu 0000:05:00.0: amdgpu: ring odd timeout, but soft recovered",
     "[ 12.1] amdgpu 0000:05:00.0: amdgpu: {3}socket: 0, die: 0, 1 new correctable hardware errors detected in umc "
     "block",

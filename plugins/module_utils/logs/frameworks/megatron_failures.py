@@ -28,11 +28,14 @@ SIGNATURES = (
     ),
     Signature(
         "settings_refused",
-        (b": Assertion failed: ", b"No dot product attention backend"),
+        (b" in function ", b"No dot product attention backend", b"or higher required for "),
         "Transformer Engine cannot do this with these sizes, this precision or this GPU: the words after Assertion "
         "failed say what; change them, choose another attention backend (NVTE_FUSED_ATTN, NVTE_FLASH_ATTN), or take "
         "another image.",
-        rb"in function \w{1,80}(?:\(\))?: Assertion failed: |No dot product attention backend is available",
+        rb"in function \w{1,80}(?:\(\))?: Assertion failed: "
+        rb"|transformer_engine/\S{1,200}:\d{1,6} in function \w{1,80}(?:\(\))?: (?!NVRTC)"
+        rb"|No dot product attention backend is available"
+        rb"|Error: Device compute capability [\d.]{1,5} or higher required for ",
     ),
     Signature(
         "settings_refused",
@@ -40,6 +43,21 @@ SIGNATURES = (
         "The trainer does not take a setting: correct what the message names; another image may know other settings.",
         rb"Model size not supported|(?<!\S)[\w.-]{1,60}: error: (?:argument |unrecognized arguments|ambiguous option"
         rb"|the following arguments are required|Parser key|Validation failed|Unrecognized arguments|Key \")",
+    ),
+    Signature(
+        "gpu_error",
+        (b": Possible transient error!", b": Possible persistent error!"),
+        "A GPU computed another result when the step was run again: drain its node, test the GPU (dcgmi diag -r 3), "
+        "and replace it where that finds something or it comes back.",
+        rb"ERROR[^\r\n]{0,99}Rank (?P<rank>\d{1,9}), node [^\r\n]{1,300}: Possible (?:transient|persistent) error!",
+    ),
+    Signature(
+        "checkpoint",
+        (b"missing-checkpoint", b"nable to load ", b"nvalid metadata file "),
+        "The checkpoint cannot be loaded: check that it is whole and at the path and step that are asked for on every "
+        "node, and that its format and the sizes of the model are those of this run.",
+        rb"'--exit-on-missing-checkpoint' set|[Uu]nable to load (?:optimizer|rng state|iteration) from checkpoint "
+        rb"|ERROR: [Ii]nvalid metadata file ",
     ),
     Signature(
         "no_gpu",

@@ -39,6 +39,11 @@ ASSERT = (
     "data and vocabulary size; CUDA_LAUNCH_BLOCKING=1 (AMD_SERIALIZE_KERNEL=3) shows the call."
 )
 
+COMPILE = (
+    "A kernel could not be compiled for this GPU: try another image, switch torch.compile or the fused kernel off, or "
+    "build the extension in the image."
+)
+
 
 def _words(texts: t.Iterable[bytes]) -> bytes:
     return b"(?:" + b"|".join(texts) + b")"
@@ -53,27 +58,35 @@ def _code(
     xids: bytes = b"",
 ) -> Signature:
     """Return the signature of some codes: names, what is said of them, and of that what others say as well."""
-    parts = [rb"(?<!Search for `)\b" + _words(_PREFIXES) + _words(names) + rb"\b", *sayings]
+    parts = [rb"(?<!Search for `)\b" + _words(_PREFIXES) + _words(names) + rb"\b"] if names else []
+    parts += sayings
     parts += [_LABEL + _words(common)] if common else []
     parts += [_XID + _words(xids.split()) + rb"\b"] if xids else []
-    marks = (*_PREFIXES, *sayings, *common, *((b"Xid", b"XID") if xids else ()))
+    marks = (*(_PREFIXES if names else ()), *sayings, *common, *((b"Xid", b"XID") if xids else ()))
     return Signature(failure, marks, remedy, b"|".join(parts))
 
 
 SIGNATURES = (
+    _code(
+        "child_failed",
+        "The GPU cleaned up after a process that ended or was stopped (Xid 45): what that process printed, or the Xid "
+        "before, is the cause.",
+        (),
+        xids=b"45",
+    ),
     _code(
         "gpu_ecc",
         "A GPU of this node has uncorrectable memory errors: drain the node, read its ECC counters (nvidia-smi -q, "
         "amd-smi metric --ecc) and the kernel log, reset the GPU, and replace it where they come back.",
         (b"ECCUncorrectable", b"ECC_UNCORRECTABLE", b"ECCNotCorrectable"),
         (b"uncorrectable ECC error",),
-        xids=b"48 63 64 92 94 95 140 171 172",
+        xids=b"48 63 64 92 94 95 140 156 157 160 161 171 172",
     ),
     _code(
         "gpu_error",
         FELL_OUT,
-        (b"NvlinkUncorrectable", b"NVLINK_UNCORRECTABLE"),
-        (b"uncorrectable NVLink error",),
+        (b"NvlinkUncorrectable", b"NVLINK_UNCORRECTABLE", b"Contained", b"CONTAINED"),
+        (b"uncorrectable NVLink error", b"Invalid access of peer GPU memory"),
         xids=b"54 61 62 74 79 109 110 119 120 121 122 123 136 137 142 143 144 145 146 147 148 149 150 154 155 158 166"
         b" 167",
     ),
@@ -95,9 +108,15 @@ SIGNATURES = (
     _code(
         "no_gpu",
         "No GPU can be used: check the driver on the node (nvidia-smi, amd-smi), the devices passed in, "
-        "CUDA_VISIBLE_DEVICES or HIP_VISIBLE_DEVICES, and whether another process holds the GPUs.",
-        (b"NoDevice", b"NO_DEVICE", b"DevicesUnavailable", b"DEVICE_UNAVAILABLE"),
-        (b"no CUDA-capable device", b"no ROCm-capable device is detected", b"is/are busy or unavailable"),
+        "CUDA_VISIBLE_DEVICES or HIP_VISIBLE_DEVICES, and whether another process, or MPS, holds the GPUs.",
+        (
+            *(b"NoDevice", b"NO_DEVICE", b"DevicesUnavailable", b"DEVICE_UNAVAILABLE"),
+            *(rb"Mps[A-Z]\w{1,40}", rb"MPS_[A-Z_]{1,40}"),
+        ),
+        (
+            *(b"no CUDA-capable device", b"no ROCm-capable device is detected", b"is/are busy or unavailable"),
+            *(b"MPS client failed to connect", b"MPS server is not ready"),
+        ),
     ),
     _code(
         "wrong_rank",
@@ -134,5 +153,21 @@ SIGNATURES = (
         "is not in the container; check what the NVIDIA container toolkit mounts.",
         (b"JitCompilerNotFound", b"JIT_COMPILER_NOT_FOUND"),
         (b"PTX JIT compiler library not found",),
+    ),
+    _code(
+        "compile",
+        COMPILE,
+        (b"InvalidPtx", b"INVALID_PTX", b"JitCompilationDisabled", b"JIT_COMPILATION_DISABLED"),
+        (b"PTX JIT compilation",),
+    ),
+    _code(
+        "settings_refused",
+        "A CUDA graph cannot hold what was recorded: switch CUDA graphs off in the trainer or in torch.compile, or do "
+        "not wait for the GPU, log or allocate while one is captured.",
+        (rb"StreamCapture[A-Z]\w{1,30}", rb"STREAM_CAPTURE_[A-Z_]{1,30}", b"CapturedEvent", b"CAPTURED_EVENT"),
+        (
+            *(b"when stream is capturing", b"previous error during capture", b"on a capturing blocking stream"),
+            *(b"on uncaptured work", b"capture was not ended in the same stream", b"capture sequence"),
+        ),
     ),
 )

@@ -63,10 +63,10 @@ compiled_once = lru_cache(maxsize=None)(re.compile)
 TOPICS = (
     _topic(
         "checkpoint",
-        rb"/(?:dist_|async_)?checkpoint(?:ing|ers?|s)?/"
+        rb"(?<!/utils)/(?:dist_|async_)?checkpoint(?:ing|ers?|s)?/"
         rb"|(?<!/utils)/(?!activation)\w{0,30}checkpoint(?!_wrapper)\w{0,30}\.py$"
         rb"|/orbax/|/zero_to_fp32\.py$|/serialization\.py$|/safetensors|/tensorstore/|/zarr/",
-        rb"(?<!activation )(?<!gradient )(?<!full )\bcheckpoint(?!ing)|state[_ ]?dict\b|latest_checkpointed"
+        rb"(?<!activation )(?<!gradient )(?<!full )(?<!utils\.)\bcheckpoint(?!ing)|state[_ ]?dict\b|latest_checkpointed"
         rb"|safetensors|optimizer state"
         rb"|tensorstore|\bzarr\b|sharded tensor|\borbax|\.(?:ckpt|distcp|pth?)\b|/(?:ckpts?|iter_\d{1,9}"
         rb"|global_step\d{1,9})/",
@@ -84,18 +84,18 @@ TOPICS = (
         "compile",
         rb"/torch/_(?:inductor|dynamo)/\w{0,30}Err|/torch/_inductor/|/triton/(?:compiler|runtime|backends|language)/"
         rb"|/cpp_extension\.py$|/libneuronxla/"
-        rb"|/fused_kernels/|/jax/_src/(?:compiler\.py$|interpreters/mlir|pallas/)",
+        rb"|/fused_kernels/|/torch/fx/experimental/symbolic_shapes|/jax/_src/(?:compiler\.py$|interpreters/mlir|pallas/)",
         rb"(?<![/\w])compil(?:e|ing|ation|er)\b(?!/)|\bMLIR\b|\bHLO\b|\bLLVM\b|\bptx|\btriton\b|inductor"
-        rb"|\bmosaic\b|\bpallas\b|\bnvcc\b|\bhipcc\b",
+        rb"|\bmosaic\b|\bpallas\b|\bnvcc\b|\bhipcc\b|\bJIT load\b",
         "A kernel or graph could not be compiled: try another image, or switch torch.compile or the fused kernel off.",
     ),
     _topic(
         "settings_refused",
-        rb"/arguments\.py$|/transformer_config\.py$|/model_parallel_config\.py$|/pyconfig\w{0,20}\.py$"
+        rb"/(?:yaml_)?arguments\.py$|/transformer_config\.py$|/model_parallel_config\.py$|/pyconfig\w{0,20}\.py$"
         rb"|/configs/types\.py$|/parallel_state\.py$|/argparse\b|/omegaconf/"
         rb"|/hydra/(?!main|core/utils|_internal/(?:utils|hydra))|/pydantic\w{0,20}/|/training_args\.py$"
         rb"|/\w{0,30}config\w{0,30}\.py$"
-        rb"|/configuration_\w{1,40}\.py$|/num_microbatches_calculator\.py$|/ConfigError$|/ConfigKeyError$",
+        rb"|/configuration_\w{1,40}\.py$|/num_microbatches_calculator\.py$|/Config\w{0,20}Error$|/elasticity/config/|/exp_manager/|/\w{1,60}ConfigError$",
         b"",
         "The program refuses its settings: the message says which; correct the config, or take an image that "
         "knows them.",
@@ -158,7 +158,8 @@ TOPICS = (
     _topic(
         "wrong_rank",
         b"",
-        rb"\bprocess\w{0,3}\b.{0,60}\bsame rank\b|\bduplicate rank|\brank \d{1,9} (?:is |has )?already",
+        rb"\bprocess\w{0,3}\b.{0,60}\bsame rank\b|\bduplicate rank|\brank \d{1,9} (?:is |has )?already"
+        rb"|\brank \d{1,9} (?:does not match|is not part of group)\b|mismatch in local rank",
         "Two processes have one rank: compare the node ranks and the number of nodes, and stop what is left of an "
         "earlier run.",
     ),
@@ -167,7 +168,8 @@ TOPICS = (
         b"",
         rb"\bno (?:\w{1,12} )?(?:gpus?|accelerators?|tpus?|neuron\w{0,5}|cuda|devices?)\b.{0,60}(?:found"
         rb"|available|visible"
-        rb"|detected)|registered platform|\bbackend\b.{0,60}(?:failed to initiali[sz]e|not found)|(?:gpus?"
+        rb"|detected)|\bno visible (?:\w{1,12} )?(?:gpus?|devices?)\b"
+        rb"|registered platform|\bbackend\b.{0,60}(?:failed to initiali[sz]e|not found)|(?:gpus?"
         rb"|accelerators?|tpus?|cuda|rocm) (?:is|are) not (?:available"
         rb"|found|visible|detected)",
         "The program sees no accelerator: check the driver, the devices passed in, and that no variable hides them.",
@@ -175,7 +177,7 @@ TOPICS = (
     _topic(
         "sizes",
         rb"/einops/|/mesh_utils\.py$|/\w{0,20}sharding\w{0,20}\.py$|/jax/_src/mesh\.py$",
-        rb"\bshapes?\b|\bdivisible\b|\bmust equal\b|\bsizes? do(?:es)?(?:n't| not) match\b"
+        rb"\bshapes?\b(?!')|\bdivisible\b|\bmust equal\b|\bsizes? do(?:es)?(?:n't| not) match\b"
         rb"|\bparallelism\b.{0,60}\bvalues?\b"
         rb"|\bnot enough (?:slices|devices|gpus|layers|ranks|nodes)\b|\bexpected (?:exactly|at least) \d{1,9} (?:ranks"
         rb"|devices|gpus|processes)\b|\bnumber of model chunks\b|\bdivide|\bsize mismatch|\bmesh\b|\bshardings?\b"
@@ -227,16 +229,22 @@ TOPICS = (
     _topic(
         "settings_refused",
         b"",
-        rb"(?:Value|Assertion|NotImplemented|Runtime|Config\w{0,20}|Argument|Validation)(?:Error|Exception): .{0,300}"
-        rb"(?:\bconfig|\barguments?\b|\boptions?\b|\bflags?\b|\bmust (?:not )?be\b"
+        rb"(?:Value|Assertion|NotImplemented|Runtime|Config\w{0,20}|Argument|Validation|\b)(?:Error|Exception): "
+        rb".{0,300}(?:\bconfig|\barguments?\b|\boptions?\b|\bflags?\b|\bmust (?:not )?be\b"
         rb"|\bsupports? .{1,80} only\b|\bonly works? (?:with|for|when|if)\b|\bmissing argument\b"
         rb"|\beither .{1,60} should be\b"
         rb"|\binvalid [`'\"]\w|\bunsupported\b|\bnot (?:yet )?(?:supported|implemented|allowed|compatible)"
         rb"|\bincompatible\b|\brequires?\b"
         rb"|\bunknown\b|\bunrecogni[sz]ed\b|\binvalid (?:value|choice|param|type|key|name|mode|opt)|\bonly supports?\b"
-        rb"|\bdo(?:es)?(?: not|n't) (?:currently |yet )?(?:support|allow|accept)|\bsupports? only\b|\bnot understood\b"
+        rb"|\bdo(?:es)?(?: not|n't) (?:currently |yet )?(?:support|allow|accept|recogni[sz]e)|\bsupports? only\b"
+        rb"|\bnot understood\b|\bno backend type associated\b"
         rb"|\bonly .{0,60}\b(?:supported|implemented|available|valid|allowed|used)\b|\bmutually exclusive\b"
         rb"|\byou (?:can't|cannot|must|need to)\b|\bcan only use\b"
+        rb"|\bwithout also enabling\b|\binvalid length of\b|\bbe simultaneously\b|\bhostfile\b"
+        rb"|\bno available kernel\b|\bsupports this (?:input )?combination"
+        rb"|\bnot a valid\b|\ballowed \w{1,20} values\b|\bselected an invalid\b|\bmachine only has\b|\bchoose one\b"
+        rb"|\bmust (?:specify|define|provide|flatten|pass|follow)\b|\bcan(?:'t|not) (?:specify|pass) both\b"
+        rb"|\bsupported \w{1,20} are\b|\bshould either be\b|\bnot specified\b|\binvalid (?:\w{1,20} ){1,3}['\"`]"
         rb"|\bcan(?:not| only) (?:both |only )?(?:have|set|specify|enable|combine|be (?:used|combined|enabled|set))\b"
         rb"|\binvalid \w{1,40}:|\b(?:is|are) (?:required|not available)\b|\bcurrently only\b"
         rb"|\bplease (?:set|specify|use|provide)\b|\bshould (?:not )?be\b|\benvironment variable|\b(?:is"

@@ -299,5 +299,6 @@ NEEDLES = {
     b"NodeNotReady": 0,
     b"posting node": 0,
     b"ecognized opt": 0,
+    b"missing-checkp": 0,
     exceptions.TRACEBACK: 0,
 }

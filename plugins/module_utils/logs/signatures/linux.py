@@ -140,13 +140,15 @@ SIGNATURES = (
             b"Signal 9 (SIGKILL)",
             b"died with <Signals.SIGKILL",
             b"terminated by signal ",
+            b"with signal SIGKILL",
             b"Error 137",
             b"signal: killed",
         ),
         "A process was killed with SIGKILL, mostly by the kernel for lack of host memory: read the kernel log of this "
         "node, and use fewer data workers or a smaller cache.",
         ENDED + rb"(?P<exit_code>-9|137)\b|Signal 9 \(SIGKILL\) received|died with <Signals\.SIGKILL"
-        rb"|terminated by signal (?:9|KILL)\b|signal: killed\b|\*\*\* \[[^\r\n]{1,200}\] Error 137\b",
+        rb"|terminated by signal (?:9|KILL)\b|terminated with signal SIGKILL|signal: killed\b"
+        rb"|\*\*\* \[[^\r\n]{1,200}\] Error 137\b",
     ),
     Signature(
         "illegal_instruction",
@@ -274,10 +276,10 @@ SIGNATURES = (
     ),
     Signature(
         "rendezvous_timeout",
-        (b"ssh: connect to host ",),
+        (b"ssh: connect to host ", b"was not reachable via ssh"),
         "A launcher could not reach a node over SSH: look whether the node is up and sshd listens, then check the port "
         "and the firewall.",
-        rb"ssh: connect to host \S{1,300} port \d{1,9}: ",
+        rb"ssh: connect to host \S{1,300} port \d{1,9}: |Error: [^\r\n]{0,300} was not reachable via ssh",
     ),
     Signature(
         "permission_denied",

@@ -170,6 +170,7 @@ SIGNATURES = (
                 b"op.preamble.length",
             ),
             *(b"same model across all ranks", b"sizes of the same param in process", b"_devices name mismatch"),
+            b" is all-gathering ",
         ),
         "The ranks called different collectives or sizes: mostly settings, data or code that differ between nodes; "
         "compare them, and set TORCH_DISTRIBUTED_DEBUG=DETAIL to see the call.",
@@ -177,7 +178,8 @@ SIGNATURES = (
         rb"|distributed collective mismatch|[Cc]ollectives? mismatch|to self without a matching (?:send|recv)"
         rb"|op\.preamble\.length <= op\.nbytes|symmetric registration check failed"
         rb"|DDP expects same model across all ranks"
-        rb"|appears not to match sizes of the same param in process|sync_global_devices name mismatch",
+        rb"|appears not to match sizes of the same param in process|sync_global_devices name mismatch"
+        rb"|Error: [^\r\n]{0,99} is all-gathering [^\r\n]{1,200} while rank ",
     ),
     Signature(
         "nccl",
@@ -202,13 +204,14 @@ SIGNATURES = (
             b"work queue",
             b"Call to ibv_",
             b"IBV_WC_",
-            b"Transport retry count exceeded",
+            *(b"Transport retry count exceeded", b": non-zero status: ", b": NULL value "),
         ),
         "RDMA failed on this device: check links, NCCL_IB_HCA, NCCL_IB_GID_INDEX, the HCA's driver and firmware, "
         "GPUDirect (peer memory or DMA-BUF), and the log of the peer.",
         (
             rb"Got completion from peer|Got completion with |Got async (?:error )?event|Call to ibv_\w{1,40} failed"
             rb"|local work queue catastrophic error|\bIBV_WC_\w{1,30}|Transport retry count exceeded"
+            rb"|nvshmem\S{1,200}:\d{1,6}: (?:non-zero status: \d{1,9}|NULL value) [^\r\n]{1,99} failed"
         ),
     ),
     Signature(
@@ -271,7 +274,6 @@ SIGNATURES = (
             b"ncclInvalid",
             b"RCCL error",
             b"Failed to initialize any NET",
-            b"communicator was aborted",
             *(b"unhandled system error", b"unhandled cuda error", b"CL developers", b"network error", b"CCL failure"),
             *(b"CCL communication aborted",),
         ),
@@ -280,7 +282,7 @@ SIGNATURES = (
         (
             rb"nccl(?:(?:Remote|System|Internal|UnhandledCuda)Error|InvalidUsage|InvalidArgument): "
             rb"|[NR]CCL [Ee]rror(?: in| \d{1,2})?:"
-            rb"|Failed to initialize any NET plugin|NCCL communicator was aborted|[NR]CCL communication aborted"
+            rb"|Failed to initialize any NET plugin|[NR]CCL communication aborted"
             rb"|unhandled (?:system|cuda) error|please report this issue to the [NR]CCL developers"
             rb"|remote process exited or there was a network error|Test [NR]CCL failure "
         ),

@@ -17,11 +17,13 @@ SIGNATURES = (
         "driver_mismatch",
         (
             *(b"ersion mismatch", b"driver on your system is too old", b"not yet initialized", b"API mismatch: "),
-            *(b"CUDA Driver version found is", b"kernel driver does not match"),
+            *(b"CUDA Driver version found is", b"kernel driver does not match", b"abric ", b"NVIDIA open kernel"),
         ),
         codes.DRIVER_MISMATCH,
         rb"Driver/library version mismatch|driver on your system is too old|Error 802: system not yet initialized"
-        rb"|NVRM: API mismatch: |CUDA Driver version found is|kernel driver does not match",
+        rb"|NVRM: API mismatch: |CUDA Driver version found is|kernel driver does not match"
+        rb"|[Ff]abric [Mm]anager [^\r\n]{0,99} do(?:es)?n't match |RM has detected an NVML/RM version mismatch"
+        rb"|NVRM: [^\r\n]{0,99}requires use of the NVIDIA open kernel",
     ),
     Signature(
         "no_gpu",
@@ -34,7 +36,13 @@ SIGNATURES = (
             b"busy or unavailable",
             b"initialize NVML",
             b"incorrectly set up environment",
+            b"init_adapter failed",
             b"RmInitAdapter failed",
+            b"your NVIDIA device is invalid",
+            b"without accelerator.",
+            b"device < num_gpus",
+            b"No supported gpu backend",
+            b"since the accelerator is not available",
             b"nvml error: ",
             b"driver nvidia failed",
             b"nvidia: probe of",
@@ -61,34 +69,46 @@ SIGNATURES = (
             rb"|Found no NVIDIA driver"
             rb"|couldn't communicate with the NVIDIA driver|devices?(?:\(s\))?(?: are| is)? busy or unavailable"
             rb"|Failed to initialize NVML: |CUDA unknown error - this may be due to an incorrectly set up environment"
-            rb"|nvml error: driver not loaded|NVRM: RmInitAdapter failed|probe with driver nvidia failed"
+            rb"|nvml error: driver not loaded|NVRM: [^\r\n]{0,60}(?:RmInitAdapter|rm_init_adapter) failed"
+            rb"|probe with driver nvidia failed"
             rb"|nvidia: probe of \S{1,20} failed"
             rb"|is only supported with GPUs, no GPUs found|(?m:^No devices were found)"
             rb"|CUDA driver initialization failed|(?:libcuda|libnvidia-ml)\.so[.\d]{0,9}: cannot open shared object"
             rb"|Failed to open libnvidia-ml|NVML Shared Library Not Found"
-            rb"|failed call to cuInit: "
+            rb"|failed call to cuInit: |NVRM: This PCI I/O region assigned to your NVIDIA device is invalid"
+            rb"|Error: (?:Can't initialize NVML|Cannot use \S{1,20} without accelerator\.)"
+            rb"|Error: [^\r\n]{0,160}device < num_gpus|No supported gpu backend found"
+            rb"|can not run on your system since the accelerator is not available"
             rb"|No NVIDIA GPU(?:s|) found|NVMLError_DriverNotLoaded|Driver Not Loaded"
             rb"|Error: [^\r\n]{0,200}torch\.cuda\.is_available\(\) is False"
         ),
     ),
     Signature(
         "out_of_memory",
-        (b"CUDA out of memory", b"_ALLOC_FAILED"),
+        (b"CUDA out of memory", b"_ALLOC_FAILED", b"_INSUFFICIENT_RESOURCES", b"_DEVICE_ALLOCATION_FAILED"),
         codes.OUT_OF_MEMORY,
-        rb"CUDA out of memory|\bCU\w{1,12}_STATUS_ALLOC_FAILED\b",
+        rb"CUDA out of memory|\b(?:CU[A-Z]{1,12}_STATUS|CUFFT)_(?:ALLOC_FAILED|INSUFFICIENT_RESOURCES"
+        rb"|INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED)\b",
+    ),
+    Signature("wrong_gpu_build", (b"_ARCH_MISMATCH",), codes.WRONG_BUILD, rb"\bCU\w{1,30}_ARCH_MISMATCH\b"),
+    Signature(
+        "import_error",
+        (b"_VERSION_MISMATCH", b"_LOADING_FAILED", b"_PREREQUISITE_MISSING"),
+        "A library is missing or older than the program wants: the image is not the one that it was built for.",
+        rb"\bCUDNN_STATUS_\w{0,30}(?:VERSION_MISMATCH|LOADING_FAILED|PREREQUISITE_MISSING)\b",
     ),
     Signature(
         "wrong_rank",
-        (b"device_count() is ",),
+        (b"device_count() is ", b"Invalid device id"),
         "A rank wants a GPU that it does not see: check processes per node, the local ranks, and CUDA_VISIBLE_DEVICES "
         "or HIP_VISIBLE_DEVICES.",
-        rb"on CUDA device \d{1,4} but torch\.cuda\.device_count\(\) is \d",
+        rb"on CUDA device \d{1,4} but torch\.cuda\.device_count\(\) is \d|AssertionError: Invalid device id",
     ),
     Signature(
         "sizes",
-        (b"device-side assert", b"Device-side assert", b", thread: ["),
+        (b"device-side assert", b"Device-side assert", b", thread: [", b"index out of range in self"),
         codes.ASSERT,
-        rb"[Dd]evice-side assertion\b|, thread: \[[\d,]{1,20}\] Assertion",
+        rb"IndexError: index out of range in self|[Dd]evice-side assertion\b|, thread: \[[\d,]{1,20}\] Assertion",
     ),
     Signature(
         "gpu_error",
@@ -105,6 +125,9 @@ SIGNATURES = (
                 b"cuda runtime error",
                 b"CUBLAS_STATUS_",
                 b"CUDNN_STATUS_",
+                b"CUSOLVER_STATUS_",
+                b"CUSPARSE_STATUS_",
+                b" at line ",
                 b"failed : ",
                 b"uBLAS Error",
                 b"CUBLAS Error",
@@ -129,9 +152,11 @@ SIGNATURES = (
             rb"|CUBLAS Error: |cuDNN Error: |cublasLt ran into an error"
             rb"|unable to find an engine to execute|\bcuda[A-Z]\w{1,40} failed : |cuda runtime error \("
             rb"|\bCUBLAS_STATUS_(?!SUCCESS)[A-Z_]{1,60}"
-            rb"|\bCUDNN_STATUS_(?!SUCCESS)[A-Z_]{1,60}"
+            rb"|\b(?:CUDNN|CUSOLVER|CUSPARSE)_STATUS_(?!SUCCESS)[A-Z_]{1,60}"
+            rb"|(?m:^Error [^\r\n]{1,99} at line \d{1,6} in file )"
             rb"|\bCUDA_ERROR_[A-Z_]{1,60}|Cuda failure |Triton Error \[CUDA\]: "
-            rb"|\bX(?:id|ID)(?: \([^)\r\n]{1,60}\):)?(?: (?:error|code|event|number))?[ :=]{1,3}[1-9]\d{0,2}\b"
+            rb"|\bX(?:id|ID)(?: \([^)\r\n]{1,60}\):)?(?: (?:error|code|event|number))?[ :=]{1,3}(?!16[2-5]\b)"
+            rb"[1-9]\d{0,2}\b"
             rb"|CUDA driver error: |CUDA error (?:at |\([^ \r\n]{1,300}:\d{1,6}\): )|CUDA RT call \S{1,99} in line"
             rb"|GPUassert: |cuDNN Frontend error"
             rb"|INTERNAL ASSERT FAILED at \"[^\"\r\n]{0,200}c10/(?:cuda|hip)/"
@@ -141,9 +166,10 @@ SIGNATURES = (
     ),
     Signature(
         "gpu_error",
-        (b"NVRM: ", b"NVML:"),
+        (b"NVRM: ", b"NVML:", b"NVMLError_"),
         "The driver of the GPUs reports an error: read the kernel log around this line, and drain the node where "
         "it comes back after a reset.",
-        rb"NVRM: [^\r\n]{0,160}(?:\b[Ff]ail|\b[Ee]rror|[Tt]imeout)|\bNVML: ?Unable to ",
+        rb"NVRM: [^\r\n]{0,160}(?:\b[Ff]ail|\b[Ee]rror|[Tt]imed? ?out)|\bNVML: ?Unable to "
+        rb"|\bNVMLError_(?:Unknown|ResetRequired|IrqIssue|NoPermission|OperatingSystem|Timeout)\b",
     ),
 )

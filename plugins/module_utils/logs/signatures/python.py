@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ..signature import Signature
+from ..signature import BLAME, Signature
 
 _FAULT = rb"Fatal Python error: "
 
@@ -53,6 +53,8 @@ SIGNATURES = (
                 b"Descriptors cannot ",
             ),
             *(b"compiled with", b"jaxlib ", b"normal functioning of this module", b"unexpected keyword argument '"),
+            *(b"CUDA version ", b"CUDA Setup failed", b"CUDA SETUP ERROR", b"load native library: "),
+            b"no attribute 'c",
             *(
                 b"operator torchvision::",
                 b"VersionConflict",
@@ -69,16 +71,28 @@ SIGNATURES = (
             rb"|but source was compiled with: |Error: jaxlib (?:version|is version) "
             rb"|operator torchvision::\w{1,40} does not exist|VersionConflict: "
             rb"|Transformers does not recognize this architecture|Error: Unrecognized model in "
+            rb"|The detected CUDA version \S{1,20} mismatches|Installed CUDA version \S{1,20} "
+            rb"does not match the version torch"
+            rb"|CUDA Setup failed despite|CUDA SETUP ERROR|Error: Failed to load native library: "
+            rb"|'NoneType' object has no attribute 'c(?:quantize|adam|get_|gemm)"
             rb"|is required for a normal functioning of this module|got an unexpected keyword argument '"
         ),
     ),
     Signature(
         "import_error",
-        (b"nstall ", b"not installed", b"module is not found", b"ou have installed "),
+        (
+            b"nstall ",
+            b"not installed",
+            b"module is not found",
+            b"ou have installed ",
+            b"requires cuda ext",
+            b"shared object file for ",
+        ),
         "A package that the training asks for is not in the image: install the one that the message names, or take "
         "another image.",
         rb"(?:Error|Exception): [^\r\n]{0,300}(?:[Pp]lease (?:pip )?install |pip install |is not installed"
-        rb"|module is not found|ou have installed [`'\"]?\w"
+        rb"|module is not found|requires cuda extensions|Could not find shared object file for "
+        rb"|ou have installed [`'\"]?\w"
         rb"|[Ii]nstall (?:it|`|\w{1,30} (?:with|using|from)))",
     ),
     Signature(
@@ -188,13 +202,14 @@ SIGNATURES = (
     Signature(
         "sizes",
         (
-            *(b"must match the ", b"shapes cannot be multiplied", b"is invalid for input of size"),
+            *(b"must match the ", b"shapes cannot be multiplied", b"is invalid for input of size", b"to be equal size"),
             *(b"must equal the product of", b"be divisible by", b"imension ", b"ncompatible devices for jitted"),
         ),
         "The shapes do not fit each other: compare the model's sizes, sequence and batch size, the parallel sizes "
         "and the checkpoint with those that the message names.",
         rb"Error: [^\r\n]{0,300}(?:must match the (?:existing )?size|shapes cannot be multiplied"
-        rb"|is invalid for input of size|must equal the product of|\b[Dd]imension \d"
+        rb"|is invalid for input of size|expects each tensor to be equal size"
+        rb"|must equal the product of|\b[Dd]imension \d"
         rb"|[Ii]ncompatible devices for jitted)",
     ),
     Signature(
@@ -219,11 +234,12 @@ SIGNATURES = (
         (
             *(b"num_samples=0", b"CastError: ", b" not in the dataset", b"DataFilesNotFoundError", b"Unable to find '"),
             *(b"find any data file", b"scripts are no longer", b"no samples left to consume"),
+            b"no sample to consume",
         ),
         "The training data cannot be used: they are missing, empty or have other columns than asked for; check paths "
         "and format "
         "of the dataset on each node.",
-        rb"Error: (?:[^\r\n]{0,200}num_samples=0|no samples left to consume)|CastError: "
+        rb"Error: (?:[^\r\n]{0,200}num_samples=0|no samples? (?:left )?to consume)|CastError: "
         rb"|Error: [^\r\n]{0,300} not in the dataset"
         rb"|DataFilesNotFoundError: "
         rb"|FileNotFoundError: (?:Unable to find '|Couldn't find any data file)"
@@ -283,8 +299,13 @@ SIGNATURES = (
     ),
     Signature(
         "settings_refused",
-        (b"Could not override '", b"' is not in struct"),
+        (
+            *(b"Could not override '", b"' is not in struct", b"Could not append to config"),
+            *(b"Cannot find primary config", b"NoViableAlt", b"Error in call to target '", b"Error locating target '"),
+        ),
         "The program knows no such setting: Hydra names it; correct its name, or put + in front of one that is new.",
+        rb"Could not override '|' is not in struct|Could not append to config"
+        rb"|Cannot find primary config|LexerNoViableAlt\w{1,20}: |Error (?:in call to|locating) target '",
     ),
     Signature(
         "settings_refused",
@@ -295,7 +316,7 @@ SIGNATURES = (
             b"ValidationError: ",
             b"omegaconf.errors.",
             b"hydra.errors.",
-            *(b"RuntimeError: ", b"Exception: ", b"yaml.", b"trust_remote_code"),
+            *(b"RuntimeError: ", b"Exception: ", b"yaml.", b"trust_remote_code", b"rendezvous "),
         ),
         "The program does not take these settings together: the message says what it asks for; correct the config, or "
         "take an image that can do it.",
@@ -307,11 +328,20 @@ SIGNATURES = (
             rb"|mutually exclusive"
             rb"|BuilderConfig |[Uu]nknown split|[Bb]ad split|[Uu]nsupported |only supports?\b|can only "
             rb"|not allowed|too small for|ha(?:s|ve) to be )"
+            rb"|Error: [^\r\n]{0,40}rendezvous (?:configuration option|backend|handler for) "
             rb"|\b(?:RuntimeError|Exception): [^\r\n]{0,300}(?:[ '\"`]--[a-z0-9]{2,40}-[a-z]|[Rr]equires (?!grad)"
             rb"|environment variable"
             rb"|mutually exclusive|is not supported|only supports?\b|not implemented|spawn' start method|in yaml)"
             rb"|\byaml\.\w{1,40}\.\w{1,40}Error\b|Error: [^\r\n]{0,300}trust_remote_code|MisconfigurationException: "
         ),
+    ),
+    Signature(
+        "settings_refused",
+        (b"Set the environment variable HYDRA_FULL_ERROR",),
+        "Hydra ended the program: the lines before say why, mostly a setting or a file of the config that it does not "
+        "find; HYDRA_FULL_ERROR=1 shows the whole traceback.",
+        None,
+        BLAME["child_failed"],
     ),
     Signature(
         "sigterm",

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from ..signature import BLAME, Signature
+from . import codes
 
 SIGNATURES = (
     Signature(
@@ -71,11 +72,13 @@ SIGNATURES = (
             b"Weights only load failed",
             b"could not load the checkpoint",
             b"value from checkpoint",
+            b"Size mismatch between saved",
         ),
         "The checkpoint does not fit this model: compare the model's sizes, the parallel sizes and the checkpoint "
         "format with the run that wrote it.",
         rb"Error\(s\) in loading state_dict for|Checkpoint(?:ing)?Exception: |Missing key\(s\) in state_dict"
-        rb"|Weights only load failed|could not load the checkpoint|Error: \w{1,60} value from checkpoint ",
+        rb"|Weights only load failed|could not load the checkpoint|Error: \w{1,60} value from checkpoint "
+        rb"|Error: Size mismatch between saved ",
     ),
     Signature(
         "compile",
@@ -96,12 +99,12 @@ SIGNATURES = (
             *(b"hipcc: ", b"lang++: error", b"Command '['", b"LoweringException", b"ld.lld: error", b" generated when"),
             *(b"not supported in this architecture", b"failed to execute:", b"*** [", b"CMake Error"),
             *(b": error: ", b": fatal error: ", b"build stopped", b"ld returned", b"undefined reference to"),
-            b": Assertion `",
+            *(b": Assertion `", b"NVRTC_ERROR_", b"nvrtc: ", b"NVJITLINK_ERROR_", b"CUDA_HOME "),
         ),
-        "A kernel could not be compiled for this GPU: try another image, switch torch.compile or the fused kernel "
-        "off, or build the extension in the image.",
+        codes.COMPILE,
         (
-            rb"out of resource: shared memory|type fp8\w{1,20} not supported in this architecture|InductorError: "
+            rb"out of resource: (?:shared memory|tensor memory|registers|threads)"
+            rb"|type fp8\w{1,20} not supported in this architecture|InductorError: "
             rb"|BackendCompilerFailed: |Error building extension"
             rb"|Error compiling objects for extension"
             rb"|Ninja is required to load|CompilationError: |Failed to find C compiler|torch\._dynamo\.exc\.\w{1,60}: "
@@ -109,10 +112,12 @@ SIGNATURES = (
             rb"|ptxas fatal|PTXASError|NoTritonConfigsError|Cannot find a working triton installation|nvcc fatal"
             rb"|LoweringException: |/(?:llvm|mlir|triton)[\w./-]{0,200}:\d{1,6}: [^\r\n]{0,900}Assertion `"
             rb"|hipcc: error|clang\+\+: error|ld\.lld: error|\d errors? generated when compiling|ninja: build stopped"
+            rb"|\bNVRTC_ERROR_[A-Z]|nvrtc: error: |NVJITLINK_ERROR_[A-Z]|CUDA_HOME (?:environment variable is not set"
+            rb"|does not exist)"
             rb"|collect2: error: ld returned|: undefined reference to "
             rb"|\.(?:cc|cpp|cu|cuh|hip|hpp|h|c):\d{1,6}:(?:\d{1,6}:)? (?:fatal )?error: "
             rb"|failed to execute: ?\S{0,200}(?:clang|gcc|nvcc|hipcc|ptxas)|\bmake(?:\[\d\])?: \*\*\* \[|CMake Error"
-            rb"|CalledProcessError: Command '\['[^'\r\n]{0,200}(?:gcc|g\+\+|nvcc|hipcc|ninja|clang|ptxas)['\d.]"
+            rb"|CalledProcessError: Command '\['[^'\r\n]{0,200}(?:gcc|g\+\+|nvcc|hipcc|ninja|clang|ptxas|make)['\d.]"
         ),
     ),
     Signature(
@@ -164,7 +169,7 @@ SIGNATURES = (
                 b"socket cannot be initialized",
             ),
             *(b"RendezvousClosedError", b"connect() timed out", b"waiting for clients", b"waiting for workers"),
-            b"store based barrier",
+            *(b"store based barrier", b"TCP client failed to connect"),
         ),
         "The nodes did not all meet: look for a node that did not start or failed before, then check master address, "
         "port and firewall.",
@@ -176,7 +181,7 @@ SIGNATURES = (
             rb"|wait timeout after \d{1,9} ?ms, keys: [^\r\n]{0,200}(?:worker_count|barrier|torch\.rendezvous"
             rb"|default_pg)"
             rb"|RendezvousStateError: |[Tt]imed out initializing process group in store based barrier"
-            rb"|Timeout waiting for key: "
+            rb"|Timeout waiting for key: |TCP client failed to connect/validate to host [^\r\n]{1,300} - timed out "
         ),
     ),
     Signature(
@@ -197,7 +202,7 @@ SIGNATURES = (
                 b"NCCLABORTEDCOMM",
                 b"acquire GIL",
             ),
-            b"Timeout at collective",
+            *(b"Timeout at collective", b"NCCL communicator was aborted", b"DeepEP "),
         ),
         "A collective was never finished: the culprit is the rank that has no such line, or the smallest last "
         "completed work.",
@@ -209,6 +214,7 @@ SIGNATURES = (
             rb"|Timeout at NCCL work: |dump signal due to a collective timeout"
             rb"|flight recorder dump signal from|First PG on this rank to signal dumping|timed out in blocking wait"
             rb"|NCCLABORTEDCOMM|Could not acquire GIL within|Timeout at collective: "
+            rb"|NCCL communicator was aborted|DeepEP (?:error: )?timeout"
         ),
     ),
     Signature(
@@ -268,12 +274,13 @@ SIGNATURES = (
         "sigterm",
         (
             *(b"death signal", b"got signal: ", b"SIGTERM", b"Terminated", b"handling auto-requeue signal", b"Hangup"),
-            *(b"eceived signal ", b"aught signal ", b"*** SIGTERM received"),
+            *(b"eceived signal ", b"aught signal ", b"(SIGHUP)", b"*** SIGTERM received"),
         ),
         "The process was told to stop: by the launcher because another one failed, by a person or by a scheduler.",
         (
             rb"Received \S{1,30} death signal, shutting down workers|got signal: (?:1|2|15)\b|closing signal SIGTERM"
-            rb"|Signal 15 \(SIGTERM\) received by PID|SIGTERM caught|[Rr]eceived SIGTERM\b|\*\*\* SIGTERM received "
+            rb"|Signal (?:15 \(SIGTERM\)|1 \(SIGHUP\)) received by PID"
+            rb"|SIGTERM caught|[Rr]eceived SIGTERM\b|\*\*\* SIGTERM received "
             rb"|Caught signal SIGTERM"
             rb"|Bypassing signal SIGTERM"
             rb"|died with <Signals\.SIGTERM|(?m:^(?:Terminated|Hangup)\r?$)"
