@@ -225,7 +225,8 @@ def _judge_samples(
     steps, samples = counting["step"].to_numpy(float), counting["consumed_samples"].to_numpy(float)
     if samples.size < 2:
         return
-    grown = np.diff(samples)
+    with np.errstate(invalid="ignore"):  # infinite ones are off below
+        grown = np.diff(samples)
     if batch is None and "global_batch_size" in rows:
         # A batch that grows is that of its own step.
         printed = rows.loc[counting.index[1:], "global_batch_size"].to_numpy()
