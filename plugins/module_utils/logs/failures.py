@@ -31,6 +31,8 @@ _OWN_RANK = re.compile(rb"\[rank-?(\d{1,9})[\]/]")
 FailureT = t.TypeVar("FailureT", bound=t.Mapping[str, t.Any])
 
 _LINE = re.compile(rb"[^\r\n]+")
+# A traceback shows the line of the program that raised; what it said stands at its end.
+_RAISE = re.compile(rb"(?:\[[^\]\r\n]{1,40}\]:?|\d{1,7}:)?[ \t]{2,40}raise [A-Za-z]")
 _FRAME = re.compile(rb'\s+File "([^"\r\n]*)", line')
 # Launch scripts ask the system in Python, among others for RDMA links, which fails without harm.
 _HELPER_FILES = (rb"<string>$", rb"/json/", *(known.helper_files for known in GRAMMARS.values() if known.helper_files))
@@ -83,7 +85,9 @@ def find_failures(piece: Piece) -> list[dict[str, t.Any]]:
     # where a line begins in the text -> its failure, or None beyond the first few of a class
     found_at: dict[int, dict[str, t.Any] | None] = dict.fromkeys(_caught(text, piece.find))
     for signature, matches in _matches(excerpt):
-        _add_found(found_at, signature, ((_place(begins, line_start(excerpt, m.start())), excerpt, m) for m in matches))
+        lines = ((line_start(excerpt, match.start()), match) for match in matches)
+        said = ((_place(begins, start), excerpt, match) for start, match in lines if not _RAISE.match(excerpt, start))
+        _add_found(found_at, signature, said)
     raised: dict[Signature, list[tuple[int, bytes, re.Match[bytes]]]] = {}
     if TRACEBACK in excerpt:
         for last, files in _exceptions(text, piece.find):

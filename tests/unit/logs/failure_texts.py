@@ -14,6 +14,7 @@ TEXTS: dict[str, list[Text]] = {
         " 45%|####  | 9/20 [00:09<00:11]HW Exception by GPU node-9 (Agent handle: 0x1) reason :GPU Hang",
     ],
     "gpu_ecc": [
+        "n1 kernel: NEURON_HW_ERR=SRAM_UNCORRECTABLE_ERROR instance-id=i-0 nd-id=7 action=TERMINATE_INSTANCE",
         "[ 12.1] NVRM: Xid (PCI:0000:05:00): 160, odd",
         "[ 12.1] NVRM: Xid (PCI:0000:05:00): 157, odd",
         "[ 12.1] amdgpu 0000:05:00.0: amdgpu: GPU will not be initialized due to bad page threshold.",
@@ -123,6 +124,8 @@ TEXTS: dict[str, list[Text]] = {
         "OSError: [Errno 8] Exec format error: '/usr/bin/odd'",
     ],
     "data_corrupt": [
+        "tarfile.ReadError: ('unexpected end of data @ <_io.BufferedReader>', '/data/s.tar')",
+        "OSError: Expected to be able to read 77 bytes for message body, got 7",
         "OSError: Unable to open file (truncated file: eof = 7, odd)",
         "EOFError: Ran out of input",
         "SafetensorError: Error while deserializing header: incomplete metadata, file not fully covered",
@@ -364,6 +367,7 @@ TEXTS: dict[str, list[Text]] = {
         "torch.AcceleratorError: HIP error: an illegal memory access was encountered",
     ],
     "nan": [
+        "2026-Jan-02 03:04:05.000331 77:88 ERROR NMGR:dlr_infer Inference completed with err: 1003",
         "Exception: Current loss scale already at minimum - odd.",
         (
             "AssertionError: Rank 3: found Inf in local grad norm in backward pass before data-parallel",
@@ -536,6 +540,7 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "data_cache": [
+        "ConnectionError: Couldn't reach 'a/b' on the Hub (OfflineModeIsEnabled)",
         "NotImplementedError: Loading a dataset cached in a LocalFileSystem is not supported.",
         "ValueError: Couldn't find cache for odd for config 'en'",
         "FileNotFoundError: [Errno 2] No such file or directory: '/c/abc-MockGPTDataset-train-document_index.npy'",
@@ -664,6 +669,8 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "watchdog": [
+        "2026-Jan-02 03:04:05.000331 77:88 ERROR NMGR:dlr_infer Inference completed with err: 5",
+        "INTERNAL: nrt_execute status=5 message=Timeout Exceeded",
         "RuntimeError: DeepEP error: timeout (odd)",
         "RuntimeError: NCCL communicator was aborted",
         "2026-Jan-02 03:04:05.6 7:8 ERROR  TDRV:odd  timeout (1 ms), waiting for cc status notifications.",
@@ -759,6 +766,7 @@ TEXTS: dict[str, list[Text]] = {
         "EOFError",
     ],
     "coordinator_died": [
+        "Failed to disconnect from coordination service with status: UNAVAILABLE: failed to connect to all addresses",
         "ABORTED: Leader incarnation ID mismatch: odd",
         "agent.cc:9] Coordination agent is set to ERROR: UNAVAILABLE: failed to connect to all addresses",
         "UNAVAILABLE: Failed to send RPC to coordination service. Either the leader task was preempted/died/restarted",
@@ -778,6 +786,7 @@ TEXTS: dict[str, list[Text]] = {
 }
 
 HARMLESS: list[str] = [
+    "[rank3]:     raise ConnectionError(f\"Couldn't reach '{path}' on the Hub ({e})\") from e",
     "[ 12.1] NVRM: Xid (PCI:0000:05:00): 162, odd power smoothing",
     "WARNING:megatron.core.rerun_state_machine:Rank 7, node n7, device 3, iteration #9: Possible transient error!!",
     "[ 12.1] amdgpu 0000:05:00.0: amdgpu: ring odd timeout, but soft recovered",

@@ -176,6 +176,7 @@ SIGNATURES = (
         "MIOpen cannot use its database of kernels: mostly it lies on a shared file system; set MIOPEN_USER_DB_PATH "
         "and "
         "MIOPEN_CUSTOM_CACHE_DIR to a disk of the node.",
+        nearness=12,
     ),
     Signature(
         "gpu_error",

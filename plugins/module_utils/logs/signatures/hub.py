@@ -85,7 +85,7 @@ SIGNATURES = (
         (
             rb"\bhttp(?:x|core)\.\w{0,20}(?:Connect|Read|Network|Protocol|Proxy|Timeout)\w{0,20}: "
             rb"|ChunkedEncodingError: |CAS service error|CAS Client Error"
-            rb"|LocalEntryNotFoundError: |Couldn't reach [^\r\n]{0,300} on the Hub"
+            rb"|LocalEntryNotFoundError: |Couldn't reach [^\r\n]{0,300} on the Hub(?! \(OfflineMode)"
             rb"|[Ww]e couldn't connect to 'http"
             rb"|OfflineModeIsEnabled: "
             rb"|(?:MaxRetry|Connection|Proxy|SSL|ConnectTimeout|ReadTimeout"
@@ -98,7 +98,7 @@ SIGNATURES = (
     ),
     Signature(
         "data_cache",
-        (b"Couldn't find cache for ", b"dataset cached in a "),
+        (b"Couldn't find cache for ", b"dataset cached in a ", b"on the Hub (OfflineMode"),
         "The dataset is not in the cache of this node, and the hub cannot be asked: fetch it beforehand, or use a "
         "cache that "
         "the nodes share (HF_HOME, HF_DATASETS_CACHE).",

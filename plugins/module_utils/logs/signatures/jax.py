@@ -182,7 +182,8 @@ SIGNATURES = (
         "coordinator_died",
         (b"failed to connect to all addresses",),
         _COORDINATOR_DIED,
-        rb"(?:is set to ERROR|detected fatal errors)[^\r\n]{0,400}UNAVAILABLE: ?failed to connect to all addresses",
+        rb"(?:is set to ERROR|detected fatal errors|Failed to disconnect)"
+        rb"[^\r\n]{0,400}UNAVAILABLE: ?failed to connect to all addresses",
     ),
     Signature(
         "rendezvous_timeout",

@@ -11,17 +11,17 @@ from ..signature import Signature
 SIGNATURES = (
     Signature(
         "nan",
-        (b"COMPLETED_WITH_NUM_ERR", b"status=1003"),
+        (b"COMPLETED_WITH_NUM_ERR", b"status=1003", b"err: 1003"),
         "A NeuronCore computed a value that is no number: check data, precision (stochastic rounding) and learning "
         "rate.",
-        rb"NRT_EXEC_COMPLETED_WITH_NUM_ERR|nrt_\w{1,40}: status=1003\b",
+        rb"NRT_EXEC_COMPLETED_WITH_NUM_ERR|nrt_\w{1,40}:? status=1003\b|completed with err: 1003\b",
     ),
     Signature(
         "gpu_ecc",
-        (b"EXEC_HW_ERR_", b"status=120", b"HBM_UE", b"NC_UE", b"DMA_ABORT"),
+        (b"EXEC_HW_ERR_", b"status=120", b"HBM_UE", b"NC_UE", b"DMA_ABORT", b"NEURON_HW_ERR="),
         "The hardware of a Neuron device failed: drain the node, read neuron-top, neuron-monitor and the kernel "
         "log, and replace the instance where it comes back.",
-        rb"NRT_EXEC_HW_ERR_(?:\w{0,20}HBM_UE|NC_UE|DMA_ABORT)|nrt_\w{1,40}:? status=120[1-35]\b",
+        rb"NRT_EXEC_HW_ERR_(?:\w{0,20}HBM_UE|NC_UE|DMA_ABORT)|nrt_\w{1,40}:? status=120[1-35]\b|NEURON_HW_ERR=\w",
     ),
     Signature(
         "driver_mismatch",
@@ -132,10 +132,12 @@ SIGNATURES = (
             b"(FATAL-RT-",
             b"or cc status notif",
             b"of CC notifications",
+            *(b"with err: 5", b"status=5 message="),
         ),
         "A collective hangs on a Neuron device: look for the worker that lags behind or has no such line.",
         rb"suspected hang in collectives|missing collectives status|waiting for cc status notifications"
-        rb"|Unexpected number of CC notifications|\(FATAL-RT-[A-Z-]{1,40}\)",
+        rb"|Unexpected number of CC notifications|\(FATAL-RT-[A-Z-]{1,40}\)|completed with err: 5\b"
+        rb"|nrt_\w{1,40}:? status=5 message=",
     ),
     Signature(
         "nccl",

@@ -121,6 +121,7 @@ SIGNATURES = (
                 b"No data left in file",
                 *(b"NonMatching", b"ExpectedMoreDownloadedFiles", b"Not a valid TFRecord", b"Not a .npy file"),
                 *(b"truncated: its header", b"Failed to interpret file", b"requested but only"),
+                *(b"end of data", b"for message body", b"metadata bytes"),
             ),
         ),
         "A data file is cut off or does not fit its index: copy it or preprocess it again, and look whether a copy "
@@ -137,7 +138,9 @@ SIGNATURES = (
             rb"|No data left in file)"
             rb"|NonMatching\w{1,40}Error: |ExpectedMoreDownloadedFiles: |Error: Not a valid TFRecord"
             rb"|Error: Not a \.npy file"
-            rb"|is truncated: its header|Error: Failed to interpret file|items requested but only \d"
+            rb"|is truncated: its header|ReadError: [(']{0,2}unexpected end of data"
+            rb"|Error: Expected to (?:be able to read|read) \d{1,20} (?:bytes for message body|metadata bytes)"
+            rb"|Error: Failed to interpret file|items requested but only \d"
         ),
     ),
     Signature(
