@@ -102,8 +102,8 @@ def find_failures(piece: Piece) -> list[dict[str, t.Any]]:
         if start not in found_at and start not in of_tracebacks:
             line = excerpt[alone.start("name") : alone.end()]
             raised.setdefault(exception_class(line, ()), []).append((start, excerpt, alone))
-    for signature, lines in raised.items():
-        _add_found(found_at, signature, sorted(lines, key=itemgetter(0)))
+    for signature, said_of_class in raised.items():
+        _add_found(found_at, signature, sorted(said_of_class, key=itemgetter(0)))
     return [failure for _start, failure in sorted(found_at.items(), key=itemgetter(0)) if failure]
 
 
