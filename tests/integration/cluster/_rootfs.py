@@ -101,6 +101,9 @@ def ensure(cache: Path) -> Path:
 def mmdebstrap(target: Path, variant: str, packages: t.Sequence[str], *options: str) -> None:
     """Fetch ``packages`` and what they need, less manuals and translations, into ``target``, a folder or a ``.tar``.
 
+    What it mounts there goes with its own mount namespace, also where it is killed: /proc or /sys left in ``target``
+    could not be removed by the next build.
+
     Raises CannotRunHereError with what mmdebstrap said.
     """
     leave_out = [f"--dpkgopt=path-exclude=/usr/share/{folder}/*" for folder in ("doc", "info", "locale", "man")]
@@ -108,7 +111,7 @@ def mmdebstrap(target: Path, variant: str, packages: t.Sequence[str], *options: 
     try:
         run_aloud(
             [
-                "mmdebstrap",
+                *("unshare", "--mount", "mmdebstrap"),
                 f"--variant={variant}",
                 *quick,
                 f"--include={','.join(packages)}",
