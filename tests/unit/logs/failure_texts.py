@@ -346,6 +346,7 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "gpu_error": [
+        "GPUassert: odd /w/f.cu 42",
         (
             "ERROR:megatron.core.rerun_state_machine:Rank 7, node n, device 3, step 9: Possible persistent error!!",
             7,
@@ -584,6 +585,8 @@ TEXTS: dict[str, list[Text]] = {
         "OSError: [Errno 98] Address already in use",
     ],
     "segmentation_fault": [
+        ("worker 7 exited with status -11", None, -11),
+        ("worker 7 exit with code -11", None, -11),
         "free(): invalid pointer",
         "malloc(): corrupted top size",
         "train.sh: line 7:   77 Segmentation fault      (core dumped) python3 x.py",
