@@ -209,6 +209,7 @@ def test_a_package_that_the_program_goes_on_without_is_no_failure(rank: str) -> 
         (["train.py", "site-packages/torch/distributed/algorithms/_checkpoint/checkpoint_wrapper.py"], "python_error"),
         (["train.py", "site-packages/torch/cuda/__init__.py"], "python_error"),
         (["train.py", "jax/_src/sharding_impls.py"], "sizes"),
+        (["train.py", "jax/_src/clusters/odd_cluster.py"], "jax_start"),
         (
             ["train.py", "site-packages/torch/distributed/elastic/rendezvous/dynamic_rendezvous.py"],
             "rendezvous_timeout",
@@ -342,6 +343,8 @@ ALONE = [
     ("ValueError: odd_parallelism (8) must equal devices (4)", "sizes"),
     ("AssertionError: odd must have version 2.7 or higher", "import_error"),
     ("ValueError: odd path '/x' not found", "not_found"),
+    ("AssertionError: the odd policy needs to be on a list", "settings_refused"),
+    ("ValueError: Incorrect odd_block name odd", "settings_refused"),
 ]
 
 
