@@ -40,6 +40,10 @@ _HELPER_FILE = re.compile(b"|".join(_HELPER_FILES))
 _TRACEBACK_LINES = 300
 _PREFIX_BYTES = 99
 _NEAR_BYTES = 4096
+_MESSAGE_BYTES = 300
+# huggingface_hub's message begins two lines after the name, by which at most the number of the request stands.
+_BELOW = rb": ?(?:\((?:\w{1,9} ){1,2}ID: [^)\r\n]{0,99}\))?\r?$"
+_MESSAGE_BELOW = re.compile(_BELOW)
 _CAUGHT = b"During handling of the above exception"
 _CAUGHT_IMPORT = re.compile(
     rb"(?:ModuleNotFoundError|ImportError): [^\r\n]{0,400}[\r\n](?:\s|\[rank\d{1,9}\]:){1,20}" + _CAUGHT
@@ -55,7 +59,11 @@ _CAUGHT_IN_A_WORKER = re.compile(
 _MESSAGES = (
     (
         TRACEBACK,
-        rb"(?m)^(?:\[[^\]\r\n]{0,99}\][: ]{0,9}){0,9}" + EXCEPTION + rb"\b",
+        rb"(?m)^(?:\[[^\]\r\n]{0,99}\][: ]{0,9}){0,9}"
+        + EXCEPTION
+        + rb"\b(?:(?!"
+        + _BELOW
+        + rb")|[^\n]*\n[^\n]*\n[^\n]*\n)",
     ),
     (b"Root Cause (first observed failure):", rb"exitcode\s{1,9}: "),
     # Whether the program goes on without the package, the line after next says.
@@ -96,6 +104,7 @@ def find_failures(piece: Piece) -> list[dict[str, t.Any]]:
                 found_at.setdefault(start, None)
             elif start not in found_at:
                 raised.setdefault(exception_class(last.group(), files), []).append((start, text, last))
+    _leave_to_next_lines(found_at, text, raised)
     of_tracebacks = {start for lines in raised.values() for start, _text, _last in lines}
     for alone in ALONE.finditer(excerpt):
         start = _place(begins, alone.start())
@@ -226,6 +235,21 @@ def _failure(signature: Signature, text: bytes, match: re.Match[bytes]) -> dict[
         "rank": None if rank is None else int(rank),
         "exit_code": None if exit_code is None else int(exit_code),
     }
+
+
+def _leave_to_next_lines(
+    found_at: dict[int, dict[str, t.Any] | None],
+    text: bytes,
+    raised: dict[Signature, list[tuple[int, bytes, re.Match[bytes]]]],
+) -> None:
+    """Leave out the exceptions whose message begins on a line after their name, where a signature knows that line."""
+    for lines in raised.values():
+        for line in list(lines):
+            end = line_end(text, line[0])
+            below = range(end, end + _MESSAGE_BYTES)
+            if _MESSAGE_BELOW.search(text, line[0], end) and any(found_at[at] and at in below for at in found_at):
+                found_at[line[0]] = None
+                lines.remove(line)
 
 
 def _caught(text: bytes, find: Find) -> Iterator[int]:

@@ -62,6 +62,7 @@ TEXTS: dict[str, list[Text]] = {
         "2026-Jan-02 03:04:05.6 7:8 ERROR   NRT:nrt_infodump    Failure: NRT_INVALID in nrt_load()",
     ],
     "io_error": [
+        'ValueError: UNAVAILABLE: Error reading local file "/x": Odd [OS error 116: ESTALE Stale file handle]',
         "MIOpen Error: /x/sqlite_odd.cpp:220: Internal error while accessing SQLite database: odd",
         "OSError: [Errno 108] Cannot send after transport endpoint shutdown: '/lustre/x'",
         "OSError: [Errno 37] No locks available",
@@ -72,6 +73,9 @@ TEXTS: dict[str, list[Text]] = {
         "[ 12.1] nfs: server nas7 not responding, timed out",
     ],
     "checkpoint": [
+        'ValueError: FAILED_PRECONDITION: Error opening "odd" driver: Expected "shape" of [7] but received: [8]',
+        "ValueError: OUT_OF_RANGE: Odd bounds [source locations='tensorstore/x.cc:7']",
+        "I0102 x.py:7] Training stopped: Checkpointing failed. Odd",
         "ValueError: Size mismatch between saved torch.Size([7]) and current: torch.Size([8]) for odd",
         ">> '--exit-on-missing-checkpoint' set ... exiting. <<",
         "Unable to load optimizer from checkpoint /x. Odd",
@@ -84,6 +88,11 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: Error(s) in loading state_dict for GPTModel:",
     ],
     "compile": [
+        "JaxRuntimeError: RESOURCE_EXHAUSTED: E1001: CompileTimeScopedVmemOom:",
+        "RESOURCE_EXHAUSTED: Ran out of memory in memory space vmem while allocating on stack for %odd",
+        "RESOURCE_EXHAUSTED: XLA:TPU says odd. Ran out of memory in memory space smem. Used 2M of 1M smem.",
+        "JaxRuntimeError: INVALID_ARGUMENT: E2003: CompileTimeMosaicUnprovenMemoryAccessAlignment:",
+        "JaxRuntimeError: NOT_FOUND: No valid config found!",
         "subprocess.CalledProcessError: Command '['make', '-C', '/x']' returned non-zero exit status 2.",
         "RuntimeError: CUDA error: a PTX JIT compilation failed",
         "nvrtc: error: odd",
@@ -146,9 +155,14 @@ TEXTS: dict[str, list[Text]] = {
         ("Duplicate GPU detected : rank 3 and rank 0 both on CUDA device 5000", 3, None),
     ],
     "hub_rate_limit": [
+        "huggingface_hub.errors.HfHubHTTPError: 429 Too Many Requests: you have reached your odd rate limit.",
         "huggingface_hub.errors.HfHubHTTPError: 429 Client Error: Too Many Requests for url: https://huggingface.co/x",
     ],
     "hub_unreachable": [
+        "ValueError: ABORTED: Error writing gs://x/checkpoints/7: The object x exceeded the rate limit for object "
+        "mutation operations",
+        "ValueError: DEADLINE_EXCEEDED: Error reading gs://x/checkpoints/7: CURL error Timeout was reached: odd",
+        "ValueError: UNAVAILABLE: Error reading gs://x/7: All 9 retry attempts failed: Service Unavailable",
         "RuntimeError: Data processing error: CAS service error : odd",
         "requests.exceptions.ConnectionError: ('Connection aborted.', ConnectionResetError(104, 'Connection "
         "reset by peer'))",
@@ -167,11 +181,14 @@ TEXTS: dict[str, list[Text]] = {
         'Failed to pull image "x": rpc error: code = Unknown desc = failed to copy: 429 Too Many Requests',
     ],
     "open_files": [
+        'ValueError: RESOURCE_EXHAUSTED: Error reading "x" in OCDBT: Odd [OS error 24: EMFILE Too many open files]',
         "2026-Jan-02 03:04:05.6 7:8 [1] bootstrap.cc:106 CCOM WARN Call to accept failed : Too many open files",
         "OSError: [Errno 24] Too many open files: '/data/x'",
         "RuntimeError: received 0 items of ancdata",
     ],
     "permission_denied": [
+        "RuntimeError: Unable to initialize backend 'tpu': PERMISSION_DENIED: open(/dev/vfio/7): Permission denied",
+        'ValueError: PERMISSION_DENIED: Error writing local file "/x": Odd [OS error 13: EACCES Permission denied]',
         "bash: ./train.sh: Permission denied",
         "PermissionError: [Errno 13] Permission denied: '/out/checkpoints'",
     ],
@@ -216,6 +233,7 @@ TEXTS: dict[str, list[Text]] = {
         "  traceback : Signal 7 (SIGBUS) received by PID 77",
     ],
     "illegal_instruction": [
+        "RuntimeError: This version of jaxlib was built using AVX9 instructions, which your CPU odd do not support.",
         "[ 12.1] traps: python3[77] trap invalid opcode ip:7f sp:7f error:0 in libodd.so",
         "train.sh: line 7:   77 Illegal instruction     (core dumped) python3 x.py",
     ],
@@ -250,6 +268,9 @@ TEXTS: dict[str, list[Text]] = {
         "Memory access fault by GPU node-3 (Agent handle: 0x1) on address 0x7f. Reason: Page not present.",
     ],
     "no_gpu": [
+        "RuntimeError: Unable to initialize backend 'tpu': NOT_FOUND: TPU initialization failed: open(/dev/vfio/7): No "
+        "such file or directory",
+        "RuntimeError: Backend 'odd' provides no devices.",
         "[ 12.1] NVRM: GPU 0000:05:00.0: RmInitAdapter failed! (0x7:0x8:9)",
         "RuntimeError: Can't initialize NVML",
         "RuntimeError: CUDA error: MPS client failed to connect to the MPS control daemon or the MPS server",
@@ -281,6 +302,14 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "killed": [
+        "E0102 03:04:05.1 7 x.cc:7] failed to alloc 77 bytes on host: CUDA_ERROR_OUT_OF_MEMORY: out of memory",
+        'ValueError: RESOURCE_EXHAUSTED: Error reading "x": Odd [OS error 12: ENOMEM Cannot allocate memory]',
+        (
+            "I0102 x.py:7] Training stopped: `next(self.data_iterator)` failed with <class 'RuntimeError'> exception: "
+            "(Grain worker process 7 was terminated unexpectedly with exit code -9).",
+            None,
+            -9,
+        ),
         "ProcessExitedException: process 7 terminated with signal SIGKILL",
         (
             "[2026-01-02 03:04:05,678] [ERROR] [launch.py:7:sigkill_handler] ['python', 'x.py'] exits with return "
@@ -304,6 +333,8 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "out_of_memory": [
+        "JaxRuntimeError: RESOURCE_EXHAUSTED: E0101: RuntimeProgramAllocationFailure:",
+        "RESOURCE_EXHAUSTED: Ran out of memory in memory space hbm. Used 9G of 7G hbm.",
         "RuntimeError: cuFFT error: CUFFT_ALLOC_FAILED",
         "RuntimeError: cuDNN error: CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED",
         "CUDA error (/x/flash_odd/hopper/flash_odd_launch_template_of_a_long_name_in_a_deep_folder/of_many.h:188): "
@@ -331,6 +362,7 @@ TEXTS: dict[str, list[Text]] = {
         "request for 2.0GiB",
     ],
     "disk_full": [
+        'ValueError: RESOURCE_EXHAUSTED: Error writing "x": Odd [OS error 122: EDQUOT Disk quota exceeded]',
         'RuntimeError: RESOURCE_EXHAUSTED: Error writing "/odd": No space left on device',
         "[1.1] [n1:7:0] mm_odd.c:123 UCX  ERROR failed to allocate odd in /dev/shm: No space left on device",
         "docker: failed to register layer: write /opt/x: no space left on device.",
@@ -347,6 +379,8 @@ TEXTS: dict[str, list[Text]] = {
     ],
     "gpu_error": [
         "GPUassert: odd /w/f.cu 42",
+        "JaxRuntimeError: INTERNAL: E0200: RuntimeUnexpectedCoreHalt:",
+        "INTERNAL: Fatal error occurred during TPU execution. This may be a compiler bug.",
         (
             "ERROR:megatron.core.rerun_state_machine:Rank 7, node n, device 3, step 9: Possible persistent error!!",
             7,
@@ -368,6 +402,7 @@ TEXTS: dict[str, list[Text]] = {
         "torch.AcceleratorError: HIP error: an illegal memory access was encountered",
     ],
     "nan": [
+        "FloatingPointError: invalid value (inf) encountered in odd.",
         "2026-Jan-02 03:04:05.000331 77:88 ERROR NMGR:dlr_infer Inference completed with err: 1003",
         "Exception: Current loss scale already at minimum - odd.",
         (
@@ -401,6 +436,8 @@ TEXTS: dict[str, list[Text]] = {
         "I0102 03:04:05.1 1 metric_logger.py:1] Aborting training due to NaN loss.",
     ],
     "import_error": [
+        "RuntimeError: Unable to load cuODD. Is it installed?",
+        "FAILED_PRECONDITION: Mismatched PJRT plugin PJRT API major version (0)",
         "RuntimeError: cuDNN error: CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH",
         "The detected CUDA version (7.8) mismatches the version that was used to compile",
         "CUDAMismatchException: Installed CUDA version 7.8 does not match the version torch was compiled with 7.9",
@@ -421,6 +458,8 @@ TEXTS: dict[str, list[Text]] = {
         "/usr/bin/python3: No module named maxtext",
     ],
     "access_denied": [
+        "ValueError: PERMISSION_DENIED: Error reading gs://x/checkpoints: odd does not have storage.objects.get access",
+        "ValueError: NOT_FOUND: Error reading gs://x/7: Could not locate the credentials file and not running on GCE.",
         "httpx.HTTPStatusError: Client error '403 Forbidden' for url 'https://huggingface.co/odd/resolve/main/config.json'",
         "huggingface_hub.errors.HfHubHTTPError: 403 Forbidden: odd.",
         "wandb.errors.errors.UsageError: api_key not configured (no-tty). call wandb.login(key=[your_api_key])",
@@ -435,6 +474,7 @@ TEXTS: dict[str, list[Text]] = {
         "2026-01-02 03:04:05 ERROR 403: Forbidden.",
     ],
     "sizes": [
+        "JaxRuntimeError: INVALID_ARGUMENT: E0102: RuntimeProgramInputMismatch:",
         "IndexError: index out of range in self",
         "RuntimeError: stack expects each tensor to be equal size, but got [7]",
         "ValueError: Dimension 0 of the odd array should be 7",
@@ -481,6 +521,7 @@ TEXTS: dict[str, list[Text]] = {
         "train_llama3.sh: the argument 'X' is refused: KEY=VALUE is expected",
     ],
     "xla_flags": [
+        "JaxRuntimeError: INVALID_ARGUMENT: No such compile option: 'xla_odd'",
         "ERROR: Unknown command line flag 'xla_odd'",
         "F0102 03:04:05.1 1 parse_flags_from_env.cc:234] Unknown flag in XLA_FLAGS: --xla_tpu_x=true",
         "Unknown flags in XLA_FLAGS: --xla_tpu_x=true --xla_tpu_y=true",
@@ -489,6 +530,7 @@ TEXTS: dict[str, list[Text]] = {
         'Could not open file "x=1" to read flags for environment variable "XLA_FLAGS".',
     ],
     "jax_start": [
+        "ALREADY_EXISTS: Aborted connect attempt as there is a request from a newer incarnation.",
         "INVALID_ARGUMENT: Unexpected heartbeat request from task: 9. Odd.",
         "TypeError: process_id must be a nonnegative int. Got process_id=x.",
         "XlaRuntimeError: ALREADY_EXISTS: process 7 is there",
@@ -497,6 +539,7 @@ TEXTS: dict[str, list[Text]] = {
         "ValueError: coordinator_address should be defined.",
     ],
     "not_found": [
+        "ValueError: NOT_FOUND: Error writing gs://x/7: The specified bucket does not exist.",
         "/runs/r1/launch.sh: line 9: cd: /workspace/Megatron-LM: No such file or directory",
         "/runs/r1/launch.sh: line 10: torchrun: command not found",
         "bash: examples/llama/train_llama3.sh: No such file or directory",
@@ -507,6 +550,8 @@ TEXTS: dict[str, list[Text]] = {
         'OCI runtime exec failed: exec: "bash": executable file not found in $PATH: unknown',
     ],
     "data": [
+        "I0102 x.py:7] Training stopped: You may have run out of training data. Received odd exception: ()",
+        "I0102 x.py:7] Training stopped: `next(self.data_iterator)` failed with <class 'KeyError'> exception: (odd).",
         "AssertionError: no sample to consume: 0",
         "AssertionError: no samples left to consume: 9216, 9102",
         "AssertionError: One or both of the .idx and .bin files cannot be found at the path prefix /odd",
@@ -541,12 +586,14 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "data_cache": [
+        "ConnectionError: Couldn't reach the Hugging Face Hub for dataset 'x/y': odd: offline mode is enabled.",
         "ConnectionError: Couldn't reach 'a/b' on the Hub (OfflineModeIsEnabled)",
         "NotImplementedError: Loading a dataset cached in a LocalFileSystem is not supported.",
         "ValueError: Couldn't find cache for odd for config 'en'",
         "FileNotFoundError: [Errno 2] No such file or directory: '/c/abc-MockGPTDataset-train-document_index.npy'",
     ],
     "name_resolution": [
+        "RuntimeError: Failed to recognize coordinator address odd-0.odd",
         "n1:1:2 [3] misc/socket.cc:99 NCCL WARN Net : error encountered when getting address info : odd",
         "RuntimeError: The network addresses of (odd, 515) cannot be retrieved (gai error: -2 - odd).",
         "[W socket.cpp:601] [c10d] The IPv4 network addresses of (odd, 515) cannot be retrieved (gai error: -2 - odd).",
@@ -605,6 +652,7 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: Gloo connectFullMesh failed with [pair.cc:144] no error",
     ],
     "rendezvous_timeout": [
+        "RuntimeError: Unable to initialize backend 'tpu': UNKNOWN: Failed to establish SliceBuilder grpc channel",
         "TCP client failed to connect/validate to host n7:7 - timed out (try=7): failed to recv, got 0 bytes",
         "RuntimeError: Using hostfile at /x but host=n7 was not reachable via ssh.",
         "XlaRuntimeError: INTERNAL: Getting local topologies failed: Error 1: GetKeyValue() odd",
@@ -630,6 +678,8 @@ TEXTS: dict[str, list[Text]] = {
         "Stopping coordination service as cluster registration failed.",
     ],
     "stale_process": [
+        "RuntimeError: Unable to initialize backend 'tpu': UNAVAILABLE: TPU initialization failed: open(/dev/accel7): "
+        "Device or resource busy",
         "2026-Jan-02 03:04:05 7:7 ERROR  NRT:nrt_allocate_neuron_cores  Logical Neuron Core(s) not available",
         "RuntimeError: Unable to initialize backend 'tpu': ABORTED: The TPU is already in use by process with pid 7.",
         "XlaRuntimeError: INTERNAL: Different local topology for node 1 has been set previously, odd",
@@ -672,6 +722,8 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "watchdog": [
+        "DEADLINE_EXCEEDED: Barrier timed out. Id: odd_save::7. This usually happens because odd.",
+        "JaxRuntimeError: DEADLINE_EXCEEDED: [id=7] Rendezvous timed out: Expected 8 threads",
         "2026-Jan-02 03:04:05.000331 77:88 ERROR NMGR:dlr_infer Inference completed with err: 5",
         "INTERNAL: nrt_execute status=5 message=Timeout Exceeded",
         "RuntimeError: DeepEP error: timeout (odd)",
@@ -789,6 +841,8 @@ TEXTS: dict[str, list[Text]] = {
 }
 
 HARMLESS: list[str] = [
+    "I0102 train.py:7] Training stopped: Target loss self.config.target_eval_loss=7.0 is achieved.",
+    "Device or resource busy",
     "[rank3]:     raise ConnectionError(f\"Couldn't reach '{path}' on the Hub ({e})\") from e",
     "[ 12.1] NVRM: Xid (PCI:0000:05:00): 162, odd power smoothing",
     "WARNING:megatron.core.rerun_state_machine:Rank 7, node n7, device 3, iteration #9: Possible transient error!!",

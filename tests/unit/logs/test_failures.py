@@ -209,6 +209,7 @@ def test_a_package_that_the_program_goes_on_without_is_no_failure(rank: str) -> 
         (["train.py", "site-packages/torch/distributed/algorithms/_checkpoint/checkpoint_wrapper.py"], "python_error"),
         (["train.py", "site-packages/torch/cuda/__init__.py"], "python_error"),
         (["train.py", "jax/_src/sharding_impls.py"], "sizes"),
+        (["train.py", "jax/_src/clusters/odd_cluster.py"], "jax_start"),
         (
             ["train.py", "site-packages/torch/distributed/elastic/rendezvous/dynamic_rendezvous.py"],
             "rendezvous_timeout",
@@ -259,6 +260,30 @@ def test_the_launch_scripts_helpers_fail_without_harm(files: list[str], end: str
     assert lines_of(f"Traceback (most recent call last):\n{frames}{end}\n") == []
 
 
+@pytest.mark.parametrize("prefix", ["", "[rank7]: "])
+@pytest.mark.parametrize("number", ["", "(Request ID: Root=1-odd;77)"])
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [
+        ("429 Too Many Requests: you have reached your 'odd' rate limit.", "hub_rate_limit"),
+        ("403 Forbidden: odd.", "access_denied"),
+        ("418 odd", "hub_unreachable"),
+    ],
+)
+def test_an_exception_whose_message_stands_below_its_name_is_of_what_it_says(
+    prefix: str, number: str, said: str, name: str
+) -> None:
+    lines = (
+        "Traceback (most recent call last):",
+        '  File "/x/huggingface_hub/utils/_http.py", line 7, in f',
+        f"huggingface_hub.errors.HfHubHTTPError: {number}",
+        "",
+        said,
+        "Url: https://huggingface.co/odd.",
+    )
+    assert [found for found, _, _ in lines_of("".join(f"{prefix}{line}\n" for line in lines))] == [name]
+
+
 def test_an_unfinished_traceback_is_no_failure_yet() -> None:
     assert find_failures(b'Traceback (most recent call last):\n  File "/x/a.py", line 8, in f\n') == []
 
@@ -275,6 +300,9 @@ TEST_OPEN = [
     (b"noise\nUNAVAILABLE: unhealthy (stopped sending heartbeats):\n3\n", None),
     (b"noise\r\nTraceback (most recent call last):\r\n  File x\r\nKeyError: 1\r\n", None),
     (b"noise\nTraceback (most recent call last):\n  File x\nsubprocess.TimeoutExpired: x\n", None),
+    (b"noise\nTraceback (most recent call last):\n  File x\na.b.OddError: \n\n", 6),
+    (b"noise\nTraceback (most recent call last):\n  File x\na.b.OddError: (Request ID: 7)\n\n", 6),
+    (b"noise\nTraceback (most recent call last):\n  File x\na.b.OddError: \n\n429 Too Many Requests\n", None),
     (b"noise\nDEADLINE_EXCEEDED: Deadline Exceeded\n\n", 6),
     (b"noise\nDEADLINE_EXCEEDED: Deadline Exceeded\n\nRPC: /tensorflow.CoordinationService/RegisterTask\n", None),
     (b"noise\nDEADLINE_EXCEEDED: Barrier timed out\na\nb\nc\n", None),
@@ -315,6 +343,8 @@ ALONE = [
     ("ValueError: odd_parallelism (8) must equal devices (4)", "sizes"),
     ("AssertionError: odd must have version 2.7 or higher", "import_error"),
     ("ValueError: odd path '/x' not found", "not_found"),
+    ("AssertionError: the odd policy needs to be on a list", "settings_refused"),
+    ("ValueError: Incorrect odd_block name odd", "settings_refused"),
 ]
 
 

@@ -13,6 +13,13 @@ SIGNATURES = (
         rb"Aborting training due to (?:NaN|Inf) loss",
     ),
     Signature(
+        "data",
+        (b"run out of training data",),
+        "The training data ended before the steps did: give more data or epochs (num_epoch), or ask "
+        "for fewer steps, and check that all files are there on every node.",
+        rb"Training stopped: You may have run out of training data",
+    ),
+    Signature(
         "settings_refused",
         (b"isn't in config", b"passing overrides", b"We received env"),
         "The configuration does not take a key: correct what the message names; another image may know other keys.",

@@ -67,6 +67,14 @@ def _code(
 
 
 SIGNATURES = (
+    Signature(
+        "killed",
+        (b"bytes on host: ", b"bytes of host memory", b"of pinned memory"),
+        "The host memory that is pinned for the GPUs or TPUs does not suffice: move less to the host, use fewer data "
+        "workers, or give the container more memory and a higher memlock limit.",
+        rb"failed to alloc \d{1,20} bytes on host: |(?:RESOURCE_EXHAUSTED|INTERNAL): [^\r\n]{0,200}bytes of (?:host"
+        rb"|pinned) memory",
+    ),
     _code(
         "child_failed",
         "The GPU cleaned up after a process that ended or was stopped (Xid 45): what that process printed, or the Xid "

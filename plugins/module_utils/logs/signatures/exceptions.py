@@ -131,6 +131,13 @@ TOPICS = (
         "cause.",
     ),
     _topic(
+        "jax_start",
+        rb"/jax/_src/clusters/",
+        b"",
+        "JAX could not take from Slurm, MPI, Kubernetes or the cloud how many processes there are and where the first "
+        "one is: the message says what is missing; give it, or set the coordinator's address and the numbers by hand.",
+    ),
+    _topic(
         "rendezvous_timeout",
         rb"/elastic/rendezvous/|/distributed/rendezvous\.py$|/jax/_src/distributed\.py$"
         rb"|/torch/distributed/DistStoreError",
@@ -240,6 +247,8 @@ TOPICS = (
         rb"|\bnot understood\b|\bno backend type associated\b"
         rb"|\bonly .{0,60}\b(?:supported|implemented|available|valid|allowed|used)\b|\bmutually exclusive\b"
         rb"|\byou (?:can't|cannot|must|need to)\b|\bcan only use\b"
+        rb"|\bneeds? to be\b|\bat most one\b|\bneed a real\b"
+        rb"|\b(?:incorrect|invalid) \w{1,30} (?:name|mode|recipe|policy)\b"
         rb"|\bwithout also enabling\b|\binvalid length of\b|\bbe simultaneously\b|\bhostfile\b"
         rb"|\bno available kernel\b|\bsupports this (?:input )?combination"
         rb"|\bnot a valid\b|\ballowed \w{1,20} values\b|\bselected an invalid\b|\bmachine only has\b|\bchoose one\b"

@@ -11,7 +11,7 @@ SIGNATURES = (
         (b"429 Client Error", b"Too Many Requests"),
         "Hugging Face throttles: give a token (HF_TOKEN), wait and try again, or use a local copy or a cache that "
         "the nodes share (HF_HOME, HF_HUB_OFFLINE=1).",
-        rb"429 Client Error|Error: [^\r\n]{0,300}429[^\r\n]{0,60}Too Many Requests",
+        rb"429 Client Error|Error: [^\r\n]{0,300}429[^\r\n]{0,60}Too Many Requests|429 Too Many Requests: ",
     ),
     Signature(
         "access_denied",
@@ -25,6 +25,7 @@ SIGNATURES = (
             b"Invalid credentials",
             b"Cannot access content",
             *(b"RevisionNotFoundError", b"LocalTokenNotFoundError", b"HFValidationError", b"HfHubHTTPError: 40"),
+            *(b"401 Unauthorized: ", b"403 Forbidden: "),
         ),
         "Hugging Face does not hand out the model or tokenizer: ask for access on its page and give a token (HF_TOKEN) "
         "of an account that has it, or use a local copy.",
@@ -35,7 +36,7 @@ SIGNATURES = (
             rb"|Re(?:pository|vision)NotFoundError: |LocalTokenNotFoundError: |HFValidationError: "
             rb"|HfHubHTTPError: 40[13] "
             rb"|Invalid user token|Invalid credentials in Authorization header"
-            rb"|Cannot access content at: http"
+            rb"|Cannot access content at: http|(?m:^[^\r\n]{0,40})(?:401 Unauthorized|403 Forbidden): "
         ),
     ),
     Signature(
@@ -69,6 +70,15 @@ SIGNATURES = (
         ),
     ),
     Signature(
+        "data_cache",
+        (b"Couldn't find cache for ", b"dataset cached in a ", b"(OfflineMode", b"for dataset '"),
+        "The dataset is not in the cache of this node, and the hub cannot be asked: fetch it beforehand, or use a "
+        "cache that "
+        "the nodes share (HF_HOME, HF_DATASETS_CACHE).",
+        rb"Couldn't find cache for |dataset cached in a |on the Hub \(OfflineMode"
+        rb"|Hub for dataset '[^\r\n]{0,400}: offline mode is enabled",
+    ),
+    Signature(
         "hub_unreachable",
         (
             b"Couldn't reach",
@@ -85,7 +95,7 @@ SIGNATURES = (
         (
             rb"\bhttp(?:x|core)\.\w{0,20}(?:Connect|Read|Network|Protocol|Proxy|Timeout)\w{0,20}: "
             rb"|ChunkedEncodingError: |CAS service error|CAS Client Error"
-            rb"|LocalEntryNotFoundError: |Couldn't reach [^\r\n]{0,300} on the Hub(?! \(OfflineMode)"
+            rb"|LocalEntryNotFoundError: |Couldn't reach (?:[^\r\n]{0,300} on the Hub|the Hugging Face Hub for)"
             rb"|[Ww]e couldn't connect to 'http"
             rb"|OfflineModeIsEnabled: "
             rb"|(?:MaxRetry|Connection|Proxy|SSL|ConnectTimeout|ReadTimeout"
@@ -97,18 +107,11 @@ SIGNATURES = (
         ),
     ),
     Signature(
-        "data_cache",
-        (b"Couldn't find cache for ", b"dataset cached in a ", b"on the Hub (OfflineMode"),
-        "The dataset is not in the cache of this node, and the hub cannot be asked: fetch it beforehand, or use a "
-        "cache that "
-        "the nodes share (HF_HOME, HF_DATASETS_CACHE).",
-    ),
-    Signature(
         "access_denied",
         (b"404 Client Error", b"DatasetNotFoundError", b"Couldn't find "),
         "The model or file is not on Hugging Face under this name, or the token may not see it: check name, "
         "revision and HF_TOKEN, or use a local copy.",
-        rb"404 Client Error|DatasetNotFoundError: |Error: Couldn't find (?:a |any (?!data file))",
+        rb"404 Client Error|(?<!registered\.)DatasetNotFoundError: |Error: Couldn't find (?:a |any (?!data file))",
     ),
     Signature(
         "access_denied",
@@ -122,27 +125,34 @@ SIGNATURES = (
             b"ExpiredToken",
             b"operation: Forbidden",
             b"Unauthorized: 401",
+            *(b"does not have storage.", b"credentials file", b"UNAUTHENTICATED: "),
+            b"PERMISSION_DENIED: Error ",
+            *(b"HTTP response code 40", b"PermissionDeniedError: "),
         ),
         "The storage bucket does not let the training in: give this node credentials that may read and write it.",
         rb"\(AccessDenied\)|AccessDeniedException|NoCredentialsError|DefaultCredentialsError|Forbidden: 403"
         rb"|\(InvalidAccessKeyId\)|exceptions\.RefreshError: |\(ExpiredToken\w{0,20}\)|operation: Forbidden"
-        rb"|Unauthorized: 401",
+        rb"|Unauthorized: 401|does not have storage\.[\w.]{1,40} access"
+        rb"|: Could not (?:locate|find) the credentials file|(?:PERMISSION_DENIED|UNAUTHENTICATED): Error "
+        rb"(?:read|writ)ing (?!local file)|PermissionDeniedError: |HTTP response code 40[13]\b",
     ),
     Signature(
         "not_found",
-        (b"NoSuchBucket", b"NoSuchKey", b"NotFound: 404", b"operation: Not Found"),
+        (b"NoSuchBucket", b"NoSuchKey", b"NotFound: 404", b"operation: Not Found", b"bucket does not exist"),
         "The storage bucket has no such object: check bucket, path and project.",
-        rb"\(NoSuch(?:Bucket|Key)\)|exceptions\.NotFound: 404|operation: Not Found",
+        rb"\(NoSuch(?:Bucket|Key)\)|exceptions\.NotFound: 404|operation: Not Found|specified bucket does not exist",
     ),
     Signature(
         "hub_unreachable",
         (
             *(b"EndpointConnectionError", b"ConnectTimeoutError: ", b"google.auth.exceptions.TransportError"),
-            *(b"TooManyRequests: 429", b"ServiceUnavailable: 503", b"SlowDown"),
+            *(b"TooManyRequests: 429", b"ServiceUnavailable: 503", b"SlowDown", b"retry attempts failed"),
+            *(b"for object mutation", b"CURL error", b"api_core.exceptions.RetryError"),
         ),
         "The storage bucket does not answer this node, or throttles: check network, proxy and region, and try again.",
         rb"EndpointConnectionError: |exceptions\.ConnectTimeoutError: |google\.auth\.exceptions\.TransportError"
-        rb"|TooManyRequests: 429|ServiceUnavailable: 503|\(SlowDown\)",
+        rb"|TooManyRequests: 429|ServiceUnavailable: 503|\(SlowDown\)|All \d{1,9} retry attempts failed"
+        rb"|exceeded the rate limit for object mutation|: CURL error |api_core\.exceptions\.RetryError: ",
     ),
     Signature(
         "hub_unreachable",

@@ -10,42 +10,66 @@ _TASK = rb"/job:\S{1,99}/task:"
 _STATUS = rb"(?:(?:rror|xception|[Ss]tatus|ailed|ailure|access)(?::{1,2} ?| ?= ?)|StatusCode\.|(?<![^\r\n])|\] |\()"
 _STATUS += rb"(?:StatusCode\.)?"
 
+_NO_DEVICE = (
+    "JAX finds no accelerator that it can use: check the driver and the devices passed in, that jaxlib is built for "
+    "this platform (JAX_PLATFORMS), and that no other process holds them."
+)
+_OUT_OF_MEMORY = (
+    "The GPU memory does not suffice: lower the batch per device, choose another remat policy, shard the model more, "
+    "or raise XLA_PYTHON_CLIENT_MEM_FRACTION."
+)
+_COMPILE = (
+    "XLA could not compile or load a kernel: try another image or jaxlib, or fewer XLA_FLAGS; a node alone with it has "
+    "another driver."
+)
+_NOT_MET = (
+    "The processes did not all meet: look for a node that did not start or failed before, then check the coordinator's "
+    "address, port and firewall."
+)
 _COORDINATOR_DIED = "The process that coordinates the others, the first one, went away: its log has the cause."
 SIGNATURES = (
     Signature(
         "no_gpu",
-        (b"visible GPU", b"Unable to initialize backend", b"nknown backend", b"libtpu", b"TPU ", b" device found"),
-        "JAX finds no accelerator that it can use: check the driver and the devices passed in, that jaxlib is "
-        "built for this platform (JAX_PLATFORMS), and that no other process holds them.",
+        (b"visible GPU", b"nknown backend", b"TPU ", b" device found", b"Backend '", b"not initialize backend"),
+        _NO_DEVICE,
         (
             rb"No visible GPU devices|Unknown backend:? '?\w{1,20}'? requested, but no"
-            rb"|Unknown backend \w{1,20}\. Available"
-            rb"|RuntimeError: Unable to initialize backend(?![^\r\n]{0,99} already in use by)"
+            rb"|Unknown backend \w{1,20}\. Available|Could not initialize backend '"
+            rb"|Backend '\w{1,20}' (?:is not in the list of known|provides no devices|failed to initialize: )"
             rb"|NOT_FOUND: No \w{1,40} device found|No TPU devices were found"
-            rb"|Failed to get TPU metadata|TPU initialization failed: "
+            rb"|Failed to get TPU metadata"
         ),
     ),
     Signature(
         "stale_process",
-        (b"already in use by", b"libtpu multi-process lockfile"),
-        "Another process holds the TPU: end it (the message may name its pid), and remove /tmp/libtpu_lockfile where "
-        "it is left over.",
-        rb"(?:libtpu\S{0,20}|The TPU) is already in use by|libtpu multi-process lockfile",
+        (b"already in use by", b"libtpu multi-process lockfile", b"resource busy"),
+        "Another process holds the TPU: end it (the message may name its pid; lsof shows who has /dev/vfio or "
+        "/dev/accel open), and remove /tmp/libtpu_lockfile where it is left over.",
+        rb"(?:libtpu\S{0,20}|The TPU) is already in use by|libtpu multi-process lockfile"
+        rb"|/dev/(?:vfio|accel)[^\r\n]{0,60}Device or resource busy",
     ),
     Signature(
         "import_error",
-        (b"source was compiled with", b"installation found."),
-        "The library that was loaded is older than the one that jaxlib was built with: take it out of "
-        "LD_LIBRARY_PATH, or install the version that the message names.",
+        (b"source was compiled with", b"installation found.", b"PJRT API", b"Is it installed?"),
+        "A library or plugin that was loaded is missing or of another version than the one that jaxlib was built with: "
+        "take it out of LD_LIBRARY_PATH, or install the version that the message names.",
         rb"Loaded runtime \w{1,20} library: [^\r\n]{1,60} but source was compiled with"
-        rb"|RuntimeError: Outdated \w{1,20} installation found\.",
+        rb"|RuntimeError: (?:Outdated \w{1,20} installation found\.|Unable to load \w{1,20}\. Is it installed\?)"
+        rb"|[Mm]ismatched PJRT plugin PJRT API|plugin PJRT API version is",
+    ),
+    Signature(
+        "illegal_instruction",
+        (b"jaxlib was built using",),
+        "The CPU of this node, or what the virtual machine shows of it, has not the instructions that jaxlib was built "
+        "for: take another type of machine, or a jaxlib that was built without them.",
     ),
     Signature(
         "gpu_error",
-        (b"SLICE_FAILURE_CHIP", b"TPU session error"),
+        (b"SLICE_FAILURE_CHIP", b"TPU session error", b"CoreHalt", b"halted ", b"Halt is", b"during TPU execution"),
         "A TPU chip or its driver failed on the worker that the message names: take that host out, and replace it "
         "where it comes back.",
-        rb"SLICE_FAILURE_CHIP_[A-Z_]{1,40}|Session master detected TPU session error",
+        rb"SLICE_FAILURE_CHIP_[A-Z_]{1,40}|Session master detected TPU session error|: RuntimeUnexpectedCoreHalt\b"
+        rb"|halted (?:unexpectedly|prematurely)|Halt is unexpected|Fatal error occurred during TPU execution",
     ),
     Signature(
         "gpu_error",
@@ -62,12 +86,14 @@ SIGNATURES = (
             b"Couldn't interpret",
             b"to read flags for environment",
             b"Illegal value for",
+            *(b"No such compile option", b"While setting option"),
         ),
         "XLA does not take a flag: flags belong to a version of jaxlib, TPU flags go in LIBTPU_INIT_ARGS, and each "
         "flag begins with --.",
         (
             rb"Unknown flags? in XLA_FLAGS: |Unknown command line flag '(?:xla|tpu|megascale)_"
             rb"|Couldn't interpret value \S{0,300} ?for flag|Illegal value for --xla"
+            rb"|: (?:No such compile option: '|While setting option )"
             rb'|Could not open file "[^"\r\n]{0,300}" to read flags for environment variable'
         ),
     ),
@@ -79,6 +105,7 @@ SIGNATURES = (
             b"distributed.initialize() must be called",
             b"Duplicate task registration",
             *(b"nexpected task re", b"distributed.initialize should only", b"platform already registered"),
+            b"newer incarnation",
             *(
                 b"disconnect request with",
                 b"heartbeat request from task",
@@ -95,8 +122,29 @@ SIGNATURES = (
             rb"|Duplicate task registration with |Unexpected (?:task re(?:gistered|quest)"
             rb"|disconnect request with task=|heartbeat request from task: )"
             rb"|Error: (?:process_id|num_processes) must be a |distributed\.initialize should only"
-            rb"|FAILED_PRECONDITION: \w{1,40} platform already registered"
+            rb"|FAILED_PRECONDITION: \w{1,40} platform already registered|a request from a newer incarnation"
         ),
+    ),
+    Signature(
+        "compile",
+        (b"ScopedVmemOom", b"scoped vmem limit", b"in memory space ", b"SparseCoreAllocationFailure"),
+        "A kernel wants more of the fast memory of a TPU core (vmem, smem) than there is, which a smaller batch does "
+        "not change: take smaller block sizes for it, or raise xla_tpu_scoped_vmem_limit_kib in LIBTPU_INIT_ARGS.",
+        rb"\bCompileTime(?:ScopedVmemOom|SparseCoreAllocationFailure)\b|exceeded scoped vmem limit"
+        rb"|Ran out of memory in memory space (?:[vs]mem|cmem|sflag|tile_?spmem)",
+    ),
+    Signature(
+        "compile",
+        (b": CompileTime",),
+        _COMPILE,
+        rb"\bE\d{4}: CompileTime(?!HbmOom)\w{1,60}",
+    ),
+    Signature(
+        "sizes",
+        (b"RuntimeProgramInputMismatch", b"device assignment: "),
+        "The program was compiled for other shapes or another number of devices than it got: compare batch, mesh and "
+        "parallel sizes with those that the message names.",
+        rb"\bRuntimeProgramInputMismatch\b|Invalid number of devices in device assignment: ",
     ),
     Signature(
         "out_of_memory",
@@ -110,15 +158,12 @@ SIGNATURES = (
             b"an out of memory in memory",
             b"an out of memory trying to allocate",
         ),
-        "The GPU memory does not suffice: lower the batch per device, choose another remat policy, shard the model "
-        "more, or raise XLA_PYTHON_CLIENT_MEM_FRACTION.",
+        _OUT_OF_MEMORY,
         (
             rb"INTERNAL: Failed to allocate \d|(?:RESOURCE_EXHAUSTED|Resource exhausted): (?:Out of memory"
-            rb"|Failed to allocate|Error allocating"
-            rb"|Attempting"
-            rb"|XLA:TPU)|"
-            + _STATUS
-            + rb"RESOURCE_EXHAUSTED(?![^\r\n]{0,300}(?:[Qq]uota|larger than max|requests|[Nn]o space left))"
+            rb"|Failed to allocate(?! \d{1,20} bytes of host)|Error allocating"
+            rb"|Attempting|E0(?:007|10[01]): |E1000: "
+            rb"|XLA:TPU)"
             rb"|ResourceExhaustedError: |OOM when allocating tensor|BufferAssignment OOM Debugging"
             rb"|Ran out of memory (?:in memory space|trying to allocate)"
         ),
@@ -131,19 +176,26 @@ SIGNATURES = (
     ),
     Signature(
         "name_resolution",
-        (b"DNS resolution failed", b"target uri is not valid"),
+        (b"DNS resolution failed", b"target uri is not valid", b"recognize coordinator address"),
         "The coordinator's name cannot be resolved on this node: give an address that every node resolves and reaches "
         "(JAX_COORDINATOR_IP).",
-        rb"DNS resolution failed for|the target uri is not valid",
+        rb"DNS resolution failed for|the target uri is not valid|Error: Failed to recognize coordinator address ",
     ),
     Signature(
         "watchdog",
-        (b"may be stuck", b"Termination timeout"),
-        "Not all GPUs came to a collective: look for the process that hangs or died, which has no such line; "
-        "mostly its own log has the cause.",
+        (
+            b"may be stuck",
+            b"Barrier timed out. Id: ",
+            b"Termination timeout",
+            b"join the rendezvous",
+            b"Rendezvous timed out",
+        ),
+        "Not all processes came to a collective or barrier: look for the process that hangs or died, which has no such "
+        "line; mostly its own log has the cause.",
         (
             rb"waiting for `?(?:initialize clique|[^\r\n]{0,300}) for \d{1,9} seconds and may be stuck"
-            rb"|Termination timeout (?:for|of) "
+            rb"|Termination timeout (?:for|of) |threads to join the rendezvous|\] Rendezvous timed out"
+            rb"|Barrier timed out\. Id: (?!Shutdown::|\[Init\]|PjRT_|WaitForAllTasks)"
         ),
     ),
     Signature(
@@ -197,17 +249,16 @@ SIGNATURES = (
             b"connections to all backends",
             b"errors_impl.",
             b"connect to remote server at address",
+            b"SliceBuilder grpc channel",
         ),
-        "The processes did not all meet: look for a node that did not start or failed before, then check the "
-        "coordinator's address, port and firewall.",
+        _NOT_MET,
         (
             rb"RegisterTask(?:[^\n]{0,600}\n){0,3}?[^\n]{0,600}?Deadline Exceeded"
             rb"|DEADLINE_EXCEEDED: Barrier timed out[^\r\n]{0,300}PjRT_Client_Connect[^\r\n]{0,300}"
             rb"(?:\s{1,4}" + _TASK + rb"(?P<rank>\d{1,9}))?"
             rb"|DEADLINE_EXCEEDED(?:[^\n]{0,600}\n){0,3}?[^\n]{0,600}?RegisterTask"
-            rb"|" + _STATUS + rb"DEADLINE_EXCEEDED\b|DEADLINE_EXCEEDED: "
             rb"|UNAVAILABLE: ?failed to connect to all addresses|[Cc]luster registration failed"
-            rb"|Getting local topologies failed"
+            rb"|Getting local topologies failed|Failed to establish SliceBuilder grpc channel"
             rb"|connections to all backends failing|errors_impl\.(?:DeadlineExceeded|Unavailable)Error: "
             rb"|Failed to connect to remote server at address: "
         ),
@@ -216,14 +267,13 @@ SIGNATURES = (
         "stale_process",
         (
             b"different incarnation",
-            b"newer incarnation",
             b"Different local topology",
             b"already in error",
         ),
         "A process of an earlier start still takes part: stop what is left over on all nodes, then start again.",
         rb"Different local topology for node \d{1,9} has been set previously"
         rb"|(?:(?:/task:|(?<=\] ))(?P<rank>\d{1,9}) )?unexpectedly tried to connect with a different incarnation"
-        rb"|a request from a newer incarnation|unexpectedly tried to connect while it is already in error",
+        rb"|unexpectedly tried to connect while it is already in error",
     ),
     Signature(
         "nccl",
@@ -265,30 +315,55 @@ SIGNATURES = (
         "jaxlib were built for each other.",
         rb"(?m:^[^\r\n]{0,60}ld\.lld: error: )|INTERNAL: ld\.lld execute fail",
     ),
+)
+
+# What is known by the code of a status alone, where no word of it, of a file system or of a service says more.
+STATUSES = (
+    Signature(
+        "no_gpu",
+        (b"Unable to initialize backend", b"TPU initialization failed"),
+        _NO_DEVICE,
+        rb"RuntimeError: Unable to initialize backend|TPU initialization failed: ",
+    ),
+    Signature(
+        "checkpoint",
+        (b"Error opening ", b"Error reading ", b"Error writing ", b"tensorstore/"),
+        "A checkpoint could not be read or written: the message says what; check its folder, that it is whole, and "
+        "that its format and sizes are those of this run.",
+        _STATUS + rb"(?!DATA_LOSS)[A-Z_]{5,20}: (?:Error (?:opening|reading|writing) |[^\r\n]{0,900}='tensorstore/)",
+    ),
     Signature(
         "compile",
         (b"INTERNAL: ", b"INVALID_ARGUMENT: ", b"UNKNOWN: ", b"NOT_FOUND: ", b"UNIMPLEMENTED"),
-        "XLA could not compile or load a kernel: try another image or jaxlib, or fewer XLA_FLAGS; a node alone "
-        "with it has another driver.",
-        rb"(?:INTERNAL|INVALID_ARGUMENT|UNKNOWN|NOT_FOUND): [^\r\n]{0,200}(?:[Cc]ompil(?:e|ing|ation)\b"
+        _COMPILE,
+        rb"(?:INTERNAL|INVALID_ARGUMENT|UNKNOWN|NOT_FOUND): (?:No valid config found|No algorithm worked"
+        rb"|[^\r\n]{0,200}(?:[Cc]ompil(?:e|ing|ation)\b"
         rb"|[Aa]utotuning|\bptxas\b|\bMLIR\b"
-        rb"|\bMosaic\b|RET_CHECK failure|hlo verifier|\blibdevice\b|\bLLVM\b|Failed to load in-memory)|"
+        rb"|\bMosaic\b|RET_CHECK failure|hlo verifier|\blibdevice\b|\bLLVM\b|Failed to load in-memory))|"
         + _STATUS
         + rb"UNIMPLEMENTED\b",
     ),
     Signature(
         "gpu_error",
-        (
-            *(b"INTERNAL", b"FAILED_PRECONDITION", b"InternalError: "),
-            *(b"halted ", b"Halt is"),
-        ),
+        (b"INTERNAL", b"FAILED_PRECONDITION", b"InternalError: "),
         "A kernel or library failed under XLA: read the words after INTERNAL, try another image or fewer "
         "XLA_FLAGS, and compare with another node; where one alone has it, read its kernel log.",
         _STATUS + rb"(?:INTERNAL: (?!From /job:)|INTERNAL\b(?!:)|FAILED_PRECONDITION\b)"
         rb"|\bInternalError: "
-        rb"|Non-OK-status: [^\r\n]{0,99}INTERNAL: |halted (?:unexpectedly"
-        rb"|prematurely)"
-        rb"|Halt is unexpected",
+        rb"|Non-OK-status: [^\r\n]{0,99}INTERNAL: ",
+    ),
+    Signature(
+        "out_of_memory",
+        (b"RESOURCE_EXHAUSTED",),
+        _OUT_OF_MEMORY,
+        _STATUS + rb"RESOURCE_EXHAUSTED(?![^\r\n]{0,900}(?:[Qq]uota|larger than max|requests|[Cc]annot allocate memory"
+        rb"|host memory|pinned))",
+    ),
+    Signature(
+        "rendezvous_timeout",
+        (b"DEADLINE_EXCEEDED",),
+        _NOT_MET,
+        _STATUS + rb"DEADLINE_EXCEEDED\b|DEADLINE_EXCEEDED: ",
     ),
     Signature(
         "peer_died",

@@ -33,7 +33,9 @@ SIGNATURES = (
         for signature in source.SIGNATURES
     )
     + FAILURES
-    + tuple(signature for source in (storage, linux, hub, torch, python, general) for signature in source.SIGNATURES)
+    + tuple(signature for source in (storage, linux, hub) for signature in source.SIGNATURES)
+    + jax.STATUSES
+    + tuple(signature for source in (torch, python, general) for signature in source.SIGNATURES)
 )
 
 

@@ -287,4 +287,13 @@ SIGNATURES = (
         "A launcher may not log in to a node over SSH: check the user, the key and known_hosts on the node it starts "
         "from.",
     ),
+    Signature(
+        "killed",
+        (b"MemoryError", b"Cannot allocate memory", b"Errno 12]", b"can't allocate memory", b"bad_alloc"),
+        "The host memory does not suffice: use fewer data workers or a smaller cache, or give the container more "
+        "memory.",
+        rb"(?m:^(?:\[\w{1,20}\]: ?)?MemoryError\b)|(?:numpy[\w.]{0,40}\._?ArrayMemoryError"
+        rb"|\[Errno 12\])|(?:: |ENOMEM )Cannot allocate memory|can't allocate memory: you tried to allocate"
+        rb"|instance of 'std::bad_alloc'",
+    ),
 )

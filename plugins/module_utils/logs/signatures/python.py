@@ -87,12 +87,13 @@ SIGNATURES = (
             b"ou have installed ",
             b"requires cuda ext",
             b"shared object file for ",
+            b"library was not found.",
         ),
         "A package that the training asks for is not in the image: install the one that the message names, or take "
         "another image.",
         rb"(?:Error|Exception): [^\r\n]{0,300}(?:[Pp]lease (?:pip )?install |pip install |is not installed"
         rb"|module is not found|requires cuda extensions|Could not find shared object file for "
-        rb"|ou have installed [`'\"]?\w"
+        rb"|ou have installed [`'\"]?\w|library was not found\."
         rb"|[Ii]nstall (?:it|`|\w{1,30} (?:with|using|from)))",
     ),
     Signature(
@@ -142,15 +143,6 @@ SIGNATURES = (
             rb"|Error: Expected to (?:be able to read|read) \d{1,20} (?:bytes for message body|metadata bytes)"
             rb"|Error: Failed to interpret file|items requested but only \d"
         ),
-    ),
-    Signature(
-        "killed",
-        (b"MemoryError", b"Cannot allocate memory", b"Errno 12]", b"can't allocate memory", b"bad_alloc"),
-        "The host memory does not suffice: use fewer data workers or a smaller cache, or give the container more "
-        "memory.",
-        rb"(?m:^(?:\[\w{1,20}\]: ?)?MemoryError\b)|(?:numpy[\w.]{0,40}\._?ArrayMemoryError"
-        rb"|\[Errno 12\])|: Cannot allocate memory|can't allocate memory: you tried to allocate"
-        rb"|instance of 'std::bad_alloc'",
     ),
     Signature(
         "child_failed",
@@ -237,7 +229,7 @@ SIGNATURES = (
         (
             *(b"num_samples=0", b"CastError: ", b" not in the dataset", b"DataFilesNotFoundError", b"Unable to find '"),
             *(b"find any data file", b"scripts are no longer", b"no samples left to consume"),
-            b"no sample to consume",
+            *(b"no sample to consume", b"`next(self.data_iterator)` failed"),
         ),
         "The training data cannot be used: they are missing, empty or have other columns than asked for; check paths "
         "and format "
@@ -246,7 +238,7 @@ SIGNATURES = (
         rb"|Error: [^\r\n]{0,300} not in the dataset"
         rb"|DataFilesNotFoundError: "
         rb"|FileNotFoundError: (?:Unable to find '|Couldn't find any data file)"
-        rb"|Error: Dataset scripts are no longer supported",
+        rb"|Error: Dataset scripts are no longer supported|Training stopped: `next\(self\.data_iterator\)` failed",
     ),
     Signature(
         "not_found",
@@ -258,10 +250,11 @@ SIGNATURES = (
     ),
     Signature(
         "nan",
-        (b"NaN", b"nan", b"finite", b"Inf", b"oss scale "),
+        (b"NaN", b"nan", b"finite", b"Inf", b"oss scale ", b"FloatingPointError: "),
         "The loss or the gradients became NaN or infinite: check data, precision and learning rate; where one rank "
         "alone has it, check its GPU.",
-        rb"(?:Error|Exception): (?:[^\r\n]{0,60}(?:loss scale already at minimum|Minimum loss scale reached)"
+        rb"FloatingPointError: [Ii]nvalid value \("
+        rb"|(?:Error|Exception): (?:[^\r\n]{0,60}(?:loss scale already at minimum|Minimum loss scale reached)"
         rb"|(?!could not convert)[^\r\n]{0,200}\b(?:NaNs?|nan|[Nn]on-finite|not finite"
         rb"|[Ii]nfinite loss|Inf)\b)",
     ),
@@ -283,7 +276,7 @@ SIGNATURES = (
                 b"for async_",
                 b"NOT_FOUND: ",
             ),
-            *(b"save timeout exceeded", b"array index: "),
+            *(b"save timeout exceeded", b"array index: ", b"Checkpointing failed"),
         ),
         "The checkpoint cannot be loaded: check that it is whole and at the path and step that are asked for on every "
         "node, and that its format and the sizes of the model are those of this run.",
@@ -293,7 +286,8 @@ SIGNATURES = (
         rb"|tree structures do not match|No structure could be identified|[Uu]nexpected key\(s\)"
         rb"|for restore does not exist|No steps found in|[Mm]etadata (?:path|file|not found)|Step directory "
         rb"|waiting for async_"
-        rb"|NOT_FOUND: Error (?:opening|reading)|save timeout exceeded|while reading array index: )",
+        rb"|NOT_FOUND: Error (?:opening|reading)|save timeout exceeded|while reading array index: )"
+        rb"|Training stopped: Checkpointing failed",
     ),
     Signature(
         "settings_refused",

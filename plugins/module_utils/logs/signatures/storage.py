@@ -90,10 +90,11 @@ SIGNATURES = (
     ),
     Signature(
         "permission_denied",
-        (b"Errno 13]", b": Permission denied", b"Errno 1]", b"PermissionError: "),
+        (b"Errno 13]", b": Permission denied", b"Errno 1]", b"PermissionError: ", b"EACCES", b"EPERM"),
         "The training may not use a file or folder: check its owner and mode for the user of the container, and "
         "root_squash on NFS.",
         rb"\[Errno 13\] Permission denied|\[Errno 1\] Operation not permitted|PermissionError: |\b(?:mkdir|touch"
-        rb"|cp|mv|rm|tee|ls): [^\r\n]{0,300}: Permission denied",
+        rb"|cp|mv|rm|tee|ls): [^\r\n]{0,300}: Permission denied|\b(?:EACCES|EPERM)\b"
+        rb"|(?:PERMISSION_DENIED|Error): [^\r\n]{0,900}: Permission denied",
     ),
 )
