@@ -34,6 +34,7 @@ _LINE = re.compile(rb"[^\r\n]+")
 # A traceback shows the line of the program that raised; what it said stands at its end.
 _RAISE = re.compile(rb"(?:\[[^\]\r\n]{1,40}\]:?|\d{1,7}:)?[ \t]{2,40}raise [A-Za-z]")
 _FRAME = re.compile(rb'\s+File "([^"\r\n]*)", line')
+_INDENTED = re.compile(rb"(?:\[[^\]\r\n]{1,60}\][: ]|\d{1,7}:)?[ \t]{2}")
 # Launch scripts ask the system in Python, among others for RDMA links, which fails without harm.
 _HELPER_FILES = (rb"<string>$", rb"/json/", *(known.helper_files for known in GRAMMARS.values() if known.helper_files))
 _HELPER_FILE = re.compile(b"|".join(_HELPER_FILES))
@@ -110,7 +111,7 @@ def find_failures(piece: Piece) -> list[dict[str, t.Any]]:
         start = _place(begins, alone.start())
         if start not in found_at and start not in of_tracebacks:
             line = excerpt[alone.start("name") : alone.end()]
-            raised.setdefault(exception_class(line, ()), []).append((start, excerpt, alone))
+            raised.setdefault(exception_class(line, _files_above(text, start)), []).append((start, excerpt, alone))
     for signature, said_of_class in raised.items():
         _add_found(found_at, signature, sorted(said_of_class, key=itemgetter(0)))
     return [failure for _start, failure in sorted(found_at.items(), key=itemgetter(0)) if failure]
@@ -268,6 +269,22 @@ def _exceptions(text: bytes, find: Find) -> Iterator[tuple[re.Match[bytes], list
         if last:
             yield last
         begin = find(TRACEBACK, begin + len(TRACEBACK))
+
+
+def _files_above(text: bytes, start: int) -> list[bytes]:
+    """Return the files of the frames right above a line, the innermost last, where a traceback's head is missing."""
+    files: list[bytes] = []
+    end = start - 1
+    while end > max(0, start - _NEAR_BYTES):
+        begin = line_start(text, end)
+        line = text[begin:end]
+        frame = _FRAME.search(line)
+        if frame:
+            files.append(frame.group(1))
+        elif not _INDENTED.match(line):
+            break
+        end = begin - 1
+    return files[::-1]
 
 
 def _last_line(text: bytes, begin: int) -> tuple[re.Match[bytes], list[bytes]] | None:

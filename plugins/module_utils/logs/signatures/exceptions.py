@@ -67,7 +67,7 @@ TOPICS = (
         rb"|(?<!/utils)/(?!activation)\w{0,30}checkpoint(?!_wrapper)\w{0,30}\.py$"
         rb"|/orbax/|/zero_to_fp32\.py$|/serialization\.py$|/safetensors|/tensorstore/|/zarr/",
         rb"(?<!activation )(?<!gradient )(?<!full )(?<!utils\.)\bcheckpoint(?!ing)|state[_ ]?dict\b|latest_checkpointed"
-        rb"|safetensors|optimizer state"
+        rb"|safetensors|optimizer state|\brestor(?:e|ing)\b"
         rb"|tensorstore|\bzarr\b|sharded tensor|\borbax|\.(?:ckpt|distcp|pth?)\b|/(?:ckpts?|iter_\d{1,9}"
         rb"|global_step\d{1,9})/",
         "A checkpoint could not be read or written: the message says what; check its folder, that it is whole, and "

@@ -50,12 +50,12 @@ SIGNATURES = (
     ),
     Signature(
         "import_error",
-        (b"source was compiled with", b"installation found.", b"PJRT API", b"Is it installed?"),
+        (b"source was compiled with", b"installation found.", b"PJRT API", b"Is it installed?", b"opaque object size"),
         "A library or plugin that was loaded is missing or of another version than the one that jaxlib was built with: "
         "take it out of LD_LIBRARY_PATH, or install the version that the message names.",
         rb"Loaded runtime \w{1,20} library: [^\r\n]{1,60} but source was compiled with"
         rb"|RuntimeError: (?:Outdated \w{1,20} installation found\.|Unable to load \w{1,20}\. Is it installed\?)"
-        rb"|[Mm]ismatched PJRT plugin PJRT API|plugin PJRT API version is",
+        rb"|[Mm]ismatched PJRT plugin PJRT API|plugin PJRT API version is|Invalid opaque object size",
     ),
     Signature(
         "illegal_instruction",
@@ -338,7 +338,7 @@ STATUSES = (
         _COMPILE,
         rb"(?:INTERNAL|INVALID_ARGUMENT|UNKNOWN|NOT_FOUND): (?:No valid config found|No algorithm worked"
         rb"|[^\r\n]{0,200}(?:[Cc]ompil(?:e|ing|ation)\b"
-        rb"|[Aa]utotuning|\bptxas\b|\bMLIR\b"
+        rb"|[Aa]utotuning|\bptxas\b|\bnvlink\b|\bMLIR\b"
         rb"|\bMosaic\b|RET_CHECK failure|hlo verifier|\blibdevice\b|\bLLVM\b|Failed to load in-memory))|"
         + _STATUS
         + rb"UNIMPLEMENTED\b",
