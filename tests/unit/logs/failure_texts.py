@@ -14,6 +14,14 @@ TEXTS: dict[str, list[Text]] = {
         " 45%|####  | 9/20 [00:09<00:11]HW Exception by GPU node-9 (Agent handle: 0x1) reason :GPU Hang",
     ],
     "gpu_ecc": [
+        "NeuronHealth  False  NeuronHasError_ODD_UNCORRECTABLE_ERROR",
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  TDRV:odd (FATAL-RT-ODD) [ND 7][NC 1] Uncorrectable memory "
+        "error is detected, metadata: 0x1. Please",
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  TDRV:odd (FATAL-RT-ODD) Uncorrectable HBM memory error is "
+        "detected. Execution results may be odd",
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  TDRV:odd [MLA 7][NC 1] DMA RX engine 3 is in an abort state",
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  NMGR:odd Inference completed with err: 1203. mode->h_nn=7",
+        "[ 12.1] neuron:odd: [ND 7] Total Uncorrected ecc err count is 2, but repair state is 9 which is invalid",
         "n1 kernel: NEURON_HW_ERR=SRAM_UNCORRECTABLE_ERROR instance-id=i-0 nd-id=7 action=TERMINATE_INSTANCE",
         "[ 12.1] NVRM: Xid (PCI:0000:05:00): 160, odd",
         "[ 12.1] NVRM: Xid (PCI:0000:05:00): 157, odd",
@@ -27,6 +35,10 @@ TEXTS: dict[str, list[Text]] = {
         "2026-Jan-02 03:04:05.6 7:8 ERROR NRT:nrt_infodump Failure: NRT_EXEC_HW_ERR_HBM_UE in nrt_execute()",
     ],
     "node_failure": [
+        'E0102 03:04:05.000006 7 kubelet.go:7] "Skipping odd" err="PLEG is not healthy: pleg was odd"',
+        "  DisruptionTarget  True  DeletionByTaintManager  Taint manager: deleting due to NoExecute taint",
+        "Warning  Rebooted  kubelet  Node n7 has been rebooted, boot id: 7",
+        "Normal  EvictedDueToNodeFailures  Workload was evicted as there was no replacement for a failed node: n7",
         "38m  Normal  NodeNotReady  node/n7  Node n7 status is now: NodeNotReady",
         "33m  Warning  PodGCTerminated  pod/worker-6  PodGC: node not found",
         "Normal  NodeHasUnknownStatus  node/n7  Kubelet stopped posting node status.",
@@ -39,6 +51,11 @@ TEXTS: dict[str, list[Text]] = {
         "[ 12.1] Kernel panic - not syncing: Fatal exception",
     ],
     "driver_mismatch": [
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  NEFF:neff_parse  NEFF version: 9.0, features: 0x7 are not supported.",
+        "NEFF version mismatch supported: 7.1 received: 9.0",
+        'RuntimeError: nrt_load status=10 message="odd"',
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  TDRV:odd Unsupported hardware operator code 7 found in neff.",
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  HAL:aws_hal_tpb_pooling_write_profile   failed programming the engine",
         "Fabric Manager version 7.1 doesn't match odd",
         "[ 12.1] NVRM: installed in this system requires use of the NVIDIA open kernel modules.",
         "pynvml.NVMLError_LibRmVersionMismatch: RM has detected an NVML/RM version mismatch.",
@@ -54,6 +71,14 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: HIP error: initialization error",
     ],
     "neuron": [
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  TDRV:odd (FATAL-RT-ODD) execution timeout (7 ms) on Neuron "
+        "Device 7 NC 1, model x.neff, waiting for execution completion notification",
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  TDRV:odd [ND 7][NC 1] execution timeout (7 ms) on model "
+        "x.neff, potentially caused by DGE notifications enabled.",
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  NRT:nrt_infodump   Failure: NRT_EXEC_SW_NQ_OVERFLOW in nrt_execute()",
+        'RuntimeError: Nrt::BuildOdd failed on NeuronCores 0-1(2):  nrt_status=1, message="Non specific failure".',
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  NMGR:odd_load   Failed to load NN: x.neff, err: 1",
+        "RuntimeError: INTERNAL: From /job:c_localservice/replica:0/task:0:",
         "2026-Jan-02 03:04:05.000331  77:88  ERROR  HAL:aws_hal_q_init  cannot start",
         "[ 12.1] neuron:ndma_memcpy_wait: DMA completion timeout on nd7 for nc0 q1 desc count 4",
         'RuntimeError: Execute failed: nrt_execute: status=1004, error message="Execution was completed with other '
@@ -62,6 +87,7 @@ TEXTS: dict[str, list[Text]] = {
         "2026-Jan-02 03:04:05.6 7:8 ERROR   NRT:nrt_infodump    Failure: NRT_INVALID in nrt_load()",
     ],
     "io_error": [
+        "Node condition ReadonlyFilesystem is now: True, reason: FilesystemIsReadOnly",
         "MIOpen Error: /x/sqlite_odd.cpp:220: Internal error while accessing SQLite database: odd",
         "OSError: [Errno 108] Cannot send after transport endpoint shutdown: '/lustre/x'",
         "OSError: [Errno 37] No locks available",
@@ -84,6 +110,7 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: Error(s) in loading state_dict for GPTModel:",
     ],
     "compile": [
+        "  what():  === BIR verification failed ===",
         "subprocess.CalledProcessError: Command '['make', '-C', '/x']' returned non-zero exit status 2.",
         "RuntimeError: CUDA error: a PTX JIT compilation failed",
         "nvrtc: error: odd",
@@ -107,6 +134,12 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: x",
     ],
     "container": [
+        "train-odd-0  0/1  Evicted  0  7m",
+        "train-odd-0  0/1  RunContainerError  0  7m",
+        'Warning  FailedAttachVolume  Multi-Attach error for volume "odd" Volume is already used',
+        'Warning  Unhealthy  kubelet  Liveness probe failed: Get "http://1.2.3.4:7/odd": context deadline exceeded',
+        "The connection to the server 1.2.3.4:7 was refused - did you specify the right host or port?",
+        "dial unix /run/odd/odd.sock: connect: connection refused",
         "FATAL:   container creation failed: mount hook function failure: mount /odd->/data error: odd",
         "[ERROR] /etc/odd/hooks.d/98-odd.sh exited with return code 1",
         'Error: "odd" is not a valid restart policy',
@@ -137,6 +170,7 @@ TEXTS: dict[str, list[Text]] = {
         "pyarrow.lib.ArrowInvalid: Parquet magic bytes not found in footer.",
     ],
     "scheduler": [
+        "Normal  EvictedDueToDeactivated  kueue  The workload is deactivated",
         "slurmstepd: error: *** JOB 77 ON n1 CANCELLED AT 2026-01-02T03:04:05 ***",
         "slurmstepd: error: *** JOB 77 ON n1 CANCELLED AT 2026-01-02T03:04:05 DUE to SIGNAL Terminated ***",
         "srun: error: Job allocation 77 has been revoked",
@@ -157,6 +191,7 @@ TEXTS: dict[str, list[Text]] = {
         "requests.exceptions.SSLError: HTTPSConnectionPool(host='huggingface.co', port=443): Max retries exceeded",
     ],
     "image_pull": [
+        'Warning  ErrImageNeverPull  kubelet  Container image "odd:7" is not present with pull policy of Never',
         "Error: copying system image from manifest list: reading blob sha256:7: fetching blob: odd",
         "Error: Error committing the finished image: Error processing tar file(exit status 1): y",
         "docker: failed to register layer: lsetxattr security.capability /x: operation not supported.",
@@ -167,6 +202,8 @@ TEXTS: dict[str, list[Text]] = {
         'Failed to pull image "x": rpc error: code = Unknown desc = failed to copy: 429 Too Many Requests',
     ],
     "open_files": [
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  ENC:odd   2026-Jan-02 03:04:05.6 7:8 [1] odd.cc:7 CCOM WARN "
+        "Call to odd failed : Too many open files",
         "2026-Jan-02 03:04:05.6 7:8 [1] bootstrap.cc:106 CCOM WARN Call to accept failed : Too many open files",
         "OSError: [Errno 24] Too many open files: '/data/x'",
         "RuntimeError: received 0 items of ancdata",
@@ -176,6 +213,20 @@ TEXTS: dict[str, list[Text]] = {
         "PermissionError: [Errno 13] Permission denied: '/out/checkpoints'",
     ],
     "slurm_start": [
+        "train-odd-0  0/1  OutOfodd.com/gpu  0  7m",
+        "Message: At least one admission check is false",
+        "Message: Retrying after failure: Max nodepool size reached, affected nodepools: odd",
+        "Normal  EvictedDueToPodsReadyTimeout  kueue-admission  Exceeded the PodsReady timeout ns/odd",
+        "Warning  OutOfcpu  kubelet  Node didn't have enough resource: cpu, requested: 9, used: 3, capacity: 7",
+        "Normal  NotTriggerScaleUp  pod didn't trigger scale-up: 3 max node group size reached",
+        "Warning  Pending  kueue  couldn't assign flavors to pod set odd: insufficient unused quota for odd, "
+        "7 more needed",
+        "Normal  Inadmissible  kueue  ClusterQueue odd is inactive",
+        'Error creating: pods "odd-0" is forbidden: exceeded quota: odd, requested: pods=7',
+        "Warning  Unschedulable  volcano  3/4 tasks in gang unschedulable: pod group is not ready",
+        "srun: error: cannot find odd plugin for mpi/odd",
+        "An error occurred (InsufficientInstanceCapacity) when calling the RunInstances operation: odd",
+        "There is no more capacity in the zone odd-7a",
         "srun: error: fwd_tree_thread: can't find address for host n3, check slurm.conf",
         "srun: error: Line 7 of configuration file /x.conf is invalid",
         "slurmstepd: error: n3 [1] pmixp_odd.c:212 [pmixp_lib_init] mpi/pmix: ERROR: odd failed with error -2",
@@ -195,6 +246,9 @@ TEXTS: dict[str, list[Text]] = {
         "FileNotFoundError: [Errno 2] No such file or directory: '/models/tokenizer.model'",
     ],
     "collective_mismatch": [
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  TDRV:odd [nec_dev 1, gid 1] MPMD execution is not supported. "
+        "This is likely caused by odd",
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  ENC:odd [nec_dev 7] replica groups (0/1) does not have myself 7",
         "RuntimeError: odd rank 7 is all-gathering 8 parameters while rank 9 is all-gathering 3 parameters",
         "RuntimeError: [/x/gloo/transport/tcp/pair.cc:446] op.preamble.length <= op.nbytes. 8 vs 4",
         "n1:1:2 [3] enqueue.cc:99 NCCL WARN Trying to recv to self without a matching send",
@@ -220,23 +274,36 @@ TEXTS: dict[str, list[Text]] = {
         "train.sh: line 7:   77 Illegal instruction     (core dumped) python3 x.py",
     ],
     "memlock": [
+        "libibverbs: Warning: RLIMIT_MEMLOCK is 32768 bytes.",
+        "n1:1:2 [3] odd:7 NCCL WARN NET/OFI Couldn't register memory region with regattr. RC: -12, ERROR: odd",
+        "n1:1:2 [3] odd:7 NCCL WARN NET/OFI Unable to register memory (type = 2) for device 3. RC: -7, "
+        "Error: Cannot allocate memory",
         "[16.5] [n1:7:0] ib_log.c:246  UCX  ERROR mlx5_0: ibv_create_cq() failed: Cannot allocate memory. Please "
         "set max "
         "locked memory (ulimit -l) to 'unlimited'",
         "n1:1:2 [4] NCCL WARN Call to ibv_reg_mr_iova2 failed with error Cannot allocate memory",
     ],
     "rdma_devices": [
+        "2026-Jan-02 03:04:05.6 7:8 [1] odd.cc:7 CCOM WARN OFI plugin initNet() failed is EFA enabled?",
+        "n1:1:2 [3] odd:7 NCCL WARN NET/OFI Unable to find a protocol that worked.  Failing initialization.",
         "n1:1:2 [0] net.cc:580 NCCL WARN Error: network IB not found.",
         " Unable to find the Infiniband/RoCE device",
         "192.0.2.7: WARN: Function: find_ofi_provider Line: 7: NET/OFI Couldn't find any optimal provider",
         "RDMA devices: 8 on the node, 0 in the container",
     ],
     "preempted": [
+        "train-odd-0  0/1  NodeShutdown  0  7m",
+        "  DisruptionTarget  True  PreemptionByScheduler  odd: preempting to accommodate a higher priority pod",
+        "Normal  Preempted  kueue-admission  Preempted to accommodate a workload (UID: 7) due to odd",
+        "Message:  Pod was terminated in response to imminent node shutdown.",
+        "Warning  SpotInterrupted  karpenter  Spot interruption warning was triggered",
+        "Normal  ScaleDown  cluster-autoscaler  deleting pod for node scale down",
         "41s  Normal  Preempted  pod/worker-3  Preempted by pod 7b1f-odd on node n7",
         "Normal  Preempted  pod/worker-3  Preempted by a pod on node n7",
         "slurmstepd: error: *** STEP 7.0 ON n3 CANCELLED AT 2026-01-02T03:04:05 DUE TO PREEMPTION ***",
     ],
     "process_limit": [
+        "Warning  Evicted  kubelet  The node was low on resource: pids. Threshold quantity: 7",
         "OSError: [Errno 11] Resource temporarily unavailable",
         "  what():  Resource temporarily unavailable",
         "n1:1:2 [3] proxy.cc:99 NCCL WARN pthread_create odd failed: Resource temporarily unavailable",
@@ -244,12 +311,18 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: can't start new thread",
     ],
     "time_limit": [
+        "Warning  DeadlineExceeded  job-controller  Job was active longer than specified deadline",
         "slurmstepd: error: *** JOB 7 ON n3 CANCELLED AT 2026-01-02T03:04:05 DUE TO TIME LIMIT ***",
     ],
     "gpu_memory_fault": [
         "Memory access fault by GPU node-3 (Agent handle: 0x1) on address 0x7f. Reason: Page not present.",
     ],
     "no_gpu": [
+        "train-odd-0  0/1  UnexpectedAdmissionError  0  7m",
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  NRT:nrt_allocate_neuron_cores   Neuron cores are not contiguous",
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  TDRV:odd Could not find VNC id 7",
+        "modprobe: FATAL: Module neuron not found in directory /lib/modules/7.1",
+        "Warning  UnexpectedAdmissionError  Allocate failed due to no healthy devices present; cannot allocate odd",
         "[ 12.1] NVRM: GPU 0000:05:00.0: RmInitAdapter failed! (0x7:0x8:9)",
         "RuntimeError: Can't initialize NVML",
         "RuntimeError: CUDA error: MPS client failed to connect to the MPS control daemon or the MPS server",
@@ -281,6 +354,8 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "killed": [
+        "Warning  Evicted  kubelet  The node had condition: [MemoryPressure].",
+        "Warning  SystemOOM  kubelet  System OOM encountered, victim process: odd, pid: 7",
         "ProcessExitedException: process 7 terminated with signal SIGKILL",
         (
             "[2026-01-02 03:04:05,678] [ERROR] [launch.py:7:sigkill_handler] ['python', 'x.py'] exits with return "
@@ -304,6 +379,8 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "out_of_memory": [
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  TDRV:odd Number of ONE TMPBUF pages requested exceeded the "
+        "max number of pages allowed (requested: 9)",
         "RuntimeError: cuFFT error: CUFFT_ALLOC_FAILED",
         "RuntimeError: cuDNN error: CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED",
         "CUDA error (/x/flash_odd/hopper/flash_odd_launch_template_of_a_long_name_in_a_deep_folder/of_many.h:188): "
@@ -331,6 +408,14 @@ TEXTS: dict[str, list[Text]] = {
         "request for 2.0GiB",
     ],
     "disk_full": [
+        'I0102 03:04:05.000006 7 eviction_manager.go:7] "odd: must evict pod(s) to reclaim" '
+        'resourceName="ephemeral-storage"',
+        'Warning  Evicted  kubelet  Container odd exceeded its local ephemeral storage limit "7Gi".',
+        'Warning  Evicted  kubelet  Usage of EmptyDir volume "odd" exceeds the limit "7Gi".',
+        "Warning  Evicted  kubelet  The node had condition: [DiskPressure].",
+        'Failed to pull image "x:7": failed to pull and unpack image: failed to extract layer: write /odd: '
+        "no space left on device",
+        "ERROR 7 [neuronx-cc]: Error message: [Errno 28] No space left on device",
         'RuntimeError: RESOURCE_EXHAUSTED: Error writing "/odd": No space left on device',
         "[1.1] [n1:7:0] mm_odd.c:123 UCX  ERROR failed to allocate odd in /dev/shm: No space left on device",
         "docker: failed to register layer: write /opt/x: no space left on device.",
@@ -367,6 +452,7 @@ TEXTS: dict[str, list[Text]] = {
         "torch.AcceleratorError: HIP error: an illegal memory access was encountered",
     ],
     "nan": [
+        "RuntimeError: Failed to execute the model status=1003 message=Numerical Error",
         "2026-Jan-02 03:04:05.000331 77:88 ERROR NMGR:dlr_infer Inference completed with err: 1003",
         "Exception: Current loss scale already at minimum - odd.",
         (
@@ -400,6 +486,8 @@ TEXTS: dict[str, list[Text]] = {
         "I0102 03:04:05.1 1 metric_logger.py:1] Aborting training due to NaN loss.",
     ],
     "import_error": [
+        "NCCL init error: Error opening libnccom.so, cannot use collective operations!",
+        "RuntimeError: odd. The PJRT plugin has PJRT API version 0.7. The framework PJRT API version is 0.6).",
         "RuntimeError: cuDNN error: CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH",
         "The detected CUDA version (7.8) mismatches the version that was used to compile",
         "CUDAMismatchException: Installed CUDA version 7.8 does not match the version torch was compiled with 7.9",
@@ -420,7 +508,8 @@ TEXTS: dict[str, list[Text]] = {
         "/usr/bin/python3: No module named maxtext",
     ],
     "access_denied": [
-        "httpx.HTTPStatusError: Client error '403 Forbidden' for url 'https://huggingface.co/odd/resolve/main/config.json'",
+        "httpx.HTTPStatusError: Client error '403 Forbidden' for url "
+        "'https://huggingface.co/odd/resolve/main/config.json'",
         "huggingface_hub.errors.HfHubHTTPError: 403 Forbidden: odd.",
         "wandb.errors.errors.UsageError: api_key not configured (no-tty). call wandb.login(key=[your_api_key])",
         "You are trying to access a gated repo.",
@@ -434,6 +523,10 @@ TEXTS: dict[str, list[Text]] = {
         "2026-01-02 03:04:05 ERROR 403: Forbidden.",
     ],
     "sizes": [
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  TDRV:odd Received notification generated at runtime: failed "
+        "to odd, due to out-of-bound access.",
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  NMGR:odd Inference completed with err: 1006. mode->h_nn=7",
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  NRT:nrt_execute_odd Failed to execute model x.neff with status 1006",
         "IndexError: index out of range in self",
         "RuntimeError: stack expects each tensor to be equal size, but got [7]",
         "ValueError: Dimension 0 of the odd array should be 7",
@@ -451,6 +544,10 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: invalid implied data parallel degree: 8 / 3",
     ],
     "settings_refused": [
+        "n1:1:2 [3] odd CCOM WARN Linux kernel 7.1 requires setting FI_EFA_FORK_SAFE=1 environment variable.",
+        'Error from server: admission webhook "odd.kb.io" denied the request: odd',
+        'error: no matches for kind "JobSet" in version "odd/v1"',
+        "mpirun has detected an attempt to run as root.",
         "RuntimeError: /x/transformer_engine/common/odd.cu:7 in function odd: Odd mode",
         "ValueError: The rendezvous backend 'odd' is odd",
         "RuntimeError: CUDA error: operation not permitted when stream is capturing",
@@ -496,6 +593,8 @@ TEXTS: dict[str, list[Text]] = {
         "ValueError: coordinator_address should be defined.",
     ],
     "not_found": [
+        'Warning  Failed  kubelet  Error: secret "odd" not found',
+        "mpirun was unable to find the specified executable file, and therefore did not",
         "/runs/r1/launch.sh: line 9: cd: /workspace/Megatron-LM: No such file or directory",
         "/runs/r1/launch.sh: line 10: torchrun: command not found",
         "bash: examples/llama/train_llama3.sh: No such file or directory",
@@ -546,6 +645,7 @@ TEXTS: dict[str, list[Text]] = {
         "FileNotFoundError: [Errno 2] No such file or directory: '/c/abc-MockGPTDataset-train-document_index.npy'",
     ],
     "name_resolution": [
+        "7:8 [1] odd.cc:7 CCOM WARN error encountered when getting address info : odd",
         "n1:1:2 [3] misc/socket.cc:99 NCCL WARN Net : error encountered when getting address info : odd",
         "RuntimeError: The network addresses of (odd, 515) cannot be retrieved (gai error: -2 - odd).",
         "[W socket.cpp:601] [c10d] The IPv4 network addresses of (odd, 515) cannot be retrieved (gai error: -2 - odd).",
@@ -555,6 +655,7 @@ TEXTS: dict[str, list[Text]] = {
         "OSError: rank 0 cannot listen on 10.0.0.9:6000 (Cannot assign requested address)",
     ],
     "network_interface": [
+        "2026-Jan-02 03:04:05.6 7:8 [1] odd.h:7 CCOM WARN No usable listening interface found",
         "n1:1:2 [3] misc/socket.cc:99 NCCL WARN Net : No interface found in the same subnet as remote address 10.9",
         "OSError: there is no network interface 'ens51np0' on n1; there are lo, eth0",
         "OSError: the network interface 'ib0' has no IPv4 address (Cannot assign)",
@@ -596,12 +697,14 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "rdma_abi_mismatch": [
+        "libibverbs: Fatal: kernel ABI version 9 doesn't match library version 7.",
         "libibverbs: Warning: Driver bnxt_re does not support the kernel ABI of 6 (supports 1 to 1) for device /sys/x",
     ],
     "gloo": [
         "RuntimeError: Gloo connectFullMesh failed with [pair.cc:144] no error",
     ],
     "rendezvous_timeout": [
+        "A PRTE daemon has unexpectedly failed after launch and before communicating",
         "TCP client failed to connect/validate to host n7:7 - timed out (try=7): failed to recv, got 0 bytes",
         "RuntimeError: Using hostfile at /x but host=n7 was not reachable via ssh.",
         "XlaRuntimeError: INTERNAL: Getting local topologies failed: Error 1: GetKeyValue() odd",
@@ -627,6 +730,9 @@ TEXTS: dict[str, list[Text]] = {
         "Stopping coordination service as cluster registration failed.",
     ],
     "stale_process": [
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  TDRV:odd nd7 nc1 Timestamp program stop timeout (1000 ms)",
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  TDRV:odd CRITICAL HW ERROR: One or more engines are running. "
+        "Please restart device by reloading driver:",
         "2026-Jan-02 03:04:05 7:7 ERROR  NRT:nrt_allocate_neuron_cores  Logical Neuron Core(s) not available",
         "RuntimeError: Unable to initialize backend 'tpu': ABORTED: The TPU is already in use by process with pid 7.",
         "XlaRuntimeError: INTERNAL: Different local topology for node 1 has been set previously, odd",
@@ -638,6 +744,11 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "nccl": [
+        'RuntimeError: odd: nrt_execute status=1206 message="odd"',
+        "2026-Jan-02 03:04:05.6 7:8 [1] odd.cc:7 CCOM WARN NET/OFI Request 0x7 completed with error: err: 113",
+        "2026-Jan-02 03:04:05.6 7:8 [1] odd.cc:7 CCOM WARN an odd thing",
+        "At least one pair of MPI processes are unable to reach each other for",
+        "libfabric:7:8::efa:ep:odd():7<warn> FI_HMEM capability requires peer to peer support, which is odd",
         "/x/nvshmem/src/odd.cu:77: non-zero status: 7 odd init failed",
         " Failed status-transport retry counter exceeded (12): wr_id 0 syndrom 0x81",
         " A completion with Error in odd function",
@@ -669,6 +780,9 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "watchdog": [
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  NMGR:odd Inference completed with err: 1200. mode->h_nn=7",
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  TDRV:odd [ND 7][NC 1] execution timeout (7 ms) on model x.neff",
+        'RuntimeError: odd: nrt_execute status=1200 message="odd"',
         "2026-Jan-02 03:04:05.000331 77:88 ERROR NMGR:dlr_infer Inference completed with err: 5",
         "INTERNAL: nrt_execute status=5 message=Timeout Exceeded",
         "RuntimeError: DeepEP error: timeout (odd)",
@@ -691,6 +805,9 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "child_failed": [
+        "Warning  BackoffLimitExceeded  job-controller  Job has reached the specified backoff limit",
+        "Warning  BackOff  kubelet  Back-off restarting failed container odd in pod odd-0",
+        "a non-zero exit code. Per user-direction, the job has been aborted.",
         "[ 12.1] NVRM: Xid (PCI:0000:05:00): 45, pid=77, name=python3, Ch 00000007",
         "Fatal Python error: Aborted",
         "F0102 03:04:05.1 77 x.cc:12] Check failed: a == b",
@@ -715,6 +832,7 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "peer_died": [
+        "2026-Jan-02 03:04:05.6 7:8 [1] odd.h:7 CCOM WARN RX, connection closed by remote peer n7<7>",
         ("UNAVAILABLE: The following tasks are unhealthy (stopped sending heartbeats):\n3\nThe tasks odd.", 3, None),
         ("UNAVAILABLE: Task 5 heartbeat timeout. Odd.", 5, None),
         "FAILED_PRECONDITION: The task is not connected or already has an error.",
@@ -786,6 +904,8 @@ TEXTS: dict[str, list[Text]] = {
 }
 
 HARMLESS: list[str] = [
+    "[ 12.1] efa 0000:05:00.0 rdmap7: Failed to process command DEREG_MR (opcode 8) comp_status 7 err -22",
+    "n1:1:2 [3] odd:7 NCCL WARN NET/OFI WARNING: Use of ODD is deprecated.",
     "[rank3]:     raise ConnectionError(f\"Couldn't reach '{path}' on the Hub ({e})\") from e",
     "[ 12.1] NVRM: Xid (PCI:0000:05:00): 162, odd power smoothing",
     "WARNING:megatron.core.rerun_state_machine:Rank 7, node n7, device 3, iteration #9: Possible transient error!!",
@@ -842,7 +962,7 @@ SENTENCES: dict[str, list[str]] = {
     "container": [
         "[ERROR] Could not parse the odd thing",
         "enroot-odd: failed",
-        "Back-off restarting failed container",
+        "the image is odd: failed",
     ],
     "scheduler": ["n1 slurmd.service: Main process exited, code=exited, status=1/FAILURE"],
     "nccl": [
@@ -864,7 +984,7 @@ SENTENCES: dict[str, list[str]] = {
     "hub_unreachable": ["fatal: unable to access 'https://odd.org/x/': timed out"],
     "killed": [
         "launch.sh ended: exit 137",
-        "Evicted: The node had condition: [MemoryPressure].",
+        "Evicted: it used more memory than it may, exceeded by odd",
         "job killed: mem 7kb exceeded limit 6kb",
     ],
     "preempted": ["Your instance was preempted"],
