@@ -134,6 +134,7 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: x",
     ],
     "container": [
+        'Error: failed to start containerd task "odd": cannot start a stopped process',
         "train-odd-0  0/1  Evicted  0  7m",
         "train-odd-0  0/1  RunContainerError  0  7m",
         'Warning  FailedAttachVolume  Multi-Attach error for volume "odd" Volume is already used',
@@ -213,6 +214,7 @@ TEXTS: dict[str, list[Text]] = {
         "PermissionError: [Errno 13] Permission denied: '/out/checkpoints'",
     ],
     "slurm_start": [
+        'Warning  FailedScheduling  pod/odd-0  running PreBind plugin "odd": odd',
         "train-odd-0  0/1  OutOfodd.com/gpu  0  7m",
         "Message: At least one admission check is false",
         "Message: Retrying after failure: Max nodepool size reached, affected nodepools: odd",
@@ -354,6 +356,7 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "killed": [
+        "runc create failed: unable to start odd: container init was OOM-killed (memory limit too low?)",
         "Warning  Evicted  kubelet  The node had condition: [MemoryPressure].",
         "Warning  SystemOOM  kubelet  System OOM encountered, victim process: odd, pid: 7",
         "ProcessExitedException: process 7 terminated with signal SIGKILL",
@@ -544,6 +547,10 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: invalid implied data parallel degree: 8 / 3",
     ],
     "settings_refused": [
+        'Error creating: Internal error occurred: failed calling webhook "odd.kb.io": odd',
+        'pods "odd-0" is forbidden: violates PodSecurity "odd": privileged',
+        "RuntimeError: odd: FAILED_PRECONDITION: $PJRT_DEVICE is not set.",
+        "Your job failed to map because odd",
         "n1:1:2 [3] odd CCOM WARN Linux kernel 7.1 requires setting FI_EFA_FORK_SAFE=1 environment variable.",
         'Error from server: admission webhook "odd.kb.io" denied the request: odd',
         'error: no matches for kind "JobSet" in version "odd/v1"',
@@ -614,6 +621,7 @@ TEXTS: dict[str, list[Text]] = {
         "KeyError: 'text column missing in the dataset'",
     ],
     "wrong_rank": [
+        "ValueError: odd value of 9 is higher than count 7 from NEURON_RT_VISIBLE_CORES 0-6",
         "AssertionError: Invalid device id",
         "RuntimeError: object on CUDA device 3 but torch.cuda.device_count() is 1.",
         "RuntimeError: HIP error: invalid device ordinal",
@@ -704,6 +712,8 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: Gloo connectFullMesh failed with [pair.cc:144] no error",
     ],
     "rendezvous_timeout": [
+        "srun returned non-zero exit status (7) from launching the per-node daemon.",
+        "prterun was unable to reliably start one or more daemons.",
         "A PRTE daemon has unexpectedly failed after launch and before communicating",
         "TCP client failed to connect/validate to host n7:7 - timed out (try=7): failed to recv, got 0 bytes",
         "RuntimeError: Using hostfile at /x but host=n7 was not reachable via ssh.",
@@ -744,6 +754,7 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "nccl": [
+        "[ 12.1] efa 0000:05:00.0 rdmap7: Failed to process command CREATE_QP (opcode 1) comp_status 7 err -22",
         'RuntimeError: odd: nrt_execute status=1206 message="odd"',
         "2026-Jan-02 03:04:05.6 7:8 [1] odd.cc:7 CCOM WARN NET/OFI Request 0x7 completed with error: err: 113",
         "2026-Jan-02 03:04:05.6 7:8 [1] odd.cc:7 CCOM WARN an odd thing",

@@ -206,6 +206,7 @@ SIGNATURES = (
             rb"|OCI runtime (?:create|start|exec)? ?(?:failed|error)"
             rb"|Error: (?:unknown (?:shorthand )?flag: |OCI runtime|crun: |runc: |preparing container "
             rb"|unable to start container |netavark)"
+            rb"|Error: failed to (?:start|create|reserve|generate) container(?![^\r\n]{0,900}[Nn]o space left)"
             rb"|runc (?:create|run) failed: |\b(?:CreateContainer(?:Config)?|RunContainer)Error\b"
         ),
     ),

@@ -37,13 +37,21 @@ SIGNATURES = (
         "rdma_devices",
         (
             *(b"find any optimal provider", b"fi_getinfo() call failed", b"No eligible providers"),
-            *(b"OFI plugin initNet", b"Ofi plugin is not installed", b"find a protocol that worked"),
+            b"Ofi plugin is not installed",
         ),
         "libfabric offers no provider that NCCL's plugin can use: look whether fi_info -p efa lists one in the "
         "container, pass /dev/infiniband in, and compare the versions of libfabric and the plugin.",
         rb"(?:Couldn't|Could not) find any optimal provider|fi_getinfo\(\) call failed"
-        rb"|No eligible providers were found|OFI plugin initNet\(\) failed|Ofi plugin is not installed or EFA"
-        rb"|Unable to find a protocol that worked",
+        rb"|No eligible providers were found|Ofi plugin is not installed or EFA",
+    ),
+    # A warning, too, on an instance alone.
+    Signature(
+        "rdma_devices",
+        (b"OFI plugin initNet() failed", b"Unable to find a protocol that worked"),
+        "NCCL's plugin for libfabric did not start: look whether fi_info -p efa lists a provider in the container, "
+        "pass /dev/infiniband in, and compare the versions of libfabric and the plugin.",
+        None,
+        BLAME["nccl"] - 1,
     ),
     Signature(
         "nccl",
@@ -94,7 +102,10 @@ SIGNATURES = (
         + _FAILS
         + rb"))"
         rb"|\befa_\w{1,60}\(\):\d{1,6}<warn> (?i:[^\r\n]{0,200}(?:" + _FAILS + rb"))"
-        rb"|Libfabric EFA provider has encountered|\befa_\d{1,4}: (?i:[^\r\n]{0,200}(?:" + _FAILS + rb"))",
+        rb"|Libfabric EFA provider has encountered"
+        rb"|\befa(?:_\d{1,4}| [\da-f:.]{12} \w{1,20}): (?!Failed to process command DEREG_MR)(?i:[^\r\n]{0,200}(?:"
+        + _FAILS
+        + rb"))",
     ),
     # What ibv_wc_status_str and the driver efa call the completion of a transfer that failed.
     Signature(

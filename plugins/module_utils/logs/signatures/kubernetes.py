@@ -69,12 +69,14 @@ SIGNATURES = (
             *(b"t trigger scale-up", b"Failed to schedule pod, ", b"t assign flavors to pod set", b"Queue "),
             *(b"gang unschedulable", b"pod group is not ready", b"quota insufficient"),
             *(b"failed admission checks", b"admission check is false", b"Max nodepool size reached", b"OutOf"),
+            *(b"FailedScheduling", b"has unbound immediate "),
         ),
         "Kubernetes has no place for the pod: the message says what is missing, nodes, devices or quota of a queue; "
         "free some, or ask for less.",
         rb"\d{1,9}/\d{1,9} nodes are available: |Node didn't have enough resource: "
         rb"|cannot be allocated with Topology locality| is forbidden: exceeded quota: |pod didn't trigger scale-up"
-        rb"|Failed to schedule pod, |couldn't assign flavors to pod set "
+        rb"|\bFailedScheduling\b"
+        rb"|Failed to schedule pod, |pod has unbound immediate |couldn't assign flavors to pod set "
         rb"|\b(?:Local|Cluster)Queue \S{1,99} (?:doesn't exist|is (?:inactive|stopped))"
         rb"|workload has failed admission checks|least one admission check is false|Max nodepool size reached"
         rb"|\bOutOf(?:cpu|memory|pods|ephemeral-storage|[\w.-]{1,40}/[\w-]{1,40})\b"
@@ -144,10 +146,11 @@ SIGNATURES = (
     ),
     Signature(
         "settings_refused",
-        (b"denied the request", b"no matches for kind "),
+        (b"denied the request", b"no matches for kind ", b"violates PodSecurity", b"failed calling webhook"),
         "Kubernetes does not take the manifest: the message says which field; correct it, or install what knows its "
         "kind (JobSet, Kueue).",
-        rb"admission webhook \S{1,200} denied the request|no matches for kind ",
+        rb"admission webhook \S{1,200} denied the request|no matches for kind |violates PodSecurity"
+        rb"|failed calling webhook",
     ),
     Signature(
         "container",
@@ -164,7 +167,7 @@ SIGNATURES = (
     ),
     Signature(
         "killed",
-        (b"OOMKilled",),
+        (b"OOMKilled", b"container init was OOM-killed"),
         "The container exceeded its memory limit and was killed: give it more, use fewer data workers or a smaller "
         "cache.",
     ),

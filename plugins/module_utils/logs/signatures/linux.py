@@ -268,28 +268,27 @@ SIGNATURES = (
     ),
     Signature(
         "not_found",
-        (b"run was unable to find the specified executable",),
+        (b"run was unable to find the specified", b"run was unable to launch the specified"),
         "mpirun does not find the program on a node: check its path and that each node has it.",
-        rb"(?:mpi|prte)run was unable to find the specified executable",
+        rb"(?:mpi|prte)run was unable to (?:find the specified executable|launch the specified application)",
     ),
     Signature(
         "rendezvous_timeout",
-        (b"TE was unable to reliably start", b"TE daemon has unexpectedly failed"),
+        (b" was unable to reliably start", b"TE daemon has unexpectedly failed", b"launching the per-node daemon"),
         "mpirun could not start its daemon on a node, or does not hear from it: look whether the node is up and has "
         "the same MPI, then check SSH, the interfaces and the firewall.",
-        rb"[OP]RTE was unable to reliably start|An? [OP]RTE daemon has unexpectedly failed",
+        rb"(?:[OP]RTE|mpirun|prterun) was unable to reliably start|An? [OP]RTE daemon has unexpectedly failed"
+        rb"|srun returned non-zero exit status \(\d{1,9}\) from launching the per-node daemon",
     ),
     Signature(
         "settings_refused",
-        (b"detected an attempt to run as root", b"direct launched using", b"would result in binding more"),
-        "mpirun or MPI does not start the job so: the lines that follow say what it asks for (--allow-run-as-root, "
-        "srun "
-        "--mpi=pmix, another --bind-to).",
-    ),
-    Signature(
-        "settings_refused",
-        (b"not enough slots available",),
-        "mpirun was given fewer slots than it shall start processes: compare the hosts and their slots with -np.",
+        (
+            *(b"detected an attempt to run as root", b"direct launched using", b"would result in binding more"),
+            *(b"Your job failed to map", b"not included in the current allocation", b" in the hostfile:"),
+            *(b"unable to open the hostfile", b"not enough slots available"),
+        ),
+        "mpirun does not start the job so: the lines around this one say what it asks for, as other hosts and slots, "
+        "another --bind-to, --allow-run-as-root or srun --mpi=pmix.",
     ),
     Signature(
         "name_resolution",

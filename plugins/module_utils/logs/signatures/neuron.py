@@ -86,6 +86,18 @@ SIGNATURES = (
         nearness=11,
     ),
     Signature(
+        "wrong_rank",
+        (b" from NEURON_RT_VISIBLE_CORES",),
+        "More processes are started than there are NeuronCores for: compare NEURON_RT_VISIBLE_CORES with the processes "
+        "per node.",
+        rb"Error: [^\r\n]{1,200} is higher than count \d{1,9} from NEURON_RT_VISIBLE_CORES",
+    ),
+    Signature(
+        "settings_refused",
+        (b"$PJRT_DEVICE is not set",),
+        "PyTorch/XLA is not told what it runs on: set PJRT_DEVICE=NEURON.",
+    ),
+    Signature(
         "no_gpu",
         (
             b"No neuron device",
