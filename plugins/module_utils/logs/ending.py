@@ -111,7 +111,7 @@ _NOISE = (
     rb"(?:^|[ \t])I\d{4} (?:\d\d:){2}\d\d|\bINFO\b|\[DEBUG\]|preemption_notifier\.cc|during program shutdown"
     rb"|: I [\w./-]{1,99}\.(?:cc|cpp):\d{1,5}\]|^\s*(?:Major|Minor) \([^)]{1,40}\) page faults: \d{1,12}\s*$"
     rb"|Volatile Uncorr\. ECC \|"
-    rb"|Failed to process command DEREG_MR |libibverbs: Warning: couldn't load driver"
+    rb"|Failed to process command DEREG_MR |\bERROR {1,4}NRT:nrt_close\b|libibverbs: Warning: couldn't load driver"
     rb"|hostname of the client socket cannot be retrieved"
     rb"|(?:User|Future|Deprecation|Resource|Runtime)Warning: |destroy_process_group\(\) was not called"
     rb"|process group has NOT been destroyed|path_to_cache is None|_patches\.py:"

@@ -14,6 +14,8 @@ TEXTS: dict[str, list[Text]] = {
         " 45%|####  | 9/20 [00:09<00:11]HW Exception by GPU node-9 (Agent handle: 0x1) reason :GPU Hang",
     ],
     "gpu_ecc": [
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  TDRV:odd (FATAL-RT-ODD) encountered uncorrectable memory "
+        "error on Neuron Device 7",
         "NeuronHealth  False  NeuronHasError_ODD_UNCORRECTABLE_ERROR",
         "2026-Jan-02 03:04:05.000006 7:8 ERROR  TDRV:odd (FATAL-RT-ODD) [ND 7][NC 1] Uncorrectable memory "
         "error is detected, metadata: 0x1. Please",
@@ -71,6 +73,11 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: HIP error: initialization error",
     ],
     "neuron": [
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  TDRV:odd  Suspected hang after successful execution of "
+        "collectives operation 0 (ODD)",
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  NRT:nrt_load_collectives  failed to create global "
+        "communicator, global_device_id=7",
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  NRT:nrt_barrier  The barrier execution has failed on LNC: 7",
         "2026-Jan-02 03:04:05.000006 7:8 ERROR  TDRV:odd (FATAL-RT-ODD) execution timeout (7 ms) on Neuron "
         "Device 7 NC 1, model x.neff, waiting for execution completion notification",
         "2026-Jan-02 03:04:05.000006 7:8 ERROR  TDRV:odd [ND 7][NC 1] execution timeout (7 ms) on model "
@@ -248,6 +255,8 @@ TEXTS: dict[str, list[Text]] = {
         "FileNotFoundError: [Errno 2] No such file or directory: '/models/tokenizer.model'",
     ],
     "collective_mismatch": [
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  ENC:odd [gid: 7] failed signature validation: odd mismatched "
+        "collectives between the peers",
         "2026-Jan-02 03:04:05.000006 7:8 ERROR  TDRV:odd [nec_dev 1, gid 1] MPMD execution is not supported. "
         "This is likely caused by odd",
         "2026-Jan-02 03:04:05.000006 7:8 ERROR  ENC:odd [nec_dev 7] replica groups (0/1) does not have myself 7",
@@ -382,6 +391,7 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "out_of_memory": [
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  NRT:nrt_tensor_allocate  Failed to allocate nrt tensor ODD",
         "2026-Jan-02 03:04:05.000006 7:8 ERROR  TDRV:odd Number of ONE TMPBUF pages requested exceeded the "
         "max number of pages allowed (requested: 9)",
         "RuntimeError: cuFFT error: CUFFT_ALLOC_FAILED",
@@ -526,6 +536,8 @@ TEXTS: dict[str, list[Text]] = {
         "2026-01-02 03:04:05 ERROR 403: Forbidden.",
     ],
     "sizes": [
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  ENC:enc_odd  [rank 7] failed (2) to init a collective "
+        "algorithm for provided replica group.",
         "2026-Jan-02 03:04:05.000006 7:8 ERROR  TDRV:odd Received notification generated at runtime: failed "
         "to odd, due to out-of-bound access.",
         "2026-Jan-02 03:04:05.000006 7:8 ERROR  NMGR:odd Inference completed with err: 1006. mode->h_nn=7",
@@ -754,6 +766,7 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "nccl": [
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  ENC:odd [nec_dev 7 gid 7] Proxy failed to execute task, status = 9",
         "[ 12.1] efa 0000:05:00.0 rdmap7: Failed to process command CREATE_QP (opcode 1) comp_status 7 err -22",
         'RuntimeError: odd: nrt_execute status=1206 message="odd"',
         "2026-Jan-02 03:04:05.6 7:8 [1] odd.cc:7 CCOM WARN NET/OFI Request 0x7 completed with error: err: 113",
@@ -791,6 +804,10 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "watchdog": [
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  TDRV:odd  [nec_dev 7 gid 7] Timeout exceeded: Waiting on "
+        "barrier proxy task: 9 sec",
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  TDRV:odd  Suspected hang between the end of collectives "
+        "operation 7 and odd",
         "2026-Jan-02 03:04:05.000006 7:8 ERROR  NMGR:odd Inference completed with err: 1200. mode->h_nn=7",
         "2026-Jan-02 03:04:05.000006 7:8 ERROR  TDRV:odd [ND 7][NC 1] execution timeout (7 ms) on model x.neff",
         'RuntimeError: odd: nrt_execute status=1200 message="odd"',

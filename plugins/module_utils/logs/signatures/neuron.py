@@ -32,7 +32,7 @@ SIGNATURES = (
             *(b"EXEC_HW_ERR_", b"status=120", b"status 120", b"err: 120", b"HBM_UE", b"NC_UE", b"DMA_ABORT"),
             *(
                 b"NEURON_HW_ERR=",
-                b"memory error is detected",
+                b"memory error ",
                 b"is in an abort state",
                 b"Uncorrected ecc err",
                 b"NeuronHasError_",
@@ -41,7 +41,8 @@ SIGNATURES = (
         "The hardware of a Neuron device failed: drain the node, read neuron-top, neuron-monitor and the kernel "
         "log, and replace the instance where it comes back.",
         rb"NRT_EXEC_HW_ERR_(?:\w{0,20}HBM_UE|NC_UE|DMA_ABORT)|" + _NUMBER + rb"120[1-35]\b|NEURON_HW_ERR=\w"
-        rb"|Uncorrectable (?:HBM )?memory error is detected|DMA [RT]X engine \d{1,4} is in an abort state"
+        rb"|[Uu]ncorrectable (?:HBM )?memory error (?:is detected|on Neuron Device)"
+        rb"|DMA [RT]X engine \d{1,4} is in an abort state"
         rb"|Total Uncorrected ecc err count is [1-9]|\bNeuronHasError_\w",
     ),
     Signature(
@@ -131,6 +132,7 @@ SIGNATURES = (
             b"alloc HOST memory",
             b"(alignment: ",
             *(b"peak HBM usage", b"Neff won't be able to load", b"NCC_EOOM", b"NCC_EVRF", b"TMPBUF pages requested"),
+            b"Failed to allocate nrt tensor",
         ),
         "The memory of a NeuronCore does not suffice: lower the micro batch size or sequence length, or split the "
         "model more; neuron-top shows what holds it.",
@@ -138,7 +140,7 @@ SIGNATURES = (
             rb"[Ff]ailed to alloc(?:ate)? (?:DEVICE|HOST) memory|\bNRT_RESOURCE\b|nrt_\w{1,40}:? status=4\b"
             rb"|peak HBM usage [^\r\n]{0,60}exceeds|Neff won't be able to load"
             rb"|Failed to allocate [\d.]{1,20}[KMGT]?B \(alignment: |\bNCC_EOOM\d{1,5}\b|\bNCC_EVRF009\b"
-            rb"|TMPBUF pages requested exceeded"
+            rb"|TMPBUF pages requested exceeded|Failed to allocate nrt tensor"
         ),
     ),
     Signature(
@@ -151,18 +153,28 @@ SIGNATURES = (
     ),
     Signature(
         "collective_mismatch",
-        (b"MPMD execution", b"MPMD detected", b"does not have myself"),
+        (b"MPMD execution", b"MPMD detected", b"does not have myself", b"collectives between the peers"),
         "The ranks run different graphs, or one has another place in the groups: compare the parallel sizes, the "
         "shapes of the batches and the compile caches of the nodes.",
-        rb"MPMD (?:execution is not supported|detected but)|replica groups? [^\r\n]{0,60}does not have myself",
+        rb"MPMD (?:execution is not supported|detected but)|replica groups? [^\r\n]{0,60}does not have myself"
+        rb"|mismatched collectives between the peers",
+        nearness=30,
+    ),
+    Signature(
+        "sizes",
+        (b"to init a collective algorithm for",),
+        "The NeuronCores have no collective for groups of these sizes: choose tensor and pipeline parallel sizes that "
+        "fit the links of the instance, as 8, 32 or 64.",
+        rb"failed \(2\) to init a collective algorithm for",
         nearness=30,
     ),
     Signature(
         "neuron",
-        (b"waiting for execution completion",),
+        (b"waiting for execution completion", b"Suspected hang after successful"),
         "A NeuronCore did not finish a graph in time: where the graph may take as long, raise NEURON_RT_EXEC_TIMEOUT "
         "(seconds); where other nodes did not hang, replace the instance.",
-        rb"timeout \(\d{1,9} ms\) [^\r\n]{0,400}waiting for execution completion",
+        rb"timeout \(\d{1,9} ms\) [^\r\n]{0,400}waiting for execution completion"
+        rb"|Suspected hang after successful execution of collectives",
     ),
     Signature(
         "neuron",
@@ -221,39 +233,44 @@ SIGNATURES = (
     Signature(
         "watchdog",
         (
-            b"hang in collectives",
+            b"uspected hang ",
             b"missing collectives status",
             b"(FATAL-RT-",
             b"or cc status notif",
             b"of CC notifications",
             *(b"completed with err: ", b"status=5 message=", b"status=1200", b"status 1200", b"EXEC_HW_ERR_COLL"),
-            b"execution timeout (",
+            *(b"execution timeout (", b"Timeout exceeded: Waiting on "),
         ),
         "A collective hangs on a Neuron device: look for the worker that lags behind or has no such line.",
-        rb"suspected hang in collectives|missing collectives status|waiting for cc status notifications"
+        rb"[Ss]uspected hang (?:in|between)\b|missing collectives status|waiting for cc status notifications"
         rb"|Unexpected number of CC notifications|\(FATAL-RT-[A-Z-]{1,40}\)|completed with err: 5\b"
         rb"|nrt_\w{1,40}:? status=5 message=|NRT_EXEC_HW_ERR_COLLECTIVES|" + _NUMBER + rb"1200\b"
-        rb"|TDRV:[^\r\n]{1,99} execution timeout \(",
+        rb"|TDRV:[^\r\n]{1,99} execution timeout \(|Timeout exceeded: Waiting on [\w ]{0,20}proxy task",
     ),
     Signature(
         "nccl",
-        (b"status=1206", b"status 1206", b"err: 1206", b"NETWORK_PROXY_FAIL", b"ENC:"),
+        (b"status=1206", b"status 1206", b"err: 1206", b"NETWORK_PROXY_FAIL", b"ENC:", b"Proxy failed"),
         "The network between the workers failed (EFA, libfabric): check the EFA driver and devices (fi_info -p "
         "efa), the security group, and the logs of the other nodes.",
-        _NUMBER + rb"1206\b|NETWORK_PROXY_FAIL|ERROR {1,4}ENC:\w{0,40}(?:[Bb]ootstrap|connect|ncclNet)",
+        _NUMBER + rb"1206\b|NETWORK_PROXY_FAIL|Proxy failed to execute task"
+        rb"|ERROR {1,4}ENC:\w{0,40}(?:[Bb]ootstrap|connect|ncclNet)",
     ),
     # Of these what was said before is the cause, and where nothing was, they say as much as the next one.
     Signature(
         "neuron",
         (
             *(b"nrt_", b"Nrt::", b"NRT_FAILURE", b"NRT_INVALID", b"UNRECOVERABLE", b"ERROR ", b"infer_status notific"),
-            *(b"TDRV not init", b"to initialize devices, err", b"localservice/"),
+            *(b"TDRV not init", b"to initialize devices, err", b"localservice/", b"create global communicator"),
+            *(b"barrier execution has failed", b"load collectives resources", b"progress Neuron Core Exec"),
         ),
         _RUNTIME,
         rb"nrt_(?:\w{1,40}:? )?status=(?:1|2|101)\b|nrt_init failed|\bNRT_(?:FAILURE|INVALID|EXEC_UNIT_UNRECOVERABLE)\b"
         rb"|Nrt::\w{1,30} failed(?![^\r\n]{0,200}status=(?!(?:1|2|101)\b))"
         rb"|ERROR {1,4}(?:NMGR|ENC):" + _LINE + rb"\w{1,60}"
-        rb"|INTERNAL: From /job:\w{0,9}localservice/|Missing infer_status notification|TDRV not initialized"
+        rb"|INTERNAL: From /job:\w{0,9}localservice/|Missing infer_status notification"
+        rb"|failed to create global communicator|barrier execution has failed|build and load collectives resources"
+        rb"|Failed to progress Neuron Core Exec"
+        rb"|TDRV not initialized"
         rb"|Failed to initialize devices, error",
         BLAME["watchdog"] + 1,
     ),
