@@ -14,6 +14,16 @@ TEXTS: dict[str, list[Text]] = {
         " 45%|####  | 9/20 [00:09<00:11]HW Exception by GPU node-9 (Agent handle: 0x1) reason :GPU Hang",
     ],
     "gpu_ecc": [
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  TDRV:odd (FATAL-RT-ODD) encountered uncorrectable memory "
+        "error on Neuron Device 7",
+        "NeuronHealth  False  NeuronHasError_ODD_UNCORRECTABLE_ERROR",
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  TDRV:odd (FATAL-RT-ODD) [ND 7][NC 1] Uncorrectable memory "
+        "error is detected, metadata: 0x1. Please",
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  TDRV:odd (FATAL-RT-ODD) Uncorrectable HBM memory error is "
+        "detected. Execution results may be odd",
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  TDRV:odd [MLA 7][NC 1] DMA RX engine 3 is in an abort state",
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  NMGR:odd Inference completed with err: 1203. mode->h_nn=7",
+        "[ 12.1] neuron:odd: [ND 7] Total Uncorrected ecc err count is 2, but repair state is 9 which is invalid",
         "n1 kernel: NEURON_HW_ERR=SRAM_UNCORRECTABLE_ERROR instance-id=i-0 nd-id=7 action=TERMINATE_INSTANCE",
         "[ 12.1] NVRM: Xid (PCI:0000:05:00): 160, odd",
         "[ 12.1] NVRM: Xid (PCI:0000:05:00): 157, odd",
@@ -27,6 +37,10 @@ TEXTS: dict[str, list[Text]] = {
         "2026-Jan-02 03:04:05.6 7:8 ERROR NRT:nrt_infodump Failure: NRT_EXEC_HW_ERR_HBM_UE in nrt_execute()",
     ],
     "node_failure": [
+        'E0102 03:04:05.000006 7 kubelet.go:7] "Skipping odd" err="PLEG is not healthy: pleg was odd"',
+        "  DisruptionTarget  True  DeletionByTaintManager  Taint manager: deleting due to NoExecute taint",
+        "Warning  Rebooted  kubelet  Node n7 has been rebooted, boot id: 7",
+        "Normal  EvictedDueToNodeFailures  Workload was evicted as there was no replacement for a failed node: n7",
         "38m  Normal  NodeNotReady  node/n7  Node n7 status is now: NodeNotReady",
         "33m  Warning  PodGCTerminated  pod/worker-6  PodGC: node not found",
         "Normal  NodeHasUnknownStatus  node/n7  Kubelet stopped posting node status.",
@@ -39,6 +53,11 @@ TEXTS: dict[str, list[Text]] = {
         "[ 12.1] Kernel panic - not syncing: Fatal exception",
     ],
     "driver_mismatch": [
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  NEFF:neff_parse  NEFF version: 9.0, features: 0x7 are not supported.",
+        "NEFF version mismatch supported: 7.1 received: 9.0",
+        'RuntimeError: nrt_load status=10 message="odd"',
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  TDRV:odd Unsupported hardware operator code 7 found in neff.",
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  HAL:aws_hal_tpb_pooling_write_profile   failed programming the engine",
         "Fabric Manager version 7.1 doesn't match odd",
         "[ 12.1] NVRM: installed in this system requires use of the NVIDIA open kernel modules.",
         "pynvml.NVMLError_LibRmVersionMismatch: RM has detected an NVML/RM version mismatch.",
@@ -54,6 +73,19 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: HIP error: initialization error",
     ],
     "neuron": [
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  TDRV:odd  Suspected hang after successful execution of "
+        "collectives operation 0 (ODD)",
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  NRT:nrt_load_collectives  failed to create global "
+        "communicator, global_device_id=7",
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  NRT:nrt_barrier  The barrier execution has failed on LNC: 7",
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  TDRV:odd (FATAL-RT-ODD) execution timeout (7 ms) on Neuron "
+        "Device 7 NC 1, model x.neff, waiting for execution completion notification",
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  TDRV:odd [ND 7][NC 1] execution timeout (7 ms) on model "
+        "x.neff, potentially caused by DGE notifications enabled.",
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  NRT:nrt_infodump   Failure: NRT_EXEC_SW_NQ_OVERFLOW in nrt_execute()",
+        'RuntimeError: Nrt::BuildOdd failed on NeuronCores 0-1(2):  nrt_status=1, message="Non specific failure".',
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  NMGR:odd_load   Failed to load NN: x.neff, err: 1",
+        "RuntimeError: INTERNAL: From /job:c_localservice/replica:0/task:0:",
         "2026-Jan-02 03:04:05.000331  77:88  ERROR  HAL:aws_hal_q_init  cannot start",
         "[ 12.1] neuron:ndma_memcpy_wait: DMA completion timeout on nd7 for nc0 q1 desc count 4",
         'RuntimeError: Execute failed: nrt_execute: status=1004, error message="Execution was completed with other '
@@ -63,6 +95,7 @@ TEXTS: dict[str, list[Text]] = {
     ],
     "io_error": [
         'ValueError: UNAVAILABLE: Error reading local file "/x": Odd [OS error 116: ESTALE Stale file handle]',
+        "Node condition ReadonlyFilesystem is now: True, reason: FilesystemIsReadOnly",
         "MIOpen Error: /x/sqlite_odd.cpp:220: Internal error while accessing SQLite database: odd",
         "OSError: [Errno 108] Cannot send after transport endpoint shutdown: '/lustre/x'",
         "OSError: [Errno 37] No locks available",
@@ -93,6 +126,7 @@ TEXTS: dict[str, list[Text]] = {
         "RESOURCE_EXHAUSTED: XLA:TPU says odd. Ran out of memory in memory space smem. Used 2M of 1M smem.",
         "JaxRuntimeError: INVALID_ARGUMENT: E2003: CompileTimeMosaicUnprovenMemoryAccessAlignment:",
         "JaxRuntimeError: NOT_FOUND: No valid config found!",
+        "  what():  === BIR verification failed ===",
         "subprocess.CalledProcessError: Command '['make', '-C', '/x']' returned non-zero exit status 2.",
         "RuntimeError: CUDA error: a PTX JIT compilation failed",
         "nvrtc: error: odd",
@@ -116,6 +150,13 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: x",
     ],
     "container": [
+        'Error: failed to start containerd task "odd": cannot start a stopped process',
+        "train-odd-0  0/1  Evicted  0  7m",
+        "train-odd-0  0/1  RunContainerError  0  7m",
+        'Warning  FailedAttachVolume  Multi-Attach error for volume "odd" Volume is already used',
+        'Warning  Unhealthy  kubelet  Liveness probe failed: Get "http://1.2.3.4:7/odd": context deadline exceeded',
+        "The connection to the server 1.2.3.4:7 was refused - did you specify the right host or port?",
+        "dial unix /run/odd/odd.sock: connect: connection refused",
         "FATAL:   container creation failed: mount hook function failure: mount /odd->/data error: odd",
         "[ERROR] /etc/odd/hooks.d/98-odd.sh exited with return code 1",
         'Error: "odd" is not a valid restart policy',
@@ -146,6 +187,7 @@ TEXTS: dict[str, list[Text]] = {
         "pyarrow.lib.ArrowInvalid: Parquet magic bytes not found in footer.",
     ],
     "scheduler": [
+        "Normal  EvictedDueToDeactivated  kueue  The workload is deactivated",
         "slurmstepd: error: *** JOB 77 ON n1 CANCELLED AT 2026-01-02T03:04:05 ***",
         "slurmstepd: error: *** JOB 77 ON n1 CANCELLED AT 2026-01-02T03:04:05 DUE to SIGNAL Terminated ***",
         "srun: error: Job allocation 77 has been revoked",
@@ -171,6 +213,7 @@ TEXTS: dict[str, list[Text]] = {
         "requests.exceptions.SSLError: HTTPSConnectionPool(host='huggingface.co', port=443): Max retries exceeded",
     ],
     "image_pull": [
+        'Warning  ErrImageNeverPull  kubelet  Container image "odd:7" is not present with pull policy of Never',
         "Error: copying system image from manifest list: reading blob sha256:7: fetching blob: odd",
         "Error: Error committing the finished image: Error processing tar file(exit status 1): y",
         "docker: failed to register layer: lsetxattr security.capability /x: operation not supported.",
@@ -182,6 +225,8 @@ TEXTS: dict[str, list[Text]] = {
     ],
     "open_files": [
         'ValueError: RESOURCE_EXHAUSTED: Error reading "x" in OCDBT: Odd [OS error 24: EMFILE Too many open files]',
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  ENC:odd   2026-Jan-02 03:04:05.6 7:8 [1] odd.cc:7 CCOM WARN "
+        "Call to odd failed : Too many open files",
         "2026-Jan-02 03:04:05.6 7:8 [1] bootstrap.cc:106 CCOM WARN Call to accept failed : Too many open files",
         "OSError: [Errno 24] Too many open files: '/data/x'",
         "RuntimeError: received 0 items of ancdata",
@@ -193,6 +238,21 @@ TEXTS: dict[str, list[Text]] = {
         "PermissionError: [Errno 13] Permission denied: '/out/checkpoints'",
     ],
     "slurm_start": [
+        'Warning  FailedScheduling  pod/odd-0  running PreBind plugin "odd": odd',
+        "train-odd-0  0/1  OutOfodd.com/gpu  0  7m",
+        "Message: At least one admission check is false",
+        "Message: Retrying after failure: Max nodepool size reached, affected nodepools: odd",
+        "Normal  EvictedDueToPodsReadyTimeout  kueue-admission  Exceeded the PodsReady timeout ns/odd",
+        "Warning  OutOfcpu  kubelet  Node didn't have enough resource: cpu, requested: 9, used: 3, capacity: 7",
+        "Normal  NotTriggerScaleUp  pod didn't trigger scale-up: 3 max node group size reached",
+        "Warning  Pending  kueue  couldn't assign flavors to pod set odd: insufficient unused quota for odd, "
+        "7 more needed",
+        "Normal  Inadmissible  kueue  ClusterQueue odd is inactive",
+        'Error creating: pods "odd-0" is forbidden: exceeded quota: odd, requested: pods=7',
+        "Warning  Unschedulable  volcano  3/4 tasks in gang unschedulable: pod group is not ready",
+        "srun: error: cannot find odd plugin for mpi/odd",
+        "An error occurred (InsufficientInstanceCapacity) when calling the RunInstances operation: odd",
+        "There is no more capacity in the zone odd-7a",
         "srun: error: fwd_tree_thread: can't find address for host n3, check slurm.conf",
         "srun: error: Line 7 of configuration file /x.conf is invalid",
         "slurmstepd: error: n3 [1] pmixp_odd.c:212 [pmixp_lib_init] mpi/pmix: ERROR: odd failed with error -2",
@@ -212,6 +272,11 @@ TEXTS: dict[str, list[Text]] = {
         "FileNotFoundError: [Errno 2] No such file or directory: '/models/tokenizer.model'",
     ],
     "collective_mismatch": [
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  ENC:odd [gid: 7] failed signature validation: odd mismatched "
+        "collectives between the peers",
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  TDRV:odd [nec_dev 1, gid 1] MPMD execution is not supported. "
+        "This is likely caused by odd",
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  ENC:odd [nec_dev 7] replica groups (0/1) does not have myself 7",
         "RuntimeError: odd rank 7 is all-gathering 8 parameters while rank 9 is all-gathering 3 parameters",
         "RuntimeError: [/x/gloo/transport/tcp/pair.cc:446] op.preamble.length <= op.nbytes. 8 vs 4",
         "n1:1:2 [3] enqueue.cc:99 NCCL WARN Trying to recv to self without a matching send",
@@ -238,23 +303,36 @@ TEXTS: dict[str, list[Text]] = {
         "train.sh: line 7:   77 Illegal instruction     (core dumped) python3 x.py",
     ],
     "memlock": [
+        "libibverbs: Warning: RLIMIT_MEMLOCK is 32768 bytes.",
+        "n1:1:2 [3] odd:7 NCCL WARN NET/OFI Couldn't register memory region with regattr. RC: -12, ERROR: odd",
+        "n1:1:2 [3] odd:7 NCCL WARN NET/OFI Unable to register memory (type = 2) for device 3. RC: -7, "
+        "Error: Cannot allocate memory",
         "[16.5] [n1:7:0] ib_log.c:246  UCX  ERROR mlx5_0: ibv_create_cq() failed: Cannot allocate memory. Please "
         "set max "
         "locked memory (ulimit -l) to 'unlimited'",
         "n1:1:2 [4] NCCL WARN Call to ibv_reg_mr_iova2 failed with error Cannot allocate memory",
     ],
     "rdma_devices": [
+        "2026-Jan-02 03:04:05.6 7:8 [1] odd.cc:7 CCOM WARN OFI plugin initNet() failed is EFA enabled?",
+        "n1:1:2 [3] odd:7 NCCL WARN NET/OFI Unable to find a protocol that worked.  Failing initialization.",
         "n1:1:2 [0] net.cc:580 NCCL WARN Error: network IB not found.",
         " Unable to find the Infiniband/RoCE device",
         "192.0.2.7: WARN: Function: find_ofi_provider Line: 7: NET/OFI Couldn't find any optimal provider",
         "RDMA devices: 8 on the node, 0 in the container",
     ],
     "preempted": [
+        "train-odd-0  0/1  NodeShutdown  0  7m",
+        "  DisruptionTarget  True  PreemptionByScheduler  odd: preempting to accommodate a higher priority pod",
+        "Normal  Preempted  kueue-admission  Preempted to accommodate a workload (UID: 7) due to odd",
+        "Message:  Pod was terminated in response to imminent node shutdown.",
+        "Warning  SpotInterrupted  karpenter  Spot interruption warning was triggered",
+        "Normal  ScaleDown  cluster-autoscaler  deleting pod for node scale down",
         "41s  Normal  Preempted  pod/worker-3  Preempted by pod 7b1f-odd on node n7",
         "Normal  Preempted  pod/worker-3  Preempted by a pod on node n7",
         "slurmstepd: error: *** STEP 7.0 ON n3 CANCELLED AT 2026-01-02T03:04:05 DUE TO PREEMPTION ***",
     ],
     "process_limit": [
+        "Warning  Evicted  kubelet  The node was low on resource: pids. Threshold quantity: 7",
         "OSError: [Errno 11] Resource temporarily unavailable",
         "  what():  Resource temporarily unavailable",
         "n1:1:2 [3] proxy.cc:99 NCCL WARN pthread_create odd failed: Resource temporarily unavailable",
@@ -262,6 +340,7 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: can't start new thread",
     ],
     "time_limit": [
+        "Warning  DeadlineExceeded  job-controller  Job was active longer than specified deadline",
         "slurmstepd: error: *** JOB 7 ON n3 CANCELLED AT 2026-01-02T03:04:05 DUE TO TIME LIMIT ***",
     ],
     "gpu_memory_fault": [
@@ -271,6 +350,11 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: Unable to initialize backend 'tpu': NOT_FOUND: TPU initialization failed: open(/dev/vfio/7): No "
         "such file or directory",
         "RuntimeError: Backend 'odd' provides no devices.",
+        "train-odd-0  0/1  UnexpectedAdmissionError  0  7m",
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  NRT:nrt_allocate_neuron_cores   Neuron cores are not contiguous",
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  TDRV:odd Could not find VNC id 7",
+        "modprobe: FATAL: Module neuron not found in directory /lib/modules/7.1",
+        "Warning  UnexpectedAdmissionError  Allocate failed due to no healthy devices present; cannot allocate odd",
         "[ 12.1] NVRM: GPU 0000:05:00.0: RmInitAdapter failed! (0x7:0x8:9)",
         "RuntimeError: Can't initialize NVML",
         "RuntimeError: CUDA error: MPS client failed to connect to the MPS control daemon or the MPS server",
@@ -310,6 +394,9 @@ TEXTS: dict[str, list[Text]] = {
             None,
             -9,
         ),
+        "runc create failed: unable to start odd: container init was OOM-killed (memory limit too low?)",
+        "Warning  Evicted  kubelet  The node had condition: [MemoryPressure].",
+        "Warning  SystemOOM  kubelet  System OOM encountered, victim process: odd, pid: 7",
         "ProcessExitedException: process 7 terminated with signal SIGKILL",
         (
             "[2026-01-02 03:04:05,678] [ERROR] [launch.py:7:sigkill_handler] ['python', 'x.py'] exits with return "
@@ -335,6 +422,9 @@ TEXTS: dict[str, list[Text]] = {
     "out_of_memory": [
         "JaxRuntimeError: RESOURCE_EXHAUSTED: E0101: RuntimeProgramAllocationFailure:",
         "RESOURCE_EXHAUSTED: Ran out of memory in memory space hbm. Used 9G of 7G hbm.",
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  NRT:nrt_tensor_allocate  Failed to allocate nrt tensor ODD",
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  TDRV:odd Number of ONE TMPBUF pages requested exceeded the "
+        "max number of pages allowed (requested: 9)",
         "RuntimeError: cuFFT error: CUFFT_ALLOC_FAILED",
         "RuntimeError: cuDNN error: CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED",
         "CUDA error (/x/flash_odd/hopper/flash_odd_launch_template_of_a_long_name_in_a_deep_folder/of_many.h:188): "
@@ -363,6 +453,14 @@ TEXTS: dict[str, list[Text]] = {
     ],
     "disk_full": [
         'ValueError: RESOURCE_EXHAUSTED: Error writing "x": Odd [OS error 122: EDQUOT Disk quota exceeded]',
+        'I0102 03:04:05.000006 7 eviction_manager.go:7] "odd: must evict pod(s) to reclaim" '
+        'resourceName="ephemeral-storage"',
+        'Warning  Evicted  kubelet  Container odd exceeded its local ephemeral storage limit "7Gi".',
+        'Warning  Evicted  kubelet  Usage of EmptyDir volume "odd" exceeds the limit "7Gi".',
+        "Warning  Evicted  kubelet  The node had condition: [DiskPressure].",
+        'Failed to pull image "x:7": failed to pull and unpack image: failed to extract layer: write /odd: '
+        "no space left on device",
+        "ERROR 7 [neuronx-cc]: Error message: [Errno 28] No space left on device",
         'RuntimeError: RESOURCE_EXHAUSTED: Error writing "/odd": No space left on device',
         "[1.1] [n1:7:0] mm_odd.c:123 UCX  ERROR failed to allocate odd in /dev/shm: No space left on device",
         "docker: failed to register layer: write /opt/x: no space left on device.",
@@ -403,6 +501,7 @@ TEXTS: dict[str, list[Text]] = {
     ],
     "nan": [
         "FloatingPointError: invalid value (inf) encountered in odd.",
+        "RuntimeError: Failed to execute the model status=1003 message=Numerical Error",
         "2026-Jan-02 03:04:05.000331 77:88 ERROR NMGR:dlr_infer Inference completed with err: 1003",
         "Exception: Current loss scale already at minimum - odd.",
         (
@@ -438,6 +537,8 @@ TEXTS: dict[str, list[Text]] = {
     "import_error": [
         "RuntimeError: Unable to load cuODD. Is it installed?",
         "FAILED_PRECONDITION: Mismatched PJRT plugin PJRT API major version (0)",
+        "NCCL init error: Error opening libnccom.so, cannot use collective operations!",
+        "RuntimeError: odd. The PJRT plugin has PJRT API version 0.7. The framework PJRT API version is 0.6).",
         "RuntimeError: cuDNN error: CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH",
         "The detected CUDA version (7.8) mismatches the version that was used to compile",
         "CUDAMismatchException: Installed CUDA version 7.8 does not match the version torch was compiled with 7.9",
@@ -461,6 +562,8 @@ TEXTS: dict[str, list[Text]] = {
         "ValueError: PERMISSION_DENIED: Error reading gs://x/checkpoints: odd does not have storage.objects.get access",
         "ValueError: NOT_FOUND: Error reading gs://x/7: Could not locate the credentials file and not running on GCE.",
         "httpx.HTTPStatusError: Client error '403 Forbidden' for url 'https://huggingface.co/odd/resolve/main/config.json'",
+        "httpx.HTTPStatusError: Client error '403 Forbidden' for url "
+        "'https://huggingface.co/odd/resolve/main/config.json'",
         "huggingface_hub.errors.HfHubHTTPError: 403 Forbidden: odd.",
         "wandb.errors.errors.UsageError: api_key not configured (no-tty). call wandb.login(key=[your_api_key])",
         "You are trying to access a gated repo.",
@@ -475,6 +578,12 @@ TEXTS: dict[str, list[Text]] = {
     ],
     "sizes": [
         "JaxRuntimeError: INVALID_ARGUMENT: E0102: RuntimeProgramInputMismatch:",
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  ENC:enc_odd  [rank 7] failed (2) to init a collective "
+        "algorithm for provided replica group.",
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  TDRV:odd Received notification generated at runtime: failed "
+        "to odd, due to out-of-bound access.",
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  NMGR:odd Inference completed with err: 1006. mode->h_nn=7",
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  NRT:nrt_execute_odd Failed to execute model x.neff with status 1006",
         "IndexError: index out of range in self",
         "RuntimeError: stack expects each tensor to be equal size, but got [7]",
         "ValueError: Dimension 0 of the odd array should be 7",
@@ -492,6 +601,14 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: invalid implied data parallel degree: 8 / 3",
     ],
     "settings_refused": [
+        'Error creating: Internal error occurred: failed calling webhook "odd.kb.io": odd',
+        'pods "odd-0" is forbidden: violates PodSecurity "odd": privileged',
+        "RuntimeError: odd: FAILED_PRECONDITION: $PJRT_DEVICE is not set.",
+        "Your job failed to map because odd",
+        "n1:1:2 [3] odd CCOM WARN Linux kernel 7.1 requires setting FI_EFA_FORK_SAFE=1 environment variable.",
+        'Error from server: admission webhook "odd.kb.io" denied the request: odd',
+        'error: no matches for kind "JobSet" in version "odd/v1"',
+        "mpirun has detected an attempt to run as root.",
         "RuntimeError: /x/transformer_engine/common/odd.cu:7 in function odd: Odd mode",
         "ValueError: The rendezvous backend 'odd' is odd",
         "RuntimeError: CUDA error: operation not permitted when stream is capturing",
@@ -540,6 +657,8 @@ TEXTS: dict[str, list[Text]] = {
     ],
     "not_found": [
         "ValueError: NOT_FOUND: Error writing gs://x/7: The specified bucket does not exist.",
+        'Warning  Failed  kubelet  Error: secret "odd" not found',
+        "mpirun was unable to find the specified executable file, and therefore did not",
         "/runs/r1/launch.sh: line 9: cd: /workspace/Megatron-LM: No such file or directory",
         "/runs/r1/launch.sh: line 10: torchrun: command not found",
         "bash: examples/llama/train_llama3.sh: No such file or directory",
@@ -561,6 +680,7 @@ TEXTS: dict[str, list[Text]] = {
         "KeyError: 'text column missing in the dataset'",
     ],
     "wrong_rank": [
+        "ValueError: odd value of 9 is higher than count 7 from NEURON_RT_VISIBLE_CORES 0-6",
         "AssertionError: Invalid device id",
         "RuntimeError: object on CUDA device 3 but torch.cuda.device_count() is 1.",
         "RuntimeError: HIP error: invalid device ordinal",
@@ -594,6 +714,7 @@ TEXTS: dict[str, list[Text]] = {
     ],
     "name_resolution": [
         "RuntimeError: Failed to recognize coordinator address odd-0.odd",
+        "7:8 [1] odd.cc:7 CCOM WARN error encountered when getting address info : odd",
         "n1:1:2 [3] misc/socket.cc:99 NCCL WARN Net : error encountered when getting address info : odd",
         "RuntimeError: The network addresses of (odd, 515) cannot be retrieved (gai error: -2 - odd).",
         "[W socket.cpp:601] [c10d] The IPv4 network addresses of (odd, 515) cannot be retrieved (gai error: -2 - odd).",
@@ -603,6 +724,7 @@ TEXTS: dict[str, list[Text]] = {
         "OSError: rank 0 cannot listen on 10.0.0.9:6000 (Cannot assign requested address)",
     ],
     "network_interface": [
+        "2026-Jan-02 03:04:05.6 7:8 [1] odd.h:7 CCOM WARN No usable listening interface found",
         "n1:1:2 [3] misc/socket.cc:99 NCCL WARN Net : No interface found in the same subnet as remote address 10.9",
         "OSError: there is no network interface 'ens51np0' on n1; there are lo, eth0",
         "OSError: the network interface 'ib0' has no IPv4 address (Cannot assign)",
@@ -646,6 +768,7 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "rdma_abi_mismatch": [
+        "libibverbs: Fatal: kernel ABI version 9 doesn't match library version 7.",
         "libibverbs: Warning: Driver bnxt_re does not support the kernel ABI of 6 (supports 1 to 1) for device /sys/x",
     ],
     "gloo": [
@@ -653,6 +776,9 @@ TEXTS: dict[str, list[Text]] = {
     ],
     "rendezvous_timeout": [
         "RuntimeError: Unable to initialize backend 'tpu': UNKNOWN: Failed to establish SliceBuilder grpc channel",
+        "srun returned non-zero exit status (7) from launching the per-node daemon.",
+        "prterun was unable to reliably start one or more daemons.",
+        "A PRTE daemon has unexpectedly failed after launch and before communicating",
         "TCP client failed to connect/validate to host n7:7 - timed out (try=7): failed to recv, got 0 bytes",
         "RuntimeError: Using hostfile at /x but host=n7 was not reachable via ssh.",
         "XlaRuntimeError: INTERNAL: Getting local topologies failed: Error 1: GetKeyValue() odd",
@@ -680,6 +806,9 @@ TEXTS: dict[str, list[Text]] = {
     "stale_process": [
         "RuntimeError: Unable to initialize backend 'tpu': UNAVAILABLE: TPU initialization failed: open(/dev/accel7): "
         "Device or resource busy",
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  TDRV:odd nd7 nc1 Timestamp program stop timeout (1000 ms)",
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  TDRV:odd CRITICAL HW ERROR: One or more engines are running. "
+        "Please restart device by reloading driver:",
         "2026-Jan-02 03:04:05 7:7 ERROR  NRT:nrt_allocate_neuron_cores  Logical Neuron Core(s) not available",
         "RuntimeError: Unable to initialize backend 'tpu': ABORTED: The TPU is already in use by process with pid 7.",
         "XlaRuntimeError: INTERNAL: Different local topology for node 1 has been set previously, odd",
@@ -691,6 +820,13 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "nccl": [
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  ENC:odd [nec_dev 7 gid 7] Proxy failed to execute task, status = 9",
+        "[ 12.1] efa 0000:05:00.0 rdmap7: Failed to process command CREATE_QP (opcode 1) comp_status 7 err -22",
+        'RuntimeError: odd: nrt_execute status=1206 message="odd"',
+        "2026-Jan-02 03:04:05.6 7:8 [1] odd.cc:7 CCOM WARN NET/OFI Request 0x7 completed with error: err: 113",
+        "2026-Jan-02 03:04:05.6 7:8 [1] odd.cc:7 CCOM WARN an odd thing",
+        "At least one pair of MPI processes are unable to reach each other for",
+        "libfabric:7:8::efa:ep:odd():7<warn> FI_HMEM capability requires peer to peer support, which is odd",
         "/x/nvshmem/src/odd.cu:77: non-zero status: 7 odd init failed",
         " Failed status-transport retry counter exceeded (12): wr_id 0 syndrom 0x81",
         " A completion with Error in odd function",
@@ -724,6 +860,13 @@ TEXTS: dict[str, list[Text]] = {
     "watchdog": [
         "DEADLINE_EXCEEDED: Barrier timed out. Id: odd_save::7. This usually happens because odd.",
         "JaxRuntimeError: DEADLINE_EXCEEDED: [id=7] Rendezvous timed out: Expected 8 threads",
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  TDRV:odd  [nec_dev 7 gid 7] Timeout exceeded: Waiting on "
+        "barrier proxy task: 9 sec",
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  TDRV:odd  Suspected hang between the end of collectives "
+        "operation 7 and odd",
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  NMGR:odd Inference completed with err: 1200. mode->h_nn=7",
+        "2026-Jan-02 03:04:05.000006 7:8 ERROR  TDRV:odd [ND 7][NC 1] execution timeout (7 ms) on model x.neff",
+        'RuntimeError: odd: nrt_execute status=1200 message="odd"',
         "2026-Jan-02 03:04:05.000331 77:88 ERROR NMGR:dlr_infer Inference completed with err: 5",
         "INTERNAL: nrt_execute status=5 message=Timeout Exceeded",
         "RuntimeError: DeepEP error: timeout (odd)",
@@ -746,6 +889,9 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "child_failed": [
+        "Warning  BackoffLimitExceeded  job-controller  Job has reached the specified backoff limit",
+        "Warning  BackOff  kubelet  Back-off restarting failed container odd in pod odd-0",
+        "a non-zero exit code. Per user-direction, the job has been aborted.",
         "[ 12.1] NVRM: Xid (PCI:0000:05:00): 45, pid=77, name=python3, Ch 00000007",
         "Fatal Python error: Aborted",
         "F0102 03:04:05.1 77 x.cc:12] Check failed: a == b",
@@ -770,6 +916,7 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "peer_died": [
+        "2026-Jan-02 03:04:05.6 7:8 [1] odd.h:7 CCOM WARN RX, connection closed by remote peer n7<7>",
         ("UNAVAILABLE: The following tasks are unhealthy (stopped sending heartbeats):\n3\nThe tasks odd.", 3, None),
         ("UNAVAILABLE: Task 5 heartbeat timeout. Odd.", 5, None),
         "FAILED_PRECONDITION: The task is not connected or already has an error.",
@@ -843,6 +990,8 @@ TEXTS: dict[str, list[Text]] = {
 HARMLESS: list[str] = [
     "I0102 train.py:7] Training stopped: Target loss self.config.target_eval_loss=7.0 is achieved.",
     "Device or resource busy",
+    "[ 12.1] efa 0000:05:00.0 rdmap7: Failed to process command DEREG_MR (opcode 8) comp_status 7 err -22",
+    "n1:1:2 [3] odd:7 NCCL WARN NET/OFI WARNING: Use of ODD is deprecated.",
     "[rank3]:     raise ConnectionError(f\"Couldn't reach '{path}' on the Hub ({e})\") from e",
     "[ 12.1] NVRM: Xid (PCI:0000:05:00): 162, odd power smoothing",
     "WARNING:megatron.core.rerun_state_machine:Rank 7, node n7, device 3, iteration #9: Possible transient error!!",
@@ -899,7 +1048,7 @@ SENTENCES: dict[str, list[str]] = {
     "container": [
         "[ERROR] Could not parse the odd thing",
         "enroot-odd: failed",
-        "Back-off restarting failed container",
+        "the image is odd: failed",
     ],
     "scheduler": ["n1 slurmd.service: Main process exited, code=exited, status=1/FAILURE"],
     "nccl": [
@@ -921,7 +1070,7 @@ SENTENCES: dict[str, list[str]] = {
     "hub_unreachable": ["fatal: unable to access 'https://odd.org/x/': timed out"],
     "killed": [
         "launch.sh ended: exit 137",
-        "Evicted: The node had condition: [MemoryPressure].",
+        "Evicted: it used more memory than it may, exceeded by odd",
         "job killed: mem 7kb exceeded limit 6kb",
     ],
     "preempted": ["Your instance was preempted"],

@@ -69,11 +69,16 @@ AT_THE_END = {
         "n3 : ok=12 changed=3 unreachable=0 failed=0 skipped=2 rescued=0 ignored=0\n"
     ),
     "Slurm at its own verbosity": "slurmstepd: task_p_post_term: 1.0, task 0\nslurmstepd: done with step\n",
+    "what is left to AWS": (
+        "[77.123456] efa 0000:a0:1a.0 rdmap7: Failed to process command DEREG_MR (opcode 8) comp_status 7 err -22\n"
+        "2026-Feb-03 04:05:21.000006 7:7 ERROR   NRT:nrt_close   Unexpected runtime state: NRT_STATE_START\n"
+    ),
     "another language": "Di 3. Feb 04:10:00 CET 2026\nreal\t0m44,120s\n学習が終了しました\n",
 }
 AT_THE_BEGIN = {
     "round-off": "2026-02-03 04:05:00.1: I tensorflow/core/util/port.cc:153] oneDNN: floating-point round-off errors\n",
     "no driver": "libibverbs: Warning: couldn't load driver 'libefa.so': libefa.so: No such file or directory\n",
+    "little memory to lock": "libibverbs: Warning: RLIMIT_MEMLOCK is 65536 bytes.\n    This will severely limit\n",
     "tried again": "[W203 04:05:02.0 TCPStore.cpp:115] [c10d] The client socket has failed to connect to [n0]:29500\n",
 }
 

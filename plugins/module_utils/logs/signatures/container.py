@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What docker, podman, containerd, the kubelet and the OCI runtimes say."""
+"""What docker, podman, containerd and the OCI runtimes say."""
 
 from __future__ import annotations
 
@@ -59,7 +59,8 @@ SIGNATURES = (
             rb"|no basic auth credentials"
             rb"|unauthorized: authentication required|[Ee]rror[^\r\n]{0,99} initializing source "
             rb"|no matching manifest for "
-            rb"|[Ff]ailed to pull (?:and unpack )?image|\bErrImagePull\b|\bImagePullBackOff\b"
+            rb"|[Ff]ailed to pull (?:and unpack )?image(?![^\r\n]{0,900}[Nn]o space left)|\bErrImagePull\b"
+            rb"|\bImagePullBackOff\b"
             rb"|did not resolve to an alias"
             rb"|[Ee]rror pulling image|registry-1\.docker\.io[^\r\n]{0,300}(?:timeout|timed out|no such host"
             rb"|refused|canceled)"
@@ -107,13 +108,13 @@ SIGNATURES = (
     ),
     Signature(
         "container",
-        (b"connect to the Docker daemon", b"connect to the docker API", b"connect to Podman"),
+        (b"connect to the Docker daemon", b"connect to the docker API", b"connect to Podman", b".sock: connect: "),
         "The container engine cannot be used: check that it runs (systemctl status docker) and that the user may "
         "use it (group docker, or become).",
         (
             rb"(?:Cannot|permission denied while trying to) connect to the (?:Docker daemon|docker API)"
             rb"|[Ff]ailed to connect to the docker API"
-            rb"|[Cc]annot connect to Podman"
+            rb"|[Cc]annot connect to Podman|dial unix \S{1,99}\.sock: connect: "
         ),
     ),
     Signature(
@@ -165,49 +166,11 @@ SIGNATURES = (
         rb"|storing blob)[^\r\n]{0,400}[Nn]o space left on device",
     ),
     Signature(
-        "preempted",
-        (b"Preempted by ",),
-        "Kubernetes took the node for a pod of higher priority: go on from a checkpoint, or give the job a priority "
-        "class that is not preempted.",
-        rb"\bPreempted by (?:a pod|pod \S{1,99}|\S{1,99}/\S{1,99}) on node ",
-        nearness=39,
-    ),
-    Signature(
-        "node_failure",
-        (b"is now: NodeNotReady", b"Node is not ready", b"stopped posting node status", b"PodGC: node not found"),
-        "Kubernetes lost the node: look at its kubelet, console and kernel log, drain it, and go on from a checkpoint "
-        "on others.",
-    ),
-    Signature(
-        "no_gpu",
-        (b"requested number of devices unavailable for",),
-        "The node has fewer healthy devices than the pod asks for: look at its device plugin and its driver, and drain "
-        "it until it has all of them.",
-        rb"Allocate failed due to requested number of devices unavailable for ",
-    ),
-    Signature(
-        "slurm_start",
-        (b"nodes are available: ",),
-        "Kubernetes has no node for the pod: the message says what is missing on how many nodes; free GPUs, or ask for "
-        "less.",
-        rb"\d{1,9}/\d{1,9} nodes are available: ",
-    ),
-    Signature(
-        "killed",
-        (b"low on resource: memory",),
-        "The node ran out of memory and ended the pod: ask for more memory, use fewer data workers or a smaller cache.",
-    ),
-    Signature(
         "container",
         (b"container creation failed",),
         "apptainer or singularity could not start the container: a folder to mount or a hook of it is missing on this "
         "node, which the message names.",
         rb"FATAL: {1,6}container creation failed: ",
-    ),
-    Signature(
-        "disk_full",
-        (b"low on resource: ephemeral-storage", b"[DiskPressure]"),
-        "The node ran out of disk and ended the pod: let caches and checkpoints go elsewhere, or ask for more storage.",
     ),
     Signature(
         "container",
@@ -221,23 +184,20 @@ SIGNATURES = (
                 b"ABORT  : ",
                 b"FATA[",
                 b"CreatePodSandBox",
-                b"MountVolume",
-                b"FailedMount",
             ),
             b"OCI ",
             b"Error: ",
             b"crun: ",
             b"runc",
             b"CreateContainer",
+            b"RunContainerError",
         ),
         "The container engine refused to start the container: the message says which option, mount or device; "
         "compare it with the plan's container options.",
         (
             rb"\[ERROR\] /\S{1,200}hooks\.d/\S{1,60} exited with return code|(?m:^docker: (?=[a-z'\"]))"
             rb"|Error response from daemon: (?!No such )|OCI permission denied"
-            rb"|(?m:^FATAL: {3,9}(?=\S))|(?m:^(?:ERROR|ABORT) {2}: )|FATA\[\d{1,9}\] |Failed(?:CreatePodSandBox"
-            rb"|Mount)\b"
-            rb"|MountVolume\.\w{1,20} failed"
+            rb"|(?m:^FATAL: {3,9}(?=\S))|(?m:^(?:ERROR|ABORT) {2}: )|FATA\[\d{1,9}\] |FailedCreatePodSandBox\b"
             rb"|(?m:^Error: (?=[a-z`'\"/])(?!no container|no such|inspecting)[^\r\n]{0,200}(?:container"
             rb"|namespace| mount"
             rb"|cgroup|rootless|newuidmap|storage| image|network|volume|seccomp|apparmor|health ?check|restart policy"
@@ -246,13 +206,8 @@ SIGNATURES = (
             rb"|OCI runtime (?:create|start|exec)? ?(?:failed|error)"
             rb"|Error: (?:unknown (?:shorthand )?flag: |OCI runtime|crun: |runc: |preparing container "
             rb"|unable to start container |netavark)"
-            rb"|runc (?:create|run) failed: |\bCreateContainer(?:Config)?Error\b"
+            rb"|Error: failed to (?:start|create|reserve|generate) container(?![^\r\n]{0,900}[Nn]o space left)"
+            rb"|runc (?:create|run) failed: |\b(?:CreateContainer(?:Config)?|RunContainer)Error\b"
         ),
-    ),
-    Signature(
-        "killed",
-        (b"OOMKilled", b"[MemoryPressure]"),
-        "The container exceeded its memory limit and was killed: give it more, use fewer data workers or a smaller "
-        "cache.",
     ),
 )

@@ -3,37 +3,64 @@
 
 from __future__ import annotations
 
-from ..signature import Signature
+from ..signature import BLAME, Signature
 
 _FAILS = (
     rb"fail|error|unable|cannot|could not|couldn't|timed out|unreach|unrespons|invalid|refused|exceed|abort"
-    rb"|no eligible|empty list"
+    rb"|no eligible|empty list|peer to peer support|requires? p2p|p2p is required|doesn't support"
 )
 
 SIGNATURES = (
     Signature(
         "memlock",
-        (b"Unable to register MR", b"fi_mr_reg"),
+        (b"egister MR", b"fi_mr_reg", b"egister memory", b"memory registration failed"),
         "RDMA may not lock memory: raise the limit in the container and on the node (--ulimit memlock=-1, ulimit -l "
         "unlimited; for Slurm the limit of slurmd); for EFA, load its peer memory or DMA-BUF support, too.",
-        rb"(?:Unable to register MR|fi_mr_reg)[^\r\n]{0,200}(?:Cannot allocate memory|ENOMEM)",
+        rb"(?:register MR|fi_mr_reg|register memory|memory registration failed)[^\r\n]{0,200}(?:Cannot allocate memory"
+        rb"|ENOMEM|-12\b)",
+    ),
+    # A warning, after which what needs no RDMA goes on.
+    Signature(
+        "memlock",
+        (b"RLIMIT_MEMLOCK is ",),
+        "RDMA may lock too little memory: raise the limit in the container and on the node (--ulimit memlock=-1, "
+        "ulimit -l unlimited; for Slurm the limit of slurmd).",
+        rb"RLIMIT_MEMLOCK is \d{1,8} bytes",
+        BLAME["nccl"] - 1,
+    ),
+    Signature(
+        "settings_refused",
+        (b"requires setting FI_EFA_FORK_SAFE",),
+        "The kernel of this node is so old that EFA needs a variable: set FI_EFA_FORK_SAFE=1 on all nodes.",
     ),
     Signature(
         "rdma_devices",
-        (b"find any optimal provider", b"fi_getinfo() call failed", b"No eligible providers"),
+        (
+            *(b"find any optimal provider", b"fi_getinfo() call failed", b"No eligible providers"),
+            b"Ofi plugin is not installed",
+        ),
         "libfabric offers no provider that NCCL's plugin can use: look whether fi_info -p efa lists one in the "
         "container, pass /dev/infiniband in, and compare the versions of libfabric and the plugin.",
         rb"(?:Couldn't|Could not) find any optimal provider|fi_getinfo\(\) call failed"
-        rb"|No eligible providers were found",
+        rb"|No eligible providers were found|Ofi plugin is not installed or EFA",
+    ),
+    # A warning, too, on an instance alone.
+    Signature(
+        "rdma_devices",
+        (b"OFI plugin initNet() failed", b"Unable to find a protocol that worked"),
+        "NCCL's plugin for libfabric did not start: look whether fi_info -p efa lists a provider in the container, "
+        "pass /dev/infiniband in, and compare the versions of libfabric and the plugin.",
+        None,
+        BLAME["nccl"] - 1,
     ),
     Signature(
         "nccl",
         (b"NET/OFI ",),
         "NCCL's plugin for libfabric failed: its words say what; compare the versions of libfabric, the plugin "
         "and NCCL, and run again with NCCL_DEBUG=INFO and FI_LOG_LEVEL=warn.",
-        rb"WARN: Function: \w{1,80} Line: \d{1,6}: NET/OFI |NCCL WARN NET/OFI |NET/OFI (?i:[^\r\n]{0,200}(?:"
-        + _FAILS
-        + rb"))",
+        rb"WARN: Function: \w{1,80} Line: \d{1,6}: NET/OFI |(?:NCCL|CCOM) WARN NET/OFI (?!WARNING: "
+        rb"|[^\r\n]{0,200}(?:[Ii]gnoring"
+        rb"|Not configuring))|NET/OFI (?i:[^\r\n]{0,200}(?:" + _FAILS + rb"))",
     ),
     Signature(
         "rdma_devices",
@@ -64,17 +91,21 @@ SIGNATURES = (
             b"fi_",
             b"prov_errno",
             b"EFA_IO_COMP",
+            b"unable to reach each other for",
         ),
         "The network between the nodes failed under UCX or libfabric: check the links, the devices (ibv_devinfo, "
         "fi_info -p efa), for EFA the security group, and the logs of the other nodes.",
         rb"\bUC[XC] {1,4}(?:ERROR|FATAL) (?![^\r\n]{0,400}[Nn]o space left)|fi_[a-z_]{1,40}(?:\(\))? failed"
         rb"|(?i:Libfabric error)|\bprov_errno\b"
-        rb"|EFA_IO_COMP_STATUS_(?!OK)"
+        rb"|EFA_IO_COMP_STATUS_(?!OK)|unable to reach each other for"
         rb"|libfabric:\d{1,9}:\d{1,12}:[\w:-]{1,99}\(\):\d{1,6}<(?:warn|critical)> (?i:[^\r\n]{0,200}(?:"
         + _FAILS
         + rb"))"
         rb"|\befa_\w{1,60}\(\):\d{1,6}<warn> (?i:[^\r\n]{0,200}(?:" + _FAILS + rb"))"
-        rb"|Libfabric EFA provider has encountered|\befa_\d{1,4}: (?i:[^\r\n]{0,200}(?:" + _FAILS + rb"))",
+        rb"|Libfabric EFA provider has encountered"
+        rb"|\befa(?:_\d{1,4}| [\da-f:.]{12} \w{1,20}): (?!Failed to process command DEREG_MR)(?i:[^\r\n]{0,200}(?:"
+        + _FAILS
+        + rb"))",
     ),
     # What ibv_wc_status_str and the driver efa call the completion of a transfer that failed.
     Signature(
@@ -132,5 +163,12 @@ SIGNATURES = (
         "The driver of a network adapter reports an error: read the kernel log around this line, and compare "
         "driver and firmware with a node that works.",
         rb"\b(?:mlx5_core|mlx5_ib|bnxt_en|bnxt_re|ionic) [^\r\n]{0,160}(?:\b[Ff]ailed\b|\b[Ee]rror\b|timed? ?out)",
+    ),
+    Signature(
+        "nccl",
+        (b"CCOM WARN",),
+        "Neuron's collectives failed: check the EFA driver and devices (fi_info -p efa), the security group, and the "
+        "logs of the other nodes.",
+        rb"CCOM WARN (?![^\r\n]{0,300}[Tt]oo many open files)",
     ),
 )

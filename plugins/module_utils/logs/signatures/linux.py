@@ -78,6 +78,7 @@ SIGNATURES = (
                 b" QID ",
             ),
             *(b"Lustre: ", b": controller is down", b"Buffer I/O error", b"Device not ready", b"filesystem read-only"),
+            b"FilesystemIsReadOnly",
         ),
         "A disk or file system of this node failed: read the kernel log, check the disk (smartctl, nvme smart-log) "
         "or the file server and the network to it.",
@@ -85,6 +86,7 @@ SIGNATURES = (
             rb"I/O error, dev |EXT4-fs error"
             rb"|nfs: server \S{1,200} (?:not responding|timed out)|LustreError: "
             rb"|Buffer I/O error on dev|nvme\d{1,4}: Device not ready|[Rr]emounting filesystem read-only"
+            rb"|\bFilesystemIsReadOnly"
             rb"|nvme\d{1,4}: I/O [^\r\n]{0,99}QID \d{1,6} timeout|nvme\d{1,4}: controller is down"
             rb"|XFS \([^)\r\n]{1,60}\): [^\r\n]{0,99}(?:I/O [Ee]rror|[Cc]orruption)|NFS: server \S{1,200} error: "
             rb"|Lustre: [^\r\n]{1,200} was lost; in progress operations"
@@ -240,7 +242,7 @@ SIGNATURES = (
     Signature(
         "child_failed",
         (
-            *(b"TE was unable to", b"mpirun ", b"prterun ", b"MPI_ABORT", b"ORTE has lost", b"PRTE has lost"),
+            *(b"mpirun ", b"prterun ", b"MPI_ABORT", b"ORTE has lost", b"PRTE has lost"),
             *(
                 b"ORTE_ERROR_LOG",
                 b"PMIX ERROR",
@@ -251,13 +253,13 @@ SIGNATURES = (
                 b"Fatal error in ",
                 b"error occurred in MPI_",
                 b"on node ",
+                b"a non-zero exit code. Per",
             ),
         ),
         "MPI ended the job: it names the process around this line, and what that one printed before is the cause.",
         (
-            rb"(?:mpi|prte)run (?:noticed|detected) that (?:process rank (?P<rank>\d{1,9}))?"
-            rb"|MPI_ABORT was invoked on rank"
-            rb"|[OP]RTE was unable to reliably start"
+            rb"(?:mpi|prte)run (?:noticed that|detected that|has exited due to) (?:process rank (?P<rank>\d{1,9}))?"
+            rb"|MPI_ABORT was invoked on rank|(?m:^a non-zero exit code\. Per user-direction)"
             rb"|[OP]RTE has lost communication|ORTE_ERROR_LOG: |PMIX ERROR: "
             rb"|process(?:es)? returned a non-zero exit code"
             rb"|BAD TERMINATION OF ONE OF|MPI_ERRORS_ARE_FATAL|Fatal error in P?MPI_\w|error occurred in MPI_\w"
@@ -265,9 +267,28 @@ SIGNATURES = (
         ),
     ),
     Signature(
+        "not_found",
+        (b"run was unable to find the specified", b"run was unable to launch the specified"),
+        "mpirun does not find the program on a node: check its path and that each node has it.",
+        rb"(?:mpi|prte)run was unable to (?:find the specified executable|launch the specified application)",
+    ),
+    Signature(
+        "rendezvous_timeout",
+        (b" was unable to reliably start", b"TE daemon has unexpectedly failed", b"launching the per-node daemon"),
+        "mpirun could not start its daemon on a node, or does not hear from it: look whether the node is up and has "
+        "the same MPI, then check SSH, the interfaces and the firewall.",
+        rb"(?:[OP]RTE|mpirun|prterun) was unable to reliably start|An? [OP]RTE daemon has unexpectedly failed"
+        rb"|srun returned non-zero exit status \(\d{1,9}\) from launching the per-node daemon",
+    ),
+    Signature(
         "settings_refused",
-        (b"not enough slots available",),
-        "mpirun was given fewer slots than it shall start processes: compare the hosts and their slots with -np.",
+        (
+            *(b"detected an attempt to run as root", b"direct launched using", b"would result in binding more"),
+            *(b"Your job failed to map", b"not included in the current allocation", b" in the hostfile:"),
+            *(b"unable to open the hostfile", b"not enough slots available"),
+        ),
+        "mpirun does not start the job so: the lines around this one say what it asks for, as other hosts and slots, "
+        "another --bind-to, --allow-run-as-root or srun --mpi=pmix.",
     ),
     Signature(
         "name_resolution",

@@ -25,9 +25,9 @@ SIGNATURES = (
     ),
     Signature(
         "rdma_abi_mismatch",
-        (b"kernel ABI of", b"IBVERBS_PRIVATE"),
+        (b"kernel ABI ", b"IBVERBS_PRIVATE"),
         "The RDMA library in the container is older than the host's driver: mount the host's library into it.",
-        rb"Driver \S{1,99} does not support the kernel ABI of"
+        rb"Driver \S{1,99} does not support the kernel ABI of|kernel ABI version \d{1,9} doesn't match"
         rb"|couldn't load driver [^\r\n]{0,200}version `IBVERBS_PRIVATE",
     ),
     Signature(
@@ -71,7 +71,8 @@ SIGNATURES = (
         "to what it is called here (gloo takes one name, no list and no ^).",
         (
             rb"(?:Bootstrap|NET/(?:Socket|IB)) ?: [Nn]o (?:socket |IP |usable listening )?interface found"
-            rb"|Net : No interface found in the same subnet|is neither AF_INET\(2\) nor AF_INET6"
+            rb"|WARN (?:Net : )?No (?:interface found in the same subnet|usable listening interface found)"
+            rb"|is neither AF_INET\(2\) nor AF_INET6"
             rb"|Unable to find (?:address|interface) for[: ]|no device found (?:matching|after excluding)"
         ),
     ),
@@ -156,7 +157,7 @@ SIGNATURES = (
         "A name that NCCL was given cannot be resolved on this node: give an address that every node resolves and "
         "reaches "
         "(NCCL_COMM_ID, MASTER_ADDR).",
-        rb"WARN Net : error encountered when getting address info",
+        rb"WARN (?:Net : )?error encountered when getting address info",
     ),
     Signature(
         "collective_mismatch",
@@ -229,7 +230,7 @@ SIGNATURES = (
         "Another rank went away: its log, or what it printed before, has the cause.",
         (
             rb"gloo/transport/tcp/pair\.cc:\d{1,6}\][^\r\n]{0,300}(?:closed|reset) by peer"
-            rb"|Connection closed by remote peer"
+            rb"|[Cc]onnection closed by remote peer"
             rb"|(?<!')Connection reset by peer|Connection closed by peer|Software caused connection abort"
             rb"|gloo/transport/\w{1,12}/\w{1,30}\.cc:\d{1,6}\] (?:Socket (?:unexpectedly )?closed|Read timeout"
             rb"|Read error [^\r\n]{0,300}remote worker hanging|Write timeout|Application timeout caused)"

@@ -1,35 +1,75 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What AWS Neuron says: its runtime (nrt.h: NRT_STATUS), driver, collectives (CCOM, aws-ofi-nccl) and neuronx-cc.
 
-Of the runtime's status numbers 1003 means that a result was not a number, 1200 to 1205 that the hardware failed.
+Of the runtime's status numbers 1003 means that a result was not a number, 1006 an index out of range, 1200 a collective
+that hangs, 1201 to 1205 (but 1204) that the hardware failed; 1, 2 and 101 say nothing.
 """
 
 from __future__ import annotations
 
-from ..signature import Signature
+from ..signature import BLAME, Signature
+
+_RUNTIME = (
+    "The Neuron runtime or a NeuronCore failed: read the kernel log and the health of the device (neuron-top, "
+    "neuron-monitor), and check that runtime, driver and compiler are of one release."
+)
+# How a number of the runtime is printed that no other program has: "status=1003", "with status 1006", "err: 1201".
+_NUMBER = rb"\b(?:status[= ]|completed with err: )"
+_LINE = rb"(?!(?:nrt_close|nrt_infodump|notification_destroy)|[^\r\n]{0,99}\(NON-FATAL"
+_LINE += rb"|[^\r\n]{0,300}[Tt]oo many open files)"
 
 SIGNATURES = (
     Signature(
         "nan",
-        (b"COMPLETED_WITH_NUM_ERR", b"status=1003", b"err: 1003"),
+        (b"COMPLETED_WITH_NUM_ERR", b"status=1003", b"status 1003", b"err: 1003"),
         "A NeuronCore computed a value that is no number: check data, precision (stochastic rounding) and learning "
         "rate.",
-        rb"NRT_EXEC_COMPLETED_WITH_NUM_ERR|nrt_\w{1,40}:? status=1003\b|completed with err: 1003\b",
+        rb"NRT_EXEC_COMPLETED_WITH_NUM_ERR|" + _NUMBER + rb"1003\b",
     ),
     Signature(
         "gpu_ecc",
-        (b"EXEC_HW_ERR_", b"status=120", b"HBM_UE", b"NC_UE", b"DMA_ABORT", b"NEURON_HW_ERR="),
+        (
+            *(b"EXEC_HW_ERR_", b"status=120", b"status 120", b"err: 120", b"HBM_UE", b"NC_UE", b"DMA_ABORT"),
+            *(
+                b"NEURON_HW_ERR=",
+                b"memory error ",
+                b"is in an abort state",
+                b"Uncorrected ecc err",
+                b"NeuronHasError_",
+            ),
+        ),
         "The hardware of a Neuron device failed: drain the node, read neuron-top, neuron-monitor and the kernel "
         "log, and replace the instance where it comes back.",
-        rb"NRT_EXEC_HW_ERR_(?:\w{0,20}HBM_UE|NC_UE|DMA_ABORT)|nrt_\w{1,40}:? status=120[1-35]\b|NEURON_HW_ERR=\w",
+        rb"NRT_EXEC_HW_ERR_(?:\w{0,20}HBM_UE|NC_UE|DMA_ABORT)|" + _NUMBER + rb"120[1-35]\b|NEURON_HW_ERR=\w"
+        rb"|[Uu]ncorrectable (?:HBM )?memory error (?:is detected|on Neuron Device)"
+        rb"|DMA [RT]X engine \d{1,4} is in an abort state"
+        rb"|Total Uncorrected ecc err count is [1-9]|\bNeuronHasError_\w",
     ),
     Signature(
         "driver_mismatch",
-        (b"requires Neuron Driver version", b"is Neuron Runtime (", b"load an incompatible model"),
+        (
+            *(b"requires Neuron Driver version", b"is Neuron Runtime (", b"load an incompatible model"),
+            *(b"NEFF version mismatch", b"NEFF_VERSION", b"status=10", b"hardware operator code"),
+            *(b"upgrade to latest aws-neuronx", b"pooling_write_profile", b"NEFF version: "),
+        ),
         "Driver, runtime and compiler of Neuron are not of one release: update aws-neuronx-dkms on the node and "
         "aws-neuronx-runtime-lib in the image, and compile the model again.",
         rb"This runtime requires Neuron Driver version|his Neuron Runtime \([^)\r\n]{1,60}\) is not compatible"
-        rb"|Attempting to load an incompatible model",
+        rb"|Attempting to load an incompatible model|NEFF version mismatch|NRT_UNSUPPORTED_NEFF_VERSION"
+        rb"|nrt_\w{1,40}:? status=10\b|Unsupported hardware operator code|upgrade to latest aws-neuronx-"
+        rb"|aws_hal_tpb_pooling_write_profile {1,40}failed|NEFF version: [^\r\n]{1,99} not supported",
+    ),
+    Signature(
+        "import_error",
+        (b"Error opening libnccom.so",),
+        "Neuron's library of collectives is not in the image: install aws-neuronx-collectives, or put its folder into "
+        "LD_LIBRARY_PATH.",
+    ),
+    Signature(
+        "import_error",
+        (b"The PJRT plugin has PJRT API version",),
+        "The plugin of PJRT (libneuronxla, libtpu) and the framework do not fit each other: install those of one "
+        "release.",
     ),
     Signature(
         "stale_process",
@@ -38,6 +78,25 @@ SIGNATURES = (
         "(neuron-ls), end it, and compare NEURON_RT_NUM_CORES and NEURON_RT_VISIBLE_CORES with the processes per node.",
         rb"(?:Logical Neuron |Neuron)Core\(s\) not available",
         nearness=11,
+    ),
+    Signature(
+        "stale_process",
+        (b"Timestamp program stop timeout", b"engines are running. Please restart"),
+        "An earlier program left the NeuronCores running: end what is left over (neuron-ls), then load the driver "
+        "again (rmmod neuron, modprobe neuron).",
+        nearness=11,
+    ),
+    Signature(
+        "wrong_rank",
+        (b" from NEURON_RT_VISIBLE_CORES",),
+        "More processes are started than there are NeuronCores for: compare NEURON_RT_VISIBLE_CORES with the processes "
+        "per node.",
+        rb"Error: [^\r\n]{1,200} is higher than count \d{1,9} from NEURON_RT_VISIBLE_CORES",
+    ),
+    Signature(
+        "settings_refused",
+        (b"$PJRT_DEVICE is not set",),
+        "PyTorch/XLA is not told what it runs on: set PJRT_DEVICE=NEURON.",
     ),
     Signature(
         "no_gpu",
@@ -50,7 +109,7 @@ SIGNATURES = (
             b"untime cannot be initialized",
             b"NERR_RESOURCE_NC",
             b"determine Neuron Driver version",
-            *(b"NOT_ENOUGH_NC", b"status=9"),
+            *(b"NOT_ENOUGH_NC", b"status=9", b"cores are not contiguous", b"Could not find VNC id", b"Module neuron "),
         ),
         "NeuronCores cannot be used: check neuron-ls, the driver (aws-neuronx-dkms), that /dev/neuron* is passed "
         "in, and that no other process holds the cores; NEURON_RT_NUM_CORES and NEURON_RT_VISIBLE_CORES must fit.",
@@ -59,7 +118,8 @@ SIGNATURES = (
             rb"|device index)"
             rb"|Neuron [Rr]untime c(?:ould not|annot) be initialized|NERR_RESOURCE_NC|NRT_LOAD_NOT_ENOUGH_NC"
             rb"|nrt_\w{1,40}:? status=9\b|Unable to determine Neuron Driver version|(?:open"
-            rb"|access) [^\r\n]{0,60}/dev/neuron"
+            rb"|access) [^\r\n]{0,60}/dev/neuron|ERROR {1,4}NRT:[^\r\n]{1,99} cores are not contiguous"
+            rb"|Could not find VNC id|modprobe: (?:FATAL|ERROR): Module neuron not found"
         ),
     ),
     Signature(
@@ -71,15 +131,56 @@ SIGNATURES = (
             b"status=4",
             b"alloc HOST memory",
             b"(alignment: ",
-            *(b"peak HBM usage", b"Neff won't be able to load", b"NCC_EOOM", b"NCC_EVRF"),
+            *(b"peak HBM usage", b"Neff won't be able to load", b"NCC_EOOM", b"NCC_EVRF", b"TMPBUF pages requested"),
+            b"Failed to allocate nrt tensor",
         ),
         "The memory of a NeuronCore does not suffice: lower the micro batch size or sequence length, or split the "
         "model more; neuron-top shows what holds it.",
         (
-            rb"[Ff]ailed to alloc(?:ate)? (?:DEVICE|HOST) memory|\bNRT_RESOURCE\b|nrt_\w{1,40}: status=4\b"
-            rb"|nrt_\w{1,40} status=4\b|peak HBM usage [^\r\n]{0,60}exceeds|Neff won't be able to load"
+            rb"[Ff]ailed to alloc(?:ate)? (?:DEVICE|HOST) memory|\bNRT_RESOURCE\b|nrt_\w{1,40}:? status=4\b"
+            rb"|peak HBM usage [^\r\n]{0,60}exceeds|Neff won't be able to load"
             rb"|Failed to allocate [\d.]{1,20}[KMGT]?B \(alignment: |\bNCC_EOOM\d{1,5}\b|\bNCC_EVRF009\b"
+            rb"|TMPBUF pages requested exceeded|Failed to allocate nrt tensor"
         ),
+    ),
+    Signature(
+        "sizes",
+        (b"EXEC_OOB", b"status=1006", b"status 1006", b"err: 1006", b"out-of-bound access", b"Out of bounds access"),
+        "A NeuronCore was given an index that is out of range, mostly a token outside the vocabulary: compare "
+        "tokenizer, data and vocabulary size.",
+        rb"NRT_EXEC_OOB|" + _NUMBER + rb"1006\b|due to out-of-bound access|Out of bounds access on model",
+        nearness=30,
+    ),
+    Signature(
+        "collective_mismatch",
+        (b"MPMD execution", b"MPMD detected", b"does not have myself", b"collectives between the peers"),
+        "The ranks run different graphs, or one has another place in the groups: compare the parallel sizes, the "
+        "shapes of the batches and the compile caches of the nodes.",
+        rb"MPMD (?:execution is not supported|detected but)|replica groups? [^\r\n]{0,60}does not have myself"
+        rb"|mismatched collectives between the peers",
+        nearness=30,
+    ),
+    Signature(
+        "sizes",
+        (b"to init a collective algorithm for",),
+        "The NeuronCores have no collective for groups of these sizes: choose tensor and pipeline parallel sizes that "
+        "fit the links of the instance, as 8, 32 or 64.",
+        rb"failed \(2\) to init a collective algorithm for",
+        nearness=30,
+    ),
+    Signature(
+        "neuron",
+        (b"waiting for execution completion", b"Suspected hang after successful"),
+        "A NeuronCore did not finish a graph in time: where the graph may take as long, raise NEURON_RT_EXEC_TIMEOUT "
+        "(seconds); where other nodes did not hang, replace the instance.",
+        rb"timeout \(\d{1,9} ms\) [^\r\n]{0,400}waiting for execution completion"
+        rb"|Suspected hang after successful execution of collectives",
+    ),
+    Signature(
+        "neuron",
+        (b"SW_NQ_OVERFLOW", b"status=1204", b"status 1204", b"err: 1204", b"stuck after all coll", b"DGE notific"),
+        "The queue of notifications of a NeuronCore ran over: set NEURON_RT_ENABLE_DGE_NOTIFICATIONS=0.",
+        rb"NRT_EXEC_SW_NQ_OVERFLOW|" + _NUMBER + rb"1204\b|is stuck after all collectives|caused by DGE notifications",
     ),
     Signature(
         "killed",
@@ -104,16 +205,20 @@ SIGNATURES = (
             b"RunNeuronCC",
             b"Internal Compiler Error",
             b"nhandled exception with message",
+            b"BIR verification failed",
         ),
         "The Neuron compiler failed: read its log (log-neuron-cc.txt), check compiler flags and version, and clear the "
         "compile cache of the failed graph.",
         (
-            rb"ERROR \d{1,9} \[neuronx?-cc\]: |neuronx?-cc failed|\[F\d{1,4}\] neuronx?-cc "
+            rb"ERROR \d{1,9} \[neuronx?-cc\]: (?![^\r\n]{0,400}[Nn]o space left)"
+            rb"|neuronx?-cc failed|\[F\d{1,4}\] neuronx?-cc "
             rb"|neuronx?-cc[^\r\n]{0,600}(?:non-zero exit status|failed with|compilation failed"
             rb"|terminated abnormally)|\[NCC_[A-Z]{1,10}\d{1,5}\]"
             rb"|Compiler status (?:ERROR|FAIL)|Compilation failed for |ERROR:neuronx_cc:"
-            rb"|ERROR \d{1,9} \[neuronxcc\.|Failed compilation with |Got a cached failed neff"
+            rb"|ERROR \d{1,9} \[neuronxcc\.|Failed compilation with (?![^\r\n]{0,900}[Nn]o space left)"
+            rb"|Got a cached failed neff"
             rb"|RunNeuronCC\w{0,20}: error|\[[A-Z]{3}\d{3}\] {1,4}Unhandled exception with message"
+            rb"|=== BIR verification failed"
         ),
     ),
     Signature(
@@ -124,46 +229,64 @@ SIGNATURES = (
         rb"CCOM WARN [^\r\n]{0,300}(?:[Tt]imeout waiting for|[Tt]imed out|Connect to|Connection refused"
         rb"|[Nn]o route)|NEURON_RT_ROOT_COMM_ID[^\r\n]{0,200}(?:invalid|not set|[Ff]ailed)",
     ),
+    # With it the runtime says that the graph was not finished, and may say no more.
     Signature(
         "watchdog",
         (
-            b"hang in collectives",
+            b"uspected hang ",
             b"missing collectives status",
             b"(FATAL-RT-",
             b"or cc status notif",
             b"of CC notifications",
-            *(b"with err: 5", b"status=5 message="),
+            *(b"completed with err: ", b"status=5 message=", b"status=1200", b"status 1200", b"EXEC_HW_ERR_COLL"),
+            *(b"execution timeout (", b"Timeout exceeded: Waiting on "),
         ),
         "A collective hangs on a Neuron device: look for the worker that lags behind or has no such line.",
-        rb"suspected hang in collectives|missing collectives status|waiting for cc status notifications"
+        rb"[Ss]uspected hang (?:in|between)\b|missing collectives status|waiting for cc status notifications"
         rb"|Unexpected number of CC notifications|\(FATAL-RT-[A-Z-]{1,40}\)|completed with err: 5\b"
-        rb"|nrt_\w{1,40}:? status=5 message=",
+        rb"|nrt_\w{1,40}:? status=5 message=|NRT_EXEC_HW_ERR_COLLECTIVES|" + _NUMBER + rb"1200\b"
+        rb"|TDRV:[^\r\n]{1,99} execution timeout \(|Timeout exceeded: Waiting on [\w ]{0,20}proxy task",
     ),
     Signature(
         "nccl",
-        (b"CCOM WARN", b"EXEC_HW_ERR_COLLECTIVES", b"status=120", b"NETWORK_PROXY_FAIL", b"OFI plugin", b"ENC:"),
+        (b"status=1206", b"status 1206", b"err: 1206", b"NETWORK_PROXY_FAIL", b"ENC:", b"Proxy failed"),
         "The network between the workers failed (EFA, libfabric): check the EFA driver and devices (fi_info -p "
         "efa), the security group, and the logs of the other nodes.",
-        rb"CCOM WARN (?![^\r\n]{0,300}[Tt]oo many open files)|NRT_EXEC_HW_ERR_COLLECTIVES"
-        rb"|nrt_\w{1,40}:? status=120[06]\b|NETWORK_PROXY_FAIL"
-        rb"|ERROR {1,4}ENC:\w{0,40}(?:[Bb]ootstrap|replica_group|connect)",
+        _NUMBER + rb"1206\b|NETWORK_PROXY_FAIL|Proxy failed to execute task"
+        rb"|ERROR {1,4}ENC:\w{0,40}(?:[Bb]ootstrap|connect|ncclNet)",
+    ),
+    # Of these what was said before is the cause, and where nothing was, they say as much as the next one.
+    Signature(
+        "neuron",
+        (
+            *(b"nrt_", b"Nrt::", b"NRT_FAILURE", b"NRT_INVALID", b"UNRECOVERABLE", b"ERROR ", b"infer_status notific"),
+            *(b"TDRV not init", b"to initialize devices, err", b"localservice/", b"create global communicator"),
+            *(b"barrier execution has failed", b"load collectives resources", b"progress Neuron Core Exec"),
+        ),
+        _RUNTIME,
+        rb"nrt_(?:\w{1,40}:? )?status=(?:1|2|101)\b|nrt_init failed|\bNRT_(?:FAILURE|INVALID|EXEC_UNIT_UNRECOVERABLE)\b"
+        rb"|Nrt::\w{1,30} failed(?![^\r\n]{0,200}status=(?!(?:1|2|101)\b))"
+        rb"|ERROR {1,4}(?:NMGR|ENC):" + _LINE + rb"\w{1,60}"
+        rb"|INTERNAL: From /job:\w{0,9}localservice/|Missing infer_status notification"
+        rb"|failed to create global communicator|barrier execution has failed|build and load collectives resources"
+        rb"|Failed to progress Neuron Core Exec"
+        rb"|TDRV not initialized"
+        rb"|Failed to initialize devices, error",
+        BLAME["watchdog"] + 1,
     ),
     Signature(
         "neuron",
         (b"nrt_", b"NRT_", b"NERR_", b"ERROR ", b"FATAL ", b"Nrt::", b"NEFF is invalid", b"neuron:", b" message="),
-        "The Neuron runtime or a NeuronCore failed: read the kernel log and the health of the device (neuron-top, "
-        "neuron-monitor), and check that runtime, driver and compiler are of one release.",
+        _RUNTIME,
         (
             rb"nrt_(?:execute|load|init|barrier|tensor|build|all)\w{0,40}[:(]? ?(?:status=|failed|\(\) failed)"
-            rb"|\bNRT_(?:FAILURE|INVALID|INVALID_HANDLE|TIMEOUT|HW_ERROR|QUEUE_FULL"
-            rb"|UNSUPPORTED_NEFF_VERSION|FAIL_HOST_MEM_ALLOC"
-            rb"|UNINITIALIZED|EXEC_[A-Z_]{1,50})\b|\bNERR_[A-Z_]{1,40}|ERROR {1,4}(?:NMGR|TDRV|NRT|ENC|KBL"
-            rb"|NEFF):(?!(?:nrt_close|nrt_infodump|notification_destroy)|[^\r\n]{0,99}\(NON-FATAL)\w{1,60}"
+            rb"|\bNRT_(?:INVALID_HANDLE|TIMEOUT|HW_ERROR|QUEUE_FULL|FAIL_HOST_MEM_ALLOC"
+            rb"|UNINITIALIZED|EXEC_[A-Z_]{1,50})\b|\bNERR_[A-Z_]{1,40}|ERROR {1,4}(?:TDRV|NRT|KBL|NEFF):"
+            + _LINE
+            + rb"\w{1,60}"
             rb"|Nrt::\w{1,30} failed|NEFF is invalid|\bstatus=\d{1,4} message="
-            rb"|\.\d{6} {1,4}\d{1,9}:\d{1,9} {1,4}(?:ERROR"
-            rb"|FATAL) {1,4}[A-Z]{2,12}:"
-            rb"(?!(?:nrt_close|nrt_infodump|notification_destroy)|[^\r\n]{0,99}\(NON-FATAL)"
-            rb"|\] neuron:\w{1,60}: [^\r\n]{0,160}(?:[Ff]ailed|[Tt]imeout|[Ee]rror|[Ii]nvalid)"
+            rb"|\.\d{6} {1,4}\d{1,9}:\d{1,9} {1,4}(?:ERROR|FATAL) {1,4}[A-Z]{2,12}:" + _LINE + rb"|\] neuron:\w{1,60}: "
+            rb"[^\r\n]{0,160}(?:[Ff]ailed|[Tt]imeout|[Ee]rror|[Ii]nvalid)"
         ),
     ),
 )

@@ -88,7 +88,8 @@ SIGNATURES = (
         "Slurm did not start the job's tasks: the message says what it could not give or do; check account, partition, "
         "node state (sinfo -R), and that the working folder and the program are on every node.",
         (
-            rb"srun: error: (?:Unable to (?:allocate resources|create (?:job )?step)|Task launch for "
+            rb"srun: error: (?:MPI: |Munge |[Cc]ouldn't find the specified plugin|cannot find |slurm_receive_msg"
+            rb"|Unable to (?:allocate resources|create (?:job )?step)|Task launch for "
             rb"|Application launch |Only "
             rb"|No |Can(?: ?not|'t) |Access denied|Too few |Hostlist |You asked for |--|Plug-?in |Failed to "
             rb"|srun prolog "
@@ -109,11 +110,19 @@ SIGNATURES = (
             rb"|Failed to look up username|_become_user|job_container|\w{0,30}: ?chdir\(|Plugin stack init"
             rb"|[^\r\n]{0,60}Could not open (?:std\w{2,3}|output|error) file|Unable to configure MPI plugin"
             rb"|IO setup failed|CPU binding outside|NUMA node \d{1,9} does not exist|--mem-bind|Unable to attach to "
-            rb"|mpi/\w{1,20}: |[^\r\n]{0,99}\bmpi/pmix: {1,4}ERROR|task_g_|switch_p_|No executable program"
+            rb"| ?mpi/\w{1,20}: |[^\r\n]{0,99}\bmpi/pmix: {1,4}ERROR|task_g_|switch_p_|No executable program"
             rb"|User requested launch of zero|Program for task rank "
             rb"|[^\r\n]{0,40}batch script setup failed(?![^\r\n]{0,200}(?:quota|No space))"
             rb"|[^\r\n]{0,60}(?:Slingshot|CXI) [^\r\n]{0,60}failed|Failed mpi_g_)"
         ),
+    ),
+    Signature(
+        "slurm_start",
+        (b"InstanceCapacity", b"VcpuLimitExceeded", b"POOL_EXHAUSTED", b"no more capacity in the zone"),
+        "The cloud has no such machine left, or the account's limit is used up: wait, ask for it in another zone, or "
+        "reserve it.",
+        rb"\bInsufficient\w{0,20}InstanceCapacity\b|\bVcpuLimitExceeded\b|ZONE_RESOURCE_POOL_EXHAUSTED"
+        rb"|no more capacity in the zone",
     ),
     Signature(
         "segmentation_fault",
