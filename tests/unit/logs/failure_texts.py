@@ -53,6 +53,7 @@ TEXTS: dict[str, list[Text]] = {
         "[ 12.1] Kernel panic - not syncing: Fatal exception",
     ],
     "driver_mismatch": [
+        'x.cc:7] (0) INVALID_ARGUMENT: odd.cc:7:NEFF is invalid: nrt_load: status=2, error message="odd".',
         "2026-Jan-02 03:04:05.000006 7:8 ERROR  NEFF:neff_parse  NEFF version: 9.0, features: 0x7 are not supported.",
         "NEFF version mismatch supported: 7.1 received: 9.0",
         'RuntimeError: nrt_load status=10 message="odd"',
@@ -121,6 +122,7 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: Error(s) in loading state_dict for GPTModel:",
     ],
     "compile": [
+        "2026-01-02T03:04:05Z Too many instructions after unroll!",
         "JaxRuntimeError: RESOURCE_EXHAUSTED: E1001: CompileTimeScopedVmemOom:",
         "RESOURCE_EXHAUSTED: Ran out of memory in memory space vmem while allocating on stack for %odd",
         "RESOURCE_EXHAUSTED: XLA:TPU says odd. Ran out of memory in memory space smem. Used 2M of 1M smem.",

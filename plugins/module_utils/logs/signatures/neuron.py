@@ -51,13 +51,15 @@ SIGNATURES = (
             *(b"requires Neuron Driver version", b"is Neuron Runtime (", b"load an incompatible model"),
             *(b"NEFF version mismatch", b"NEFF_VERSION", b"status=10", b"hardware operator code"),
             *(b"upgrade to latest aws-neuronx", b"pooling_write_profile", b"NEFF version: "),
+            b"NEFF is invalid",
         ),
         "Driver, runtime and compiler of Neuron are not of one release: update aws-neuronx-dkms on the node and "
         "aws-neuronx-runtime-lib in the image, and compile the model again.",
         rb"This runtime requires Neuron Driver version|his Neuron Runtime \([^)\r\n]{1,60}\) is not compatible"
         rb"|Attempting to load an incompatible model|NEFF version mismatch|NRT_UNSUPPORTED_NEFF_VERSION"
         rb"|nrt_\w{1,40}:? status=10\b|Unsupported hardware operator code|upgrade to latest aws-neuronx-"
-        rb"|aws_hal_tpb_pooling_write_profile {1,40}failed|NEFF version: [^\r\n]{1,99} not supported",
+        rb"|aws_hal_tpb_pooling_write_profile {1,40}failed|NEFF version: [^\r\n]{1,99} not supported"
+        rb"|NEFF is invalid",
     ),
     Signature(
         "import_error",
@@ -206,6 +208,7 @@ SIGNATURES = (
             b"Internal Compiler Error",
             b"nhandled exception with message",
             b"BIR verification failed",
+            b"instructions after unroll",
         ),
         "The Neuron compiler failed: read its log (log-neuron-cc.txt), check compiler flags and version, and clear the "
         "compile cache of the failed graph.",
@@ -218,7 +221,7 @@ SIGNATURES = (
             rb"|ERROR \d{1,9} \[neuronxcc\.|Failed compilation with (?![^\r\n]{0,900}[Nn]o space left)"
             rb"|Got a cached failed neff"
             rb"|RunNeuronCC\w{0,20}: error|\[[A-Z]{3}\d{3}\] {1,4}Unhandled exception with message"
-            rb"|=== BIR verification failed"
+            rb"|=== BIR verification failed|Too many instructions after unroll"
         ),
     ),
     Signature(
@@ -276,7 +279,7 @@ SIGNATURES = (
     ),
     Signature(
         "neuron",
-        (b"nrt_", b"NRT_", b"NERR_", b"ERROR ", b"FATAL ", b"Nrt::", b"NEFF is invalid", b"neuron:", b" message="),
+        (b"nrt_", b"NRT_", b"NERR_", b"ERROR ", b"FATAL ", b"Nrt::", b"neuron:", b" message="),
         _RUNTIME,
         (
             rb"nrt_(?:execute|load|init|barrier|tensor|build|all)\w{0,40}[:(]? ?(?:status=|failed|\(\) failed)"
@@ -284,7 +287,7 @@ SIGNATURES = (
             rb"|UNINITIALIZED|EXEC_[A-Z_]{1,50})\b|\bNERR_[A-Z_]{1,40}|ERROR {1,4}(?:TDRV|NRT|KBL|NEFF):"
             + _LINE
             + rb"\w{1,60}"
-            rb"|Nrt::\w{1,30} failed|NEFF is invalid|\bstatus=\d{1,4} message="
+            rb"|Nrt::\w{1,30} failed|\bstatus=\d{1,4} message="
             rb"|\.\d{6} {1,4}\d{1,9}:\d{1,9} {1,4}(?:ERROR|FATAL) {1,4}[A-Z]{2,12}:" + _LINE + rb"|\] neuron:\w{1,60}: "
             rb"[^\r\n]{0,160}(?:[Ff]ailed|[Tt]imeout|[Ee]rror|[Ii]nvalid)"
         ),
