@@ -244,13 +244,16 @@ def _leave_to_next_lines(
     raised: dict[Signature, list[tuple[int, bytes, re.Match[bytes]]]],
 ) -> None:
     """Leave out the exceptions whose message begins on a line after their name, where a signature knows that line."""
-    for lines in raised.values():
-        for line in list(lines):
+    told = [start for start, failure in found_at.items() if failure]
+    for signature, lines in raised.items():
+        raised[signature] = []
+        for line in lines:
             end = line_end(text, line[0])
-            below = range(end, end + _MESSAGE_BYTES)
-            if _MESSAGE_BELOW.search(text, line[0], end) and any(found_at[at] and at in below for at in found_at):
+            has_message = any(end <= start < end + _MESSAGE_BYTES for start in told)
+            if has_message and _MESSAGE_BELOW.search(text, line[0], end):
                 found_at[line[0]] = None
-                lines.remove(line)
+            else:
+                raised[signature].append(line)
 
 
 def _caught(text: bytes, find: Find) -> Iterator[int]:
