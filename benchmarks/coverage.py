@@ -3,7 +3,7 @@
 
     python benchmarks/coverage.py [--series 1000]
 
-Series are autoregressive of order 1 with known rho, median 0 and no trend. Coverage is the share of series whose 95 %
+Series are autoregressive of order 1 with known rho, as step times that vary by a tenth, and no trend. Coverage is the share of series whose 95 %
 interval holds the true median; a false claim is that a flat series of losses falls, rises, or climbs at its end.
 ``plain`` is the interval that takes the steps as independent of each other.
 """
@@ -28,6 +28,8 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.loss_tren
 RHOS = (0.0, 0.5, 0.9)
 SIZES = (3, 5, 8, 10, 15, 30, 100, 200)
 SIZES_OF_LOSSES = (20, 30, 50, 200)
+# Of values with a standard deviation of 1.
+MEDIAN = 10.0
 # A loss of 4 whose neighbours differ by about 2 %.
 LEVEL, DEVIATION = 4.0, 0.08
 
@@ -54,8 +56,8 @@ def _ours(rho: float, size: int, count: int) -> float:
 
 
 def _coverage(interval_of: Callable[[np.ndarray], dict[str, float] | None], rho: float, size: int, count: int) -> float:
-    intervals = [interval_of(values) for values in _series(rho, size, count)]
-    return sum(bool(found and found["low"] <= 0.0 <= found["high"]) for found in intervals) / count
+    intervals = [interval_of(MEDIAN + values) for values in _series(rho, size, count)]
+    return sum(bool(found and found["low"] <= MEDIAN <= found["high"]) for found in intervals) / count
 
 
 def _claims(rho: float, size: int, count: int) -> str:

@@ -11,8 +11,8 @@ from .autocorrelation import effective_size, noise_of
 CONFIDENCE = 0.95
 METHOD = (
     f"{CONFIDENCE:.0%} interval of the median: its bootstrap over all resamples of as many independent steps as the "
-    "autocorrelation of neighbours leaves, and where these are fewer than 14 Student's, with an autocorrelation as "
-    "large as so few steps leave open"
+    "autocorrelation of neighbours leaves, and where these are fewer than 14 Student's, of logarithms and with an "
+    "autocorrelation as large as so few steps leave open"
 )
 
 # With fewer independent values than this, the extremes of a sample are too near for a bootstrap.
@@ -22,6 +22,8 @@ _MIN_OF_BOOTSTRAP = 14.0
 _DOUBT, _MOST_DOUBTED, _FOR_FEW = 1.8, 0.95, 5.0
 # The median of normal values deviates by so much more than their mean: √(π / 2).
 _MEDIAN_OVER_MEAN = 1.2533
+# A factor that any time or rate can be multiplied by.
+_MOST_OFF = np.log(1e30)
 # The median absolute deviation of normal values is so much of their standard deviation.
 _MAD_OF_NORMAL = 0.6744897501960817
 
@@ -38,25 +40,23 @@ def median_interval(values: np.ndarray) -> dict[str, float] | None:
     is the value whose place is the middle of n random places, and the middle of n uniform numbers has a beta
     distribution. Neighbours that know of each other are worth fewer than they are (see `autocorrelation`); blocks of
     them, as a block bootstrap draws, give the same where these are many. benchmarks/coverage.py measures both.
+
+    Student's interval of values that are all positive, as times and rates are, is that of their logarithms, so that no
+    end of it is below zero.
     """
     size = values.size
     if size < 3:
         return None
     noise = noise_of(values, 0)
-    # Few values that rise by chance look as if each knew all of the one before.
-    rho = min(noise.rho, 1.0 - 2.0 / size)
-    worth = effective_size(size, rho)
+    worth = effective_size(size, _most_that_few_show(noise.rho, size))
     outside = (1 - CONFIDENCE) / 2
     if worth < _MIN_OF_BOOTSTRAP:
-        freedom = max(2.0, worth - 1.0)
-        doubted = max(noise.rho, min(_MOST_DOUBTED, noise.rho + _DOUBT / np.sqrt(size)))
-        deviation = noise.deviation * np.sqrt((1.0 - noise.rho**2) / (1.0 - doubted**2))
-        half = stdtrit(freedom, 1 - outside) * _MEDIAN_OVER_MEAN * deviation / np.sqrt(effective_size(size, doubted))
-        half *= 1.0 + _FOR_FEW * rho / size
         middle = float(np.median(values))
-        if half <= 1e-9 * abs(middle):
-            half = 0.0
-        return {"low": middle - float(half), "high": middle + float(half)}
+        if values.min() > 0:
+            off = float(np.exp(min(_half_of_few(np.log(values)), _MOST_OFF)))
+            return {"low": middle / off, "high": middle * off}
+        half = _half_of_few(values)
+        return {"low": middle - half, "high": middle + half}
     middle_place = (worth + 1) / 2
     shares = betaincinv(middle_place, worth - middle_place + 1, np.array([outside, 1 - outside]))
     # Of an even number the ends of both middle places are averaged, as the two move together.
@@ -64,3 +64,21 @@ def median_interval(values: np.ndarray) -> dict[str, float] | None:
     places = np.clip((shares * size)[:, None] + (np.array([-0.25, 0.25]) if size % 2 == 0 else 0.0), 0, size - 1)
     low, high = (float(ordered[np.atleast_1d(ends).astype(int)].mean()) for ends in places)
     return {"low": low, "high": high}
+
+
+def _most_that_few_show(rho: float, size: int) -> float:
+    """Return an autocorrelation: few values that rise by chance look as if each knew all of the one before."""
+    return min(rho, 1.0 - 2.0 / size)
+
+
+def _half_of_few(values: np.ndarray) -> float:
+    """Return half of the width of Student's interval of a median."""
+    size = values.size
+    noise = noise_of(values, 0)
+    rho = _most_that_few_show(noise.rho, size)
+    freedom = max(2.0, effective_size(size, rho) - 1.0)
+    doubted = max(noise.rho, min(_MOST_DOUBTED, noise.rho + _DOUBT / np.sqrt(size)))
+    deviation = noise.deviation * np.sqrt((1.0 - noise.rho**2) / (1.0 - doubted**2))
+    half = stdtrit(freedom, (1 + CONFIDENCE) / 2) * _MEDIAN_OVER_MEAN * deviation
+    half *= (1.0 + _FOR_FEW * rho / size) / np.sqrt(effective_size(size, doubted))
+    return 0.0 if half <= 1e-9 * float(np.abs(values).max()) else float(half)

@@ -25,8 +25,16 @@ def test_the_interval_of_independent_values_is_that_of_drawing_samples_with_repl
     ("size", "least"), [(3, 0.9), (5, 0.88), (8, 0.88), (10, 0.88), (15, 0.9), (30, 0.9), (200, 0.9)]
 )
 def test_the_interval_holds_the_truth_as_often_as_it_claims(size: int, least: float, rho: float) -> None:
-    intervals = [median_interval(values) or {} for values in correlated(200, size, rho)]
-    assert np.mean([found["low"] <= 0 <= found["high"] for found in intervals]) >= least
+    intervals = [median_interval(10 + values) or {} for values in correlated(200, size, rho)]
+    assert np.mean([found["low"] <= 10 <= found["high"] for found in intervals]) >= least
+
+
+def test_no_end_of_the_interval_of_times_is_below_zero() -> None:
+    few = [500.0, 520, 480, 470, 620, 590, 380, 370, 480, 450, 560, 660, 620, 600, 580, 570, 560, 500, 350, 450]
+    low, high = (median_interval(np.array(few)) or {}).values()
+    assert 0 < low < min(few) < max(few) < high
+    low, high = (median_interval(np.array([1e-30, 1.0, 1e30])) or {}).values()
+    assert 0 <= low < 1 < high < float("inf")
 
 
 def test_the_median_lies_within_and_more_values_tell_more() -> None:

@@ -98,7 +98,7 @@ SIGNATURES = (
     Signature(
         "settings_refused",
         (b"$PJRT_DEVICE is not set",),
-        "PyTorch/XLA is not told what it runs on: set PJRT_DEVICE=NEURON.",
+        "PyTorch/XLA does not know what it runs on: set PJRT_DEVICE=NEURON.",
     ),
     Signature(
         "no_gpu",
