@@ -8,6 +8,9 @@ ifneq ($(filter C POSIX,$(LC_ALL)),)
 export LC_ALL := C.UTF-8
 endif
 
+# What many processes load is compiled once.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Every target with a plain name; those with a path are files.
 .PHONY: $(shell sed -nE 's/^([a-z-]+):.*/\1/p' $(firstword $(MAKEFILE_LIST)))
 .DEFAULT_GOAL := help
