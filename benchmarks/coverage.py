@@ -3,8 +3,9 @@
 
     python benchmarks/coverage.py [--series 1000]
 
-Series are autoregressive of order 1 with known rho, as step times that vary by a tenth, and no trend. Coverage is the share of series whose 95 %
-interval holds the true median; a false claim is that a flat series of losses falls, rises, or climbs at its end.
+Series are autoregressive of order 1 with known rho, as step times that vary by a tenth, and no
+trend. Coverage is the share of series whose 95 % interval holds the true median; a false claim is
+that a flat series of losses falls, rises, or climbs at its end.
 ``plain`` is the interval that takes the steps as independent of each other.
 """
 
