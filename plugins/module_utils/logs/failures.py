@@ -42,8 +42,9 @@ _TRACEBACK_LINES = 300
 _PREFIX_BYTES = 99
 _NEAR_BYTES = 4096
 _MESSAGE_BYTES = 300
-# huggingface_hub's message begins two lines after the name, by which at most the number of the request stands.
-_BELOW = rb": ?(?:\((?:\w{1,9} ){1,2}ID: [^)\r\n]{0,99}\))?\r?$"
+# The message of huggingface_hub begins two lines after the name, by which at most the number of the request stands;
+# that of XLA on another process two lines after who says it.
+_BELOW = rb": ?(?:\((?:\w{1,9} ){1,2}ID: [^)\r\n]{0,99}\)|[\w ]{1,40}: From /job:\S{1,99}:)?\r?$"
 _MESSAGE_BELOW = re.compile(_BELOW)
 _CAUGHT = b"During handling of the above exception"
 _CAUGHT_IMPORT = re.compile(
@@ -105,13 +106,13 @@ def find_failures(piece: Piece) -> list[dict[str, t.Any]]:
                 found_at.setdefault(start, None)
             elif start not in found_at:
                 raised.setdefault(exception_class(last.group(), files), []).append((start, text, last))
-    _leave_to_next_lines(found_at, text, raised)
     of_tracebacks = {start for lines in raised.values() for start, _text, _last in lines}
     for alone in ALONE.finditer(excerpt):
         start = _place(begins, alone.start())
         if start not in found_at and start not in of_tracebacks:
             line = excerpt[alone.start("name") : alone.end()]
             raised.setdefault(exception_class(line, _files_above(text, start)), []).append((start, excerpt, alone))
+    _leave_to_next_lines(found_at, text, raised)
     for signature, said_of_class in raised.items():
         _add_found(found_at, signature, sorted(said_of_class, key=itemgetter(0)))
     return [failure for _start, failure in sorted(found_at.items(), key=itemgetter(0)) if failure]

@@ -478,6 +478,8 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "gpu_error": [
+        "E0102 03:04:05.1 7 odd.cc:7] [/dev/accel7 n7:pe1:7] !!!! FATAL ERROR !!!! for [/dev/accel7 n7:pe1:7] , odd",
+        "E0102 03:04:05.1 7 odd.cc:7] *** [Physical location: n7] odd has occurred, all pending programs will fail",
         "GPUassert: odd /w/f.cu 42",
         "JaxRuntimeError: INTERNAL: E0200: RuntimeUnexpectedCoreHalt:",
         "INTERNAL: Fatal error occurred during TPU execution. This may be a compiler bug.",

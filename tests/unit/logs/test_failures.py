@@ -210,6 +210,7 @@ def test_a_package_that_the_program_goes_on_without_is_no_failure(rank: str) -> 
         (["train.py", "site-packages/torch/cuda/__init__.py"], "python_error"),
         (["train.py", "jax/_src/sharding_impls.py"], "sizes"),
         (["train.py", "jax/_src/clusters/odd_cluster.py"], "jax_start"),
+        (["odd/reader.py", "site-packages/gin/config.py"], "python_error"),
         (
             ["train.py", "site-packages/torch/distributed/elastic/rendezvous/dynamic_rendezvous.py"],
             "rendezvous_timeout",
@@ -258,6 +259,42 @@ def test_a_traceback_whose_end_has_a_class_of_its_own_is_not_told_twice() -> Non
 def test_the_launch_scripts_helpers_fail_without_harm(files: list[str], end: str) -> None:
     frames = "".join(f'  File "{file}", line 1, in <module>\n' for file in files)
     assert lines_of(f"Traceback (most recent call last):\n{frames}{end}\n") == []
+
+
+@pytest.mark.parametrize(
+    ("said", "name"), [("Missing a closing quotation", "data_corrupt"), ("Column(/x) changed", "data")]
+)
+def test_columns_of_json_that_differ_are_no_damage(said: str, name: str) -> None:
+    text = 'Traceback (most recent call last):\n  File "/x/datasets/json.py", line 1, in f\n'
+    line = f"pyarrow.lib.ArrowInvalid: JSON parse error: {said} from object to array in row 7\n"
+    assert [found for found, _, _ in lines_of(text + line)] == [name]
+
+
+def test_a_name_that_code_does_not_have_is_no_setting() -> None:
+    text = 'Traceback (most recent call last):\n  File "/x/training_args.py", line 1, in f\n'
+    assert [name for name, _, _ in lines_of(f"{text}AttributeError: 'A' object has no attribute 'b'\n")] == [
+        "python_error"
+    ]
+    assert [name for name, _, _ in lines_of(f"{text}ValueError: odd\n")] == ["settings_refused"]
+
+
+@pytest.mark.parametrize("prefix", ["", "[rank7]: ", "7: "])
+def test_an_exception_without_the_head_of_its_traceback_is_of_who_raised_it(prefix: str) -> None:
+    lines = ('  File "/x/orbax/odd.py", line 1, in f', "    odd[place]", "    ~~~^^^^^^^", "KeyError: 'layers'")
+    assert [name for name, _, _ in lines_of("".join(f"{prefix}{line}\n" for line in lines))] == ["checkpoint"]
+    between = (lines[0], "a line of somebody else", lines[3])
+    assert [name for name, _, _ in lines_of("".join(f"{prefix}{line}\n" for line in between))] == ["python_error"]
+
+
+@pytest.mark.parametrize("head", ["Traceback (most recent call last):\n", ""])
+def test_what_xla_says_of_another_process_stands_below_who_it_is_of(head: str) -> None:
+    text = (
+        f'{head}  File "/x/train.py", line 7, in f\n'
+        "RuntimeError: INTERNAL: From /job:odd/replica:0/task:7:\n"
+        "2 root error(s) found.\n"
+        '  (0) INTERNAL: Nrt::Load failed on NeuronCores 0-7: nrt_load status=1, error message="odd".\n'
+    )
+    assert [name for name, _, _ in lines_of(text)] == ["neuron"]
 
 
 @pytest.mark.parametrize("prefix", ["", "[rank7]: "])

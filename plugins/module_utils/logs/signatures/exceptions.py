@@ -33,7 +33,7 @@ PYTHON_ERROR = Signature(
 
 
 _LINE_BYTES = 1000
-# These speak of names in the code, which are no topic.
+# These speak of names in the code, which are no topic, and no settings.
 _OF_CODE = re.compile(rb"(?:Attribute|Name|UnboundLocal|ZeroDivision)Error$")
 # Farther out, a file runs whatever it is given: a launcher, a reader of settings, a decorator.
 _NEAREST_FILES = 6
@@ -94,7 +94,7 @@ TOPICS = (
         rb"/(?:yaml_)?arguments\.py$|/transformer_config\.py$|/model_parallel_config\.py$|/pyconfig\w{0,20}\.py$"
         rb"|/configs/types\.py$|/parallel_state\.py$|/argparse\b|/omegaconf/"
         rb"|/hydra/(?!main|core/utils|_internal/(?:utils|hydra))|/pydantic\w{0,20}/|/training_args\.py$"
-        rb"|/\w{0,30}config\w{0,30}\.py$"
+        rb"|(?<!/gin)/\w{0,30}config\w{0,30}\.py$"
         rb"|/configuration_\w{1,40}\.py$|/num_microbatches_calculator\.py$|/Config\w{0,20}Error$|/elasticity/config/|/exp_manager/|/\w{1,60}ConfigError$",
         b"",
         "The program refuses its settings: the message says which; correct the config, or take an image that "
@@ -270,11 +270,12 @@ def exception_class(line: bytes, files: Sequence[bytes]) -> Signature:
     ``line`` is its last line, ``files`` are those of its traceback, the innermost last.
     """
     name = line.split(b":", 1)[0].strip()
+    of_code = _OF_CODE.search(name)
     for place in (b"/" + name.replace(b".", b"/"), *reversed(files[-_NEAREST_FILES:])):
         for topic in TOPICS:
             if compiled_once(topic.files).search(place):
-                return topic.signature
-    if _OF_CODE.search(name):
+                return PYTHON_ERROR if of_code and topic.signature.failure == "settings_refused" else topic.signature
+    if of_code:
         return PYTHON_ERROR
     for topic in TOPICS:
         if compiled_once(topic.words).search(line[:_LINE_BYTES]):

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ..signature import Signature
+from ..signature import BLAME, Signature
 
 _TASK = rb"/job:\S{1,99}/task:"
 # How a status of absl and gRPC is printed, in front of its code: by exceptions, absl::Status, glog, gRPC for Python.
@@ -65,11 +65,21 @@ SIGNATURES = (
     ),
     Signature(
         "gpu_error",
-        (b"SLICE_FAILURE_CHIP", b"TPU session error", b"CoreHalt", b"halted ", b"Halt is", b"during TPU execution"),
+        (
+            b"SLICE_FAILURE_CHIP",
+            b"TPU session error",
+            b"CoreHalt",
+            b"halted ",
+            b"Halt is",
+            b"during TPU execution",
+            b"!!!! FATAL ERROR !!!!",
+            b"pending programs will fail",
+        ),
         "A TPU chip or its driver failed on the worker that the message names: take that host out, and replace it "
         "where it comes back.",
         rb"SLICE_FAILURE_CHIP_[A-Z_]{1,40}|Session master detected TPU session error|: RuntimeUnexpectedCoreHalt\b"
-        rb"|halted (?:unexpectedly|prematurely)|Halt is unexpected|Fatal error occurred during TPU execution",
+        rb"|halted (?:unexpectedly|prematurely)|Halt is unexpected|Fatal error occurred during TPU execution"
+        rb"|!!!! FATAL ERROR !!!!|all pending programs will fail",
     ),
     Signature(
         "gpu_error",
@@ -77,6 +87,7 @@ SIGNATURES = (
         "The library of neural networks (cuDNN or MIOpen) did not start on the GPU: mostly its memory is taken (lower "
         "XLA_PYTHON_CLIENT_MEM_FRACTION) or the library does not fit jaxlib; read the lines before.",
         rb"DNN library initialization failed|Could not create cudnn handle",
+        BLAME["import_error"] + 1,
     ),
     Signature(
         "xla_flags",

@@ -146,6 +146,7 @@ NEEDLES = {
     b"xit with": 0,
     b"GPUassert": 0,
     b"Too many ": 0,
+    b"ing programs": 0,
     b"prov_errno": 0,
     b"device func": 0,
     b"undefined sym": 0,

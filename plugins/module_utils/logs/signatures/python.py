@@ -133,7 +133,7 @@ SIGNATURES = (
             rb"|buffer size must be a multiple of element size|Index file doesn't match expected format"
             rb"|\(truncated file: eof"
             rb"|Arrow(?:Invalid|TypeError|IOError)?: [^\r\n]{0,200}(?:footer|[Tt]runcated|magic|corrupt"
-            rb"|[Ee]xpected to read|JSON parse error)|Parquet magic bytes not found"
+            rb"|[Ee]xpected to read|JSON parse error(?!: Column))|Parquet magic bytes not found"
             rb"|BadZipFile: |BadGzipFile: |Compressed file ended before the end-of-stream|DataLossError\b|DATA_LOSS: "
             rb"|Error: bad (?:header|version), cannot read|Error: (?:Consistency check failed"
             rb"|No data left in file)"
