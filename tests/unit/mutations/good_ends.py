@@ -21,6 +21,8 @@ NONE_OF_IT = (
     "Token indices sequence length is longer than the specified maximum sequence length (9 > 8), indexing errors",
     "MIOpen(HIP): Warning [SQLiteBase] Missing system database file: gfx942130.kdb Performance may degrade.",
     "E0203 04:08:00.000000 77 init.cc:232] grpc_wait_for_shutdown_with_timeout() timed out.",
+    "worker 3 removed its lock file", "no NaN found in 40 iterations", "srun: Complete StepId=4711.0 received",
+    "Rolling back is not needed", "skipped 0 batches", "Connection to node1 closed.", "nodes: 4 of 4",
     "Disabling parallelism to avoid deadlocks...", "performance may be degraded", "wandb: W&B is set to `offline` here",
     'n1:7:7 [0] NCCL WARN Missing "iommu=pt" from kernel command line which can lead to a hang!',
     "W0203 04:05:30.000000 77 torch/_inductor/utils.py:1137] [0/0] Not enough SMs to use max_autotune_gemm mode",
