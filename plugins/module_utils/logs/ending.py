@@ -14,7 +14,7 @@ import typing as t
 from itertools import groupby
 from operator import itemgetter
 
-from .failures import find_failures
+from .failures import GONE_AT_EXIT, find_failures
 from .find import Piece
 from .frameworks.known import grammar_of
 from .grammar import Grammar
@@ -36,6 +36,11 @@ UNNAMED = Signature(
     (),
     "Read this line and those around it: what ends well does not print it after its last step.",
 )
+_UNWRITTEN = Signature(
+    "checkpoint",
+    (),
+    "This checkpoint was begun, and nothing says that it was written: look at its folder, the room and the storage.",
+)
 # What the system calls its errors ("ENOSPC", "No space left on device"), but those that scripts get as they clean up.
 _ERRORS = {
     number: name
@@ -44,6 +49,7 @@ _ERRORS = {
 }
 _ERROR_NAMES = b"|".join(name.encode() for name in _ERRORS.values())
 _ERROR_TEXTS = b"|".join(sorted({re.escape(os.strerror(number)).encode() for number in _ERRORS}))
+_WHO = rb"(?:rank|node|host|gpu|device|worker|task|process|peer|card|core|port|link|pid|id|replica)"
 # Texts of patterns: a log that says nothing at its end need not wait for them, and one takes 8 ms to compile.
 _ALARM = (
     rb"(?i)error|\[[EF][\d :.]{0,40}[\w./-]{1,99}\.(?:cc|cpp):\d|: [EF] external/|^[EF]\d{4} "
@@ -63,7 +69,7 @@ _ALARM = (
     rb"|\brestart|went away|gone away|giving up|\bgave up|interrupt|premature|unexpected|maintenance"
     rb"|\bdrain"
     rb"|\breboot|\bhalt|not enough|insufficient|exhausted|exceeded|closed by|zombie|\bdid(?: not|n't)\b|incomplete"
-    rb"|overheat|thermal|throttl|(?:is|are|went|link|node|state|port|trained|goes|going) down\b|\bwas stopped"
+    rb"|overheat|thermal|throttl|(?:is|are|went|link|node|state|port|trained|goes|going|to) down\b|\bwas stopped"
     rb"|not a number|disk full|quota"
     rb"|unresponsive|\bmissing\b|unbound variable|not known\b|memory ?pressure"
     rb"|\bskipping checkpoint|read-only file|smashing|double free|wedged|evacuat"
@@ -72,6 +78,23 @@ _ALARM = (
     rb"|(?-i:\b(?:" + _ERROR_NAMES + rb")\b)|\b(?:" + _ERROR_TEXTS + rb")\b"
     rb"|^\W*(?:quit|hangup|alarm clock|i/o possible|power failure|(?:profiling|virtual) timer expired"
     rb"|trace/breakpoint trap|stopped(?: \(\w{1,9}\))?)\W*$|\bbus (?:fault|error)"
+    # what got worse, is not as it was written, or was taken back or out of the job
+    rb"|(?<!be )\b(?:de|down)graded\b|\btruncated\b|\bpartial (?:read|write|upload)|\bbit[ -]?flip|\bwrong\b|\bdisagree"
+    rb"|\bnot match\b|\bchecksum .{0,30}\bdiffer|\bclock skew|\bnot converging|\bspiked\b|\bshr[au]nk\b|\bbail\w* out"
+    rb"|\brolled ?back|\brolling back to|\breverted|\breverting to (?:\w{1,20} ){0,4}checkpoint|\bdiscard(?:ed|ing) \d"
+    rb"|\b(?:exclud|blacklist|blocklist|quarantin|remov)(?:ed|ing) (?:the )?" + _WHO + rb"|\b" + _WHO + rb"\S{0,20} "
+    rb"(?:\d{1,7} )?(?:(?:is|was) )?(?:(?:exclud|blacklist|blocklist|quarantin)ed|offline|inactive|not running"
+    rb"|removed(?= from|\W*$))\b"
+    rb"|\bno (?:answer|reply|response|heartbeat) |\b(?:silent|idle) (?:for|since)\b|\bbarrier\b.{0,20}\bnot\b"
+    rb"|\b(?:remap|retirement) pending|\bleak detected|\bforbidden\b|\bhttp[ /\d.]{1,9}\b[45]\d\d\b"
+    rb"|\bconnection (?:was )?reset|systemd-shutdown|\b(?:will|to) be (?:stopped|reclaimed|deleted)\b"
+    rb"|\btime'?s up\b|\bwall ?-?time (?:is )?(?:reached|over|up)\b|\b(?:reached|hit) (?:its |the )?wall ?-?time"
+    rb"|\bstalled\b|\bstale nfs|\bmount point gone|\bnot (?:mounted|freed|updated|up$)|\bno carrier\b|\babandoned\b"
+    rb"|\bstopped manually|\bdiverging|\bexplo(?:ded|sion)|\bblew up|\banomal(?:y|ies)\b"
+    rb"|\bproblem detected|\bskipped \d"
+    rb"|\bcheckpoint\b.{0,60}\bis empty\b|\bonly \d{1,3} (?:gpus|devices|cards)"
+    rb"|\b\d{1,3} (?:gpus|devices|cards|nodes|ranks) instead of"
+    rb"|\bexpected \d{1,7} (?:gpus|devices|cards|nodes|ranks), (?:but )?(?:found|got)|\breturn value [1-9]"
     rb"|\boops\b|call trace|\brip: \d|\bremount|\bue\b.{0,40}\b(?:gpu|hbm|dimm)|\b(?:gpu|hbm|dimm)\b.{0,40}\bue\b"
     # what was not done, or was not done by all
     rb"|\bnot (?:been )?(?:written|saved|finished|complete|reached|ready|received|registered|started|uploaded)"
@@ -79,9 +102,12 @@ _ALARM = (
     rb"(?:ranks|nodes|workers|hosts|processes|peers)\b"
     rb"|\b(\d{1,9}) (?:out )?of (?!\2\b)\d{1,9} (?:steps|iterations)\b"
     rb"|\b(?:step|iteration) (\d{1,9}) (?:out )?of (?!\3\b)\d{1,9}\b"
-    rb"|\bwaiting for \S{1,20} (?:rank|node|worker|host|peer)|requeue|respawn|relaunch|resubmit|\bstopped (?:by|early)"
-    rb"|overflow|underflow|reached (?:[\w-]{1,20} ){0,3}(?:minimum|limit)|\bran (?:dry|out)\b|\b100 ?% full"
-    rb"|\bis full\b|no space|\bflapp"
+    rb"|\b(?:ranks|nodes|workers|hosts|alive|healthy|ready)[:=] ?(\d{1,9})(?: of |/)(?!\4\b)\d{1,9}\b"
+    rb"|\bwaiting for \S{1,20} (?:rank|node|worker|host|peer)|requeue(?!=)|respawn|relaunch|resubmit"
+    rb"|\bstopped (?:by|early)|overflow|underflow|reached (?:[\w-]{1,20} ){0,3}(?:minimum|limit)|\bran (?:dry|out)\b"
+    rb"|\b100 ?% full|\bis full\b|no space|\bflapp|\bshort (?:read|write)\b"
+    # a shell that says which signal ended a process: "run.sh: line 12:  4242 Alarm clock  python train.py"
+    rb"|: line \d{1,7}: {1,4}\d{1,9} [a-z]"
     rb"|\b(?:gpu|device|link|port|bus|nic|adapter|hca|node|card)\b.{0,20}\breset|\bexited,? status:? [1-9]"
     rb"|\bis (?:0|zero) bytes|\bnon-?zero (?:exit|status|return|code)|\bstatus ?[:=] ?(?!2\d\d\b)[1-9]\d{0,2}\b"
     # who is not there any more, or not as the others are
@@ -110,32 +136,48 @@ _GRAVE = (
 _NOISE = (
     rb"(?:^|[ \t])I\d{4} (?:\d\d:){2}\d\d|\bINFO\b|\[DEBUG\]|preemption_notifier\.cc|during program shutdown"
     rb"|: I [\w./-]{1,99}\.(?:cc|cpp):\d{1,5}\]|^\s*(?:Major|Minor) \([^)]{1,40}\) page faults: \d{1,12}\s*$"
-    rb"|Volatile Uncorr\. ECC \|"
-    rb"|Failed to process command DEREG_MR |\bERROR {1,4}NRT:nrt_close\b|libibverbs: Warning: couldn't load driver"
-    rb"|hostname of the client socket cannot be retrieved"
+    rb"|Volatile Uncorr\. ECC \||Correctable Error +Uncorrectable Error\s*$"
+    rb"|\b[Ss]et(?:ting )?locale\b|\bMIOpen\(HIP\): Warning|^Token indices sequence length is longer than"
+    rb"|^\s*ECC Errors\s*$|grpc_wait_for_shutdown_with_timeout|NCCL WARN Missing \"|to avoid deadlocks\.\.\.$"
+    rb"|^srun: Complete StepId|Not enough SMs to use max_autotune"
+    rb"|Failed to process command DEREG_MR |\bERROR {1,4}NRT:nrt_close\b"
+    rb"|libibverbs: Warning: couldn't load driver|hostname of the client socket cannot be retrieved"
     rb"|(?:User|Future|Deprecation|Resource|Runtime)Warning: |destroy_process_group\(\) was not called"
     rb"|process group has NOT been destroyed|path_to_cache is None|_patches\.py:"
     rb"|^(?:throughput per GPU|elapsed time per iteration|tokens/GPU/s|mem usages): |division by zero attempted"
     rb"|\(errno: 97 - Address family|Unable to find image '[^']{1,300}' locally$|System restart required"
 )
 # That there was none of it, which is left out of a line; but not what failed on rank 0.
-_WHO = rb"(?:rank|node|host|gpu|device|worker|task|process|peer|card|core|port|link|pid|id|replica)"
 _NONE = re.compile(
     (
         rb"(?i)(?:(?:^|[,;(|]|\bwith)\s*0|\bno|\bwithout(?: any)?) (?:\w{1,20} )?(?:errors?|failures?|failed|faults?)\b"
         # "12 done, 0 retries exhausted", "killed 0 stale processes"
         rb"|(?:^|[,;(|]|\bwith|\b[a-z]{2,20}ed)\s*\b0(?: (?!%(who)b\b)[a-z-]{1,20}){1,4}%(end)b"
+        rb"|\bno nans?\b|\bskipped 0\b"
+        # "Thermal Slowdown   : Not Active", "Restart Count: 0", "Reboot=0", "rx_timeout: 0"; not "failed_rank=0"
+        rb"|^\s*(?![^:\n]{0,80}%(who)b *:)\w[^:\n]{0,80}(?: {2,}: |\bcount: {1,9})(?:0|no|none|n/a|not active)\s*$"
+        rb"|(?<![\w.-])(?!%(one)b_|\w{0,60}%(who)b[:=])"
+        rb"(?:[a-z]\w{1,60}=(?:0|no|none|\(null\))|(?=[a-z]{1,30}_)\w{1,60}: ?0)%(end)b"
         # "lost samples: 0", "XID errors 0", "unreachable hosts: none", "failed=0 unreachable=0"
         rb"|(?:\b[\w-]{1,20} ){0,3}\b(?:(?!status\b|%(who)b(?:s|es)\b)[\w-]{3,20}s(?:[:=]|: )"
         rb"|(?:error|failure|fault)s |signals delivered: )0(?: [a-z]{1,20})?%(end)b"
         rb"|(?:\b[a-z-]{1,20} ){0,3}\b[\w-]{1,20}s: none%(end)b"
-        rb"|(?P<of_whom>(?:(?<![=\w-])[\w-]{1,20} ){0,3})\b(?:[\w-]{1,20}(?:ed|able)|nan|lost|error|failure)(?:[:=]|: )"
-        rb"0(?: [a-z]{1,20})?%(end)b"
+        rb"|(?P<of_whom>(?:(?<![=\w-])[\w-]{1,20} ){0,3})\b(?!%(one)b_)(?:[\w-]{1,20}(?:ed|able)|nan|lost|error"
+        rb"|failure)(?:[:=]|: )0(?: [a-z]{1,20})?%(end)b"
     )
-    % {b"who": _WHO, b"end": rb"(?=\s*(?:[,;.)|]|$)|\s+\w{1,20}=)"}
+    % {b"who": _WHO, b"one": rb"(?:rank|node|host|worker|task)", b"end": rb"(?=\s*(?:[,;.)|]|$)|\s+\w{1,20}=)"}
 )
 _OF_ONE = re.compile(rb"(?i)\d|\b" + _WHO + rb"\b")
+# Rank 0 holds c10d's store and may end first in good runs, too: whether it came to its end, its own log says.
+STORE_CLOSED = re.compile(
+    rb"\[W\S{0,40} [\d:.]{1,20} (?:TCPStore|ProcessGroupNCCL)\.cpp:\d{1,5}\] "
+    rb"(?:\[c10d\] (?:sendBytes|recvValue) failed |.{0,99} Failed to check the \"should dump\" flag on TCPStore)"
+)
 _WARNED_AT = re.compile(rb"(\.py:\d{1,6}: \w{1,40}Warning: [^\n]*\n)[ \t]+\S[^\n]*")
+_OF_STORE = re.compile(
+    STORE_CLOSED.pattern
+    + rb"[^\n]*(?:\nException raised from \w{1,40} at [^\n]*(?:\n(?:\[rank\d{1,7}\]:)?frame #[^\n]*){1,99})?"
+)
 _HELPER_TRACEBACK = re.compile(rb"Traceback \(most recent call last\):\r?\n(?:[ \t][^\n]*\n)+[^\n]*")
 _FILE = re.compile(rb'\n[ \t]+File "([^"\r\n]*)"')
 # So much of what follows the last step is looked at, at its begin and at its end.
@@ -168,7 +210,12 @@ def failures_at_end(path: str, framework: str) -> list[dict[str, t.Any]]:
         closing = text[-_CLOSING_BYTES:]
         return _alarms(Piece(closing[last_sign(grammar.met, Piece(closing)) :]), grammar)
     few = begin_of_few(text, grammar, STEPS_TO_SURVIVE)
-    return find_failures(Piece(text[few or begin :])) or _alarms(Piece(glued + text[begin:]), grammar)
+    failures = find_failures(Piece(text[few or begin :]))
+    return (
+        [failure for failure in failures if not STORE_CLOSED.search(failure["line"].encode())]
+        or _alarms(Piece(glued + text[begin:]), grammar)
+        or _unwritten(Piece(text), grammar)
+    )
 
 
 def _behind_fields(line: bytes) -> bytes:
@@ -192,7 +239,8 @@ def _alarms(piece: Piece, grammar: Grammar) -> list[dict[str, t.Any]]:
     if len(text) > 2 * _ALARM_BYTES:
         text = text[:_ALARM_BYTES] + b"\n" + text[-_ALARM_BYTES:]
     text = _HELPER_TRACEBACK.sub(lambda found: b"" if _is_of_helpers(found.group(), grammar) else found.group(), text)
-    text = _WARNED_AT.sub(rb"\1", text)
+    text = GONE_AT_EXIT.sub(b"", _WARNED_AT.sub(rb"\1", text))
+    text = _OF_STORE.sub(b"", text)
     found: list[dict[str, t.Any]] = []
     for whole in re.split(rb"[\r\n]+", text):
         if len(found) == _ALARM_LINES:
@@ -202,19 +250,32 @@ def _alarms(piece: Piece, grammar: Grammar) -> list[dict[str, t.Any]]:
         if alarm:
             begin = max(0, alarm.end() + len(whole) - len(line) - _ALARM_LINE_CHARACTERS)
             alarm_text = " ".join(whole[begin : begin + _ALARM_LINE_CHARACTERS].decode("utf-8", "replace").split())
-            signature = sentence_class(line) or UNNAMED
-            found.append(
-                {
-                    "class": signature.failure,
-                    "blame": signature.blame,
-                    "echo": signature.echo,
-                    "remedy": signature.remedy,
-                    "line": alarm_text,
-                    "rank": None,
-                    "exit_code": None,
-                }
-            )
+            found.append(_failure(sentence_class(line) or UNNAMED, alarm_text))
     return found
+
+
+def _failure(signature: Signature, line: str) -> dict[str, t.Any]:
+    return {
+        "class": signature.failure,
+        "blame": signature.blame,
+        "echo": signature.echo,
+        "remedy": signature.remedy,
+        "line": line,
+        "rank": None,
+        "exit_code": None,
+    }
+
+
+def _unwritten(piece: Piece, grammar: Grammar) -> list[dict[str, t.Any]]:
+    """Return the last checkpoint that the process began to write, where nothing says that it was written."""
+    if grammar.saves is None:
+        return []
+    begin, end = grammar.saves
+    begun = last_sign((begin,), piece)
+    if begun <= last_sign((end, *grammar.world_size.needles), piece):
+        return []
+    line = piece.text[line_start(piece.text, begun - 1) : begun]
+    return [_failure(_UNWRITTEN, " ".join(line.decode("utf-8", "replace").split())[:_ALARM_LINE_CHARACTERS])]
 
 
 def _unless_of_one(found: re.Match[bytes]) -> bytes:

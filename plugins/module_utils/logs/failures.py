@@ -55,6 +55,12 @@ _RAISED_AGAIN = b"Original Traceback (most recent call last):"
 _CAUGHT_IN_A_WORKER = re.compile(
     rb": Caught \w{1,99} in [^\r\n]{1,200}[\r\n](?:\s|\[rank\d{1,9}\]:){0,20}" + re.escape(_RAISED_AGAIN)
 )
+# What finds its modules gone as the interpreter ends, which Python prints and goes on.
+_IGNORED = b"Exception ignored in"
+GONE_AT_EXIT = re.compile(
+    _IGNORED + rb"[^\r\n]{0,400}\r?\n" + re.escape(TRACEBACK) + rb"\r?\n(?:[ \t][^\n]*\n){0,300}"
+    rb"((?:Import|Attribute|Type|Name)Error\b[^\r\n]*)"
+)
 
 # How messages of several lines begin, and the pattern of what must have followed for them to be understood. Few logs
 # hold any, so few of the patterns are ever compiled.
@@ -259,10 +265,11 @@ def _leave_to_next_lines(
 
 def _caught(text: bytes, find: Find) -> Iterator[int]:
     """Yield where the lines begin whose exception is no cause: the program went on, or another line has it."""
-    for mark, pattern in ((_CAUGHT, _CAUGHT_IMPORT), (_RAISED_AGAIN, _CAUGHT_IN_A_WORKER)):
+    marks = ((_CAUGHT, _CAUGHT_IMPORT), (_RAISED_AGAIN, _CAUGHT_IN_A_WORKER), (_IGNORED, GONE_AT_EXIT))
+    for mark, pattern in marks:
         if find(mark, 0) >= 0:
             for match in pattern.finditer(text):
-                yield line_start(text, match.start())
+                yield line_start(text, match.start(match.lastindex or 0))
 
 
 def _exceptions(text: bytes, find: Find) -> Iterator[tuple[re.Match[bytes], list[bytes]]]:

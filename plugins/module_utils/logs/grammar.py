@@ -58,6 +58,8 @@ class Grammar(t.NamedTuple):
     ``each_line`` are the values that every step line has. ``ends`` are what the first rank prints as the training
     begins, and what the same function prints as it ends.
 
+    ``saves`` are what a process prints as it begins to write a checkpoint, and once that is written.
+
     ``bars`` says that a step is drawn again and again as it goes on, each time with other values.
 
     ``perplexity`` is how perplexities are printed beside their losses.
@@ -81,6 +83,7 @@ class Grammar(t.NamedTuple):
     each_step: bool = False
     each_line: t.Tuple[str, ...] = ()
     ends: t.Optional[t.Tuple[bytes, bytes]] = None
+    saves: t.Optional[t.Tuple[bytes, bytes]] = None
     bars: bool = False
     perplexity: t.Optional[Perplexity] = None
     left_out: Callable[[dict[str, t.Any], int], t.Optional[str]] = _all_count

@@ -10,7 +10,7 @@ from .text import line_end, line_start
 
 ANOTHER_HOST = "NCCL process of another host "
 
-_PROCESS = re.compile(rb"([A-Za-z0-9][A-Za-z0-9.-]{0,200}:\d{1,9}):\d+ \[\d+\] NCCL INFO ")
+_PROCESS = re.compile(rb"(?<![\w.-])(?!localhost\b)([A-Za-z0-9][A-Za-z0-9.-]{0,200}:\d{1,9}):\d+ \[\d+\] NCCL INFO ")
 # Of torchrun and Primus, of Lightning's distributed.py, and of NCCL, which names the rank in a communicator (since
 # 2.18 with its size and id), the host and the process.
 _TELLING = (

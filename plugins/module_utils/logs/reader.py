@@ -303,8 +303,8 @@ def _add_rows(
             row = rows.take_last()
             if not grammar.bars:
                 cursor["conflicts"] += any(_differ(row["metrics"], metrics, metric) for metric in _OF_A_STEP)
-                # What was printed once is not taken back.
-                metrics.update({metric: value for metric, value in row["metrics"].items() if not math.isfinite(value)})
+            # What was printed once is not taken back.
+            metrics.update({metric: value for metric, value in row["metrics"].items() if not math.isfinite(value)})
             row["metrics"].update(metrics)
             row["steps_total"] = steps_total
         else:

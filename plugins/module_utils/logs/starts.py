@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How often processes began to train in a log, as far as NCCL and RCCL show it.
+"""How often processes began to train in a log, as far as NCCL, RCCL and Lightning show it.
 
 A process prints where it bootstraps once, and a GPU is in communicators of one process until another one takes its
 place. So the second process of a GPU, and a process that bootstraps again, which a container's may with the number of
@@ -22,7 +22,9 @@ _COMMUNICATOR = re.compile(
     _FROM + rb"(?:\w{1,40} )?comm 0x[0-9a-f]{1,20} rank \d{1,7} n[rR]anks \d{1,7} (cudaDev \d{1,4} [^\r\n]{0,99}?"
     rb"busId \w{1,20})(?: commId (0x[0-9a-f]{1,20}))?"
 )
-_NEEDLES = (b"Bootstrap", b" Init COMPLETE")
+# Of Lightning, by each process as it joins the job.
+_JOINED = re.compile(rb"GLOBAL_RANK: \d{1,7}(?=, MEMBER: )")
+_NEEDLES = (b"Bootstrap", b" Init COMPLETE", b"GLOBAL_RANK: ")
 _LINE_BEGIN, _LINE_END = 600, 200
 # More than a node has GPUs and processes.
 _MOST = 128
@@ -57,6 +59,9 @@ def _start(line: bytes) -> tuple[str, str, bool] | None:
     bootstrap = _BOOTSTRAP.search(line)
     if bootstrap:
         return b":".join(bootstrap.groups()).decode(), "", True
+    joined = _JOINED.search(line)
+    if joined:
+        return joined.group().decode(), "", True
     match = _COMMUNICATOR.search(line)
     if not match:
         return None

@@ -22,7 +22,7 @@ _OUTPUTS = {"out", "output", "stdout", "log", "txt"}
 _REPORT_OF_WORKER, _DEEPEST = "error.json", 4
 _OF_PBS = re.compile(r"(.+)\.([eo])(\d+)")
 PACKED = (".bz2", ".gz", ".xz", ".zip", ".zst")
-_CORE = re.compile(r"core(?:\.\d+)?")
+_CORE = re.compile(r"(?:gpu)?core(?:\.\d+)?")
 _GLOB = re.compile(r"[*?\[]")
 _UNFIT = re.compile(r"[^A-Za-z0-9_.:-]+")
 

@@ -74,17 +74,19 @@ def judge_life(plan: Plan, statuses: list[Status], attempts: Mapping[str, pd.Dat
 
 
 def _judge_starts(statuses: list[Status], attempts: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
-    """Note each node whose ranks print no steps, and began more often than those whose steps are seen."""
+    """Note each node whose ranks print no steps, and began more or less often than those whose steps are seen."""
     if not attempts:
         return
     seen = max(int(rows["attempt"].max()) for rows in attempts.values())
-    seen = max([seen, *(status.get("starts") or 0 for status in statuses if status["node"] in attempts)])
+    known = max(status.get("starts") or 0 for status in statuses if status["node"] in attempts)
+    seen = max(seen, known)
     for status in statuses:
         node, starts = status["node"], status.get("starts") or 0
-        if node not in attempts and starts > seen:
+        if node not in attempts and (starts > seen or 0 < starts < known):
+            what = "no step of the last one is seen" if starts > seen else "it had no part in the last one"
             message = (
-                f"Processes began {starts} times on {node}, and {counted(seen, 'time')} where steps are printed: "
-                "no step of the last one is seen."
+                f"Processes began {counted(starts, 'time')} on {node}, and {counted(seen, 'time')} where "
+                f"steps are printed: {what}."
             )
             reasons.add(INCONCLUSIVE, "began_anew", message, node, starts=starts, seen=seen)
 
@@ -119,11 +121,13 @@ def _judge_same_job(plan: Plan, statuses: list[Status], attempts: Mapping[str, p
     """Note nodes that were in another job than the others: in another communicator of all ranks, or at another time."""
     workload = plan.get("workload")
     ranks = workload["gpus"] if workload else 0
-    of_all = [(status["node"], name) for status in statuses if (name := _first_communicator(status, ranks))]
-    for node, name in of_all:
-        first, its = of_all[0]
+    named = {status["node"]: found for status in statuses if (found := _first_communicator(status))}
+    of_all = [node for node, (size, _name) in named.items() if size == ranks]
+    for node, (size, name) in named.items() if of_all else ():
+        first = of_all[0]
+        its = named[first][1]
         if its != name:
-            message = f"NCCL's communicator of all {ranks} ranks is {name} on {node}, and {its} on {first}."
+            message = f"NCCL's communicator of all {ranks} ranks is {its} on {first}, and {name} of {size} on {node}."
             reasons.add(INCONCLUSIVE, "other_log", message, node, other=first)
     for status in statuses:
         for other in status.get("ranks") or ():
@@ -143,10 +147,10 @@ def _judge_same_job(plan: Plan, statuses: list[Status], attempts: Mapping[str, p
             reasons.add(INCONCLUSIVE, "other_time", message, node, other=first, seconds=usual)
 
 
-def _first_communicator(status: Status, ranks: int) -> str | None:
-    """Return the name of the first communicator in a log where it is of so many ranks; all of them make it first."""
-    found = (re.fullmatch(rf"NCCL rank \d+ of {ranks} of (\w+)", text) for text in status.get("ranks") or ())
-    return next((match.group(1) for match in found if match), None)
+def _first_communicator(status: Status) -> tuple[int, str] | None:
+    """Return the size and name of the first communicator in a log; that of all ranks is made first."""
+    found = (re.fullmatch(r"NCCL rank \d+ of (\d+) of (\w+)", text) for text in status.get("ranks") or ())
+    return next(((int(match.group(1)), match.group(2)) for match in found if match), None)
 
 
 def _note_owner(owner: dict[t.Any, str], what: t.Any, node: str, shared: str, reasons: Reasons) -> None:

@@ -14,6 +14,18 @@ NONE_OF_IT = (
     "finished iteration 40 of 40", "40 of 40 steps done", "early stopping: disabled", "wandb: Synced 5 W&B file(s)",
     "Local worker group finished (WorkerState.SUCCEEDED). Waiting 300 seconds for other agents to finish",
     "resource_tracker: There appear to be 1 leaked semaphore objects to clean up at shutdown",
+    "Requeue=1 Restarts=0 BatchFlag=1 Reboot=0 ExitCode=0:0", "KillOInInvalidDependent=NO", "tx_timeout: 0",
+    "local_ack_timeout_err:0", "Restart Count:  0", "HW Thermal Slowdown           : Not Active", "ECC Errors",
+    "Uncorrectable Error                   : 0", "Block     Status  Correctable Error  Uncorrectable Error",
+    "bash: warning: setlocale: LC_ALL: cannot change locale (de_DE.UTF-8)", "perl: warning: Setting locale failed.",
+    "Token indices sequence length is longer than the specified maximum sequence length (9 > 8), indexing errors",
+    "MIOpen(HIP): Warning [SQLiteBase] Missing system database file: gfx942130.kdb Performance may degrade.",
+    "E0203 04:08:00.000000 77 init.cc:232] grpc_wait_for_shutdown_with_timeout() timed out.",
+    "worker 3 removed its lock file", "no NaN found in 40 iterations", "srun: Complete StepId=4711.0 received",
+    "Rolling back is not needed", "skipped 0 batches", "Connection to node1 closed.", "nodes: 4 of 4",
+    "Disabling parallelism to avoid deadlocks...", "performance may be degraded", "wandb: W&B is set to `offline` here",
+    'n1:7:7 [0] NCCL WARN Missing "iommu=pt" from kernel command line which can lead to a hang!',
+    "W0203 04:05:30.000000 77 torch/_inductor/utils.py:1137] [0/0] Not enough SMs to use max_autotune_gemm mode",
 )  # fmt: skip
 PREFIXES = (
     "  3: ", "[pod/train-3/train] ", "[default3]:", "[trainer3]:", "(Worker pid=77, ip=10.0.0.3) ", "n3: ",
@@ -71,6 +83,8 @@ def _went_on(logs: Logs) -> Logs:
 
 
 def _others() -> None:
+    unnamed = lambda logs: {node: str(log).replace(f"{node}:77", "localhost:77") for node, log in logs.items()}
+    variant("hosts without names", "megatron", unnamed)
     variant("a restart from a checkpoint", "maxtext", _went_on)
     variant("perplexities, and CRLF", "maxtext", chained(lambda _logs: maxtext(perplexity=True), _crlf))
 

@@ -11,6 +11,7 @@ from unittest import mock
 
 import good_ends  # noqa: F401 (these fill the lists)
 import good_heads  # noqa: F401
+import of_attempts  # noqa: F401
 import of_evidence  # noqa: F401
 import of_files  # noqa: F401
 import of_kinds  # noqa: F401

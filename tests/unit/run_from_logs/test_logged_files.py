@@ -120,9 +120,9 @@ def test_a_standard_error_below_the_logs_or_with_a_number_is_seen(tmp_path, erro
 
 
 def test_what_a_crash_left_is_a_stray(tmp_path):
-    logs = {"node0.log": "", "core.77": "x", "core": "x", "core.py": "", "score": ""}
+    logs = {"node0.log": "", "core.77": "x", "core": "x", "gpucore.9": "x", "core.py": "", "score": ""}
     (run,) = find_runs([str(laid_out(tmp_path / "run", logs))])
-    assert sorted(file.name for file in run.strays) == ["core", "core.77"]
+    assert sorted(file.name for file in run.strays) == ["core", "core.77", "gpucore.9"]
 
 
 def test_a_packed_standard_error_is_a_stray(tmp_path):

@@ -246,5 +246,7 @@ GRAMMAR = Grammar(
     settings=SETTINGS,
     perplexity=_PERPLEXITY,
     each_step=True,
+    # Orbax's async_checkpointer.py, by each process.
+    saves=(b"Background save thread started", b"Background save thread done"),
     left_out=left_out,
 )

@@ -69,6 +69,8 @@ GRAMMAR = Grammar(
     under_way=(*_FIRST_RANK, b" iterations) memory (MB) |"),
     first_rank=_FIRST_RANK,
     ends=_FIRST_RANK,
+    # save_checkpoint() of checkpointing.py, by rank 0; "successfully saved local checkpoint" is one, too.
+    saves=(b"saving checkpoint at iteration", b"successfully saved "),
     # NCCL and the warnings of c10d, by each rank, and the lines of Primus.
     alive=(b" Init COMPLETE", b"Connected all rings", b"Connected all trees", b"]:[W", b"[rank-"),
     # NCCL has connected all ranks: what kept some from it is past.

@@ -1,0 +1,103 @@
+"""Changes that leave a node out of the last attempt or of the job, a save that does not end, and more last words."""
+
+from __future__ import annotations
+
+import re
+
+from changes import add, on, put
+from good_runs import PRINTS_STEPS, Logs, nccl
+from good_variants import variant
+
+AT_THE_END = (
+    "run.sh: line 12:  4242 Alarm clock             python train.py", "train.sh: line 7: 77 Hangup   torchrun x.py",
+    "bnxt_re0: port 1: link state changed to DOWN", "short write: 1024 of 4096 bytes", "no response from node2",
+    "PCIe link width degraded x16 -> x8", "clock skew of 500 s between nodes", "iter_0000040: truncated file",
+    "task 3 not running", "rank 3 silent for 600 s", "row remap pending on GPU 3", "partial write of iter_0000040",
+    "training is not converging", "checksum of shard 3 differs", "bit flip in layer 3", "HTTP 503 from storage",
+    "403 Forbidden", "bailing out", "rolled back to iteration 30", "reverting to the last good checkpoint",
+    "discarding 12 batches", "GPU 3 offline", "CRC check of shard 3: wrong", "worker pool shrank to 3",
+    "node2 excluded", "removed node2 from the job", "blacklisted node2", "barrier not passed by rank 3",
+    "scp: stalled", "stale NFS handle", "/mnt/ckpt is not mounted", "GPU memory is not freed",
+    "weights were not updated", "mount point gone", "no carrier on ib0", "ib0: link not up", "job abandoned",
+    "stopped manually",
+    "loss is diverging", "gradients exploded", "loss blew up", "anomaly in gradients",
+    "problem detected on rank 3", "skipped 12 steps",
+    "checkpoint is empty", "only 7 GPUs visible", "7 GPUs instead of 8", "expected 8 GPUs, found 7", "return value 255",
+    "nodes: 3 of 4", "alive: 3/4", "gradients do not match", "rank 3 and rank 7 disagree on the loss",
+    "kex_exchange_identification: read: Connection reset", "systemd-shutdown[1]: Syncing filesystems",
+    "Spot instance will be stopped", "Time's up", "walltime reached", "Job hit its wall time", "failed_rank=0",
+    "rank_failed: 0", "failed rank   : 0",
+)  # fmt: skip
+IGNORED = (
+    'Exception ignored in: <function X.__del__ at 0x7>\nTraceback (most recent call last):\n  File "/x.py", line 1\n'
+)
+STORE = (
+    "[W203 04:06:00.1 TCPStore.cpp:106] [c10d] sendBytes failed on SocketImpl(fd=7, addr=[n1]:3): Broken pipe\n"
+    "Exception raised from sendBytes at /x/c10d/Utils.hpp:653 (most recent call first):\n"
+    "frame #0: c10::Error::Error(c10::SourceLocation, std::string) + 0x80 (0x7f in /x/libc10.so)\n\n"
+    '[W203 04:06:00.1 ProcessGroupNCCL.cpp:1659] [PG ID 0 Rank 8] Failed to check the "should dump" flag on TCPStore,'
+    " (maybe TCPStore server has shut down too early), with error: Broken pipe\n"
+)
+SAVES = {
+    "megatron": (
+        "saving checkpoint at iteration      40 to /c\n",
+        "  successfully saved checkpoint from iteration 40\n",
+    ),
+    "maxtext": ("I0203 04:08:00.0 77 Background save thread started.\n", "I0203 Background save thread done.\n"),
+}
+
+
+def _ends() -> None:
+    for place, text in enumerate(AT_THE_END):
+        framework = list(PRINTS_STEPS)[place % len(PRINTS_STEPS)]
+        for node in dict.fromkeys((PRINTS_STEPS[framework], "node1")):
+            add("attempts", f"{node} {text[:60]!r}", framework, on(node, lambda log, text=text: f"{log}{text}\n"))
+    broken = on("node3", lambda log: f"{log}{IGNORED}RuntimeError: HIP error: unspecified launch failure\n")
+    add("attempts", "a GPU that failed as its memory was freed", "megatron", broken)
+    gone = on(
+        "node3", lambda log: f"{log}{IGNORED}ImportError: sys.meta_path is None, Python is likely shutting down\n"
+    )
+    variant("what Python ignores as it ends", "megatron", gone)
+    for node in ("node1", "node3"):
+        variant(f"the store is closed on {node}", "megatron", on(node, lambda log: log + STORE))
+        add("attempts", f"{node} ends behind its store", "megatron", on(node, lambda log: f"{log}{STORE}^C\n"))
+
+
+def _saves() -> None:
+    for framework, (begun, written) in SAVES.items():
+        add("attempts", "a save that does not end", framework, on("node0", lambda log, begun=begun: log + begun))
+        whole = begun + written
+        variant("a save", framework, on("node0", lambda log, whole=whole: log + whole))
+
+
+def _tried_twice(logs: Logs, *without: str) -> Logs:
+    """Return logs whose first attempt ends before step 13, with the second one, but of some nodes."""
+    first = {node: str(log).split("[after training")[0] for node, log in logs.items()}
+    first["node3"] = first["node3"][: first["node3"].index(" iteration       13/")].rpartition("\n")[0] + "\n"
+    second = {
+        node: re.sub(r"([\d-]{10}) 04:05:", r"\1 04:15:", str(log)).replace(":77:", ":99:").replace("0xabc", "0xabd")
+        for node, log in logs.items()
+    }
+    return {node: log + ("" if node in without else second[node]) for node, log in first.items()}
+
+
+def _attempts() -> None:
+    variant("a second attempt from the first step", "megatron", _tried_twice)
+    for node in ("node1", "node2"):
+        change = lambda logs, node=node: _tried_twice(logs, node)
+        add("attempts", f"{node} is not in the last one", "megatron", change)
+    # Its first bars are those of an attempt that ended.
+    twice = on("node0", lambda log: log[: log.index("| 13/")].rpartition("\r")[0] + "\n" + log)
+    add("attempts", "one node is not in the last one", "nxdt", twice)
+    add("attempts", "one node began once more", "nxdt", on("node1", lambda log: log + log))
+    of_node = nccl(16, 32).replace("rank 16 nranks 32", "rank 0 nranks 8").replace("0xabc", "0xdef")
+    alone = on("node2", lambda log: log.replace(nccl(16, 32), of_node))
+    add("attempts", "a communicator of its own node alone", "megatron", alone)
+    frame = on("node0", lambda log: re.sub(r"(\| 20/40 .*?_loss=)[\d.]+", r"\1nan", log, count=1))
+    add("attempts", "a frame of a bar", "nxdt", frame)
+    eighth = put("megatron", "loss", lambda step, old: f"{float(old) / 8:.6E}")
+    add("attempts", "an eighth of the loss", "megatron", eighth, unseeable=True)
+
+
+for _kind in (_ends, _saves, _attempts):
+    _kind()
