@@ -115,7 +115,9 @@ def find_failures(piece: Piece) -> list[dict[str, t.Any]]:
     of_tracebacks = {start for lines in raised.values() for start, _text, _last in lines}
     for alone in ALONE.finditer(excerpt):
         start = _place(begins, alone.start())
-        if start not in found_at and start not in of_tracebacks:
+        # Ray puts an exception's name in front of its frames, too.
+        is_last = not _FRAME.match(text, line_end(text, start))
+        if is_last and start not in found_at and start not in of_tracebacks:
             line = excerpt[alone.start("name") : alone.end()]
             raised.setdefault(exception_class(line, _files_above(text, start)), []).append((start, excerpt, alone))
     _leave_to_next_lines(found_at, text, raised)

@@ -349,6 +349,7 @@ TEXTS: dict[str, list[Text]] = {
         "Memory access fault by GPU node-3 (Agent handle: 0x1) on address 0x7f. Reason: Page not present.",
     ],
     "no_gpu": [
+        "jaxlib.xla_extension.XlaRuntimeError: INTERNAL: no supported devices found for platform ODD",
         "RuntimeError: Unable to initialize backend 'tpu': NOT_FOUND: TPU initialization failed: open(/dev/vfio/7): No "
         "such file or directory",
         "RuntimeError: Backend 'odd' provides no devices.",
@@ -972,6 +973,7 @@ TEXTS: dict[str, list[Text]] = {
         "EOFError",
     ],
     "coordinator_died": [
+        ("[rank7] WatchTasksAsync failed for task 7: UNAVAILABLE: failed to connect to all addresses", None, None),
         "Failed to disconnect from coordination service with status: UNAVAILABLE: failed to connect to all addresses",
         "ABORTED: Leader incarnation ID mismatch: odd",
         "agent.cc:9] Coordination agent is set to ERROR: UNAVAILABLE: failed to connect to all addresses",

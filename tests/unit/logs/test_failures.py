@@ -270,12 +270,28 @@ def test_columns_of_json_that_differ_are_no_damage(said: str, name: str) -> None
     assert [found for found, _, _ in lines_of(text + line)] == [name]
 
 
-def test_a_name_that_code_does_not_have_is_no_setting() -> None:
-    text = 'Traceback (most recent call last):\n  File "/x/training_args.py", line 1, in f\n'
-    assert [name for name, _, _ in lines_of(f"{text}AttributeError: 'A' object has no attribute 'b'\n")] == [
-        "python_error"
-    ]
-    assert [name for name, _, _ in lines_of(f"{text}ValueError: odd\n")] == ["settings_refused"]
+@pytest.mark.parametrize(
+    ("file", "line", "name"),
+    [
+        ("training_args.py", "AttributeError: 'A' object has no attribute 'b'", "python_error"),
+        ("training_args.py", "ValueError: odd", "settings_refused"),
+        ("core/datasets/odd.py", "AttributeError: 'A' object has no attribute 'b'", "data"),
+        ("dist_checkpointing/odd.py", "NameError: name 'odd' is not defined", "python_error"),
+    ],
+)
+def test_a_name_that_code_does_not_have_is_no_setting(file: str, line: str, name: str) -> None:
+    text = f'Traceback (most recent call last):\n  File "/x/{file}", line 1, in f\n{line}\n'
+    assert [found for found, _, _ in lines_of(text)] == [name]
+
+
+def test_the_name_that_ray_puts_in_front_of_the_frames_is_no_failure_of_its_own() -> None:
+    text = (
+        "ray.exceptions.RayTaskError(RuntimeError): ray::odd.get_next() (pid=7, ip=10.0.0.1)\n"
+        '  File "/x/megatron/core/datasets/odd.py", line 8, in f\n'
+        "    odd()\n"
+        "RuntimeError: odd\n"
+    )
+    assert [name for name, _, _ in lines_of(text)] == ["data"]
 
 
 @pytest.mark.parametrize("prefix", ["", "[rank7]: ", "7: "])

@@ -33,8 +33,8 @@ PYTHON_ERROR = Signature(
 
 
 _LINE_BYTES = 1000
-# These speak of names in the code, which are no topic, and no settings.
-_OF_CODE = re.compile(rb"(?:Attribute|Name|UnboundLocal|ZeroDivision)Error$")
+# These speak of the code, wherever it stands.
+_OF_CODE = re.compile(rb"(?:Name|UnboundLocal|ZeroDivision)Error$")
 # Farther out, a file runs whatever it is given: a launcher, a reader of settings, a decorator.
 _NEAREST_FILES = 6
 _NEVER = rb"(?!)"
@@ -270,12 +270,15 @@ def exception_class(line: bytes, files: Sequence[bytes]) -> Signature:
     ``line`` is its last line, ``files`` are those of its traceback, the innermost last.
     """
     name = line.split(b":", 1)[0].strip()
-    of_code = _OF_CODE.search(name)
+    if _OF_CODE.search(name):
+        return PYTHON_ERROR
+    of_attribute = name == b"AttributeError"
+    topics = [topic for topic in TOPICS if not (of_attribute and topic.signature.failure == "settings_refused")]
     for place in (b"/" + name.replace(b".", b"/"), *reversed(files[-_NEAREST_FILES:])):
-        for topic in TOPICS:
+        for topic in topics:
             if compiled_once(topic.files).search(place):
-                return PYTHON_ERROR if of_code and topic.signature.failure == "settings_refused" else topic.signature
-    if of_code:
+                return topic.signature
+    if of_attribute:
         return PYTHON_ERROR
     for topic in TOPICS:
         if compiled_once(topic.words).search(line[:_LINE_BYTES]):

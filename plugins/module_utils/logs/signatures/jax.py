@@ -245,7 +245,7 @@ SIGNATURES = (
         "coordinator_died",
         (b"failed to connect to all addresses",),
         _COORDINATOR_DIED,
-        rb"(?:is set to ERROR|detected fatal errors|Failed to disconnect)"
+        rb"(?:is set to ERROR|detected fatal errors|Failed to disconnect|WatchTasksAsync failed)"
         rb"[^\r\n]{0,400}UNAVAILABLE: ?failed to connect to all addresses",
     ),
     Signature(
@@ -332,9 +332,10 @@ SIGNATURES = (
 STATUSES = (
     Signature(
         "no_gpu",
-        (b"Unable to initialize backend", b"TPU initialization failed"),
+        (b"Unable to initialize backend", b"TPU initialization failed", b"no supported devices found for"),
         _NO_DEVICE,
-        rb"RuntimeError: Unable to initialize backend|TPU initialization failed: ",
+        rb"RuntimeError: Unable to initialize backend|TPU initialization failed: |no supported devices found for",
+        BLAME["wrong_rank"] + 1,
     ),
     Signature(
         "checkpoint",
