@@ -39,6 +39,9 @@ class Nodes:
             subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", self.folder / name], check=True)
         shutil.copy(self.folder / "key.pub", self.folder / "authorized_keys")
         self.known_hosts.write_text(f"[127.77.*]:{self.port} {(self.folder / 'host_key.pub').read_text()}")
+        if os.geteuid() == 0:
+            # The service of the package makes it as it starts.
+            Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
         apart = os.geteuid() == 0 and _can_be_apart()
         addresses = 1 if apart else _ADDRESSES_OF_AN_SSHD
         for first in range(0, len(self.addresses), addresses):

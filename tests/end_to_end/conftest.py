@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from playbook_bench import Bench
+from sshd_here import sshd  # noqa: F401
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import socket
 import subprocess
 import time
@@ -21,6 +20,7 @@ from pathlib import Path
 import pytest
 from not_run import need_root
 from ports import free_ports
+from unpacked_packages import NoPackagesError, unpack
 
 _PACKAGES = ("slurm-client", "slurmctld", "slurmd", "slurm-wlm-basic-plugins", "libmunge2", "libhwloc15")
 _TOPOLOGY = """\
@@ -158,19 +158,12 @@ def unpacked(folder: Path, packages: tuple[str, ...] = (), nodes: int = 6, **cha
     ``packages`` are further ones, ``nodes`` how many the cluster has, ``changes`` lines of slurm.conf that have another
     value than here, or are new.
     """
-    if not shutil.which("dpkg-deb"):
-        raise NoSlurmError("this is no Debian, whose packages of Slurm are used here")
-    root, fetched_to = folder / "root", folder / "packages"
-    for path in (root, fetched_to, folder / "state"):
-        path.mkdir()
+    (folder / "state").mkdir()
     (folder / "locks").mkdir(mode=0o700)
-    fetched = subprocess.run(
-        ["apt-get", "download", *_PACKAGES, *packages], cwd=fetched_to, capture_output=True, text=True, check=False
-    )
-    if fetched.returncode != 0:
-        raise NoSlurmError(f"the packages of Slurm cannot be had: {fetched.stderr.strip()}")
-    for package in fetched_to.glob("*.deb"):
-        subprocess.run(["dpkg-deb", "--extract", str(package), str(root)], check=True)
+    try:
+        root = unpack(folder, (*_PACKAGES, *packages))
+    except NoPackagesError as error:
+        raise NoSlurmError(str(error)) from None
     # As an installation does it: a daemon goes by its name, and slurmctld talks to no slurmdbd by another one.
     for daemon in root.glob("usr/sbin/*-wlm"):
         daemon.with_name(daemon.name.removesuffix("-wlm")).symlink_to(daemon)
