@@ -47,7 +47,7 @@ _MOST_OFFSET = 1 << 40
 
 FAILED, LOG = "failed", "log"
 _HAS_FAILED = FAILED.encode() + b"\n"
-_ANSWER = re.compile(rb"[a-z]+ \^?[A-Za-z0-9+/=]+\.?\n")
+_ANSWER = re.compile(rb"[a-z]+ (?:\^?[A-Za-z0-9+/=]+\.?|\.)\n")
 
 
 class Teller:

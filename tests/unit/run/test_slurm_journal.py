@@ -42,6 +42,20 @@ def read(path: Path, *phases: str) -> list[tuple[int, str, dict[str, t.Any]]]:
     return list(Answers(str(path), phases).more())
 
 
+def test_an_answer_whose_end_has_a_line_of_its_own_gets_into_the_journal(tmp_path: Path) -> None:
+    numbers = random.Random(17)
+    told = [{"n": n, "text": numbers.randbytes(400 + n % 400).hex()} for n in range(900)]
+    task = Task(0)
+    for answer in told:
+        task.teller.tell("follow", answer)
+    lines = task.lines()
+    assert any(line.endswith(b" .\n") for line in lines)
+    sieve = Sieve(failed=print, log=print)
+    path = tmp_path / "journal"
+    path.write_bytes(b"".join(map(sieve, lines)))
+    assert [answer for _number, _phase, answer in read(path, "follow")] == told
+
+
 def test_answers_of_any_length_come_as_they_were_told_whatever_is_told_in_between(tmp_path: Path) -> None:
     numbers = random.Random(17)
     tasks = [Task(number) for number in range(3)]
