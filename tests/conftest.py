@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,11 @@ from not_run import pytest_terminal_summary  # noqa: F401
 # Fixtures that take seconds to make, and are made once for all tests of a file.
 SHARED = {"clone", "demo", "passed"}
 TESTS = Path(__file__).parent
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Let one process more than there are cores run tests: those under Slurm wait for it half of their time."""
+    return len(os.sched_getaffinity(0)) + 1
 
 
 @pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in the same hook
@@ -29,7 +35,7 @@ def groups(item: pytest.Item) -> list[str]:
     """Return the groups of a test; unit tests go by files, as pytest-xdist hands out thousands slowly."""
     room = item.path.relative_to(TESTS).parts[0]
     if room == "integration":
-        return ["real nodes"]
+        return ["slurm" if any(word in item.path.stem for word in ("slurm", "allocation")) else "real nodes"]
     if room == "unit":
         return [item.path.stem]
     return [f"{item.path.stem}: {name}" for name in sorted(SHARED.intersection(getattr(item, "fixturenames", ())))]
