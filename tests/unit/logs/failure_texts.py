@@ -14,6 +14,8 @@ TEXTS: dict[str, list[Text]] = {
         " 45%|####  | 9/20 [00:09<00:11]HW Exception by GPU node-9 (Agent handle: 0x1) reason :GPU Hang",
     ],
     "gpu_ecc": [
+        "gpu6: row remapping failure pending=1 failed=1",
+        "    Remapping Failure Occurred            : Yes",
         "2026-Jan-02 03:04:05.000006 7:8 ERROR  TDRV:odd (FATAL-RT-ODD) encountered uncorrectable memory "
         "error on Neuron Device 7",
         "NeuronHealth  False  NeuronHasError_ODD_UNCORRECTABLE_ERROR",
@@ -95,6 +97,8 @@ TEXTS: dict[str, list[Text]] = {
         "2026-Jan-02 03:04:05.6 7:8 ERROR   NRT:nrt_infodump    Failure: NRT_INVALID in nrt_load()",
     ],
     "io_error": [
+        "[ 12.1] critical medium error, dev nvme2n1, sector 7 op 0x0:(READ)",
+        "[ 12.1] nvme2n1: I/O Cmd(0x2) @ LBA 7, 256 blocks, I/O Error (sct 0x2 / sc 0x81) MORE DNR",
         'ValueError: UNAVAILABLE: Error reading local file "/x": Odd [OS error 116: ESTALE Stale file handle]',
         "Node condition ReadonlyFilesystem is now: True, reason: FilesystemIsReadOnly",
         "MIOpen Error: /x/sqlite_odd.cpp:220: Internal error while accessing SQLite database: odd",
@@ -107,6 +111,7 @@ TEXTS: dict[str, list[Text]] = {
         "[ 12.1] nfs: server nas7 not responding, timed out",
     ],
     "checkpoint": [
+        "ValueError: Requested shape: (7, 4) is not compatible with the stored shape: (6, 4). Odd",
         'ValueError: FAILED_PRECONDITION: Error opening "odd" driver: Expected "shape" of [7] but received: [8]',
         "ValueError: OUT_OF_RANGE: Odd bounds [source locations='tensorstore/x.cc:7']",
         "I0102 x.py:7] Training stopped: Checkpointing failed. Odd",
@@ -152,6 +157,8 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: x",
     ],
     "container": [
+        "mx-0-6bqz2     0/1     CreateContainerConfigError   0          14m",
+        "ds2-0-2bq7n    0/1     RunContainerError    4 (28s ago)     2m14s",
         'Error: failed to start containerd task "odd": cannot start a stopped process',
         "train-odd-0  0/1  Evicted  0  7m",
         "train-odd-0  0/1  RunContainerError  0  7m",
@@ -234,12 +241,17 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: received 0 items of ancdata",
     ],
     "permission_denied": [
+        'runc create failed: odd: exec: "/deps/train.sh": permission denied: unknown',
         "RuntimeError: Unable to initialize backend 'tpu': PERMISSION_DENIED: open(/dev/vfio/7): Permission denied",
         'ValueError: PERMISSION_DENIED: Error writing local file "/x": Odd [OS error 13: EACCES Permission denied]',
         "bash: ./train.sh: Permission denied",
         "PermissionError: [Errno 13] Permission denied: '/out/checkpoints'",
     ],
     "slurm_start": [
+        "ResponseError: code=403, message=Insufficient regional quota to satisfy request: resource",
+        "ERROR: QUOTA_EXCEEDED: Instance 'a' creation failed",
+        "An error occurred (MaxSpotInstanceCountExceeded) when calling the RunInstances operation",
+        "The zone 'z' does not have enough resources available to fulfill the request.",
         'Warning  FailedScheduling  pod/odd-0  running PreBind plugin "odd": odd',
         "train-odd-0  0/1  OutOfodd.com/gpu  0  7m",
         "Message: At least one admission check is false",
@@ -323,6 +335,7 @@ TEXTS: dict[str, list[Text]] = {
         "RDMA devices: 8 on the node, 0 in the container",
     ],
     "preempted": [
+        "Warning  Preempted  node/n7  Node n7 is odd: instance was preempted by Compute Engine (compute.odd)",
         "train-odd-0  0/1  NodeShutdown  0  7m",
         "  DisruptionTarget  True  PreemptionByScheduler  odd: preempting to accommodate a higher priority pod",
         "Normal  Preempted  kueue-admission  Preempted to accommodate a workload (UID: 7) due to odd",
@@ -389,6 +402,7 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "killed": [
+        "NVRM: failed to allocate vmap() page descriptor table!",
         "E0102 03:04:05.1 7 x.cc:7] failed to alloc 77 bytes on host: CUDA_ERROR_OUT_OF_MEMORY: out of memory",
         'ValueError: RESOURCE_EXHAUSTED: Error reading "x": Odd [OS error 12: ENOMEM Cannot allocate memory]',
         (
@@ -564,6 +578,8 @@ TEXTS: dict[str, list[Text]] = {
         "/usr/bin/python3: No module named maxtext",
     ],
     "access_denied": [
+        'ValueError: PERMISSION_DENIED: Error writing "odd" in gcs driver: Permission denied: HTTP response code: 403',
+        'Warning  FailedMount  pod/w-0  MountVolume.SetUp failed for volume "d" : rpc error: code = PermissionDenied',
         "ValueError: PERMISSION_DENIED: Error reading gs://x/checkpoints: odd does not have storage.objects.get access",
         "ValueError: NOT_FOUND: Error reading gs://x/7: Could not locate the credentials file and not running on GCE.",
         "httpx.HTTPStatusError: Client error '403 Forbidden' for url 'https://huggingface.co/odd/resolve/main/config.json'",
@@ -606,6 +622,7 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: invalid implied data parallel degree: 8 / 3",
     ],
     "settings_refused": [
+        "2026-Jan-02 03:04:05.6 7:8 ERROR NRT:odd Mismatch detected between Runtime configuration and NEFF.",
         'Error creating: Internal error occurred: failed calling webhook "odd.kb.io": odd',
         'pods "odd-0" is forbidden: violates PodSecurity "odd": privileged',
         "RuntimeError: odd: FAILED_PRECONDITION: $PJRT_DEVICE is not set.",
@@ -661,6 +678,7 @@ TEXTS: dict[str, list[Text]] = {
         "ValueError: coordinator_address should be defined.",
     ],
     "not_found": [
+        'runc create failed: odd: exec: "/deps/train.sh": stat /deps/train.sh: no such file or directory',
         "ValueError: NOT_FOUND: Error writing gs://x/7: The specified bucket does not exist.",
         'Warning  Failed  kubelet  Error: secret "odd" not found',
         "mpirun was unable to find the specified executable file, and therefore did not",
@@ -863,6 +881,8 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "watchdog": [
+        "DeepEP dispatch forwarder timeout (RDMA meta), channel: 2, RDMA: 1",
+        "RuntimeError: DeepEP error: CPU recv timeout",
         "DEADLINE_EXCEEDED: Barrier timed out. Id: odd_save::7. This usually happens because odd.",
         "JaxRuntimeError: DEADLINE_EXCEEDED: [id=7] Rendezvous timed out: Expected 8 threads",
         "2026-Jan-02 03:04:05.000006 7:8 ERROR  TDRV:odd  [nec_dev 7 gid 7] Timeout exceeded: Waiting on "

@@ -69,11 +69,11 @@ def _code(
 SIGNATURES = (
     Signature(
         "killed",
-        (b"bytes on host: ", b"bytes of host memory", b"of pinned memory"),
+        (b"bytes on host: ", b"bytes of host memory", b"of pinned memory", b"NVRM: failed to allocate"),
         "The host memory that is pinned for the GPUs or TPUs does not suffice: move less to the host, use fewer data "
         "workers, or give the container more memory and a higher memlock limit.",
         rb"failed to alloc \d{1,20} bytes on host: |(?:RESOURCE_EXHAUSTED|INTERNAL): [^\r\n]{0,200}bytes of (?:host"
-        rb"|pinned) memory",
+        rb"|pinned) memory|NVRM: failed to allocate ",
     ),
     _code(
         "child_failed",

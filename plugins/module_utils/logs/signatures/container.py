@@ -150,11 +150,19 @@ SIGNATURES = (
         "The image or program is for another processor architecture than the node's.",
     ),
     Signature(
+        "permission_denied",
+        (b": permission denied",),
+        "The container may not run its program: make it executable (chmod +x), and look whether its folder is mounted "
+        "with noexec.",
+        rb"\bexec: \\?\"[^\"\r\n]{1,300}\": permission denied",
+    ),
+    Signature(
         "not_found",
-        (b"executable file ", b"bind source path does not exist", b"rror: statfs "),
+        (b"executable file ", b"bind source path does not exist", b"rror: statfs ", b": no such file or directory"),
         "A program of the launch or a folder to mount is not there: the image or the paths are not those that the plan "
         "expects.",
-        rb"executable file [^\r\n]{0,200}not found in \$PATH|bind source path does not exist|Error: statfs ",
+        rb"executable file [^\r\n]{0,200}not found in \$PATH|bind source path does not exist|Error: statfs "
+        rb"|\bexec: \\?\"[^\"\r\n]{1,300}\": [^\r\n]{0,300}no such file or directory",
     ),
     Signature(
         "disk_full",
@@ -189,8 +197,6 @@ SIGNATURES = (
             b"Error: ",
             b"crun: ",
             b"runc",
-            b"CreateContainer",
-            b"RunContainerError",
         ),
         "The container engine refused to start the container: the message says which option, mount or device; "
         "compare it with the plan's container options.",
@@ -207,7 +213,7 @@ SIGNATURES = (
             rb"|Error: (?:unknown (?:shorthand )?flag: |OCI runtime|crun: |runc: |preparing container "
             rb"|unable to start container |netavark)"
             rb"|Error: failed to (?:start|create|reserve|generate) container(?![^\r\n]{0,900}[Nn]o space left)"
-            rb"|runc (?:create|run) failed: |\b(?:CreateContainer(?:Config)?|RunContainer)Error\b"
+            rb"|runc (?:create|run) failed: "
         ),
     ),
 )

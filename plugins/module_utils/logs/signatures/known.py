@@ -68,6 +68,7 @@ NEEDLES = {
     b"ncorrect": 0,
     b"NOT_FOUND": 0,
     b"E_EX": 600,
+    b"emapping": 0,
     b"OOM ": 0,
     b"oom_": 0,
     b"oom-": 0,

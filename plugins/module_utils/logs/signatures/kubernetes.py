@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from ..signature import BLAME, Signature
 
-# A job that was taken away is the cause of what its processes say as they go.
+# A job that was taken away is the cause of what its processes say as they go, and a node that was, of its silence.
 _TAKEN_AWAY = BLAME["access_denied"] - 1
+_NODE_TAKEN_AWAY = BLAME["node_failure"] - 1
 
 SIGNATURES = (
     Signature(
@@ -26,11 +27,11 @@ SIGNATURES = (
         "preempted",
         (
             *(b"imminent node shutdown", b"pot interruption warning", b"for node scale down", b"Evicted pod: "),
-            *(b"Eviction API: evicting", b"NodeShutdown"),
+            *(b"Eviction API: evicting", b"NodeShutdown", b"nstance was preempted by ", b"compute.instances.preempted"),
         ),
         "The node was taken away: a spot machine was reclaimed, an autoscaler removed it, or somebody drained it: go "
         "on from a checkpoint, on nodes that stay.",
-        nearness=_TAKEN_AWAY,
+        nearness=_NODE_TAKEN_AWAY,
     ),
     Signature(
         "node_failure",
@@ -131,6 +132,13 @@ SIGNATURES = (
         rb"Error: (?:secret|configmap) \S{1,300} not found|couldn't find key \S{1,99} in (?:Secret|ConfigMap)",
     ),
     Signature(
+        "access_denied",
+        (b"Volume.",),
+        "The storage does not let the pod in: give its service account, or the node, the right to use the volume.",
+        rb"(?:Mount|Attach)Volume\.\w{1,20} failed [^\r\n]{0,600}(?:PermissionDenied|Unauthenticated|AccessDenied"
+        rb"|[Aa]ccess denied|Error 40[13]\b)",
+    ),
+    Signature(
         "container",
         (b"Volume.", b"FailedMount", b"FailedAttachVolume", b"Multi-Attach error", b"ProvisioningFailed"),
         "A volume of the pod cannot be made or mounted: look at the events of its claim, at the CSI driver on the node "
@@ -176,6 +184,13 @@ SIGNATURES = (
         (b"Evicted", b"ContainerStatusUnknown"),
         "The pod was put off its node, or the node does not answer: kubectl describe pod says why.",
         rb"\b\d{1,3}/\d{1,3} {1,20}(?:Evicted|ContainerStatusUnknown)\b",
+    ),
+    Signature(
+        "container",
+        (b"CreateContainer", b"RunContainerError"),
+        "The pod's container did not start: its events say why (kubectl describe pod).",
+        rb"\b(?:CreateContainer(?:Config)?|RunContainer)Error\b",
+        nearness=BLAME["python_error"],
     ),
     Signature(
         "child_failed",

@@ -69,7 +69,8 @@ SIGNATURES = (
         "io_error",
         (
             *(
-                b"I/O error, dev ",
+                b" error, dev ",
+                b"I/O Error (sct",
                 b"EXT4-fs error",
                 b"XFS (",
                 b"nfs: server ",
@@ -83,7 +84,7 @@ SIGNATURES = (
         "A disk or file system of this node failed: read the kernel log, check the disk (smartctl, nvme smart-log) "
         "or the file server and the network to it.",
         (
-            rb"I/O error, dev |EXT4-fs error"
+            rb"(?:I/O|critical \w{1,12}) error, dev |I/O Error \(sct |EXT4-fs error"
             rb"|nfs: server \S{1,200} (?:not responding|timed out)|LustreError: "
             rb"|Buffer I/O error on dev|nvme\d{1,4}: Device not ready|[Rr]emounting filesystem read-only"
             rb"|\bFilesystemIsReadOnly"

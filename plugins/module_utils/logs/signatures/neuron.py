@@ -97,6 +97,14 @@ SIGNATURES = (
     ),
     Signature(
         "settings_refused",
+        (b"Runtime configuration and NEFF",),
+        "The graph was compiled for another number of physical cores in a logical NeuronCore than the runtime uses: "
+        "give NEURON_LOGICAL_NC_CONFIG and the compiler's --lnc the same value, and empty the compile cache.",
+        rb"Mismatch detected between Runtime configuration and NEFF",
+        nearness=BLAME["neuron"] - 1,
+    ),
+    Signature(
+        "settings_refused",
         (b"$PJRT_DEVICE is not set",),
         "PyTorch/XLA does not know what it runs on: set PJRT_DEVICE=NEURON.",
     ),

@@ -165,11 +165,18 @@ SIGNATURES = (
         ),
     ),
     Signature(
+        "gpu_ecc",
+        (b"emapping fail", b"emapping Failure"),
+        "A GPU of this node has no spare memory rows left for those that failed (nvidia-smi -q -d ROW_REMAPPER): drain "
+        "the node and replace the GPU.",
+        rb"[Rr]ow[- ][Rr]emapping fail(?:ure|ed)|Remapping Failure Occurred {1,20}: Yes",
+    ),
+    Signature(
         "gpu_error",
         (b"NVRM: ", b"NVML:", b"NVMLError_"),
         "The driver of the GPUs reports an error: read the kernel log around this line, and drain the node where "
         "it comes back after a reset.",
-        rb"NVRM: [^\r\n]{0,160}(?:\b[Ff]ail|\b[Ee]rror|[Tt]imed? ?out)|\bNVML: ?Unable to "
+        rb"NVRM: (?!failed to allocate )[^\r\n]{0,160}(?:\b[Ff]ail|\b[Ee]rror|[Tt]imed? ?out)|\bNVML: ?Unable to "
         rb"|\bNVMLError_(?:Unknown|ResetRequired|IrqIssue|NoPermission|OperatingSystem|Timeout)\b",
     ),
 )

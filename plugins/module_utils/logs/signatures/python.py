@@ -276,7 +276,7 @@ SIGNATURES = (
                 b"for async_",
                 b"NOT_FOUND: ",
             ),
-            *(b"save timeout exceeded", b"array index: ", b"Checkpointing failed"),
+            *(b"save timeout exceeded", b"array index: ", b"Checkpointing failed", b"the stored shape"),
         ),
         "The checkpoint cannot be loaded: check that it is whole and at the path and step that are asked for on every "
         "node, and that its format and the sizes of the model are those of this run.",
@@ -286,7 +286,8 @@ SIGNATURES = (
         rb"|tree structures do not match|No structure could be identified|[Uu]nexpected key\(s\)"
         rb"|for restore does not exist|No steps found in|[Mm]etadata (?:path|file|not found)|Step directory "
         rb"|waiting for async_"
-        rb"|NOT_FOUND: Error (?:opening|reading)|save timeout exceeded|while reading array index: )"
+        rb"|NOT_FOUND: Error (?:opening|reading)|save timeout exceeded|while reading array index: "
+        rb"|compatible with the stored shape)"
         rb"|Training stopped: Checkpointing failed",
     ),
     Signature(

@@ -118,11 +118,20 @@ SIGNATURES = (
     ),
     Signature(
         "slurm_start",
-        (b"InstanceCapacity", b"VcpuLimitExceeded", b"POOL_EXHAUSTED", b"no more capacity in the zone"),
+        (
+            *(b"InstanceCapacity", b"VcpuLimitExceeded", b"POOL_EXHAUSTED", b"no more capacity in the zone"),
+            *(
+                b"quota to satisfy request",
+                b"QUOTA_EXCEEDED",
+                b"InstanceCountExceeded",
+                b"enough resources available to",
+            ),
+        ),
         "The cloud has no such machine left, or the account's limit is used up: wait, ask for it in another zone, or "
         "reserve it.",
         rb"\bInsufficient\w{0,20}InstanceCapacity\b|\bVcpuLimitExceeded\b|ZONE_RESOURCE_POOL_EXHAUSTED"
-        rb"|no more capacity in the zone",
+        rb"|no more capacity in the zone|quota to satisfy request|\bQUOTA_EXCEEDED\b|\bMaxSpotInstanceCountExceeded\b"
+        rb"|does not have enough resources available to fulfill",
     ),
     Signature(
         "segmentation_fault",

@@ -95,6 +95,6 @@ SIGNATURES = (
         "root_squash on NFS.",
         rb"\[Errno 13\] Permission denied|\[Errno 1\] Operation not permitted|PermissionError: |\b(?:mkdir|touch"
         rb"|cp|mv|rm|tee|ls): [^\r\n]{0,300}: Permission denied|\b(?:EACCES|EPERM)\b"
-        rb"|(?:PERMISSION_DENIED|Error): [^\r\n]{0,900}: Permission denied",
+        rb"|(?:PERMISSION_DENIED|Error): [^\r\n]{0,900}: Permission denied(?!: HTTP)",
     ),
 )

@@ -214,7 +214,7 @@ SIGNATURES = (
             rb"|Timeout at NCCL work: |dump signal due to a collective timeout"
             rb"|flight recorder dump signal from|First PG on this rank to signal dumping|timed out in blocking wait"
             rb"|NCCLABORTEDCOMM|Could not acquire GIL within|Timeout at collective: "
-            rb"|NCCL communicator was aborted|DeepEP (?:error: )?timeout"
+            rb"|NCCL communicator was aborted|DeepEP (?:error: )?(?:[\w ]{1,40} )?timeout"
         ),
     ),
     Signature(
