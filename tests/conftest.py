@@ -35,7 +35,7 @@ def groups(item: pytest.Item) -> list[str]:
     """Return the groups of a test; unit tests go by files, as pytest-xdist hands out thousands slowly."""
     room = item.path.relative_to(TESTS).parts[0]
     if room == "integration":
-        return ["slurm" if any(word in item.path.stem for word in ("slurm", "allocation")) else "real nodes"]
+        return [item.path.stem if any(word in item.path.stem for word in ("slurm", "allocation")) else "real nodes"]
     if room == "unit":
         return [item.path.stem]
     return [f"{item.path.stem}: {name}" for name in sorted(SHARED.intersection(getattr(item, "fixturenames", ())))]

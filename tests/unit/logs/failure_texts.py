@@ -39,6 +39,7 @@ TEXTS: dict[str, list[Text]] = {
         "2026-Jan-02 03:04:05.6 7:8 ERROR NRT:nrt_infodump Failure: NRT_EXEC_HW_ERR_HBM_UE in nrt_execute()",
     ],
     "node_failure": [
+        "E0430 22:19:02.7 402 odd.cc:377] Megascale detects a hang that is likely caused by bad TPU chips on odd",
         'E0102 03:04:05.000006 7 kubelet.go:7] "Skipping odd" err="PLEG is not healthy: pleg was odd"',
         "  DisruptionTarget  True  DeletionByTaintManager  Taint manager: deleting due to NoExecute taint",
         "Warning  Rebooted  kubelet  Node n7 has been rebooted, boot id: 7",
@@ -241,6 +242,8 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: received 0 items of ancdata",
     ],
     "permission_denied": [
+        "Unable to open /dev/kfd read-write: Permission denied",
+        'ml is not member of "nogroup" group, the default DRM access group. Odd',
         'runc create failed: odd: exec: "/deps/train.sh": permission denied: unknown',
         "RuntimeError: Unable to initialize backend 'tpu': PERMISSION_DENIED: open(/dev/vfio/7): Permission denied",
         'ValueError: PERMISSION_DENIED: Error writing local file "/x": Odd [OS error 13: EACCES Permission denied]',
@@ -306,7 +309,7 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: CUDA error: no kernel image is available for execution on the device",
     ],
     "bus_error": [
-        "ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm).",
+        "ERROR: Unexpected bus error encountered in worker. Odd.",
         ("E api.py:874] failed (exitcode: -7) local_rank: 3 (pid: 77) of binary: /usr/bin/python", None, -7),
         "train.sh: line 7:   77 Bus error               (core dumped) python3 x.py",
         "  traceback : Signal 7 (SIGBUS) received by PID 77",
@@ -402,6 +405,8 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "killed": [
+        "clang++: error: unable to execute command: Killed",
+        "g++: fatal error: Killed signal terminated program cc1plus",
         "NVRM: failed to allocate vmap() page descriptor table!",
         "E0102 03:04:05.1 7 x.cc:7] failed to alloc 77 bytes on host: CUDA_ERROR_OUT_OF_MEMORY: out of memory",
         'ValueError: RESOURCE_EXHAUSTED: Error reading "x": Odd [OS error 12: ENOMEM Cannot allocate memory]',
@@ -469,6 +474,8 @@ TEXTS: dict[str, list[Text]] = {
         "request for 2.0GiB",
     ],
     "disk_full": [
+        "ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm).",
+        "RuntimeError: DataLoader worker (pid 7) is killed by signal: Bus error. Odd workers are out of shared memory.",
         'ValueError: RESOURCE_EXHAUSTED: Error writing "x": Odd [OS error 122: EDQUOT Disk quota exceeded]',
         'I0102 03:04:05.000006 7 eviction_manager.go:7] "odd: must evict pod(s) to reclaim" '
         'resourceName="ephemeral-storage"',
@@ -598,6 +605,7 @@ TEXTS: dict[str, list[Text]] = {
         "2026-01-02 03:04:05 ERROR 403: Forbidden.",
     ],
     "sizes": [
+        "RuntimeError: odd.cu:452 in function cublas_gemm: odd. Unable to find suitable cuBLAS GEMM algorithm",
         "JaxRuntimeError: INVALID_ARGUMENT: E0102: RuntimeProgramInputMismatch:",
         "2026-Jan-02 03:04:05.000006 7:8 ERROR  ENC:enc_odd  [rank 7] failed (2) to init a collective "
         "algorithm for provided replica group.",
@@ -678,6 +686,7 @@ TEXTS: dict[str, list[Text]] = {
         "ValueError: coordinator_address should be defined.",
     ],
     "not_found": [
+        "Unable to connect to the server: getting credentials: exec: executable gke-gcloud-auth-plugin not found",
         'runc create failed: odd: exec: "/deps/train.sh": stat /deps/train.sh: no such file or directory',
         "ValueError: NOT_FOUND: Error writing gs://x/7: The specified bucket does not exist.",
         'Warning  Failed  kubelet  Error: secret "odd" not found',
@@ -827,6 +836,8 @@ TEXTS: dict[str, list[Text]] = {
         "Stopping coordination service as cluster registration failed.",
     ],
     "stale_process": [
+        "CUDA out of memory. Process 7 has 38.44 GiB memory in use. Process 8 has 39.54 GiB memory in use. Of odd",
+        "HIP out of memory. Process 7 has 2.50 GiB memory in use. Including non-PyTorch memory, this process has 9 GiB",
         "RuntimeError: Unable to initialize backend 'tpu': UNAVAILABLE: TPU initialization failed: open(/dev/accel7): "
         "Device or resource busy",
         "2026-Jan-02 03:04:05.000006 7:8 ERROR  TDRV:odd nd7 nc1 Timestamp program stop timeout (1000 ms)",

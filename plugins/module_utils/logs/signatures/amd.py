@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ..signature import Signature
+from ..signature import BLAME, Signature
 from . import codes
 
 # "amdgpu 0000:05:00.0: amdgpu: "; newer kernels leave the second name out.
@@ -74,6 +74,15 @@ SIGNATURES = (
         rb"|APERTURE_VIOLATION)",
     ),
     Signature(
+        "permission_denied",
+        (b"/dev/kfd", b"is not member of "),
+        "The user of the training may not open the GPUs: add it to the groups that own /dev/kfd and /dev/dri (ls -ln; "
+        "docker run --group-add), mostly video and render.",
+        rb"/dev/kfd[^\r\n]{0,40}: Permission denied"
+        rb"|is not member of \"[^\"\r\n]{1,60}\" group, the default DRM access group",
+        nearness=BLAME["no_gpu"] - 1,
+    ),
+    Signature(
         "no_gpu",
         (
             *(
@@ -105,7 +114,7 @@ SIGNATURES = (
             rb"|PCI rejects atomics|amdgpu: PSP load \w{1,30} failed"
             rb"|amdgpu_device_ip_init failed|hw_init of IP block <\w{1,30}> failed|Driver not initialized \(amdgpu"
             rb"|\b(?:AMD|R)SMI_STATUS_(?!SUCCESS)[A-Z_]{1,40}|Agent creation failed\."
-            rb"|/dev/kfd['\"]?: (?:Permission denied|No such file|Invalid argument|Operation not permitted)"
+            rb"|/dev/kfd['\"]?: (?:No such file|Invalid argument|Operation not permitted)"
         ),
     ),
     Signature(

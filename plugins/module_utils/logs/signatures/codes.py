@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ..signature import Signature
+from ..signature import BLAME, Signature
 
 _PREFIXES = (b"cudaError", b"hipError", b"CUDA_ERROR_", b"HIP_ERROR_")
 _LABEL = (
@@ -132,6 +132,15 @@ SIGNATURES = (
         "or HIP_VISIBLE_DEVICES.",
         (b"InvalidDevice", b"INVALID_DEVICE"),
         (b"invalid device ordinal",),
+    ),
+    Signature(
+        "stale_process",
+        (b" GiB memory in use. ",),
+        "Another process holds much of this GPU's memory: end what is left over there (nvidia-smi, amd-smi process), "
+        "and look that each rank has a GPU of its own.",
+        rb"Process \d{1,9} has (?:[2-9]|[1-9]\d{1,3})\.\d\d GiB memory in use\. (?:Process \d{1,9} has (?:[2-9]"
+        rb"|[1-9]\d{1,3})\.|Including non-PyTorch memory, this process has )",
+        nearness=BLAME["out_of_memory"],
     ),
     _code(
         "out_of_memory",

@@ -29,6 +29,11 @@ _NOT_MET = (
 _COORDINATOR_DIED = "The process that coordinates the others, the first one, went away: its log has the cause."
 SIGNATURES = (
     Signature(
+        "node_failure",
+        (b"caused by bad TPU chips",),
+        "Megascale suspects the chips of the hosts that it names: take these hosts out, and start again.",
+    ),
+    Signature(
         "no_gpu",
         (b"visible GPU", b"nknown backend", b"TPU ", b" device found", b"Backend '", b"not initialize backend"),
         _NO_DEVICE,

@@ -69,6 +69,8 @@ NEEDLES = {
     b"NOT_FOUND": 0,
     b"E_EX": 600,
     b"emapping": 0,
+    b"s not member of": 0,
+    b"bad TPU": 0,
     b"OOM ": 0,
     b"oom_": 0,
     b"oom-": 0,

@@ -161,6 +161,12 @@ SIGNATURES = (
         rb"|failed calling webhook",
     ),
     Signature(
+        "not_found",
+        (b"getting credentials: exec: executable ",),
+        "kubectl does not find the program that gets its credentials: install what the message names (for GKE "
+        "gke-gcloud-auth-plugin).",
+    ),
+    Signature(
         "container",
         (b"The connection to the server ", b"nable to connect to the server: "),
         "The API server of Kubernetes does not answer: check the context (kubectl config current-context), the network "

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ..signature import Signature
+from ..signature import BLAME, Signature
 
 # How launchers print the exit code of a process: torchrun, DeepSpeed, subprocess, docker, Kubernetes.
 ENDED = (
@@ -35,6 +35,13 @@ SIGNATURES = (
         (b"Killed",),
         "A process was killed with SIGKILL, mostly by the kernel for lack of host memory: read the kernel log.",
         rb": line \d{1,9}: {1,20}\d{1,9} Killed {1,60}|(?m:^\S{0,200}\.sh: [^\r\n]{0,200}: Killed$)|(?m:^Killed\r?$)",
+    ),
+    Signature(
+        "killed",
+        (b"to execute command: Killed", b"fatal error: Killed"),
+        "The compiler was killed, mostly for lack of host memory: compile with fewer jobs at a time (MAX_JOBS), or ask "
+        "for more memory.",
+        rb"\bunable to execute command: Killed|: fatal error: Killed signal terminated program",
     ),
     Signature(
         "node_failure",
@@ -126,6 +133,13 @@ SIGNATURES = (
             rb"|double free or corruption|corrupted double-linked list|stack smashing detected"
             rb"|Floating point exception|\bSIGFPE\b"
         ),
+    ),
+    Signature(
+        "disk_full",
+        (b"insufficient shared memory (shm)", b"workers are out of shared memory"),
+        "A data worker got SIGBUS, as the shared memory of the container (/dev/shm) is full or too small: give it more "
+        "(--shm-size, or ipc=host).",
+        nearness=BLAME["bus_error"],
     ),
     Signature(
         "bus_error",

@@ -111,6 +111,13 @@ SIGNATURES = (
         rb"IndexError: index out of range in self|[Dd]evice-side assertion\b|, thread: \[[\d,]{1,20}\] Assertion",
     ),
     Signature(
+        "sizes",
+        (b"cuBLAS GEMM algorithm",),
+        "cuBLASLt has no matrix multiplication for these sizes and this precision: FP8 takes multiples of 16 only, so "
+        "compare sequence length, hidden size and micro batch size with that, or take a newer image.",
+        rb"Error: [^\r\n]{0,300}Unable to find suitable cuBLAS GEMM algorithm",
+    ),
+    Signature(
         "gpu_error",
         (b"STATUS_NOT_INITIALIZED",),
         "A GPU library could not start, mostly as the GPU memory is used up: lower the micro batch size, look "
@@ -139,7 +146,7 @@ SIGNATURES = (
             ),
             *(b"CUDART Error", b"illegal memory access", b"launch failure", b"invalid device pointer"),
             *(b"invalid resource handle", b"misaligned address"),
-            *(b"[CUDA]: ", b"Xid", b"XID", b"CUFFT_", b"CUDA Error: ", b"cuBLAS GEMM algorithm", b"CUDA error "),
+            *(b"[CUDA]: ", b"Xid", b"XID", b"CUFFT_", b"CUDA Error: ", b"CUDA error "),
             *(b"CUDA driver error: ", b"CUDA RT call", b"GPUassert: ", b"cudaError", b"Frontend error", b"c10/cuda/"),
             b"c10/hip/",
         ),
@@ -161,7 +168,7 @@ SIGNATURES = (
             rb"|GPUassert: |cuDNN Frontend error"
             rb"|INTERNAL ASSERT FAILED at \"[^\"\r\n]{0,200}c10/(?:cuda|hip)/"
             rb"|(?<!Search for `)\bcudaError[A-Z]\w{1,40}(?:[ '\")(:.]|$)|\bCUFFT_(?!SUCCESS)[A-Z_]{1,60}"
-            rb"|Error: [^\r\n]{0,300}Unable to find suitable cuBLAS GEMM algorithm|\bSXid \([^)\r\n]{1,60}\): \d{1,6}"
+            rb"|\bSXid \([^)\r\n]{1,60}\): \d{1,6}"
         ),
     ),
     Signature(
