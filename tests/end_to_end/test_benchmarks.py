@@ -35,3 +35,22 @@ def test_plans_and_reports_are_measured():
     lines = bench("scale.py", "--hosts", "2", "--nodes", "2", "--steps", "20").splitlines()
     assert [line.split("  ")[0] for line in lines] == ["plan.yml of", "report,", "report,"]
     assert all(float(line.split()[-3]) > 0 for line in lines)
+
+
+def test_runs_are_judged_without_and_with_a_history():
+    first, *rows = bench("history.py", "--runs", "3", "--rounds", "1", "--limit", "600").splitlines()
+    assert first == "3 runs in the history, 3 files"
+    assert [row.split("  ")[0] for row in rows] == ["without a history", "with the history", "ratio"]
+
+
+def test_the_steps_that_are_read_are_those_that_grep_counts():
+    first, header, *rows = bench("parser.py", "--megabytes", "2", "--runs", "1").splitlines()
+    assert first.startswith("2 MB, ")
+    assert header.split() == ["CPU", "s", "(min-max)", "MB/s", "x", "grep", "peak", "MiB"]
+    assert [row.split("  ")[0] for row in rows] == [
+        "grep -c 'lm loss'",
+        "a followed node, one call",
+        "the same, calls of 16 MiB",
+        "report.yml",
+        "training_metrics",
+    ]
