@@ -44,10 +44,10 @@ def test_right_texts(kind: object, value: object, text: object) -> None:
 @pytest.mark.parametrize(
     "kind", [field_types.Text, field_types.Name, field_types.Path, field_types.ContainerName, field_types.NameList]
 )
-@pytest.mark.parametrize("sign", [*"$;&|<>()*?'\"`\\\n#!", "$(x)", "ä"])
-def test_nothing_of_a_shell_comes_into_names_and_paths(kind: object, sign: str) -> None:
-    with pytest.raises(ValidationError, match="unsafe in a shell"):
-        read(kind, f"/a{sign}b")
+def test_nothing_of_a_shell_comes_into_names_and_paths(kind: object) -> None:
+    for sign in (*"$;&|<>()*?'\"`\\\n#!", "$(x)", "ä"):
+        with pytest.raises(ValidationError, match="unsafe in a shell"):
+            read(kind, f"/a{sign}b")
 
 
 @pytest.mark.parametrize(
