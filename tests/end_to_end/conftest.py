@@ -1,16 +1,19 @@
-"""A folder of its own for every test that plays a playbook."""
+"""A folder of its own for every test that plays a playbook; the trainer's package as ``trainer.tiny_lm``."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playbook_bench import Bench
 from sshd_here import sshd  # noqa: F401
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "roles/training/files"))
 
 
 @pytest.fixture

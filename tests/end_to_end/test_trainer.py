@@ -31,7 +31,7 @@ from trainer.tiny_lm.world import World, receive_frame, send_frame
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-TRAINER = Path(__file__).resolve().parents[3] / "roles/training/files/trainer"
+TRAINER = Path(__file__).resolve().parents[2] / "roles/training/files/trainer"
 SMALL = {"BS": 4, "MBS": 1, "SEQ_LENGTH": 2, "TOTAL_ITERS": 4}
 ENDLESS = {**SMALL, "TOTAL_ITERS": 1_000_000, "TEE_OUTPUT": 0}
 PATIENCE = 60  # seconds until a test gives up
