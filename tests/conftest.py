@@ -16,7 +16,7 @@ TESTS = Path(__file__).parent
 
 def pytest_xdist_auto_num_workers() -> int:
     """Let one process more than there are cores run tests: those under Slurm wait for it half of their time."""
-    return len(os.sched_getaffinity(0)) + 1
+    return len(os.sched_getaffinity(0)) + 3
 
 
 @pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in the same hook
