@@ -30,8 +30,7 @@ SIGNATURES = (
             rb"|RAS[^\r\n]{0,99} poison consum|poison consumption|bad page threshold"
             rb"|RAS[^\r\n]{0,200}[Uu]ncorrectable ECC|amdgpu: (?:RAS: )?Uncorrectable error"
             rb"|Poison is consumed by client|bad pages exceeding the threshold"
-            rb"|[1-9]\d{0,8} (?:new )?deferred hardware error"
-            rb"|GPU is in RMA state|Memory critical error by agent node"
+            rb"|[1-9]\d{0,8} (?:new )?deferred hardware error|GPU is in RMA state|Memory critical error by agent node"
         ),
     ),
     Signature(
@@ -70,8 +69,7 @@ SIGNATURES = (
         "A kernel touched memory that is not its own: if other nodes run the same software well, suspect the GPU "
         "(kernel log, RAS counters); if not, the container image.",
         rb"Memory access fault by GPU|(?:\]|retry) page fault \(src_id|amdgpu: \w{0,20}PROTECTION_FAULT_STATUS"
-        rb"|HSA_STATUS_ERROR_MEMORY_(?:FAULT"
-        rb"|APERTURE_VIOLATION)",
+        rb"|HSA_STATUS_ERROR_MEMORY_(?:FAULT|APERTURE_VIOLATION)",
     ),
     Signature(
         "permission_denied",
@@ -108,13 +106,12 @@ SIGNATURES = (
         "/dev/kfd and /dev/dri are passed in, and that the user is in the groups video and render.",
         (
             rb"Initializing the hsa runtime failed|hsa api call failure|initialize Tensile host"
-            rb"|[Uu]nable to open /dev/kfd"
-            rb"|[Cc]ould not open /dev/kfd|[Ff]ailed to open /dev/kfd"
+            rb"|[Uu]nable to open /dev/kfd|[Cc]ould not open /dev/kfd|[Ff]ailed to open /dev/kfd"
             rb"|ROCk module is NOT loaded|Fatal error during GPU init|probe with driver amdgpu failed"
-            rb"|PCI rejects atomics|amdgpu: PSP load \w{1,30} failed"
-            rb"|amdgpu_device_ip_init failed|hw_init of IP block <\w{1,30}> failed|Driver not initialized \(amdgpu"
-            rb"|\b(?:AMD|R)SMI_STATUS_(?!SUCCESS)[A-Z_]{1,40}|Agent creation failed\."
-            rb"|/dev/kfd['\"]?: (?:No such file|Invalid argument|Operation not permitted)"
+            rb"|PCI rejects atomics|amdgpu: PSP load \w{1,30} failed|amdgpu_device_ip_init failed"
+            rb"|hw_init of IP block <\w{1,30}> failed|Driver not initialized \(amdgpu|\b(?:AMD"
+            rb"|R)SMI_STATUS_(?!SUCCESS)[A-Z_]{1,40}|Agent creation failed\.|/dev/kfd['\"]?: (?:No such file"
+            rb"|Invalid argument|Operation not permitted)"
         ),
     ),
     Signature(
@@ -130,8 +127,7 @@ SIGNATURES = (
         "HIP_VISIBLE_DEVICES.",
         (
             rb"error from hipGetDeviceCount|/dev/dri[^\r\n]{0,99}: Permission denied|No HIP GPUs are available"
-            rb"|failed call to hipInit"
-            rb"|librocm reported version is: NOT_FOUND"
+            rb"|failed call to hipInit|librocm reported version is: NOT_FOUND"
         ),
     ),
     Signature(
@@ -175,16 +171,14 @@ SIGNATURES = (
         "settings_refused",
         (b"[AITER] ",),
         "A kernel of AITER cannot do this with these sizes, this precision or this GPU: the words after its file say "
-        "what; "
-        "change them, switch the kernel off, or take another image.",
+        "what; change them, switch the kernel off, or take another image.",
         rb"\[AITER\] [^ \r\n]{1,300}\.(?:cu|cpp|cuh|h|hpp):\d{1,6} (?![^\r\n]{0,400}\[HIP error\])",
     ),
     Signature(
         "io_error",
         (b"accessing SQLite database",),
         "MIOpen cannot use its database of kernels: mostly it lies on a shared file system; set MIOPEN_USER_DB_PATH "
-        "and "
-        "MIOPEN_CUSTOM_CACHE_DIR to a disk of the node.",
+        "and MIOPEN_CUSTOM_CACHE_DIR to a disk of the node.",
         nearness=12,
     ),
     Signature(
@@ -205,8 +199,7 @@ SIGNATURES = (
         "precision; where one node alone has it, look at its GPU and kernel log.",
         (
             rb"\bHIPBLAS_STATUS_(?!SUCCESS)[A-Z_]{1,60}|(?i:hipblaslt error)|(?i:rocblaslt error)|rocBLAS error"
-            rb"|(?i:rocblas_status_)(?!(?i:success))\w{1,60}"
-            rb"|MIOpen(?:\(HIP\))?:? Error(?! \[(?:Compile|Build))"
+            rb"|(?i:rocblas_status_)(?!(?i:success))\w{1,60}|MIOpen(?:\(HIP\))?:? Error(?! \[(?:Compile|Build))"
             rb"|\bmiopenStatus(?!Success)\w{1,60}|\b(?:HIPFFT_|ROCFFT_STATUS_)(?!SUCCESS)[A-Z_]{1,60}"
             rb"|Unable to find any suitable algorithm"
         ),
@@ -229,13 +222,10 @@ SIGNATURES = (
         ),
         "A GPU kernel failed: run again with AMD_SERIALIZE_KERNEL=3 to see which one, and read the node's kernel log.",
         (
-            rb"\bhip[A-Z]\w{1,40} failed : |does not support this problem"
-            rb"|== hipSuccess|\bHSA_STATUS_ERROR\w{0,60}|HIP [Ee]rror: |HIP error \([^ \r\n]{1,300}:\d{1,6}\): "
-            rb"|HIP failure:? "
-            rb"|(?<!Search for `)\bhipError[A-Z]\w{1,60}(?:[ '\")(:.]|$)"
-            rb"|inactivated due to async error|HSA exception: |HIP runtime error: |Triton Error \[HIP\]: "
-            rb"|\[HIP error\]\("
-            rb"|\bHIP_ERROR_[A-Z]\w{1,40}"
+            rb"\bhip[A-Z]\w{1,40} failed : |does not support this problem|== hipSuccess|\bHSA_STATUS_ERROR\w{0,60}"
+            rb"|HIP [Ee]rror: |HIP error \([^ \r\n]{1,300}:\d{1,6}\): |HIP failure:? "
+            rb"|(?<!Search for `)\bhipError[A-Z]\w{1,60}(?:[ '\")(:.]|$)|inactivated due to async error|HSA exception: "
+            rb"|HIP runtime error: |Triton Error \[HIP\]: |\[HIP error\]\(|\bHIP_ERROR_[A-Z]\w{1,40}"
         ),
     ),
     Signature(

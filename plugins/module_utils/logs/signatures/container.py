@@ -11,9 +11,8 @@ SIGNATURES = (
         (b"429 Too Many Requests", b"toomanyrequests", b"pull rate limit"),
         "The registry throttles: log in, take the image from a mirror, or load it on the nodes beforehand.",
         (
-            rb"toomanyrequests: |pull rate limit"
-            rb"|(?:[Ff]ailed to (?:pull|copy|resolve)|pinging container registry|reading manifest|initializing source)"
-            rb"[^\r\n]{0,400}429 Too Many Requests"
+            rb"toomanyrequests: |pull rate limit|(?:[Ff]ailed to (?:pull|copy|resolve)|pinging container registry"
+            rb"|reading manifest|initializing source)[^\r\n]{0,400}429 Too Many Requests"
         ),
     ),
     Signature(
@@ -56,22 +55,18 @@ SIGNATURES = (
         (
             rb"manifest unknown|manifest for \S{1,300} not found|reading manifest [^\r\n]{0,300}: |pull access denied"
             rb"|requested access to the (?:resource|requested resource) is (?:denied|not authorized)"
-            rb"|no basic auth credentials"
-            rb"|unauthorized: authentication required|[Ee]rror[^\r\n]{0,99} initializing source "
-            rb"|no matching manifest for "
+            rb"|no basic auth credentials|unauthorized: authentication required"
+            rb"|[Ee]rror[^\r\n]{0,99} initializing source |no matching manifest for "
             rb"|[Ff]ailed to pull (?:and unpack )?image(?![^\r\n]{0,900}[Nn]o space left)|\bErrImagePull\b"
-            rb"|\bImagePullBackOff\b"
-            rb"|did not resolve to an alias"
-            rb"|[Ee]rror pulling image|registry-1\.docker\.io[^\r\n]{0,300}(?:timeout|timed out|no such host"
-            rb"|refused|canceled)"
+            rb"|\bImagePullBackOff\b|did not resolve to an alias|[Ee]rror pulling image"
+            rb"|registry-1\.docker\.io[^\r\n]{0,300}(?:timeout|timed out|no such host|refused|canceled)"
             rb"|[Dd]ocker: invalid reference format|Error: [^\r\n]{0,200}nable to find image"
             rb"|repository does not exist or may|Error response from daemon: Get \"?https?://"
-            rb"|failed to resolve reference|\bInvalidImageName\b"
-            rb"|(?:rror (?:committing the finished image|processing tar file)|failed to register layer: "
-            rb"|Error: [^\r\n]{0,99}(?:copying system image|reading blob|fetching blob|unable to copy from source"
-            rb"|parsing image configuration))(?![^\r\n]{0,400}[Nn]o space left)"
-            rb"|FATAL:   While (?:making image|pulling)[^\r\n]{0,300}(?:unauthorized|denied|not found|manifest"
-            rb"|timeout|registry)"
+            rb"|failed to resolve reference|\bInvalidImageName\b|(?:rror (?:committing the finished image"
+            rb"|processing tar file)|failed to register layer: |Error: [^\r\n]{0,99}(?:copying system image"
+            rb"|reading blob|fetching blob|unable to copy from source"
+            rb"|parsing image configuration))(?![^\r\n]{0,400}[Nn]o space left)|FATAL:   While (?:making image"
+            rb"|pulling)[^\r\n]{0,300}(?:unauthorized|denied|not found|manifest|timeout|registry)"
         ),
     ),
     Signature(
@@ -113,8 +108,7 @@ SIGNATURES = (
         "use it (group docker, or become).",
         (
             rb"(?:Cannot|permission denied while trying to) connect to the (?:Docker daemon|docker API)"
-            rb"|[Ff]ailed to connect to the docker API"
-            rb"|[Cc]annot connect to Podman|dial unix \S{1,99}\.sock: connect: "
+            rb"|[Ff]ailed to connect to the docker API|[Cc]annot connect to Podman|dial unix \S{1,99}\.sock: connect: "
         ),
     ),
     Signature(
@@ -169,9 +163,8 @@ SIGNATURES = (
         (b"o space left on device",),
         "The disk of the container engine (or the registry cache) is full: free it (docker system df shows what is "
         "there), or give the engine a larger data folder.",
-        rb"(?:failed to register layer|rror (?:committing the finished|processing tar)|[Ww]riting blob"
-        rb"|[Rr]eading blob|copying layers|failed to extract"
-        rb"|storing blob)[^\r\n]{0,400}[Nn]o space left on device",
+        rb"(?:failed to register layer|rror (?:committing the finished|processing tar)|[Ww]riting blob|[Rr]eading blob"
+        rb"|copying layers|failed to extract|storing blob)[^\r\n]{0,400}[Nn]o space left on device",
     ),
     Signature(
         "container",
@@ -202,18 +195,13 @@ SIGNATURES = (
         "compare it with the plan's container options.",
         (
             rb"\[ERROR\] /\S{1,200}hooks\.d/\S{1,60} exited with return code|(?m:^docker: (?=[a-z'\"]))"
-            rb"|Error response from daemon: (?!No such )|OCI permission denied"
-            rb"|(?m:^FATAL: {3,9}(?=\S))|(?m:^(?:ERROR|ABORT) {2}: )|FATA\[\d{1,9}\] |FailedCreatePodSandBox\b"
-            rb"|(?m:^Error: (?=[a-z`'\"/])(?!no container|no such|inspecting)[^\r\n]{0,200}(?:container"
-            rb"|namespace| mount"
-            rb"|cgroup|rootless|newuidmap|storage| image|network|volume|seccomp|apparmor|health ?check|restart policy"
-            rb"|conmon"
-            rb"|userns|OCI ))"
-            rb"|OCI runtime (?:create|start|exec)? ?(?:failed|error)"
-            rb"|Error: (?:unknown (?:shorthand )?flag: |OCI runtime|crun: |runc: |preparing container "
-            rb"|unable to start container |netavark)"
-            rb"|Error: failed to (?:start|create|reserve|generate) container(?![^\r\n]{0,900}[Nn]o space left)"
-            rb"|runc (?:create|run) failed: "
+            rb"|Error response from daemon: (?!No such )|OCI permission denied|(?m:^FATAL: {3,9}(?=\S))|(?m:^(?:ERROR"
+            rb"|ABORT) {2}: )|FATA\[\d{1,9}\] |FailedCreatePodSandBox\b|(?m:^Error: (?=[a-z`'\"/])(?!no container"
+            rb"|no such|inspecting)[^\r\n]{0,200}(?:container|namespace| mount|cgroup|rootless|newuidmap|storage| image"
+            rb"|network|volume|seccomp|apparmor|health ?check|restart policy|conmon|userns|OCI ))|OCI runtime (?:create"
+            rb"|start|exec)? ?(?:failed|error)|Error: (?:unknown (?:shorthand )?flag: |OCI runtime|crun: |runc: "
+            rb"|preparing container |unable to start container |netavark)|Error: failed to (?:start|create|reserve"
+            rb"|generate) container(?![^\r\n]{0,900}[Nn]o space left)|runc (?:create|run) failed: "
         ),
     ),
 )

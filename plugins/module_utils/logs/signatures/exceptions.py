@@ -12,16 +12,14 @@ from ..signature import Signature
 
 TRACEBACK = b"Traceback (most recent call last):"
 EXCEPTION = (
-    rb"(?:(?:[A-Za-z_]\w{0,60}\.){0,20}"
-    rb"(?:[A-Za-z_]\w{0,60}?)?(?:Error|Exception|Exit|Expired|Failure|Group|Interrupt|Iteration|Timeout)"
-    rb"|(?:[A-Za-z_]\w{0,60}\.){1,20}[A-Z][A-Za-z]{2,60}(?=: ))"
+    rb"(?:(?:[A-Za-z_]\w{0,60}\.){0,20}(?:[A-Za-z_]\w{0,60}?)?(?:Error|Exception|Exit|Expired|Failure|Group|Interrupt"
+    rb"|Iteration|Timeout)|(?:[A-Za-z_]\w{0,60}\.){1,20}[A-Z][A-Za-z]{2,60}(?=: ))"
 )
 # The last line of a traceback that is not there: behind the prefix of a launcher (rank, node, pid) and nothing else.
 ALONE = re.compile(
-    rb"^(?:\[[^\]\r\n]{1,60}\][: ]{0,2}|\([^)\r\n]{1,60}\) ?|[\w-]{1,40}: ){0,3}"
-    rb"(?P<name>(?:[A-Za-z_]\w{0,60}\.){0,20}(?:[A-Z]\w{0,60}?(?:Error|Exception|Timeout)|Exception))"
-    rb"(?:\(\w{1,60}\))?"
-    rb"(?:: (?=\S)[^\r\n]*|:?\r?$)",
+    rb"^(?:\[[^\]\r\n]{1,60}\][: ]{0,2}|\([^)\r\n]{1,60}\) ?"
+    rb"|[\w-]{1,40}: ){0,3}(?P<name>(?:[A-Za-z_]\w{0,60}\.){0,20}(?:[A-Z]\w{0,60}?(?:Error|Exception|Timeout)"
+    rb"|Exception))(?:\(\w{1,60}\))?(?:: (?=\S)[^\r\n]*|:?\r?$)",
     re.MULTILINE,
 )
 PYTHON_ERROR = Signature(
@@ -66,10 +64,9 @@ TOPICS = (
         rb"(?<!/utils)/(?:dist_|async_)?checkpoint(?:ing|ers?|s)?/"
         rb"|(?<!/utils)/(?!activation)\w{0,30}checkpoint(?!_wrapper)\w{0,30}\.py$"
         rb"|/orbax/|/zero_to_fp32\.py$|/serialization\.py$|/safetensors|/tensorstore/|/zarr/",
-        rb"(?<!activation )(?<!gradient )(?<!full )(?<!utils\.)\bcheckpoint(?!ing)|state[_ ]?dict\b|latest_checkpointed"
-        rb"|safetensors|optimizer state|\brestor(?:e|ing)\b"
-        rb"|tensorstore|\bzarr\b|sharded tensor|\borbax|\.(?:ckpt|distcp|pth?)\b|/(?:ckpts?|iter_\d{1,9}"
-        rb"|global_step\d{1,9})/",
+        rb"(?<!activation )(?<!gradient )(?<!full )(?<!utils\.)\bcheckpoint(?!ing)|state[_ ]?dict\b"
+        rb"|latest_checkpointed|safetensors|optimizer state|\brestor(?:e|ing)\b|tensorstore|\bzarr\b|sharded tensor"
+        rb"|\borbax|\.(?:ckpt|distcp|pth?)\b|/(?:ckpts?|iter_\d{1,9}|global_step\d{1,9})/",
         "A checkpoint could not be read or written: the message says what; check its folder, that it is whole, and "
         "that its format and sizes are those of this run.",
     ),
@@ -105,8 +102,7 @@ TOPICS = (
         rb"/huggingface_hub/|/urllib3/|/requests/|/httpx/|/httpcore/|/aiohttp/|/urllib/|/botocore/|/s3fs/|/gcsfs/"
         rb"|/google/(?:api_core|cloud|auth)/|/http/client",
         rb"max retries exceeded|\bdownload(?:ing)?\b|\bhttps?://\S{1,200} (?:failed|timed out)|ssl: certificate"
-        rb"|internet connection"
-        rb"|(?:couldn't reach|failed to (?:connect to|fetch|open|load|get)) https?://",
+        rb"|internet connection|(?:couldn't reach|failed to (?:connect to|fetch|open|load|get)) https?://",
         "A download failed: check network, proxy and token, or use a local copy or a cache that the nodes share.",
     ),
     _topic(
@@ -115,10 +111,8 @@ TOPICS = (
         rb"|/input_pipeline/|/torch/utils/data/|/pyarrow/|/array_record/|/webdataset/|/streaming/base/"
         rb"|/data/\w{0,30}(?:dataset|sampler|loader|collat)\w{0,30}\.py$|/data_iterator\w{0,30}\.py$|^/StopIteration$",
         rb"\bdata ?(?:set|loader|_path|_prefix|_dir|_files?| path| files?)s?\b|\bparquet\b|\barrow\b|\btfrecord"
-        rb"|\bjsonl\b"
-        rb"|array_record|\bsplit '|\bcolumns?\b(?!-| tensor| parallel| scale)|\bsampler\b|\b(?:number of|training"
-        rb"|valid) samples|\bepochs?\b"
-        rb"|jsondecodeerror|unicodedecodeerror",
+        rb"|\bjsonl\b|array_record|\bsplit '|\bcolumns?\b(?!-| tensor| parallel| scale)|\bsampler\b|\b(?:number of"
+        rb"|training|valid) samples|\bepochs?\b|jsondecodeerror|unicodedecodeerror",
         "The training data could not be read or prepared: the message says what; check paths, mounts, columns and "
         "format of the dataset on each node.",
     ),
@@ -149,9 +143,8 @@ TOPICS = (
     _topic(
         "peer_died",
         rb"/torch/distributed/Dist\w{0,20}Error$|/ray/exceptions/(?:\w{0,20}Died|Worker|\w{0,20}Unavailable)",
-        rb"(?:connection|socket) (?:was |is )?(?:lost|closed|reset|broken|aborted)"
-        rb"|\b(?:worker|actor|peer|rank|process)\b.{0,60} "
-        rb"(?:died|has failed|went away|crashed)",
+        rb"(?:connection|socket) (?:was |is )?(?:lost|closed|reset|broken|aborted)|\b(?:worker|actor|peer|rank"
+        rb"|process)\b.{0,60} (?:died|has failed|went away|crashed)",
         "Another process went away: its log, or what it printed before, has the cause.",
     ),
     _topic(
@@ -173,27 +166,22 @@ TOPICS = (
     _topic(
         "no_gpu",
         b"",
-        rb"\bno (?:\w{1,12} )?(?:gpus?|accelerators?|tpus?|neuron\w{0,5}|cuda|devices?)\b.{0,60}(?:found"
-        rb"|available|visible"
-        rb"|detected)|\bno visible (?:\w{1,12} )?(?:gpus?|devices?)\b"
-        rb"|registered platform|\bbackend\b.{0,60}(?:failed to initiali[sz]e|not found)|(?:gpus?"
-        rb"|accelerators?|tpus?|cuda|rocm) (?:is|are) not (?:available"
-        rb"|found|visible|detected)",
+        rb"\bno (?:\w{1,12} )?(?:gpus?|accelerators?|tpus?|neuron\w{0,5}|cuda|devices?)\b.{0,60}(?:found|available"
+        rb"|visible|detected)|\bno visible (?:\w{1,12} )?(?:gpus?|devices?)\b|registered platform"
+        rb"|\bbackend\b.{0,60}(?:failed to initiali[sz]e|not found)|(?:gpus?|accelerators?|tpus?|cuda|rocm) (?:is"
+        rb"|are) not (?:available|found|visible|detected)",
         "The program sees no accelerator: check the driver, the devices passed in, and that no variable hides them.",
     ),
     _topic(
         "sizes",
         rb"/einops/|/mesh_utils\.py$|/\w{0,20}sharding\w{0,20}\.py$|/jax/_src/mesh\.py$",
         rb"\bshapes?\b(?!')|\bdivisible\b|\bmust equal\b|\bsizes? do(?:es)?(?:n't| not) match\b"
-        rb"|\bparallelism\b.{0,60}\bvalues?\b"
-        rb"|\bnot enough (?:slices|devices|gpus|layers|ranks|nodes)\b|\bexpected (?:exactly|at least) \d{1,9} (?:ranks"
-        rb"|devices|gpus|processes)\b|\bnumber of model chunks\b|\bdivide|\bsize mismatch|\bmesh\b|\bshardings?\b"
-        rb"|partitionspec|world[_ ]size"
-        rb"|\bdata_parallel|parallel(?:ism)? (?:size|degree)|\bnum_\w{0,20}(?:heads|layers|experts|devices|groups)"
-        rb"|number of (?:\w{1,20} )?(?:layers|heads|experts|devices|slices|processes)\b|\bbroadcast"
-        rb"|\bdimensions?\b"
-        rb"|sequence length|batch size"
-        rb"|batch_size",
+        rb"|\bparallelism\b.{0,60}\bvalues?\b|\bnot enough (?:slices|devices|gpus|layers|ranks|nodes)\b"
+        rb"|\bexpected (?:exactly|at least) \d{1,9} (?:ranks|devices|gpus|processes)\b|\bnumber of model chunks\b"
+        rb"|\bdivide|\bsize mismatch|\bmesh\b|\bshardings?\b|partitionspec|world[_ ]size|\bdata_parallel"
+        rb"|parallel(?:ism)? (?:size|degree)|\bnum_\w{0,20}(?:heads|layers|experts|devices|groups)"
+        rb"|number of (?:\w{1,20} )?(?:layers|heads|experts|devices|slices|processes)\b|\bbroadcast|\bdimensions?\b"
+        rb"|sequence length|batch size|batch_size",
         "The sizes do not fit each other: compare the model's sizes, the sequence and batch size and the parallel "
         "sizes with what the message names.",
     ),
@@ -207,22 +195,18 @@ TOPICS = (
     _topic(
         "not_found",
         b"",
-        rb"no such file|does not exist|doesn't exist"
-        rb"|(?<!\bkey)(?<!\bkeys)\b(?:files?|path|folder|director(?:y|ies)|program|script"
-        rb"|binary)\b.{0,200} not found\b|(?:can ?not|could ?n[o']t) find"
-        rb"|file not found",
+        rb"no such file|does not exist|doesn't exist|(?<!\bkey)(?<!\bkeys)\b(?:files?|path|folder|director(?:y|ies)"
+        rb"|program|script|binary)\b.{0,200} not found\b|(?:can ?not|could ?n[o']t) find|file not found",
         "What the message names is not there on this node: check the path and the mounts, and that every node sees it.",
     ),
     _topic(
         "import_error",
         b"",
         rb"\bversions?\b.{0,80}(?:mismatch|incompatib|required?|older|newer|too old|not supported)"
-        rb"|\brequires? \S{1,40} ?[<>=]{1,2}"
-        rb"|\bversion [\d.]{1,20} or (?:higher|newer|later|above)\b|\bnot available in this .{1,40} version"
-        rb"|\bupgrade \w{1,30} to\b|\btorch version does not\b|could not find (?:shared object|`?transformer.engine"
-        rb"|te core)"
-        rb"|\bfailed to import\b|\b(?:is )?not installed|\bpip install|\brequired to (?:use|run)\b|(?:built"
-        rb"|compiled) without\b",
+        rb"|\brequires? \S{1,40} ?[<>=]{1,2}|\bversion [\d.]{1,20} or (?:higher|newer|later|above)\b"
+        rb"|\bnot available in this .{1,40} version|\bupgrade \w{1,30} to\b|\btorch version does not\b"
+        rb"|could not find (?:shared object|`?transformer.engine|te core)|\bfailed to import\b|\b(?:is )?not installed"
+        rb"|\bpip install|\brequired to (?:use|run)\b|(?:built|compiled) without\b",
         "Packages of the image do not fit each other or are missing: install what the message asks for, or take "
         "another image.",
     ),
@@ -236,28 +220,24 @@ TOPICS = (
     _topic(
         "settings_refused",
         b"",
-        rb"(?:Value|Assertion|NotImplemented|Runtime|Config\w{0,20}|Argument|Validation|\b)(?:Error|Exception): "
-        rb".{0,300}(?:\bconfig|\barguments?\b|\boptions?\b|\bflags?\b|\bmust (?:not )?be\b"
+        rb"(?:Value|Assertion|NotImplemented|Runtime|Config\w{0,20}|Argument|Validation|\b)(?:Error"
+        rb"|Exception): .{0,300}(?:\bconfig|\barguments?\b|\boptions?\b|\bflags?\b|\bmust (?:not )?be\b"
         rb"|\bsupports? .{1,80} only\b|\bonly works? (?:with|for|when|if)\b|\bmissing argument\b"
-        rb"|\beither .{1,60} should be\b"
-        rb"|\binvalid [`'\"]\w|\bunsupported\b|\bnot (?:yet )?(?:supported|implemented|allowed|compatible)"
-        rb"|\bincompatible\b|\brequires?\b"
-        rb"|\bunknown\b|\bunrecogni[sz]ed\b|\binvalid (?:value|choice|param|type|key|name|mode|opt)|\bonly supports?\b"
-        rb"|\bdo(?:es)?(?: not|n't) (?:currently |yet )?(?:support|allow|accept|recogni[sz]e)|\bsupports? only\b"
-        rb"|\bnot understood\b|\bno backend type associated\b"
-        rb"|\bonly .{0,60}\b(?:supported|implemented|available|valid|allowed|used)\b|\bmutually exclusive\b"
-        rb"|\byou (?:can't|cannot|must|need to)\b|\bcan only use\b"
-        rb"|\bneeds? to be\b|\bat most one\b|\bneed a real\b"
-        rb"|\b(?:incorrect|invalid) \w{1,30} (?:name|mode|recipe|policy)\b"
-        rb"|\bwithout also enabling\b|\binvalid length of\b|\bbe simultaneously\b|\bhostfile\b"
-        rb"|\bno available kernel\b|\bsupports this (?:input )?combination"
-        rb"|\bnot a valid\b|\ballowed \w{1,20} values\b|\bselected an invalid\b|\bmachine only has\b|\bchoose one\b"
-        rb"|\bmust (?:specify|define|provide|flatten|pass|follow)\b|\bcan(?:'t|not) (?:specify|pass) both\b"
-        rb"|\bsupported \w{1,20} are\b|\bshould either be\b|\bnot specified\b|\binvalid (?:\w{1,20} ){1,3}['\"`]"
-        rb"|\bcan(?:not| only) (?:both |only )?(?:have|set|specify|enable|combine|be (?:used|combined|enabled|set))\b"
-        rb"|\binvalid \w{1,40}:|\b(?:is|are) (?:required|not available)\b|\bcurrently only\b"
-        rb"|\bplease (?:set|specify|use|provide)\b|\bshould (?:not )?be\b|\benvironment variable|\b(?:is"
-        rb"|are|was|were) not set\b)|(?-i:KeyError: '[A-Z][A-Z_]{3,30}'$)",
+        rb"|\beither .{1,60} should be\b|\binvalid [`'\"]\w|\bunsupported\b|\bnot (?:yet )?(?:supported|implemented"
+        rb"|allowed|compatible)|\bincompatible\b|\brequires?\b|\bunknown\b|\bunrecogni[sz]ed\b|\binvalid (?:value"
+        rb"|choice|param|type|key|name|mode|opt)|\bonly supports?\b|\bdo(?:es)?(?: not|n't) (?:currently "
+        rb"|yet )?(?:support|allow|accept|recogni[sz]e)|\bsupports? only\b|\bnot understood\b"
+        rb"|\bno backend type associated\b|\bonly .{0,60}\b(?:supported|implemented|available|valid|allowed|used)\b"
+        rb"|\bmutually exclusive\b|\byou (?:can't|cannot|must|need to)\b|\bcan only use\b|\bneeds? to be\b"
+        rb"|\bat most one\b|\bneed a real\b|\b(?:incorrect|invalid) \w{1,30} (?:name|mode|recipe|policy)\b"
+        rb"|\bwithout also enabling\b|\binvalid length of\b|\bbe simultaneously\b|\bhostfile\b|\bno available kernel\b"
+        rb"|\bsupports this (?:input )?combination|\bnot a valid\b|\ballowed \w{1,20} values\b|\bselected an invalid\b"
+        rb"|\bmachine only has\b|\bchoose one\b|\bmust (?:specify|define|provide|flatten|pass|follow)\b|\bcan(?:'t"
+        rb"|not) (?:specify|pass) both\b|\bsupported \w{1,20} are\b|\bshould either be\b|\bnot specified\b"
+        rb"|\binvalid (?:\w{1,20} ){1,3}['\"`]|\bcan(?:not| only) (?:both |only )?(?:have|set|specify|enable|combine"
+        rb"|be (?:used|combined|enabled|set))\b|\binvalid \w{1,40}:|\b(?:is|are) (?:required|not available)\b"
+        rb"|\bcurrently only\b|\bplease (?:set|specify|use|provide)\b|\bshould (?:not )?be\b|\benvironment variable"
+        rb"|\b(?:is|are|was|were) not set\b)|(?-i:KeyError: '[A-Z][A-Z_]{3,30}'$)",
         "The program does not take its settings: the message says which; correct the config, or take an image that "
         "knows them.",
     ),

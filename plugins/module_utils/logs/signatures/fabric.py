@@ -59,8 +59,7 @@ SIGNATURES = (
         "NCCL's plugin for libfabric failed: its words say what; compare the versions of libfabric, the plugin "
         "and NCCL, and run again with NCCL_DEBUG=INFO and FI_LOG_LEVEL=warn.",
         rb"WARN: Function: \w{1,80} Line: \d{1,6}: NET/OFI |(?:NCCL|CCOM) WARN NET/OFI (?!WARNING: "
-        rb"|[^\r\n]{0,200}(?:[Ii]gnoring"
-        rb"|Not configuring))|NET/OFI (?i:[^\r\n]{0,200}(?:" + _FAILS + rb"))",
+        rb"|[^\r\n]{0,200}(?:[Ii]gnoring|Not configuring))|NET/OFI (?i:[^\r\n]{0,200}(?:" + _FAILS + rb"))",
     ),
     Signature(
         "rdma_devices",
@@ -68,8 +67,7 @@ SIGNATURES = (
         "The program sees no RDMA device, or not the one that it was given: compare its name with ibv_devices in the "
         "container, and pass /dev/infiniband in.",
         rb"Error: [^\r\n]{0,200}No IB devices found|\bIB device \S{1,40} not found"
-        rb"|Unable to find the Infiniband/RoCE device"
-        rb"|No ibverbs devices present",
+        rb"|Unable to find the Infiniband/RoCE device|No ibverbs devices present",
     ),
     Signature(
         "rdma_devices",
@@ -96,8 +94,7 @@ SIGNATURES = (
         "The network between the nodes failed under UCX or libfabric: check the links, the devices (ibv_devinfo, "
         "fi_info -p efa), for EFA the security group, and the logs of the other nodes.",
         rb"\bUC[XC] {1,4}(?:ERROR|FATAL) (?![^\r\n]{0,400}[Nn]o space left)|fi_[a-z_]{1,40}(?:\(\))? failed"
-        rb"|(?i:Libfabric error)|\bprov_errno\b"
-        rb"|EFA_IO_COMP_STATUS_(?!OK)|unable to reach each other for"
+        rb"|(?i:Libfabric error)|\bprov_errno\b|EFA_IO_COMP_STATUS_(?!OK)|unable to reach each other for"
         rb"|libfabric:\d{1,9}:\d{1,12}:[\w:-]{1,99}\(\):\d{1,6}<(?:warn|critical)> (?i:[^\r\n]{0,200}(?:"
         + _FAILS
         + rb"))"
@@ -137,12 +134,10 @@ SIGNATURES = (
         "RDMA between two nodes failed: check the port (ibv_devinfo), the GID index, link and "
         "firmware, GPUDirect, and that /dev/infiniband is passed in.",
         rb"Failed status(?: |-[^\r\n]{1,60} \()\d{1,3}\)?: wr_id |[Cc]ompletion with (?:error at|Error in) "
-        rb"|Bad wc status |[Ff]ailed to (?:create|modify|register|allocate|open|query) (?:an? )?"
-        rb"(?:QP|CQ|MR|PD|AH|SRQ|[Qq]ueue [Pp]air|completion queue|protection domain|memory region)\b"
-        rb"|Couldn't get context for the device"
-        rb"|Unable to [Cc]onnect the HCA"
-        rb"|Port number \d{1,3} state is (?!Active)|RDMA connect error"
-        rb"|\b(?:ibv|uc[pt]|rdma)_\w{1,40}(?:\([^()\r\n]{0,99}\))?:? (?:error|failed)|failed on ibv_\w",
+        rb"|Bad wc status |[Ff]ailed to (?:create|modify|register|allocate|open|query) (?:an? )?(?:QP|CQ|MR|PD|AH|SRQ"
+        rb"|[Qq]ueue [Pp]air|completion queue|protection domain|memory region)\b|Couldn't get context for the device"
+        rb"|Unable to [Cc]onnect the HCA|Port number \d{1,3} state is (?!Active)|RDMA connect error|\b(?:ibv|uc[pt]"
+        rb"|rdma)_\w{1,40}(?:\([^()\r\n]{0,99}\))?:? (?:error|failed)|failed on ibv_\w",
     ),
     Signature(
         "nccl",

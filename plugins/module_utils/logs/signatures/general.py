@@ -12,8 +12,7 @@ SIGNATURES = (
         (b"srun: ", b"slurmstepd: ", b"slurmd: "),
         "Slurm reports an error: the words after it say what; look at the job (scontrol show job), the nodes "
         "(sinfo -R) and slurmd's log.",
-        rb"(?:srun|slurmstepd|slurmd): error: (?![^\r\n]{0,200}(?:[Ii]gnor|[Dd]uplicate|Setting TMPDIR"
-        rb"|ropagate"
+        rb"(?:srun|slurmstepd|slurmd): error: (?![^\r\n]{0,200}(?:[Ii]gnor|[Dd]uplicate|Setting TMPDIR|ropagate"
         rb"|getpeername|xauth|X11|x11|[Ww]arning|_get_pss|cgroup))[^\r\n*]",
     ),
     Signature(

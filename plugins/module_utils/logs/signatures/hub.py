@@ -31,12 +31,10 @@ SIGNATURES = (
         "of an account that has it, or use a local copy.",
         (
             rb"trying to access a gated repo|Cannot access gated repo|(?:401|403) Client Error|ERROR (?:401|403): "
-            rb"|Client error '40[13] [^\r\n]{1,40} for url 'https://huggingface\.co"
-            rb"|GatedRepoError: "
-            rb"|Re(?:pository|vision)NotFoundError: |LocalTokenNotFoundError: |HFValidationError: "
-            rb"|HfHubHTTPError: 40[13] "
-            rb"|Invalid user token|Invalid credentials in Authorization header"
-            rb"|Cannot access content at: http|(?m:^[^\r\n]{0,40})(?:401 Unauthorized|403 Forbidden): "
+            rb"|Client error '40[13] [^\r\n]{1,40} for url 'https://huggingface\.co|GatedRepoError: |Re(?:pository"
+            rb"|vision)NotFoundError: |LocalTokenNotFoundError: |HFValidationError: |HfHubHTTPError: 40[13] "
+            rb"|Invalid user token|Invalid credentials in Authorization header|Cannot access content at: http"
+            rb"|(?m:^[^\r\n]{0,40})(?:401 Unauthorized|403 Forbidden): "
         ),
     ),
     Signature(
@@ -55,26 +53,22 @@ SIGNATURES = (
         "The tokenizer or model is not there: check its name or path, give a token, or use a local copy; a local "
         "folder of the same name hides that of Hugging Face.",
         (
-            rb"required positional arguments?: '(?:vocab|tokenizer|merges)_file'"
-            rb"|Can't load (?:tokenizer|the configuration|the model|feature extractor) (?:for|of) "
-            rb"|is not a valid model identifier|Error: [^\r\n]{0,99}tokenizer\.chat_template is not set"
-            rb"|tokenizer does not have a padding token|of untagged enum (?:\w{0,20}Wrapper|PyPreTokenizer\w{0,20}"
-            rb"|Pre\w{1,20})\b"
-            rb"|(?:FileNotFound|OS|Value|Runtime|NotFound|Assertion)Error: [^\r\n]{0,300}tokenizer(?:\.model"
-            rb"|\.json|_config\.json|\.vocab)"
+            rb"required positional arguments?: '(?:vocab|tokenizer|merges)_file'|Can't load (?:tokenizer"
+            rb"|the configuration|the model|feature extractor) (?:for|of) |is not a valid model identifier"
+            rb"|Error: [^\r\n]{0,99}tokenizer\.chat_template is not set|tokenizer does not have a padding token"
+            rb"|of untagged enum (?:\w{0,20}Wrapper|PyPreTokenizer\w{0,20}|Pre\w{1,20})\b|(?:FileNotFound|OS|Value"
+            rb"|Runtime|NotFound|Assertion)Error: [^\r\n]{0,300}tokenizer(?:\.model|\.json|_config\.json|\.vocab)"
             rb"|Error: Tokenizer class |Couldn't instantiate the backend tokenizer|(?<!Local)EntryNotFoundError: "
             rb"|does not appear to have (?:a file|files) named|Error no file named "
-            rb"|Failed to load \w{1,20}(?: Face)? tokenizer from"
-            rb"|Unable to instantiate HuggingFace AutoTokenizer|Error: Tokenizer path (?:doesn't exist"
-            rb"|'[^'\r\n]{1,300}' does not exist)"
+            rb"|Failed to load \w{1,20}(?: Face)? tokenizer from|Unable to instantiate HuggingFace AutoTokenizer"
+            rb"|Error: Tokenizer path (?:doesn't exist|'[^'\r\n]{1,300}' does not exist)"
         ),
     ),
     Signature(
         "data_cache",
         (b"Couldn't find cache for ", b"dataset cached in a ", b"(OfflineMode", b"for dataset '"),
         "The dataset is not in the cache of this node, and the hub cannot be asked: fetch it beforehand, or use a "
-        "cache that "
-        "the nodes share (HF_HOME, HF_DATASETS_CACHE).",
+        "cache that the nodes share (HF_HOME, HF_DATASETS_CACHE).",
         rb"Couldn't find cache for |dataset cached in a |on the Hub \(OfflineMode"
         rb"|Hub for dataset '[^\r\n]{0,400}: offline mode is enabled",
     ),
@@ -94,16 +88,12 @@ SIGNATURES = (
         "cache that the nodes share (HF_HOME).",
         (
             rb"\bhttp(?:x|core)\.\w{0,20}(?:Connect|Read|Network|Protocol|Proxy|Timeout)\w{0,20}: "
-            rb"|ChunkedEncodingError: |CAS service error|CAS Client Error"
-            rb"|LocalEntryNotFoundError: |Couldn't reach (?:[^\r\n]{0,300} on the Hub|the Hugging Face Hub for)"
-            rb"|[Ww]e couldn't connect to 'http"
-            rb"|OfflineModeIsEnabled: "
-            rb"|(?:MaxRetry|Connection|Proxy|SSL|ConnectTimeout|ReadTimeout"
-            rb"|Timeout)(?:Error)?[:(][^\r\n]{0,99}HTTPSConnectionPool\(host='[\w.-]{0,60}(?:huggingface\.co"
-            rb"|hf\.co)'"
+            rb"|ChunkedEncodingError: |CAS service error|CAS Client Error|LocalEntryNotFoundError: "
+            rb"|Couldn't reach (?:[^\r\n]{0,300} on the Hub|the Hugging Face Hub for)|[Ww]e couldn't connect to 'http"
+            rb"|OfflineModeIsEnabled: |(?:MaxRetry|Connection|Proxy|SSL|ConnectTimeout|ReadTimeout"
+            rb"|Timeout)(?:Error)?[:(][^\r\n]{0,99}HTTPSConnectionPool\(host='[\w.-]{0,60}(?:huggingface\.co|hf\.co)'"
             rb"|50[0234] Server Error: [^\r\n]{0,200}huggingface\.co"
-            rb"|HTTPSConnectionPool\(host='[\w.-]{0,60}(?:huggingface\.co"
-            rb"|hf\.co)'[^\r\n]{0,99}: Max retries exceeded"
+            rb"|HTTPSConnectionPool\(host='[\w.-]{0,60}(?:huggingface\.co|hf\.co)'[^\r\n]{0,99}: Max retries exceeded"
         ),
     ),
     Signature(

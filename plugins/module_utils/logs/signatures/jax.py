@@ -41,8 +41,7 @@ SIGNATURES = (
             rb"No visible GPU devices|Unknown backend:? '?\w{1,20}'? requested, but no"
             rb"|Unknown backend \w{1,20}\. Available|Could not initialize backend '"
             rb"|Backend '\w{1,20}' (?:is not in the list of known|provides no devices|failed to initialize: )"
-            rb"|NOT_FOUND: No \w{1,40} device found|No TPU devices were found"
-            rb"|Failed to get TPU metadata"
+            rb"|NOT_FOUND: No \w{1,40} device found|No TPU devices were found|Failed to get TPU metadata"
         ),
     ),
     Signature(
@@ -134,9 +133,8 @@ SIGNATURES = (
         (
             rb"Error: (?:coordinator_address should be defined|Number of processes must be defined"
             rb"|The process id of the current process must be defined)"
-            rb"|distributed\.initialize\(\) must be called before"
-            rb"|Duplicate task registration with |Unexpected (?:task re(?:gistered|quest)"
-            rb"|disconnect request with task=|heartbeat request from task: )"
+            rb"|distributed\.initialize\(\) must be called before|Duplicate task registration with "
+            rb"|Unexpected (?:task re(?:gistered|quest)|disconnect request with task=|heartbeat request from task: )"
             rb"|Error: (?:process_id|num_processes) must be a |distributed\.initialize should only"
             rb"|FAILED_PRECONDITION: \w{1,40} platform already registered|a request from a newer incarnation"
         ),
@@ -177,10 +175,8 @@ SIGNATURES = (
         _OUT_OF_MEMORY,
         (
             rb"INTERNAL: Failed to allocate \d|(?:RESOURCE_EXHAUSTED|Resource exhausted): (?:Out of memory"
-            rb"|Failed to allocate(?! \d{1,20} bytes of host)|Error allocating"
-            rb"|Attempting|E0(?:007|10[01]): |E1000: "
-            rb"|XLA:TPU)"
-            rb"|ResourceExhaustedError: |OOM when allocating tensor|BufferAssignment OOM Debugging"
+            rb"|Failed to allocate(?! \d{1,20} bytes of host)|Error allocating|Attempting|E0(?:007|10[01]): |E1000: "
+            rb"|XLA:TPU)|ResourceExhaustedError: |OOM when allocating tensor|BufferAssignment OOM Debugging"
             rb"|Ran out of memory (?:in memory space|trying to allocate)"
         ),
     ),
@@ -354,9 +350,8 @@ STATUSES = (
         (b"INTERNAL: ", b"INVALID_ARGUMENT: ", b"UNKNOWN: ", b"NOT_FOUND: ", b"UNIMPLEMENTED"),
         _COMPILE,
         rb"(?:INTERNAL|INVALID_ARGUMENT|UNKNOWN|NOT_FOUND): (?:No valid config found|No algorithm worked"
-        rb"|[^\r\n]{0,200}(?:[Cc]ompil(?:e|ing|ation)\b"
-        rb"|[Aa]utotuning|\bptxas\b|\bnvlink\b|\bMLIR\b"
-        rb"|\bMosaic\b|RET_CHECK failure|hlo verifier|\blibdevice\b|\bLLVM\b|Failed to load in-memory))|"
+        rb"|[^\r\n]{0,200}(?:[Cc]ompil(?:e|ing|ation)\b|[Aa]utotuning|\bptxas\b|\bnvlink\b|\bMLIR\b|\bMosaic\b"
+        rb"|RET_CHECK failure|hlo verifier|\blibdevice\b|\bLLVM\b|Failed to load in-memory))|"
         + _STATUS
         + rb"UNIMPLEMENTED\b",
     ),

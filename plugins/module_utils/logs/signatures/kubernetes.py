@@ -76,11 +76,10 @@ SIGNATURES = (
         "free some, or ask for less.",
         rb"\d{1,9}/\d{1,9} nodes are available: |Node didn't have enough resource: "
         rb"|cannot be allocated with Topology locality| is forbidden: exceeded quota: |pod didn't trigger scale-up"
-        rb"|\bFailedScheduling\b"
-        rb"|Failed to schedule pod, |pod has unbound immediate |couldn't assign flavors to pod set "
-        rb"|\b(?:Local|Cluster)Queue \S{1,99} (?:doesn't exist|is (?:inactive|stopped))"
-        rb"|workload has failed admission checks|least one admission check is false|Max nodepool size reached"
-        rb"|\bOutOf(?:cpu|memory|pods|ephemeral-storage|[\w.-]{1,40}/[\w-]{1,40})\b"
+        rb"|\bFailedScheduling\b|Failed to schedule pod, |pod has unbound immediate "
+        rb"|couldn't assign flavors to pod set |\b(?:Local|Cluster)Queue \S{1,99} (?:doesn't exist|is (?:inactive"
+        rb"|stopped))|workload has failed admission checks|least one admission check is false"
+        rb"|Max nodepool size reached|\bOutOf(?:cpu|memory|pods|ephemeral-storage|[\w.-]{1,40}/[\w-]{1,40})\b"
         rb"|tasks in gang unschedulable|\bpod group is not ready|queue resource quota insufficient",
     ),
     Signature(

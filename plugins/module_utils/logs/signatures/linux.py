@@ -66,9 +66,8 @@ SIGNATURES = (
             rb"Machine Check Exception|\[Hardware Error\]: [^\r\n]{0,200}(?:[Uu]ncorrected|Machine Check|fatal)"
             rb"|Kernel panic - not syncing|BUG: soft lockup|AER: (?:Multiple )?Uncorrect\w{1,9} \((?:Non-)?Fatal\)"
             rb"|detected stall on CPU|detected hard LOCKUP on cpu|DPC: containment event"
-            rb"|PCIe Bus Error: severity=Uncorrected"
-            rb"|\bEDAC [^\r\n]{0,60} UE |BUG: unable to handle |kernel BUG at |Memory failure: 0x"
-            rb"|\] general protection fault(?:, probably for [^\r\n]{1,60})?: [\da-f]{4} \[#"
+            rb"|PCIe Bus Error: severity=Uncorrected|\bEDAC [^\r\n]{0,60} UE |BUG: unable to handle |kernel BUG at "
+            rb"|Memory failure: 0x|\] general protection fault(?:, probably for [^\r\n]{1,60})?: [\da-f]{4} \[#"
             rb"|AER: (?:can't recover|device recovery failed)"
         ),
     ),
@@ -92,9 +91,8 @@ SIGNATURES = (
         "or the file server and the network to it.",
         (
             rb"(?:I/O|critical \w{1,12}) error, dev |I/O Error \(sct |EXT4-fs error"
-            rb"|nfs: server \S{1,200} (?:not responding|timed out)|LustreError: "
-            rb"|Buffer I/O error on dev|nvme\d{1,4}: Device not ready|[Rr]emounting filesystem read-only"
-            rb"|\bFilesystemIsReadOnly"
+            rb"|nfs: server \S{1,200} (?:not responding|timed out)|LustreError: |Buffer I/O error on dev"
+            rb"|nvme\d{1,4}: Device not ready|[Rr]emounting filesystem read-only|\bFilesystemIsReadOnly"
             rb"|nvme\d{1,4}: I/O [^\r\n]{0,99}QID \d{1,6} timeout|nvme\d{1,4}: controller is down"
             rb"|XFS \([^)\r\n]{1,60}\): [^\r\n]{0,99}(?:I/O [Ee]rror|[Cc]orruption)|NFS: server \S{1,200} error: "
             rb"|Lustre: [^\r\n]{1,200} was lost; in progress operations"
@@ -188,17 +186,15 @@ SIGNATURES = (
         ),
         "A library is missing or older than the program wants: the image is not the one that it was built for.",
         rb"version `[A-Z][\w.]{1,40}' not found|error while loading shared libraries: |: (?:symbol lookup"
-        rb"|relocation) error: "
-        rb"|\.so[.\d]{0,12}: (?:file too short|invalid ELF header|failed to map segment|wrong ELF class"
-        rb"|cannot allocate memory in)"
-        rb"|Could not load library lib|Cannot load symbol cu|Unable to load any of \{lib",
+        rb"|relocation) error: |\.so[.\d]{0,12}: (?:file too short|invalid ELF header|failed to map segment"
+        rb"|wrong ELF class|cannot allocate memory in)|Could not load library lib|Cannot load symbol cu"
+        rb"|Unable to load any of \{lib",
     ),
     Signature(
         "permission_denied",
         (b": Permission denied",),
-        "A program, script or folder of the launch may not be used: check its owner and mode (chmod +x for a "
-        "script), and "
-        "that its file system is not mounted noexec.",
+        "A program, script or folder of the launch may not be used: check its owner and mode (chmod +x for a script), "
+        "and that its file system is not mounted noexec.",
         rb"sh: (?:line \d{1,9}: )?cd: [^\r\n]{0,300}: Permission denied"
         rb"|: line \d{1,9}: [^:\r\n]{1,300}: Permission denied(?=\r?(?m:$))"
         rb"|(?:^|(?<=[\s/-]))(?:ba|da|z)?sh: (?:line \d{1,9}: )?[^:\r\n]{1,300}: Permission denied",
@@ -211,14 +207,12 @@ SIGNATURES = (
         (
             rb"sh: (?:line \d{1,9}: )?cd: [^\r\n]{0,300}: No such file or directory"
             rb"|\blaunch\.sh: line \d{1,9}: [^\r\n]{0,300}: command not found"
-            rb"|: line \d{1,9}: [^:\r\n]{1,300}: No such file or directory(?=\r?(?m:$))"
-            rb"|(?:^|(?<=[\s/-]))(?:ba|da|z)?sh: (?:line \d{1,9}: )?[^:\r\n]{1,300}: (?:No such file or directory"
-            rb"|command not found)"
+            rb"|: line \d{1,9}: [^:\r\n]{1,300}: No such file or directory(?=\r?(?m:$))|(?:^|(?<=[\s/-]))(?:ba|da"
+            rb"|z)?sh: (?:line \d{1,9}: )?[^:\r\n]{1,300}: (?:No such file or directory|command not found)"
             rb"|\b(?:torchrun|python3?|bash|docker|podman|enroot|nvidia-smi|rocm-smi|srun|numactl|ninja|make"
-            rb"|g\+\+): (?:command )?not found"
-            rb"|\bsh: \d{1,9}: cannot open [^\r\n]{0,300}: No such file"
-            rb"|: exec: [^\r\n]{1,200}: (?:not found|cannot execute)"
-            rb"|can't open file '[^'\r\n]{0,300}': \[Errno 2\]|/env: [^\r\n]{0,300}: No such file or directory"
+            rb"|g\+\+): (?:command )?not found|\bsh: \d{1,9}: cannot open [^\r\n]{0,300}: No such file"
+            rb"|: exec: [^\r\n]{1,200}: (?:not found|cannot execute)|can't open file '[^'\r\n]{0,300}': \[Errno 2\]"
+            rb"|/env: [^\r\n]{0,300}: No such file or directory"
         ),
     ),
     Signature(
@@ -328,8 +322,7 @@ SIGNATURES = (
         (b"MemoryError", b"Cannot allocate memory", b"Errno 12]", b"can't allocate memory", b"bad_alloc"),
         "The host memory does not suffice: use fewer data workers or a smaller cache, or give the container more "
         "memory.",
-        rb"(?m:^(?:\[\w{1,20}\]: ?)?MemoryError\b)|(?:numpy[\w.]{0,40}\._?ArrayMemoryError"
-        rb"|\[Errno 12\])|(?:: |ENOMEM )Cannot allocate memory|can't allocate memory: you tried to allocate"
-        rb"|instance of 'std::bad_alloc'",
+        rb"(?m:^(?:\[\w{1,20}\]: ?)?MemoryError\b)|(?:numpy[\w.]{0,40}\._?ArrayMemoryError|\[Errno 12\])|(?:: "
+        rb"|ENOMEM )Cannot allocate memory|can't allocate memory: you tried to allocate|instance of 'std::bad_alloc'",
     ),
 )

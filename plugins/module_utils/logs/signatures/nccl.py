@@ -50,8 +50,7 @@ SIGNATURES = (
         "import_error",
         (b"Failed to find ROCm runtime", b"Failed to load ROCr missing", b"PFN functions not found"),
         "RCCL or NCCL does not find what it needs of the ROCm or CUDA runtime: the libraries of the image do not fit "
-        "each "
-        "other; look at LD_LIBRARY_PATH and RCCL_ROCR_PATH, or take another image.",
+        "each other; look at LD_LIBRARY_PATH and RCCL_ROCR_PATH, or take another image.",
         rb"Failed to find ROCm runtime library|Failed to load ROCr missing symbol"
         rb"|PFN functions not found in the library",
     ),
@@ -95,8 +94,7 @@ SIGNATURES = (
         "The nodes run different NCCL or RCCL versions, or a network that is asked for is not there: use one image "
         "on all nodes, and look at NCCL_NET, NCCL_IB_DISABLE and the network plugin.",
         rb"Mismatched NCCL version detected|NCCL version mismatch with remote peer|NCCL library is (?:too old"
-        rb"|not backwards)"
-        rb"|compiled with too old version of NCCL|Invalid NCCL_COMM_ID"
+        rb"|not backwards)|compiled with too old version of NCCL|Invalid NCCL_COMM_ID"
         rb"|Error: network \w{1,40} not found",
     ),
     Signature(
@@ -114,12 +112,11 @@ SIGNATURES = (
         "NCCL or RCCL cannot do what its variables or its topology file ask for: the words after WARN say what; "
         "compare the nodes, and look at NCCL_ALGO, NCCL_PROTO, NCCL_IB_HCA, NCCL_COMM_ID and NCCL_TOPO_FILE.",
         rb"Net : No valid |WARN No algorithm/protocol available|WARN XML (?:\w{1,20} has wrong version|Parse "
-        rb"|Mismatch )"
-        rb"|WARN Could not open (?:MSCCL )?XML |WARN Invalid config [^\r\n]{1,60} attribute value"
+        rb"|Mismatch )|WARN Could not open (?:MSCCL )?XML |WARN Invalid config [^\r\n]{1,60} attribute value"
         rb"|WARN Unrecognized (?:element|prefix) token |Could not force merge NICs"
-        rb"|WARN FP8 reduction support begins with"
-        rb"|unsupported collective\. Please ensure|Attempted to (?:connect|merge) incompatible devices"
-        rb"|device is incompatible with the local|Detected mixed local (?:CollNet|Net) device counts",
+        rb"|WARN FP8 reduction support begins with|unsupported collective\. Please ensure|Attempted to (?:connect"
+        rb"|merge) incompatible devices|device is incompatible with the local|Detected mixed local (?:CollNet"
+        rb"|Net) device counts",
     ),
     Signature(
         "gpu_error",
@@ -155,8 +152,7 @@ SIGNATURES = (
         "name_resolution",
         (b"when getting address info",),
         "A name that NCCL was given cannot be resolved on this node: give an address that every node resolves and "
-        "reaches "
-        "(NCCL_COMM_ID, MASTER_ADDR).",
+        "reaches (NCCL_COMM_ID, MASTER_ADDR).",
         rb"WARN (?:Net : )?error encountered when getting address info",
     ),
     Signature(
@@ -178,9 +174,8 @@ SIGNATURES = (
         rb"[Mm]essage truncated : receiv|mismatch between collectives|[Mm]ismatched collective"
         rb"|distributed collective mismatch|[Cc]ollectives? mismatch|to self without a matching (?:send|recv)"
         rb"|op\.preamble\.length <= op\.nbytes|symmetric registration check failed"
-        rb"|DDP expects same model across all ranks"
-        rb"|appears not to match sizes of the same param in process|sync_global_devices name mismatch"
-        rb"|Error: [^\r\n]{0,99} is all-gathering [^\r\n]{1,200} while rank ",
+        rb"|DDP expects same model across all ranks|appears not to match sizes of the same param in process"
+        rb"|sync_global_devices name mismatch|Error: [^\r\n]{0,99} is all-gathering [^\r\n]{1,200} while rank ",
     ),
     Signature(
         "nccl",
@@ -282,8 +277,7 @@ SIGNATURES = (
         "NCCL_SOCKET_IFNAME and the logs of the other nodes.",
         (
             rb"nccl(?:(?:Remote|System|Internal|UnhandledCuda)Error|InvalidUsage|InvalidArgument): "
-            rb"|[NR]CCL [Ee]rror(?: in| \d{1,2})?:"
-            rb"|Failed to initialize any NET plugin|[NR]CCL communication aborted"
+            rb"|[NR]CCL [Ee]rror(?: in| \d{1,2})?:|Failed to initialize any NET plugin|[NR]CCL communication aborted"
             rb"|unhandled (?:system|cuda) error|please report this issue to the [NR]CCL developers"
             rb"|remote process exited or there was a network error|Test [NR]CCL failure "
         ),
@@ -294,10 +288,8 @@ SIGNATURES = (
         "NCCL or RCCL warns of what it could not do: the words after WARN say it; compare nodes, image and NCCL "
         "variables, and run again with NCCL_DEBUG=INFO.",
         rb"[NR]CCL WARN (?!NET/OFI|[^\r\n]{0,200}(?:Too many open files|Thread creation failed|pthread_create"
-        rb"|libibverbs"
-        rb"|iommu|NUMA|path for pattern|CollNet|[Ii]gnor|[Dd]efaulting|Unsetting|not using|MSCCL"
-        rb"|lead to |not dumping|[Ff]alling back|[Ll]imiting|setting (?:it )?to|[Ss]kipping|cap it to|set it to"
-        rb"|set both to"
+        rb"|libibverbs|iommu|NUMA|path for pattern|CollNet|[Ii]gnor|[Dd]efaulting|Unsetting|not using|MSCCL|lead to "
+        rb"|not dumping|[Ff]alling back|[Ll]imiting|setting (?:it )?to|[Ss]kipping|cap it to|set it to|set both to"
         rb"|\bdisabling\b))[^\r\n]",
     ),
 )

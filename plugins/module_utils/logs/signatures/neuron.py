@@ -58,8 +58,7 @@ SIGNATURES = (
         rb"This runtime requires Neuron Driver version|his Neuron Runtime \([^)\r\n]{1,60}\) is not compatible"
         rb"|Attempting to load an incompatible model|NEFF version mismatch|NRT_UNSUPPORTED_NEFF_VERSION"
         rb"|nrt_\w{1,40}:? status=10\b|Unsupported hardware operator code|upgrade to latest aws-neuronx-"
-        rb"|aws_hal_tpb_pooling_write_profile {1,40}failed|NEFF version: [^\r\n]{1,99} not supported"
-        rb"|NEFF is invalid",
+        rb"|aws_hal_tpb_pooling_write_profile {1,40}failed|NEFF version: [^\r\n]{1,99} not supported|NEFF is invalid",
     ),
     Signature(
         "import_error",
@@ -124,12 +123,11 @@ SIGNATURES = (
         "NeuronCores cannot be used: check neuron-ls, the driver (aws-neuronx-dkms), that /dev/neuron* is passed "
         "in, and that no other process holds the cores; NEURON_RT_NUM_CORES and NEURON_RT_VISIBLE_CORES must fit.",
         (
-            rb"No neuron device available|Could not open the (?:nd\d"
-            rb"|device index)"
-            rb"|Neuron [Rr]untime c(?:ould not|annot) be initialized|NERR_RESOURCE_NC|NRT_LOAD_NOT_ENOUGH_NC"
-            rb"|nrt_\w{1,40}:? status=9\b|Unable to determine Neuron Driver version|(?:open"
-            rb"|access) [^\r\n]{0,60}/dev/neuron|ERROR {1,4}NRT:[^\r\n]{1,99} cores are not contiguous"
-            rb"|Could not find VNC id|modprobe: (?:FATAL|ERROR): Module neuron not found"
+            rb"No neuron device available|Could not open the (?:nd\d|device index)|Neuron [Rr]untime c(?:ould not"
+            rb"|annot) be initialized|NERR_RESOURCE_NC|NRT_LOAD_NOT_ENOUGH_NC|nrt_\w{1,40}:? status=9\b"
+            rb"|Unable to determine Neuron Driver version|(?:open|access) [^\r\n]{0,60}/dev/neuron"
+            rb"|ERROR {1,4}NRT:[^\r\n]{1,99} cores are not contiguous|Could not find VNC id|modprobe: (?:FATAL"
+            rb"|ERROR): Module neuron not found"
         ),
     ),
     Signature(
@@ -221,13 +219,11 @@ SIGNATURES = (
         "The Neuron compiler failed: read its log (log-neuron-cc.txt), check compiler flags and version, and clear the "
         "compile cache of the failed graph.",
         (
-            rb"ERROR \d{1,9} \[neuronx?-cc\]: (?![^\r\n]{0,400}[Nn]o space left)"
-            rb"|neuronx?-cc failed|\[F\d{1,4}\] neuronx?-cc "
-            rb"|neuronx?-cc[^\r\n]{0,600}(?:non-zero exit status|failed with|compilation failed"
-            rb"|terminated abnormally)|\[NCC_[A-Z]{1,10}\d{1,5}\]"
-            rb"|Compiler status (?:ERROR|FAIL)|Compilation failed for |ERROR:neuronx_cc:"
-            rb"|ERROR \d{1,9} \[neuronxcc\.|Failed compilation with (?![^\r\n]{0,900}[Nn]o space left)"
-            rb"|Got a cached failed neff"
+            rb"ERROR \d{1,9} \[neuronx?-cc\]: (?![^\r\n]{0,400}[Nn]o space left)|neuronx?-cc failed"
+            rb"|\[F\d{1,4}\] neuronx?-cc |neuronx?-cc[^\r\n]{0,600}(?:non-zero exit status|failed with"
+            rb"|compilation failed|terminated abnormally)|\[NCC_[A-Z]{1,10}\d{1,5}\]|Compiler status (?:ERROR|FAIL)"
+            rb"|Compilation failed for |ERROR:neuronx_cc:|ERROR \d{1,9} \[neuronxcc\."
+            rb"|Failed compilation with (?![^\r\n]{0,900}[Nn]o space left)|Got a cached failed neff"
             rb"|RunNeuronCC\w{0,20}: error|\[[A-Z]{3}\d{3}\] {1,4}Unhandled exception with message"
             rb"|=== BIR verification failed|Too many instructions after unroll"
         ),

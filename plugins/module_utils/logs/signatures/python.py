@@ -23,8 +23,7 @@ SIGNATURES = (
         "A Python package is missing or does not fit: the container image is not the one that the trainer needs.",
         (
             rb"(?:ModuleNotFoundError|ImportError|DistributionNotFound|PackageNotFoundError): "
-            rb"|/python[\d.]{0,9}: No module named "
-            rb"|(?:Error: [^\r\n]{0,300}|\.so[.\d]{0,12}: )undefined symbol: "
+            rb"|/python[\d.]{0,9}: No module named |(?:Error: [^\r\n]{0,300}|\.so[.\d]{0,12}: )undefined symbol: "
             rb"|OSError: \S{1,200}: cannot open shared object file"
             rb"|Error: Distributed package doesn't have \w{1,9} built in"
         ),
@@ -40,8 +39,7 @@ SIGNATURES = (
         "reaches the package index.",
         rb"ERROR: (?:Could not find a version that satisfies|No matching distribution found|ResolutionImpossible"
         rb"|Failed building wheel|Cannot install )|Failed to build installable wheels"
-        rb"|error: subprocess-exited-with-error"
-        rb"|error: metadata-generation-failed",
+        rb"|error: subprocess-exited-with-error|error: metadata-generation-failed",
     ),
     Signature(
         "import_error",
@@ -93,8 +91,7 @@ SIGNATURES = (
         "another image.",
         rb"(?:Error|Exception): [^\r\n]{0,300}(?:[Pp]lease (?:pip )?install |pip install |is not installed"
         rb"|module is not found|requires cuda extensions|Could not find shared object file for "
-        rb"|ou have installed [`'\"]?\w|library was not found\."
-        rb"|[Ii]nstall (?:it|`|\w{1,30} (?:with|using|from)))",
+        rb"|ou have installed [`'\"]?\w|library was not found\.|[Ii]nstall (?:it|`|\w{1,30} (?:with|using|from)))",
     ),
     Signature(
         "data_corrupt",
@@ -129,17 +126,14 @@ SIGNATURES = (
         "or a fetch was interrupted.",
         (
             rb"no greater than buffer length|mmap length is greater than file size|cannot mmap an empty file"
-            rb"|buffer is smaller than requested size"
-            rb"|buffer size must be a multiple of element size|Index file doesn't match expected format"
-            rb"|\(truncated file: eof"
-            rb"|Arrow(?:Invalid|TypeError|IOError)?: [^\r\n]{0,200}(?:footer|[Tt]runcated|magic|corrupt"
-            rb"|[Ee]xpected to read|JSON parse error(?!: Column))|Parquet magic bytes not found"
-            rb"|BadZipFile: |BadGzipFile: |Compressed file ended before the end-of-stream|DataLossError\b|DATA_LOSS: "
-            rb"|Error: bad (?:header|version), cannot read|Error: (?:Consistency check failed"
-            rb"|No data left in file)"
+            rb"|buffer is smaller than requested size|buffer size must be a multiple of element size"
+            rb"|Index file doesn't match expected format|\(truncated file: eof|Arrow(?:Invalid|TypeError"
+            rb"|IOError)?: [^\r\n]{0,200}(?:footer|[Tt]runcated|magic|corrupt|[Ee]xpected to read"
+            rb"|JSON parse error(?!: Column))|Parquet magic bytes not found|BadZipFile: |BadGzipFile: "
+            rb"|Compressed file ended before the end-of-stream|DataLossError\b|DATA_LOSS: |Error: bad (?:header"
+            rb"|version), cannot read|Error: (?:Consistency check failed|No data left in file)"
             rb"|NonMatching\w{1,40}Error: |ExpectedMoreDownloadedFiles: |Error: Not a valid TFRecord"
-            rb"|Error: Not a \.npy file"
-            rb"|is truncated: its header|ReadError: [(']{0,2}unexpected end of data"
+            rb"|Error: Not a \.npy file|is truncated: its header|ReadError: [(']{0,2}unexpected end of data"
             rb"|Error: Expected to (?:be able to read|read) \d{1,20} (?:bytes for message body|metadata bytes)"
             rb"|Error: Failed to interpret file|items requested but only \d"
         ),
@@ -174,9 +168,8 @@ SIGNATURES = (
             b" must be less than world",
             b"process_id < num_processes",
         ),
-        "A rank is none of this world: compare RANK, WORLD_SIZE, the node ranks and the processes per node, and "
-        "which group "
-        "of ranks the message speaks of.",
+        "A rank is none of this world: compare RANK, WORLD_SIZE, the node ranks and the processes per node, and which "
+        "group of ranks the message speaks of.",
         rb"Error: (?:[^\r\n]{0,200}(?:[Ii]nvalid rank \d|rank should be in the interval)"
         rb"|[^\r\n]{0,60}\brank \d{1,9} must be less than world|[^\r\n]{0,99}with process_id < num_processes)",
     ),
@@ -190,9 +183,8 @@ SIGNATURES = (
         ),
         "The sizes do not fit each other: the GPUs must be a multiple of tensor × pipeline × context parallel size, "
         "the global batch size one of micro batch size × data parallel size.",
-        rb"(?:Error|Exception): (?!\w{1,60} value from checkpoint )[^\r\n]{0,400}"
-        rb"(?:divisi?ble by|must be a whole number|invalid implied data parallel degree"
-        rb"|multiple of|is not equal to )",
+        rb"(?:Error|Exception): (?!\w{1,60} value from checkpoint )[^\r\n]{0,400}(?:divisi?ble by"
+        rb"|must be a whole number|invalid implied data parallel degree|multiple of|is not equal to )",
     ),
     Signature(
         "sizes",
@@ -203,9 +195,8 @@ SIGNATURES = (
         "The shapes do not fit each other: compare the model's sizes, sequence and batch size, the parallel sizes "
         "and the checkpoint with those that the message names.",
         rb"Error: [^\r\n]{0,300}(?:must match the (?:existing )?size|shapes cannot be multiplied"
-        rb"|is invalid for input of size|expects each tensor to be equal size"
-        rb"|must equal the product of|\b[Dd]imension \d"
-        rb"|[Ii]ncompatible devices for jitted)",
+        rb"|is invalid for input of size|expects each tensor to be equal size|must equal the product of"
+        rb"|\b[Dd]imension \d|[Ii]ncompatible devices for jitted)",
     ),
     Signature(
         "peer_died",
@@ -232,13 +223,11 @@ SIGNATURES = (
             *(b"no sample to consume", b"`next(self.data_iterator)` failed"),
         ),
         "The training data cannot be used: they are missing, empty or have other columns than asked for; check paths "
-        "and format "
-        "of the dataset on each node.",
+        "and format of the dataset on each node.",
         rb"Error: (?:[^\r\n]{0,200}num_samples=0|no samples? (?:left )?to consume)|CastError: "
-        rb"|Error: [^\r\n]{0,300} not in the dataset"
-        rb"|DataFilesNotFoundError: "
-        rb"|FileNotFoundError: (?:Unable to find '|Couldn't find any data file)"
-        rb"|Error: Dataset scripts are no longer supported|Training stopped: `next\(self\.data_iterator\)` failed",
+        rb"|Error: [^\r\n]{0,300} not in the dataset|DataFilesNotFoundError: |FileNotFoundError: (?:Unable to find '"
+        rb"|Couldn't find any data file)|Error: Dataset scripts are no longer supported"
+        rb"|Training stopped: `next\(self\.data_iterator\)` failed",
     ),
     Signature(
         "not_found",
@@ -253,10 +242,9 @@ SIGNATURES = (
         (b"NaN", b"nan", b"finite", b"Inf", b"oss scale ", b"FloatingPointError: "),
         "The loss or the gradients became NaN or infinite: check data, precision and learning rate; where one rank "
         "alone has it, check its GPU.",
-        rb"FloatingPointError: [Ii]nvalid value \("
-        rb"|(?:Error|Exception): (?:[^\r\n]{0,60}(?:loss scale already at minimum|Minimum loss scale reached)"
-        rb"|(?!could not convert)[^\r\n]{0,200}\b(?:NaNs?|nan|[Nn]on-finite|not finite"
-        rb"|[Ii]nfinite loss|Inf)\b)",
+        rb"FloatingPointError: [Ii]nvalid value \(|(?:Error"
+        rb"|Exception): (?:[^\r\n]{0,60}(?:loss scale already at minimum|Minimum loss scale reached)"
+        rb"|(?!could not convert)[^\r\n]{0,200}\b(?:NaNs?|nan|[Nn]on-finite|not finite|[Ii]nfinite loss|Inf)\b)",
     ),
     Signature(
         "checkpoint",
@@ -281,14 +269,12 @@ SIGNATURES = (
         "The checkpoint cannot be loaded: check that it is whole and at the path and step that are asked for on every "
         "node, and that its format and the sizes of the model are those of this run.",
         rb"(?:Error|Exception): (?![^\r\n]{0,400}(?: (?:is|are) (?:not |only )(?:yet )?supported| requires? "
-        rb"|must be (?:set|specified|provided|>)|[Yy]ou must (?:set|specify)|cannot be used together))"
-        rb"[^\r\n]{0,200}(?:(?<!activation )(?<!gradient )(?<!utils\.)\b[Cc]heckpoint"
+        rb"|must be (?:set|specified|provided|>)|[Yy]ou must (?:set|specify)"
+        rb"|cannot be used together))[^\r\n]{0,200}(?:(?<!activation )(?<!gradient )(?<!utils\.)\b[Cc]heckpoint"
         rb"|tree structures do not match|No structure could be identified|[Uu]nexpected key\(s\)"
         rb"|for restore does not exist|No steps found in|[Mm]etadata (?:path|file|not found)|Step directory "
-        rb"|waiting for async_"
-        rb"|NOT_FOUND: Error (?:opening|reading)|save timeout exceeded|while reading array index: "
-        rb"|compatible with the stored shape)"
-        rb"|Training stopped: Checkpointing failed",
+        rb"|waiting for async_|NOT_FOUND: Error (?:opening|reading)|save timeout exceeded|while reading array index: "
+        rb"|compatible with the stored shape)|Training stopped: Checkpointing failed",
     ),
     Signature(
         "settings_refused",
@@ -319,18 +305,16 @@ SIGNATURES = (
         "The program does not take these settings together: the message says what it asks for; correct the config, or "
         "take an image that can do it.",
         (
-            rb"\bValidationError: \d|(?:omegaconf|hydra)\.errors\.\w{1,60}: "
-            rb"|\b(?:Assertion|Value|NotImplemented)Error: [^\r\n]{0,300}(?:[ '\"`]--[a-z0-9]{2,40}-[a-z]|supported\b"
-            rb"|compatible\b|annot (?:use|be used)|\b[Rr]equires? |must (?:not )?(?:be|specify|set|use)\b"
-            rb"|[Vv]alid (?:options|values|choices)|should (?:not )?be |[Nn]eed to (?:be|specify|set)"
-            rb"|mutually exclusive"
-            rb"|BuilderConfig |[Uu]nknown split|[Bb]ad split|[Uu]nsupported |only supports?\b|can only "
-            rb"|not allowed|too small for|ha(?:s|ve) to be )"
-            rb"|Error: [^\r\n]{0,40}rendezvous (?:configuration option|backend|handler for) "
+            rb"\bValidationError: \d|(?:omegaconf|hydra)\.errors\.\w{1,60}: |\b(?:Assertion|Value"
+            rb"|NotImplemented)Error: [^\r\n]{0,300}(?:[ '\"`]--[a-z0-9]{2,40}-[a-z]|supported\b|compatible\b"
+            rb"|annot (?:use|be used)|\b[Rr]equires? |must (?:not )?(?:be|specify|set|use)\b|[Vv]alid (?:options|values"
+            rb"|choices)|should (?:not )?be |[Nn]eed to (?:be|specify|set)|mutually exclusive|BuilderConfig "
+            rb"|[Uu]nknown split|[Bb]ad split|[Uu]nsupported |only supports?\b|can only |not allowed|too small for"
+            rb"|ha(?:s|ve) to be )|Error: [^\r\n]{0,40}rendezvous (?:configuration option|backend|handler for) "
             rb"|\b(?:RuntimeError|Exception): [^\r\n]{0,300}(?:[ '\"`]--[a-z0-9]{2,40}-[a-z]|[Rr]equires (?!grad)"
-            rb"|environment variable"
-            rb"|mutually exclusive|is not supported|only supports?\b|not implemented|spawn' start method|in yaml)"
-            rb"|\byaml\.\w{1,40}\.\w{1,40}Error\b|Error: [^\r\n]{0,300}trust_remote_code|MisconfigurationException: "
+            rb"|environment variable|mutually exclusive|is not supported|only supports?\b|not implemented"
+            rb"|spawn' start method|in yaml)|\byaml\.\w{1,40}\.\w{1,40}Error\b|Error: [^\r\n]{0,300}trust_remote_code"
+            rb"|MisconfigurationException: "
         ),
     ),
     Signature(

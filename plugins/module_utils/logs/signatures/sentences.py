@@ -225,9 +225,8 @@ NOUNS = (
     _sentence(
         "gpu_error",
         rb"(?i)\b(?:gpus?|nvlinks?|nvswitch|xgmi|hbm|accelerators?|tpus?|chip\w{0,20})\b.{0,60}\b(?:unhealthy|lost"
-        rb"|missing|hung|dead|died"
-        rb"|degraded|disappeared|health check|not respond\w{0,4}|inactive|too hot|overheat\w{0,4}|session error)\b"
-        rb"|chip_driver_error",
+        rb"|missing|hung|dead|died|degraded|disappeared|health check|not respond\w{0,4}|inactive|too hot"
+        rb"|overheat\w{0,4}|session error)\b|chip_driver_error",
         "A GPU or a link of it is said to be ill: read the kernel log of this node, and compare with another one.",
     ),
     _sentence(

@@ -38,9 +38,8 @@ SIGNATURES = (
     Signature(
         "time_limit",
         (b"DUE TO TIME LIMIT", b"killed: walltime", b"TERM_RUNLIMIT", b"job killed after reaching"),
-        "The scheduler ended the job at its time limit: ask for more time (--time), or go on from a checkpoint; "
-        "where the steps "
-        "had stopped before, the log before this line has the cause.",
+        "The scheduler ended the job at its time limit: ask for more time (--time), or go on from a checkpoint; where "
+        "the steps had stopped before, the log before this line has the cause.",
         rb"DUE TO TIME LIMIT|killed: walltime [^\r\n]{0,60}exceeded|TERM_RUNLIMIT"
         rb"|job killed after reaching LSF run time",
     ),
@@ -89,31 +88,25 @@ SIGNATURES = (
         "node state (sinfo -R), and that the working folder and the program are on every node.",
         (
             rb"srun: error: (?:MPI: |Munge |[Cc]ouldn't find the specified plugin|cannot find |slurm_receive_msg"
-            rb"|Unable to (?:allocate resources|create (?:job )?step)|Task launch for "
-            rb"|Application launch |Only "
-            rb"|No |Can(?: ?not|'t) |Access denied|Too few |Hostlist |You asked for |--|Plug-?in |Failed to "
-            rb"|srun prolog "
+            rb"|Unable to (?:allocate resources|create (?:job )?step)|Task launch for |Application launch |Only |No "
+            rb"|Can(?: ?not|'t) |Access denied|Too few |Hostlist |You asked for |--|Plug-?in |Failed to |srun prolog "
             rb"|Minimum node count|Could not (?:open|get|stat) |Prolog |Slurm job \d{1,12} has expired"
-            rb"|Are required nodes"
-            rb"|Job/step already completing|task \d{1,9} launch failed: |invalid number of "
-            rb"|Unable to open configuration"
-            rb"|(?:Line \d{1,9} of c|C)onfiguration file |(?:task-)?(?:pro|epi)log '|cli_filter "
-            rb"|Failure in local plugin"
-            rb"|Attempt to run a job step|Allocation failure of |CPU binding outside"
-            rb"|fwd_tree_thread: can't find address"
-            rb"|SLURM_JOB_NUM_NODES environment|Timed out waiting for job step|srun parameter)"
-            rb"|(?:sbatch|salloc): error: "
-            rb"|srun: (?:fatal: |error: (?:[Tt]imeout waiting for task launch|Unable to (?:contact|confirm)"
-            rb"|Invalid |Job (?!allocation \d{1,12} has been revoked)|Requested |Memory |SLURM_\w{1,40} invalid))"
-            rb"|slurmstepd: error: (?:execve\(\): |couldn't chdir to `|Failed to invoke task plugins"
-            rb"|task_p_\w{1,30}: |spank: |(?:TaskProlog|--task-prolog) failed|TMPDIR \[|Unable to create TMPDIR"
+            rb"|Are required nodes|Job/step already completing|task \d{1,9} launch failed: |invalid number of "
+            rb"|Unable to open configuration|(?:Line \d{1,9} of c|C)onfiguration file |(?:task-)?(?:pro|epi)log '"
+            rb"|cli_filter |Failure in local plugin|Attempt to run a job step|Allocation failure of "
+            rb"|CPU binding outside|fwd_tree_thread: can't find address|SLURM_JOB_NUM_NODES environment"
+            rb"|Timed out waiting for job step|srun parameter)|(?:sbatch|salloc): error: |srun: (?:fatal: "
+            rb"|error: (?:[Tt]imeout waiting for task launch|Unable to (?:contact|confirm)|Invalid "
+            rb"|Job (?!allocation \d{1,12} has been revoked)|Requested |Memory |SLURM_\w{1,40} invalid))"
+            rb"|slurmstepd: error: (?:execve\(\): |couldn't chdir to `|Failed to invoke task plugins|task_p_\w{1,30}: "
+            rb"|spank: |(?:TaskProlog|--task-prolog) failed|TMPDIR \[|Unable to create TMPDIR"
             rb"|Failed to look up username|_become_user|job_container|\w{0,30}: ?chdir\(|Plugin stack init"
             rb"|[^\r\n]{0,60}Could not open (?:std\w{2,3}|output|error) file|Unable to configure MPI plugin"
             rb"|IO setup failed|CPU binding outside|NUMA node \d{1,9} does not exist|--mem-bind|Unable to attach to "
             rb"| ?mpi/\w{1,20}: |[^\r\n]{0,99}\bmpi/pmix: {1,4}ERROR|task_g_|switch_p_|No executable program"
             rb"|User requested launch of zero|Program for task rank "
-            rb"|[^\r\n]{0,40}batch script setup failed(?![^\r\n]{0,200}(?:quota|No space))"
-            rb"|[^\r\n]{0,60}(?:Slingshot|CXI) [^\r\n]{0,60}failed|Failed mpi_g_)"
+            rb"|[^\r\n]{0,40}batch script setup failed(?![^\r\n]{0,200}(?:quota|No space))|[^\r\n]{0,60}(?:Slingshot"
+            rb"|CXI) [^\r\n]{0,60}failed|Failed mpi_g_)"
         ),
     ),
     Signature(

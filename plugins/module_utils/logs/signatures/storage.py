@@ -38,8 +38,7 @@ SIGNATURES = (
         (
             rb"(?i:no space left)|(?i:quota exceeded)(?! for (?:quota )?metric)|\bENOSPC\b|\bEDQUOT\b|\bStorageFull\b"
             rb"|unexpected pos \d{1,20} vs \d{1,20}|PytorchStreamWriter failed writing|Not enough (?:space left in"
-            rb"|disk space\b)"
-            rb"|Error: \d{1,20} requested and \d{1,20} written"
+            rb"|disk space\b)|Error: \d{1,20} requested and \d{1,20} written"
         ),
     ),
     Signature(
@@ -76,8 +75,7 @@ SIGNATURES = (
         "server.",
         (
             rb"(?i:input/output error)|(?i:remote i/o error)|\[Errno (?:5|16|30|37|70|107|108|112|121)\]"
-            rb"|(?i:read-only file system)"
-            rb"|(?i:transport endpoint is not connected)|(?i:structure needs cleaning)"
+            rb"|(?i:read-only file system)|(?i:transport endpoint is not connected)|(?i:structure needs cleaning)"
             rb"|[Nn]o locks available|after transport endpoint shutdown|Communication error on send|: Host is down"
             rb"|\bfuse: (?:device not found|[a-zA-Z]{1,40}: )|fusermount\d?: "
         ),

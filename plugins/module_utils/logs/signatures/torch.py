@@ -54,12 +54,10 @@ SIGNATURES = (
         "A checkpoint or data file is cut off or damaged: mostly the run that wrote it was killed, or a copy is "
         "not whole; take an earlier checkpoint or copy it again.",
         (
-            rb"unexpected EOF[^\r\n]{0,60}corrupted|PytorchStreamReader failed"
-            rb"|UnpicklingError: (?:invalid load key|pickle data was truncated)"
-            rb"|SafetensorError: [^\r\n]{0,200}(?:MetadataIncompleteBuffer|HeaderTooLarge|InvalidHeader"
-            rb"|deserializing header)"
-            rb"|EOFError: Ran out of input|Error: [^\r\n]{0,99}corrupt file|storage has wrong byte size"
-            rb"|SafetensorsParsingError: "
+            rb"unexpected EOF[^\r\n]{0,60}corrupted|PytorchStreamReader failed|UnpicklingError: (?:invalid load key"
+            rb"|pickle data was truncated)|SafetensorError: [^\r\n]{0,200}(?:MetadataIncompleteBuffer|HeaderTooLarge"
+            rb"|InvalidHeader|deserializing header)|EOFError: Ran out of input|Error: [^\r\n]{0,99}corrupt file"
+            rb"|storage has wrong byte size|SafetensorsParsingError: "
         ),
     ),
     Signature(
@@ -104,20 +102,18 @@ SIGNATURES = (
         codes.COMPILE,
         (
             rb"out of resource: (?:shared memory|tensor memory|registers|threads)"
-            rb"|type fp8\w{1,20} not supported in this architecture|InductorError: "
-            rb"|BackendCompilerFailed: |Error building extension"
-            rb"|Error compiling objects for extension"
-            rb"|Ninja is required to load|CompilationError: |Failed to find C compiler|torch\._dynamo\.exc\.\w{1,60}: "
-            rb"|Error: PassManager::run failed|processing an MLIR pass pipeline|libdevice not found"
-            rb"|ptxas fatal|PTXASError|NoTritonConfigsError|Cannot find a working triton installation|nvcc fatal"
-            rb"|LoweringException: |/(?:llvm|mlir|triton)[\w./-]{0,200}:\d{1,6}: [^\r\n]{0,900}Assertion `"
-            rb"|hipcc: error|clang\+\+: error|ld\.lld: error|\d errors? generated when compiling|ninja: build stopped"
+            rb"|type fp8\w{1,20} not supported in this architecture|InductorError: |BackendCompilerFailed: "
+            rb"|Error building extension|Error compiling objects for extension|Ninja is required to load"
+            rb"|CompilationError: |Failed to find C compiler|torch\._dynamo\.exc\.\w{1,60}: "
+            rb"|Error: PassManager::run failed|processing an MLIR pass pipeline|libdevice not found|ptxas fatal"
+            rb"|PTXASError|NoTritonConfigsError|Cannot find a working triton installation|nvcc fatal"
+            rb"|LoweringException: |/(?:llvm|mlir|triton)[\w./-]{0,200}:\d{1,6}: [^\r\n]{0,900}Assertion `|hipcc: error"
+            rb"|clang\+\+: error|ld\.lld: error|\d errors? generated when compiling|ninja: build stopped"
             rb"|\bNVRTC_ERROR_[A-Z]|nvrtc: error: |NVJITLINK_ERROR_[A-Z]|CUDA_HOME (?:environment variable is not set"
-            rb"|does not exist)"
-            rb"|collect2: error: ld returned|: undefined reference to "
-            rb"|\.(?:cc|cpp|cu|cuh|hip|hpp|h|c):\d{1,6}:(?:\d{1,6}:)? (?:fatal )?error: "
-            rb"|failed to execute: ?\S{0,200}(?:clang|gcc|nvcc|hipcc|ptxas)|\bmake(?:\[\d\])?: \*\*\* \[|CMake Error"
-            rb"|CalledProcessError: Command '\['[^'\r\n]{0,200}(?:gcc|g\+\+|nvcc|hipcc|ninja|clang|ptxas|make)['\d.]"
+            rb"|does not exist)|collect2: error: ld returned|: undefined reference to |\.(?:cc|cpp|cu|cuh|hip|hpp|h"
+            rb"|c):\d{1,6}:(?:\d{1,6}:)? (?:fatal )?error: |failed to execute: ?\S{0,200}(?:clang|gcc|nvcc|hipcc|ptxas)"
+            rb"|\bmake(?:\[\d\])?: \*\*\* \[|CMake Error|CalledProcessError: Command '\['[^'\r\n]{0,200}(?:gcc|g\+\+"
+            rb"|nvcc|hipcc|ninja|clang|ptxas|make)['\d.]"
         ),
     ),
     Signature(
@@ -179,8 +175,7 @@ SIGNATURES = (
             rb"|client socket (?:has failed to connect to any network address|cannot be initialized to connect to)"
             rb"|Timed out after \d{1,9} seconds waiting for (?:clients|workers)|RendezvousClosedError"
             rb"|wait timeout after \d{1,9} ?ms, keys: [^\r\n]{0,200}(?:worker_count|barrier|torch\.rendezvous"
-            rb"|default_pg)"
-            rb"|RendezvousStateError: |[Tt]imed out initializing process group in store based barrier"
+            rb"|default_pg)|RendezvousStateError: |[Tt]imed out initializing process group in store based barrier"
             rb"|Timeout waiting for key: |TCP client failed to connect/validate to host [^\r\n]{1,300} - timed out "
         ),
     ),
@@ -263,11 +258,10 @@ SIGNATURES = (
         "cause.",
         (
             rb"\[c10d\] While waitForInput, poolFD failed|[Ff]ailed to recv, got 0 bytes"
-            rb"|DistNetworkError: (?!The (?:client|server) socket)"
-            rb"|store->get\('[^'\r\n]{0,99}'\) got error: |RendezvousConnectionError: "
-            rb"|failed to (?:send a keep-alive heartbeat to|shutdown) the rendezvous|RendezvousGracefulExitError"
-            rb"|failed on SocketImpl\([^\r\n]{0,300}: Broken pipe"
-            rb"|(?:Runtime|DistStore|DistNetwork)Error: (?:Broken pipe|Socket Timeout|wait timeout after )"
+            rb"|DistNetworkError: (?!The (?:client|server) socket)|store->get\('[^'\r\n]{0,99}'\) got error: "
+            rb"|RendezvousConnectionError: |failed to (?:send a keep-alive heartbeat to|shutdown) the rendezvous"
+            rb"|RendezvousGracefulExitError|failed on SocketImpl\([^\r\n]{0,300}: Broken pipe|(?:Runtime|DistStore"
+            rb"|DistNetwork)Error: (?:Broken pipe|Socket Timeout|wait timeout after )"
         ),
     ),
     Signature(
@@ -279,12 +273,9 @@ SIGNATURES = (
         "The process was told to stop: by the launcher because another one failed, by a person or by a scheduler.",
         (
             rb"Received \S{1,30} death signal, shutting down workers|got signal: (?:1|2|15)\b|closing signal SIGTERM"
-            rb"|Signal (?:15 \(SIGTERM\)|1 \(SIGHUP\)) received by PID"
-            rb"|SIGTERM caught|[Rr]eceived SIGTERM\b|\*\*\* SIGTERM received "
-            rb"|Caught signal SIGTERM"
-            rb"|Bypassing signal SIGTERM"
-            rb"|died with <Signals\.SIGTERM|(?m:^(?:Terminated|Hangup)\r?$)"
-            rb"|: line \d{1,9}: {1,20}\d{1,9} (?:Terminated|Hangup) {2,60}"
+            rb"|Signal (?:15 \(SIGTERM\)|1 \(SIGHUP\)) received by PID|SIGTERM caught|[Rr]eceived SIGTERM\b"
+            rb"|\*\*\* SIGTERM received |Caught signal SIGTERM|Bypassing signal SIGTERM|died with <Signals\.SIGTERM"
+            rb"|(?m:^(?:Terminated|Hangup)\r?$)|: line \d{1,9}: {1,20}\d{1,9} (?:Terminated|Hangup) {2,60}"
             rb"|handling auto-requeue signal|(?:[Rr]eceived|[Cc]aught) signal:? (?:15|SIGHUP|1)\b"
         ),
     ),
