@@ -32,7 +32,7 @@ FailureT = t.TypeVar("FailureT", bound=t.Mapping[str, t.Any])
 
 _LINE = re.compile(rb"[^\r\n]+")
 # A traceback shows the line of the program that raised; what it said stands at its end.
-_RAISE = re.compile(rb"(?:\[[^\]\r\n]{1,40}\]:?|\d{1,7}:)?[ \t]{2,40}raise [A-Za-z]")
+_RAISE = re.compile(rb"(?:\[[^\]\r\n]{1,40}\]:?|\d{1,7}:)?[ \t]{2,40}(?:raise|assert) [A-Za-z]")
 _FRAME = re.compile(rb'\s+File "([^"\r\n]*)", line')
 _INDENTED = re.compile(rb"(?:\[[^\]\r\n]{1,60}\][: ]|\d{1,7}:)?[ \t]{2}")
 # Launch scripts ask the system in Python, among others for RDMA links, which fails without harm.

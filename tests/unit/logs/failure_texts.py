@@ -279,6 +279,7 @@ TEXTS: dict[str, list[Text]] = {
         "srun: error: Task launch for StepId=7.0 failed on node n3: Communication connection failure",
     ],
     "tokenizer": [
+        "tensorflow.python.framework.errors_impl.NotFoundError: assets/tokenizer.llama2; No such file or directory",
         "Exception: data did not match any variant of untagged enum ModelWrapper at line 7 column 3",
         "FileNotFoundError: Tokenizer path '/odd' does not exist",
         "ValueError: Cannot use odd functions because tokenizer.chat_template is not set and none was passed!",
@@ -301,6 +302,8 @@ TEXTS: dict[str, list[Text]] = {
         "n1:1:2 [0] NCCL WARN Message truncated : received 1024 bytes instead of 256",
     ],
     "wrong_gpu_build": [
+        "E1028 07:44:52.4 7 odd.cc:1220] ptxas fatal : Value 'sm_103a' is not defined for option 'gpu-name'",
+        "nvcc fatal   : Unsupported gpu architecture 'compute_120'",
         "RuntimeError: cuDNN error: CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH",
         "rocblaslt error: Cannot read /odd/hipblaslt/library/TensileLibrary_lazy_gfx950.dat: No such file or directory",
         ":1:hip_fatbin.cpp :332 : 7 us: [pid:7 tid:0x7f] No compatible code objects found for: gfx1, value of ODD: 0",
@@ -561,6 +564,7 @@ TEXTS: dict[str, list[Text]] = {
         "I0102 03:04:05.1 1 metric_logger.py:1] Aborting training due to NaN loss.",
     ],
     "import_error": [
+        "x.py:7: Warning: JAX plugin odd version 0.5.0 is odd, but it is not compatible with the installed jaxlib",
         "RuntimeError: Unable to load cuODD. Is it installed?",
         "FAILED_PRECONDITION: Mismatched PJRT plugin PJRT API major version (0)",
         "NCCL init error: Error opening libnccom.so, cannot use collective operations!",

@@ -57,7 +57,7 @@ SIGNATURES = (
             rb"|the configuration|the model|feature extractor) (?:for|of) |is not a valid model identifier"
             rb"|Error: [^\r\n]{0,99}tokenizer\.chat_template is not set|tokenizer does not have a padding token"
             rb"|of untagged enum (?:\w{0,20}Wrapper|PyPreTokenizer\w{0,20}|Pre\w{1,20})\b|(?:FileNotFound|OS|Value"
-            rb"|Runtime|NotFound|Assertion)Error: [^\r\n]{0,300}tokenizer(?:\.model|\.json|_config\.json|\.vocab)"
+            rb"|Runtime|NotFound|Assertion)Error: [^\r\n]{0,300}tokenizer(?:\.\w|_config\.json)"
             rb"|Error: Tokenizer class |Couldn't instantiate the backend tokenizer|(?<!Local)EntryNotFoundError: "
             rb"|does not appear to have (?:a file|files) named|Error no file named "
             rb"|Failed to load \w{1,20}(?: Face)? tokenizer from|Unable to instantiate HuggingFace AutoTokenizer"

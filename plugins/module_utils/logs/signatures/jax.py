@@ -54,10 +54,18 @@ SIGNATURES = (
     ),
     Signature(
         "import_error",
-        (b"source was compiled with", b"installation found.", b"PJRT API", b"Is it installed?", b"opaque object size"),
+        (
+            b"compatible with the installed jaxlib",
+            b"source was compiled with",
+            b"installation found.",
+            b"PJRT API",
+            b"Is it installed?",
+            b"opaque object size",
+        ),
         "A library or plugin that was loaded is missing or of another version than the one that jaxlib was built with: "
         "take it out of LD_LIBRARY_PATH, or install the version that the message names.",
-        rb"Loaded runtime \w{1,20} library: [^\r\n]{1,60} but source was compiled with"
+        rb"is not compatible with the installed jaxlib|Loaded runtime \w{1,20} library: [^\r\n]{1,60} but source was "
+        rb"compiled with"
         rb"|RuntimeError: (?:Outdated \w{1,20} installation found\.|Unable to load \w{1,20}\. Is it installed\?)"
         rb"|[Mm]ismatched PJRT plugin PJRT API|plugin PJRT API version is|Invalid opaque object size",
     ),

@@ -266,12 +266,22 @@ SIGNATURES = (
     Signature(
         "neuron",
         (
-            *(b"nrt_", b"Nrt::", b"NRT_FAILURE", b"NRT_INVALID", b"UNRECOVERABLE", b"ERROR ", b"infer_status notific"),
+            *(
+                b"NEFF with collectives",
+                b"nrt_",
+                b"Nrt::",
+                b"NRT_FAILURE",
+                b"NRT_INVALID",
+                b"UNRECOVERABLE",
+                b"ERROR ",
+                b"infer_status notific",
+            ),
             *(b"TDRV not init", b"to initialize devices, err", b"localservice/", b"create global communicator"),
             *(b"barrier execution has failed", b"load collectives resources", b"progress Neuron Core Exec"),
         ),
         _RUNTIME,
-        rb"nrt_(?:\w{1,40}:? )?status=(?:1|2|101)\b|nrt_init failed|\bNRT_(?:FAILURE|INVALID|EXEC_UNIT_UNRECOVERABLE)\b"
+        rb"Failed to load NEFF with collectives|nrt_(?:\w{1,40}:? )?status=(?:1|2|101)\b|nrt_init failed"
+        rb"|\bNRT_(?:FAILURE|INVALID|EXEC_UNIT_UNRECOVERABLE)\b"
         rb"|Nrt::\w{1,30} failed(?![^\r\n]{0,200}status=(?!(?:1|2|101)\b))"
         rb"|ERROR {1,4}(?:NMGR|ENC):" + _LINE + rb"\w{1,60}"
         rb"|INTERNAL: From /job:\w{0,9}localservice/|Missing infer_status notification"

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ..signature import Signature
+from ..signature import BLAME, Signature
 from . import codes
 
 SIGNATURES = (
@@ -87,7 +87,13 @@ SIGNATURES = (
         rb"CUDA out of memory|\b(?:CU[A-Z]{1,12}_STATUS|CUFFT)_(?:ALLOC_FAILED|INSUFFICIENT_RESOURCES"
         rb"|INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED)\b",
     ),
-    Signature("wrong_gpu_build", (b"_ARCH_MISMATCH",), codes.WRONG_BUILD, rb"\bCU\w{1,30}_ARCH_MISMATCH\b"),
+    Signature(
+        "wrong_gpu_build",
+        (b"_ARCH_MISMATCH", b"is not defined for option 'gpu-name'", b"nsupported gpu architecture"),
+        codes.WRONG_BUILD,
+        rb"\bCU\w{1,30}_ARCH_MISMATCH\b|Value '\w{1,20}' is not defined for option 'gpu-name'"
+        rb"|\bfatal {1,4}: Unsupported gpu architecture",
+    ),
     Signature(
         "import_error",
         (b"_VERSION_MISMATCH", b"_LOADING_FAILED", b"_PREREQUISITE_MISSING"),
@@ -106,6 +112,7 @@ SIGNATURES = (
         (b"device-side assert", b"Device-side assert", b", thread: [", b"index out of range in self"),
         codes.ASSERT,
         rb"IndexError: index out of range in self|[Dd]evice-side assertion\b|, thread: \[[\d,]{1,20}\] Assertion",
+        nearness=BLAME["gpu_error"] - 1,
     ),
     Signature(
         "sizes",
