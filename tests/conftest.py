@@ -14,9 +14,10 @@ SHARED = {"clone", "demo", "passed"}
 TESTS = Path(__file__).parent
 
 
-def pytest_xdist_auto_num_workers() -> int:
-    """Let one process more than there are cores run tests: those under Slurm wait for it half of their time."""
-    return len(os.sched_getaffinity(0)) + 3
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Let each core run unit tests, and three processes more all tests: those on nodes wait most of their time."""
+    only_unit = all(TESTS / "unit" in (Path(path).resolve(), *Path(path).resolve().parents) for path in config.args)
+    return len(os.sched_getaffinity(0)) + (0 if only_unit else 3)
 
 
 @pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in the same hook
