@@ -18,7 +18,9 @@ STEP = "completed step: 7, seconds: 1.000, loss: 9.000, lm_loss: {}, perplexity:
     [
         ("megatron", EVALUATED, "7.000000E+00", "1.096633E+03", 0),
         ("megatron", EVALUATED, "7.000000E+00", "2.193266E+03", 1),
-        ("megatron", EVALUATED, "3.000000E+01", "4.851652E+08", 0),
+        ("megatron", EVALUATED, "2.000000E+01", "4.851652E+08", 0),
+        ("megatron", EVALUATED, "3.000000E+01", "4.851652E+08", 1),
+        ("megatron", EVALUATED, "-1.000000E+00", "3.678794E-01", 1),
         ("megatron", EVALUATED, "7.000000E+00", "0.000000E+00", 1),
         ("megatron", EVALUATED, "nan", "nan", 1),
         ("megatron", EVALUATED, "NAN", "4.851652E+08", 1),
@@ -28,6 +30,7 @@ STEP = "completed step: 7, seconds: 1.000, loss: 9.000, lm_loss: {}, perplexity:
         ("megatron", EVALUATED, "1" * 160_000, "2", 0),
         ("maxtext", STEP, "6.668", "786.580", 0),
         ("maxtext", STEP, "6.668", "393.290", 1),
+        ("maxtext", STEP, "21.000", "1318815734.483", 0),
         ("maxtext", STEP, "6.668", "inf", 1),
         ("maxtext", STEP, "6.668", "None", 1),
         ("nxdt", STEP, "6.668", "inf", 0),
