@@ -46,6 +46,9 @@ _ALONE = Signature(
     (),
     "This process began to join the others, and nothing says that it did: look for one that it waits for.",
 )
+_GOING_ON = Signature("unnamed", (), "The log ends while this was going on: look whether it came to its end.")
+# Of tqdm: "Validation DataLoader 0:  40%|████      | 2/5 [00:10<00:15,  5.00s/it]".
+_PART_OF_BAR = re.compile(rb"(?<!\d)\d{1,2}%\|[^|]{0,999}\| {0,9}[\w.]{1,20}/[\w.]{1,20} \[")
 # What NCCL says as a process begins, begins to join a communicator, and has joined it.
 _BOOTSTRAPS, _JOINS, _JOINED = b" NCCL INFO Bootstrap", b" - Init START", b" Init COMPLETE"
 _ITERATION = re.compile(rb"\biteration +(\d+)")
@@ -224,6 +227,7 @@ def failures_at_end(path: str, framework: str) -> list[dict[str, t.Any]]:
         or _alarms(Piece(glued + text[begin:]), grammar)
         or _unwritten(Piece(text), grammar)
         or _unjoined(text, begin)
+        or _within_bar(text[begin:])
     )
 
 
@@ -305,6 +309,15 @@ def _unjoined(text: bytes, begin: int) -> list[dict[str, t.Any]]:
         return []
     line = text[line_start(text, begun) : line_end(text, begun)]
     return [_failure(_ALONE, " ".join(line.decode("utf-8", "replace").split())[:_ALARM_LINE_CHARACTERS])]
+
+
+def _within_bar(text: bytes) -> list[dict[str, t.Any]]:
+    """Return a progress bar with which some lines end before it is full."""
+    text = text.rstrip()
+    last = text[line_start(text, len(text)) :]
+    if not _PART_OF_BAR.search(last):
+        return []
+    return [_failure(_GOING_ON, " ".join(last.decode("utf-8", "replace").split())[:_ALARM_LINE_CHARACTERS])]
 
 
 def _unless_of_one(found: re.Match[bytes]) -> bytes:

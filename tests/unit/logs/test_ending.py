@@ -108,6 +108,9 @@ def test_what_cannot_be_read_after_the_last_step_is_a_failure(encoding: str, tmp
         ("n1:7:9 [0] NCCL INFO ncclCommSplit comm 0x6 rank 1 - Init START\n", True),
         ("n1:7:9 [0] NCCL INFO comm 0x6 rank 1 - Init START\nn1:7:9 [0] NCCL INFO comm 0x6 - Init COMPLETE\n", False),
         ("INFO [default] Detected 1 new nodes from group_rank=2; will restart worker group\n", True),
+        ("Saving shards:  50%|█████     | 4/8 [00:10<00:10,  2.50s/it]\n", True),
+        ("Saving shards:  50%|███   | 4/8 [00:10<00:10]\rSaving shards: 100%|██████| 8/8 [00:20<00:00]\r\n", False),
+        ("Saving shards:  50%|███   | 4/8 [00:10<00:10]\nSaved.\n", False),
     ],
 )
 def test_what_is_begun_behind_the_last_step_has_to_end(text: str, failed: bool, tmp_path: Path) -> None:

@@ -127,6 +127,18 @@ def _begins() -> None:
         variant(f"a second communicator on {node}", "megatron", both)
 
 
+# As tqdm draws what a trainer does after its last step.
+BAR = "Validation DataLoader 0:  40%|████      | 2/5 [00:10<00:15,  5.00s/it]\r"
+FULL = "Validation DataLoader 0: 100%|██████████| 5/5 [00:25<00:00,  5.00s/it]\r"
+
+
+def _bars() -> None:
+    for framework, node in PRINTS_STEPS.items():
+        part = on(node, lambda log: f"{log.partition(chr(10) + '`Trainer')[0]}{BAR}")
+        add("attempts", "ends within a bar", framework, part)
+        variant("a bar at the end", framework, on(node, lambda log: f"{log}{BAR}{FULL}\n"))
+
+
 def _other_steps() -> None:
     """Let rank 0 say that it went on from a step, or ended at one, that is not that of the steps which are seen."""
     went_on = on("node0", lambda log: LOADED + log)
@@ -143,5 +155,5 @@ def _add_attempts(name: str, framework: str, apply: Callable[[Logs], Logs]) -> N
     add("attempts", name, framework, apply)
 
 
-for _kind in (_ends, _saves, _attempts, _begins, _other_steps):
+for _kind in (_ends, _saves, _attempts, _begins, _bars, _other_steps):
     _kind()
