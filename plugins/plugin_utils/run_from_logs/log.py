@@ -154,11 +154,13 @@ def with_errors(log: Log, errors: Iterable[Log]) -> Log:
 
 def _contradictions(first: Log, second: Log) -> int:
     """Return how many steps of the one have another loss in the other."""
-    losses = [
-        {(row["attempt"], row["step"]): row["metrics"].get("loss") for row in rows_of(log.blocks)}
-        for log in (first, second)
-    ]
-    return sum(losses[0][step] != losses[1][step] for step in losses[0].keys() & losses[1].keys())
+    ones, others = map(_losses, (first, second))
+    return sum(ones[step] != others[step] for step in ones.keys() & others.keys())
+
+
+def _losses(log: Log) -> dict[tuple[int, int], float]:
+    rows = rows_of(log.blocks)
+    return {(row["attempt"], row["step"]): row["metrics"]["loss"] for row in rows if "loss" in row["metrics"]}
 
 
 def _unsurvived(second: Log, first: Log) -> list[dict[str, t.Any]]:

@@ -46,7 +46,6 @@ def judge_gaps(
     A training that was gone on with, from a checkpoint or after a restart, begins where that says. A loss that is NaN
     is there, and iterations that were skipped have none.
     """
-    resumed = {value for status in statuses for value in (status.get("settings") or {}).get("resumed", ())}
     nan = records.loc[records["value"].isna(), ["node", "metric", "step"]]
     nan_steps = nan.groupby(["node", "metric"])["step"].agg(set).to_dict()
     judged = dict.fromkeys(
@@ -59,8 +58,10 @@ def judge_gaps(
     for node, rows in attempts.items():
         found = rows["step"].to_numpy()
         stride = said_stride or _usual_stride(found)
+        of_job = statuses if plan["mode"] == "multi_node" else [status for status in statuses if status["node"] == node]
+        resumed = {value for status in of_job for value in (status.get("settings") or {}).get("resumed", ())}
         first = _first(plan, earlier[node]["step"], resumed, bars=grammar.bars)
-        if resumed and earlier[node].empty and not any((status.get("starts") or 0) > 1 for status in statuses):
+        if resumed and earlier[node].empty and not any((status.get("starts") or 0) > 1 for status in of_job):
             _judge_begin(node, int(found[0]), first, plan["first_step"], reasons)
         _judge_steps(node, found, stride, first, reasons)
         skipped = _column(rows, "skipped_iterations") > 0

@@ -186,8 +186,9 @@ def judge_one_run(
 
 def _judge_ended(statuses: list[Status], attempts: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
     """Note a log that says that the training ended before the last step that is seen."""
-    last = max((int(rows["step"].max()) for rows in attempts.values()), default=0)
+    lasts = {node: int(rows["step"].max()) for node, rows in attempts.items()}
     for status in statuses:
+        last = lasts.get(status["node"], max(lasts.values(), default=0))
         ended = max((status.get("settings") or {}).get("ended", ()), default=last)
         if ended < last and (status.get("starts") or 0) < 2:
             message = (

@@ -67,6 +67,14 @@ def test_a_training_goes_on_right_after_its_checkpoint(
     assert (codes(summary) if summary["verdict"] != "PASS" else []) == told
 
 
+def test_of_several_jobs_each_goes_on_from_its_own_checkpoint(tmp_path: Path) -> None:
+    fall = [line(step, 10, loss=9 - step / 2) for step in range(1, 11)]
+    went_on = "  successfully loaded checkpoint from /ckpt at iteration 4\n" + "".join(fall[4:])
+    nodes = [Node("gpu00", "".join(fall)), Node("gpu01", went_on)]
+    summary = judged(nodes, tmp_path, mode="single_node", parameters={"iterations": 10})
+    assert not {"steps_missing", "other_log"}.intersection(code for code, _node in codes(summary))
+
+
 @pytest.mark.parametrize(("ended", "verdict"), [(10, "PASS"), (7, "INCONCLUSIVE")])
 def test_a_log_that_says_where_the_training_ended_is_held_against_the_last_step(
     ended: int, verdict: str, tmp_path: Path
