@@ -15,7 +15,8 @@ or cut off is noticed. ``step`` and ``steps_total`` are those of the last step l
 log, sorted, ``world_size`` the last number of ranks that a process said to see, null if none did. ``settings`` are what
 ``add_settings`` found, ``signs`` the texts of the grammar by which a rank is known to have taken part, sorted.
 ``ranks`` are what ``add_ranks`` found, ``conflicts`` is how often a step was printed again in a row with another step
-time or loss. ``starts`` are what ``add_starts`` found, ``wrong_perplexities`` how many do not fit their loss.
+time or loss. ``starts`` are what ``add_starts`` found, ``wrong_perplexities`` how many do not fit their loss,
+or are of an evaluation that cannot be.
 ``memory`` is the grammar's.
 """
 
@@ -36,7 +37,7 @@ from .find import Piece
 from .frameworks.known import grammar_of
 from .grammar import Grammar
 from .parts import in_chunk, new_parts, parts_with_whole_messages
-from .perplexity import wrong_perplexities
+from .perplexity import impossible_evaluations, wrong_perplexities
 from .ranks import add_ranks
 from .rows import StepRows
 from .settings import MOST_VALUES, add_settings
@@ -175,6 +176,7 @@ def _read(
         cursor["settings"] = add_settings(cursor["settings"], grammar.settings, piece)
         cursor["ranks"] = add_ranks(cursor["ranks"], piece)
         cursor["wrong_perplexities"] += wrong_perplexities(grammar.perplexity, piece)
+        cursor["wrong_perplexities"] += impossible_evaluations(grammar.evaluation, piece)
         _add_starts(cursor, grammar, piece)
         if cursor["step"] is None:
             cursor["signs"] = _signs(grammar, piece, cursor["signs"])

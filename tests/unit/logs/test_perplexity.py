@@ -10,6 +10,7 @@ import pytest
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.reader import read_log
 
 EVALUATED = " validation loss at iteration 9 | lm loss value: {} | lm loss PPL: {} |"
+EVALUATED_BY_MAXTEXT = "eval metrics after step: 20, loss={}, total_weights={}"
 STEP = "completed step: 7, seconds: 1.000, loss: 9.000, lm_loss: {}, perplexity: {}"
 
 
@@ -34,6 +35,11 @@ STEP = "completed step: 7, seconds: 1.000, loss: 9.000, lm_loss: {}, perplexity:
         ("maxtext", STEP, "6.668", "inf", 1),
         ("maxtext", STEP, "6.668", "None", 1),
         ("nxdt", STEP, "6.668", "inf", 0),
+        ("maxtext", EVALUATED_BY_MAXTEXT, "9.123", "1024.0", 0),
+        ("maxtext", EVALUATED_BY_MAXTEXT, "170.0", "1024.0", 1),
+        ("maxtext", EVALUATED_BY_MAXTEXT, "-0.1", "1024.0", 1),
+        ("maxtext", EVALUATED_BY_MAXTEXT, "0.000", "0.0", 1),
+        ("maxtext", EVALUATED_BY_MAXTEXT, "nan", "1024.0", 0),
     ],
 )
 def test_perplexities_that_do_not_fit_their_loss(

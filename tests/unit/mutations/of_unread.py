@@ -53,6 +53,8 @@ def _evaluations() -> None:
     ):
         between = lambda step, line, text=text: f"{line}{text}\n" if step == 20 else line
         add("unread", f"an evaluation {name}", framework, steps_of(framework, between))
+        last = on(PRINTS_STEPS[framework], lambda log, text=text: f"{log}{text}\n")
+        add("unread", f"an evaluation {name} at the end", framework, last)
     for framework, text in _EVALUATIONS.items():
         between = lambda step, line, text=text: line + text if step == 20 else line
         add("unread", "an evaluation", framework, steps_of(framework, between))

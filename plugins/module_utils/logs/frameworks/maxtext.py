@@ -21,7 +21,7 @@ from contextlib import suppress
 from ..clock import seconds_without_year
 from ..find import Piece
 from ..grammar import EVERY_RANK, Grammar
-from ..perplexity import LARGEST_LOSS, NUMBER, WORD, Perplexity
+from ..perplexity import NUMBER, WORD, Evaluation, Perplexity
 from ..record import EVIDENCE, OTHER_FIELDS
 from ..settings import Settings
 from ..text import line_end, line_start
@@ -81,8 +81,10 @@ _FIELD = re.compile(rb"[ \t]*([^: \t]*)[ \t:]+(.*?)[ \t]*", re.DOTALL)
 _NUMBER = re.compile(rb"[-+]?(?:(?i:nan|inf(?:inity)?)|\d+\.?\d*(?:[eE][-+]?\d+)?)")
 _NOT_FINITE = re.compile(rb"[-+]?(?i:nan|inf(?:inity)?)")
 # "eval metrics after step: 20, loss=9.123, total_weights=163840.0"
-_EVALUATED_TO_NONE = re.compile(_EVALUATED + rb"[^\r\n]*(?:=[-+]?(?i:nan|inf(?:inity)?)|total_weights=0\.?0*)(?=[,\s])")
-_LOSS_OF_EVALUATION = re.compile(_EVALUATED + rb"[^\r\n]*?\bloss=" + NUMBER + rb"(?=[,\s])")
+_EVALUATED_TO_NONE = re.compile(_EVALUATED + rb"[^\r\n]*=[-+]?(?i:nan|inf(?:inity)?)(?=[,\s])")
+_EVALUATION = Evaluation(
+    _EVALUATED, _EVALUATED + rb"\d{1,12}, loss=" + NUMBER + rb", total_weights=" + NUMBER + rb"(?=[,\s])"
+)
 # metric_logger.py, after the loss of the language model.
 _PERPLEXITY = Perplexity(b", perplexity: ", rb" (?:lm_)?loss: " + NUMBER + rb", perplexity: " + WORD + rb"(?=[,\r\n])")
 # The prefix of absl; what follows the time are the thread and the file.
@@ -131,8 +133,7 @@ def parse(piece: Piece, memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]:
     field counts only when what follows it shows that it is whole; it is NaN where it holds no number, or is there twice
     with two. Tokens per second count padding too.
 
-    An evaluation that is NaN or infinite, of no tokens or worse than guessing is one of the other fields of the next
-    step.
+    An evaluation that is NaN or infinite is one of the other fields of the next step.
 
     ``new_process`` says that a process began since the step before: one that goes on exactly where the last one ended
     is another attempt, too, which its step number does not show.
@@ -149,7 +150,7 @@ def parse(piece: Piece, memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]:
             _remember(text, start, memory)
         elif text.startswith(_EVALUATED, start):
             found = None
-            if _is_evaluated_to_none(text, start):
+            if _EVALUATED_TO_NONE.match(text, start):
                 memory["evaluated_to_none"] = True
         else:
             found = _step(text, start)
@@ -171,13 +172,6 @@ def left_out(found: dict[str, t.Any], position: int) -> str | None:
     if found["profiler"] or first <= since_start <= last:
         return _PROFILING
     return _STARTING.get(position)
-
-
-def _is_evaluated_to_none(text: bytes, start: int) -> bool:
-    """Tell whether an evaluation has NaN or infinity, no tokens, or a loss that no model has."""
-    loss = _LOSS_OF_EVALUATION.match(text, start)
-    impossible = loss is not None and not 0 <= float(loss.group(1)) <= LARGEST_LOSS
-    return impossible or _EVALUATED_TO_NONE.match(text, start) is not None
 
 
 def _remember(text: bytes, start: int, memory: dict[str, t.Any]) -> None:
@@ -254,6 +248,7 @@ GRAMMAR = Grammar(
     printed_by=EVERY_RANK,
     settings=SETTINGS,
     perplexity=_PERPLEXITY,
+    evaluation=_EVALUATION,
     each_step=True,
     # Orbax's async_checkpointer.py, by each process.
     saves=(b"Background save thread started", b"Background save thread done"),
