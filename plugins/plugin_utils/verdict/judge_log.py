@@ -112,6 +112,7 @@ def judge_same_log(plan: Plan, statuses: list[Status], attempts: Mapping[str, pd
             _note_owner(owner, rows[columns].to_numpy().tobytes(), node, "the times and losses of their steps", reasons)
     if plan["mode"] == "multi_node":
         _judge_same_job(plan, statuses, attempts, reasons)
+        _judge_same_checkpoint(statuses, reasons)
         for status in statuses:
             for ranks in status.get("ranks") or ():
                 _note_owner(owner, ranks, status["node"], ranks, reasons)
@@ -145,6 +146,18 @@ def _judge_same_job(plan: Plan, statuses: list[Status], attempts: Mapping[str, p
         if off_zone > _TOGETHER or abs(usual) > 2 * _ZONES or ((apart - usual).abs() > _TOGETHER).mean() > _MOST_APART:
             message = f"{node} and {first} did not take their steps at the same time, as the nodes of one job do."
             reasons.add(INCONCLUSIVE, "other_time", message, node, other=first, seconds=usual)
+
+
+def _judge_same_checkpoint(statuses: list[Status], reasons: Reasons) -> None:
+    """Note nodes of one job that went on from another checkpoint than the first one."""
+    resumed = {status["node"]: found for status in statuses if (found := (status.get("settings") or {}).get("resumed"))}
+    first = next(iter(resumed), "")
+    for node, steps in resumed.items():
+        if not set(steps).intersection(resumed[first]):
+            message = (
+                f"{node} went on from step {steps[-1]:g}, and {first} from step {resumed[first][-1]:g}, in one job."
+            )
+            reasons.add(INCONCLUSIVE, "other_log", message, node, other=first)
 
 
 def _first_communicator(status: Status) -> tuple[int, str] | None:

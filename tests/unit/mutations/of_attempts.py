@@ -151,9 +151,20 @@ def _other_steps() -> None:
         add_it(f"ended at {step}", "megatron", ended)
 
 
+def _other_checkpoints() -> None:
+    """Let the nodes of a job go on from one checkpoint each, and begin their steps there."""
+    changes = {}
+    for name, other, add_it in (("one checkpoint", 5, variant), ("another checkpoint", 9, _add_attempts)):
+        for node, step in (("node0", 5), ("node1", other)):
+            said = on(node, lambda log, step=step: f"restoring from this run's directory step {step}\n{log}")
+            rest = steps_of("maxtext", lambda at, line, step=step: line if at > step else None, [node])
+            changes[node] = chained(said, rest)
+        add_it(name, "maxtext", chained(*changes.values()))
+
+
 def _add_attempts(name: str, framework: str, apply: Callable[[Logs], Logs]) -> None:
     add("attempts", name, framework, apply)
 
 
-for _kind in (_ends, _saves, _attempts, _begins, _bars, _other_steps):
+for _kind in (_ends, _saves, _attempts, _begins, _bars, _other_steps, _other_checkpoints):
     _kind()
