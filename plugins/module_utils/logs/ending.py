@@ -20,7 +20,7 @@ from .frameworks.known import grammar_of
 from .grammar import Grammar
 from .signature import Signature
 from .signatures.sentences import sentence_class
-from .text import line_start
+from .text import line_end, line_start
 
 # A failure that so many steps follow was survived. One is not enough: ranks print on while another one has failed.
 STEPS_TO_SURVIVE = 3
@@ -41,6 +41,17 @@ _UNWRITTEN = Signature(
     (),
     "This checkpoint was begun, and nothing says that it was written: look at its folder, the room and the storage.",
 )
+_ALONE = Signature(
+    "nccl",
+    (),
+    "This process began to join the others, and nothing says that it did: look for one that it waits for.",
+)
+_GOING_ON = Signature("unnamed", (), "The log ends while this was going on: look whether it came to its end.")
+# Of tqdm: "Validation DataLoader 0:  40%|████      | 2/5 [00:10<00:15,  5.00s/it]".
+_PART_OF_BAR = re.compile(rb"(?<!\d)\d{1,2}%\|[^|]{0,999}\| {0,9}[\w.]{1,20}/[\w.]{1,20} \[")
+# What NCCL says as a process begins, begins to join a communicator, and has joined it.
+_BOOTSTRAPS, _JOINS, _JOINED = b" NCCL INFO Bootstrap", b" - Init START", b" Init COMPLETE"
+_ITERATION = re.compile(rb"\biteration +(\d+)")
 # What the system calls its errors ("ENOSPC", "No space left on device"), but those that scripts get as they clean up.
 _ERRORS = {
     number: name
@@ -61,7 +72,7 @@ _ALARM = (
     rb"|reset by peer|socket closed"
     rb"|broken pipe|out[ _]of[ _]memory|\boom\b|no space left|stale file|\bxid\b|\bras\b|\becc\b|uncorrect"
     rb"|fallen off|page fault|machine check|\bmce\b|\bnrt_|\bnerr|cancel|preempt|evict|corrupt|invalid|illegal"
-    rb"|exit(?:ed)?[ _-]?(?:code|status)?[ :=]+\(?-?[1-9]|exit ?code\s*:\s*-?[1-9]|\bnan\b|\binf\b|diverge"
+    rb"|exit(?:ed)?[ _-]?(?:code|status)?[ :=]+\(?-?[1-9]|exit ?code\s*:\s*-?[1-9]|\bnan\b|(?<![a-z]-)\binf\b|diverge"
     rb"|not responding|unsuccessful|\bdenied|\bbad\b|assert|unable|could not|cannot|can't|no such|srun:"
     rb"|\blease\b.{0,60}\bexpired|\bfenc(?:ed|ing)\b|\bpods?\b.{0,99}\bdeleted"
     rb"|\b(?:rc|ret|errno|returned|return(?:ed)?[ _-]code|(?:exit(?:ing|ed)?|ended)[ _]with(?: code| status)?)"
@@ -125,7 +136,7 @@ _GRAVE = (
     rb"(?i)\bloss ?[=:] ?(?:nan|inf)\b|worker ?group (?:finished \()?\S{0,20}failed|exit ?code:? [1-9]"
     rb"|\b(?:node|host|rank|worker|task|process|peer)s? ?\S{0,20} (?:has |have |is |are )?"
     rb"(?:failed|died|crashed|dead\b|unreachable|unhealthy)|\bshutdown result: (?!ok\b)"
-    rb"|\baborting\b|\blost (?:contact|rank|node|host|worker|peer)|\bnan\b.{0,20}\b(?:loss|grad)"
+    rb"|\bwill restart worker|\baborting\b|\blost (?:contact|rank|node|host|worker|peer)|\bnan\b.{0,20}\b(?:loss|grad)"
     rb"|\bcheckpoint\b.{0,40}\b(?:failed|not (?:been )?(?:written|saved|finished))\b"
     # NCCL passes on an error of CUDA, of the system or of a peer; 3 is what its threads see as a process ends
     rb"|\bNCCL INFO \S{1,60}\.(?:cc|cu|h):\d{1,5} -> [126]\b"
@@ -208,13 +219,15 @@ def failures_at_end(path: str, framework: str) -> list[dict[str, t.Any]]:
         begin = last_sign(grammar.under_way, Piece(text))
     if begin == 0 and _few_behind(text, 0, grammar, 1):
         closing = text[-_CLOSING_BYTES:]
-        return _alarms(Piece(closing[last_sign(grammar.met, Piece(closing)) :]), grammar)
+        return _alarms(Piece(closing[last_sign(grammar.met, Piece(closing)) :]), grammar) or _unjoined(text, 0)
     few = begin_of_few(text, grammar, STEPS_TO_SURVIVE)
     failures = find_failures(Piece(text[few or begin :]))
     return (
         [failure for failure in failures if not STORE_CLOSED.search(failure["line"].encode())]
         or _alarms(Piece(glued + text[begin:]), grammar)
         or _unwritten(Piece(text), grammar)
+        or _unjoined(text, begin)
+        or _within_bar(text[begin:])
     )
 
 
@@ -272,10 +285,39 @@ def _unwritten(piece: Piece, grammar: Grammar) -> list[dict[str, t.Any]]:
         return []
     begin, end = grammar.saves
     begun = last_sign((begin,), piece)
-    if begun <= last_sign((end, *grammar.world_size.needles), piece):
+    if begun <= last_sign(grammar.world_size.needles, piece):
         return []
     line = piece.text[line_start(piece.text, begun - 1) : begun]
+    if _is_written(line, piece.text[begun:], end):
+        return []
     return [_failure(_UNWRITTEN, " ".join(line.decode("utf-8", "replace").split())[:_ALARM_LINE_CHARACTERS])]
+
+
+def _is_written(begun: bytes, behind: bytes, end: bytes) -> bool:
+    """Tell whether what follows says that it was written: of its own iteration, where both say theirs."""
+    of_which = _ITERATION.search(begun)
+    written = re.findall(re.escape(end) + rb"[^\r\n]*", behind)
+    said = [found.group(1) for found in map(_ITERATION.search, written) if found]
+    return bool(written) and (not of_which or len(said) < len(written) or of_which.group(1) in said)
+
+
+def _unjoined(text: bytes, begin: int) -> list[dict[str, t.Any]]:
+    """Return where NCCL begins last, behind the place, if it joins no communicator after that."""
+    joined = max(text.rfind(_JOINED), begin - 1)
+    begun = max(text.rfind(_JOINS), text.rfind(_BOOTSTRAPS) if joined >= 0 else -1)
+    if begun <= joined:
+        return []
+    line = text[line_start(text, begun) : line_end(text, begun)]
+    return [_failure(_ALONE, " ".join(line.decode("utf-8", "replace").split())[:_ALARM_LINE_CHARACTERS])]
+
+
+def _within_bar(text: bytes) -> list[dict[str, t.Any]]:
+    """Return a progress bar with which some lines end before it is full."""
+    text = text.rstrip()
+    last = text[line_start(text, len(text)) :]
+    if not _PART_OF_BAR.search(last):
+        return []
+    return [_failure(_GOING_ON, " ".join(last.decode("utf-8", "replace").split())[:_ALARM_LINE_CHARACTERS])]
 
 
 def _unless_of_one(found: re.Match[bytes]) -> bytes:

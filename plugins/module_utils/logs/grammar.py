@@ -7,7 +7,7 @@ import typing as t
 from collections.abc import Callable, Iterator
 
 from .find import Piece
-from .perplexity import Perplexity
+from .perplexity import Evaluation, Perplexity
 from .rows import FoundSteps
 from .settings import Settings
 from .world_size import WorldSize
@@ -62,7 +62,7 @@ class Grammar(t.NamedTuple):
 
     ``bars`` says that a step is drawn again and again as it goes on, each time with other values.
 
-    ``perplexity`` is how perplexities are printed beside their losses.
+    ``perplexity`` is how perplexities are printed beside their losses, ``evaluation`` how evaluations without one are.
 
     ``first_step`` is the number of the first step of a training: one of N steps is complete at ``first_step + N - 1``.
 
@@ -86,6 +86,7 @@ class Grammar(t.NamedTuple):
     saves: t.Optional[t.Tuple[bytes, bytes]] = None
     bars: bool = False
     perplexity: t.Optional[Perplexity] = None
+    evaluation: t.Optional[Evaluation] = None
     left_out: Callable[[dict[str, t.Any], int], t.Optional[str]] = _all_count
     summary: Callable[[Piece], dict[str, float]] = _no_summary
     helper_files: t.Optional[bytes] = None

@@ -15,7 +15,8 @@ or cut off is noticed. ``step`` and ``steps_total`` are those of the last step l
 log, sorted, ``world_size`` the last number of ranks that a process said to see, null if none did. ``settings`` are what
 ``add_settings`` found, ``signs`` the texts of the grammar by which a rank is known to have taken part, sorted.
 ``ranks`` are what ``add_ranks`` found, ``conflicts`` is how often a step was printed again in a row with another step
-time or loss. ``starts`` are what ``add_starts`` found, ``wrong_perplexities`` how many do not fit their loss.
+time or loss. ``starts`` are what ``add_starts`` found, ``wrong_perplexities`` how many do not fit their loss,
+or are of an evaluation that cannot be.
 ``memory`` is the grammar's.
 """
 
@@ -36,10 +37,10 @@ from .find import Piece
 from .frameworks.known import grammar_of
 from .grammar import Grammar
 from .parts import in_chunk, new_parts, parts_with_whole_messages
-from .perplexity import wrong_perplexities
+from .perplexity import impossible_evaluations, wrong_perplexities
 from .ranks import add_ranks
 from .rows import StepRows
-from .settings import add_settings
+from .settings import MOST_VALUES, add_settings
 from .starts import add_starts, most_starts
 from .text import plain
 from .transports import named_networks
@@ -175,6 +176,7 @@ def _read(
         cursor["settings"] = add_settings(cursor["settings"], grammar.settings, piece)
         cursor["ranks"] = add_ranks(cursor["ranks"], piece)
         cursor["wrong_perplexities"] += wrong_perplexities(grammar.perplexity, piece)
+        cursor["wrong_perplexities"] += impossible_evaluations(grammar.evaluation, piece)
         _add_starts(cursor, grammar, piece)
         if cursor["step"] is None:
             cursor["signs"] = _signs(grammar, piece, cursor["signs"])
@@ -206,10 +208,16 @@ def _signs(grammar: Grammar, piece: Piece, known: list[str]) -> list[str]:
     looked_for = {sign.decode(): sign for sign in (*grammar.under_way, *grammar.first_rank, *grammar.alive)}
     new = {text for text, sign in looked_for.items() if text not in known and piece.find(sign, 0) >= 0}
     end = grammar.ends[1] if grammar.ends else b""
-    if end and end.decode() in new.union(known) and _last_begin(grammar, piece) > piece.text.rfind(end):
+    if end and end.decode() in new.union(known) and _last_start(grammar, piece) > piece.text.rfind(end):
         # Another process began after the one that came to its end.
         return sorted(new.union(known) - {end.decode()})
     return sorted(new.union(known)) if new else known
+
+
+def _last_start(grammar: Grammar, piece: Piece) -> int:
+    """Return where a process says last that it begins, or that its training does, or -1."""
+    start = piece.text.rfind(grammar.ends[0]) if grammar.ends else -1
+    return max(start, _last_begin(grammar, piece))
 
 
 def _last_begin(grammar: Grammar, piece: Piece) -> int:
@@ -271,6 +279,7 @@ def _add_steps(
         if cursor["steps_seen"] > 1 and cursor["step"] < steps[0] and all(map(lt, steps, steps[1:])):
             rows.add_found(cursor["attempt"], found)
             seen = cursor["steps_seen"] + len(steps)
+            _note_total(cursor, cursor["steps_total"], found.steps_total)
             cursor.update(step=steps[-1], steps_seen=seen, steps_total=found.steps_total)
         else:
             _add_rows(rows, grammar, found.each(), cursor, tokens_per_sequence_per_gpu)
@@ -287,9 +296,11 @@ def _add_rows(
     attempt, last, seen, steps_total = (cursor[key] for key in ("attempt", "step", "steps_seen", "steps_total"))
     found = None
     for found in steps:
-        step, steps_total, metrics = found["step"], found["steps_total"], found["metrics"]
+        step, before, steps_total, metrics = found["step"], steps_total, found["steps_total"], found["metrics"]
         if last is not None and (step < last or found.get("new_process")):
             attempt, seen = attempt + 1, 0
+        else:
+            _note_total(cursor, before, steps_total)
         again = step == last and seen > 0
         if not again:
             seen += 1
@@ -315,6 +326,15 @@ def _add_rows(
         rows.add(row)
     cursor.update(attempt=attempt, step=last, steps_seen=seen, steps_total=steps_total)
     return found is not None
+
+
+def _note_total(cursor: Cursor, before: int | None, total: int | None) -> None:
+    """Take a total that changes within an attempt for two values of the setting."""
+    if before is None or total is None or before == total:
+        return
+    settings = cursor["settings"]
+    said = [*settings.get("iterations", ()), float(before), float(total)]
+    cursor["settings"] = {**settings, "iterations": list(dict.fromkeys(said))[:MOST_VALUES]}
 
 
 def _differ(earlier: dict[str, float], later: dict[str, float], metric: str) -> bool:

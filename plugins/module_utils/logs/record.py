@@ -46,16 +46,17 @@ METRICS = {
 }
 
 # What a step line says as well, by which a verdict knows the run that it is of: seconds of the log's own clock, the
-# samples consumed since the first step, the global batch size, the loss scale, the tokens that have a loss and the
-# updates of the weights. They stand with the metrics of a row, and are none themselves. Where one is printed and is no
-# finite number, it is infinite. `OTHER_FIELDS` stands there only where any other field of the line is NaN or infinite,
-# and is infinite itself.
+# samples consumed since the first step, the global batch size, the loss scale, the norm of the weights, the tokens that
+# have a loss and the updates of the weights. They stand with the metrics of a row, and are none themselves. Where one
+# is printed and is no finite number, it is infinite. `OTHER_FIELDS` stands there only where any other field of the line
+# is NaN or infinite, and is infinite itself.
 OTHER_FIELDS = "other_fields"
 EVIDENCE = (
     "clock",
     "consumed_samples",
     "global_batch_size",
     "loss_scale",
+    "parameter_norm",
     "tokens_with_loss",
     "updates",
     OTHER_FIELDS,

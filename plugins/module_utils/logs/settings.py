@@ -32,8 +32,9 @@ SETTINGS = (
     # Sequences of a micro batch on each device, and how many of these a step takes.
     "batch_per_device",
     "accumulated_batches",
-    # The step that the training went on from.
+    # The step that the training went on from, and the one that it says to have ended at.
     "resumed",
+    "ended",
 )
 # More values of one setting than a log of one run has.
 MOST_VALUES = 4

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How often processes began to train in a log, as far as NCCL, RCCL and Lightning show it.
+"""How often processes began to train in a log, as far as NCCL, RCCL, Lightning and Megatron-LM show it.
 
 A process prints where it bootstraps once, and a GPU is in communicators of one process until another one takes its
 place. So the second process of a GPU, and a process that bootstraps again, which a container's may with the number of
@@ -24,7 +24,9 @@ _COMMUNICATOR = re.compile(
 )
 # Of Lightning, by each process as it joins the job.
 _JOINED = re.compile(rb"GLOBAL_RANK: \d{1,7}(?=, MEMBER: )")
-_NEEDLES = (b"Bootstrap", b" Init COMPLETE", b"GLOBAL_RANK: ")
+# Of Megatron-LM's training.py, once a process: by rank 0, and the timers of a start by the last rank.
+_BEGUN = (b"[before the start of training step]", b"-and-optimizer-setup ")
+_NEEDLES = (b"Bootstrap", b" Init COMPLETE", b"GLOBAL_RANK: ", *_BEGUN)
 _LINE_BEGIN, _LINE_END = 600, 200
 # More than a node has GPUs and processes.
 _MOST = 128
@@ -62,6 +64,9 @@ def _start(line: bytes) -> tuple[str, str, bool] | None:
     joined = _JOINED.search(line)
     if joined:
         return joined.group().decode(), "", True
+    begun = next((text for text in _BEGUN if text in line), None)
+    if begun:
+        return begun.decode(), "", True
     match = _COMMUNICATOR.search(line)
     if not match:
         return None

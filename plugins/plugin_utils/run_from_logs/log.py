@@ -19,6 +19,7 @@ from ...module_utils.logs.find import Piece
 from ...module_utils.logs.frameworks.known import GRAMMARS, grammar_of
 from ...module_utils.logs.grammar import began_anew
 from ...module_utils.logs.reader import read_log, tail
+from ...module_utils.logs.rows import rows_of
 
 if t.TYPE_CHECKING:
     from ...module_utils.logs.rows import StepBlock
@@ -144,11 +145,22 @@ def with_errors(log: Log, errors: Iterable[Log]) -> Log:
             settings=settings,
             signs=sorted({*log.signs, *other.signs}),
             ranks=sorted({*log.ranks, *other.ranks}),
-            conflicts=log.conflicts + other.conflicts,
+            conflicts=log.conflicts + other.conflicts + _contradictions(first, second),
             starts=max(log.starts, other.starts),
             wrong_perplexities=log.wrong_perplexities + other.wrong_perplexities,
         )
     return log
+
+
+def _contradictions(first: Log, second: Log) -> int:
+    """Return how many steps of the one have another loss in the other."""
+    ones, others = map(_losses, (first, second))
+    return sum(ones[step] != others[step] for step in ones.keys() & others.keys())
+
+
+def _losses(log: Log) -> dict[tuple[int, int], float]:
+    rows = rows_of(log.blocks)
+    return {(row["attempt"], row["step"]): row["metrics"]["loss"] for row in rows if "loss" in row["metrics"]}
 
 
 def _unsurvived(second: Log, first: Log) -> list[dict[str, t.Any]]:

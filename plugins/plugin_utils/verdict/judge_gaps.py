@@ -46,7 +46,6 @@ def judge_gaps(
     A training that was gone on with, from a checkpoint or after a restart, begins where that says. A loss that is NaN
     is there, and iterations that were skipped have none.
     """
-    resumed = any((status.get("settings") or {}).get("resumed") for status in statuses)
     nan = records.loc[records["value"].isna(), ["node", "metric", "step"]]
     nan_steps = nan.groupby(["node", "metric"])["step"].agg(set).to_dict()
     judged = dict.fromkeys(
@@ -59,7 +58,12 @@ def judge_gaps(
     for node, rows in attempts.items():
         found = rows["step"].to_numpy()
         stride = said_stride or _usual_stride(found)
-        _judge_steps(node, found, stride, _first(plan, earlier[node]["step"], resumed=resumed), reasons)
+        of_job = statuses if plan["mode"] == "multi_node" else [status for status in statuses if status["node"] == node]
+        resumed = {value for status in of_job for value in (status.get("settings") or {}).get("resumed", ())}
+        first = _first(plan, earlier[node]["step"], resumed, bars=grammar.bars)
+        if resumed and earlier[node].empty and not any((status.get("starts") or 0) > 1 for status in of_job):
+            _judge_begin(node, int(found[0]), first, plan["first_step"], reasons)
+        _judge_steps(node, found, stride, first, reasons)
         skipped = _column(rows, "skipped_iterations") > 0
         losses = _column(rows, "loss")
         if not np.isnan(losses).all():
@@ -110,11 +114,21 @@ def _is_torn(missing: np.ndarray, *, in_each: bool) -> bool:
     return bool(missing.mean() > (_MOST_MISSING if regular else max(_TORN, 1.5 / missing.size)))
 
 
-def _first(plan: Plan, earlier: pd.Series, *, resumed: bool) -> int | None:
+def _first(plan: Plan, earlier: pd.Series, resumed: set[float], *, bars: bool) -> int | None:
     """Return the first step that a log has to have, None where it may begin anywhere."""
     if not earlier.empty:
         return int(earlier.max()) + 1
-    return None if resumed else plan["first_step"]
+    if not resumed:
+        return plan["first_step"]
+    return int(max(resumed)) + 1 if len(resumed) == 1 and not bars else None
+
+
+def _judge_begin(node: str, begun: int, due: int | None, first_step: int, reasons: Reasons) -> None:
+    """Note a log whose only training begins in front of the checkpoint that it went on from."""
+    # Checkpoints of trainers that count from 0 may have the number of the next step.
+    if due is not None and begun < due - 1 + first_step:
+        message = f"The training went on from step {due - 1} by its logs, and the first step of {node} is {begun}."
+        reasons.add(INCONCLUSIVE, "other_log", message, node, resumed=due - 1, first_step=begun)
 
 
 def _said_stride(statuses: list[Status]) -> int | None:

@@ -112,6 +112,7 @@ def judge_same_log(plan: Plan, statuses: list[Status], attempts: Mapping[str, pd
             _note_owner(owner, rows[columns].to_numpy().tobytes(), node, "the times and losses of their steps", reasons)
     if plan["mode"] == "multi_node":
         _judge_same_job(plan, statuses, attempts, reasons)
+        _judge_same_checkpoint(statuses, reasons)
         for status in statuses:
             for ranks in status.get("ranks") or ():
                 _note_owner(owner, ranks, status["node"], ranks, reasons)
@@ -126,7 +127,7 @@ def _judge_same_job(plan: Plan, statuses: list[Status], attempts: Mapping[str, p
     for node, (size, name) in named.items() if of_all else ():
         first = of_all[0]
         its = named[first][1]
-        if its != name:
+        if (size, name) != (ranks, its):
             message = f"NCCL's communicator of all {ranks} ranks is {its} on {first}, and {name} of {size} on {node}."
             reasons.add(INCONCLUSIVE, "other_log", message, node, other=first)
     for status in statuses:
@@ -145,6 +146,18 @@ def _judge_same_job(plan: Plan, statuses: list[Status], attempts: Mapping[str, p
         if off_zone > _TOGETHER or abs(usual) > 2 * _ZONES or ((apart - usual).abs() > _TOGETHER).mean() > _MOST_APART:
             message = f"{node} and {first} did not take their steps at the same time, as the nodes of one job do."
             reasons.add(INCONCLUSIVE, "other_time", message, node, other=first, seconds=usual)
+
+
+def _judge_same_checkpoint(statuses: list[Status], reasons: Reasons) -> None:
+    """Note nodes of one job that went on from another checkpoint than the first one."""
+    resumed = {status["node"]: found for status in statuses if (found := (status.get("settings") or {}).get("resumed"))}
+    first = next(iter(resumed), "")
+    for node, steps in resumed.items():
+        if not set(steps).intersection(resumed[first]):
+            message = (
+                f"{node} went on from step {steps[-1]:g}, and {first} from step {resumed[first][-1]:g}, in one job."
+            )
+            reasons.add(INCONCLUSIVE, "other_log", message, node, other=first)
 
 
 def _first_communicator(status: Status) -> tuple[int, str] | None:
@@ -175,6 +188,7 @@ def judge_one_run(
                 f"The log of {node} prints {counted(conflicts, 'step')} again with other values: it is of two runs."
             )
             reasons.add(INCONCLUSIVE, "steps_conflict", message, node, steps=conflicts)
+    _judge_ended(statuses, attempts, reasons)
     for node, rows in attempts.items():
         earlier = before[node]
         if reached.goal is not None and not earlier.empty and earlier["step"].max() >= reached.goal:
@@ -183,14 +197,27 @@ def judge_one_run(
         _judge_clock(node, rows, earlier, reasons)
 
 
+def _judge_ended(statuses: list[Status], attempts: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
+    """Note a log that says that the training ended before the last step that is seen."""
+    lasts = {node: int(rows["step"].max()) for node, rows in attempts.items()}
+    for status in statuses:
+        last = lasts.get(status["node"], max(lasts.values(), default=0))
+        ended = max((status.get("settings") or {}).get("ended", ()), default=last)
+        if ended < last and (status.get("starts") or 0) < 2:
+            message = (
+                f"The log of {status['node']} says that the training ended at step {ended:g}, and step {last} is seen."
+            )
+            reasons.add(INCONCLUSIVE, "other_log", message, status["node"], ended=ended, last_step=last)
+
+
 def _judge_clock(node: str, rows: pd.DataFrame, earlier: pd.DataFrame, reasons: Reasons) -> None:
     if "clock" not in rows:
         return
     clock = rows["clock"].dropna().to_numpy()
     if "clock" in earlier and earlier["clock"].notna().any() and clock.size and clock[0] > _FIRST_ABSOLUTE:
         clock = np.concatenate(([earlier["clock"].max()], clock))
-    back = np.diff(clock)
-    worst = float(back.min()) if back.size else 0.0
+    # Behind the latest stamp before, as many small steps back are a large one.
+    worst = float((clock - np.maximum.accumulate(clock)).min()) if clock.size else 0.0
     # Stamps without a year go back far at New Year.
     tells_year = bool(clock.size) and clock[0] > _FIRST_ABSOLUTE
     if worst < -_CLOCK_IS_SET and (tells_year or worst > -_NEW_YEAR):

@@ -30,9 +30,14 @@ _WORSE_THAN_GUESSING = 1.2
 _LEAST_LOSS = 1e-3
 # A loss so many times that of its neighbours is a spike, and so many times its lowest has diverged.
 _SPIKE, _NEIGHBOURS = 1.5, 7
+# The last loss, which none after it shows to have come back, has jumped where it is so many times those of the fifth
+# before it, and above all of them by so many times what they are apart. Small losses are made of few digits.
+_LAST_JUMP, _TIMES_APART, _LEAST_JUMP = 1.2, 3.0, 0.2
 _DIVERGED = 1.5
 # No accelerator has so many TFLOP/s, in whatever precision.
 _PEAK_OF_NONE = 20_000.0
+# TFLOP/s may have one decimal: below this, 0.0 may be one of them.
+_ROUNDED_TO_NONE = 1.0
 # Losses above it show whether they differ.
 _ALL_DIGITS = 0.5
 # Losses are printed with three decimals, and have seven digits.
@@ -105,7 +110,10 @@ def _judge_perplexity(statuses: list[Status], reasons: Reasons) -> None:
     for status in statuses:
         node, wrong = status["node"], status.get("wrong_perplexities") or 0
         if wrong:
-            message = f"The log of {node} has perplexities that are not the exponential of their loss: {wrong}."
+            message = (
+                f"The log of {node} has perplexities that are not the exponential of their loss, or of a loss that no "
+                f"trained model has: {wrong}."
+            )
             reasons.add(INCONCLUSIVE, "perplexity_differs", message, node, perplexities=wrong)
 
 
@@ -137,6 +145,12 @@ def _judge_values(node: str, losses: pd.DataFrame, trend: Trend, vocabulary: flo
             f"The loss of {node} jumps to {values[spike]:.4g} at step {int(steps[spike])}, far above its neighbours."
         )
         reasons.add(INCONCLUSIVE, "loss_spike", message, node, step=int(steps[spike]), loss=float(values[spike]))
+    elif _jumps_at_end(values):
+        message = (
+            f"The last loss of {node}, {values[-1]:.4g}, is far above those before it, and no loss after it shows that "
+            "it came back."
+        )
+        reasons.add(INCONCLUSIVE, "loss_spike", message, node, step=int(steps[-1]), loss=float(values[-1]))
     repeated = repeated_losses(values)
     if repeated:
         message = (
@@ -172,6 +186,15 @@ def _spike(values: np.ndarray, begin: int) -> int | None:
     above = values > _SPIKE * around
     above[:begin] = False
     return int(np.argmax(np.where(above, values, -np.inf))) if above.any() else None
+
+
+def _jumps_at_end(values: np.ndarray) -> bool:
+    before = values[-1 - values.size // 5 : -1]
+    if values.size < MIN_LOSSES_OF_FLAT:
+        return False
+    usual, most, last = float(np.median(before)), float(before.max()), float(values[-1])
+    apart = most - float(before.min())
+    return last > _LAST_JUMP * usual and last - most > max(_TIMES_APART * apart, _LEAST_JUMP)
 
 
 def _judge_agreement(attempts: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
@@ -218,8 +241,8 @@ def judge_physics(plan: Plan, by_node: Mapping[str, Mapping[str, Statistics]], r
             if metric not in found:
                 continue
             value = found[metric]["median"]
-            if metric == "tokens_per_sec_per_gpu" and value == 0:
-                message = f"{metric} of {node} is 0 in most steps, which trained nothing then."
+            if found[metric]["p05"] <= 0 and (metric == "tokens_per_sec_per_gpu" or value > _ROUNDED_TO_NONE):
+                message = f"{metric} of {node} is 0 in one step of 20 or more, which trained nothing then."
                 reasons.add(INCONCLUSIVE, "impossible", message, node, metric=metric, value=value)
                 continue
             computed = value if metric == "tflops_per_gpu" else workload and tflops_behind(metric, value, workload)

@@ -16,7 +16,11 @@ if t.TYPE_CHECKING:
 
 _CANONICAL = list(METRICS)
 # What each has to be above. A loss scale below the smallest half-precision number scales no loss that is one.
-_ABOVE = {"loss_scale": ("loss scale", 2.0**-24), "tokens_with_loss": ("number of tokens with a loss", 0.0)}
+_ABOVE = {
+    "loss_scale": ("loss scale", 2.0**-24),
+    "parameter_norm": ("norm of the weights", 0.0),
+    "tokens_with_loss": ("number of tokens with a loss", 0.0),
+}
 # With a larger one the weights are forgotten in a step.
 _LARGEST_LEARNING_RATE = 1.0
 

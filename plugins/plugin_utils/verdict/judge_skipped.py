@@ -82,7 +82,7 @@ def _judge_idle(attempts: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
 
 
 def _judge_updates(node: str, rows: pd.DataFrame, reasons: Reasons) -> None:
-    """Note a training that counts fewer updates of its weights than it takes steps."""
+    """Note a training that counts fewer updates of its weights than it takes steps, or more."""
     if "updates" not in rows:
         return
     counting = rows[["step", "updates"]].dropna()
@@ -90,9 +90,13 @@ def _judge_updates(node: str, rows: pd.DataFrame, reasons: Reasons) -> None:
     steps = int(np.ptp(counting["step"])) if len(counting) > 1 else 0
     done = float(updates[-1] - updates[0]) if steps and np.isfinite(updates).all() else math.nan
     # Bars show three digits, of the step before now and then.
-    if steps and not done >= (1 - _MOST_IDLE) * steps - 2.0 - 0.01 * updates[-1]:
+    allowed = 2.0 + 0.01 * float(updates[-1]) if steps else 0.0
+    if steps and not done >= (1 - _MOST_IDLE) * steps - allowed:
         message = f"{node} counts {done:g} updates of its weights over {counted(steps, 'step')}: some trained nothing."
         reasons.add(INCONCLUSIVE, "idle_steps", message, node, metric="updates", steps=steps)
+    elif done > steps + allowed:
+        message = f"{node} counts {done:g} updates of its weights over {counted(steps, 'step')}: they are of two runs."
+        reasons.add(INCONCLUSIVE, "settings_differ", message, node, metric="updates", steps=steps, updates=done)
 
 
 def _searching(rows: pd.DataFrame, skipped: np.ndarray) -> np.ndarray:

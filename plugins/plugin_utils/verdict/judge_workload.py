@@ -145,24 +145,33 @@ def _judge_tokens_with_loss(
     plan: Plan, status: Status, rows: pd.DataFrame, tokens: float | None, reasons: Reasons
 ) -> None:
     """Note steps in which more tokens have a loss than their batch has, or hardly any."""
-    workload = plan.get("workload")
-    ranks = workload["gpus"] if workload else status.get("world_size")
-    if not tokens or not ranks or "tokens_with_loss" not in rows:
+    batch = _tokens_of_batch(plan, status, tokens)
+    if not batch or "tokens_with_loss" not in rows:
         return
     most = float(rows["tokens_with_loss"].max())
-    if math.isfinite(most) and most > (1 + _TOKEN_TOLERANCE) * tokens * ranks:
+    if math.isfinite(most) and most > (1 + _TOKEN_TOLERANCE) * batch:
         message = (
             f"The log of {status['node']} is of another workload: {most:.10g} tokens of a step have a loss, and the "
-            f"batch has {tokens * ranks:.10g}."
+            f"batch has {batch:.10g}."
         )
-        reasons.add(FAIL, "other_workload", message, status["node"], found=most, planned=tokens * ranks)
-    idle = rows.loc[rows["tokens_with_loss"] < _LEAST_WITH_LOSS * tokens * ranks, "step"]
+        reasons.add(FAIL, "other_workload", message, status["node"], found=most, planned=batch)
+    idle = rows.loc[rows["tokens_with_loss"] < _LEAST_WITH_LOSS * batch, "step"]
     if not idle.empty:
         message = (
             f"In {counted(len(idle), 'step')} of {status['node']}, the first of them {int(idle.iloc[0])}, less than "
             "one token in 1000 has a loss: hardly anything was trained."
         )
         reasons.add(INCONCLUSIVE, "idle_steps", message, status["node"], metric="tokens_with_loss", steps=len(idle))
+
+
+def _tokens_of_batch(plan: Plan, status: Status, tokens: float | None) -> float | None:
+    """Return the tokens of a step: of all ranks, or where a log does not say these, of its batch."""
+    workload, settings = plan.get("workload"), status.get("settings") or {}
+    ranks = workload["gpus"] if workload else status.get("world_size")
+    if tokens and ranks:
+        return tokens * ranks
+    batch, length = (settings.get(name, []) for name in ("global_batch_size", "sequence_length"))
+    return batch[0] * length[0] if len(batch) == len(length) == 1 else None
 
 
 def _judge_total(

@@ -89,7 +89,7 @@ def warm_up_of(asked: int | None, attempts: Mapping[str, StepColumns]) -> WarmUp
     later = float(np.median(values[values.size // 2 :]))
     first, steady = (in_words(paces[node].metric, value) for value in (values[0], later))
     reason = f"On {node} the pace is steady after the first {counted(before[node], 'step')}: {first}, then {steady}."
-    apart = abs(float(np.median(values[: lengths[node]])) / later - 1)
+    apart = abs(float(np.median(values[: lengths[node]])) / later - 1) if later else 0.0
     return WarmUp(before[node], reason, detected=True, apart=apart)
 
 

@@ -96,6 +96,42 @@ def test_what_cannot_be_read_after_the_last_step_is_a_failure(encoding: str, tmp
     assert failures_at_end(str(tmp_path / "log"), "maxtext")
 
 
+@pytest.mark.parametrize(
+    ("text", "failed"),
+    [
+        ("    optimizer-unscale-and-check-inf ................: (0.01, 0.02)\n", False),
+        ("loss: -inf\n", True),
+        ("saving checkpoint at iteration      40 to /c\n  successfully saved checkpoint from iteration 40\n", False),
+        ("saving checkpoint at iteration      40 to /c\n  successfully saved checkpoint from iteration 20\n", True),
+        ("saving checkpoint at iteration 40 to /c\n  successfully saved local checkpoint\n", False),
+        ("n1:7:9 [0] NCCL INFO Bootstrap : Using eth0:10.0.0.1<0>\n", True),
+        ("n1:7:9 [0] NCCL INFO ncclCommSplit comm 0x6 rank 1 - Init START\n", True),
+        ("n1:7:9 [0] NCCL INFO comm 0x6 rank 1 - Init START\nn1:7:9 [0] NCCL INFO comm 0x6 - Init COMPLETE\n", False),
+        ("INFO [default] Detected 1 new nodes from group_rank=2; will restart worker group\n", True),
+        ("Saving shards:  50%|█████     | 4/8 [00:10<00:10,  2.50s/it]\n", True),
+        ("Saving shards:  50%|███   | 4/8 [00:10<00:10]\rSaving shards: 100%|██████| 8/8 [00:20<00:00]\r\n", False),
+        ("Saving shards:  50%|███   | 4/8 [00:10<00:10]\nSaved.\n", False),
+    ],
+)
+def test_what_is_begun_behind_the_last_step_has_to_end(text: str, failed: bool, tmp_path: Path) -> None:
+    (tmp_path / "log").write_text(f"{STEPS['megatron']}\n{text}")
+    assert bool(failures_at_end(str(tmp_path / "log"), "megatron")) is failed
+
+
+@pytest.mark.parametrize(
+    ("text", "failed"),
+    [
+        ("n1:7:9 [0] NCCL INFO Bootstrap : Using eth0\n", False),
+        ("NCCL INFO comm 0x6 - Init START\n", True),
+        ("NCCL INFO comm 0x6 - Init START\nNCCL INFO comm 0x6 - Init COMPLETE\n", False),
+        ("n1:7:9 [0] NCCL INFO comm 0x6 - Init COMPLETE\nn1:7:9 [0] NCCL INFO Bootstrap : Using eth0\n", True),
+    ],
+)
+def test_a_rank_that_began_to_join_the_others_has_to_join_them(text: str, failed: bool, tmp_path: Path) -> None:
+    (tmp_path / "log").write_text(text)
+    assert bool(failures_at_end(str(tmp_path / "log"), "megatron")) is failed
+
+
 def test_the_line_is_shown_whole(tmp_path: Path) -> None:
     (tmp_path / "log").write_text(f"{STEP}0 errors, rank 3 died\n")
     assert [found["line"] for found in failures_at_end(str(tmp_path / "log"), "maxtext")] == ["0 errors, rank 3 died"]

@@ -429,7 +429,7 @@ def test_a_whole_log_with_closing_lines() -> None:
     ("fields", "strange"),
     [
         ("lm loss: 9.0 | z_loss: nan |", True),
-        ("lm loss: 9.0 | params norm: -INF |", True),
+        ("lm loss: 9.0 | update norm: -INF |", True),
         ("lm loss: nan | lm loss: 9.0 |", True),
         ("elapsed time per iteration (ms): 500.1/nan |", True),
         ("lm loss: nan |", False),

@@ -487,6 +487,7 @@ BEGIN, SETUP, END = (
         ((BEGIN, SETUP, END), True),
         ((BEGIN, BEGIN, SETUP, END), True),
         ((BEGIN, SETUP, END, BEGIN), False),
+        ((BEGIN, SETUP, END, SETUP), False),
         ((BEGIN, SETUP, BEGIN, SETUP, END), True),
         ((BEGIN, SETUP, END, BEGIN, SETUP, END), True),
     ],
@@ -502,3 +503,26 @@ def test_the_end_of_rank_0_is_that_of_its_last_process(
         cursor = read_log(str(log), "megatron", cursor)["cursor"]
     assert cursor is not None
     assert ("[after training is done]" in cursor["signs"]) is ended
+
+
+@pytest.mark.parametrize(
+    ("lines", "totals"),
+    [
+        (((1, 4), (2, 4), (3, 4), (4, 4)), None),
+        (((1, 4), (2, 4), (3, 9), (4, 9)), [4.0, 9.0]),
+        (((1, 4), (2, 4), (1, 9), (2, 9)), None),
+    ],
+    ids=["one", "two", "of two attempts"],
+)
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_total_that_changes_within_an_attempt_is_two_settings(
+    lines: tuple[tuple[int, int], ...], totals: list[float] | None, at_once: bool, tmp_path: Path
+) -> None:
+    log, cursor = tmp_path / "log", None
+    texts = [f" iteration {step:8d}/{total:8d} | elapsed time per iteration (ms): 100.0 |\n" for step, total in lines]
+    for text in ["".join(texts)] if at_once else texts:
+        with log.open("a") as file:
+            file.write(text)
+        cursor = read_log(str(log), "megatron", cursor)["cursor"]
+    assert cursor is not None
+    assert cursor["settings"].get("iterations") == totals

@@ -35,8 +35,20 @@ def communicator(process: int, name: str, device: int = 0, ranks: str = "nranks 
         (bootstrap(7) + communicator(7, "a") + bootstrap(7) + communicator(7, "b"), 2),
         (communicator(7, "a") + communicator(8, "b"), 2),
         (communicator(7, "a", ranks="nRanks 16") + "x\n" + communicator(7, "a", ranks="nRanks 16"), 2),
+        ("[before the start of training step] datetime: 1\nx\n[before the start of training step] datetime: 2\n", 2),
+        ("    model-and-optimizer-setup ...: (1.0, 1.1)\nx\n    model-and-optimizer-setup ...: (2.0, 2.1)\n", 2),
     ],
-    ids=["none", "two communicators", "eight GPUs", "lines twice", "same number", "other process", "again"],
+    ids=[
+        "none",
+        "two communicators",
+        "eight GPUs",
+        "lines twice",
+        "same number",
+        "other process",
+        "again",
+        "rank 0",
+        "the last rank",
+    ],
 )
 def test_how_often_processes_began(text: str, starts: int, tmp_path: Path) -> None:
     (tmp_path / "log").write_text(text)

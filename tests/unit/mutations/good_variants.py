@@ -23,6 +23,20 @@ def _fields() -> None:
     variant("Lightning's own loss", "nxdt", steps_of("nxdt", lambda step, line: line.replace(*averages)))
 
 
+# Of Megatron-LM, at --timing-log-level 2.
+TIMERS = """(min, max) time across ranks (ms):
+    forward-backward ...............................: (402.10, 410.33)
+    all-grads-sync .................................: (0.01, 0.02)
+    optimizer-unscale-and-check-inf ................: (0.01, 0.02)
+    optimizer-count-zeros ..........................: (0.01, 0.02)
+    optimizer ......................................: (0.01, 0.02)
+"""
+
+
+def _timers() -> None:
+    variant("timers", "megatron", steps_of("megatron", lambda step, line: line + TIMERS))
+
+
 def _evaluations() -> None:
     for framework, text in (
         ("megatron", " validation loss at iteration 20 | lm loss value: 8.000000E+00 | lm loss PPL: 2.980958E+03 |\n"),
@@ -103,5 +117,5 @@ def _wrapped() -> None:
     variant("a head that is begun again", "megatron", everywhere(again))
 
 
-for _kind in (_fields, _evaluations, _sizes, _stamps, _wrapped):
+for _kind in (_fields, _timers, _evaluations, _sizes, _stamps, _wrapped):
     _kind()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
-from changes import add, on, put
+from changes import add, chained, on, put, steps_of
 from good_runs import PRINTS_STEPS, Logs, nccl
 from good_variants import variant
 
@@ -66,6 +67,9 @@ def _ends() -> None:
 def _saves() -> None:
     for framework, (begun, written) in SAVES.items():
         add("attempts", "a save that does not end", framework, on("node0", lambda log, begun=begun: log + begun))
+        other = begun + written.replace("40", "20")
+        if other != begun + written:
+            add("attempts", "a save of another step ends", framework, on("node0", lambda log, other=other: log + other))
         whole = begun + written
         variant("a save", framework, on("node0", lambda log, whole=whole: log + whole))
 
@@ -99,5 +103,68 @@ def _attempts() -> None:
     add("attempts", "an eighth of the loss", "megatron", eighth, unseeable=True)
 
 
-for _kind in (_ends, _saves, _attempts):
+BEGINS = "[before the start of training step] datetime: 2026-02-03 04:05:06 \n"
+RESTARTS = "torch/distributed/elastic/agent/server/api.py:930] [default] Detected 1 new nodes from group_rank=2; will"
+LOADED = "  successfully loaded checkpoint from /c [ t 1/1, p 1/1 ] at iteration 20\n"
+
+
+def _begins() -> None:
+    """Begin a process, a training or a communicator once more, and let nothing come of it."""
+    twice = on("node0", lambda log: log.replace(BEGINS, BEGINS + BEGINS.replace(":06", ":12")))
+    add("attempts", "rank 0 begins twice", "megatron", twice)
+    add("attempts", "rank 0 begins after its end", "megatron", on("node0", lambda log: log + BEGINS))
+    torchrun = on("node2", lambda log: f"{log}I0203 04:05:20.1 77 {RESTARTS} restart worker group\n")
+    add("attempts", "torchrun begins once more", "megatron", torchrun)
+    never = lambda log: re.sub("(NCCL INFO ncclCommInitRank .*)Init COMPLETE", r"\1- Init START", log)
+    add("attempts", "a communicator that is never complete", "megatron", on("node1", never))
+    for node in ("node1", "node3"):
+        last = re.sub(":77:", ":99:", nccl(8, 32).split("\n")[0].replace("node1", node)) + "\n"
+        add("attempts", f"another process on {node}", "megatron", on(node, lambda log, last=last: log + last))
+        second = f"{node}:77:99 [0] NCCL INFO ncclCommInitRank comm 0x66 rank 1 nranks 4 cudaDev 0 - Init "
+        begun = on(node, lambda log, second=second: f"{log}{second}START\n")
+        add("attempts", f"a second communicator on {node}", "megatron", begun)
+        both = on(node, lambda log, second=second: f"{log}{second}START\n{second}COMPLETE\n")
+        variant(f"a second communicator on {node}", "megatron", both)
+
+
+# As tqdm draws what a trainer does after its last step.
+BAR = "Validation DataLoader 0:  40%|████      | 2/5 [00:10<00:15,  5.00s/it]\r"
+FULL = "Validation DataLoader 0: 100%|██████████| 5/5 [00:25<00:00,  5.00s/it]\r"
+
+
+def _bars() -> None:
+    for framework, node in PRINTS_STEPS.items():
+        part = on(node, lambda log: f"{log.partition(chr(10) + '`Trainer')[0]}{BAR}")
+        add("attempts", "ends within a bar", framework, part)
+        variant("a bar at the end", framework, on(node, lambda log: f"{log}{BAR}{FULL}\n"))
+
+
+def _other_steps() -> None:
+    """Let rank 0 say that it went on from a step, or ended at one, that is not that of the steps which are seen."""
+    went_on = on("node0", lambda log: LOADED + log)
+    add("attempts", "a checkpoint that is not gone on from", "megatron", went_on)
+    for name, first, add_it in (("a checkpoint", 21, variant), ("a checkpoint, and a gap", 31, _add_attempts)):
+        rest = steps_of("megatron", lambda step, line, first=first: line if step >= first else None)
+        add_it(name, "megatron", chained(rest, went_on))
+    for step, add_it in ((40, variant), (30, _add_attempts)):
+        ended = on("node0", lambda log, step=step: f"{log}[exiting program at iteration {step}] datetime: 2026\n")
+        add_it(f"ended at {step}", "megatron", ended)
+
+
+def _other_checkpoints() -> None:
+    """Let the nodes of a job go on from one checkpoint each, and begin their steps there."""
+    changes = {}
+    for name, other, add_it in (("one checkpoint", 5, variant), ("another checkpoint", 9, _add_attempts)):
+        for node, step in (("node0", 5), ("node1", other)):
+            said = on(node, lambda log, step=step: f"restoring from this run's directory step {step}\n{log}")
+            rest = steps_of("maxtext", lambda at, line, step=step: line if at > step else None, [node])
+            changes[node] = chained(said, rest)
+        add_it(name, "maxtext", chained(*changes.values()))
+
+
+def _add_attempts(name: str, framework: str, apply: Callable[[Logs], Logs]) -> None:
+    add("attempts", name, framework, apply)
+
+
+for _kind in (_ends, _saves, _attempts, _begins, _bars, _other_steps, _other_checkpoints):
     _kind()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from changes import add, everywhere, on, steps_of
+from good_variants import variant
 
 CONFIGURATION = """[NeMo I 2026-02-03 04:05:06 training:33]
     trainer:
@@ -52,6 +53,24 @@ def _of_another_model() -> None:
         add("model", f"TFLOPs of a step {place}", "maxtext", everywhere(lambda log, other=other: other + log))
 
 
+# As the agent of torchrun says what its rendezvous came to.
+RENDEZVOUS = (
+    "I0203 04:05:02.1 77 torch/distributed/elastic/agent/server/api.py:525] [default] Rendezvous complete for workers. "
+    "Result:\n  restart_count=0\n  group_rank=1\n  group_world_size=4\n  global_ranks=[8, 9]\n"
+    "  role_world_sizes=[32, 32]\n  global_world_sizes=[32, 32]\n"
+)
+
+
+def _of_another_world() -> None:
+    variant("a rendezvous", "megatron", everywhere(lambda log: RENDEZVOUS + log))
+    smaller = RENDEZVOUS.replace("32", "16")
+    for node in ("node0", "node1"):
+        add("model", f"a smaller rendezvous of {node}", "megatron", on(node, lambda log: smaller + log))
+    for name, which in (("first", lambda step: step < 20), ("second", lambda step: step > 20)):
+        change = lambda step, line, which=which: line.replace("/      40", "/     400") if which(step) else line
+        add("model", f"another total in the {name} half", "megatron", steps_of("megatron", change))
+
+
 def _values_of_each_line() -> None:
     for name in ("elapsed time per iteration", "consumed samples", "global batch size", "number of skipped iterations"):
         gone = lambda step, line, name=name: re.sub(rf" {name}[^|]*\|", "", line) if step in (9, 21, 33) else line
@@ -59,4 +78,5 @@ def _values_of_each_line() -> None:
 
 
 _of_another_model()
+_of_another_world()
 _values_of_each_line()

@@ -45,6 +45,16 @@ def _fields() -> None:
 
 
 def _evaluations() -> None:
+    for name, framework, text in (
+        ("is negative", "megatron", " lm loss value: -3.000000E+00 | lm loss PPL: 4.978707E-02 |"),
+        ("is worse than guessing", "megatron", " lm loss value: 2.500000E+01 | lm loss PPL: 4.851652E+08 |"),
+        ("is worse than guessing", "maxtext", "eval metrics after step: 20, loss=170.000, total_weights=1024.0"),
+        ("is of no tokens", "maxtext", "eval metrics after step: 20, loss=0.000, total_weights=0.0"),
+    ):
+        between = lambda step, line, text=text: f"{line}{text}\n" if step == 20 else line
+        add("unread", f"an evaluation {name}", framework, steps_of(framework, between))
+        last = on(PRINTS_STEPS[framework], lambda log, text=text: f"{log}{text}\n")
+        add("unread", f"an evaluation {name} at the end", framework, last)
     for framework, text in _EVALUATIONS.items():
         between = lambda step, line, text=text: line + text if step == 20 else line
         add("unread", "an evaluation", framework, steps_of(framework, between))
@@ -69,6 +79,12 @@ def _sizes() -> None:
     for name, step_of in (("stand still", lambda step: 5), ("are half as many", lambda step: step // 2)):
         change = lambda step, line, step_of=step_of: re.sub(r"global_step=\d+", f"global_step={step_of(step)}", line)
         add("unread", f"updates {name}", "nxdt", steps_of("nxdt", change))
+    jumps = lambda step, line: re.sub(r"global_step=(\d+)", r"global_step=1\1", line) if step > 20 else line
+    add("unread", "updates jump", "nxdt", steps_of("nxdt", jumps))
+    nothing = lambda step, line: line.replace("| grad norm", f"| params norm: {max(0, 30 - step):.3f} | grad norm")
+    add("unread", "weights are gone", "megatron", steps_of("megatron", nothing))
+    half = everywhere(lambda log: re.sub(r"Num_devices: .*\n", "", log).replace("to_train_on: 80", "to_train_on: 40"))
+    add("unread", "more tokens with a loss than a batch has", "maxtext", half)
     never = lambda step, line: re.sub(r"global_step=[\d.]+", "global_step=nan", line)
     add("unread", "updates are no number", "nxdt", steps_of("nxdt", never))
     weights = lambda text: re.sub(r"total_weights: \d+", "total_weights: 999999999", text)

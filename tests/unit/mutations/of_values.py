@@ -8,7 +8,7 @@ from datetime import timedelta
 from random import Random
 
 from changes import FIELDS, LOSS, LOSS_FIELD, STEP, add, chained, clock, everywhere, on, put, scaled, steps_of
-from good_runs import GOOD, PRINTS_STEPS, STEPS, Logs, maxtext, megatron, nxdt
+from good_runs import GOOD, PRINTS_STEPS, STARTED, STEPS, Logs, maxtext, megatron, nxdt
 
 NOT_FINITE = ("INF", "NAN", "NaN", '"inf"', "-inf", "Infinity", "nan", "1e999", "oops", "", "--", "1,234.5.6", "0x")
 
@@ -96,6 +96,14 @@ def _loss() -> None:
             "maxtext",
             lambda logs, change=change: {**logs, "node1": change(logs)["node1"]},
         )
+
+
+def _at_the_last_step() -> None:
+    for framework, form in LOSS.items():
+        for factor in (1.3, 1.45):
+            jump = lambda _step, old, form=form, factor=factor: form.format(float(old) * factor)
+            name = f"the last loss {factor} times as high"
+            add("loss", name, framework, put(framework, "loss", jump, [STEPS[framework] - (framework == "maxtext")]))
 
 
 def _plus(much: float) -> Callable[[int, str], str]:
@@ -299,5 +307,14 @@ def _gaps() -> None:
         )
 
 
-for _kind in (_numbers, _skipped, _loss, _workload, _clocks, _time, _gaps):
+def _nothing_done() -> None:
+    """Let rates and times be 0 in some steps, and stamps go back by a second in each."""
+    add("rates", "0 sequences/s in some steps", "nxdt", put("nxdt", "throughput", "0.00", range(30, 41)))
+    add("rates", "0 TFLOP/s in some steps", "maxtext", put("maxtext", "tflops", "0.000", range(20, 30)))
+    add("rates", "no time in most steps", "megatron", put("megatron", "ms", "0.0", range(10, 41)))
+    back = clock(lambda count, stamp: STARTED + timedelta(seconds=40 - count))
+    add("clocks", "a second back in each step", "megatron", on("node3", back))
+
+
+for _kind in (_numbers, _skipped, _loss, _at_the_last_step, _nothing_done, _workload, _clocks, _time, _gaps):
     _kind()

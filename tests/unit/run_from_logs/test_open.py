@@ -161,7 +161,7 @@ def test_logs_of_two_runs_or_of_one_node_twice_are_no_pass(judged, files, code):
 
 
 def sized(**sizes: int) -> str:
-    return "".join(f"  {name} ............................... {value}\n" for name, value in sizes.items()) + SILENT
+    return "".join(f"  {name} ............................... {value}\n" for name, value in sizes.items())
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,35 @@ def test_a_log_begins_with_the_first_step_or_says_where_the_training_went_on(tmp
 
 
 @pytest.mark.parametrize(
+    ("resumed", "told"),
+    [(4, []), (2, [("steps_missing", "gpu01")]), (7, [("other_log", "gpu01")])],
+    ids=["right after it", "later", "in front of it"],
+)
+def test_a_training_goes_on_right_after_its_checkpoint(
+    resumed: int, told: list[tuple[str, str]], tmp_path: Path
+) -> None:
+    log = f"  successfully loaded checkpoint from /ckpt at iteration {resumed}\n{lines(range(5, 11))}"
+    summary = verdict_on(log, tmp_path)
+    assert (codes(summary) if summary["verdict"] != "PASS" else []) == told
+
+
+def test_of_several_jobs_each_goes_on_from_its_own_checkpoint(tmp_path: Path) -> None:
+    fall = [line(step, 10, loss=9 - step / 2) for step in range(1, 11)]
+    went_on = "  successfully loaded checkpoint from /ckpt at iteration 4\n" + "".join(fall[4:])
+    nodes = [Node("gpu00", "".join(fall)), Node("gpu01", went_on)]
+    summary = judged(nodes, tmp_path, mode="single_node", parameters={"iterations": 10})
+    assert not {"steps_missing", "other_log"}.intersection(code for code, _node in codes(summary))
+
+
+@pytest.mark.parametrize(("ended", "verdict"), [(10, "PASS"), (7, "INCONCLUSIVE")])
+def test_a_log_that_says_where_the_training_ended_is_held_against_the_last_step(
+    ended: int, verdict: str, tmp_path: Path
+) -> None:
+    log = f"{lines(range(1, 11))}[exiting program at iteration {ended}] datetime: 2026-02-03 04:05:06\n"
+    assert verdict_on(log, tmp_path)["verdict"] == verdict
+
+
+@pytest.mark.parametrize(
     ("skipped", "scales", "changes", "told"),
     [
         ([], {}, {}, []),

@@ -89,6 +89,7 @@ def test_even_a_training_that_was_resumed_must_not_get_worse(tmp_path: Path) -> 
         ([9.0 - step / 10 for step in range(20)] + [7.0] * 10, "INCONCLUSIVE", "loss_constant"),
         ([9.0 - step / 8 for step in range(20)] + [1e-9] * 10, "INCONCLUSIVE", "loss_constant"),
         ([9.0 - step / 30 for step in range(29)] + [16.0], "INCONCLUSIVE", "loss_spike"),
+        ([9.0 - step / 30 for step in range(29)] + [10.5], "INCONCLUSIVE", "loss_spike"),
         ([*FALLING[:20], *FALLING[15:20], *FALLING[25:]], "INCONCLUSIVE", "loss_repeats"),
         ([5 + 4 * 0.9**step + max(0, step - 24) / 5 for step in range(30)], "INCONCLUSIVE", "loss_climbs"),
     ],
@@ -96,6 +97,11 @@ def test_even_a_training_that_was_resumed_must_not_get_worse(tmp_path: Path) -> 
 def test_losses_that_no_good_training_has(losses: t.Any, verdict: str, code: str, tmp_path: Path) -> None:
     summary = of(learning(losses), tmp_path, iterations=len(losses), warmup_steps=1)
     assert (summary["verdict"], codes(summary)) == (verdict, [(code, "gpu01")])
+
+
+def test_a_last_loss_that_is_no_further_from_the_others_than_these_are_is_noise(tmp_path: Path) -> None:
+    losses = [9 - step / 5 + 2 * (step % 3) for step in range(29)] + [8.0]
+    assert ("loss_spike", "gpu01") not in codes(of(learning(losses), tmp_path, iterations=30))
 
 
 def test_a_training_that_went_on_and_climbs_at_its_end_says_by_how_much(tmp_path: Path) -> None:

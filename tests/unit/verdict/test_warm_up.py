@@ -46,6 +46,10 @@ def test_the_warm_up_ends_where_the_pace_is_that_of_the_second_half(times: list[
     assert (found.detected, found.steady) == (True, True)
 
 
+def test_steps_that_take_no_time_have_no_pace_that_a_warm_up_is_off() -> None:
+    assert warm_up_of(None, {"gpu00": rows([*noisy(4), *[0.0] * 30])}).apart == 0
+
+
 def test_the_reason_tells_where_and_how_fast() -> None:
     found = warm_up_of(None, {"gpu00": rows([100.0] * 20), "gpu01": rows([5000.0, 300.0, *[100.0] * 20])})
     assert found.steps == 2

@@ -21,7 +21,7 @@ from contextlib import suppress
 from ..clock import seconds_without_year
 from ..find import Piece
 from ..grammar import EVERY_RANK, Grammar
-from ..perplexity import NUMBER, WORD, Perplexity
+from ..perplexity import NUMBER, WORD, Evaluation, Perplexity
 from ..record import EVIDENCE, OTHER_FIELDS
 from ..settings import Settings
 from ..text import line_end, line_start
@@ -82,6 +82,9 @@ _NUMBER = re.compile(rb"[-+]?(?:(?i:nan|inf(?:inity)?)|\d+\.?\d*(?:[eE][-+]?\d+)
 _NOT_FINITE = re.compile(rb"[-+]?(?i:nan|inf(?:inity)?)")
 # "eval metrics after step: 20, loss=9.123, total_weights=163840.0"
 _EVALUATED_TO_NONE = re.compile(_EVALUATED + rb"[^\r\n]*=[-+]?(?i:nan|inf(?:inity)?)(?=[,\s])")
+_EVALUATION = Evaluation(
+    _EVALUATED, _EVALUATED + rb"\d{1,12}, loss=" + NUMBER + rb", total_weights=" + NUMBER + rb"(?=[,\s])"
+)
 # metric_logger.py, after the loss of the language model.
 _PERPLEXITY = Perplexity(b", perplexity: ", rb" (?:lm_)?loss: " + NUMBER + rb", perplexity: " + WORD + rb"(?=[,\r\n])")
 # The prefix of absl; what follows the time are the thread and the file.
@@ -245,6 +248,7 @@ GRAMMAR = Grammar(
     printed_by=EVERY_RANK,
     settings=SETTINGS,
     perplexity=_PERPLEXITY,
+    evaluation=_EVALUATION,
     each_step=True,
     # Orbax's async_checkpointer.py, by each process.
     saves=(b"Background save thread started", b"Background save thread done"),

@@ -57,6 +57,7 @@ _METRIC_OF_FIELD = {
     b"consumed samples": "consumed_samples",
     b"global batch size": "global_batch_size",
     b"loss scale": "loss_scale",
+    b"params norm": "parameter_norm",
 }
 _SIZES = frozenset(EVIDENCE)
 # In the value of a closed field.
@@ -129,10 +130,21 @@ SETTINGS = (
     Settings(
         b"y loaded checkpoint ", rb"(loaded checkpoint) [^\r\n]*at iteration +(\d+)", {b"loaded checkpoint": "resumed"}
     ),
+    Settings(
+        b"[exiting program at iteration ",
+        rb"\[(exiting program) at iteration (\d{1,12})\]",
+        {b"exiting program": "ended"},
+    ),
+    # The agent of torchrun, of each node.
+    Settings(b"global_world_sizes=[", rb"(global_world_sizes)=\[(\d{1,7})(?=[,\]])", {b"global_world_sizes": "gpus"}),
 )
 
 # evaluate_and_print_results() of training.py.
-PERPLEXITY = Perplexity(b" loss PPL: ", rb" loss value: " + NUMBER + rb" \|[^|\r\n]{0,40} loss PPL: " + WORD + rb" \|")
+PERPLEXITY = Perplexity(
+    b" loss PPL: ",
+    rb" loss value: " + NUMBER + rb" \|[^|\r\n]{0,40} loss PPL: " + WORD + rb" \|",
+    of_trained=True,
+)
 
 
 def parse(piece: Piece, _memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]:
