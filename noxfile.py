@@ -80,7 +80,7 @@ def _install_core(session: nox.Session, core: str, *more: str) -> None:
 def works(session: nox.Session, core: str) -> None:
     """Run the tests of all that Ansible sees, and the demo, with one ansible-core on one Python."""
     _install_core(session, core, "--requirement", "requirements.txt", "pytest>=8.3,<10", "pytest-xdist>=3.6,<4")
-    session.run("pytest", "--numprocesses=0", "--only-ansible", "tests/unit", *session.posargs)
+    session.run("pytest", "--numprocesses=0", "--only-ansible", "tests/unit", "tests/house", *session.posargs)
     folder = Path(session.create_tmp()).resolve()
     # Other cells play the same demo on this machine at the same time.
     run_id = f"{folder.parent.name}-{os.getpid()}"

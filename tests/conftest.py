@@ -1,9 +1,12 @@
-"""Which tests one process runs, where pytest-xdist gives each process a share of them."""
+"""Lets pytest import the collection from a clone, and says which tests run, and in which process of pytest-xdist."""
 
 from __future__ import annotations
 
 import gc
 import os
+import re
+import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -11,13 +14,15 @@ from not_run import pytest_terminal_summary  # noqa: F401
 
 # Fixtures that take seconds to make, and are made once for all tests of a file.
 SHARED = {"clone", "demo", "passed"}
-TESTS = Path(__file__).parent
+TESTS = Path(__file__).resolve().parent
+USES_ANSIBLE = re.compile(r'^\s*(?:from|import) ansible[. ]|"ansible(?:-\w+)?"', re.MULTILINE)
+sys.path.insert(0, str(TESTS.parent / "collections"))
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Let each core run unit tests, and three processes more all tests: those on nodes wait most of their time."""
+    """Let more processes run tests than there are cores: unit tests wait now and then, the others most of the time."""
     only_unit = all(TESTS / "unit" in (Path(path).resolve(), *Path(path).resolve().parents) for path in config.args)
-    return len(os.sched_getaffinity(0)) + (0 if only_unit else 3)
+    return len(os.sched_getaffinity(0)) + (1 if only_unit else 3)
 
 
 @pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in the same hook
@@ -37,6 +42,29 @@ def groups(item: pytest.Item) -> list[str]:
     room = item.path.relative_to(TESTS).parts[0]
     if room == "integration":
         return [item.path.stem if any(word in item.path.stem for word in ("slurm", "allocation")) else "real nodes"]
-    if room == "unit":
+    if room in ("house", "unit"):
         return [item.path.stem]
     return [f"{item.path.stem}: {name}" for name in sorted(SHARED.intersection(getattr(item, "fixturenames", ())))]
+
+
+@cache
+def uses_ansible(folder: Path, name: str) -> bool:
+    """Whether a test file imports Ansible or calls one of its commands, itself or through a helper of tests/unit."""
+    text = (folder / name).read_text(encoding="utf-8")
+    helpers = [f"{helper}.py" for helper in re.findall(r"^from (\w+) import", text, re.MULTILINE)]
+    return bool(USES_ANSIBLE.search(text)) or any(
+        uses_ansible(place, helper)
+        for helper in helpers
+        for place in (folder, TESTS / "unit")
+        if (place / helper).is_file()
+    )
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--only-ansible", action="store_true", help="only test files that import Ansible or call it")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    if not config.getoption("--only-ansible") or not collection_path.name.startswith("test_"):
+        return None
+    return None if uses_ansible(collection_path.parent, collection_path.name) else True

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 # What is never written, and what is written instead.
 EVERYWHERE = {
     r"\banew\b(?!``)": "again",

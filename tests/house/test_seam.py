@@ -10,7 +10,7 @@ from pathlib import Path
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.frameworks.known import GRAMMARS
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.known import FRAMEWORKS
 
-PLUGINS = Path(__file__).resolve().parents[3] / "plugins"
+PLUGINS = Path(__file__).resolve().parents[2] / "plugins"
 OWN = (PLUGINS / "plugin_utils/plan/frameworks", PLUGINS / "module_utils/logs/frameworks")
 # CONFIG is the part of a documentation fragment for tasks that only read a config.
 DOCUMENTATION = {"CONFIG", "DOCUMENTATION", "EXAMPLES", "RETURN"}

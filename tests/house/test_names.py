@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 REFUSED = {"_", "bar", "baz", "foo", "tata", "toto", "tutu"}
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.controller_action import missing_packages
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 THIN = ("action", "callback", "doc_fragments", "filter", "inventory", "modules")
 REQUIRED = set(re.findall(r"^[\w-]+", (ROOT / "requirements.txt").read_text(), re.MULTILINE))
 

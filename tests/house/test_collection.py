@@ -15,7 +15,7 @@ import yaml
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from not_run import need_python_38
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
 ROLES = sorted(path.name for path in (ROOT / "roles").iterdir())
 MODULES = sorted(path.stem for path in (ROOT / "plugins/modules").glob("*.py"))

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-TESTS = Path(__file__).parents[2]
+TESTS = Path(__file__).resolve().parents[1]
 
 
 def test_a_group_reaches_the_scheduler(request: pytest.FixtureRequest) -> None:
@@ -24,6 +24,7 @@ def test_a_group_reaches_the_scheduler(request: pytest.FixtureRequest) -> None:
         ("unit/plan/test_a.py", ["test_a"]),
         ("end_to_end/test_b.py", ["test_b: demo"]),
         ("integration/cluster/test_c.py", ["real nodes"]),
+        ("integration/test_slurm.py", ["test_slurm"]),
     ],
 )
 def test_what_shares_a_fixture_or_real_nodes_is_a_group(
