@@ -198,7 +198,7 @@ def in_order(metrics: dict[str, float]) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("seed", range(1, 3))
 def test_a_random_log_is_read_as_a_plain_reader_reads_it(seed: int, tmp_path: Path) -> None:
-    text = random_log(random.Random(seed), pieces=800)
+    text = random_log(random.Random(seed), pieces=500)
     log = tmp_path / "training.log"
     log.write_bytes(text)
     assert_plainly_read(text, read_log(str(log), "megatron", final=True))
@@ -207,7 +207,7 @@ def test_a_random_log_is_read_as_a_plain_reader_reads_it(seed: int, tmp_path: Pa
 def test_a_long_random_log_holds_all_kinds_of_pieces_and_is_read_so_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = random_log(random.Random(0), pieces=2000)
+    text = random_log(random.Random(0), pieces=1500)
     monkeypatch.setattr(parts, "_CHUNK_BYTES", len(text) // 3)
     log = tmp_path / "training.log"
     log.write_bytes(text)
@@ -225,7 +225,7 @@ def test_a_long_random_log_holds_all_kinds_of_pieces_and_is_read_so_too(
 def test_how_much_of_a_log_is_held_at_a_time_changes_nothing(
     seed: int, chunk_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = random_log(random.Random(seed), pieces=300)
+    text = random_log(random.Random(seed), pieces=200)
     log = tmp_path / "training.log"
     log.write_bytes(text)
     monkeypatch.setattr(parts, "_CHUNK_BYTES", chunk_bytes)
