@@ -7,13 +7,13 @@ there that sounds like one is a failure of the class ``unnamed``, whatever progr
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import typing as t
 from itertools import groupby
 from operator import itemgetter
 
+from .alarms import alarm_of
 from .failures import GONE_AT_EXIT, find_failures
 from .find import Piece
 from .frameworks.known import grammar_of
@@ -52,133 +52,6 @@ _PART_OF_BAR = re.compile(rb"(?<!\d)\d{1,2}%\|[^|]{0,999}\| {0,9}[\w.]{1,20}/[\w
 # What NCCL says as a process begins, begins to join a communicator, and has joined it.
 _BOOTSTRAPS, _JOINS, _JOINED = b" NCCL INFO Bootstrap", b" - Init START", b" Init COMPLETE"
 _ITERATION = re.compile(rb"\biteration +(\d+)")
-# What the system calls its errors ("ENOSPC", "No space left on device"), but those that scripts get as they clean up.
-_ERRORS = {
-    number: name
-    for number, name in errno.errorcode.items()
-    if name not in ("EEXIST", "ENOTEMPTY", "EISDIR", "ENOTDIR", "EINTR", "EINPROGRESS", "EALREADY", "EISCONN")
-}
-_ERROR_NAMES = b"|".join(name.encode() for name in _ERRORS.values())
-_ERROR_TEXTS = b"|".join(sorted({re.escape(os.strerror(number)).encode() for number in _ERRORS}))
-_WHO = rb"(?:rank|node|host|gpu|device|worker|task|process|peer|card|core|port|link|pid|id|replica)"
-# Texts of patterns: a log that says nothing at its end need not wait for them, and one takes 8 ms to compile.
-_ALARM = (
-    rb"(?i)error|\[[EF][\d :.]{0,40}[\w./-]{1,99}\.(?:cc|cpp):\d|: [EF] external/|^[EF]\d{4} "
-    rb"|(?-i:[\s:|\]][EF]\d{4} \d\d:\d\d:\d\d|\[E\]|\bERR\b)|most recent call first|\bbad_alloc"
-    rb"|\bexit ?code ?[:=] ?\d{1,3}:[1-9]|\bstill waiting"
-    rb"|(?:\b|_)fail|fatal|\babort|kill|exception|traceback|panic|crash|core dumped|segfault|segmentation"
-    rb"|\bsig[a-z]{2,6}\d?\b|\bsignal|terminat|\bdied\b|\bdead|\bhang|\bhung\b|\bstuck|\blost\b|timed[ -]?out"
-    rb"|time-?out|time limit|deadline|watchdog|heartbeat|unhealthy|unavailable|unreachable|disconnect|refused"
-    rb"|reset by peer|socket closed"
-    rb"|broken pipe|out[ _]of[ _]memory|\boom\b|no space left|stale file|\bxid\b|\bras\b|\becc\b|uncorrect"
-    rb"|fallen off|page fault|machine check|\bmce\b|\bnrt_|\bnerr|cancel|preempt|evict|corrupt|invalid|illegal"
-    rb"|exit(?:ed)?[ _-]?(?:code|status)?[ :=]+\(?-?[1-9]|exit ?code\s*:\s*-?[1-9]|\bnan\b|(?<![a-z]-)\binf\b|diverge"
-    rb"|not responding|unsuccessful|\bdenied|\bbad\b|assert|unable|could not|cannot|can't|no such|srun:"
-    rb"|\blease\b.{0,60}\bexpired|\bfenc(?:ed|ing)\b|\bpods?\b.{0,99}\bdeleted"
-    rb"|\b(?:rc|ret|errno|returned|return(?:ed)?[ _-]code|(?:exit(?:ing|ed)?|ended)[ _]with(?: code| status)?)"
-    rb"[ :=]{1,3}\(?-?[1-9]"
-    rb"|\brestart|went away|gone away|giving up|\bgave up|interrupt|premature|unexpected|maintenance"
-    rb"|\bdrain"
-    rb"|\breboot|\bhalt|not enough|insufficient|exhausted|exceeded|closed by|zombie|\bdid(?: not|n't)\b|incomplete"
-    rb"|overheat|thermal|throttl|(?:is|are|went|link|node|state|port|trained|goes|going|to) down\b|\bwas stopped"
-    rb"|not a number|disk full|quota"
-    rb"|unresponsive|\bmissing\b|unbound variable|not known\b|memory ?pressure"
-    rb"|\bskipping checkpoint|read-only file|smashing|double free|wedged|evacuat"
-    # who calls a line grave, what errno and strsignal call it, and the kernel's reports
-    rb"|\[(?:crit|critical|alert|emerg|severe)\]|(?-i:\b(?:CRITICAL|CRIT|ALERT|EMERG|SEVERE)\b)"
-    rb"|(?-i:\b(?:" + _ERROR_NAMES + rb")\b)|\b(?:" + _ERROR_TEXTS + rb")\b"
-    rb"|^\W*(?:quit|hangup|alarm clock|i/o possible|power failure|(?:profiling|virtual) timer expired"
-    rb"|trace/breakpoint trap|stopped(?: \(\w{1,9}\))?)\W*$|\bbus (?:fault|error)"
-    # what got worse, is not as it was written, or was taken back or out of the job
-    rb"|(?<!be )\b(?:de|down)graded\b|\btruncated\b|\bpartial (?:read|write|upload)|\bbit[ -]?flip|\bwrong\b|\bdisagree"
-    rb"|\bnot match\b|\bchecksum .{0,30}\bdiffer|\bclock skew|\bnot converging|\bspiked\b|\bshr[au]nk\b|\bbail\w* out"
-    rb"|\brolled ?back|\brolling back to|\breverted|\breverting to (?:\w{1,20} ){0,4}checkpoint|\bdiscard(?:ed|ing) \d"
-    rb"|\b(?:exclud|blacklist|blocklist|quarantin|remov)(?:ed|ing) (?:the )?" + _WHO + rb"|\b" + _WHO + rb"\S{0,20} "
-    rb"(?:\d{1,7} )?(?:(?:is|was) )?(?:(?:exclud|blacklist|blocklist|quarantin)ed|offline|inactive|not running"
-    rb"|removed(?= from|\W*$))\b"
-    rb"|\bno (?:answer|reply|response|heartbeat) |\b(?:silent|idle) (?:for|since)\b|\bbarrier\b.{0,20}\bnot\b"
-    rb"|\b(?:remap|retirement) pending|\bleak detected|\bforbidden\b|\bhttp[ /\d.]{1,9}\b[45]\d\d\b"
-    rb"|\bconnection (?:was )?reset|systemd-shutdown|\b(?:will|to) be (?:stopped|reclaimed|deleted)\b"
-    rb"|\btime'?s up\b|\bwall ?-?time (?:is )?(?:reached|over|up)\b|\b(?:reached|hit) (?:its |the )?wall ?-?time"
-    rb"|\bstalled\b|\bstale nfs|\bmount point gone|\bnot (?:mounted|freed|updated|up$)|\bno carrier\b|\babandoned\b"
-    rb"|\bstopped manually|\bdiverging|\bexplo(?:ded|sion)|\bblew up|\banomal(?:y|ies)\b"
-    rb"|\bproblem detected|\bskipped \d"
-    rb"|\bcheckpoint\b.{0,60}\bis empty\b|\bonly \d{1,3} (?:gpus|devices|cards)"
-    rb"|\b\d{1,3} (?:gpus|devices|cards|nodes|ranks) instead of"
-    rb"|\bexpected \d{1,7} (?:gpus|devices|cards|nodes|ranks), (?:but )?(?:found|got)|\breturn value [1-9]"
-    rb"|\boops\b|call trace|\brip: \d|\bremount|\bue\b.{0,40}\b(?:gpu|hbm|dimm)|\b(?:gpu|hbm|dimm)\b.{0,40}\bue\b"
-    # what was not done, or was not done by all
-    rb"|\bnot (?:been )?(?:written|saved|finished|complete|reached|ready|received|registered|started|uploaded)"
-    rb"|\bnotready\b|\bvendor err|\b(\d{1,9})(?: of | out of |/)(?!\1\b)\d{1,9} "
-    rb"(?:ranks|nodes|workers|hosts|processes|peers)\b"
-    rb"|\b(\d{1,9}) (?:out )?of (?!\2\b)\d{1,9} (?:steps|iterations)\b"
-    rb"|\b(?:step|iteration) (\d{1,9}) (?:out )?of (?!\3\b)\d{1,9}\b"
-    rb"|\b(?:ranks|nodes|workers|hosts|alive|healthy|ready)[:=] ?(\d{1,9})(?: of |/)(?!\4\b)\d{1,9}\b"
-    rb"|\bwaiting for \S{1,20} (?:rank|node|worker|host|peer)|requeue(?!=)|respawn|relaunch|resubmit"
-    rb"|\bstopped (?:by|early)|overflow|underflow|reached (?:[\w-]{1,20} ){0,3}(?:minimum|limit)|\bran (?:dry|out)\b"
-    rb"|\b100 ?% full|\bis full\b|no space|\bflapp|\bshort (?:read|write)\b"
-    # a shell that says which signal ended a process: "run.sh: line 12:  4242 Alarm clock  python train.py"
-    rb"|: line \d{1,7}: {1,4}\d{1,9} [a-z]"
-    rb"|\b(?:gpu|device|link|port|bus|nic|adapter|hca|node|card)\b.{0,20}\breset|\bexited,? status:? [1-9]"
-    rb"|\bis (?:0|zero) bytes|\bnon-?zero (?:exit|status|return|code)|\bstatus ?[:=] ?(?!2\d\d\b)[1-9]\d{0,2}\b"
-    # who is not there any more, or not as the others are
-    rb"|\bvanished|\bdisappeared|\bemergency|\bmismatch|\binconsisten|\bde-?sync|\bout of sync"
-    rb"|\bdiffers? (?:across|between|among|from)\b|\bfault\b(?![ -]toler)"
-    rb"|\b(?:rank|node|worker|host|peer|task|process|gpu|device|replica)s? \S{0,20} (?:(?:is|are|was|were|has|have) "
-    rb"(?:gone|lost|absent|away)|left|vanished|disappeared|dropped)\b|\b(?:went|gone|goes) offline|\bcordon"
-    rb"|\bscal(?:ed|ing) (?:down|in)\b|\bmembership changed|\bearly exit|\bexit\w* early|\^C|^Stop(?:Async)?Iteration\b"
-    # what only a kernel prints, by its clock, its devices and file systems; a file whose end was never written; UTF-16
-    rb"|^\s*\[ *\d{1,8}\.\d{6}\] |\b[a-z]\w* [\da-f]{4}:[\da-f]{2}:[\da-f]{2}\.\d: "
-    rb"|^(?:XFS|EXT4-fs|BTRFS|LNet|Lustre|nfs|NVRM|EDAC|rcu|watchdog)\b[^:]{0,40}:|\x00{4}|(?:[ -~]\x00){8}"
-)
-# Lines marked INFO that report a failed node, rank or worker all the same. No training that ends well prints one.
-_GRAVE = (
-    rb"(?i)\bloss ?[=:] ?(?:nan|inf)\b|worker ?group (?:finished \()?\S{0,20}failed|exit ?code:? [1-9]"
-    rb"|\b(?:node|host|rank|worker|task|process|peer)s? ?\S{0,20} (?:has |have |is |are )?"
-    rb"(?:failed|died|crashed|dead\b|unreachable|unhealthy)|\bshutdown result: (?!ok\b)"
-    rb"|\bwill restart worker|\baborting\b|\blost (?:contact|rank|node|host|worker|peer)|\bnan\b.{0,20}\b(?:loss|grad)"
-    rb"|\bcheckpoint\b.{0,40}\b(?:failed|not (?:been )?(?:written|saved|finished))\b"
-    # NCCL passes on an error of CUDA, of the system or of a peer; 3 is what its threads see as a process ends
-    rb"|\bNCCL INFO \S{1,60}\.(?:cc|cu|h):\d{1,5} -> [126]\b"
-)
-# What ends well and sounds like a failure: lines that call themselves information, JAX's coordination service as it
-# shuts down, warnings of Python and c10d, an image that is pulled first, and the closing lines of launch scripts, which
-# print nan on nodes without steps.
-_NOISE = (
-    rb"(?:^|[ \t])I\d{4} (?:\d\d:){2}\d\d|\bINFO\b|\[DEBUG\]|preemption_notifier\.cc|during program shutdown"
-    rb"|: I [\w./-]{1,99}\.(?:cc|cpp):\d{1,5}\]|^\s*(?:Major|Minor) \([^)]{1,40}\) page faults: \d{1,12}\s*$"
-    rb"|Volatile Uncorr\. ECC \||Correctable Error +Uncorrectable Error\s*$"
-    rb"|\b[Ss]et(?:ting )?locale\b|\bMIOpen\(HIP\): Warning|^Token indices sequence length is longer than"
-    rb"|^\s*ECC Errors\s*$|grpc_wait_for_shutdown_with_timeout|NCCL WARN Missing \"|to avoid deadlocks\.\.\.$"
-    rb"|^srun: Complete StepId|Not enough SMs to use max_autotune"
-    rb"|Failed to process command DEREG_MR |\bERROR {1,4}NRT:nrt_close\b"
-    rb"|libibverbs: Warning: couldn't load driver|hostname of the client socket cannot be retrieved"
-    rb"|(?:User|Future|Deprecation|Resource|Runtime)Warning: |destroy_process_group\(\) was not called"
-    rb"|process group has NOT been destroyed|path_to_cache is None|_patches\.py:"
-    rb"|^(?:throughput per GPU|elapsed time per iteration|tokens/GPU/s|mem usages): |division by zero attempted"
-    rb"|\(errno: 97 - Address family|Unable to find image '[^']{1,300}' locally$|System restart required"
-)
-# That there was none of it, which is left out of a line; but not what failed on rank 0.
-_NONE = re.compile(
-    (
-        rb"(?i)(?:(?:^|[,;(|]|\bwith)\s*0|\bno|\bwithout(?: any)?) (?:\w{1,20} )?(?:errors?|failures?|failed|faults?)\b"
-        # "12 done, 0 retries exhausted", "killed 0 stale processes"
-        rb"|(?:^|[,;(|]|\bwith|\b[a-z]{2,20}ed)\s*\b0(?: (?!%(who)b\b)[a-z-]{1,20}){1,4}%(end)b"
-        rb"|\bno nans?\b|\bskipped 0\b"
-        # "Thermal Slowdown   : Not Active", "Restart Count: 0", "Reboot=0", "rx_timeout: 0"; not "failed_rank=0"
-        rb"|^\s*(?![^:\n]{0,80}%(who)b *:)\w[^:\n]{0,80}(?: {2,}: |\bcount: {1,9})(?:0|no|none|n/a|not active)\s*$"
-        rb"|(?<![\w.-])(?!%(one)b_|\w{0,60}%(who)b[:=])"
-        rb"(?:[a-z]\w{1,60}=(?:0|no|none|\(null\))|(?=[a-z]{1,30}_)\w{1,60}: ?0)%(end)b"
-        # "lost samples: 0", "XID errors 0", "unreachable hosts: none", "failed=0 unreachable=0"
-        rb"|(?:\b[\w-]{1,20} ){0,3}\b(?:(?!status\b|%(who)b(?:s|es)\b)[\w-]{3,20}s(?:[:=]|: )"
-        rb"|(?:error|failure|fault)s |signals delivered: )0(?: [a-z]{1,20})?%(end)b"
-        rb"|(?:\b[a-z-]{1,20} ){0,3}\b[\w-]{1,20}s: none%(end)b"
-        rb"|(?P<of_whom>(?:(?<![=\w-])[\w-]{1,20} ){0,3})\b(?!%(one)b_)(?:[\w-]{1,20}(?:ed|able)|nan|lost|error"
-        rb"|failure)(?:[:=]|: )0(?: [a-z]{1,20})?%(end)b"
-    )
-    % {b"who": _WHO, b"one": rb"(?:rank|node|host|worker|task)", b"end": rb"(?=\s*(?:[,;.)|]|$)|\s+\w{1,20}=)"}
-)
-_OF_ONE = re.compile(rb"(?i)\d|\b" + _WHO + rb"\b")
 # Rank 0 holds c10d's store and may end first in good runs, too: whether it came to its end, its own log says.
 STORE_CLOSED = re.compile(
     rb"\[W\S{0,40} [\d:.]{1,20} (?:TCPStore|ProcessGroupNCCL)\.cpp:\d{1,5}\] "
@@ -255,15 +128,14 @@ def _alarms(piece: Piece, grammar: Grammar) -> list[dict[str, t.Any]]:
     text = GONE_AT_EXIT.sub(b"", _WARNED_AT.sub(rb"\1", text))
     text = _OF_STORE.sub(b"", text)
     found: list[dict[str, t.Any]] = []
-    for whole in re.split(rb"[\r\n]+", text):
+    for line in re.split(rb"[\r\n]+", text):
         if len(found) == _ALARM_LINES:
             break
-        line = _NONE.sub(_unless_of_one, whole)
-        alarm = re.search(_GRAVE if re.search(_NOISE, line) else _ALARM, line)
+        alarm = alarm_of(line)
         if alarm:
-            begin = max(0, alarm.end() + len(whole) - len(line) - _ALARM_LINE_CHARACTERS)
-            alarm_text = " ".join(whole[begin : begin + _ALARM_LINE_CHARACTERS].decode("utf-8", "replace").split())
-            found.append(_failure(sentence_class(line) or UNNAMED, alarm_text))
+            begin = max(0, alarm.end - _ALARM_LINE_CHARACTERS)
+            alarm_text = " ".join(line[begin : begin + _ALARM_LINE_CHARACTERS].decode("utf-8", "replace").split())
+            found.append(_failure(sentence_class(alarm.said) or UNNAMED, alarm_text))
     return found
 
 
@@ -318,10 +190,6 @@ def _within_bar(text: bytes) -> list[dict[str, t.Any]]:
     if not _PART_OF_BAR.search(last):
         return []
     return [_failure(_GOING_ON, " ".join(last.decode("utf-8", "replace").split())[:_ALARM_LINE_CHARACTERS])]
-
-
-def _unless_of_one(found: re.Match[bytes]) -> bytes:
-    return found.group() if _OF_ONE.search(found.group("of_whom") or b"") else b""
 
 
 def _is_of_helpers(traceback: bytes, grammar: Grammar) -> bool:

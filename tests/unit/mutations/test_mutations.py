@@ -27,7 +27,7 @@ from good_variants import VARIANTS
 from of_model import CONFIGURATION
 from two_ways import WAYS, Known
 
-FEW = 32
+FEW = 24
 ALL = bool(os.environ.get("TRAINOPS_ALL_MUTATIONS"))
 TRIED = MUTATIONS if ALL else Random(14).sample(MUTATIONS, FEW)
 GOOD_WAYS = [(variant, way) for variant in VARIANTS for way in WAYS]
