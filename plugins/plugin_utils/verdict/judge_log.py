@@ -33,8 +33,9 @@ _NEW_YEAR = 300 * 86400.0
 _TOGETHER, _MOST_APART = 60.0, 0.05
 # Time zones are whole quarters of an hour apart.
 _ZONE = 900.0
-# So many steps with the same times are no chance.
-_SAME_STEPS = 3
+# Two nodes of a run have the same times of steps so rarely by chance that it is none.
+_CHANCE = 1e-3
+_TIMED = ("step_time_ms", "tokens_per_sec_per_gpu")
 
 
 def judge_life(plan: Plan, statuses: list[Status], attempts: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
@@ -107,9 +108,10 @@ def judge_same_log(plan: Plan, statuses: list[Status], attempts: Mapping[str, pd
     """
     owner: dict[t.Any, str] = {}
     for node, rows in attempts.items():
-        columns = [name for name in ("step", "step_time_ms", "clock", "tokens_per_sec_per_gpu", "loss") if name in rows]
-        if len(rows) >= _SAME_STEPS and "step_time_ms" in columns:
-            _note_owner(owner, rows[columns].to_numpy().tobytes(), node, "the times and losses of their steps", reasons)
+        columns = [name for name in ("step", *_TIMED, "clock", "loss") if name in rows]
+        same = rows[columns].to_numpy().tobytes()
+        if same not in owner or _chance_of(rows) * len(attempts) ** 2 / 2 < _CHANCE:
+            _note_owner(owner, same, node, "the times and losses of their steps", reasons)
     if plan["mode"] == "multi_node":
         _judge_same_job(plan, statuses, attempts, reasons)
         _judge_same_checkpoint(statuses, reasons)
@@ -164,6 +166,12 @@ def _first_communicator(status: Status) -> tuple[int, str] | None:
     """Return the size and name of the first communicator in a log; that of all ranks is made first."""
     found = (re.fullmatch(r"NCCL rank \d+ of (\d+) of (\w+)", text) for text in status.get("ranks") or ())
     return next(((int(match.group(1)), match.group(2)) for match in found if match), None)
+
+
+def _chance_of(rows: pd.DataFrame) -> float:
+    """Return how likely another node has the same times, if it takes each as often as they are there."""
+    alike = [(rows[name].value_counts(normalize=True) ** 2).sum() for name in _TIMED if name in rows]
+    return float(min(alike, default=1.0) ** len(rows))
 
 
 def _note_owner(owner: dict[t.Any, str], what: t.Any, node: str, shared: str, reasons: Reasons) -> None:

@@ -155,3 +155,18 @@ def test_all_devices_of_a_job_compute_the_same(tflops: float, says: bool, tmp_pa
 def test_a_learning_rate_that_teaches_nothing(rate: str, code: str, tmp_path: Path) -> None:
     summary = judged([Node("gpu00", SILENT), Node("gpu01", ALL.replace("1.000000E-04", rate))], tmp_path)
     assert code in [reason["code"] for reason in summary["reasons"]]
+
+
+@pytest.mark.parametrize(
+    ("times", "same"),
+    [
+        ([100.0, 100.1] * 5, False),
+        ([100.0] * 10, False),
+        ([100.3, 99.8, 104.2, 101.7, 98.9, 102.2, 100.9, 99.1, 103.4, 101.1], True),
+    ],
+    ids=["two times in turn", "one time", "each time another one"],
+)
+def test_nodes_with_the_same_times_share_a_log_only_where_that_is_no_chance(times, same, tmp_path: Path) -> None:
+    log = "".join(line(step, ms=ms) for step, ms in enumerate(times, 1))
+    summary = judged([Node("gpu00", log), Node("gpu01", log)], tmp_path, mode="single_node")
+    assert ("same_log" in [reason["code"] for reason in summary["reasons"]]) is same
