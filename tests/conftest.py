@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import re
+import shutil
 import sys
 from functools import cache
 from pathlib import Path
@@ -17,6 +18,9 @@ SHARED = {"clone", "demo", "passed"}
 TESTS = Path(__file__).resolve().parent
 USES_ANSIBLE = re.compile(r'^\s*(?:from|import) ansible[. ]|"ansible(?:-\w+)?"', re.MULTILINE)
 sys.path.insert(0, str(TESTS.parent / "collections"))
+# What pyenv puts in the place of a Python takes longer than most programs that tests run in one.
+if "shims" in Path(shutil.which("python3") or "").parts:
+    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).resolve().parent), os.environ["PATH"]])
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:

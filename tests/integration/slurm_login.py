@@ -51,7 +51,7 @@ class Login:
         changes = {"nnodes": nodes, "master_address": "auto", "batch_size": 4 * nodes, "training_iterations": steps}
         changes |= {
             "log_dir": str((self.apart or self.folder) / "logs"),
-            "sequence_length": 16,
+            "sequence_length": 2,
             "result_dict": {"tokens_per_gpu": 1, "elapsed_time_per_iteration": 100000, "loss": 100},
         }
         everything = {

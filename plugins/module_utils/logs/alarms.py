@@ -139,9 +139,11 @@ _GRAVE = (
     rb"|\bNCCL INFO \S{1,60}\.(?:cc|cu|h):\d{1,5} -> [126]\b"
 )
 # What ends well and sounds like a failure: lines that call themselves information, JAX's coordination service as it
-# shuts down, warnings of Python and c10d, an image that is pulled first, and the closing lines of launch scripts, which
-# print nan on nodes without steps.
+# shuts down, warnings of Python and c10d, an image that is pulled first, what a shell shows before it does it, XLA as
+# it starts, and the closing lines of launch scripts, which print nan on nodes without steps.
 _NOISE = (
+    rb"^\+{1,9} (?!exit [1-9])|^srun: (?:jobid|defined options)|Unable to register cu\w{1,9} factory"
+    rb"|Could not find TensorRT|Can't reduce memory use below|may be insufficient for PyTorch|"
     rb"(?:^|[ \t])I\d{4} (?:\d\d:){2}\d\d|\bINFO\b|\[DEBUG\]|preemption_notifier\.cc|during program shutdown"
     rb"|: I [\w./-]{1,99}\.(?:cc|cpp):\d{1,5}\]|^\s*(?:Major|Minor) \([^)]{1,40}\) page faults: \d{1,12}\s*$"
     rb"|Volatile Uncorr\. ECC \||Correctable Error +Uncorrectable Error\s*$"

@@ -31,8 +31,10 @@ _OWN_RANK = re.compile(rb"\[rank-?(\d{1,9})[\]/]")
 FailureT = t.TypeVar("FailureT", bound=t.Mapping[str, t.Any])
 
 _LINE = re.compile(rb"[^\r\n]+")
-# A traceback shows the line of the program that raised; what it said stands at its end.
-_RAISE = re.compile(rb"(?:\[[^\]\r\n]{1,40}\]:?|\d{1,7}:)?[ \t]{2,40}(?:raise|assert) [A-Za-z]")
+# A traceback shows the line of the program that raised; what it said stands at its end. A shell shows what it will do.
+_SOURCE = re.compile(
+    rb"(?:\[[^\]\r\n]{1,40}\]:?|\d{1,7}:)?[ \t]{2,40}(?:raise|assert) [A-Za-z]|(?:\[[^\]\r\n]{1,40}\]:? ?)?\+{1,9} \S"
+)
 _FRAME = re.compile(rb'\s+File "([^"\r\n]*)", line')
 _INDENTED = re.compile(rb"(?:\[[^\]\r\n]{1,60}\][: ]|\d{1,7}:)?[ \t]{2}")
 # Launch scripts ask the system in Python, among others for RDMA links, which fails without harm.
@@ -102,7 +104,7 @@ def find_failures(piece: Piece) -> list[dict[str, t.Any]]:
     found_at: dict[int, dict[str, t.Any] | None] = dict.fromkeys(_caught(text, piece.find))
     for signature, matches in _matches(excerpt):
         lines = ((line_start(excerpt, match.start()), match) for match in matches)
-        said = ((_place(begins, start), excerpt, match) for start, match in lines if not _RAISE.match(excerpt, start))
+        said = ((_place(begins, start), excerpt, match) for start, match in lines if not _SOURCE.match(excerpt, start))
         _add_found(found_at, signature, said)
     raised: dict[Signature, list[tuple[int, bytes, re.Match[bytes]]]] = {}
     if TRACEBACK in excerpt:

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ...module_utils.logs.ending import end_of, failures_at_end
+from ...module_utils.logs.ending import STORE_CLOSED, end_of, failures_at_end
 from ...module_utils.logs.failures import few_of_each_class, find_failures
 from ...module_utils.logs.find import Piece
 from ...module_utils.logs.frameworks.known import GRAMMARS, grammar_of
@@ -165,8 +165,9 @@ def _losses(log: Log) -> dict[tuple[int, int], float]:
 
 def _unsurvived(second: Log, first: Log) -> list[dict[str, t.Any]]:
     """Return what failed by a stream without steps, which does not say whether a step of the other one followed."""
+    failures = [failure for failure in second.failures if not STORE_CLOSED.search(failure["line"].encode())]
     return [
-        *(second.failures or second.failures_at_end),
+        *(failures or second.failures_at_end),
         *(first.failures_at_end if first.blocks and second.blocks else ()),
     ]
 

@@ -8,15 +8,20 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..contracts import JudgedBound
+from ..contracts import JudgedBound, Plan
+from .evidence import samples_of
 from .reasons import INCONCLUSIVE, Reasons
 from .thresholds import is_met
 
 if t.TYPE_CHECKING:
     import pandas as pd
 
+    from .statistics import Statistics
+
 # What the mean may be off the median by.
 _OFF = 0.1
+# A last fifth that is slower than the rest by more is no noise, where it has so many steps.
+_SLOWER, _LEAST_END = 0.25, 3
 # Time stamps of whole seconds are off by this much over a span.
 _STAMP_SECONDS = 1.0
 _PART = 5
@@ -46,15 +51,29 @@ def times_spent(attempts: Mapping[str, pd.DataFrame], *, bars: bool) -> dict[str
         times = counted["step_time_ms"].to_numpy()
         if times.size < 2:
             continue
-        end = max(1, times.size // _PART)
-        before = float(np.median(times[:-end]))
         found[node] = {
             "median": float(np.median(times)),
             "mean": float(times.mean()),
             "wall_clock": _wall_clock(counted),
-            "drift": float(np.median(times[-end:])) / before - 1 if before and not bars else 0.0,
+            "drift": _slower(_between(counted) if bars else times),
         }
     return found
+
+
+def _slower(times: np.ndarray) -> float:
+    """Return how much slower the last fifth is than those before, as a fraction."""
+    end = max(1, times.size // _PART)
+    before = float(np.median(times[:-end]))
+    return float(np.median(times[-end:])) / before - 1 if before else 0.0
+
+
+def _between(counted: pd.DataFrame) -> np.ndarray:
+    """Return the step times (ms) that the time stamps of bars tell, as their own are the mean of all steps so far."""
+    if "clock" not in counted:
+        return np.zeros(2)
+    stamped = counted.loc[np.isfinite(counted["clock"]), ["step", "clock"]].drop_duplicates("step")
+    times = 1000.0 * (stamped["clock"].diff() / stamped["step"].diff()).to_numpy(float)[1:]
+    return times if times.size > 1 and np.median(times) > 10_000.0 * _STAMP_SECONDS else np.zeros(2)
 
 
 def _wall_clock(counted: pd.DataFrame) -> float | None:
@@ -72,9 +91,21 @@ def slowest(time: TimeSpent) -> float:
     return max(time["mean"], time["wall_clock"] or 0.0)
 
 
-def judge_time(times: Mapping[str, TimeSpent], bounds: list[JudgedBound], reasons: Reasons) -> None:
-    """Note where the mean, or the wall clock, is off the judged median, unless the thresholds hold for it as well."""
+def judge_time(
+    plan: Plan,
+    times: Mapping[str, TimeSpent],
+    by_node: Mapping[str, dict[str, Statistics]],
+    bounds: list[JudgedBound],
+    reasons: Reasons,
+) -> None:
+    """Note where the mean, or the wall clock, is off the judged median, unless the thresholds hold for it as well.
+
+    So too where the last fifth of the steps is slower than the rest; without thresholds nothing holds then. The times
+    of a rehearsal are those of a machine that does something else.
+    """
     for node, time in times.items():
+        if not plan.get("rehearsal"):
+            _judge_drift(node, time, samples_of(by_node.get(node, {})), bounds, reasons)
         really = slowest(time)
         if not time["median"] > 0 or really <= (1 + _OFF) * time["median"]:
             continue
@@ -91,6 +122,16 @@ def judge_time(times: Mapping[str, TimeSpent], bounds: list[JudgedBound], reason
             reasons.add(INCONCLUSIVE, "pauses", message, node, **t.cast("dict[str, t.Any]", time))
         else:
             reasons.note("pauses", f"{means}: something takes time now and then, or between the steps.", node)
+
+
+def _judge_drift(node: str, time: TimeSpent, steps: int, bounds: list[JudgedBound], reasons: Reasons) -> None:
+    if time["drift"] <= _SLOWER or steps < _LEAST_END * _PART:
+        return
+    judged = [bound for bound in bounds if bound["metric"] in (*_TIMES, *_RATES) and bound["kind"] != "info"]
+    if judged and not any(_is_missed(bound, 1 + time["drift"]) for bound in judged):
+        return
+    message = f"The steps of {node} get slower: the last fifth of them by {time['drift']:.0%} against those before."
+    reasons.add(INCONCLUSIVE, "slows_down", message, node, drift=time["drift"])
 
 
 def _is_missed(bound: JudgedBound, share: float) -> bool:

@@ -63,7 +63,7 @@ _CODES: dict[LedgerRow, tuple[str, ...]] = {
     ),
     "workload": ("other_workload", "rates_disagree", "world_size", "trained_alone", "alone_suspected", "impossible"),
     "network": ("tcp_transport", "transport_unknown"),
-    "time": ("pauses",),
+    "time": ("pauses", "slows_down"),
 }
 ROWS = (*_CODES, "last line")
 ROW_OF_CODE = {code: row for row, codes in _CODES.items() for code in codes}

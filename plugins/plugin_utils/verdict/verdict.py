@@ -107,7 +107,7 @@ def judge(
     judge_transport(plan, statuses, reasons)
     judge_physics(plan, by_node, reasons)
     judge_thresholds(plan, bounds, reached, reasons)
-    judge_time(times, bounds, reasons)
+    judge_time(plan, times, by_node, bounds, reasons)
     judge_lacks(plan, reasons)
     stragglers = stragglers_of(by_node, straggler_deviations, together=together)
     workload = plan.get("workload")

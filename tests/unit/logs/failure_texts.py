@@ -128,6 +128,7 @@ TEXTS: dict[str, list[Text]] = {
         "RuntimeError: Error(s) in loading state_dict for GPTModel:",
     ],
     "compile": [
+        "INFO ||NEURON_CACHE||: Another process must be compiling /x/model.pb, been waiting for: 91.0 minutes",
         "2026-01-02T03:04:05Z Too many instructions after unroll!",
         "JaxRuntimeError: RESOURCE_EXHAUSTED: E1001: CompileTimeScopedVmemOom:",
         "RESOURCE_EXHAUSTED: Ran out of memory in memory space vmem while allocating on stack for %odd",

@@ -417,3 +417,10 @@ def test_a_traceback_behind_the_label_of_a_launcher_is_of_who_raised_it() -> Non
         )
     )
     assert [name for name, _, _ in lines_of(text)] == ["checkpoint"]
+
+
+@pytest.mark.parametrize("prefix", ["+ ", "++ ", "[node0] + "])
+def test_what_a_shell_shows_before_it_does_it_is_no_failure(prefix: str) -> None:
+    said = "python3 train.py || echo 'CUDA error: out of memory'\n"
+    assert find_failures(f"{prefix}{said}".encode()) == []
+    assert find_failures(said.encode()) != []

@@ -71,6 +71,7 @@ NEEDLES = {
     b"emapping": 0,
     b"s not member of": 0,
     b"bad TPU": 0,
+    b"st be compiling": 0,
     b"OOM ": 0,
     b"oom_": 0,
     b"oom-": 0,

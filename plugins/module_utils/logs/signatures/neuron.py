@@ -191,6 +191,13 @@ SIGNATURES = (
         rb"NRT_EXEC_SW_NQ_OVERFLOW|" + _NUMBER + rb"1204\b|is stuck after all collectives|caused by DGE notifications",
     ),
     Signature(
+        "compile",
+        (b"must be compiling ",),
+        "This process waits for another one to compile a graph, mostly one that is gone: empty the compile cache, or "
+        "remove its lock files.",
+        rb"Another process must be compiling \S{1,400}, been waiting for: (?:[3-9]\d|\d{3,5})\.\d",
+    ),
+    Signature(
         "killed",
         (b"forcibly killed", b"Backend exited with code -9", b"exit status -9", b"RunNeuronCC"),
         "The Neuron compiler was killed, mostly for lack of host memory: compile on a larger instance, or fewer "
