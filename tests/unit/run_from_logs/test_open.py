@@ -127,6 +127,15 @@ def test_the_standard_error_beside_a_log_is_read_with_it(judged, name):
     assert (summary["verdict"], codes(summary)) == ("INCONCLUSIVE", ["failure_at_end"])
 
 
+def test_what_a_good_run_writes_to_its_standard_error_is_no_failure(judged):
+    written = (
+        "+ srun --kill-on-bad-exit=1 train.sh\n"
+        "[rank3]:[W203 04:05:06.7 TCPStore.cpp:125] [c10d] recvValue failed on SocketImpl(fd=4): Failed to recv\n"
+    )
+    files = {"node0.log": SILENT, "node1.log": WHOLE, "node1.err": written}
+    assert judged(files, ALL_TOLD)["verdict"] == "PASS"
+
+
 def test_steps_on_the_standard_error_are_those_of_the_node(judged):
     summary = judged({"node0.out": "done\n", "node0.err": maxtext(range(9), total=9)}, replace(ALL_TOLD, nodes=1))
     assert (summary["verdict"], summary["nodes"][0]["last_step"]) == ("PASS", 8)
