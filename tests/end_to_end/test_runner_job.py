@@ -118,7 +118,7 @@ def test_a_job_passes_with_answers_as_text_and_leaves_its_summary_in_the_artifac
 
 
 def test_progress_reads_well_where_output_is_kept(bench: Bench, job: Job) -> None:
-    config = bench.config(training_iterations="60")
+    config = bench.config(training_iterations="60", sequence_length="16")  # for some seconds
     job.play("megatron_multinode.yml", bench.inventory(**TWO), answers(bench, config))
     # What is shown beside events of tasks: ansible-runner makes an event of kind verbose of it.
     progress = [line for event in job.events if event["event"] == "verbose" for line in event["stdout"].splitlines()]
