@@ -83,7 +83,8 @@ class Bench:
     def config(self, mode: str = "multi_node", **changes) -> Path:
         """Write the local inventory's config with changed values, each wherever its key stands.
 
-        A run of many steps pauses in each of them; that of a test which chooses no number of steps is short.
+        A run of many steps pauses in each of them; one of some steps has something to do in each; that of a test which
+        chooses no number of steps is short.
         """
         data = json.loads((LOCAL / "tiny_llama.json").read_text())
         data["model_params"] = {mode: data["model_params"].pop("multi_node")}
@@ -91,7 +92,7 @@ class Bench:
         changes = {
             "log_dir": str(self.nodes),
             "training_iterations": "8",
-            "sequence_length": "2",
+            "sequence_length": "16" if 8 < int(changes.get("training_iterations", 8)) < LONG else "2",
             # How fast this machine is at the moment is no reason to fail.
             "tokens_per_gpu": "1",
             "elapsed_time_per_iteration": "100000",

@@ -235,7 +235,7 @@ def test_the_same_command_again_reports_and_changes_nothing(passed):
 
 def test_another_run_under_a_name_that_is_taken_is_refused_with_what_differs(passed):
     bench, same = passed
-    config = bench.config(training_iterations="9")
+    config = bench.config(training_iterations="9", sequence_length="2")
     again = bench.play("megatron_multinode.yml", bench.inventory(**TWO), config, **same)
     assert again.status != 0
     assert "its plan differs in parameters.iterations" in again.output
