@@ -27,7 +27,7 @@ test: machine $(VENV)/dev lint ## everything that the project promises about its
 machine: ## install the programs that tests run (Debian and Ubuntu, as root or with sudo without a password)
 	@$(PYTHON) tools/machine.py
 
-mutations: $(VENV)/dev ## judge good logs changed in each way in which a bad run may pass for one, and plan each wrong value (20 minutes)
+mutations: $(VENV)/dev ## judge good logs changed in each way in which a bad run may pass for one, and plan each wrong value (some minutes)
 	TRAINOPS_ALL_MUTATIONS=1 $(BIN)/pytest tests/unit/mutations tests/unit/plan/test_make_plan.py
 
 test-fresh: machine ## make demo and make test in a bare Debian with Python, git and make (as root)

@@ -143,8 +143,8 @@ _GRAVE = (
 # it starts, and the closing lines of launch scripts, which print nan on nodes without steps.
 _NOISE = (
     rb"^\+{1,9} (?!exit [1-9])|^srun: (?:jobid|defined options)|Unable to register cu\w{1,9} factory"
-    rb"|Could not find TensorRT|Can't reduce memory use below|may be insufficient for PyTorch|"
-    rb"(?:^|[ \t])I\d{4} (?:\d\d:){2}\d\d|\bINFO\b|\[DEBUG\]|preemption_notifier\.cc|during program shutdown"
+    rb"|Could not find TensorRT|Can't reduce memory use below|may be insufficient for PyTorch"
+    rb"|(?:^|[ \t])I\d{4} (?:\d\d:){2}\d\d|\bINFO\b|\[DEBUG\]|preemption_notifier\.cc|during program shutdown"
     rb"|: I [\w./-]{1,99}\.(?:cc|cpp):\d{1,5}\]|^\s*(?:Major|Minor) \([^)]{1,40}\) page faults: \d{1,12}\s*$"
     rb"|Volatile Uncorr\. ECC \||Correctable Error +Uncorrectable Error\s*$"
     rb"|\b[Ss]et(?:ting )?locale\b|\bMIOpen\(HIP\): Warning|^Token indices sequence length is longer than"

@@ -14,7 +14,7 @@ from itertools import groupby
 from operator import itemgetter
 
 from .alarms import alarm_of
-from .failures import GONE_AT_EXIT, find_failures
+from .failures import GONE_AT_EXIT, FailureT, find_failures
 from .find import Piece
 from .frameworks.known import grammar_of
 from .grammar import Grammar
@@ -53,13 +53,13 @@ _PART_OF_BAR = re.compile(rb"(?<!\d)\d{1,2}%\|[^|]{0,999}\| {0,9}[\w.]{1,20}/[\w
 _BOOTSTRAPS, _JOINS, _JOINED = b" NCCL INFO Bootstrap", b" - Init START", b" Init COMPLETE"
 _ITERATION = re.compile(rb"\biteration +(\d+)")
 # Rank 0 holds c10d's store and may end first in good runs, too: whether it came to its end, its own log says.
-STORE_CLOSED = re.compile(
+_STORE_CLOSED = re.compile(
     rb"\[W\S{0,40} [\d:.]{1,20} (?:TCPStore|ProcessGroupNCCL)\.cpp:\d{1,5}\] "
     rb"(?:\[c10d\] (?:sendBytes|recvValue) failed |.{0,99} Failed to check the \"should dump\" flag on TCPStore)"
 )
 _WARNED_AT = re.compile(rb"(\.py:\d{1,6}: \w{1,40}Warning: [^\n]*\n)[ \t]+\S[^\n]*")
 _OF_STORE = re.compile(
-    STORE_CLOSED.pattern
+    _STORE_CLOSED.pattern
     + rb"[^\n]*(?:\nException raised from \w{1,40} at [^\n]*(?:\n(?:\[rank\d{1,7}\]:)?frame #[^\n]*){1,99})?"
 )
 _HELPER_TRACEBACK = re.compile(rb"Traceback \(most recent call last\):\r?\n(?:[ \t][^\n]*\n)+[^\n]*")
@@ -96,12 +96,17 @@ def failures_at_end(path: str, framework: str) -> list[dict[str, t.Any]]:
     few = begin_of_few(text, grammar, STEPS_TO_SURVIVE)
     failures = find_failures(Piece(text[few or begin :]))
     return (
-        [failure for failure in failures if not STORE_CLOSED.search(failure["line"].encode())]
+        without_closed_store(failures)
         or _alarms(Piece(glued + text[begin:]), grammar)
         or _unwritten(Piece(text), grammar)
         or _unjoined(text, begin)
         or _within_bar(text[begin:])
     )
+
+
+def without_closed_store(failures: t.Sequence[FailureT]) -> list[FailureT]:
+    """Return the failures but those that say that c10d's store is closed."""
+    return [failure for failure in failures if not _STORE_CLOSED.search(failure["line"].encode())]
 
 
 def _behind_fields(line: bytes) -> bytes:
@@ -134,18 +139,17 @@ def _alarms(piece: Piece, grammar: Grammar) -> list[dict[str, t.Any]]:
         alarm = alarm_of(line)
         if alarm:
             begin = max(0, alarm.end - _ALARM_LINE_CHARACTERS)
-            alarm_text = " ".join(line[begin : begin + _ALARM_LINE_CHARACTERS].decode("utf-8", "replace").split())
-            found.append(_failure(sentence_class(alarm.said) or UNNAMED, alarm_text))
+            found.append(_failure(sentence_class(alarm.said) or UNNAMED, line[begin:]))
     return found
 
 
-def _failure(signature: Signature, line: str) -> dict[str, t.Any]:
+def _failure(signature: Signature, line: bytes) -> dict[str, t.Any]:
     return {
         "class": signature.failure,
         "blame": signature.blame,
         "echo": signature.echo,
         "remedy": signature.remedy,
-        "line": line,
+        "line": " ".join(line[:_ALARM_LINE_CHARACTERS].decode("utf-8", "replace").split()),
         "rank": None,
         "exit_code": None,
     }
@@ -162,7 +166,7 @@ def _unwritten(piece: Piece, grammar: Grammar) -> list[dict[str, t.Any]]:
     line = piece.text[line_start(piece.text, begun - 1) : begun]
     if _is_written(line, piece.text[begun:], end):
         return []
-    return [_failure(_UNWRITTEN, " ".join(line.decode("utf-8", "replace").split())[:_ALARM_LINE_CHARACTERS])]
+    return [_failure(_UNWRITTEN, line)]
 
 
 def _is_written(begun: bytes, behind: bytes, end: bytes) -> bool:
@@ -180,7 +184,7 @@ def _unjoined(text: bytes, begin: int) -> list[dict[str, t.Any]]:
     if begun <= joined:
         return []
     line = text[line_start(text, begun) : line_end(text, begun)]
-    return [_failure(_ALONE, " ".join(line.decode("utf-8", "replace").split())[:_ALARM_LINE_CHARACTERS])]
+    return [_failure(_ALONE, line)]
 
 
 def _within_bar(text: bytes) -> list[dict[str, t.Any]]:
@@ -189,7 +193,7 @@ def _within_bar(text: bytes) -> list[dict[str, t.Any]]:
     last = text[line_start(text, len(text)) :]
     if not _PART_OF_BAR.search(last):
         return []
-    return [_failure(_GOING_ON, " ".join(last.decode("utf-8", "replace").split())[:_ALARM_LINE_CHARACTERS])]
+    return [_failure(_GOING_ON, last)]
 
 
 def _is_of_helpers(traceback: bytes, grammar: Grammar) -> bool:

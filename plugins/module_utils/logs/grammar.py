@@ -10,6 +10,7 @@ from .find import Piece
 from .perplexity import Evaluation, Perplexity
 from .rows import FoundSteps
 from .settings import Settings
+from .starts import Start
 from .world_size import WorldSize
 
 
@@ -58,6 +59,8 @@ class Grammar(t.NamedTuple):
     ``each_line`` are the values that every step line has. ``ends`` are what the first rank prints as the training
     begins, and what the same function prints as it ends.
 
+    ``starts`` are what a process prints once, as it begins.
+
     ``saves`` are what a process prints as it begins to write a checkpoint, and once that is written.
 
     ``bars`` says that a step is drawn again and again as it goes on, each time with other values.
@@ -83,6 +86,7 @@ class Grammar(t.NamedTuple):
     each_step: bool = False
     each_line: t.Tuple[str, ...] = ()
     ends: t.Optional[t.Tuple[bytes, bytes]] = None
+    starts: t.Tuple[Start, ...] = ()
     saves: t.Optional[t.Tuple[bytes, bytes]] = None
     bars: bool = False
     perplexity: t.Optional[Perplexity] = None

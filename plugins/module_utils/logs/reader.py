@@ -195,7 +195,7 @@ def _read(
 
 def _add_starts(cursor: Cursor, grammar: Grammar, piece: Piece) -> None:
     """Let the cursor follow the starts of the piece, one that no step follows as the begin of a process."""
-    cursor["starts"], place = add_starts(cursor["starts"], piece)
+    cursor["starts"], place = add_starts(cursor["starts"], grammar.starts, piece)
     if place is None and grammar.bars and cursor["step"] is not None:
         begin = _last_begin(grammar, piece)
         place = begin if begin >= 0 else None

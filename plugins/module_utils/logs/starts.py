@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How often processes began to train in a log, as far as NCCL, RCCL, Lightning and Megatron-LM show it.
+"""How often processes began to train in a log, as far as NCCL, RCCL and the trainer show it.
 
 A process prints where it bootstraps once, and a GPU is in communicators of one process until another one takes its
 place. So the second process of a GPU, and a process that bootstraps again, which a container's may with the number of
@@ -22,23 +22,26 @@ _COMMUNICATOR = re.compile(
     _FROM + rb"(?:\w{1,40} )?comm 0x[0-9a-f]{1,20} rank \d{1,7} n[rR]anks \d{1,7} (cudaDev \d{1,4} [^\r\n]{0,99}?"
     rb"busId \w{1,20})(?: commId (0x[0-9a-f]{1,20}))?"
 )
-# Of Lightning, by each process as it joins the job.
-_JOINED = re.compile(rb"GLOBAL_RANK: \d{1,7}(?=, MEMBER: )")
-# Of Megatron-LM's training.py, once a process: by rank 0, and the timers of a start by the last rank.
-_BEGUN = (b"[before the start of training step]", b"-and-optimizer-setup ")
-_NEEDLES = (b"Bootstrap", b" Init COMPLETE", b"GLOBAL_RANK: ", *_BEGUN)
+_NEEDLES = (b"Bootstrap", b" Init COMPLETE")
 _LINE_BEGIN, _LINE_END = 600, 200
 # More than a node has GPUs and processes.
 _MOST = 128
 
 
-def add_starts(known: Starts, piece: Piece) -> tuple[Starts, int | None]:
+class Start(t.NamedTuple):
+    """What a trainer prints once a process as it begins: ``pattern`` matches what has one start, at its ``needle``."""
+
+    needle: bytes
+    pattern: bytes
+
+
+def add_starts(known: Starts, printed: t.Sequence[Start], piece: Piece) -> tuple[Starts, int | None]:
     """Return the known starts and those of the piece, and where in it the last second one is."""
     found, last = known, None
-    for place in piece.positions(_NEEDLES):
+    for place in piece.positions((*_NEEDLES, *(start.needle for start in printed))):
         begin = piece.text.rfind(b"\n", max(0, place - _LINE_BEGIN), place) + 1 or max(0, place - _LINE_BEGIN)
         line = piece.text[begin : place + _LINE_END].partition(b"\n")[0]
-        start = None if piece.text.endswith(line + b"\n", 0, begin) else _start(line)
+        start = None if piece.text.endswith(line + b"\n", 0, begin) else _start(line, printed)
         if start is None:
             continue
         of_what, process, begins_it = start
@@ -56,17 +59,15 @@ def most_starts(starts: Starts) -> int:
     return max((of_one["count"] for of_one in starts.values()), default=0)
 
 
-def _start(line: bytes) -> tuple[str, str, bool] | None:
+def _start(line: bytes, printed: t.Sequence[Start]) -> tuple[str, str, bool] | None:
     """Return what started, its process and communicator, and whether it begins for certain; None for other lines."""
     bootstrap = _BOOTSTRAP.search(line)
     if bootstrap:
         return b":".join(bootstrap.groups()).decode(), "", True
-    joined = _JOINED.search(line)
-    if joined:
-        return joined.group().decode(), "", True
-    begun = next((text for text in _BEGUN if text in line), None)
-    if begun:
-        return begun.decode(), "", True
+    for start in printed:
+        begun = re.search(start.pattern, line)
+        if begun:
+            return begun.group().decode(), "", True
     match = _COMMUNICATOR.search(line)
     if not match:
         return None

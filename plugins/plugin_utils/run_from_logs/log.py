@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ...module_utils.logs.ending import STORE_CLOSED, end_of, failures_at_end
+from ...module_utils.logs.ending import end_of, failures_at_end, without_closed_store
 from ...module_utils.logs.failures import few_of_each_class, find_failures
 from ...module_utils.logs.find import Piece
 from ...module_utils.logs.frameworks.known import GRAMMARS, grammar_of
@@ -154,6 +154,8 @@ def with_errors(log: Log, errors: Iterable[Log]) -> Log:
 
 def _contradictions(first: Log, second: Log) -> int:
     """Return how many steps of the one have another loss in the other."""
+    if not (first.blocks and second.blocks):
+        return 0
     ones, others = map(_losses, (first, second))
     return sum(ones[step] != others[step] for step in ones.keys() & others.keys())
 
@@ -165,9 +167,8 @@ def _losses(log: Log) -> dict[tuple[int, int], float]:
 
 def _unsurvived(second: Log, first: Log) -> list[dict[str, t.Any]]:
     """Return what failed by a stream without steps, which does not say whether a step of the other one followed."""
-    failures = [failure for failure in second.failures if not STORE_CLOSED.search(failure["line"].encode())]
     return [
-        *(failures or second.failures_at_end),
+        *(without_closed_store(second.failures) or second.failures_at_end),
         *(first.failures_at_end if first.blocks and second.blocks else ()),
     ]
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Container, Iterable
 
-from ...module_utils.logs.ending import STORE_CLOSED
+from ...module_utils.logs.ending import without_closed_store
 from ..contracts import FirstFailure, Status
 from .reasons import FAIL, INCONCLUSIVE
 
@@ -47,8 +47,7 @@ def judge_failures_at_end(
         failures = [*status.get("failures_at_end", [])]
         where = "after its last step"
         if node not in with_steps:
-            known = status.get("failures", [])
-            failures = [failure for failure in known if not STORE_CLOSED.search(failure["line"].encode())] or failures
+            failures = without_closed_store(status.get("failures", [])) or failures
             where = "that nothing shows it to have survived"
         for line, failure in {failure["line"]: failure for failure in failures}.items():
             message = f"The log of {node} holds a failure {where} ({failure['class']}): {line}"

@@ -55,13 +55,13 @@ def judge_gaps(
     if plan["mode"] == "multi_node":
         _judge_lines_of_nodes(attempts, reasons)
     said_stride = 1 if grammar.each_step else _said_stride(statuses)
+    begun = {"": _begun(statuses), **{status["node"]: _begun([status]) for status in statuses}}
     for node, rows in attempts.items():
         found = rows["step"].to_numpy()
         stride = said_stride or _usual_stride(found)
-        of_job = statuses if plan["mode"] == "multi_node" else [status for status in statuses if status["node"] == node]
-        resumed = {value for status in of_job for value in (status.get("settings") or {}).get("resumed", ())}
+        resumed, again = begun["" if plan["mode"] == "multi_node" else node]
         first = _first(plan, earlier[node]["step"], resumed, bars=grammar.bars)
-        if resumed and earlier[node].empty and not any((status.get("starts") or 0) > 1 for status in of_job):
+        if resumed and earlier[node].empty and not again:
             _judge_begin(node, int(found[0]), first, plan["first_step"], reasons)
         _judge_steps(node, found, stride, first, reasons)
         skipped = _column(rows, "skipped_iterations") > 0
@@ -112,6 +112,12 @@ def _is_torn(missing: np.ndarray, *, in_each: bool) -> bool:
     apart = np.diff(np.flatnonzero(missing))
     regular = not in_each and apart.size > 0 and int(apart.min()) >= _LEAST_APART and not (apart % apart.min()).any()
     return bool(missing.mean() > (_MOST_MISSING if regular else max(_TORN, 1.5 / missing.size)))
+
+
+def _begun(of_job: list[Status]) -> tuple[set[float], bool]:
+    """Return the steps that the nodes of a job say to have gone on from, and whether a process began again there."""
+    resumed = {value for status in of_job for value in (status.get("settings") or {}).get("resumed", ())}
+    return resumed, any((status.get("starts") or 0) > 1 for status in of_job)
 
 
 def _first(plan: Plan, earlier: pd.Series, resumed: set[float], *, bars: bool) -> int | None:

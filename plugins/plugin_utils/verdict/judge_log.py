@@ -169,7 +169,12 @@ def _first_communicator(status: Status) -> tuple[int, str] | None:
 
 
 def _chance_of(rows: pd.DataFrame) -> float:
-    """Return how likely another node has the same times, if it takes each as often as they are there."""
+    """Return how likely another node has the same times, if it takes each as often as they are there.
+
+    Stamps with fractions of a second are those of one process.
+    """
+    if "clock" in rows and (rows["clock"] % 1 > 0).any():
+        return 0.0
     alike = [(rows[name].value_counts(normalize=True) ** 2).sum() for name in _TIMED if name in rows]
     return float(min(alike, default=1.0) ** len(rows))
 
@@ -208,8 +213,9 @@ def judge_one_run(
 def _judge_ended(statuses: list[Status], attempts: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
     """Note a log that says that the training ended before the last step that is seen."""
     lasts = {node: int(rows["step"].max()) for node, rows in attempts.items()}
+    last_of_all = max(lasts.values(), default=0)
     for status in statuses:
-        last = lasts.get(status["node"], max(lasts.values(), default=0))
+        last = lasts.get(status["node"], last_of_all)
         ended = max((status.get("settings") or {}).get("ended", ()), default=last)
         if ended < last and (status.get("starts") or 0) < 2:
             message = (

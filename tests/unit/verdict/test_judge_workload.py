@@ -158,15 +158,19 @@ def test_a_learning_rate_that_teaches_nothing(rate: str, code: str, tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("times", "same"),
+    ("times", "fraction", "same"),
     [
-        ([100.0, 100.1] * 5, False),
-        ([100.0] * 10, False),
-        ([100.3, 99.8, 104.2, 101.7, 98.9, 102.2, 100.9, 99.1, 103.4, 101.1], True),
+        ([100.0, 100.1] * 5, "", False),
+        ([100.0] * 10, "", False),
+        ([100.0] * 10, ".123456", True),
+        ([100.3, 99.8, 104.2, 101.7, 98.9, 102.2, 100.9, 99.1, 103.4, 101.1], "", True),
     ],
-    ids=["two times in turn", "one time", "each time another one"],
+    ids=["two times in turn", "one time", "at the same microseconds", "each time another one"],
 )
-def test_nodes_with_the_same_times_share_a_log_only_where_that_is_no_chance(times, same, tmp_path: Path) -> None:
-    log = "".join(line(step, ms=ms) for step, ms in enumerate(times, 1))
+def test_nodes_with_the_same_times_share_a_log_only_where_that_is_no_chance(
+    times, fraction, same, tmp_path: Path
+) -> None:
+    stamped = ((step, f" [2026-01-02 03:04:{step:02}{fraction}]") for step in range(1, 11))
+    log = "".join(stamp + line(step, ms=ms) for (step, stamp), ms in zip(stamped, times, strict=True))
     summary = judged([Node("gpu00", log), Node("gpu01", log)], tmp_path, mode="single_node")
     assert ("same_log" in [reason["code"] for reason in summary["reasons"]]) is same

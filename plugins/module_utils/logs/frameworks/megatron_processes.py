@@ -10,12 +10,14 @@ the last rank, which prints the steps as well; most other lines of a start are t
 
 from __future__ import annotations
 
+import re
 import typing as t
 from collections.abc import Iterator
 
 from ..find import Piece
 from ..grammar import LAST_RANK, Grammar
 from ..rows import FoundSteps
+from ..starts import Start
 from . import megatron
 
 # Without "model", as strstr goes by two bytes, and "mo" is in every "memory".
@@ -69,6 +71,7 @@ GRAMMAR = Grammar(
     under_way=(*_FIRST_RANK, b" iterations) memory (MB) |"),
     first_rank=_FIRST_RANK,
     ends=_FIRST_RANK,
+    starts=tuple(Start(text, re.escape(text)) for text in (_FIRST_RANK[0], _BEGIN)),
     # save_checkpoint() of checkpointing.py, by rank 0; "successfully saved local checkpoint" is one, too.
     saves=(b"saving checkpoint at iteration", b"successfully saved "),
     # NCCL and the warnings of c10d, by each rank, and the lines of Primus.

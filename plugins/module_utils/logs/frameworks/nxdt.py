@@ -19,6 +19,7 @@ from ..find import Piece
 from ..grammar import FIRST_RANK, Grammar
 from ..record import OTHER_FIELDS
 from ..settings import Settings
+from ..starts import Start
 from ..text import line_end
 from ..world_size import RANKS, WorldSize
 
@@ -156,6 +157,7 @@ GRAMMAR = Grammar(
     ),
     # The compiler's wrapper, on each node as it trains, and what NeMo logs there.
     alive=(b"NEURON_CC_WRAPPER", b"Compiler status PASS", b"[NeMo "),
-    # Each rank, as it joins the job: without one of them there is no step.
+    # Of Lightning, by each rank as it joins the job: without one of them there is no step.
     met=(b"GLOBAL_RANK: ",),
+    starts=(Start(b"GLOBAL_RANK: ", rb"GLOBAL_RANK: \d{1,7}(?=, MEMBER: )"),),
 )
