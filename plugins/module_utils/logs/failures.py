@@ -14,6 +14,7 @@ from operator import itemgetter
 
 from .find import Find, Piece, finder
 from .frameworks.known import GRAMMARS
+from .literals import literals_of
 from .signature import Signature, compiled
 from .signatures.exceptions import ALONE, EXCEPTION, PYTHON_ERROR, TRACEBACK, exception_class
 from .signatures.known import NEEDLES, SIGNATURES
@@ -197,10 +198,10 @@ def _place(begins: list[tuple[int, int]], position: int) -> int:
 
 
 def _matches(excerpt: bytes) -> Iterator[tuple[Signature, Iterator[re.Match[bytes]]]]:
-    find = finder(excerpt)
+    find = finder(excerpt.lower())
     for signature in SIGNATURES:
-        if any(find(mark, 0) >= 0 for mark in signature.marks):
-            yield signature, _first_of_lines(compiled(signature), excerpt)
+        if any(find(literal, 0) >= 0 for literal in literals_of(signature.pattern)):
+            yield signature, _first_of_lines(compiled(signature.pattern), excerpt)
 
 
 def _first_of_lines(pattern: re.Pattern[bytes], text: bytes) -> Iterator[re.Match[bytes]]:
@@ -320,7 +321,7 @@ def _last_line(text: bytes, begin: int) -> tuple[re.Match[bytes], list[bytes]] |
         elif text.startswith(TRACEBACK, start):
             return None
         else:
-            last = compiled(PYTHON_ERROR).match(text, start, line.end())
+            last = compiled(PYTHON_ERROR.pattern).match(text, start, line.end())
             if last:
                 return last, files
     return None

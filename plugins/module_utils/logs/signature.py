@@ -82,17 +82,16 @@ BLAME = {
 class Signature(t.NamedTuple):
     """How a failure of one class shows in what one source prints, and what helps.
 
-    ``pattern`` is a regular expression that is looked for only where one of the ``marks`` stands: one of them is part
-    of every line in which a match begins, and so is one of the ``NEEDLES``. Without a pattern each mark is a match. It
-    is compiled when it is needed, as few ever are. All of its repeats are bounded, so that what it costs grows with the
-    length of a line and no faster. Its groups ``rank`` (the rank or JAX task that the text blames) and ``exit_code``
-    are kept. ``nearness`` is the place in `BLAME` of a text that often follows from a failure of another class.
+    ``pattern`` is a regular expression. One of the ``NEEDLES`` is part of every line in which a match begins. It is
+    compiled only where one of its literals stands, as few ever are. All of its repeats are bounded, so that what it
+    costs grows with the length of a line and no faster. Its groups ``rank`` (the rank or JAX task that the text blames)
+    and ``exit_code`` are kept. ``nearness`` is the place in `BLAME` of a text that often follows from a failure of
+    another class.
     """
 
     failure: str
-    marks: t.Tuple[bytes, ...]
     remedy: str
-    pattern: t.Optional[bytes] = None
+    pattern: bytes = b""
     nearness: t.Optional[int] = None
 
     @property
@@ -106,7 +105,5 @@ class Signature(t.NamedTuple):
         return self.blame >= _FIRST_ECHO
 
 
-@lru_cache(maxsize=None)
-def compiled(signature: Signature) -> re.Pattern[bytes]:
-    """Return what a line is searched for."""
-    return re.compile(signature.pattern or b"|".join(map(re.escape, signature.marks)))
+# Few logs hold any failure.
+compiled = lru_cache(maxsize=None)(re.compile)

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs import parts
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.failures import few_of_each_class
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.literals import literals_of
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.reader import read_log
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.record import METRICS
-from ansible_collections.trainops.cluster.plugins.module_utils.logs.signature import compiled
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.signatures.exceptions import ALONE
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.signatures.known import SIGNATURES
 
@@ -39,7 +39,7 @@ CLOSING = {
     "tokens/GPU/s": "tokens_per_sec_per_gpu",
     "mem usages": "memory_fraction",
 }
-MARKS = {mark for signature in SIGNATURES for mark in signature.marks}
+LITERALS = {literal for signature in SIGNATURES for literal in literals_of(signature.pattern)}
 HEAD = re.compile(r"iteration\s+(\d+)\s*/\s*(\d+)\s*\|")
 
 FAILURES = [
@@ -180,7 +180,7 @@ def plain_failures(lines: list[str]) -> list[tuple[str, int | None]]:
     starts = list(accumulate((len(line.encode()) + 1 for line in lines), initial=0))
     kinds: dict[int, tuple[str, int | None]] = {}
     for signature in reversed(SIGNATURES):
-        pattern, start = compiled(signature), 0
+        pattern, start = re.compile(signature.pattern), 0
         while match := pattern.search(text, start):
             number = bisect_right(starts, match.start()) - 1
             start = starts[number + 1]
@@ -293,7 +293,9 @@ LINES = st.one_of(
     st.just(b"Traceback (most recent call last):\n  File \"/x/a.py\", line 8, in f\nKeyError: 'layers'"),
     st.sampled_from([b"mem usages: 0.5", b"tokens/GPU/s: 7.5", b"\x1b[31mgot signal: 15\x1b[0m", b"DEADLINE_EXCEEDED"]),
     # Hypothesis tries words of our own code: a few of a pattern's, without what the program prints around them.
-    st.binary(max_size=12).filter(lambda text: not ALONE.search(text) and not any(one in text for one in MARKS)),
+    st.binary(max_size=12).filter(
+        lambda text: not ALONE.search(text) and not any(one in text.lower() for one in LITERALS)
+    ),
 )
 TEXTS = st.lists(st.tuples(LINES, ENDS), max_size=10).map(lambda parts: b"".join(line + end for line, end in parts))
 

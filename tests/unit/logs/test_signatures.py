@@ -12,8 +12,8 @@ from regex_texts import examples, parsed, repeats
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.ending import UNNAMED, failures_at_end
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.failures import find_failures
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.find import Piece
-from ansible_collections.trainops.cluster.plugins.module_utils.logs.signature import BLAME, compiled
-from ansible_collections.trainops.cluster.plugins.module_utils.logs.signatures.exceptions import TOPICS
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.signature import BLAME
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.signatures.exceptions import TOPICS, TRACEBACK
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.signatures.known import (
     NEEDLES,
     PYTHON_ERROR,
@@ -88,7 +88,7 @@ def test_every_class_has_a_text_here() -> None:
 def test_each_alternative_of_a_pattern_is_found_and_has_its_remedy(name: str) -> None:
     """Some stand behind the name of an exception only, by which their lines are found."""
     for signature in (one for one in SIGNATURES if one.failure == name):
-        for text in examples(parsed(compiled(signature).pattern)):
+        for text in examples(parsed(signature.pattern)):
             lines = (text.encode("latin-1"), b"SomeError: " + text.encode("latin-1"))
             found = [[(it["class"], it["remedy"]) for it in find_failures(Piece(line + b"\n"))] for line in lines]
             assert [(name, signature.remedy)] in found, text
@@ -97,7 +97,7 @@ def test_each_alternative_of_a_pattern_is_found_and_has_its_remedy(name: str) ->
 def test_a_line_costs_no_more_than_its_length_allows() -> None:
     """Each repeat has an end, and what is repeated holds no other one of many: so a match is given up soon."""
     for signature in SIGNATURES:
-        for _least, most, inner in repeats(parsed(compiled(signature).pattern)):
+        for _least, most, inner in repeats(parsed(signature.pattern)):
             assert most <= 1000, signature
             assert most <= 20 or not any(within > 20 for _, within, _ in repeats(inner)), signature
 
@@ -110,21 +110,20 @@ from ansible_collections.trainops.cluster.plugins.module_utils.logs.failures imp
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.find import Piece
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.signature import compiled
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.signatures.exceptions import ALONE, TOPICS
-from ansible_collections.trainops.cluster.plugins.module_utils.logs.signatures.exceptions import compiled_once
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.signatures.known import PYTHON_ERROR, SIGNATURES
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.signatures.sentences import NOUNS, SOURCES, WORDS
 SIZE = 2_000
 for signature in (*SIGNATURES, PYTHON_ERROR):
-    for text in worst_texts(compiled(signature).pattern, SIZE):
-        compiled(signature).findall(text)
+    for text in worst_texts(signature.pattern, SIZE):
+        compiled(signature.pattern).findall(text)
 for topic in TOPICS:
     for text in worst_texts(topic.words, SIZE):
-        compiled_once(topic.words).search(b"SomeError: " + text)
+        compiled(topic.words).search(b"SomeError: " + text)
     for text in worst_texts(topic.files, SIZE):
-        compiled_once(topic.files).search(text)
+        compiled(topic.files).search(text)
 for sentence in (*SOURCES, *WORDS, *NOUNS):
     for text in worst_texts(sentence.pattern, SIZE):
-        compiled_once(sentence.pattern).search(text)
+        compiled(sentence.pattern).search(text)
 for text in worst_texts(ALONE.pattern, SIZE):
     ALONE.findall(text)
 for text in (b"Traceback (most recent call last):", b"ImportError: ", b"a.", b"[x]: ", b"exitcode : "):
@@ -160,18 +159,18 @@ def test_blame_follows_the_chain_from_cause_to_echo() -> None:
 def test_the_nouns_of_an_exception_leave_no_node_out_of_a_retry() -> None:
     guessed = {topic.signature.failure for topic in TOPICS if topic.words != b"(?i)(?!)"}
     assert guessed & NODE_FAULTS == {"no_gpu"}, "which says that there is none"
-    guessed = {sentence.signature.failure for sentence in (*WORDS, *NOUNS)}
+    guessed = {sentence.failure for sentence in (*WORDS, *NOUNS)}
     assert guessed & NODE_FAULTS == {"gpu_error", "killed"}, "a GPU that is said to be ill, and memory"
 
 
 def test_every_needle_is_of_use() -> None:
-    made = [text for signature in SIGNATURES for text in examples(parsed(compiled(signature).pattern))]
+    made = [text for signature in SIGNATURES for text in examples(parsed(signature.pattern))]
     told = [text for cases in CASES.values() for text, _, _ in cases]
-    texts = [*(text.encode() for text in [*made, *told]), *PYTHON_ERROR.marks]
+    texts = [*(text.encode() for text in [*made, *told]), TRACEBACK]
     assert [needle for needle in NEEDLES if not any(needle in text for text in texts)] == []
 
 
 def test_every_remedy_is_a_sentence_of_one_class() -> None:
-    signatures = (*SIGNATURES, PYTHON_ERROR, *(sentence.signature for sentence in (*SOURCES, *WORDS, *NOUNS)))
+    signatures = (*SIGNATURES, PYTHON_ERROR, *SOURCES, *WORDS, *NOUNS)
     assert all(signature.remedy.endswith(".") for signature in signatures)
     assert len({(one.remedy, one.failure) for one in signatures}) == len({one.remedy for one in signatures})

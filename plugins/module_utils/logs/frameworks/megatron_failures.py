@@ -11,24 +11,19 @@ from ..signature import Signature
 SIGNATURES = (
     Signature(
         "nan",
-        (b"found NaN in", b"found Inf in", b"found unexpected", b"Unexpected result"),
         "The loss or the gradients became NaN or infinite: check data, precision and learning rate; where one rank "
         "alone has it, check its GPU.",
-        (
-            rb"(?:Rank (?P<rank>\d{1,9})[:,][^\r\n]{0,300})?"
-            rb"(?:found (?:NaN|Inf|unexpected large grads) in|Unexpected result (?:nan|[-+]?inf)\b)"
-        ),
+        rb"(?:Rank (?P<rank>\d{1,9})[:,][^\r\n]{0,300})?"
+        rb"(?:found (?:NaN|Inf|unexpected large grads) in|Unexpected result (?:nan|[-+]?inf)\b)",
     ),
     Signature(
         "sizes",
-        (b"not compatible for FP8", b"FP8 execution requires"),
         "FP8 needs dimensions that are divisible by 8 and 16: change sequence length, micro batch size or the "
         "padding of the vocabulary (make_vocab_size_divisible_by).",
         rb"Tensor dimensions are not compatible for FP8|FP8 execution requires ",
     ),
     Signature(
         "settings_refused",
-        (b" in function ", b"No dot product attention backend", b"or higher required for "),
         "Transformer Engine cannot do this with these sizes, this precision or this GPU: the words after Assertion "
         "failed say what; change them, choose another attention backend (NVTE_FUSED_ATTN, NVTE_FLASH_ATTN), or take "
         "another image.",
@@ -39,21 +34,18 @@ SIGNATURES = (
     ),
     Signature(
         "settings_refused",
-        (b"Model size not", b": error: "),
         "The trainer does not take a setting: correct what the message names; another image may know other settings.",
         rb"Model size not supported|(?<!\S)[\w.-]{1,60}: error: (?:argument |unrecognized arguments|ambiguous option"
         rb"|the following arguments are required|Parser key|Validation failed|Unrecognized arguments|Key \")",
     ),
     Signature(
         "gpu_error",
-        (b": Possible transient error!", b": Possible persistent error!"),
         "A GPU computed another result when the step was run again: drain its node, test the GPU (dcgmi diag -r 3), "
         "and replace it where that finds something or it comes back.",
         rb"ERROR[^\r\n]{0,99}Rank (?P<rank>\d{1,9}), node [^\r\n]{1,300}: Possible (?:transient|persistent) error!",
     ),
     Signature(
         "checkpoint",
-        (b"missing-checkpoint", b"nable to load ", b"nvalid metadata file "),
         "The checkpoint cannot be loaded: check that it is whole and at the path and step that are asked for on every "
         "node, and that its format and the sizes of the model are those of this run.",
         rb"'--exit-on-missing-checkpoint' set|[Uu]nable to load (?:optimizer|rng state|iteration) from checkpoint "
@@ -61,18 +53,17 @@ SIGNATURES = (
     ),
     Signature(
         "no_gpu",
-        (b"Megatron requires CUDA",),
         "The trainer sees no GPU: check the driver on the node, the devices passed in, and what variables hide.",
+        rb"Megatron requires CUDA",
     ),
     Signature(
         "data_cache",
-        (b"_index.npy", b"_idx.npy"),
         "The data index of the first rank cannot be seen here: the data cache path must be shared by all nodes.",
         rb"FileNotFoundError: [^\r\n]{0,300}_(?:index|idx)\.npy",
     ),
     Signature(
         "data",
-        (b".idx and .bin files", b"files cannot be found at the path prefix", b"could not find data-path"),
         "The dataset is not at the path: data_path is the prefix of a .bin and an .idx file that every node sees.",
+        rb"\.idx and \.bin files|files cannot be found at the path prefix|could not find data-path",
     ),
 )

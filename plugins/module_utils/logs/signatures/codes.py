@@ -15,7 +15,7 @@ _LABEL = (
     rb"(?:\b(?:CUDA|Cuda|cuda|HIP|hip) ?(?:driver |runtime |RT )?(?:[Ee]rror|failure|call)\b[^\r\n]{0,160}[ :'\"(]"
     rb"|\[(?:CUDA|HIP)\]: [^\r\n]{0,30}|GPUassert: )"
 )
-_XID = rb"\bX(?:id|ID)(?: \([^)\r\n]{1,60}\):)?(?: (?:error|code|event|number))?[ :=]{1,3}"
+XID = rb"\b(?:Xid|XID)(?: \([^)\r\n]{1,60}\):)?(?: (?:error|code|event|number))?[ :=]{1,3}"
 
 FELL_OUT = (
     "The GPU or its link fell out (off the PCIe bus, NVLink or firmware): drain the node, check power, PCIe and "
@@ -61,15 +61,13 @@ def _code(
     parts = [rb"(?<!Search for `)\b" + _words(_PREFIXES) + _words(names) + rb"\b"] if names else []
     parts += sayings
     parts += [_LABEL + _words(common)] if common else []
-    parts += [_XID + _words(xids.split()) + rb"\b"] if xids else []
-    marks = (*(_PREFIXES if names else ()), *sayings, *common, *((b"Xid", b"XID") if xids else ()))
-    return Signature(failure, marks, remedy, b"|".join(parts))
+    parts += [XID + _words(xids.split()) + rb"\b"] if xids else []
+    return Signature(failure, remedy, b"|".join(parts))
 
 
 SIGNATURES = (
     Signature(
         "killed",
-        (b"bytes on host: ", b"bytes of host memory", b"of pinned memory", b"NVRM: failed to allocate"),
         "The host memory that is pinned for the GPUs or TPUs does not suffice: move less to the host, use fewer data "
         "workers, or give the container more memory and a higher memlock limit.",
         rb"failed to alloc \d{1,20} bytes on host: |(?:RESOURCE_EXHAUSTED|INTERNAL): [^\r\n]{0,200}bytes of (?:host"
@@ -135,7 +133,6 @@ SIGNATURES = (
     ),
     Signature(
         "stale_process",
-        (b" GiB memory in use. ",),
         "Another process holds much of this GPU's memory: end what is left over there (nvidia-smi, amd-smi process), "
         "and look that each rank has a GPU of its own.",
         rb"Process \d{1,9} has (?:[2-9]|[1-9]\d{1,3})\.\d\d GiB memory in use\. (?:Process \d{1,9} has (?:[2-9]"

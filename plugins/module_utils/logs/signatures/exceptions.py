@@ -6,9 +6,8 @@ from __future__ import annotations
 import re
 import typing as t
 from collections.abc import Sequence
-from functools import lru_cache
 
-from ..signature import Signature
+from ..signature import Signature, compiled
 
 TRACEBACK = b"Traceback (most recent call last):"
 EXCEPTION = (
@@ -24,7 +23,6 @@ ALONE = re.compile(
 )
 PYTHON_ERROR = Signature(
     "python_error",
-    (TRACEBACK,),
     "The trainer raised an exception: read the traceback before this line.",
     EXCEPTION + rb"(?:\(\w{1,60}\))?(?::[^\r\n]*)?$",
 )
@@ -47,12 +45,7 @@ class Topic(t.NamedTuple):
 
 
 def _topic(failure: str, files: bytes, words: bytes, remedy: str) -> Topic:
-    signature = Signature(failure, (TRACEBACK,), remedy, PYTHON_ERROR.pattern)
-    return Topic(signature, files or _NEVER, rb"(?i)" + (words or _NEVER))
-
-
-# Few logs hold an exception.
-compiled_once = lru_cache(maxsize=None)(re.compile)
+    return Topic(Signature(failure, remedy), files or _NEVER, rb"(?i)" + (words or _NEVER))
 
 
 # The first one counts, of files from the innermost frame outwards: who raises an exception is known where what it says
@@ -256,11 +249,11 @@ def exception_class(line: bytes, files: Sequence[bytes]) -> Signature:
     topics = [topic for topic in TOPICS if not (of_attribute and topic.signature.failure == "settings_refused")]
     for place in (b"/" + name.replace(b".", b"/"), *reversed(files[-_NEAREST_FILES:])):
         for topic in topics:
-            if compiled_once(topic.files).search(place):
+            if compiled(topic.files).search(place):
                 return topic.signature
     if of_attribute:
         return PYTHON_ERROR
     for topic in TOPICS:
-        if compiled_once(topic.words).search(line[:_LINE_BYTES]):
+        if compiled(topic.words).search(line[:_LINE_BYTES]):
             return topic.signature
     return PYTHON_ERROR

@@ -13,7 +13,6 @@ _FAILS = (
 SIGNATURES = (
     Signature(
         "memlock",
-        (b"egister MR", b"fi_mr_reg", b"egister memory", b"memory registration failed"),
         "RDMA may not lock memory: raise the limit in the container and on the node (--ulimit memlock=-1, ulimit -l "
         "unlimited; for Slurm the limit of slurmd); for EFA, load its peer memory or DMA-BUF support, too.",
         rb"(?:register MR|fi_mr_reg|register memory|memory registration failed)[^\r\n]{0,200}(?:Cannot allocate memory"
@@ -22,7 +21,6 @@ SIGNATURES = (
     # A warning, after which what needs no RDMA goes on.
     Signature(
         "memlock",
-        (b"RLIMIT_MEMLOCK is ",),
         "RDMA may lock too little memory: raise the limit in the container and on the node (--ulimit memlock=-1, "
         "ulimit -l unlimited; for Slurm the limit of slurmd).",
         rb"RLIMIT_MEMLOCK is \d{1,8} bytes",
@@ -30,15 +28,11 @@ SIGNATURES = (
     ),
     Signature(
         "settings_refused",
-        (b"requires setting FI_EFA_FORK_SAFE",),
         "The kernel of this node is so old that EFA needs a variable: set FI_EFA_FORK_SAFE=1 on all nodes.",
+        rb"requires setting FI_EFA_FORK_SAFE",
     ),
     Signature(
         "rdma_devices",
-        (
-            *(b"find any optimal provider", b"fi_getinfo() call failed", b"No eligible providers"),
-            b"Ofi plugin is not installed",
-        ),
         "libfabric offers no provider that NCCL's plugin can use: look whether fi_info -p efa lists one in the "
         "container, pass /dev/infiniband in, and compare the versions of libfabric and the plugin.",
         rb"(?:Couldn't|Could not) find any optimal provider|fi_getinfo\(\) call failed"
@@ -47,15 +41,13 @@ SIGNATURES = (
     # A warning, too, on an instance alone.
     Signature(
         "rdma_devices",
-        (b"OFI plugin initNet() failed", b"Unable to find a protocol that worked"),
         "NCCL's plugin for libfabric did not start: look whether fi_info -p efa lists a provider in the container, "
         "pass /dev/infiniband in, and compare the versions of libfabric and the plugin.",
-        None,
+        rb"OFI plugin initNet\(\) failed|Unable to find a protocol that worked",
         BLAME["nccl"] - 1,
     ),
     Signature(
         "nccl",
-        (b"NET/OFI ",),
         "NCCL's plugin for libfabric failed: its words say what; compare the versions of libfabric, the plugin "
         "and NCCL, and run again with NCCL_DEBUG=INFO and FI_LOG_LEVEL=warn.",
         rb"WARN: Function: \w{1,80} Line: \d{1,6}: NET/OFI |(?:NCCL|CCOM) WARN NET/OFI (?!WARNING: "
@@ -63,7 +55,6 @@ SIGNATURES = (
     ),
     Signature(
         "rdma_devices",
-        (b"No IB devices found", b"IB device ", b"the Infiniband/RoCE device", b"No ibverbs devices present"),
         "The program sees no RDMA device, or not the one that it was given: compare its name with ibv_devices in the "
         "container, and pass /dev/infiniband in.",
         rb"Error: [^\r\n]{0,200}No IB devices found|\bIB device \S{1,40} not found"
@@ -71,26 +62,12 @@ SIGNATURES = (
     ),
     Signature(
         "rdma_devices",
-        (b"no usable transports/devices", b"network device '"),
         "UCX does not find the network device that UCX_NET_DEVICES names: compare it and UCX_TLS with ibv_devices in "
         "the container, and pass /dev/infiniband in.",
         rb"UCX {1,4}ERROR [^\r\n]{0,60}no usable transports/devices|network device '[^'\r\n]{1,99}' is not available",
     ),
     Signature(
         "nccl",
-        (
-            b"UCX  ",
-            b"UCX ERROR",
-            b"UCX FATAL",
-            b"UCC ERROR",
-            b"UCC  ERROR",
-            b"efa",
-            b"ibfabric",
-            b"fi_",
-            b"prov_errno",
-            b"EFA_IO_COMP",
-            b"unable to reach each other for",
-        ),
         "The network between the nodes failed under UCX or libfabric: check the links, the devices (ibv_devinfo, "
         "fi_info -p efa), for EFA the security group, and the logs of the other nodes.",
         rb"\bUC[XC] {1,4}(?:ERROR|FATAL) (?![^\r\n]{0,400}[Nn]o space left)|fi_[a-z_]{1,40}(?:\(\))? failed"
@@ -107,10 +84,6 @@ SIGNATURES = (
     # What ibv_wc_status_str and the driver efa call the completion of a transfer that failed.
     Signature(
         "nccl",
-        (
-            *(b"length error", b"protection error", b"access error", b"operation error", b"lushed", b"response error"),
-            *(b"request error", b"retry counter exceeded", b"emote aborted", b"nresponsive re", b"nreachable remote"),
-        ),
         "A transfer between two nodes failed: check that the peer runs (its log may have the cause), then the links, "
         "NCCL_IB_GID_INDEX, GPUDirect and, for EFA, the security group.",
         rb"[Ll]ocal (?:length|protection|access|QP operation) error|Work Request Flushed Error|[Bb]ad response error"
@@ -119,18 +92,6 @@ SIGNATURES = (
     ),
     Signature(
         "nccl",
-        (
-            *(
-                b"Failed status",
-                b"with error at",
-                b"with Error in",
-                b"Bad wc status ",
-                b"ailed to ",
-                b"get context for the device",
-                b"Port number ",
-            ),
-            *(b"onnect the HCA", b"RDMA connect error", b"ibv_", b"ucp_", b"uct_", b"rdma_"),
-        ),
         "RDMA between two nodes failed: check the port (ibv_devinfo), the GID index, link and "
         "firmware, GPUDirect, and that /dev/infiniband is passed in.",
         rb"Failed status(?: |-[^\r\n]{1,60} \()\d{1,3}\)?: wr_id |[Cc]ompletion with (?:error at|Error in) "
@@ -141,10 +102,6 @@ SIGNATURES = (
     ),
     Signature(
         "nccl",
-        (
-            *(b"unplugged", b"mlx5_core ", b"bnxt_en ", b"NETDEV WATCHDOG", b"NIC Link is ", b"link status definitely"),
-            b"Port module event",
-        ),
         "A network port of this node went down or its adapter failed: check cable, switch port and the adapter's "
         "firmware.",
         rb"Cable unplugged|NETDEV WATCHDOG: |NIC Link is [Dd]own|link status definitely down|Port module event\[error\]"
@@ -154,14 +111,12 @@ SIGNATURES = (
     ),
     Signature(
         "nccl",
-        (b"mlx5_", b"bnxt_", b"ionic"),
         "The driver of a network adapter reports an error: read the kernel log around this line, and compare "
         "driver and firmware with a node that works.",
         rb"\b(?:mlx5_core|mlx5_ib|bnxt_en|bnxt_re|ionic) [^\r\n]{0,160}(?:\b[Ff]ailed\b|\b[Ee]rror\b|timed? ?out)",
     ),
     Signature(
         "nccl",
-        (b"CCOM WARN",),
         "Neuron's collectives failed: check the EFA driver and devices (fi_info -p efa), the security group, and the "
         "logs of the other nodes.",
         rb"CCOM WARN (?![^\r\n]{0,300}[Tt]oo many open files)",

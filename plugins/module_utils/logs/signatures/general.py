@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 from ..signature import Signature
-from .linux import BEFORE_CODE, ENDED
+from .linux import ENDED
 
 SIGNATURES = (
     Signature(
         "scheduler",
-        (b"srun: ", b"slurmstepd: ", b"slurmd: "),
         "Slurm reports an error: the words after it say what; look at the job (scontrol show job), the nodes "
         "(sinfo -R) and slurmd's log.",
         rb"(?:srun|slurmstepd|slurmd): error: (?![^\r\n]{0,200}(?:[Ii]gnor|[Dd]uplicate|Setting TMPDIR|ropagate"
@@ -17,13 +16,6 @@ SIGNATURES = (
     ),
     Signature(
         "child_failed",
-        (
-            b": Assertion `",
-            b"] Check fail",
-            b"Check failure stack trace",
-            b"terminate called",
-            b"pure virtual method called",
-        ),
         "A process ended itself, as a check in native code failed: the line says which, and what was printed "
         "before may be the cause.",
         rb":\d{1,6}: [^\r\n]{0,900}: Assertion `[^\r\n]{0,400}' failed|\] Check fail(?:ed|ure): "
@@ -31,13 +23,11 @@ SIGNATURES = (
     ),
     Signature(
         "child_failed",
-        BEFORE_CODE,
         "A program that the training is made of ended with an error: what it printed before is the cause.",
         ENDED + rb"(?P<exit_code>-\d{1,9}|[1-9]\d{0,8})\b",
     ),
     Signature(
         "container",
-        (b"level=",),
         "The container engine reports an error: the words after msg say what; look at the engine's own log, too.",
         rb"\blevel=(?:error|fatal) msg=",
     ),

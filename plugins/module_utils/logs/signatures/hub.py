@@ -8,65 +8,36 @@ from ..signature import Signature
 SIGNATURES = (
     Signature(
         "hub_rate_limit",
-        (b"429 Client Error", b"Too Many Requests"),
         "Hugging Face throttles: give a token (HF_TOKEN), wait and try again, or use a local copy or a cache that "
         "the nodes share (HF_HOME, HF_HUB_OFFLINE=1).",
         rb"429 Client Error|Error: [^\r\n]{0,300}429[^\r\n]{0,60}Too Many Requests|429 Too Many Requests: ",
     ),
     Signature(
         "access_denied",
-        (
-            *(b"gated repo", b"Client error '40"),
-            b"Client Error",
-            b"ERROR 40",
-            b"GatedRepoError",
-            b"RepositoryNotFoundError",
-            b"Invalid user token",
-            b"Invalid credentials",
-            b"Cannot access content",
-            *(b"RevisionNotFoundError", b"LocalTokenNotFoundError", b"HFValidationError", b"HfHubHTTPError: 40"),
-            *(b"401 Unauthorized: ", b"403 Forbidden: "),
-        ),
         "Hugging Face does not hand out the model or tokenizer: ask for access on its page and give a token (HF_TOKEN) "
         "of an account that has it, or use a local copy.",
-        (
-            rb"trying to access a gated repo|Cannot access gated repo|(?:401|403) Client Error|ERROR (?:401|403): "
-            rb"|Client error '40[13] [^\r\n]{1,40} for url 'https://huggingface\.co|GatedRepoError: |Re(?:pository"
-            rb"|vision)NotFoundError: |LocalTokenNotFoundError: |HFValidationError: |HfHubHTTPError: 40[13] "
-            rb"|Invalid user token|Invalid credentials in Authorization header|Cannot access content at: http"
-            rb"|(?m:^[^\r\n]{0,40})(?:401 Unauthorized|403 Forbidden): "
-        ),
+        rb"trying to access a gated repo|Cannot access gated repo|(?:401|403) Client Error|ERROR (?:401|403): "
+        rb"|Client error '40[13] [^\r\n]{1,40} for url 'https://huggingface\.co|GatedRepoError: |Re(?:pository"
+        rb"|vision)NotFoundError: |LocalTokenNotFoundError: |HFValidationError: |HfHubHTTPError: 40[13] "
+        rb"|Invalid user token|Invalid credentials in Authorization header|Cannot access content at: http"
+        rb"|(?m:^[^\r\n]{0,40})(?:401 Unauthorized|403 Forbidden): ",
     ),
     Signature(
         "tokenizer",
-        (
-            b"Can't load tokenizer",
-            *(b"argument: 'vocab_file'", b"argument: 'tokenizer_file'", b"argument: 'merges_file'"),
-            b"Can't load the",
-            b"Can't load feature",
-            b"not a valid model identifier",
-            b"of untagged enum ",
-            b"okenizer",
-            b"EntryNotFoundError",
-            *(b"does not appear to have ", b"no file named ", b"chat_template is not set", b"a padding token"),
-        ),
         "The tokenizer or model is not there: check its name or path, give a token, or use a local copy; a local "
         "folder of the same name hides that of Hugging Face.",
-        (
-            rb"required positional arguments?: '(?:vocab|tokenizer|merges)_file'|Can't load (?:tokenizer"
-            rb"|the configuration|the model|feature extractor) (?:for|of) |is not a valid model identifier"
-            rb"|Error: [^\r\n]{0,99}tokenizer\.chat_template is not set|tokenizer does not have a padding token"
-            rb"|of untagged enum (?:\w{0,20}Wrapper|PyPreTokenizer\w{0,20}|Pre\w{1,20})\b|(?:FileNotFound|OS|Value"
-            rb"|Runtime|NotFound|Assertion)Error: [^\r\n]{0,300}tokenizer(?:\.\w|_config\.json)"
-            rb"|Error: Tokenizer class |Couldn't instantiate the backend tokenizer|(?<!Local)EntryNotFoundError: "
-            rb"|does not appear to have (?:a file|files) named|Error no file named "
-            rb"|Failed to load \w{1,20}(?: Face)? tokenizer from|Unable to instantiate HuggingFace AutoTokenizer"
-            rb"|Error: Tokenizer path (?:doesn't exist|'[^'\r\n]{1,300}' does not exist)"
-        ),
+        rb"required positional arguments?: '(?:vocab|tokenizer|merges)_file'|Can't load (?:tokenizer"
+        rb"|the configuration|the model|feature extractor) (?:for|of) |is not a valid model identifier"
+        rb"|Error: [^\r\n]{0,99}tokenizer\.chat_template is not set|tokenizer does not have a padding token"
+        rb"|of untagged enum (?:\w{0,20}Wrapper|PyPreTokenizer\w{0,20}|Pre\w{1,20})\b|(?:FileNotFound|OS|Value"
+        rb"|Runtime|NotFound|Assertion)Error: [^\r\n]{0,300}tokenizer(?:\.\w|_config\.json)"
+        rb"|Error: Tokenizer class |Couldn't instantiate the backend tokenizer|(?<!Local)EntryNotFoundError: "
+        rb"|does not appear to have (?:a file|files) named|Error no file named "
+        rb"|Failed to load \w{1,20}(?: Face)? tokenizer from|Unable to instantiate HuggingFace AutoTokenizer"
+        rb"|Error: Tokenizer path (?:doesn't exist|'[^'\r\n]{1,300}' does not exist)",
     ),
     Signature(
         "data_cache",
-        (b"Couldn't find cache for ", b"dataset cached in a ", b"(OfflineMode", b"for dataset '"),
         "The dataset is not in the cache of this node, and the hub cannot be asked: fetch it beforehand, or use a "
         "cache that the nodes share (HF_HOME, HF_DATASETS_CACHE).",
         rb"Couldn't find cache for |dataset cached in a |on the Hub \(OfflineMode"
@@ -74,51 +45,24 @@ SIGNATURES = (
     ),
     Signature(
         "hub_unreachable",
-        (
-            b"Couldn't reach",
-            b"LocalEntryNotFoundError",
-            b"couldn't connect to 'http",
-            b"offline mode is enabled",
-            b"OfflineModeIsEnabled",
-            b"huggingface.co",
-            b"hf.co",
-            *(b"httpx.", b"httpcore.", b"ChunkedEncodingError", b"CAS service error", b"CAS Client Error"),
-        ),
         "Hugging Face cannot be reached from this node: check network, DNS and proxy, or use a local copy or a "
         "cache that the nodes share (HF_HOME).",
-        (
-            rb"\bhttp(?:x|core)\.\w{0,20}(?:Connect|Read|Network|Protocol|Proxy|Timeout)\w{0,20}: "
-            rb"|ChunkedEncodingError: |CAS service error|CAS Client Error|LocalEntryNotFoundError: "
-            rb"|Couldn't reach (?:[^\r\n]{0,300} on the Hub|the Hugging Face Hub for)|[Ww]e couldn't connect to 'http"
-            rb"|OfflineModeIsEnabled: |(?:MaxRetry|Connection|Proxy|SSL|ConnectTimeout|ReadTimeout"
-            rb"|Timeout)(?:Error)?[:(][^\r\n]{0,99}HTTPSConnectionPool\(host='[\w.-]{0,60}(?:huggingface\.co|hf\.co)'"
-            rb"|50[0234] Server Error: [^\r\n]{0,200}huggingface\.co"
-            rb"|HTTPSConnectionPool\(host='[\w.-]{0,60}(?:huggingface\.co|hf\.co)'[^\r\n]{0,99}: Max retries exceeded"
-        ),
+        rb"\bhttp(?:x|core)\.\w{0,20}(?:Connect|Read|Network|Protocol|Proxy|Timeout)\w{0,20}: "
+        rb"|ChunkedEncodingError: |CAS service error|CAS Client Error|LocalEntryNotFoundError: "
+        rb"|Couldn't reach (?:[^\r\n]{0,300} on the Hub|the Hugging Face Hub for)|[Ww]e couldn't connect to 'http"
+        rb"|OfflineModeIsEnabled: |(?:MaxRetry|Connection|Proxy|SSL|ConnectTimeout|ReadTimeout"
+        rb"|Timeout)(?:Error)?[:(][^\r\n]{0,99}HTTPSConnectionPool\(host='[\w.-]{0,60}(?:huggingface\.co|hf\.co)'"
+        rb"|50[0234] Server Error: [^\r\n]{0,200}huggingface\.co"
+        rb"|HTTPSConnectionPool\(host='[\w.-]{0,60}(?:huggingface\.co|hf\.co)'[^\r\n]{0,99}: Max retries exceeded",
     ),
     Signature(
         "access_denied",
-        (b"404 Client Error", b"DatasetNotFoundError", b"Couldn't find "),
         "The model or file is not on Hugging Face under this name, or the token may not see it: check name, "
         "revision and HF_TOKEN, or use a local copy.",
         rb"404 Client Error|(?<!registered\.)DatasetNotFoundError: |Error: Couldn't find (?:a |any (?!data file))",
     ),
     Signature(
         "access_denied",
-        (
-            b"AccessDenied",
-            b"NoCredentialsError",
-            b"DefaultCredentialsError",
-            b"Forbidden: 403",
-            b"InvalidAccessKeyId",
-            b"RefreshError",
-            b"ExpiredToken",
-            b"operation: Forbidden",
-            b"Unauthorized: 401",
-            *(b"does not have storage.", b"credentials file", b"UNAUTHENTICATED: "),
-            b"PERMISSION_DENIED: Error ",
-            *(b"HTTP response code 40", b"PermissionDeniedError: "),
-        ),
         "The storage bucket does not let the training in: give this node credentials that may read and write it.",
         rb"\(AccessDenied\)|AccessDeniedException|NoCredentialsError|DefaultCredentialsError|Forbidden: 403"
         rb"|\(InvalidAccessKeyId\)|exceptions\.RefreshError: |\(ExpiredToken\w{0,20}\)|operation: Forbidden"
@@ -128,17 +72,11 @@ SIGNATURES = (
     ),
     Signature(
         "not_found",
-        (b"NoSuchBucket", b"NoSuchKey", b"NotFound: 404", b"operation: Not Found", b"bucket does not exist"),
         "The storage bucket has no such object: check bucket, path and project.",
         rb"\(NoSuch(?:Bucket|Key)\)|exceptions\.NotFound: 404|operation: Not Found|specified bucket does not exist",
     ),
     Signature(
         "hub_unreachable",
-        (
-            *(b"EndpointConnectionError", b"ConnectTimeoutError: ", b"google.auth.exceptions.TransportError"),
-            *(b"TooManyRequests: 429", b"ServiceUnavailable: 503", b"SlowDown", b"retry attempts failed"),
-            *(b"for object mutation", b"CURL error", b"api_core.exceptions.RetryError"),
-        ),
         "The storage bucket does not answer this node, or throttles: check network, proxy and region, and try again.",
         rb"EndpointConnectionError: |exceptions\.ConnectTimeoutError: |google\.auth\.exceptions\.TransportError"
         rb"|TooManyRequests: 429|ServiceUnavailable: 503|\(SlowDown\)|All \d{1,9} retry attempts failed"
@@ -146,14 +84,12 @@ SIGNATURES = (
     ),
     Signature(
         "hub_unreachable",
-        (b"curl: (",),
         "A download failed: the words after curl say why; check name, network, proxy and certificates, or fetch it "
         "beforehand.",
         rb"(?m:^)curl: \(\d{1,3}\) ",
     ),
     Signature(
         "access_denied",
-        (b"wandb",),
         "Weights & Biases does not let the training in, or cannot be reached: set WANDB_API_KEY, or "
         "WANDB_MODE=offline.",
         rb"wandb\.(?:\w{1,40}\.){0,4}(?:UsageError|CommError|AuthenticationError): ",

@@ -30,23 +30,19 @@ _COORDINATOR_DIED = "The process that coordinates the others, the first one, wen
 SIGNATURES = (
     Signature(
         "node_failure",
-        (b"caused by bad TPU chips",),
         "Megascale suspects the chips of the hosts that it names: take these hosts out, and start again.",
+        rb"caused by bad TPU chips",
     ),
     Signature(
         "no_gpu",
-        (b"visible GPU", b"nknown backend", b"TPU ", b" device found", b"Backend '", b"not initialize backend"),
         _NO_DEVICE,
-        (
-            rb"No visible GPU devices|Unknown backend:? '?\w{1,20}'? requested, but no"
-            rb"|Unknown backend \w{1,20}\. Available|Could not initialize backend '"
-            rb"|Backend '\w{1,20}' (?:is not in the list of known|provides no devices|failed to initialize: )"
-            rb"|NOT_FOUND: No \w{1,40} device found|No TPU devices were found|Failed to get TPU metadata"
-        ),
+        rb"No visible GPU devices|Unknown backend:? '?\w{1,20}'? requested, but no"
+        rb"|Unknown backend \w{1,20}\. Available|Could not initialize backend '"
+        rb"|Backend '\w{1,20}' (?:is not in the list of known|provides no devices|failed to initialize: )"
+        rb"|NOT_FOUND: No \w{1,40} device found|No TPU devices were found|Failed to get TPU metadata",
     ),
     Signature(
         "stale_process",
-        (b"already in use by", b"libtpu multi-process lockfile", b"resource busy"),
         "Another process holds the TPU: end it (the message may name its pid; lsof shows who has /dev/vfio or "
         "/dev/accel open), and remove /tmp/libtpu_lockfile where it is left over.",
         rb"(?:libtpu\S{0,20}|The TPU) is already in use by|libtpu multi-process lockfile"
@@ -54,14 +50,6 @@ SIGNATURES = (
     ),
     Signature(
         "import_error",
-        (
-            b"compatible with the installed jaxlib",
-            b"source was compiled with",
-            b"installation found.",
-            b"PJRT API",
-            b"Is it installed?",
-            b"opaque object size",
-        ),
         "A library or plugin that was loaded is missing or of another version than the one that jaxlib was built with: "
         "take it out of LD_LIBRARY_PATH, or install the version that the message names.",
         rb"is not compatible with the installed jaxlib|Loaded runtime \w{1,20} library: [^\r\n]{1,60} but source was "
@@ -71,22 +59,12 @@ SIGNATURES = (
     ),
     Signature(
         "illegal_instruction",
-        (b"jaxlib was built using",),
         "The CPU of this node, or what the virtual machine shows of it, has not the instructions that jaxlib was built "
         "for: take another type of machine, or a jaxlib that was built without them.",
+        rb"jaxlib was built using",
     ),
     Signature(
         "gpu_error",
-        (
-            b"SLICE_FAILURE_CHIP",
-            b"TPU session error",
-            b"CoreHalt",
-            b"halted ",
-            b"Halt is",
-            b"during TPU execution",
-            b"!!!! FATAL ERROR !!!!",
-            b"pending programs will fail",
-        ),
         "A TPU chip or its driver failed on the worker that the message names: take that host out, and replace it "
         "where it comes back.",
         rb"SLICE_FAILURE_CHIP_[A-Z_]{1,40}|Session master detected TPU session error|: RuntimeUnexpectedCoreHalt\b"
@@ -95,7 +73,6 @@ SIGNATURES = (
     ),
     Signature(
         "gpu_error",
-        (b"DNN library initialization failed", b"Could not create cudnn handle"),
         "The library of neural networks (cuDNN or MIOpen) did not start on the GPU: mostly its memory is taken (lower "
         "XLA_PYTHON_CLIENT_MEM_FRACTION) or the library does not fit jaxlib; read the lines before.",
         rb"DNN library initialization failed|Could not create cudnn handle",
@@ -103,53 +80,26 @@ SIGNATURES = (
     ),
     Signature(
         "xla_flags",
-        (
-            b"XLA_FLAGS",
-            b"Unknown command line flag",
-            b"Couldn't interpret",
-            b"to read flags for environment",
-            b"Illegal value for",
-            *(b"No such compile option", b"While setting option"),
-        ),
         "XLA does not take a flag: flags belong to a version of jaxlib, TPU flags go in LIBTPU_INIT_ARGS, and each "
         "flag begins with --.",
-        (
-            rb"Unknown flags? in XLA_FLAGS: |Unknown command line flag '(?:xla|tpu|megascale)_"
-            rb"|Couldn't interpret value \S{0,300} ?for flag|Illegal value for --xla"
-            rb"|: (?:No such compile option: '|While setting option )"
-            rb'|Could not open file "[^"\r\n]{0,300}" to read flags for environment variable'
-        ),
+        rb"Unknown flags? in XLA_FLAGS: |Unknown command line flag '(?:xla|tpu|megascale)_"
+        rb"|Couldn't interpret value \S{0,300} ?for flag|Illegal value for --xla"
+        rb"|: (?:No such compile option: '|While setting option )"
+        rb'|Could not open file "[^"\r\n]{0,300}" to read flags for environment variable',
     ),
     Signature(
         "jax_start",
-        (
-            b"should be defined",
-            b"must be defined",
-            b"distributed.initialize() must be called",
-            b"Duplicate task registration",
-            *(b"nexpected task re", b"distributed.initialize should only", b"platform already registered"),
-            b"newer incarnation",
-            *(
-                b"disconnect request with",
-                b"heartbeat request from task",
-                b"process_id must be",
-                b"num_processes must be",
-            ),
-        ),
         "JAX does not know how the nodes find each other, or two processes have one number: set JAX_COORDINATOR_IP, "
         "JAX_COORDINATOR_PORT, NNODES and NODE_RANK, and hardware=gpu.",
-        (
-            rb"Error: (?:coordinator_address should be defined|Number of processes must be defined"
-            rb"|The process id of the current process must be defined)"
-            rb"|distributed\.initialize\(\) must be called before|Duplicate task registration with "
-            rb"|Unexpected (?:task re(?:gistered|quest)|disconnect request with task=|heartbeat request from task: )"
-            rb"|Error: (?:process_id|num_processes) must be a |distributed\.initialize should only"
-            rb"|FAILED_PRECONDITION: \w{1,40} platform already registered|a request from a newer incarnation"
-        ),
+        rb"Error: (?:coordinator_address should be defined|Number of processes must be defined"
+        rb"|The process id of the current process must be defined)"
+        rb"|distributed\.initialize\(\) must be called before|Duplicate task registration with "
+        rb"|Unexpected (?:task re(?:gistered|quest)|disconnect request with task=|heartbeat request from task: )"
+        rb"|Error: (?:process_id|num_processes) must be a |distributed\.initialize should only"
+        rb"|FAILED_PRECONDITION: \w{1,40} platform already registered|a request from a newer incarnation",
     ),
     Signature(
         "compile",
-        (b"ScopedVmemOom", b"scoped vmem limit", b"in memory space ", b"SparseCoreAllocationFailure"),
         "A kernel wants more of the fast memory of a TPU core (vmem, smem) than there is, which a smaller batch does "
         "not change: take smaller block sizes for it, or raise xla_tpu_scoped_vmem_limit_kib in LIBTPU_INIT_ARGS.",
         rb"\bCompileTime(?:ScopedVmemOom|SparseCoreAllocationFailure)\b|exceeded scoped vmem limit"
@@ -157,139 +107,76 @@ SIGNATURES = (
     ),
     Signature(
         "compile",
-        (b": CompileTime",),
         _COMPILE,
         rb"\bE\d{4}: CompileTime(?!HbmOom)\w{1,60}",
     ),
     Signature(
         "sizes",
-        (b"RuntimeProgramInputMismatch", b"device assignment: "),
         "The program was compiled for other shapes or another number of devices than it got: compare batch, mesh and "
         "parallel sizes with those that the message names.",
         rb"\bRuntimeProgramInputMismatch\b|Invalid number of devices in device assignment: ",
     ),
     Signature(
         "out_of_memory",
-        (
-            b"RESOURCE_EXHAUSTED",
-            b"INTERNAL: Failed to allocate",
-            b"OOM Debugging",
-            b"Resource exhausted: ",
-            b"ResourceExhaustedError",
-            b"OOM when allocating",
-            b"an out of memory in memory",
-            b"an out of memory trying to allocate",
-        ),
         _OUT_OF_MEMORY,
-        (
-            rb"INTERNAL: Failed to allocate \d|(?:RESOURCE_EXHAUSTED|Resource exhausted): (?:Out of memory"
-            rb"|Failed to allocate(?! \d{1,20} bytes of host)|Error allocating|Attempting|E0(?:007|10[01]): |E1000: "
-            rb"|XLA:TPU)|ResourceExhaustedError: |OOM when allocating tensor|BufferAssignment OOM Debugging"
-            rb"|Ran out of memory (?:in memory space|trying to allocate)"
-        ),
+        rb"INTERNAL: Failed to allocate \d|(?:RESOURCE_EXHAUSTED|Resource exhausted): (?:Out of memory"
+        rb"|Failed to allocate(?! \d{1,20} bytes of host)|Error allocating|Attempting|E0(?:007|10[01]): |E1000: "
+        rb"|XLA:TPU)|ResourceExhaustedError: |OOM when allocating tensor|BufferAssignment OOM Debugging"
+        rb"|Ran out of memory (?:in memory space|trying to allocate)",
     ),
     Signature(
         "address_in_use",
-        (b"Failed to add port to server", b"No address added out of", b"Failed to start RPC server"),
         "The coordinator cannot listen on its port: stop what an earlier run left there, or choose another port "
         "(JAX_COORDINATOR_PORT), and check that its address is one of the first node.",
+        rb"Failed to add port to server|No address added out of|Failed to start RPC server",
     ),
     Signature(
         "name_resolution",
-        (b"DNS resolution failed", b"target uri is not valid", b"recognize coordinator address"),
         "The coordinator's name cannot be resolved on this node: give an address that every node resolves and reaches "
         "(JAX_COORDINATOR_IP).",
         rb"DNS resolution failed for|the target uri is not valid|Error: Failed to recognize coordinator address ",
     ),
     Signature(
         "watchdog",
-        (
-            b"may be stuck",
-            b"Barrier timed out. Id: ",
-            b"Termination timeout",
-            b"join the rendezvous",
-            b"Rendezvous timed out",
-        ),
         "Not all processes came to a collective or barrier: look for the process that hangs or died, which has no such "
         "line; mostly its own log has the cause.",
-        (
-            rb"waiting for `?(?:initialize clique|[^\r\n]{0,300}) for \d{1,9} seconds and may be stuck"
-            rb"|Termination timeout (?:for|of) |threads to join the rendezvous|\] Rendezvous timed out"
-            rb"|Barrier timed out\. Id: (?!Shutdown::|\[Init\]|PjRT_|WaitForAllTasks)"
-        ),
+        rb"waiting for `?(?:initialize clique|[^\r\n]{0,300}) for \d{1,9} seconds and may be stuck"
+        rb"|Termination timeout (?:for|of) |threads to join the rendezvous|\] Rendezvous timed out"
+        rb"|Barrier timed out\. Id: (?!Shutdown::|\[Init\]|PjRT_|WaitForAllTasks)",
     ),
     Signature(
         "peer_died",
-        (
-            *(
-                b"heartbeat",
-                b"BarrierError",
-                b"because a task",
-                b"from a task",
-                b"Shutdown barrier",
-                b"Id: Shutdown::",
-                b"Incarnation ID mismatch",
-                b"already in error before",
-                b"already-in-error",
-                b"but the service thinks",
-                b"agent is in error state",
-                b"task is not connected or",
-                b"ncarnation id ",
-            ),
-        ),
         "Another process of the job went away: its log has the cause.",
-        (
-            rb"(?:The following tasks are unhealthy \(stopped sending heartbeats\):\s{0,9}(?:" + _TASK + rb")?"
-            rb"|Task (?:" + _TASK + rb")?(?=\d{1,9} heartbeat timeout))(?P<rank>\d{1,9})|BarrierError"
-            rb"|Heartbeat: Incarnation ID mismatch|is already in error before the barrier|already-in-error task"
-            rb"|is invoked by the task, but the service thinks|agent is in error state, implying"
-            rb"|The task is not connected or already has an error|Incarnation id \d{1,20} is stale"
-            rb"|Task with incarnation id \d{1,20} is not connected"
-            rb"|Barrier failed (?:because|from) a task"
-            rb"|Shutdown barrier[^\r\n]{0,99}(?:failed|timed out)|Barrier timed out\. Id: Shutdown::"
-        ),
+        rb"(?:The following tasks are unhealthy \(stopped sending heartbeats\):\s{0,9}(?:" + _TASK + rb")?"
+        rb"|Task (?:" + _TASK + rb")?(?=\d{1,9} heartbeat timeout))(?P<rank>\d{1,9})|BarrierError"
+        rb"|Heartbeat: Incarnation ID mismatch|is already in error before the barrier|already-in-error task"
+        rb"|is invoked by the task, but the service thinks|agent is in error state, implying"
+        rb"|The task is not connected or already has an error|Incarnation id \d{1,20} is stale"
+        rb"|Task with incarnation id \d{1,20} is not connected"
+        rb"|Barrier failed (?:because|from) a task"
+        rb"|Shutdown barrier[^\r\n]{0,99}(?:failed|timed out)|Barrier timed out\. Id: Shutdown::",
     ),
     # Only who has met the others says so.
     Signature(
         "coordinator_died",
-        (b"failed to connect to all addresses",),
         _COORDINATOR_DIED,
         rb"(?:is set to ERROR|detected fatal errors|Failed to disconnect|WatchTasksAsync failed)"
         rb"[^\r\n]{0,400}UNAVAILABLE: ?failed to connect to all addresses",
     ),
     Signature(
         "rendezvous_timeout",
-        (
-            b"RegisterTask",
-            b"DEADLINE_EXCEEDED",
-            b"failed to connect to all addresses",
-            b"registration failed",
-            b"Barrier timed out",
-            b"Getting local topologies",
-            b"connections to all backends",
-            b"errors_impl.",
-            b"connect to remote server at address",
-            b"SliceBuilder grpc channel",
-        ),
         _NOT_MET,
-        (
-            rb"RegisterTask(?:[^\n]{0,600}\n){0,3}?[^\n]{0,600}?Deadline Exceeded"
-            rb"|DEADLINE_EXCEEDED: Barrier timed out[^\r\n]{0,300}PjRT_Client_Connect[^\r\n]{0,300}"
-            rb"(?:\s{1,4}" + _TASK + rb"(?P<rank>\d{1,9}))?"
-            rb"|DEADLINE_EXCEEDED(?:[^\n]{0,600}\n){0,3}?[^\n]{0,600}?RegisterTask"
-            rb"|UNAVAILABLE: ?failed to connect to all addresses|[Cc]luster registration failed"
-            rb"|Getting local topologies failed|Failed to establish SliceBuilder grpc channel"
-            rb"|connections to all backends failing|errors_impl\.(?:DeadlineExceeded|Unavailable)Error: "
-            rb"|Failed to connect to remote server at address: "
-        ),
+        rb"RegisterTask(?:[^\n]{0,600}\n){0,3}?[^\n]{0,600}?Deadline Exceeded"
+        rb"|DEADLINE_EXCEEDED: Barrier timed out[^\r\n]{0,300}PjRT_Client_Connect[^\r\n]{0,300}"
+        rb"(?:\s{1,4}" + _TASK + rb"(?P<rank>\d{1,9}))?"
+        rb"|DEADLINE_EXCEEDED(?:[^\n]{0,600}\n){0,3}?[^\n]{0,600}?RegisterTask"
+        rb"|UNAVAILABLE: ?failed to connect to all addresses|[Cc]luster registration failed"
+        rb"|Getting local topologies failed|Failed to establish SliceBuilder grpc channel"
+        rb"|connections to all backends failing|errors_impl\.(?:DeadlineExceeded|Unavailable)Error: "
+        rb"|Failed to connect to remote server at address: ",
     ),
     Signature(
         "stale_process",
-        (
-            b"different incarnation",
-            b"Different local topology",
-            b"already in error",
-        ),
         "A process of an earlier start still takes part: stop what is left over on all nodes, then start again.",
         rb"Different local topology for node \d{1,9} has been set previously"
         rb"|(?:(?:/task:|(?<=\] ))(?P<rank>\d{1,9}) )?unexpectedly tried to connect with a different incarnation"
@@ -297,7 +184,6 @@ SIGNATURES = (
     ),
     Signature(
         "nccl",
-        (b"NCCL operation ", b"INTERNAL: "),
         "A collective of XLA failed: check links, NCCL_SOCKET_IFNAME and NCCL_IB_HCA, and the logs of the other nodes; "
         "NCCL_DEBUG=WARN says more.",
         rb"NCCL operation \w{1,60}\([^\r\n]{0,400}\) failed|INTERNAL: [^\r\n]{0,400}"
@@ -305,32 +191,20 @@ SIGNATURES = (
     ),
     Signature(
         "coordinator_died",
-        (
-            *(
-                b"Failed to send RPC",
-                b"grpc_message:",
-                b"Coordination service has stopped",
-                b"disconnect from coordination",
-            ),
-            *(b"Leader incarnation", b"service has shut down", b"because service is", b"before sending heartbeat"),
-        ),
         _COORDINATOR_DIED,
-        (
-            rb"Leader incarnation ID mismatch|requested after coordination service has shut down"
-            rb"|Barrier failed because service is shutting down|must be registered before sending heartbeat"
-            rb"|Failed to send RPC to coordination service|Coordination service has stopped"
-            rb"|Failed to disconnect from coordination service"
-            rb'|Error received from peer[^\r\n]{0,400}grpc_message:"Socket closed"'
-        ),
+        rb"Leader incarnation ID mismatch|requested after coordination service has shut down"
+        rb"|Barrier failed because service is shutting down|must be registered before sending heartbeat"
+        rb"|Failed to send RPC to coordination service|Coordination service has stopped"
+        rb"|Failed to disconnect from coordination service"
+        rb'|Error received from peer[^\r\n]{0,400}grpc_message:"Socket closed"',
     ),
     Signature(
         "peer_died",
-        (b"JAX distributed service detected fatal errors",),
         "The coordination service ended this process as another one failed: its log has the cause.",
+        rb"JAX distributed service detected fatal errors",
     ),
     Signature(
         "compile",
-        (b"ld.lld",),
         "XLA could not link a kernel for this GPU: the lines before say what is missing; take an image whose ROCm and "
         "jaxlib were built for each other.",
         rb"(?m:^[^\r\n]{0,60}ld\.lld: error: )|INTERNAL: ld\.lld execute fail",
@@ -341,21 +215,18 @@ SIGNATURES = (
 STATUSES = (
     Signature(
         "no_gpu",
-        (b"Unable to initialize backend", b"TPU initialization failed", b"no supported devices found for"),
         _NO_DEVICE,
         rb"RuntimeError: Unable to initialize backend|TPU initialization failed: |no supported devices found for",
         BLAME["wrong_rank"] + 1,
     ),
     Signature(
         "checkpoint",
-        (b"Error opening ", b"Error reading ", b"Error writing ", b"tensorstore/"),
         "A checkpoint could not be read or written: the message says what; check its folder, that it is whole, and "
         "that its format and sizes are those of this run.",
         _STATUS + rb"(?!DATA_LOSS)[A-Z_]{5,20}: (?:Error (?:opening|reading|writing) |[^\r\n]{0,900}='tensorstore/)",
     ),
     Signature(
         "compile",
-        (b"INTERNAL: ", b"INVALID_ARGUMENT: ", b"UNKNOWN: ", b"NOT_FOUND: ", b"UNIMPLEMENTED"),
         _COMPILE,
         rb"(?:INTERNAL|INVALID_ARGUMENT|UNKNOWN|NOT_FOUND): (?:No valid config found|No algorithm worked"
         rb"|[^\r\n]{0,200}(?:[Cc]ompil(?:e|ing|ation)\b|[Aa]utotuning|\bptxas\b|\bnvlink\b|\bMLIR\b|\bMosaic\b"
@@ -365,7 +236,6 @@ STATUSES = (
     ),
     Signature(
         "gpu_error",
-        (b"INTERNAL", b"FAILED_PRECONDITION", b"InternalError: "),
         "A kernel or library failed under XLA: read the words after INTERNAL, try another image or fewer "
         "XLA_FLAGS, and compare with another node; where one alone has it, read its kernel log.",
         _STATUS + rb"(?:INTERNAL: (?!From /job:)|INTERNAL\b(?!:)|FAILED_PRECONDITION\b)"
@@ -374,42 +244,28 @@ STATUSES = (
     ),
     Signature(
         "out_of_memory",
-        (b"RESOURCE_EXHAUSTED",),
         _OUT_OF_MEMORY,
         _STATUS + rb"RESOURCE_EXHAUSTED(?![^\r\n]{0,900}(?:[Qq]uota|larger than max|requests|[Cc]annot allocate memory"
         rb"|host memory|pinned))",
     ),
     Signature(
         "rendezvous_timeout",
-        (b"DEADLINE_EXCEEDED",),
         _NOT_MET,
         _STATUS + rb"DEADLINE_EXCEEDED\b|DEADLINE_EXCEEDED: ",
     ),
     Signature(
         "peer_died",
-        (
-            b"ABORTED",
-            b"UNAVAILABLE",
-            b"CANCELLED",
-            b"Aborted:",
-            b"Unavailable:",
-            b"Cancelled:",
-            b"AbortedError",
-            b"CancelledError",
-        ),
         "A service or another process of the job does not answer any more: its log has the cause.",
         _STATUS + rb"(?:ABORTED|UNAVAILABLE|CANCELLED|(?:Aborted|Unavailable|Cancelled):)|\b(?:Aborted"
         rb"|Cancelled)Error: ",
     ),
     Signature(
         "access_denied",
-        (b"PERMISSION_DENIED", b"UNAUTHENTICATED"),
         "A service does not let the training in: give this node credentials that may use what the message names.",
         _STATUS + rb"(?:PERMISSION_DENIED|UNAUTHENTICATED)\b|PERMISSION_DENIED: |UNAUTHENTICATED: ",
     ),
     Signature(
         "sizes",
-        (b"INVALID_ARGUMENT",),
         "XLA refuses a program whose shapes or shardings do not fit: compare batch, mesh and parallel sizes with those "
         "that the message names.",
         _STATUS + rb"INVALID_ARGUMENT: [^\r\n]{0,300}(?:\b[Ss]hap|\b[Ss]ize|[Dd]imension|[Ss]hard|divi|\b[Rr]anks?\b"
@@ -417,21 +273,18 @@ STATUSES = (
     ),
     Signature(
         "settings_refused",
-        (b"INVALID_ARGUMENT", b"InvalidArgumentError", b"FailedPreconditionError", b"UnimplementedError"),
         "XLA or a service does not take what it was given: the words after the code say what; correct the config, or "
         "take an image that can do it.",
         _STATUS + rb"INVALID_ARGUMENT\b|\b(?:InvalidArgument|FailedPrecondition|Unimplemented)Error: ",
     ),
     Signature(
         "data",
-        (b"OUT_OF_RANGE", b"OutOfRangeError"),
         "The training data ended, or a record of them is shorter than its index says: check that all files are whole "
         "and enough for the steps.",
         _STATUS + rb"OUT_OF_RANGE\b|\bOutOfRangeError: ",
     ),
     Signature(
         "jax_start",
-        (b"ALREADY_EXISTS",),
         "A process, key or backend is there twice: look for a process that is left over, two nodes of one number, or "
         "JAX that was started before jax.distributed.initialize.",
         _STATUS + rb"ALREADY_EXISTS\b",

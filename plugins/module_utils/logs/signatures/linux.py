@@ -10,20 +10,9 @@ ENDED = (
     rb"(?:failed \(exitcode: |\bexits with return code = |\bexit(?:ed)? with (?:exit )?(?:code|status):? "
     rb"|\b(?:[Ee]xit|[Rr]eturn) (?:code|status)(?::| =)? |\bExit Code: {4})"
 )
-BEFORE_CODE = (b"code: ", b"code = ", b"code ", b"status: ", b"status = ", b"status ", b"Code:    ")
-
-
-def _ended(*codes: bytes) -> tuple[bytes, ...]:
-    return tuple(before + code for before in BEFORE_CODE for code in codes)
-
-
 SIGNATURES = (
     Signature(
         "killed",
-        (
-            *(b"ut of memory: ", b"invoked oom-killer", b"oom-kill:constraint", b"oom_reaper", b"SIGKILL to cgroup"),
-            *(b"memory pressure", b"earlyoom", b"illed "),
-        ),
         "The kernel killed a process for lack of host memory: give the container, or the job of Slurm (--mem), more, "
         "or use fewer data workers or a smaller cache.",
         rb"[Oo]ut of memory: [Kk]ill(?:ed)? (?:process|\d)|Sending SIGKILL to cgroup"
@@ -32,116 +21,61 @@ SIGNATURES = (
     ),
     Signature(
         "killed",
-        (b"Killed",),
         "A process was killed with SIGKILL, mostly by the kernel for lack of host memory: read the kernel log.",
         rb": line \d{1,9}: {1,20}\d{1,9} Killed {1,60}|(?m:^\S{0,200}\.sh: [^\r\n]{0,200}: Killed$)|(?m:^Killed\r?$)",
     ),
     Signature(
         "killed",
-        (b"to execute command: Killed", b"fatal error: Killed"),
         "The compiler was killed, mostly for lack of host memory: compile with fewer jobs at a time (MAX_JOBS), or ask "
         "for more memory.",
         rb"\bunable to execute command: Killed|: fatal error: Killed signal terminated program",
     ),
     Signature(
         "node_failure",
-        (
-            *(b"Machine Check Exception", b"[Hardware Error]", b"Kernel panic", b"soft lockup", b"AER: "),
-            *(
-                b"detected stall on CPU",
-                b"hard LOCKUP",
-                b"DPC: containment event",
-                b"EDAC ",
-                b"unable to handle",
-                b"PCIe Bus Error",
-                b"kernel BUG at",
-                b"general protection fault, ",
-                b"general protection fault: ",
-                b"Memory failure: ",
-            ),
-        ),
         "The hardware or the kernel of this node failed: drain it, and read its kernel log, BMC event log and ECC "
         "counters.",
-        (
-            rb"Machine Check Exception|\[Hardware Error\]: [^\r\n]{0,200}(?:[Uu]ncorrected|Machine Check|fatal)"
-            rb"|Kernel panic - not syncing|BUG: soft lockup|AER: (?:Multiple )?Uncorrect\w{1,9} \((?:Non-)?Fatal\)"
-            rb"|detected stall on CPU|detected hard LOCKUP on cpu|DPC: containment event"
-            rb"|PCIe Bus Error: severity=Uncorrected|\bEDAC [^\r\n]{0,60} UE |BUG: unable to handle |kernel BUG at "
-            rb"|Memory failure: 0x|\] general protection fault(?:, probably for [^\r\n]{1,60})?: [\da-f]{4} \[#"
-            rb"|AER: (?:can't recover|device recovery failed)"
-        ),
+        rb"Machine Check Exception|\[Hardware Error\]: [^\r\n]{0,200}(?:[Uu]ncorrected|Machine Check|fatal)"
+        rb"|Kernel panic - not syncing|BUG: soft lockup|AER: (?:Multiple )?Uncorrect\w{1,9} \((?:Non-)?Fatal\)"
+        rb"|detected stall on CPU|detected hard LOCKUP on cpu|DPC: containment event"
+        rb"|PCIe Bus Error: severity=Uncorrected|\bEDAC [^\r\n]{0,60} UE |BUG: unable to handle |kernel BUG at "
+        rb"|Memory failure: 0x|\] general protection fault(?:, probably for [^\r\n]{1,60})?: [\da-f]{4} \[#"
+        rb"|AER: (?:can't recover|device recovery failed)",
     ),
     Signature(
         "io_error",
-        (
-            *(
-                b" error, dev ",
-                b"I/O Error (sct",
-                b"EXT4-fs error",
-                b"XFS (",
-                b"nfs: server ",
-                b"NFS: server ",
-                b"LustreError",
-                b" QID ",
-            ),
-            *(b"Lustre: ", b": controller is down", b"Buffer I/O error", b"Device not ready", b"filesystem read-only"),
-            b"FilesystemIsReadOnly",
-        ),
         "A disk or file system of this node failed: read the kernel log, check the disk (smartctl, nvme smart-log) "
         "or the file server and the network to it.",
-        (
-            rb"(?:I/O|critical \w{1,12}) error, dev |I/O Error \(sct |EXT4-fs error"
-            rb"|nfs: server \S{1,200} (?:not responding|timed out)|LustreError: |Buffer I/O error on dev"
-            rb"|nvme\d{1,4}: Device not ready|[Rr]emounting filesystem read-only|\bFilesystemIsReadOnly"
-            rb"|nvme\d{1,4}: I/O [^\r\n]{0,99}QID \d{1,6} timeout|nvme\d{1,4}: controller is down"
-            rb"|XFS \([^)\r\n]{1,60}\): [^\r\n]{0,99}(?:I/O [Ee]rror|[Cc]orruption)|NFS: server \S{1,200} error: "
-            rb"|Lustre: [^\r\n]{1,200} was lost; in progress operations"
-        ),
+        rb"(?:I/O|critical \w{1,12}) error, dev |I/O Error \(sct |EXT4-fs error"
+        rb"|nfs: server \S{1,200} (?:not responding|timed out)|LustreError: |Buffer I/O error on dev"
+        rb"|nvme\d{1,4}: Device not ready|[Rr]emounting filesystem read-only|\bFilesystemIsReadOnly"
+        rb"|nvme\d{1,4}: I/O [^\r\n]{0,99}QID \d{1,6} timeout|nvme\d{1,4}: controller is down"
+        rb"|XFS \([^)\r\n]{1,60}\): [^\r\n]{0,99}(?:I/O [Ee]rror|[Cc]orruption)|NFS: server \S{1,200} error: "
+        rb"|Lustre: [^\r\n]{1,200} was lost; in progress operations",
     ),
     Signature(
         "io_error",
-        (b"blocked for more than",),
         "A process of this node hung in the kernel: the stack below this line says in what, mostly a file server, "
         "a disk or a driver that does not answer.",
         rb"INFO: task \S{1,60} blocked for more than",
     ),
     Signature(
         "segmentation_fault",
-        (
-            b"Segmentation fault",
-            b"SIGSEGV",
-            b"segfault at",
-            b"general protection fault",
-            *_ended(b"-11", b"139", b"-8"),
-            *(
-                b"free(): ",
-                b"malloc(): ",
-                b"munmap_chunk(): ",
-                b"double free or",
-                b"corrupted double",
-                b"stack smashing",
-            ),
-            *(b"realloc(): ", b"Floating point exception", b"SIGFPE"),
-        ),
         "A process crashed in native code: mostly libraries in the image that do not fit each other or the driver; the "
         "frames around this line name the library.",
-        (
-            rb"Segmentation fault|\bSIGSEGV\b|\]: segfault at |\] general protection fault"
-            rb"|" + ENDED + rb"(?P<exit_code>-11|139|-8)\b|\b(?:free|malloc|munmap_chunk|realloc)\(\): [a-z]"
-            rb"|double free or corruption|corrupted double-linked list|stack smashing detected"
-            rb"|Floating point exception|\bSIGFPE\b"
-        ),
+        rb"Segmentation fault|\bSIGSEGV\b|\]: segfault at |\] general protection fault"
+        rb"|" + ENDED + rb"(?P<exit_code>-11|139|-8)\b|\b(?:free|malloc|munmap_chunk|realloc)\(\): [a-z]"
+        rb"|double free or corruption|corrupted double-linked list|stack smashing detected"
+        rb"|Floating point exception|\bSIGFPE\b",
     ),
     Signature(
         "disk_full",
-        (b"insufficient shared memory (shm)", b"workers are out of shared memory"),
         "A data worker got SIGBUS, as the shared memory of the container (/dev/shm) is full or too small: give it more "
         "(--shm-size, or ipc=host).",
+        rb"insufficient shared memory \(shm\)|workers are out of shared memory",
         nearness=BLAME["bus_error"],
     ),
     Signature(
         "bus_error",
-        (b"Bus error", b"SIGBUS", b"nexpected bus error", *_ended(b"-7", b"135")),
         "A process got SIGBUS: mostly too little shared memory in the container (/dev/shm, --shm-size), or a "
         "mapped file that was cut off.",
         rb"\bBus error\b(?! \()|Unexpected bus error encountered|Bus error {1,60}\((?:core|\d)|\bSIGBUS\b|"
@@ -150,15 +84,6 @@ SIGNATURES = (
     ),
     Signature(
         "killed",
-        (
-            *_ended(b"-9", b"137"),
-            b"Signal 9 (SIGKILL)",
-            b"died with <Signals.SIGKILL",
-            b"terminated by signal ",
-            b"with signal SIGKILL",
-            b"Error 137",
-            b"signal: killed",
-        ),
         "A process was killed with SIGKILL, mostly by the kernel for lack of host memory: read the kernel log of this "
         "node, and use fewer data workers or a smaller cache.",
         ENDED + rb"(?P<exit_code>-9|137)\b|Signal 9 \(SIGKILL\) received|died with <Signals\.SIGKILL"
@@ -167,23 +92,12 @@ SIGNATURES = (
     ),
     Signature(
         "illegal_instruction",
-        (b"Illegal instruction", b"SIGILL", b"trap invalid opcode", *_ended(b"-4", b"132")),
         "A program or library was built for another processor than this node has: use one that is built for it.",
         rb"\bIllegal instruction\b(?! \()|Illegal instruction {1,60}\(core|\bSIGILL\b|\] trap invalid opcode"
         rb"|" + ENDED + rb"(?P<exit_code>-4|132)\b",
     ),
     Signature(
         "import_error",
-        (
-            *(
-                b"version `",
-                b"error while loading shared libraries",
-                b"symbol lookup error",
-                b"relocation error",
-                b".so",
-            ),
-            *(b"load library lib", b"load symbol cu", b"load any of {lib"),
-        ),
         "A library is missing or older than the program wants: the image is not the one that it was built for.",
         rb"version `[A-Z][\w.]{1,40}' not found|error while loading shared libraries: |: (?:symbol lookup"
         rb"|relocation) error: |\.so[.\d]{0,12}: (?:file too short|invalid ELF header|failed to map segment"
@@ -192,7 +106,6 @@ SIGNATURES = (
     ),
     Signature(
         "permission_denied",
-        (b": Permission denied",),
         "A program, script or folder of the launch may not be used: check its owner and mode (chmod +x for a script), "
         "and that its file system is not mounted noexec.",
         rb"sh: (?:line \d{1,9}: )?cd: [^\r\n]{0,300}: Permission denied"
@@ -201,89 +114,54 @@ SIGNATURES = (
     ),
     Signature(
         "not_found",
-        (*(b"sh: ", b": line ", b": not found", b": command not found", b": exec: ", b"can't open file", b"/env: "),),
         "A program, script or folder of the launch is not there: the image or the paths are not those that the plan "
         "expects.",
-        (
-            rb"sh: (?:line \d{1,9}: )?cd: [^\r\n]{0,300}: No such file or directory"
-            rb"|\blaunch\.sh: line \d{1,9}: [^\r\n]{0,300}: command not found"
-            rb"|: line \d{1,9}: [^:\r\n]{1,300}: No such file or directory(?=\r?(?m:$))|(?:^|(?<=[\s/-]))(?:ba|da"
-            rb"|z)?sh: (?:line \d{1,9}: )?[^:\r\n]{1,300}: (?:No such file or directory|command not found)"
-            rb"|\b(?:torchrun|python3?|bash|docker|podman|enroot|nvidia-smi|rocm-smi|srun|numactl|ninja|make"
-            rb"|g\+\+): (?:command )?not found|\bsh: \d{1,9}: cannot open [^\r\n]{0,300}: No such file"
-            rb"|: exec: [^\r\n]{1,200}: (?:not found|cannot execute)|can't open file '[^'\r\n]{0,300}': \[Errno 2\]"
-            rb"|/env: [^\r\n]{0,300}: No such file or directory"
-        ),
+        rb"sh: (?:line \d{1,9}: )?cd: [^\r\n]{0,300}: No such file or directory"
+        rb"|\blaunch\.sh: line \d{1,9}: [^\r\n]{0,300}: command not found"
+        rb"|: line \d{1,9}: [^:\r\n]{1,300}: No such file or directory(?=\r?(?m:$))|(?:^|(?<=[\s/-]))(?:ba|da"
+        rb"|z)?sh: (?:line \d{1,9}: )?[^:\r\n]{1,300}: (?:No such file or directory|command not found)"
+        rb"|\b(?:torchrun|python3?|bash|docker|podman|enroot|nvidia-smi|rocm-smi|srun|numactl|ninja|make"
+        rb"|g\+\+): (?:command )?not found|\bsh: \d{1,9}: cannot open [^\r\n]{0,300}: No such file"
+        rb"|: exec: [^\r\n]{1,200}: (?:not found|cannot execute)|can't open file '[^'\r\n]{0,300}': \[Errno 2\]"
+        rb"|/env: [^\r\n]{0,300}: No such file or directory",
     ),
     Signature(
         "child_failed",
-        (b"(core dumped)", b"Signal: Aborted", b"SIGABRT", *_ended(b"-6", b"134")),
         "A process of the training aborted: what it printed before is the cause.",
         rb"\bAborted {1,60}\(core dumped\)|Signal: Aborted|\bSIGABRT\b|" + ENDED + rb"(?P<exit_code>-6|134)\b",
     ),
     Signature(
         "process_limit",
-        (
-            b"start new thread",
-            b"pthread_create",
-            b"esource temporarily unavailable",
-            b"BlockingIOError",
-            b"Thread creation failed",
-            b"Errno 11] Resource",
-            b"fork: ",
-        ),
         "No further process or thread may be started: raise the limits (ulimit -u, --pids-limit=-1), or use fewer data "
         "workers and OMP_NUM_THREADS=1.",
-        (
-            rb"Error: (?:[^\r\n]{1,60}: )?can't start new thread|pthread_create[^\r\n]{0,60} failed"
-            rb"|fork: (?:retry: )?(?:Resource temporarily unavailable|Cannot allocate memory)"
-            rb"|\[Errno 11\] Resource|BlockingIOError: \[Errno 11\]|what\(\): {1,4}Resource temporarily unavailable"
-            rb"|Thread creation failed: (?:Resource|Invalid)"
-        ),
+        rb"Error: (?:[^\r\n]{1,60}: )?can't start new thread|pthread_create[^\r\n]{0,60} failed"
+        rb"|fork: (?:retry: )?(?:Resource temporarily unavailable|Cannot allocate memory)"
+        rb"|\[Errno 11\] Resource|BlockingIOError: \[Errno 11\]|what\(\): {1,4}Resource temporarily unavailable"
+        rb"|Thread creation failed: (?:Resource|Invalid)",
     ),
     Signature(
         "killed",
-        (b"exited on signal 9",),
         "A process was killed with SIGKILL, mostly by the kernel for lack of host memory: read the kernel log of "
         "its node.",
         rb"mpirun noticed that process rank (?P<rank>\d{1,9}) with [^\r\n]{0,200} exited on signal 9 ",
     ),
     Signature(
         "child_failed",
-        (
-            *(b"mpirun ", b"prterun ", b"MPI_ABORT", b"ORTE has lost", b"PRTE has lost"),
-            *(
-                b"ORTE_ERROR_LOG",
-                b"PMIX ERROR",
-                b"a non-zero exit code",
-                b"BAD TERMINATION",
-                b"MPI_Abort(",
-                b"MPI_ERRORS_ARE_FATAL",
-                b"Fatal error in ",
-                b"error occurred in MPI_",
-                b"on node ",
-                b"a non-zero exit code. Per",
-            ),
-        ),
         "MPI ended the job: it names the process around this line, and what that one printed before is the cause.",
-        (
-            rb"(?:mpi|prte)run (?:noticed that|detected that|has exited due to) (?:process rank (?P<rank>\d{1,9}))?"
-            rb"|MPI_ABORT was invoked on rank|(?m:^a non-zero exit code\. Per user-direction)"
-            rb"|[OP]RTE has lost communication|ORTE_ERROR_LOG: |PMIX ERROR: "
-            rb"|process(?:es)? returned a non-zero exit code"
-            rb"|BAD TERMINATION OF ONE OF|MPI_ERRORS_ARE_FATAL|Fatal error in P?MPI_\w|error occurred in MPI_\w"
-            rb"|application called MPI_Abort\(|\bAbort\(\d{1,12}\) on node \d"
-        ),
+        rb"(?:mpi|prte)run (?:noticed that|detected that|has exited due to) (?:process rank (?P<rank>\d{1,9}))?"
+        rb"|MPI_ABORT was invoked on rank|(?m:^a non-zero exit code\. Per user-direction)"
+        rb"|[OP]RTE has lost communication|ORTE_ERROR_LOG: |PMIX ERROR: "
+        rb"|process(?:es)? returned a non-zero exit code"
+        rb"|BAD TERMINATION OF ONE OF|MPI_ERRORS_ARE_FATAL|Fatal error in P?MPI_\w|error occurred in MPI_\w"
+        rb"|application called MPI_Abort\(|\bAbort\(\d{1,12}\) on node \d",
     ),
     Signature(
         "not_found",
-        (b"run was unable to find the specified", b"run was unable to launch the specified"),
         "mpirun does not find the program on a node: check its path and that each node has it.",
         rb"(?:mpi|prte)run was unable to (?:find the specified executable|launch the specified application)",
     ),
     Signature(
         "rendezvous_timeout",
-        (b" was unable to reliably start", b"TE daemon has unexpectedly failed", b"launching the per-node daemon"),
         "mpirun could not start its daemon on a node, or does not hear from it: look whether the node is up and has "
         "the same MPI, then check SSH, the interfaces and the firewall.",
         rb"(?:[OP]RTE|mpirun|prterun) was unable to reliably start|An? [OP]RTE daemon has unexpectedly failed"
@@ -291,35 +169,31 @@ SIGNATURES = (
     ),
     Signature(
         "settings_refused",
-        (
-            *(b"detected an attempt to run as root", b"direct launched using", b"would result in binding more"),
-            *(b"Your job failed to map", b"not included in the current allocation", b" in the hostfile:"),
-            *(b"unable to open the hostfile", b"not enough slots available"),
-        ),
         "mpirun does not start the job so: the lines around this one say what it asks for, as other hosts and slots, "
         "another --bind-to, --allow-run-as-root or srun --mpi=pmix.",
+        rb"detected an attempt to run as root|direct launched using|would result in binding more"
+        rb"|Your job failed to map|not included in the current allocation| in the hostfile:"
+        rb"|unable to open the hostfile|not enough slots available",
     ),
     Signature(
         "name_resolution",
-        (b"ssh: Could not resolve hostname",),
         "A node's name cannot be resolved here: check DNS, /etc/hosts and the inventory.",
+        rb"ssh: Could not resolve hostname",
     ),
     Signature(
         "rendezvous_timeout",
-        (b"ssh: connect to host ", b"was not reachable via ssh"),
         "A launcher could not reach a node over SSH: look whether the node is up and sshd listens, then check the port "
         "and the firewall.",
         rb"ssh: connect to host \S{1,300} port \d{1,9}: |Error: [^\r\n]{0,300} was not reachable via ssh",
     ),
     Signature(
         "permission_denied",
-        (b"Permission denied (publickey", b"Host key verification failed"),
         "A launcher may not log in to a node over SSH: check the user, the key and known_hosts on the node it starts "
         "from.",
+        rb"Permission denied \(publickey|Host key verification failed",
     ),
     Signature(
         "killed",
-        (b"MemoryError", b"Cannot allocate memory", b"Errno 12]", b"can't allocate memory", b"bad_alloc"),
         "The host memory does not suffice: use fewer data workers or a smaller cache, or give the container more "
         "memory.",
         rb"(?m:^(?:\[\w{1,20}\]: ?)?MemoryError\b)|(?:numpy[\w.]{0,40}\._?ArrayMemoryError|\[Errno 12\])|(?:: "

@@ -11,44 +11,35 @@ _CONNECT = rb"(?:connect to|[Cc]onnect to) [^\r\n]{1,200}"
 SIGNATURES = (
     Signature(
         "duplicate_gpu",
-        (b"Duplicate GPU detected", b"Multiple Ranks are using"),
         "Two ranks use the same GPU: check processes per node, the local rank that each process takes its device "
         "by, and HIP_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES.",
         rb"Duplicate GPU detected(?: : rank (?P<rank>\d{1,9}))?|Multiple Ranks are using the same GPU",
     ),
     Signature(
         "memlock",
-        (b"max locked memory", b"ibv_reg_mr", b"ibv_create_cq", b"ibv_create_qp"),
         "RDMA may not lock memory: raise the limit in the container and on the node (--ulimit memlock=-1, ulimit -l "
         "unlimited; for Slurm the limit of slurmd).",
         rb"max locked memory|ibv_(?:reg_mr\w{0,20}|create_cq|create_qp)[^\r\n]{0,200}(?:Cannot allocate memory|ENOMEM)",
     ),
     Signature(
         "rdma_abi_mismatch",
-        (b"kernel ABI ", b"IBVERBS_PRIVATE"),
         "The RDMA library in the container is older than the host's driver: mount the host's library into it.",
         rb"Driver \S{1,99} does not support the kernel ABI of|kernel ABI version \d{1,9} doesn't match"
         rb"|couldn't load driver [^\r\n]{0,200}version `IBVERBS_PRIVATE",
     ),
     Signature(
         "disk_full",
-        (
-            *(b"Error while creating shared memory segment", b"failed to extend /dev/shm", b"hared memory segment"),
-            *(b"create shared memory file", b"Could not map "),
-        ),
         "The shared memory of the container (/dev/shm) is full or too small: give it more (--shm-size, or ipc=host).",
         rb"Error while (?:creating|attaching to) shared memory segment|failed to extend /dev/shm"
         rb"|failed to create shared memory file|Could not map \S{1,200} size \d",
     ),
     Signature(
         "out_of_memory",
-        (b"Failed to CUDA calloc", b"Failed to CUDA malloc", b"Failed to HIP"),
         "The GPU memory does not suffice for the communicator: lower the micro batch size, or NCCL_BUFFSIZE.",
         rb"Failed to (?:CUDA|HIP) (?:calloc|malloc)",
     ),
     Signature(
         "import_error",
-        (b"Failed to find ROCm runtime", b"Failed to load ROCr missing", b"PFN functions not found"),
         "RCCL or NCCL does not find what it needs of the ROCm or CUDA runtime: the libraries of the image do not fit "
         "each other; look at LD_LIBRARY_PATH and RCCL_ROCR_PATH, or take another image.",
         rb"Failed to find ROCm runtime library|Failed to load ROCr missing symbol"
@@ -56,41 +47,26 @@ SIGNATURES = (
     ),
     Signature(
         "driver_mismatch",
-        (b"ROCr Driver version found is", b"requires CUDA driver "),
         codes.DRIVER_MISMATCH,
         rb"ROCr Driver version found is|WARN [^\r\n]{0,60}requires CUDA driver [\d.]{1,9} or later",
     ),
     Signature(
         "network_interface",
-        (
-            *(b"nterface found", b"AF_INET", b"nable to find a", b"Unable to find interface", b"NCCL_SOCKET_IFNAME"),
-            *(b"no device found", b"nterface lo"),
-        ),
         "This node has no such network interface, or it has no address: set NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME "
         "to what it is called here (gloo takes one name, no list and no ^).",
-        (
-            rb"(?:Bootstrap|NET/(?:Socket|IB)) ?: [Nn]o (?:socket |IP |usable listening )?interface found"
-            rb"|WARN (?:Net : )?No (?:interface found in the same subnet|usable listening interface found)"
-            rb"|is neither AF_INET\(2\) nor AF_INET6"
-            rb"|Unable to find (?:address|interface) for[: ]|no device found (?:matching|after excluding)"
-        ),
+        rb"(?:Bootstrap|NET/(?:Socket|IB)) ?: [Nn]o (?:socket |IP |usable listening )?interface found"
+        rb"|WARN (?:Net : )?No (?:interface found in the same subnet|usable listening interface found)"
+        rb"|is neither AF_INET\(2\) nor AF_INET6"
+        rb"|Unable to find (?:address|interface) for[: ]|no device found (?:matching|after excluding)",
     ),
     Signature(
         "rdma_devices",
-        (b"network IB not found",),
         "NCCL_NET asks for RDMA, and NCCL finds no device for it: look at ibv_devices in the container and at what "
         "libibverbs says before, and pass /dev/infiniband in.",
+        rb"network IB not found",
     ),
     Signature(
         "settings_refused",
-        (
-            b"Mismatched NCCL version",
-            b"NCCL library is ",
-            b"too old version of NCCL",
-            b"NCCL version mismatch",
-            b"Invalid NCCL_COMM_ID",
-            b"network ",
-        ),
         "The nodes run different NCCL or RCCL versions, or a network that is asked for is not there: use one image "
         "on all nodes, and look at NCCL_NET, NCCL_IB_DISABLE and the network plugin.",
         rb"Mismatched NCCL version detected|NCCL version mismatch with remote peer|NCCL library is (?:too old"
@@ -99,16 +75,6 @@ SIGNATURES = (
     ),
     Signature(
         "settings_refused",
-        (
-            b"Net : No valid ",
-            b"No algorithm/protocol available",
-            b"XML ",
-            b"incompatible devices",
-            b"Detected mixed local ",
-            b"device is incompatible with the local",
-            *(b"Invalid config ", b"ould not open MSCCL", b"element token ", b"prefix token ", b"force merge NICs"),
-            *(b"FP8 reduction support", b"unsupported collective. "),
-        ),
         "NCCL or RCCL cannot do what its variables or its topology file ask for: the words after WARN say what; "
         "compare the nodes, and look at NCCL_ALGO, NCCL_PROTO, NCCL_IB_HCA, NCCL_COMM_ID and NCCL_TOPO_FILE.",
         rb"Net : No valid |WARN No algorithm/protocol available|WARN XML (?:\w{1,20} has wrong version|Parse "
@@ -120,7 +86,6 @@ SIGNATURES = (
     ),
     Signature(
         "gpu_error",
-        (b"NVLink SHARP (NVLS)", b"MNNVL ("),
         "NVLink multicast or NVLink between nodes does not work: check that nvidia-fabricmanager (and the IMEX "
         "service) "
         "runs and that no other process holds the GPUs, or switch it off (NCCL_NVLS_ENABLE=0, NCCL_MNNVL_ENABLE=0).",
@@ -128,14 +93,12 @@ SIGNATURES = (
     ),
     Signature(
         "gpu_error",
-        (b"P2P is disabled between ", b"ROCr failure '"),
         "A GPU of this node or its link to another one does not work: read the kernel log, check the links (nvidia-smi "
         "topo -m, amd-smi topology), and compare with another node.",
         rb"P2P is disabled between NVLINK connected GPUs|WARN ROCr failure '",
     ),
     Signature(
         "wrong_rank",
-        (b"Bootstrap Root : ", b"Invalid rank requested", b"usage of ncclCommInitRank"),
         "Two processes have the same rank, or the nodes were started with different numbers of ranks: compare the node "
         "ranks and the number of nodes, and stop what is left of an earlier run.",
         rb"Bootstrap Root : (?:rank (?P<rank>\d{1,9}) of \d{1,9} ranks has already checked in|mismatch in )"
@@ -143,32 +106,18 @@ SIGNATURES = (
     ),
     Signature(
         "killed",
-        (b"malloc(size=", b"Failed to malloc "),
         "The host memory does not suffice for NCCL: use fewer data workers or a smaller cache, or give the container "
         "more memory.",
         rb"Unrecoverable error detected: malloc\(size=|Failed to malloc \d",
     ),
     Signature(
         "name_resolution",
-        (b"when getting address info",),
         "A name that NCCL was given cannot be resolved on this node: give an address that every node resolves and "
         "reaches (NCCL_COMM_ID, MASTER_ADDR).",
         rb"WARN (?:Net : )?error encountered when getting address info",
     ),
     Signature(
         "collective_mismatch",
-        (
-            *(b"Message truncated", b"message truncated", b"mismatch between collectives", b"ismatched collective"),
-            *(
-                b"ollective mismatch",
-                b"ollectives mismatch",
-                b" without a matching ",
-                b"registration check failed",
-                b"op.preamble.length",
-            ),
-            *(b"same model across all ranks", b"sizes of the same param in process", b"_devices name mismatch"),
-            b" is all-gathering ",
-        ),
         "The ranks called different collectives or sizes: mostly settings, data or code that differ between nodes; "
         "compare them, and set TORCH_DISTRIBUTED_DEBUG=DETAIL to see the call.",
         rb"[Mm]essage truncated : receiv|mismatch between collectives|[Mm]ismatched collective"
@@ -179,80 +128,44 @@ SIGNATURES = (
     ),
     Signature(
         "nccl",
-        (b"Got completion", b"with error 12", b"status=12"),
         "A peer does not answer (retries exceeded): check the links, NCCL_IB_GID_INDEX, NCCL_IB_TC and the log of "
         "the peer.",
         rb"Got completion (?:from peer [^\r\n]{0,200})?with (?:error|status=)(?:[A-Z_]{1,30}\()? ?12\b",
     ),
     Signature(
         "nccl",
-        (b"local catastrophic error", b"device fatal", b"port error", b"async fatal event"),
         "The HCA of this node failed: read the kernel log, and check its firmware, driver and link.",
         rb"Got async (?:error )?event ?: (?:local catastrophic error|device fatal|port error)"
         rb"|async fatal event|Got non-fatal async event: port error",
     ),
     Signature(
         "nccl",
-        (
-            b"Got completion",
-            b"Got async",
-            b"ibv_modify_qp",
-            b"work queue",
-            b"Call to ibv_",
-            b"IBV_WC_",
-            *(b"Transport retry count exceeded", b": non-zero status: ", b": NULL value "),
-        ),
         "RDMA failed on this device: check links, NCCL_IB_HCA, NCCL_IB_GID_INDEX, the HCA's driver and firmware, "
         "GPUDirect (peer memory or DMA-BUF), and the log of the peer.",
-        (
-            rb"Got completion from peer|Got completion with |Got async (?:error )?event|Call to ibv_\w{1,40} failed"
-            rb"|local work queue catastrophic error|\bIBV_WC_\w{1,30}|Transport retry count exceeded"
-            rb"|nvshmem\S{1,200}:\d{1,6}: (?:non-zero status: \d{1,9}|NULL value) [^\r\n]{1,99} failed"
-        ),
+        rb"Got completion from peer|Got completion with |Got async (?:error )?event|Call to ibv_\w{1,40} failed"
+        rb"|local work queue catastrophic error|\bIBV_WC_\w{1,30}|Transport retry count exceeded"
+        rb"|nvshmem\S{1,200}:\d{1,6}: (?:non-zero status: \d{1,9}|NULL value) [^\r\n]{1,99} failed",
     ),
     Signature(
         "peer_died",
-        (
-            *(b" by peer", b"by remote peer", b"Software caused connection abort", b"Socket closed", b"ead timeout"),
-            *(
-                b"remote worker hanging",
-                b"failed : Broken pipe",
-                b"Application timeout caused",
-                b"unexpectedly closed",
-                b"rite timeout",
-            ),
-        ),
         "Another rank went away: its log, or what it printed before, has the cause.",
-        (
-            rb"gloo/transport/tcp/pair\.cc:\d{1,6}\][^\r\n]{0,300}(?:closed|reset) by peer"
-            rb"|[Cc]onnection closed by remote peer"
-            rb"|(?<!')Connection reset by peer|Connection closed by peer|Software caused connection abort"
-            rb"|gloo/transport/\w{1,12}/\w{1,30}\.cc:\d{1,6}\] (?:Socket (?:unexpectedly )?closed|Read timeout"
-            rb"|Read error [^\r\n]{0,300}remote worker hanging|Write timeout|Application timeout caused)"
-            rb"|WARN [^\r\n]{0,200}failed : Broken pipe"
-        ),
+        rb"gloo/transport/tcp/pair\.cc:\d{1,6}\][^\r\n]{0,300}(?:closed|reset) by peer"
+        rb"|[Cc]onnection closed by remote peer"
+        rb"|(?<!')Connection reset by peer|Connection closed by peer|Software caused connection abort"
+        rb"|gloo/transport/\w{1,12}/\w{1,30}\.cc:\d{1,6}\] (?:Socket (?:unexpectedly )?closed|Read timeout"
+        rb"|Read error [^\r\n]{0,300}remote worker hanging|Write timeout|Application timeout caused)"
+        rb"|WARN [^\r\n]{0,200}failed : Broken pipe",
     ),
     Signature(
         "nccl",
-        (
-            b"failed : ",
-            b"No route to host",
-            b"onnection refused",
-            b"onnection timed out",
-            b"etwork is unreachable",
-            b"exceeded error retry count",
-        ),
         "A rank cannot reach a peer over NCCL's sockets: check that the peer runs, NCCL_SOCKET_IFNAME on all nodes, "
         "routes and firewall.",
-        (
-            rb"NCCL WARN [^\r\n]{0,200}(?:[Cc]onnect(?:ing)? to|[Cc]all to connect|bootstrap)[^\r\n]{0,200}"
-            rb"(?:No route to host|[Cc]onnection refused|[Cc]onnection timed out|[Nn]etwork is unreachable"
-            rb"|exceeded error retry count)"
-        ),
+        rb"NCCL WARN [^\r\n]{0,200}(?:[Cc]onnect(?:ing)? to|[Cc]all to connect|bootstrap)[^\r\n]{0,200}"
+        rb"(?:No route to host|[Cc]onnection refused|[Cc]onnection timed out|[Nn]etwork is unreachable"
+        rb"|exceeded error retry count)",
     ),
     Signature(
         "gloo",
-        (b"connectFullMesh", b"[enforce fail at ", b"loo timeout", b"gloo/transport", b"gloo/"),
         "The ranks cannot reach each other over gloo: set GLOO_SOCKET_IFNAME to the interface of the cluster "
         "network, and look for a rank that did not start.",
         rb"Gloo connectFullMesh failed|gloo/transport/tcp/\w{1,30}\.cc:\d{1,6}\] [^\r\n]{0,200}(?:[Tt]imed out"
@@ -260,31 +173,15 @@ SIGNATURES = (
     ),
     Signature(
         "nccl",
-        (
-            b"ncclRemoteError",
-            b"ncclSystemError",
-            b"CCL error",
-            b"CCL Error",
-            b"ncclInternalError",
-            b"ncclUnhandled",
-            b"ncclInvalid",
-            b"RCCL error",
-            b"Failed to initialize any NET",
-            *(b"unhandled system error", b"unhandled cuda error", b"CL developers", b"network error", b"CCL failure"),
-            *(b"CCL communication aborted",),
-        ),
         "NCCL or RCCL failed: run again with NCCL_DEBUG=WARN; check the links, NCCL_IB_HCA, NCCL_IB_GID_INDEX, "
         "NCCL_SOCKET_IFNAME and the logs of the other nodes.",
-        (
-            rb"nccl(?:(?:Remote|System|Internal|UnhandledCuda)Error|InvalidUsage|InvalidArgument): "
-            rb"|[NR]CCL [Ee]rror(?: in| \d{1,2})?:|Failed to initialize any NET plugin|[NR]CCL communication aborted"
-            rb"|unhandled (?:system|cuda) error|please report this issue to the [NR]CCL developers"
-            rb"|remote process exited or there was a network error|Test [NR]CCL failure "
-        ),
+        rb"nccl(?:(?:Remote|System|Internal|UnhandledCuda)Error|InvalidUsage|InvalidArgument): "
+        rb"|[NR]CCL [Ee]rror(?: in| \d{1,2})?:|Failed to initialize any NET plugin|[NR]CCL communication aborted"
+        rb"|unhandled (?:system|cuda) error|please report this issue to the [NR]CCL developers"
+        rb"|remote process exited or there was a network error|Test [NR]CCL failure ",
     ),
     Signature(
         "nccl",
-        (b"NCCL WARN", b"RCCL WARN"),
         "NCCL or RCCL warns of what it could not do: the words after WARN say it; compare nodes, image and NCCL "
         "variables, and run again with NCCL_DEBUG=INFO.",
         rb"[NR]CCL WARN (?!NET/OFI|[^\r\n]{0,200}(?:Too many open files|Thread creation failed|pthread_create"

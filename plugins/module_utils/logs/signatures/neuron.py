@@ -21,23 +21,12 @@ _LINE += rb"|[^\r\n]{0,300}[Tt]oo many open files)"
 SIGNATURES = (
     Signature(
         "nan",
-        (b"COMPLETED_WITH_NUM_ERR", b"status=1003", b"status 1003", b"err: 1003"),
         "A NeuronCore computed a value that is no number: check data, precision (stochastic rounding) and learning "
         "rate.",
         rb"NRT_EXEC_COMPLETED_WITH_NUM_ERR|" + _NUMBER + rb"1003\b",
     ),
     Signature(
         "gpu_ecc",
-        (
-            *(b"EXEC_HW_ERR_", b"status=120", b"status 120", b"err: 120", b"HBM_UE", b"NC_UE", b"DMA_ABORT"),
-            *(
-                b"NEURON_HW_ERR=",
-                b"memory error ",
-                b"is in an abort state",
-                b"Uncorrected ecc err",
-                b"NeuronHasError_",
-            ),
-        ),
         "The hardware of a Neuron device failed: drain the node, read neuron-top, neuron-monitor and the kernel "
         "log, and replace the instance where it comes back.",
         rb"NRT_EXEC_HW_ERR_(?:\w{0,20}HBM_UE|NC_UE|DMA_ABORT)|" + _NUMBER + rb"120[1-35]\b|NEURON_HW_ERR=\w"
@@ -47,12 +36,6 @@ SIGNATURES = (
     ),
     Signature(
         "driver_mismatch",
-        (
-            *(b"requires Neuron Driver version", b"is Neuron Runtime (", b"load an incompatible model"),
-            *(b"NEFF version mismatch", b"NEFF_VERSION", b"status=10", b"hardware operator code"),
-            *(b"upgrade to latest aws-neuronx", b"pooling_write_profile", b"NEFF version: "),
-            b"NEFF is invalid",
-        ),
         "Driver, runtime and compiler of Neuron are not of one release: update aws-neuronx-dkms on the node and "
         "aws-neuronx-runtime-lib in the image, and compile the model again.",
         rb"This runtime requires Neuron Driver version|his Neuron Runtime \([^)\r\n]{1,60}\) is not compatible"
@@ -62,19 +45,18 @@ SIGNATURES = (
     ),
     Signature(
         "import_error",
-        (b"Error opening libnccom.so",),
         "Neuron's library of collectives is not in the image: install aws-neuronx-collectives, or put its folder into "
         "LD_LIBRARY_PATH.",
+        rb"Error opening libnccom\.so",
     ),
     Signature(
         "import_error",
-        (b"The PJRT plugin has PJRT API version",),
         "The plugin of PJRT (libneuronxla, libtpu) and the framework do not fit each other: install those of one "
         "release.",
+        rb"The PJRT plugin has PJRT API version",
     ),
     Signature(
         "stale_process",
-        (b"Core(s) not available",),
         "Other processes hold the NeuronCores, or more are asked for than there are: look for what is left over "
         "(neuron-ls), end it, and compare NEURON_RT_NUM_CORES and NEURON_RT_VISIBLE_CORES with the processes per node.",
         rb"(?:Logical Neuron |Neuron)Core\(s\) not available",
@@ -82,21 +64,19 @@ SIGNATURES = (
     ),
     Signature(
         "stale_process",
-        (b"Timestamp program stop timeout", b"engines are running. Please restart"),
         "An earlier program left the NeuronCores running: end what is left over (neuron-ls), then load the driver "
         "again (rmmod neuron, modprobe neuron).",
+        rb"Timestamp program stop timeout|engines are running\. Please restart",
         nearness=11,
     ),
     Signature(
         "wrong_rank",
-        (b" from NEURON_RT_VISIBLE_CORES",),
         "More processes are started than there are NeuronCores for: compare NEURON_RT_VISIBLE_CORES with the processes "
         "per node.",
         rb"Error: [^\r\n]{1,200} is higher than count \d{1,9} from NEURON_RT_VISIBLE_CORES",
     ),
     Signature(
         "settings_refused",
-        (b"Runtime configuration and NEFF",),
         "The graph was compiled for another number of physical cores in a logical NeuronCore than the runtime uses: "
         "give NEURON_LOGICAL_NC_CONFIG and the compiler's --lnc the same value, and empty the compile cache.",
         rb"Mismatch detected between Runtime configuration and NEFF",
@@ -104,56 +84,30 @@ SIGNATURES = (
     ),
     Signature(
         "settings_refused",
-        (b"$PJRT_DEVICE is not set",),
         "PyTorch/XLA does not know what it runs on: set PJRT_DEVICE=NEURON.",
+        rb"\$PJRT_DEVICE is not set",
     ),
     Signature(
         "no_gpu",
-        (
-            b"No neuron device",
-            b"/dev/neuron",
-            b"Could not open the nd",
-            b"open the device index",
-            b"untime could not be initialized",
-            b"untime cannot be initialized",
-            b"NERR_RESOURCE_NC",
-            b"determine Neuron Driver version",
-            *(b"NOT_ENOUGH_NC", b"status=9", b"cores are not contiguous", b"Could not find VNC id", b"Module neuron "),
-        ),
         "NeuronCores cannot be used: check neuron-ls, the driver (aws-neuronx-dkms), that /dev/neuron* is passed "
         "in, and that no other process holds the cores; NEURON_RT_NUM_CORES and NEURON_RT_VISIBLE_CORES must fit.",
-        (
-            rb"No neuron device available|Could not open the (?:nd\d|device index)|Neuron [Rr]untime c(?:ould not"
-            rb"|annot) be initialized|NERR_RESOURCE_NC|NRT_LOAD_NOT_ENOUGH_NC|nrt_\w{1,40}:? status=9\b"
-            rb"|Unable to determine Neuron Driver version|(?:open|access) [^\r\n]{0,60}/dev/neuron"
-            rb"|ERROR {1,4}NRT:[^\r\n]{1,99} cores are not contiguous|Could not find VNC id|modprobe: (?:FATAL"
-            rb"|ERROR): Module neuron not found"
-        ),
+        rb"No neuron device available|Could not open the (?:nd\d|device index)|Neuron [Rr]untime c(?:ould not"
+        rb"|annot) be initialized|NERR_RESOURCE_NC|NRT_LOAD_NOT_ENOUGH_NC|nrt_\w{1,40}:? status=9\b"
+        rb"|Unable to determine Neuron Driver version|(?:open|access) [^\r\n]{0,60}/dev/neuron"
+        rb"|ERROR {1,4}NRT:[^\r\n]{1,99} cores are not contiguous|Could not find VNC id|modprobe: (?:FATAL"
+        rb"|ERROR): Module neuron not found",
     ),
     Signature(
         "out_of_memory",
-        (
-            b"alloc DEVICE memory",
-            b"allocate DEVICE memory",
-            b"NRT_RESOURCE",
-            b"status=4",
-            b"alloc HOST memory",
-            b"(alignment: ",
-            *(b"peak HBM usage", b"Neff won't be able to load", b"NCC_EOOM", b"NCC_EVRF", b"TMPBUF pages requested"),
-            b"Failed to allocate nrt tensor",
-        ),
         "The memory of a NeuronCore does not suffice: lower the micro batch size or sequence length, or split the "
         "model more; neuron-top shows what holds it.",
-        (
-            rb"[Ff]ailed to alloc(?:ate)? (?:DEVICE|HOST) memory|\bNRT_RESOURCE\b|nrt_\w{1,40}:? status=4\b"
-            rb"|peak HBM usage [^\r\n]{0,60}exceeds|Neff won't be able to load"
-            rb"|Failed to allocate [\d.]{1,20}[KMGT]?B \(alignment: |\bNCC_EOOM\d{1,5}\b|\bNCC_EVRF009\b"
-            rb"|TMPBUF pages requested exceeded|Failed to allocate nrt tensor"
-        ),
+        rb"[Ff]ailed to alloc(?:ate)? (?:DEVICE|HOST) memory|\bNRT_RESOURCE\b|nrt_\w{1,40}:? status=4\b"
+        rb"|peak HBM usage [^\r\n]{0,60}exceeds|Neff won't be able to load"
+        rb"|Failed to allocate [\d.]{1,20}[KMGT]?B \(alignment: |\bNCC_EOOM\d{1,5}\b|\bNCC_EVRF009\b"
+        rb"|TMPBUF pages requested exceeded|Failed to allocate nrt tensor",
     ),
     Signature(
         "sizes",
-        (b"EXEC_OOB", b"status=1006", b"status 1006", b"err: 1006", b"out-of-bound access", b"Out of bounds access"),
         "A NeuronCore was given an index that is out of range, mostly a token outside the vocabulary: compare "
         "tokenizer, data and vocabulary size.",
         rb"NRT_EXEC_OOB|" + _NUMBER + rb"1006\b|due to out-of-bound access|Out of bounds access on model",
@@ -161,7 +115,6 @@ SIGNATURES = (
     ),
     Signature(
         "collective_mismatch",
-        (b"MPMD execution", b"MPMD detected", b"does not have myself", b"collectives between the peers"),
         "The ranks run different graphs, or one has another place in the groups: compare the parallel sizes, the "
         "shapes of the batches and the compile caches of the nodes.",
         rb"MPMD (?:execution is not supported|detected but)|replica groups? [^\r\n]{0,60}does not have myself"
@@ -170,7 +123,6 @@ SIGNATURES = (
     ),
     Signature(
         "sizes",
-        (b"to init a collective algorithm for",),
         "The NeuronCores have no collective for groups of these sizes: choose tensor and pipeline parallel sizes that "
         "fit the links of the instance, as 8, 32 or 64.",
         rb"failed \(2\) to init a collective algorithm for",
@@ -178,7 +130,6 @@ SIGNATURES = (
     ),
     Signature(
         "neuron",
-        (b"waiting for execution completion", b"Suspected hang after successful"),
         "A NeuronCore did not finish a graph in time: where the graph may take as long, raise NEURON_RT_EXEC_TIMEOUT "
         "(seconds); where other nodes did not hang, replace the instance.",
         rb"timeout \(\d{1,9} ms\) [^\r\n]{0,400}waiting for execution completion"
@@ -186,20 +137,17 @@ SIGNATURES = (
     ),
     Signature(
         "neuron",
-        (b"SW_NQ_OVERFLOW", b"status=1204", b"status 1204", b"err: 1204", b"stuck after all coll", b"DGE notific"),
         "The queue of notifications of a NeuronCore ran over: set NEURON_RT_ENABLE_DGE_NOTIFICATIONS=0.",
         rb"NRT_EXEC_SW_NQ_OVERFLOW|" + _NUMBER + rb"1204\b|is stuck after all collectives|caused by DGE notifications",
     ),
     Signature(
         "compile",
-        (b"must be compiling ",),
         "This process waits for another one to compile a graph, mostly one that is gone: empty the compile cache, or "
         "remove its lock files.",
         rb"Another process must be compiling \S{1,400}, been waiting for: (?:[3-9]\d|\d{3,5})\.\d",
     ),
     Signature(
         "killed",
-        (b"forcibly killed", b"Backend exited with code -9", b"exit status -9", b"RunNeuronCC"),
         "The Neuron compiler was killed, mostly for lack of host memory: compile on a larger instance, or fewer "
         "graphs at a time.",
         rb"neuronx?-cc was forcibly killed|Backend exited with code -9|neuronx?-cc[^\r\n]{0,600}exit status -9"
@@ -207,37 +155,18 @@ SIGNATURES = (
     ),
     Signature(
         "compile",
-        (
-            b"neuronx-cc",
-            b"neuron-cc",
-            b"[NCC_",
-            b"Compiler status ",
-            b"Compilation failed for",
-            b"neuronx_cc:",
-            b"[neuronxcc",
-            b"Failed compilation with",
-            b"failed neff",
-            b"RunNeuronCC",
-            b"Internal Compiler Error",
-            b"nhandled exception with message",
-            b"BIR verification failed",
-            b"instructions after unroll",
-        ),
         "The Neuron compiler failed: read its log (log-neuron-cc.txt), check compiler flags and version, and clear the "
         "compile cache of the failed graph.",
-        (
-            rb"ERROR \d{1,9} \[neuronx?-cc\]: (?![^\r\n]{0,400}[Nn]o space left)|neuronx?-cc failed"
-            rb"|\[F\d{1,4}\] neuronx?-cc |neuronx?-cc[^\r\n]{0,600}(?:non-zero exit status|failed with"
-            rb"|compilation failed|terminated abnormally)|\[NCC_[A-Z]{1,10}\d{1,5}\]|Compiler status (?:ERROR|FAIL)"
-            rb"|Compilation failed for |ERROR:neuronx_cc:|ERROR \d{1,9} \[neuronxcc\."
-            rb"|Failed compilation with (?![^\r\n]{0,900}[Nn]o space left)|Got a cached failed neff"
-            rb"|RunNeuronCC\w{0,20}: error|\[[A-Z]{3}\d{3}\] {1,4}Unhandled exception with message"
-            rb"|=== BIR verification failed|Too many instructions after unroll"
-        ),
+        rb"ERROR \d{1,9} \[neuronx?-cc\]: (?![^\r\n]{0,400}[Nn]o space left)|neuronx?-cc failed"
+        rb"|\[F\d{1,4}\] neuronx?-cc |neuronx?-cc[^\r\n]{0,600}(?:non-zero exit status|failed with"
+        rb"|compilation failed|terminated abnormally)|\[NCC_[A-Z]{1,10}\d{1,5}\]|Compiler status (?:ERROR|FAIL)"
+        rb"|Compilation failed for |ERROR:neuronx_cc:|ERROR \d{1,9} \[neuronxcc\."
+        rb"|Failed compilation with (?![^\r\n]{0,900}[Nn]o space left)|Got a cached failed neff"
+        rb"|RunNeuronCC\w{0,20}: error|\[[A-Z]{3}\d{3}\] {1,4}Unhandled exception with message"
+        rb"|=== BIR verification failed|Too many instructions after unroll",
     ),
     Signature(
         "rendezvous_timeout",
-        (b"CCOM WARN", b"NEURON_RT_ROOT_COMM_ID"),
         "The other workers did not connect: look for nodes that did not start, then check EFA, the security group, the "
         "interfaces and NEURON_RT_ROOT_COMM_ID.",
         rb"CCOM WARN [^\r\n]{0,300}(?:[Tt]imeout waiting for|[Tt]imed out|Connect to|Connection refused"
@@ -246,15 +175,6 @@ SIGNATURES = (
     # With it the runtime says that the graph was not finished, and may say no more.
     Signature(
         "watchdog",
-        (
-            b"uspected hang ",
-            b"missing collectives status",
-            b"(FATAL-RT-",
-            b"or cc status notif",
-            b"of CC notifications",
-            *(b"completed with err: ", b"status=5 message=", b"status=1200", b"status 1200", b"EXEC_HW_ERR_COLL"),
-            *(b"execution timeout (", b"Timeout exceeded: Waiting on "),
-        ),
         "A collective hangs on a Neuron device: look for the worker that lags behind or has no such line.",
         rb"[Ss]uspected hang (?:in|between)\b|missing collectives status|waiting for cc status notifications"
         rb"|Unexpected number of CC notifications|\(FATAL-RT-[A-Z-]{1,40}\)|completed with err: 5\b"
@@ -263,7 +183,6 @@ SIGNATURES = (
     ),
     Signature(
         "nccl",
-        (b"status=1206", b"status 1206", b"err: 1206", b"NETWORK_PROXY_FAIL", b"ENC:", b"Proxy failed"),
         "The network between the workers failed (EFA, libfabric): check the EFA driver and devices (fi_info -p "
         "efa), the security group, and the logs of the other nodes.",
         _NUMBER + rb"1206\b|NETWORK_PROXY_FAIL|Proxy failed to execute task"
@@ -272,20 +191,6 @@ SIGNATURES = (
     # Of these what was said before is the cause, and where nothing was, they say as much as the next one.
     Signature(
         "neuron",
-        (
-            *(
-                b"NEFF with collectives",
-                b"nrt_",
-                b"Nrt::",
-                b"NRT_FAILURE",
-                b"NRT_INVALID",
-                b"UNRECOVERABLE",
-                b"ERROR ",
-                b"infer_status notific",
-            ),
-            *(b"TDRV not init", b"to initialize devices, err", b"localservice/", b"create global communicator"),
-            *(b"barrier execution has failed", b"load collectives resources", b"progress Neuron Core Exec"),
-        ),
         _RUNTIME,
         rb"Failed to load NEFF with collectives|nrt_(?:\w{1,40}:? )?status=(?:1|2|101)\b|nrt_init failed"
         rb"|\bNRT_(?:FAILURE|INVALID|EXEC_UNIT_UNRECOVERABLE)\b"
@@ -300,17 +205,14 @@ SIGNATURES = (
     ),
     Signature(
         "neuron",
-        (b"nrt_", b"NRT_", b"NERR_", b"ERROR ", b"FATAL ", b"Nrt::", b"neuron:", b" message="),
         _RUNTIME,
-        (
-            rb"nrt_(?:execute|load|init|barrier|tensor|build|all)\w{0,40}[:(]? ?(?:status=|failed|\(\) failed)"
-            rb"|\bNRT_(?:INVALID_HANDLE|TIMEOUT|HW_ERROR|QUEUE_FULL|FAIL_HOST_MEM_ALLOC"
-            rb"|UNINITIALIZED|EXEC_[A-Z_]{1,50})\b|\bNERR_[A-Z_]{1,40}|ERROR {1,4}(?:TDRV|NRT|KBL|NEFF):"
-            + _LINE
-            + rb"\w{1,60}"
-            rb"|Nrt::\w{1,30} failed|\bstatus=\d{1,4} message="
-            rb"|\.\d{6} {1,4}\d{1,9}:\d{1,9} {1,4}(?:ERROR|FATAL) {1,4}[A-Z]{2,12}:" + _LINE + rb"|\] neuron:\w{1,60}: "
-            rb"[^\r\n]{0,160}(?:[Ff]ailed|[Tt]imeout|[Ee]rror|[Ii]nvalid)"
-        ),
+        rb"nrt_(?:execute|load|init|barrier|tensor|build|all)\w{0,40}[:(]? ?(?:status=|failed|\(\) failed)"
+        rb"|\bNRT_(?:INVALID_HANDLE|TIMEOUT|HW_ERROR|QUEUE_FULL|FAIL_HOST_MEM_ALLOC"
+        rb"|UNINITIALIZED|EXEC_[A-Z_]{1,50})\b|\bNERR_[A-Z_]{1,40}|ERROR {1,4}(?:TDRV|NRT|KBL|NEFF):"
+        + _LINE
+        + rb"\w{1,60}"
+        rb"|Nrt::\w{1,30} failed|\bstatus=\d{1,4} message="
+        rb"|\.\d{6} {1,4}\d{1,9}:\d{1,9} {1,4}(?:ERROR|FATAL) {1,4}[A-Z]{2,12}:" + _LINE + rb"|\] neuron:\w{1,60}: "
+        rb"[^\r\n]{0,160}(?:[Ff]ailed|[Tt]imeout|[Ee]rror|[Ii]nvalid)",
     ),
 )

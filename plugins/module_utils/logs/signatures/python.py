@@ -5,36 +5,17 @@ from __future__ import annotations
 
 from ..signature import BLAME, Signature
 
-_FAULT = rb"Fatal Python error: "
-
 SIGNATURES = (
     Signature(
         "import_error",
-        (
-            b"ModuleNotFoundError",
-            b"ImportError",
-            b"No module named",
-            b"DistributionNotFound",
-            b"PackageNotFoundError",
-            b"undefined symbol",
-            b"cannot open shared object file",
-            b"built in",
-        ),
         "A Python package is missing or does not fit: the container image is not the one that the trainer needs.",
-        (
-            rb"(?:ModuleNotFoundError|ImportError|DistributionNotFound|PackageNotFoundError): "
-            rb"|/python[\d.]{0,9}: No module named |(?:Error: [^\r\n]{0,300}|\.so[.\d]{0,12}: )undefined symbol: "
-            rb"|OSError: \S{1,200}: cannot open shared object file"
-            rb"|Error: Distributed package doesn't have \w{1,9} built in"
-        ),
+        rb"(?:ModuleNotFoundError|ImportError|DistributionNotFound|PackageNotFoundError): "
+        rb"|/python[\d.]{0,9}: No module named |(?:Error: [^\r\n]{0,300}|\.so[.\d]{0,12}: )undefined symbol: "
+        rb"|OSError: \S{1,200}: cannot open shared object file"
+        rb"|Error: Distributed package doesn't have \w{1,9} built in",
     ),
     Signature(
         "import_error",
-        (
-            *(b"Could not find a version that", b"No matching distribution found", b"ResolutionImpossible"),
-            *(b"Failed building wheel", b"build installable wheels", b"exited-with-error", b"generation-failed"),
-            b"Cannot install ",
-        ),
         "pip could not install a package: check its name and version, the Python of the image, and that the node "
         "reaches the package index.",
         rb"ERROR: (?:Could not find a version that satisfies|No matching distribution found|ResolutionImpossible"
@@ -43,50 +24,22 @@ SIGNATURES = (
     ),
     Signature(
         "import_error",
-        (
-            *(
-                b"has no attribute '",
-                b"was removed in the NumPy",
-                b"dtype size changed",
-                b"Descriptors cannot ",
-            ),
-            *(b"compiled with", b"jaxlib ", b"normal functioning of this module", b"unexpected keyword argument '"),
-            *(b"CUDA version ", b"CUDA Setup failed", b"CUDA SETUP ERROR", b"load native library: "),
-            b"no attribute 'c",
-            *(
-                b"operator torchvision::",
-                b"VersionConflict",
-                b"does not recognize this architecture",
-                b"nrecognized model in",
-            ),
-        ),
         "Packages of the image are of versions that do not fit each other: the message names one; install the versions "
         "that the trainer asks for, or take another image.",
-        (
-            rb"AttributeError: (?:partially initialized )?module '[^'\r\n]{1,99}' has no attribute '"
-            rb"|Error: [^\r\n]{0,99}was removed in the NumPy|Error: numpy\.dtype size changed"
-            rb"|Error: Descriptors cannot (?:not )?be created|were compiled with different CUDA major versions"
-            rb"|but source was compiled with: |Error: jaxlib (?:version|is version) "
-            rb"|operator torchvision::\w{1,40} does not exist|VersionConflict: "
-            rb"|Transformers does not recognize this architecture|Error: Unrecognized model in "
-            rb"|The detected CUDA version \S{1,20} mismatches|Installed CUDA version \S{1,20} "
-            rb"does not match the version torch"
-            rb"|CUDA Setup failed despite|CUDA SETUP ERROR|Error: Failed to load native library: "
-            rb"|'NoneType' object has no attribute 'c(?:quantize|adam|get_|gemm)"
-            rb"|is required for a normal functioning of this module|got an unexpected keyword argument '"
-        ),
+        rb"AttributeError: (?:partially initialized )?module '[^'\r\n]{1,99}' has no attribute '"
+        rb"|Error: [^\r\n]{0,99}was removed in the NumPy|Error: numpy\.dtype size changed"
+        rb"|Error: Descriptors cannot (?:not )?be created|were compiled with different CUDA major versions"
+        rb"|but source was compiled with: |Error: jaxlib (?:version|is version) "
+        rb"|operator torchvision::\w{1,40} does not exist|VersionConflict: "
+        rb"|Transformers does not recognize this architecture|Error: Unrecognized model in "
+        rb"|The detected CUDA version \S{1,20} mismatches|Installed CUDA version \S{1,20} "
+        rb"does not match the version torch"
+        rb"|CUDA Setup failed despite|CUDA SETUP ERROR|Error: Failed to load native library: "
+        rb"|'NoneType' object has no attribute 'c(?:quantize|adam|get_|gemm)"
+        rb"|is required for a normal functioning of this module|got an unexpected keyword argument '",
     ),
     Signature(
         "import_error",
-        (
-            b"nstall ",
-            b"not installed",
-            b"module is not found",
-            b"ou have installed ",
-            b"requires cuda ext",
-            b"shared object file for ",
-            b"library was not found.",
-        ),
         "A package that the training asks for is not in the image: install the one that the message names, or take "
         "another image.",
         rb"(?:Error|Exception): [^\r\n]{0,300}(?:[Pp]lease (?:pip )?install |pip install |is not installed"
@@ -95,79 +48,41 @@ SIGNATURES = (
     ),
     Signature(
         "data_corrupt",
-        (
-            *(
-                b"greater than buffer length",
-                b"mmap length",
-                b"cannot mmap an empty",
-                b"buffer is smaller than",
-                b"buffer size must be a multiple",
-            ),
-            *(
-                b"doesn't match expected format",
-                b"(truncated file: ",
-                b"Arrow",
-                b"Parquet magic",
-                b"BadZipFile",
-                b"BadGzipFile",
-                b"Compressed file ended",
-                b"DataLossError",
-                b"DATA_LOSS",
-                b"bad header, cannot read",
-                b"bad version, cannot read",
-                b"Consistency check failed",
-                b"No data left in file",
-                *(b"NonMatching", b"ExpectedMoreDownloadedFiles", b"Not a valid TFRecord", b"Not a .npy file"),
-                *(b"truncated: its header", b"Failed to interpret file", b"requested but only"),
-                *(b"end of data", b"for message body", b"metadata bytes"),
-            ),
-        ),
         "A data file is cut off or does not fit its index: copy it or preprocess it again, and look whether a copy "
         "or a fetch was interrupted.",
-        (
-            rb"no greater than buffer length|mmap length is greater than file size|cannot mmap an empty file"
-            rb"|buffer is smaller than requested size|buffer size must be a multiple of element size"
-            rb"|Index file doesn't match expected format|\(truncated file: eof|Arrow(?:Invalid|TypeError"
-            rb"|IOError)?: [^\r\n]{0,200}(?:footer|[Tt]runcated|magic|corrupt|[Ee]xpected to read"
-            rb"|JSON parse error(?!: Column))|Parquet magic bytes not found|BadZipFile: |BadGzipFile: "
-            rb"|Compressed file ended before the end-of-stream|DataLossError\b|DATA_LOSS: |Error: bad (?:header"
-            rb"|version), cannot read|Error: (?:Consistency check failed|No data left in file)"
-            rb"|NonMatching\w{1,40}Error: |ExpectedMoreDownloadedFiles: |Error: Not a valid TFRecord"
-            rb"|Error: Not a \.npy file|is truncated: its header|ReadError: [(']{0,2}unexpected end of data"
-            rb"|Error: Expected to (?:be able to read|read) \d{1,20} (?:bytes for message body|metadata bytes)"
-            rb"|Error: Failed to interpret file|items requested but only \d"
-        ),
+        rb"no greater than buffer length|mmap length is greater than file size|cannot mmap an empty file"
+        rb"|buffer is smaller than requested size|buffer size must be a multiple of element size"
+        rb"|Index file doesn't match expected format|\(truncated file: eof|Arrow(?:Invalid|TypeError"
+        rb"|IOError)?: [^\r\n]{0,200}(?:footer|[Tt]runcated|magic|corrupt|[Ee]xpected to read"
+        rb"|JSON parse error(?!: Column))|Parquet magic bytes not found|BadZipFile: |BadGzipFile: "
+        rb"|Compressed file ended before the end-of-stream|DataLossError\b|DATA_LOSS: |Error: bad (?:header"
+        rb"|version), cannot read|Error: (?:Consistency check failed|No data left in file)"
+        rb"|NonMatching\w{1,40}Error: |ExpectedMoreDownloadedFiles: |Error: Not a valid TFRecord"
+        rb"|Error: Not a \.npy file|is truncated: its header|ReadError: [(']{0,2}unexpected end of data"
+        rb"|Error: Expected to (?:be able to read|read) \d{1,20} (?:bytes for message body|metadata bytes)"
+        rb"|Error: Failed to interpret file|items requested but only \d",
     ),
     Signature(
         "child_failed",
-        (b"Fatal Python error: Aborted",),
         "A process of the training aborted: what it printed before is the cause, and the stack below shows where it "
         "was.",
+        rb"Fatal Python error: Aborted",
     ),
     Signature(
         "segmentation_fault",
-        (_FAULT,),
         "Python itself crashed in native code: mostly libraries in the image that do not fit each other or the "
         "driver; the stack below this line names the library.",
+        rb"Fatal Python error: ",
     ),
     Signature(
         "name_resolution",
-        (b"gaierror", b"ailure in name resolution", b"Name or service not known", b"NameResolutionError"),
         "A name cannot be resolved on this node: check DNS and /etc/hosts, and give addresses that every node "
         "resolves and reaches (MASTER_ADDR, JAX_COORDINATOR_IP).",
-        (
-            rb"gaierror: \[Errno|NameResolutionError|(?:Error"
-            rb"|failed)[^\r\n]{0,300}(?:[Tt]emporary failure in name resolution|Name or service not known)"
-        ),
+        rb"gaierror: \[Errno|NameResolutionError|(?:Error"
+        rb"|failed)[^\r\n]{0,300}(?:[Tt]emporary failure in name resolution|Name or service not known)",
     ),
     Signature(
         "wrong_rank",
-        (
-            b"nvalid rank ",
-            b"rank should be in the interval",
-            b" must be less than world",
-            b"process_id < num_processes",
-        ),
         "A rank is none of this world: compare RANK, WORLD_SIZE, the node ranks and the processes per node, and which "
         "group of ranks the message speaks of.",
         rb"Error: (?:[^\r\n]{0,200}(?:[Ii]nvalid rank \d|rank should be in the interval)"
@@ -175,12 +90,6 @@ SIGNATURES = (
     ),
     Signature(
         "sizes",
-        (
-            b"divisible by",
-            b"implied data parallel",
-            b"not compatible for FP8",
-            *(b"multiple of", b"divisble by", b"is not equal to ", b"a whole number"),
-        ),
         "The sizes do not fit each other: the GPUs must be a multiple of tensor × pipeline × context parallel size, "
         "the global batch size one of micro batch size × data parallel size.",
         rb"(?:Error|Exception): (?!\w{1,60} value from checkpoint )[^\r\n]{0,400}(?:divisi?ble by"
@@ -188,10 +97,6 @@ SIGNATURES = (
     ),
     Signature(
         "sizes",
-        (
-            *(b"must match the ", b"shapes cannot be multiplied", b"is invalid for input of size", b"to be equal size"),
-            *(b"must equal the product of", b"be divisible by", b"imension ", b"ncompatible devices for jitted"),
-        ),
         "The shapes do not fit each other: compare the model's sizes, sequence and batch size, the parallel sizes "
         "and the checkpoint with those that the message names.",
         rb"Error: [^\r\n]{0,300}(?:must match the (?:existing )?size|shapes cannot be multiplied"
@@ -200,28 +105,18 @@ SIGNATURES = (
     ),
     Signature(
         "peer_died",
-        (b"ConnectionResetError", b"BrokenPipeError", b"EOFError"),
         "Another process went away: its log, or what it printed before, has the cause.",
         # An EOFError with a message is of a file.
         rb"(?:ConnectionResetError|BrokenPipeError): |(?<!raise )\bEOFError(?=\s{0,99}(?m:$))",
     ),
     Signature(
         "rendezvous_timeout",
-        (
-            *(b"ConnectionRefusedError", b"Errno 111]", b"Errno 113]", b"Errno 101]", b"Errno 110]"),
-            b"Network is unreachable",
-        ),
         "Nobody listens where this rank connects to, or no route leads there: look for a node that did not start "
         "or failed before, then check address, port and firewall.",
         rb"ConnectionRefusedError: |Error: \[Errno 1(?:01|10|11|13)\]|Error: [^\r\n]{0,200}Network is unreachable",
     ),
     Signature(
         "data",
-        (
-            *(b"num_samples=0", b"CastError: ", b" not in the dataset", b"DataFilesNotFoundError", b"Unable to find '"),
-            *(b"find any data file", b"scripts are no longer", b"no samples left to consume"),
-            *(b"no sample to consume", b"`next(self.data_iterator)` failed"),
-        ),
         "The training data cannot be used: they are missing, empty or have other columns than asked for; check paths "
         "and format of the dataset on each node.",
         rb"Error: (?:[^\r\n]{0,200}num_samples=0|no samples? (?:left )?to consume)|CastError: "
@@ -231,7 +126,6 @@ SIGNATURES = (
     ),
     Signature(
         "not_found",
-        (b"FileNotFoundError: ", b"NotFoundError: ", b"NotADirectoryError"),
         "A file or folder is not there on this node: check the path and the mounts, and that every node sees it.",
         rb"FileNotFoundError: (?![^\r\n]{0,300}(?:[Cc]heckpoint|/ckpts?/|/iter_\d|/global_step))(?:\[Errno 2\]"
         rb"|(?![^\r\n]{0,300}(?:\.ckpt|\.distcp|\.pth?\b|[Rr]estore|[Ss]teps? |[Mm]etadata|[Dd]ataset|[Tt]okenizer)))"
@@ -239,7 +133,6 @@ SIGNATURES = (
     ),
     Signature(
         "nan",
-        (b"NaN", b"nan", b"finite", b"Inf", b"oss scale ", b"FloatingPointError: "),
         "The loss or the gradients became NaN or infinite: check data, precision and learning rate; where one rank "
         "alone has it, check its GPU.",
         rb"FloatingPointError: [Ii]nvalid value \(|(?:Error"
@@ -248,24 +141,11 @@ SIGNATURES = (
     ),
     Signature(
         "checkpoint",
-        (b"futures but timed out after",),
         "A checkpoint was not written in time: check how fast its storage is on every node, and that all nodes write.",
         rb"completed \d{1,9}/\d{1,9} futures but timed out after",
     ),
     Signature(
         "checkpoint",
-        (
-            *(b"heckpoint", b"tree structures do not match", b"No structure could be identified", b"nexpected key(s)"),
-            *(
-                b"restore does not exist",
-                b"No steps found in",
-                b"etadata",
-                b"Step directory ",
-                b"for async_",
-                b"NOT_FOUND: ",
-            ),
-            *(b"save timeout exceeded", b"array index: ", b"Checkpointing failed", b"the stored shape"),
-        ),
         "The checkpoint cannot be loaded: check that it is whole and at the path and step that are asked for on every "
         "node, and that its format and the sizes of the model are those of this run.",
         rb"(?:Error|Exception): (?![^\r\n]{0,400}(?: (?:is|are) (?:not |only )(?:yet )?supported| requires? "
@@ -278,62 +158,44 @@ SIGNATURES = (
     ),
     Signature(
         "settings_refused",
-        (b"Unrecognized options: ",),
         "The program knows no such option: take it out, or correct its name as the message proposes.",
+        rb"Unrecognized options: ",
     ),
     Signature(
         "settings_refused",
-        (
-            *(b"Could not override '", b"' is not in struct", b"Could not append to config"),
-            *(b"Cannot find primary config", b"NoViableAlt", b"Error in call to target '", b"Error locating target '"),
-        ),
         "The program knows no such setting: Hydra names it; correct its name, or put + in front of one that is new.",
         rb"Could not override '|' is not in struct|Could not append to config"
         rb"|Cannot find primary config|LexerNoViableAlt\w{1,20}: |Error (?:in call to|locating) target '",
     ),
     Signature(
         "settings_refused",
-        (
-            b"AssertionError: ",
-            b"ValueError: ",
-            b"NotImplementedError: ",
-            b"ValidationError: ",
-            b"omegaconf.errors.",
-            b"hydra.errors.",
-            *(b"RuntimeError: ", b"Exception: ", b"yaml.", b"trust_remote_code", b"rendezvous "),
-        ),
         "The program does not take these settings together: the message says what it asks for; correct the config, or "
         "take an image that can do it.",
-        (
-            rb"\bValidationError: \d|(?:omegaconf|hydra)\.errors\.\w{1,60}: |\b(?:Assertion|Value"
-            rb"|NotImplemented)Error: [^\r\n]{0,300}(?:[ '\"`]--[a-z0-9]{2,40}-[a-z]|supported\b|compatible\b"
-            rb"|annot (?:use|be used)|\b[Rr]equires? |must (?:not )?(?:be|specify|set|use)\b|[Vv]alid (?:options|values"
-            rb"|choices)|should (?:not )?be |[Nn]eed to (?:be|specify|set)|mutually exclusive|BuilderConfig "
-            rb"|[Uu]nknown split|[Bb]ad split|[Uu]nsupported |only supports?\b|can only |not allowed|too small for"
-            rb"|ha(?:s|ve) to be )|Error: [^\r\n]{0,40}rendezvous (?:configuration option|backend|handler for) "
-            rb"|\b(?:RuntimeError|Exception): [^\r\n]{0,300}(?:[ '\"`]--[a-z0-9]{2,40}-[a-z]|[Rr]equires (?!grad)"
-            rb"|environment variable|mutually exclusive|is not supported|only supports?\b|not implemented"
-            rb"|spawn' start method|in yaml)|\byaml\.\w{1,40}\.\w{1,40}Error\b|Error: [^\r\n]{0,300}trust_remote_code"
-            rb"|MisconfigurationException: "
-        ),
+        rb"\bValidationError: \d|(?:omegaconf|hydra)\.errors\.\w{1,60}: |\b(?:Assertion|Value"
+        rb"|NotImplemented)Error: [^\r\n]{0,300}(?:[ '\"`]--[a-z0-9]{2,40}-[a-z]|supported\b|compatible\b"
+        rb"|annot (?:use|be used)|\b[Rr]equires? |must (?:not )?(?:be|specify|set|use)\b|[Vv]alid (?:options|values"
+        rb"|choices)|should (?:not )?be |[Nn]eed to (?:be|specify|set)|mutually exclusive|BuilderConfig "
+        rb"|[Uu]nknown split|[Bb]ad split|[Uu]nsupported |only supports?\b|can only |not allowed|too small for"
+        rb"|ha(?:s|ve) to be )|Error: [^\r\n]{0,40}rendezvous (?:configuration option|backend|handler for) "
+        rb"|\b(?:RuntimeError|Exception): [^\r\n]{0,300}(?:[ '\"`]--[a-z0-9]{2,40}-[a-z]|[Rr]equires (?!grad)"
+        rb"|environment variable|mutually exclusive|is not supported|only supports?\b|not implemented"
+        rb"|spawn' start method|in yaml)|\byaml\.\w{1,40}\.\w{1,40}Error\b|Error: [^\r\n]{0,300}trust_remote_code"
+        rb"|MisconfigurationException: ",
     ),
     Signature(
         "settings_refused",
-        (b"Set the environment variable HYDRA_FULL_ERROR",),
         "Hydra ended the program: the lines before say why, mostly a setting or a file of the config that it does not "
         "find; HYDRA_FULL_ERROR=1 shows the whole traceback.",
-        None,
+        rb"Set the environment variable HYDRA_FULL_ERROR",
         BLAME["child_failed"],
     ),
     Signature(
         "sigterm",
-        (b"KeyboardInterrupt",),
         "The process was interrupted (SIGINT): by a person, a scheduler or the launcher.",
         rb"(?m:^(?:\[\w{1,20}\]: ?)?KeyboardInterrupt\b)",
     ),
     Signature(
         "child_failed",
-        (b"throwing an instance of",),
         "A process ended by an exception in native code: the line after this one, what(), says which, and what was "
         "printed before is the cause.",
         rb"terminate called after throwing an instance of",

@@ -6,23 +6,12 @@ It is asked for lines alone that sound like a failure and stand where a log ends
 
 from __future__ import annotations
 
-import typing as t
+from itertools import chain
 
-from ..signature import Signature
-from .exceptions import TOPICS, compiled_once
+from ..signature import Signature, compiled
+from .exceptions import TOPICS
 
 _LINE_BYTES = 1000
-
-
-class Sentence(t.NamedTuple):
-    """What class a line has that the pattern finds."""
-
-    signature: Signature
-    pattern: bytes
-
-
-def _sentence(failure: str, pattern: bytes, remedy: str) -> Sentence:
-    return Sentence(Signature(failure, (), remedy), pattern)
 
 
 # "rendezvous.cc:38]", "[E socket.cpp:860]", "(x/y.cpp:39 in function z"
@@ -35,176 +24,199 @@ _ENDED = (
 
 # By the prefix of a line, or by the source file that it names.
 SOURCES = (
-    _sentence(
+    Signature(
         "compile",
-        rb"\[(?:[A-Z]{3}\d{3}|NCC_\w{1,20}|F\d{3})\]|\[neuronx?-cc\]|\bneuronxcc/|NEURON_CC"
-        rb"|^(?:ptxas|nvcc|hipcc|ld|clang(?:\+\+)?|g\+\+|gcc|ninja) ?: |\b(?:mlir|llvm|hlo_|autotun|triton)" + _FILE,
         "A compiler of the training ended with an error: what it printed before says at what; try another image or "
         "version, or other sizes.",
+        rb"\[(?:[A-Z]{3}\d{3}|NCC_\w{1,20}|F\d{3})\]|\[neuronx?-cc\]|\bneuronxcc/|NEURON_CC"
+        rb"|^(?:ptxas|nvcc|hipcc|ld|clang(?:\+\+)?|g\+\+|gcc|ninja) ?: |\b(?:mlir|llvm|hlo_|autotun|triton)" + _FILE,
     ),
-    _sentence(
+    Signature(
         "neuron",
-        rb"\bERROR {1,4}(?:NRT|TDRV|NMGR|KMGR|HAL|ENC|CCOM|NEFF|DMEM|NDS):|" + _KERNEL + rb"neuron\b|\bneuron:\w",
         "The Neuron runtime or driver reports an error: read the lines around it and the kernel log, compare the "
         "versions of runtime, driver and compiler, and look with neuron-top.",
+        rb"\bERROR {1,4}(?:NRT|TDRV|NMGR|KMGR|HAL|ENC|CCOM|NEFF|DMEM|NDS):|" + _KERNEL + rb"neuron\b|\bneuron:\w",
     ),
-    _sentence(
+    Signature(
         "container",
+        "The container's engine or its tools failed: the line says at what; look for a mount, a path, a hook or an "
+        "image that is missing on this node.",
         rb"^(?:enroot-\w{1,30}|nvidia-container-\w{1,30}|docker|dockerd|podman|containerd|conmon|crun|runc|buildah"
         rb"|apptainer|singularity|kubelet|mount|umount)(?:\[\d{1,9}\])?: |^Error from server \("
         rb"|^\[ERROR\] (?:[Ff]ailed to |Could not |Invalid (?:image|arg)"
         rb"|No such file or dir|Command not found|Unsupported |Unknown (?:NVIDIA|MELLANOX) |Checksum )",
-        "The container's engine or its tools failed: the line says at what; look for a mount, a path, a hook or an "
-        "image that is missing on this node.",
     ),
-    _sentence(
+    Signature(
         "scheduler",
-        rb"\b(?:slurmstepd|srun|slurmd|sbatch|salloc)(?:\.service|\[\d{1,9}\]|-[\w.-]{1,60})?: "
-        rb"|\bslurm_load_\w{1,20} error",
         "Slurm reports an error: the words after it say what; look at the job (scontrol show job), the nodes "
         "(sinfo -R) and slurmd's log.",
+        rb"\b(?:slurmstepd|srun|slurmd|sbatch|salloc)(?:\.service|\[\d{1,9}\]|-[\w.-]{1,60})?: "
+        rb"|\bslurm_load_\w{1,20} error",
     ),
-    _sentence(
+    Signature(
         "nccl",
+        "A network adapter of this node, or what drives it, reports an error: read the kernel log, check link, "
+        "firmware and driver, and compare with a node that works.",
         _KERNEL + rb"(?:mlx[45]_\w{1,9}|bnxt_\w{1,9}|ionic\w{0,9}|irdma|efa|infiniband|ib_\w{1,20}|rdma_\w{1,20})\b"
         rb"|\b(?:net_ib|net_socket|p2p_plugin|ibvwrap|ib_device|nccl)"
         + _FILE
         + rb"|\b(?:socket[A-Z]\w{3,30}|nccl[A-Z]\w{2,40}|ibv_\w{2,40}|fi_[a-z]\w{2,40}): ",
-        "A network adapter of this node, or what drives it, reports an error: read the kernel log, check link, "
-        "firmware and driver, and compare with a node that works.",
     ),
-    _sentence(
+    Signature(
         "io_error",
+        "A disk, a file system or its server failed: read the kernel log, look at the mount (findmnt), the disk and "
+        "the file server.",
         _KERNEL + rb"(?:nvme\d|sd[a-z]|EXT4|XFS|BTRFS|nfs4?|NFS|Lustre|LNet|ceph|libceph|beegfs|FS-Cache|fuse|mmfs"
         rb"|blk_update_request|md\d|device-mapper)\b"
         rb"|^(?:gcsfuse|s3fs|goofys|mount-s3|mmfsd|blobfuse2?|juicefs|mount\.\w{2,9})(?:\[\d{1,9}\])?: ",
-        "A disk, a file system or its server failed: read the kernel log, look at the mount (findmnt), the disk and "
-        "the file server.",
     ),
-    _sentence(
+    Signature(
         "rendezvous_timeout",
-        rb"\b(?:TCPStore|socket|FileStore|HashStore|dynamic_rendezvous|distributed_runtime_client)" + _FILE,
         "The processes did not find each other: look for a node that did not start or failed before, then check "
         "master address, port and firewall.",
+        rb"\b(?:TCPStore|socket|FileStore|HashStore|dynamic_rendezvous|distributed_runtime_client)" + _FILE,
     ),
-    _sentence(
+    Signature(
         "peer_died",
-        rb"\b(?:coordination_|preemption_sync|grpc_|distributed_runtime)" + _FILE,
         "A service or another process of the job does not answer any more: its log has the cause.",
+        rb"\b(?:coordination_|preemption_sync|grpc_|distributed_runtime)" + _FILE,
     ),
-    _sentence(
+    Signature(
         "watchdog",
-        rb"\b(?:ProcessGroup|NCCLUtils|collective|rendezvous)" + _FILE,
         "A collective was not finished: look for the rank that did not come, whose log has the cause.",
+        rb"\b(?:ProcessGroup|NCCLUtils|collective|rendezvous)" + _FILE,
     ),
-    _sentence(
+    Signature(
         "gpu_error",
+        "A GPU, its driver or one of its libraries reports an error: the line says what; read the kernel log of this "
+        "node, and compare with another one.",
         rb"\b(?:cuda_|rocm_|hip_|gpu_|hip[A-Z]|hsa_|cudnn|cublas|CUDA|HIP|stream_executor|pjrt_|tpu_)"
         + _FILE
         + rb"|"
         + _KERNEL
         + rb"(?:nvidia\S{0,20}|NVRM|nvswitch|nv-\w{1,20}|kfd|drm|amdgpu)\b"
         rb"|^(?:nvidia-smi|rocm-smi|amd-smi|dcgmi?|nv-hostengine|nvidia-fabricmanager)\b",
-        "A GPU, its driver or one of its libraries reports an error: the line says what; read the kernel log of this "
-        "node, and compare with another one.",
     ),
 )
 
 # By what is said of what.
 WORDS = (
-    _sentence(
+    Signature(
         "name_resolution",
+        "A name cannot be resolved on this node: check DNS, /etc/hosts and the name itself.",
         rb"(?i)(?:could ?n[o']t|unable to|failed to|cannot) resolve|name or service not known"
         rb"|failure in name resolution|no such host|unknown host",
-        "A name cannot be resolved on this node: check DNS, /etc/hosts and the name itself.",
     ),
-    _sentence(
+    Signature(
         "access_denied",
-        rb"(?i)\b40[13]\b.{0,60}(?:forbidden|unauthori[sz]ed|permission|denied)|http ?error 40[13]\b"
-        rb"|not authori[sz]ed|(?:invalid|missing|no|expired|wrong) (?:\w{1,20} )?(?:credentials?|token|api key)",
         "A service does not let the training in: the message names it; give this node a token or credentials that "
         "may use it.",
+        rb"(?i)\b40[13]\b.{0,60}(?:forbidden|unauthori[sz]ed|permission|denied)|http ?error 40[13]\b"
+        rb"|not authori[sz]ed|(?:invalid|missing|no|expired|wrong) (?:\w{1,20} )?(?:credentials?|token|api key)",
     ),
-    _sentence(
+    Signature(
         "hub_unreachable",
+        "A download failed: check network, proxy and token, or use a local copy or a cache that the nodes share.",
         rb"(?i)(?:connection broken|retrying|failed|error|unable|timed? ?out|refused).{0,200}(?:\bhttps?://|/simple/)"
         rb"|\bhttps?://.{0,300}(?:failed|error|time[d-]? ?out|refused|unreachable|reset)|internet connection",
-        "A download failed: check network, proxy and token, or use a local copy or a cache that the nodes share.",
     ),
-    _sentence(
+    Signature(
         "killed",
+        "The host memory did not suffice: use fewer data workers, a smaller cache, or ask for more memory; the kernel "
+        "log of the node says which process went over.",
         rb"(?i)(?!.{0,300}(?:\bgpu|\bhbm|\bvram|\bcuda|\bhip\b|\bdevice))"
         rb".{0,300}(?:\boom[- ]?kill|\bmem(?:ory)?\b.{0,60}exceed|exceed.{0,60}\bmemory|memory ?pressure"
         rb"|low on (?:resource: )?memory|cannot allocate memory)",
-        "The host memory did not suffice: use fewer data workers, a smaller cache, or ask for more memory; the kernel "
-        "log of the node says which process went over.",
     ),
-    _sentence(
+    Signature(
         "preempted",
-        rb"(?i)\bpreempted\b|maintenance event|\bspot\b.{0,40}(?:interrupt|terminat|reclaim)",
         "The machine or job was taken away for another use: go on from a checkpoint, or use capacity that is not "
         "preempted.",
+        rb"(?i)\bpreempted\b|maintenance event|\bspot\b.{0,40}(?:interrupt|terminat|reclaim)",
     ),
-    _sentence(
+    Signature(
         "nan",
-        rb"(?i)\b(?:loss|grad\w{0,10}|norm)\b.{0,60}\b(?:nan|inf|infinite|not finite|non-finite)\b"
-        rb"|\b(?:nan|inf|infinite|non-finite)\b.{0,60}\b(?:loss|grad)",
         "The loss or the gradients became NaN or infinite: check data, precision and learning rate; where one rank "
         "alone has it, check its GPU.",
+        rb"(?i)\b(?:loss|grad\w{0,10}|norm)\b.{0,60}\b(?:nan|inf|infinite|not finite|non-finite)\b"
+        rb"|\b(?:nan|inf|infinite|non-finite)\b.{0,60}\b(?:loss|grad)",
     ),
-    _sentence(
+    Signature(
         "data_corrupt",
+        "A file is cut off or damaged: copy or fetch it again, and look whether the disk is full.",
         rb"(?i)unexpected (?:end of file|eof)|checksum|\bcrc\b.{0,40}(?:error|mismatch)|(?:file|archive|record) is "
         rb"(?:corrupt|truncated|damaged)",
-        "A file is cut off or damaged: copy or fetch it again, and look whether the disk is full.",
     ),
-    _sentence(
+    Signature(
         "compile",
-        rb"(?i)register allocation|ran out of registers|\btensorizer\b",
         "A kernel could not be compiled for this device: try another image, other sizes, or switch the fused kernel "
         "off.",
+        rb"(?i)register allocation|ran out of registers|\btensorizer\b",
     ),
-    _sentence(
+    Signature(
         "settings_refused",
+        "A script or program of the launch does not take what it was given: the line says which variable or option.",
         rb"unbound variable|[Ss]yntax error|[Ii]llegal option|[Ii]nvalid option|[Uu]nrecogni[sz]ed option"
         rb"|bad substitution|\binvalid choice: |error: (?:argument |unrecognized arguments|the following arguments)",
-        "A script or program of the launch does not take what it was given: the line says which variable or option.",
     ),
-    _sentence(
+    Signature(
         "import_error",
-        rb"^(?!.{0,300}[Ww]arning).{0,300}(?:cannot open shared object file|undefined symbol|wrong ELF class)",
         "A library is missing or older than the program wants: the image is not the one that it was built for.",
+        rb"^(?!.{0,300}[Ww]arning).{0,300}(?:cannot open shared object file|undefined symbol|wrong ELF class)",
     ),
-    _sentence(
+    Signature(
         "not_found",
-        rb"module\(s\) are unknown|(?:environment|interpreter) [^\r\n]{0,99}not found|No such file or directory",
         "What the message names is not there on this node: check the path and the mounts, and that every node sees it.",
+        rb"module\(s\) are unknown|(?:environment|interpreter) [^\r\n]{0,99}not found|No such file or directory",
     ),
-    _sentence(
+    Signature(
         "killed",
-        _ENDED + rb"(?:137|-9)\b|(?i:\bsignal)[\s`'\":=(]{1,4}9\b",
         "A process was killed with SIGKILL, mostly by the kernel for lack of host memory: read the kernel log of its "
         "node.",
+        _ENDED + rb"(?:137|-9)\b|(?i:\bsignal)[\s`'\":=(]{1,4}9\b",
     ),
-    _sentence(
+    Signature(
         "segmentation_fault",
-        _ENDED + rb"(?:139|-11)\b|(?i:\bsignal)[\s`'\":=(]{1,4}11\b",
         "A process crashed in native code: mostly libraries in the image that do not fit each other or the driver.",
+        _ENDED + rb"(?:139|-11)\b|(?i:\bsignal)[\s`'\":=(]{1,4}11\b",
     ),
-    _sentence(
+    Signature(
         "sigterm",
-        _ENDED + rb"(?:143|-15)\b|(?i:\bsignal)[\s`'\":=(]{1,4}15\b",
         "The process was told to stop: by the launcher because another one failed, by a person or by a scheduler.",
+        _ENDED + rb"(?:143|-15)\b|(?i:\bsignal)[\s`'\":=(]{1,4}15\b",
     ),
-    _sentence(
+    Signature(
         "child_failed",
-        rb"(?i)(?:exit ?code|error code|with code|raising signal)[\s`'\":=(]{1,4}-?[1-9]",
         "A program that the training is made of ended with an error: what it printed before is the cause.",
+        rb"(?i)(?:exit ?code|error code|with code|raising signal)[\s`'\":=(]{1,4}-?[1-9]",
     ),
-    _sentence(
+    Signature(
         "child_failed",
-        rb"panicked at |^panic: |terminated abnormally with signal|\bgoroutine \d|\bcore dumped\b",
         "A process of the training crashed: the line names it, and what was printed before may be the cause.",
+        rb"panicked at |^panic: |terminated abnormally with signal|\bgoroutine \d|\bcore dumped\b",
+    ),
+)
+
+
+# What is left when nothing else is said.
+NOUNS = (
+    Signature(
+        "gpu_error",
+        "A GPU or a link of it is said to be ill: read the kernel log of this node, and compare with another one.",
+        rb"(?i)\b(?:gpus?|nvlinks?|nvswitch|xgmi|hbm|accelerators?|tpus?|chip\w{0,20})\b.{0,60}\b(?:unhealthy|lost"
+        rb"|missing|hung|dead|died|degraded|disappeared|health check|not respond\w{0,4}|inactive|too hot"
+        rb"|overheat\w{0,4}|session error)\b|chip_driver_error",
+    ),
+    Signature(
+        "container",
+        "The container's engine or its orchestrator failed: the line says at what; look at its events and log.",
+        rb"(?i)\bcontainers?\b|\bpods?\b|\bimage\b",
+    ),
+    Signature(
+        "nccl",
+        "The network of this node reports an error: check cable, switch port, driver and firmware.",
+        rb"(?i)\b(?:nic|link|port|switch|adapter|hca)\b.{0,60}\b(?:down|lost|flap\w{0,5}|error|failed|unreachable)\b"
+        rb"|(?-i:\b(?:QPs?|CQs?|MR|SRQ|XRC|AH|DMAH|GID|HCA|RDMA|rdma_cm|ibv_\w{1,40})\b)|\bmkey\b|\binfiniband\b",
     ),
 )
 
@@ -212,32 +224,9 @@ WORDS = (
 def sentence_class(line: bytes) -> Signature | None:
     """Return the signature of a line that sounds like a failure, or None where nothing in it says of what."""
     line = line[:_LINE_BYTES]
-    for sentence in (*SOURCES, *WORDS):
-        if compiled_once(sentence.pattern).search(line):
-            return sentence.signature
-    return next((topic.signature for topic in TOPICS if compiled_once(topic.words).search(line)), None) or next(
-        (sentence.signature for sentence in NOUNS if compiled_once(sentence.pattern).search(line)), None
+    said = chain(
+        ((signature, signature.pattern) for signature in (*SOURCES, *WORDS)),
+        ((topic.signature, topic.words) for topic in TOPICS),
+        ((signature, signature.pattern) for signature in NOUNS),
     )
-
-
-# What is left when nothing else is said.
-NOUNS = (
-    _sentence(
-        "gpu_error",
-        rb"(?i)\b(?:gpus?|nvlinks?|nvswitch|xgmi|hbm|accelerators?|tpus?|chip\w{0,20})\b.{0,60}\b(?:unhealthy|lost"
-        rb"|missing|hung|dead|died|degraded|disappeared|health check|not respond\w{0,4}|inactive|too hot"
-        rb"|overheat\w{0,4}|session error)\b|chip_driver_error",
-        "A GPU or a link of it is said to be ill: read the kernel log of this node, and compare with another one.",
-    ),
-    _sentence(
-        "container",
-        rb"(?i)\bcontainers?\b|\bpods?\b|\bimage\b",
-        "The container's engine or its orchestrator failed: the line says at what; look at its events and log.",
-    ),
-    _sentence(
-        "nccl",
-        rb"(?i)\b(?:nic|link|port|switch|adapter|hca)\b.{0,60}\b(?:down|lost|flap\w{0,5}|error|failed|unreachable)\b"
-        rb"|(?-i:\b(?:QPs?|CQs?|MR|SRQ|XRC|AH|DMAH|GID|HCA|RDMA|rdma_cm|ibv_\w{1,40})\b)|\bmkey\b|\binfiniband\b",
-        "The network of this node reports an error: check cable, switch port, driver and firmware.",
-    ),
-)
+    return next((signature for signature, pattern in said if compiled(pattern).search(line)), None)

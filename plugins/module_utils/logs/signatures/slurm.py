@@ -10,26 +10,14 @@ _TASK = rb"srun: error: \S{1,300}: tasks? [\d,-]{1,300}: "
 SIGNATURES = (
     Signature(
         "killed",
-        (
-            b"oom_kill",
-            b"oom-kill",
-            b"OOM Killed",
-            b"Out Of Memory",
-            b"out-of-memory handler",
-            b"memory limit",
-            b"TERM_MEMLIMIT",
-        ),
         "The host memory of the job did not suffice, or somebody killed it: ask Slurm for more (--mem=0 takes all "
         "of the node), use fewer data workers, and read the node's kernel log for the OOM killer.",
-        (
-            rb"Detected \d{1,9} oom[-_]kill event|OOM Killed|cgroup out-of-memory handler|TERM_MEMLIMIT"
-            rb"|slurmstepd: error: [^\r\n]{0,200}[Ee]xceeded (?:job |step )?memory limit"
-            rb"|" + _TASK + rb"Out Of Memory"
-        ),
+        rb"Detected \d{1,9} oom[-_]kill event|OOM Killed|cgroup out-of-memory handler|TERM_MEMLIMIT"
+        rb"|slurmstepd: error: [^\r\n]{0,200}[Ee]xceeded (?:job |step )?memory limit"
+        rb"|" + _TASK + rb"Out Of Memory",
     ),
     Signature(
         "killed",
-        (b": Killed",),
         "Slurm killed a task, or the kernel did for lack of memory: Slurm does so with what is left when another task "
         "failed or the job ends; where none did, read the node's kernel log for the OOM killer.",
         _TASK + rb"Killed",
@@ -37,7 +25,6 @@ SIGNATURES = (
     ),
     Signature(
         "time_limit",
-        (b"DUE TO TIME LIMIT", b"killed: walltime", b"TERM_RUNLIMIT", b"job killed after reaching"),
         "The scheduler ended the job at its time limit: ask for more time (--time), or go on from a checkpoint; where "
         "the steps had stopped before, the log before this line has the cause.",
         rb"DUE TO TIME LIMIT|killed: walltime [^\r\n]{0,60}exceeded|TERM_RUNLIMIT"
@@ -45,10 +32,6 @@ SIGNATURES = (
     ),
     Signature(
         "node_failure",
-        (
-            *(b"DUE TO NODE FAILURE", b"Node failure on ", b"borting, ", b"still not ready", b"boot", b" node "),
-            b"JOB NOT ENDING",
-        ),
         "Slurm lost the named node: look whether it is up (sinfo -R, console, kernel log), drain it, and go on from a "
         "checkpoint on others.",
         rb"DUE TO NODE FAILURE|srun: error: Node failure on |srun: error: [^\r\n]{0,60}[Aa]borting, (?:io error"
@@ -57,24 +40,19 @@ SIGNATURES = (
     ),
     Signature(
         "preempted",
-        (b"DUE TO PREEMPTION", b"DUE TO JOB REQUEUE", b"this job is preempted"),
         "Slurm preempted the job for another one or queued it again: go on from a checkpoint, or use a partition "
         "or QOS that is not preempted.",
         rb"DUE TO (?:PREEMPTION|JOB REQUEUE)|this job is preempted",
     ),
     Signature(
         "image_pull",
-        (b"[ERROR] ", b"pyxis: "),
         "The image could not be fetched for the job: check its name, the login to the registry (enroot's .credentials) "
         "and the network, or import it beforehand.",
-        (
-            rb"pyxis: (?:failed to import docker image|couldn't import )"
-            rb"|\[ERROR\] (?:URL https?://\S{1,300} returned error code: |Could not (?:resolve|find) )"
-        ),
+        rb"pyxis: (?:failed to import docker image|couldn't import )"
+        rb"|\[ERROR\] (?:URL https?://\S{1,300} returned error code: |Could not (?:resolve|find) )",
     ),
     Signature(
         "container",
-        (b"pyxis: ", b"enroot-", b"spank: "),
         "pyxis or enroot could not start the container: read the lines around this one for a mount, a path, a hook "
         "or space that is missing.",
         rb"error: pyxis: (?!child \d|couldn't start container|\s{0,9}(?:\[INFO\]|printing "
@@ -83,43 +61,31 @@ SIGNATURES = (
     ),
     Signature(
         "slurm_start",
-        (b"srun: error: ", b"srun: fatal: ", b"slurmstepd: error: ", b"sbatch: error: ", b"salloc: error: "),
         "Slurm did not start the job's tasks: the message says what it could not give or do; check account, partition, "
         "node state (sinfo -R), and that the working folder and the program are on every node.",
-        (
-            rb"srun: error: (?:MPI: |Munge |[Cc]ouldn't find the specified plugin|cannot find |slurm_receive_msg"
-            rb"|Unable to (?:allocate resources|create (?:job )?step)|Task launch for |Application launch |Only |No "
-            rb"|Can(?: ?not|'t) |Access denied|Too few |Hostlist |You asked for |--|Plug-?in |Failed to |srun prolog "
-            rb"|Minimum node count|Could not (?:open|get|stat) |Prolog |Slurm job \d{1,12} has expired"
-            rb"|Are required nodes|Job/step already completing|task \d{1,9} launch failed: |invalid number of "
-            rb"|Unable to open configuration|(?:Line \d{1,9} of c|C)onfiguration file |(?:task-)?(?:pro|epi)log '"
-            rb"|cli_filter |Failure in local plugin|Attempt to run a job step|Allocation failure of "
-            rb"|CPU binding outside|fwd_tree_thread: can't find address|SLURM_JOB_NUM_NODES environment"
-            rb"|Timed out waiting for job step|srun parameter)|(?:sbatch|salloc): error: |srun: (?:fatal: "
-            rb"|error: (?:[Tt]imeout waiting for task launch|Unable to (?:contact|confirm)|Invalid "
-            rb"|Job (?!allocation \d{1,12} has been revoked)|Requested |Memory |SLURM_\w{1,40} invalid))"
-            rb"|slurmstepd: error: (?:execve\(\): |couldn't chdir to `|Failed to invoke task plugins|task_p_\w{1,30}: "
-            rb"|spank: |(?:TaskProlog|--task-prolog) failed|TMPDIR \[|Unable to create TMPDIR"
-            rb"|Failed to look up username|_become_user|job_container|\w{0,30}: ?chdir\(|Plugin stack init"
-            rb"|[^\r\n]{0,60}Could not open (?:std\w{2,3}|output|error) file|Unable to configure MPI plugin"
-            rb"|IO setup failed|CPU binding outside|NUMA node \d{1,9} does not exist|--mem-bind|Unable to attach to "
-            rb"| ?mpi/\w{1,20}: |[^\r\n]{0,99}\bmpi/pmix: {1,4}ERROR|task_g_|switch_p_|No executable program"
-            rb"|User requested launch of zero|Program for task rank "
-            rb"|[^\r\n]{0,40}batch script setup failed(?![^\r\n]{0,200}(?:quota|No space))|[^\r\n]{0,60}(?:Slingshot"
-            rb"|CXI) [^\r\n]{0,60}failed|Failed mpi_g_)"
-        ),
+        rb"srun: error: (?:MPI: |Munge |[Cc]ouldn't find the specified plugin|cannot find |slurm_receive_msg"
+        rb"|Unable to (?:allocate resources|create (?:job )?step)|Task launch for |Application launch |Only |No "
+        rb"|Can(?: ?not|'t) |Access denied|Too few |Hostlist |You asked for |--|Plug-?in |Failed to |srun prolog "
+        rb"|Minimum node count|Could not (?:open|get|stat) |Prolog |Slurm job \d{1,12} has expired"
+        rb"|Are required nodes|Job/step already completing|task \d{1,9} launch failed: |invalid number of "
+        rb"|Unable to open configuration|(?:Line \d{1,9} of c|C)onfiguration file |(?:task-)?(?:pro|epi)log '"
+        rb"|cli_filter |Failure in local plugin|Attempt to run a job step|Allocation failure of "
+        rb"|CPU binding outside|fwd_tree_thread: can't find address|SLURM_JOB_NUM_NODES environment"
+        rb"|Timed out waiting for job step|srun parameter)|(?:sbatch|salloc): error: |srun: (?:fatal: "
+        rb"|error: (?:[Tt]imeout waiting for task launch|Unable to (?:contact|confirm)|Invalid "
+        rb"|Job (?!allocation \d{1,12} has been revoked)|Requested |Memory |SLURM_\w{1,40} invalid))"
+        rb"|slurmstepd: error: (?:execve\(\): |couldn't chdir to `|Failed to invoke task plugins|task_p_\w{1,30}: "
+        rb"|spank: |(?:TaskProlog|--task-prolog) failed|TMPDIR \[|Unable to create TMPDIR"
+        rb"|Failed to look up username|_become_user|job_container|\w{0,30}: ?chdir\(|Plugin stack init"
+        rb"|[^\r\n]{0,60}Could not open (?:std\w{2,3}|output|error) file|Unable to configure MPI plugin"
+        rb"|IO setup failed|CPU binding outside|NUMA node \d{1,9} does not exist|--mem-bind|Unable to attach to "
+        rb"| ?mpi/\w{1,20}: |[^\r\n]{0,99}\bmpi/pmix: {1,4}ERROR|task_g_|switch_p_|No executable program"
+        rb"|User requested launch of zero|Program for task rank "
+        rb"|[^\r\n]{0,40}batch script setup failed(?![^\r\n]{0,200}(?:quota|No space))|[^\r\n]{0,60}(?:Slingshot"
+        rb"|CXI) [^\r\n]{0,60}failed|Failed mpi_g_)",
     ),
     Signature(
         "slurm_start",
-        (
-            *(b"InstanceCapacity", b"VcpuLimitExceeded", b"POOL_EXHAUSTED", b"no more capacity in the zone"),
-            *(
-                b"quota to satisfy request",
-                b"QUOTA_EXCEEDED",
-                b"InstanceCountExceeded",
-                b"enough resources available to",
-            ),
-        ),
         "The cloud has no such machine left, or the account's limit is used up: wait, ask for it in another zone, or "
         "reserve it.",
         rb"\bInsufficient\w{0,20}InstanceCapacity\b|\bVcpuLimitExceeded\b|ZONE_RESOURCE_POOL_EXHAUSTED"
@@ -128,38 +94,31 @@ SIGNATURES = (
     ),
     Signature(
         "segmentation_fault",
-        (b": Segmentation fault",),
         "A process crashed in native code: mostly libraries in the image that do not fit each other or the driver.",
         _TASK + rb"Segmentation fault",
     ),
     Signature(
         "bus_error",
-        (b": Bus error",),
         "A process got SIGBUS: mostly too little shared memory (/dev/shm), or a mapped file that was cut off: enlarge "
         "--shm-size, and look at the disk with the data.",
         _TASK + rb"Bus error",
     ),
     Signature(
         "child_failed",
-        (b"xited with exit code", b": Aborted", b"First task exited", b"FAILED (non-zero", b": Floating", b": Illegal"),
         "A task of the job failed: what it printed before is the cause.",
         _TASK + rb"(?:Exited with exit code (?P<exit_code>\d{1,9})|Aborted|Floating point|Illegal instr)"
         rb"|srun: First task exited \d|FAILED \(non-zero exit code or other failure mode\)",
     ),
     Signature(
         "scheduler",
-        (b"CANCELLED AT ",),
         "The job was cancelled, which is no failure of the training: somebody did it (scancel; sacct -j JOB "
         "--format=State says who), or a job that this one depends on.",
         rb"\*\*\* JOB \d{1,12} ON \S{1,200} CANCELLED AT \S{1,40} (?:\*\*\*|DUE to SIGNAL Terminated)",
     ),
     Signature(
         "sigterm",
-        (b"CANCELLED AT ", b": Terminated", b"Force Terminated", b"Job step aborted: Waiting"),
         "The job was told to stop: by Slurm because a task failed, by a person (scancel) or by a limit.",
-        (
-            rb"\*\*\* (?:JOB|STEP) [^\r\n]{1,200} CANCELLED AT |srun: Force Terminated "
-            rb"|srun: Job step aborted: Waiting |" + _TASK + rb"Terminated"
-        ),
+        rb"\*\*\* (?:JOB|STEP) [^\r\n]{1,200} CANCELLED AT |srun: Force Terminated "
+        rb"|srun: Job step aborted: Waiting |" + _TASK + rb"Terminated",
     ),
 )

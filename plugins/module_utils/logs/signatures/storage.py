@@ -8,87 +8,43 @@ from ..signature import Signature
 SIGNATURES = (
     Signature(
         "disk_full",
-        (b"/dev/shm", b"shared memory(shm)", b"</torch_"),
         "The shared memory of the container (/dev/shm) is full: give it more (--shm-size, or ipc=host), or use "
         "fewer data workers.",
-        (
-            rb"/dev/shm[^\r\n]{0,300}(?:No space left on device|could not be resized|Cannot allocate memory)"
-            rb"|[Uu]nable to allocate shared memory\(shm\)|file </torch_[^\r\n]{0,99}: (?:No space left"
-            rb"|Cannot allocate memory)"
-            rb"|(?:No space left on device|[Uu]nable to (?:open|write|allocate|create) )[^\r\n]{0,200}/dev/shm"
-        ),
+        rb"/dev/shm[^\r\n]{0,300}(?:No space left on device|could not be resized|Cannot allocate memory)"
+        rb"|[Uu]nable to allocate shared memory\(shm\)|file </torch_[^\r\n]{0,99}: (?:No space left"
+        rb"|Cannot allocate memory)"
+        rb"|(?:No space left on device|[Uu]nable to (?:open|write|allocate|create) )[^\r\n]{0,200}/dev/shm",
     ),
     Signature(
         "disk_full",
-        (
-            b"o space left",
-            b"uota exceeded",
-            b"O SPACE LEFT",
-            b"ENOSPC",
-            b"EDQUOT",
-            b"StorageFull",
-            b"unexpected pos ",
-            b"StreamWriter failed",
-            b"Not enough space left",
-            b"Not enough disk space",
-            b" written",
-        ),
         "A disk of this node is full, or a quota is used up: free it, or let logs, caches and checkpoints go "
         "elsewhere.",
-        (
-            rb"(?i:no space left)|(?i:quota exceeded)(?! for (?:quota )?metric)|\bENOSPC\b|\bEDQUOT\b|\bStorageFull\b"
-            rb"|unexpected pos \d{1,20} vs \d{1,20}|PytorchStreamWriter failed writing|Not enough (?:space left in"
-            rb"|disk space\b)|Error: \d{1,20} requested and \d{1,20} written"
-        ),
+        rb"(?i:no space left)|(?i:quota exceeded)(?! for (?:quota )?metric)|\bENOSPC\b|\bEDQUOT\b|\bStorageFull\b"
+        rb"|unexpected pos \d{1,20} vs \d{1,20}|PytorchStreamWriter failed writing|Not enough (?:space left in"
+        rb"|disk space\b)|Error: \d{1,20} requested and \d{1,20} written",
     ),
     Signature(
         "io_error",
-        (b"tale file handle", b"tale NFS", b"ESTALE", b"Errno 116"),
         "The shared file system lost a file that was open: look whether another node or job replaced it, look at "
         "the NFS server, and mount the file system again.",
         rb"(?i:stale (?:NFS )?file handle)|\bESTALE\b|\[Errno 116\]",
     ),
     Signature(
         "io_error",
-        (
-            b"nput/output error",
-            b"emote I/O error",
-            b"emote i/o error",
-            b"Errno 5]",
-            b"ead-only file system",
-            b"Errno 30]",
-            b"endpoint is not connected",
-            b"tructure needs cleaning",
-            b"Errno 107]",
-            b"Errno 16]",
-            *(
-                b"Errno 108]",
-                b"Errno 70]",
-                b"Errno 112]",
-                b"Errno 37]",
-                b"o locks available",
-                b"transport endpoint shutdown",
-            ),
-            *(b"ommunication error on send", b"ost is down", b"Errno 121]", b"fuse: ", b"fusermount"),
-        ),
         "A file system failed or went away: read the kernel log, look at the mount (findmnt), the disk and the file "
         "server.",
-        (
-            rb"(?i:input/output error)|(?i:remote i/o error)|\[Errno (?:5|16|30|37|70|107|108|112|121)\]"
-            rb"|(?i:read-only file system)|(?i:transport endpoint is not connected)|(?i:structure needs cleaning)"
-            rb"|[Nn]o locks available|after transport endpoint shutdown|Communication error on send|: Host is down"
-            rb"|\bfuse: (?:device not found|[a-zA-Z]{1,40}: )|fusermount\d?: "
-        ),
+        rb"(?i:input/output error)|(?i:remote i/o error)|\[Errno (?:5|16|30|37|70|107|108|112|121)\]"
+        rb"|(?i:read-only file system)|(?i:transport endpoint is not connected)|(?i:structure needs cleaning)"
+        rb"|[Nn]o locks available|after transport endpoint shutdown|Communication error on send|: Host is down"
+        rb"|\bfuse: (?:device not found|[a-zA-Z]{1,40}: )|fusermount\d?: ",
     ),
     Signature(
         "open_files",
-        (b"oo many open files", b"received 0 items of ancdata", b"Errno 24]"),
         "A process may not open more files: raise the limit (ulimit -n, --ulimit nofile), or use fewer data workers.",
         rb"(?i:too many open files)|received 0 items of ancdata|\[Errno 24\]",
     ),
     Signature(
         "permission_denied",
-        (b"Errno 13]", b": Permission denied", b"Errno 1]", b"PermissionError: ", b"EACCES", b"EPERM"),
         "The training may not use a file or folder: check its owner and mode for the user of the container, and "
         "root_squash on NFS.",
         rb"\[Errno 13\] Permission denied|\[Errno 1\] Operation not permitted|PermissionError: |\b(?:mkdir|touch"

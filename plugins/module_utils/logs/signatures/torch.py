@@ -9,17 +9,11 @@ from . import codes
 SIGNATURES = (
     Signature(
         "out_of_memory",
-        (b"OutOfMemoryError",),
         "The GPU memory does not suffice: lower the micro batch size, recompute activations or split the model more.",
         rb"OutOfMemoryError: ",
     ),
     Signature(
         "killed",
-        (
-            b"DataLoader worker",
-            b"TerminatedWorkerError",
-            b"has abruptly died",
-        ),
         "A data worker was killed, mostly for lack of host memory, or too little shared memory (/dev/shm): use fewer "
         "workers, give the container more of it, and read the kernel log.",
         rb"DataLoader worker \(pid(?:\(s\))? [\d, ]{1,99}\) is killed by signal|TerminatedWorkerError: "
@@ -27,7 +21,6 @@ SIGNATURES = (
     ),
     Signature(
         "killed",
-        (b"DataLoader worker", b"in memory thread exited", b"BrokenProcessPool"),
         "A data worker ended without a word, mostly killed for lack of host memory: read what stands before, where it "
         "may have crashed, and the kernel log; use fewer workers, or give the container more memory.",
         rb"DataLoader worker \(pid(?:\(s\))? [\d, ]{1,99}\) exited unexpectedly|Pin memory thread exited unexpectedly"
@@ -36,42 +29,15 @@ SIGNATURES = (
     ),
     Signature(
         "data_corrupt",
-        (
-            b"unexpected EOF",
-            b"PytorchStreamReader failed",
-            b"UnpicklingError",
-            b"MetadataIncompleteBuffer",
-            b"HeaderTooLarge",
-            b"InvalidHeader",
-            *(
-                b"deserializing header",
-                b"Ran out of input",
-                b"corrupt file",
-                b"wrong byte size",
-                b"SafetensorsParsingError",
-            ),
-        ),
         "A checkpoint or data file is cut off or damaged: mostly the run that wrote it was killed, or a copy is "
         "not whole; take an earlier checkpoint or copy it again.",
-        (
-            rb"unexpected EOF[^\r\n]{0,60}corrupted|PytorchStreamReader failed|UnpicklingError: (?:invalid load key"
-            rb"|pickle data was truncated)|SafetensorError: [^\r\n]{0,200}(?:MetadataIncompleteBuffer|HeaderTooLarge"
-            rb"|InvalidHeader|deserializing header)|EOFError: Ran out of input|Error: [^\r\n]{0,99}corrupt file"
-            rb"|storage has wrong byte size|SafetensorsParsingError: "
-        ),
+        rb"unexpected EOF[^\r\n]{0,60}corrupted|PytorchStreamReader failed|UnpicklingError: (?:invalid load key"
+        rb"|pickle data was truncated)|SafetensorError: [^\r\n]{0,200}(?:MetadataIncompleteBuffer|HeaderTooLarge"
+        rb"|InvalidHeader|deserializing header)|EOFError: Ran out of input|Error: [^\r\n]{0,99}corrupt file"
+        rb"|storage has wrong byte size|SafetensorsParsingError: ",
     ),
     Signature(
         "checkpoint",
-        (
-            b"loading state_dict for",
-            b"CheckpointException",
-            b"Missing key(s) in state_dict",
-            b"CheckpointingException",
-            b"Weights only load failed",
-            b"could not load the checkpoint",
-            b"value from checkpoint",
-            b"Size mismatch between saved",
-        ),
         "The checkpoint does not fit this model: compare the model's sizes, the parallel sizes and the checkpoint "
         "format with the run that wrote it.",
         rb"Error\(s\) in loading state_dict for|Checkpoint(?:ing)?Exception: |Missing key\(s\) in state_dict"
@@ -80,45 +46,23 @@ SIGNATURES = (
     ),
     Signature(
         "compile",
-        (
-            b"out of resource: ",
-            b"InductorError",
-            b"BackendCompilerFailed",
-            b"Error building extension",
-            b"Error compiling objects",
-            b"Ninja is required",
-            b"CompilationError: ",
-            b"find C compiler",
-            b"torch._dynamo.exc.",
-            b"PassManager::run failed",
-            b"MLIR pass pipeline",
-            b"libdevice not found",
-            *(b"ptxas fatal", b"PTXASError", b"NoTritonConfigsError", b"working triton installation", b"nvcc fatal"),
-            *(b"hipcc: ", b"lang++: error", b"Command '['", b"LoweringException", b"ld.lld: error", b" generated when"),
-            *(b"not supported in this architecture", b"failed to execute:", b"*** [", b"CMake Error"),
-            *(b": error: ", b": fatal error: ", b"build stopped", b"ld returned", b"undefined reference to"),
-            *(b": Assertion `", b"NVRTC_ERROR_", b"nvrtc: ", b"NVJITLINK_ERROR_", b"CUDA_HOME "),
-        ),
         codes.COMPILE,
-        (
-            rb"out of resource: (?:shared memory|tensor memory|registers|threads)"
-            rb"|type fp8\w{1,20} not supported in this architecture|InductorError: |BackendCompilerFailed: "
-            rb"|Error building extension|Error compiling objects for extension|Ninja is required to load"
-            rb"|CompilationError: |Failed to find C compiler|torch\._dynamo\.exc\.\w{1,60}: "
-            rb"|Error: PassManager::run failed|processing an MLIR pass pipeline|libdevice not found|ptxas fatal"
-            rb"|PTXASError|NoTritonConfigsError|Cannot find a working triton installation|nvcc fatal"
-            rb"|LoweringException: |/(?:llvm|mlir|triton)[\w./-]{0,200}:\d{1,6}: [^\r\n]{0,900}Assertion `|hipcc: error"
-            rb"|clang\+\+: error|ld\.lld: error|\d errors? generated when compiling|ninja: build stopped"
-            rb"|\bNVRTC_ERROR_[A-Z]|nvrtc: error: |NVJITLINK_ERROR_[A-Z]|CUDA_HOME (?:environment variable is not set"
-            rb"|does not exist)|collect2: error: ld returned|: undefined reference to |\.(?:cc|cpp|cu|cuh|hip|hpp|h"
-            rb"|c):\d{1,6}:(?:\d{1,6}:)? (?:fatal )?error: |failed to execute: ?\S{0,200}(?:clang|gcc|nvcc|hipcc|ptxas)"
-            rb"|\bmake(?:\[\d\])?: \*\*\* \[|CMake Error|CalledProcessError: Command '\['[^'\r\n]{0,200}(?:gcc|g\+\+"
-            rb"|nvcc|hipcc|ninja|clang|ptxas|make)['\d.]"
-        ),
+        rb"out of resource: (?:shared memory|tensor memory|registers|threads)"
+        rb"|type fp8\w{1,20} not supported in this architecture|InductorError: |BackendCompilerFailed: "
+        rb"|Error building extension|Error compiling objects for extension|Ninja is required to load"
+        rb"|CompilationError: |Failed to find C compiler|torch\._dynamo\.exc\.\w{1,60}: "
+        rb"|Error: PassManager::run failed|processing an MLIR pass pipeline|libdevice not found|ptxas fatal"
+        rb"|PTXASError|NoTritonConfigsError|Cannot find a working triton installation|nvcc fatal"
+        rb"|LoweringException: |/(?:llvm|mlir|triton)[\w./-]{0,200}:\d{1,6}: [^\r\n]{0,900}Assertion `|hipcc: error"
+        rb"|clang\+\+: error|ld\.lld: error|\d errors? generated when compiling|ninja: build stopped"
+        rb"|\bNVRTC_ERROR_[A-Z]|nvrtc: error: |NVJITLINK_ERROR_[A-Z]|CUDA_HOME (?:environment variable is not set"
+        rb"|does not exist)|collect2: error: ld returned|: undefined reference to |\.(?:cc|cpp|cu|cuh|hip|hpp|h"
+        rb"|c):\d{1,6}:(?:\d{1,6}:)? (?:fatal )?error: |failed to execute: ?\S{0,200}(?:clang|gcc|nvcc|hipcc|ptxas)"
+        rb"|\bmake(?:\[\d\])?: \*\*\* \[|CMake Error|CalledProcessError: Command '\['[^'\r\n]{0,200}(?:gcc|g\+\+"
+        rb"|nvcc|hipcc|ninja|clang|ptxas|make)['\d.]",
     ),
     Signature(
         "settings_refused",
-        (b"expected, but not set", b"Default process group has not been", b"env:// rendezvous"),
         "A rank does not know where the others are: torchrun sets MASTER_ADDR, MASTER_PORT, RANK and "
         "WORLD_SIZE; start the trainer with it.",
         rb"environment variable \w{1,40} expected, but not set|Default process group has not been initialized"
@@ -126,157 +70,85 @@ SIGNATURES = (
     ),
     Signature(
         "compile",
-        (b"LLVM ERROR", b"error in backend"),
         "A compiler of kernels failed: try another image, or switch torch.compile or the fused kernel off.",
         rb"LLVM ERROR: |fatal error: error in backend",
     ),
     Signature(
         "peer_died",
-        (b"monitoredBarrier", b"monitored_barrier"),
         "The named ranks did not come to the barrier: their logs have the cause.",
         rb"Ranks? (?P<rank>\d{1,9})[\d, ]{0,999} failed to pass monitoredBarrier",
     ),
     Signature(
         "peer_died",
-        (b"reached monitoredBarrier, but received errors",),
         "A rank did not come to the barrier, or went away in it: the log of the rank that the message names has the "
         "cause.",
         rb"reached monitoredBarrier, but received errors while waiting [^\r\n]{0,60}rank (?P<rank>\d{1,9})",
     ),
     Signature(
         "name_resolution",
-        (b"cannot be retrieved",),
         "The master's name cannot be resolved on this node: check DNS and /etc/hosts, and give an address that every "
         "node resolves and reaches (MASTER_ADDR).",
         rb"(?:any network address|The (?:IPv4 )?network addresses) of [^\r\n]{0,300}cannot be retrieved",
     ),
     Signature(
         "rendezvous_timeout",
-        (
-            *(
-                b"ait timeout after",
-                b"imed out after",
-                b"RendezvousTimeoutError",
-                b"etcd.Etcd",
-                b"client socket has failed",
-                b"client socket has timed out",
-                b"RendezvousStateError",
-                b"imeout waiting for key",
-                b"socket cannot be initialized",
-            ),
-            *(b"RendezvousClosedError", b"connect() timed out", b"waiting for clients", b"waiting for workers"),
-            *(b"store based barrier", b"TCP client failed to connect"),
-        ),
         "The nodes did not all meet: look for a node that did not start or failed before, then check master address, "
         "port and firewall.",
-        (
-            rb"connect\(\) timed out|api\.RendezvousTimeoutError|\betcd\.Etcd\w{1,40}: "
-            rb"|client socket has timed out after \S{1,60} while trying to connect to"
-            rb"|client socket (?:has failed to connect to any network address|cannot be initialized to connect to)"
-            rb"|Timed out after \d{1,9} seconds waiting for (?:clients|workers)|RendezvousClosedError"
-            rb"|wait timeout after \d{1,9} ?ms, keys: [^\r\n]{0,200}(?:worker_count|barrier|torch\.rendezvous"
-            rb"|default_pg)|RendezvousStateError: |[Tt]imed out initializing process group in store based barrier"
-            rb"|Timeout waiting for key: |TCP client failed to connect/validate to host [^\r\n]{1,300} - timed out "
-        ),
+        rb"connect\(\) timed out|api\.RendezvousTimeoutError|\betcd\.Etcd\w{1,40}: "
+        rb"|client socket has timed out after \S{1,60} while trying to connect to"
+        rb"|client socket (?:has failed to connect to any network address|cannot be initialized to connect to)"
+        rb"|Timed out after \d{1,9} seconds waiting for (?:clients|workers)|RendezvousClosedError"
+        rb"|wait timeout after \d{1,9} ?ms, keys: [^\r\n]{0,200}(?:worker_count|barrier|torch\.rendezvous"
+        rb"|default_pg)|RendezvousStateError: |[Tt]imed out initializing process group in store based barrier"
+        rb"|Timeout waiting for key: |TCP client failed to connect/validate to host [^\r\n]{1,300} - timed out ",
     ),
     Signature(
         "address_in_use",
-        (b"ddress already in use", b"EADDRINUSE", b"failed to listen on any local"),
         "Another process holds the port: stop what an earlier run left there, or choose another master port.",
         rb"[Aa]ddress already in use|\bEADDRINUSE\b|failed to listen on any local network address",
     ),
     Signature(
         "watchdog",
-        (
-            *(b"atchdog", b"DistBackendError", b"NCCL operations have failed", b"Heartbeat monitor timed out"),
-            *(b"imeout at NCCL work", b"dump signal due to a collective timeout", b"ollective operation timeout"),
-            *(
-                b"flight recorder dump signal",
-                b"to signal dumping",
-                b"in blocking wait",
-                b"NCCLABORTEDCOMM",
-                b"acquire GIL",
-            ),
-            *(b"Timeout at collective", b"NCCL communicator was aborted", b"DeepEP "),
-        ),
         "A collective was never finished: the culprit is the rank that has no such line, or the smallest last "
         "completed work.",
-        (
-            rb"[Ww]atchdog caught collective operation timeout|detected by watchdog at work"
-            rb"|watchdog thread terminated with exception"
-            rb"|throwing an instance of 'c10::DistBackendError'|Some NCCL operations have failed or timed out"
-            rb"|Heartbeat monitor timed out|ProcessGroupNCCL(?:'s)? watchdog (?:got stuck|hang)"
-            rb"|Timeout at NCCL work: |dump signal due to a collective timeout"
-            rb"|flight recorder dump signal from|First PG on this rank to signal dumping|timed out in blocking wait"
-            rb"|NCCLABORTEDCOMM|Could not acquire GIL within|Timeout at collective: "
-            rb"|NCCL communicator was aborted|DeepEP (?:error: )?(?:[\w ]{1,40} )?timeout"
-        ),
+        rb"[Ww]atchdog caught collective operation timeout|detected by watchdog at work"
+        rb"|watchdog thread terminated with exception"
+        rb"|throwing an instance of 'c10::DistBackendError'|Some NCCL operations have failed or timed out"
+        rb"|Heartbeat monitor timed out|ProcessGroupNCCL(?:'s)? watchdog (?:got stuck|hang)"
+        rb"|Timeout at NCCL work: |dump signal due to a collective timeout"
+        rb"|flight recorder dump signal from|First PG on this rank to signal dumping|timed out in blocking wait"
+        rb"|NCCLABORTEDCOMM|Could not acquire GIL within|Timeout at collective: "
+        rb"|NCCL communicator was aborted|DeepEP (?:error: )?(?:[\w ]{1,40} )?timeout",
     ),
     Signature(
         "elastic",
-        (b"Root Cause (first",),
         "torchrun names the rank that failed first on this node: what that rank printed before is the cause.",
-        (
-            rb"Root Cause \(first observed failure\):(?s:.{0,400}?)rank\s{1,9}: (?P<rank>\d{1,9})(?s:.{0,200}?)"
-            rb"exitcode\s{1,9}: (?P<exit_code>-?\d{1,9})"
-        ),
+        rb"Root Cause \(first observed failure\):(?s:.{0,400}?)rank\s{1,9}: (?P<rank>\d{1,9})(?s:.{0,200}?)"
+        rb"exitcode\s{1,9}: (?P<exit_code>-?\d{1,9})",
     ),
     Signature(
         "child_failed",
-        (
-            b"failed (exitcode: ",
-            b"ChildFailedError",
-            b"crashed with exit code",
-            b"ProcessExitedException",
-            b"ProcessRaisedException",
-        ),
         "A process of the training failed: what it printed before is the cause.",
         rb"failed \(exitcode: (?P<exit_code>-?\d{1,9})\)|Rank \d{1,6} crashed with exit code"
         rb"|errors\.ChildFailedError|Process(?:Exited|Raised)Exception: ",
     ),
     Signature(
         "peer_died",
-        (
-            *(
-                b"recv, got 0 bytes",
-                b"DistNetworkError",
-                b"RendezvousConnectionError",
-                b"got error: ",
-                b"SocketImpl(",
-                b"ait timeout after",
-                b"ocket Timeout",
-            ),
-            *(
-                b"Broken pipe",
-                b"poolFD failed",
-                b"keep-alive heartbeat",
-                b"to shutdown the rendezvous",
-                b"RendezvousGracefulExitError",
-            ),
-        ),
         "Another rank or the process that holds the store went away: its log, or that of the first node, has the "
         "cause.",
-        (
-            rb"\[c10d\] While waitForInput, poolFD failed|[Ff]ailed to recv, got 0 bytes"
-            rb"|DistNetworkError: (?!The (?:client|server) socket)|store->get\('[^'\r\n]{0,99}'\) got error: "
-            rb"|RendezvousConnectionError: |failed to (?:send a keep-alive heartbeat to|shutdown) the rendezvous"
-            rb"|RendezvousGracefulExitError|failed on SocketImpl\([^\r\n]{0,300}: Broken pipe|(?:Runtime|DistStore"
-            rb"|DistNetwork)Error: (?:Broken pipe|Socket Timeout|wait timeout after )"
-        ),
+        rb"\[c10d\] While waitForInput, poolFD failed|[Ff]ailed to recv, got 0 bytes"
+        rb"|DistNetworkError: (?!The (?:client|server) socket)|store->get\('[^'\r\n]{0,99}'\) got error: "
+        rb"|RendezvousConnectionError: |failed to (?:send a keep-alive heartbeat to|shutdown) the rendezvous"
+        rb"|RendezvousGracefulExitError|failed on SocketImpl\([^\r\n]{0,300}: Broken pipe|(?:Runtime|DistStore"
+        rb"|DistNetwork)Error: (?:Broken pipe|Socket Timeout|wait timeout after )",
     ),
     Signature(
         "sigterm",
-        (
-            *(b"death signal", b"got signal: ", b"SIGTERM", b"Terminated", b"handling auto-requeue signal", b"Hangup"),
-            *(b"eceived signal ", b"aught signal ", b"(SIGHUP)", b"*** SIGTERM received"),
-        ),
         "The process was told to stop: by the launcher because another one failed, by a person or by a scheduler.",
-        (
-            rb"Received \S{1,30} death signal, shutting down workers|got signal: (?:1|2|15)\b|closing signal SIGTERM"
-            rb"|Signal (?:15 \(SIGTERM\)|1 \(SIGHUP\)) received by PID|SIGTERM caught|[Rr]eceived SIGTERM\b"
-            rb"|\*\*\* SIGTERM received |Caught signal SIGTERM|Bypassing signal SIGTERM|died with <Signals\.SIGTERM"
-            rb"|(?m:^(?:Terminated|Hangup)\r?$)|: line \d{1,9}: {1,20}\d{1,9} (?:Terminated|Hangup) {2,60}"
-            rb"|handling auto-requeue signal|(?:[Rr]eceived|[Cc]aught) signal:? (?:15|SIGHUP|1)\b"
-        ),
+        rb"Received \S{1,30} death signal, shutting down workers|got signal: (?:1|2|15)\b|closing signal SIGTERM"
+        rb"|Signal (?:15 \(SIGTERM\)|1 \(SIGHUP\)) received by PID|SIGTERM caught|[Rr]eceived SIGTERM\b"
+        rb"|\*\*\* SIGTERM received |Caught signal SIGTERM|Bypassing signal SIGTERM|died with <Signals\.SIGTERM"
+        rb"|(?m:^(?:Terminated|Hangup)\r?$)|: line \d{1,9}: {1,20}\d{1,9} (?:Terminated|Hangup) {2,60}"
+        rb"|handling auto-requeue signal|(?:[Rr]eceived|[Cc]aught) signal:? (?:15|SIGHUP|1)\b",
     ),
 )
