@@ -13,7 +13,7 @@ Texts = t.Tuple[bytes, ...]
 # A character that is repeated or may be left out is no part of a literal, and what stands in (?!…), (?<=…) and the like
 # is passed over.
 _TOKEN = re.compile(
-    rb"(?P<literal>(?:(?:[^\\\[\](){}|?*+.^$]|\\[^\w\s\\])(?![?*+{]))+)|(?P<group>\((?:\?P<\w+>|\?[ims]?:|(?!\?)))"
+    rb"(?P<literal>(?:[^\\\[\](){}|?*+.^$]+|\\[^\w\s\\])+(?![?*+{]))|(?P<group>\((?:\?P<\w+>|\?[ims]?:|(?!\?)))"
     rb"|(?P<passed>\((?!\?i\)))|(?P<optional>\)(?:[?*]|\{0?,))|(?P<end>\))|(?P<or>\|)"
     rb"|\(\?i\)|\[\^?\]?(?:\\.|[^\]\\])*\]|\{[\d,]*\}|\\.",
     re.DOTALL,
