@@ -139,8 +139,8 @@ _GRAVE = (
     rb"|\bNCCL INFO \S{1,60}\.(?:cc|cu|h):\d{1,5} -> [126]\b"
 )
 # What ends well and sounds like a failure: lines that call themselves information, JAX's coordination service as it
-# shuts down, warnings of Python and c10d, an image that is pulled first, what a shell shows before it does it, XLA as
-# it starts, and the closing lines of launch scripts, which print nan on nodes without steps.
+# shuts down, warnings of Python and c10d, an image that is pulled first, what a shell shows before it does it, and XLA
+# as it starts.
 _NOISE = (
     rb"^\+{1,9} (?!exit [1-9])|^srun: (?:jobid|defined options)|Unable to register cu\w{1,9} factory"
     rb"|Could not find TensorRT|Can't reduce memory use below|may be insufficient for PyTorch"
@@ -153,8 +153,7 @@ _NOISE = (
     rb"|Failed to process command DEREG_MR |\bERROR {1,4}NRT:nrt_close\b"
     rb"|libibverbs: Warning: couldn't load driver|hostname of the client socket cannot be retrieved"
     rb"|(?:User|Future|Deprecation|Resource|Runtime)Warning: |destroy_process_group\(\) was not called"
-    rb"|process group has NOT been destroyed|path_to_cache is None|_patches\.py:"
-    rb"|^(?:throughput per GPU|elapsed time per iteration|tokens/GPU/s|mem usages): |division by zero attempted"
+    rb"|process group has NOT been destroyed|path_to_cache is None|_patches\.py:|division by zero attempted"
     rb"|\(errno: 97 - Address family|Unable to find image '[^']{1,300}' locally$|System restart required"
 )
 # That there was none of it, which is left out of a line; but not what failed on rank 0.

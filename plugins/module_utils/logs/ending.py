@@ -18,7 +18,7 @@ from .failures import GONE_AT_EXIT, FailureT, find_failures
 from .find import Piece
 from .frameworks.known import grammar_of
 from .grammar import Grammar
-from .signature import Signature
+from .signature import LINE_CHARACTERS, Signature
 from .signatures.sentences import sentence_class
 from .text import line_end, line_start
 
@@ -64,7 +64,6 @@ _FILE = re.compile(rb'\n[ \t]+File "([^"\r\n]*)"')
 # So much of what follows the last step is looked at, at its begin and at its end.
 _ALARM_BYTES = 64 << 10
 _ALARM_LINES = 3
-_ALARM_LINE_CHARACTERS = 400
 # So much of a log is looked at for lines that sound like a failure where nothing says when its rank began to train.
 _CLOSING_BYTES = 4 << 10
 
@@ -134,22 +133,11 @@ def _alarms(piece: Piece, grammar: Grammar) -> list[dict[str, t.Any]]:
         if len(found) == _ALARM_LINES:
             break
         alarm = alarm_of(line)
-        if alarm:
-            begin = max(0, alarm.end - _ALARM_LINE_CHARACTERS)
-            found.append(_failure(sentence_class(alarm.said) or UNNAMED, line[begin:]))
+        if alarm and not line.startswith(grammar.closing):
+            begin = max(0, alarm.end - LINE_CHARACTERS)
+            signature = sentence_class(alarm.said) or UNNAMED
+            found.append(signature.failure_in(line[begin:]))
     return found
-
-
-def _failure(signature: Signature, line: bytes) -> dict[str, t.Any]:
-    return {
-        "class": signature.failure,
-        "blame": signature.blame,
-        "echo": signature.echo,
-        "remedy": signature.remedy,
-        "line": " ".join(line[:_ALARM_LINE_CHARACTERS].decode("utf-8", "replace").split()),
-        "rank": None,
-        "exit_code": None,
-    }
 
 
 def _unwritten(piece: Piece, grammar: Grammar) -> list[dict[str, t.Any]]:
@@ -163,7 +151,7 @@ def _unwritten(piece: Piece, grammar: Grammar) -> list[dict[str, t.Any]]:
     line = piece.text[line_start(piece.text, begun - 1) : begun]
     if _is_written(line, piece.text[begun:], end):
         return []
-    return [_failure(_UNWRITTEN, line)]
+    return [_UNWRITTEN.failure_in(line)]
 
 
 def _is_written(begun: bytes, behind: bytes, end: bytes) -> bool:
@@ -181,7 +169,7 @@ def _unjoined(text: bytes, begin: int) -> list[dict[str, t.Any]]:
     if begun <= joined:
         return []
     line = text[line_start(text, begun) : line_end(text, begun)]
-    return [_failure(_ALONE, line)]
+    return [_ALONE.failure_in(line)]
 
 
 def _within_bar(text: bytes) -> list[dict[str, t.Any]]:
@@ -190,7 +178,7 @@ def _within_bar(text: bytes) -> list[dict[str, t.Any]]:
     last = text[line_start(text, len(text)) :]
     if not _PART_OF_BAR.search(last):
         return []
-    return [_failure(_GOING_ON, last)]
+    return [_GOING_ON.failure_in(last)]
 
 
 def _is_of_helpers(traceback: bytes, grammar: Grammar) -> bool:

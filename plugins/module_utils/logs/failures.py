@@ -15,7 +15,7 @@ from operator import itemgetter
 from .find import Find, Piece, finder
 from .frameworks.known import GRAMMARS
 from .literals import literals_of
-from .signature import Signature, compiled
+from .signature import LINE_CHARACTERS, Signature, compiled
 from .signatures.exceptions import ALONE, EXCEPTION, PYTHON_ERROR, TRACEBACK, exception_class
 from .signatures.known import NEEDLES, SIGNATURES
 from .text import line_end, line_start
@@ -25,7 +25,6 @@ _MOST_TO_SPLIT = 1 << 20
 _SHORT_LINE = 16
 _LONGEST_WORD = {needle: max(needle.split(), key=len) for needle in NEEDLES}
 _DIGITS_TO_ZEROS = bytes.maketrans(b"123456789", b"000000000")
-_LINE_CHARACTERS = 400
 
 # torchrun's and Primus' prefixes: "[rank3]: ", "[rank-7/8]".
 _OWN_RANK = re.compile(rb"\[rank-?(\d{1,9})[\]/]")
@@ -232,22 +231,17 @@ def _failure(signature: Signature, text: bytes, match: re.Match[bytes]) -> dict[
     if rank is None and not signature.echo:
         own = _OWN_RANK.search(text, start, end)
         rank = own.group(1) if own else None
-    if end - start > _LINE_CHARACTERS:
+    if end - start > LINE_CHARACTERS:
         # The word in which the text begins is part of it, as the script's name before ": line 33: 4711 Killed".
         begin = match.start()
-        word = re.search(rb"\S*\Z", text[max(start, begin - _LINE_CHARACTERS // 4) : begin])
+        word = re.search(rb"\S*\Z", text[max(start, begin - LINE_CHARACTERS // 4) : begin])
         start = begin - len(word.group()) if word else begin
-        end = min(end, start + 4 * _LINE_CHARACTERS)
     exit_code = groups.get("exit_code")
-    return {
-        "class": signature.failure,
-        "blame": signature.blame,
-        "echo": signature.echo,
-        "remedy": signature.remedy,
-        "line": " ".join(text[start:end].decode("utf-8", "replace").split())[:_LINE_CHARACTERS],
-        "rank": None if rank is None else int(rank),
-        "exit_code": None if exit_code is None else int(exit_code),
-    }
+    return signature.failure_in(
+        text[start:end],
+        None if rank is None else int(rank),
+        None if exit_code is None else int(exit_code),
+    )
 
 
 def _leave_to_next_lines(

@@ -63,6 +63,8 @@ class Grammar(t.NamedTuple):
 
     ``saves`` are what a process prints as it begins to write a checkpoint, and once that is written.
 
+    ``closing`` is what lines begin with that a launch script prints once the training is over.
+
     ``bars`` says that a step is drawn again and again as it goes on, each time with other values.
 
     ``perplexity`` is how perplexities are printed beside their losses, ``evaluation`` how evaluations without one are.
@@ -88,6 +90,7 @@ class Grammar(t.NamedTuple):
     ends: t.Optional[t.Tuple[bytes, bytes]] = None
     starts: t.Tuple[Start, ...] = ()
     saves: t.Optional[t.Tuple[bytes, bytes]] = None
+    closing: t.Tuple[bytes, ...] = ()
     bars: bool = False
     perplexity: t.Optional[Perplexity] = None
     evaluation: t.Optional[Evaluation] = None

@@ -8,6 +8,7 @@ import typing as t
 from functools import lru_cache
 
 _FIRST_ECHO = 60
+LINE_CHARACTERS = 400
 
 # The smaller, the nearer a class is to the cause, whatever is printed first: fault of the GPU or the host 1x, out of
 # memory 2x, NaN and what Neuron says in general 3x, the program and its settings 4x, the network and the scheduler 5x.
@@ -103,6 +104,18 @@ class Signature(t.NamedTuple):
     def echo(self) -> bool:
         """Return whether the class follows from a failure elsewhere."""
         return self.blame >= _FIRST_ECHO
+
+    def failure_in(self, line: bytes, rank: int | None = None, exit_code: int | None = None) -> dict[str, t.Any]:
+        """Return the failure that a line shows, see ``find_failures``."""
+        return {
+            "class": self.failure,
+            "blame": self.blame,
+            "echo": self.echo,
+            "remedy": self.remedy,
+            "line": " ".join(line[: 4 * LINE_CHARACTERS].decode("utf-8", "replace").split())[:LINE_CHARACTERS],
+            "rank": rank,
+            "exit_code": exit_code,
+        }
 
 
 # Few logs hold any failure.

@@ -68,12 +68,12 @@ _USAGE_RATIO_FIELDS = (b"hip mem usage/free/total/usage_ratio", b"rocm mem usage
 _STAMP_BYTES = (19, 26)
 
 # The closing lines. They count at the start of a line only, as iteration lines have "mem usages:", too.
-_CLOSING_LINES = (
-    (b"throughput per GPU:", "tflops_per_gpu"),
-    (b"elapsed time per iteration:", "step_time_ms"),
-    (b"tokens/GPU/s:", "tokens_per_sec_per_gpu"),
-    (b"mem usages:", "memory_fraction"),
-)
+CLOSING_LINES = {
+    b"throughput per GPU:": "tflops_per_gpu",
+    b"elapsed time per iteration:": "step_time_ms",
+    b"tokens/GPU/s:": "tokens_per_sec_per_gpu",
+    b"mem usages:": "memory_fraction",
+}
 _CLOSING_VALUE = re.compile(rb"[ \t]*(" + _NUMBER + rb")[ \t]*(?:[\r\n]|\Z)")
 
 
@@ -223,7 +223,7 @@ def summary(piece: Piece) -> dict[str, float]:
     text = piece.text
     line_ends = (b"\n", b"\r") if b"\r" in text else (b"\n",)
     found = {}
-    for label, metric in _CLOSING_LINES:
+    for label, metric in CLOSING_LINES.items():
         # A piece of a log begins where a line begins.
         starts = [0] if text.startswith(label) else []
         starts += [start + 1 for start in piece.positions(end + label for end in line_ends)]

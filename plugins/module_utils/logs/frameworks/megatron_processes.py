@@ -74,6 +74,8 @@ GRAMMAR = Grammar(
     starts=tuple(Start(text, re.escape(text)) for text in (_FIRST_RANK[0], _BEGIN)),
     # save_checkpoint() of checkpointing.py, by rank 0; "successfully saved local checkpoint" is one, too.
     saves=(b"saving checkpoint at iteration", b"successfully saved "),
+    # They show nan on nodes without steps.
+    closing=tuple(megatron.CLOSING_LINES),
     # NCCL and the warnings of c10d, by each rank, and the lines of Primus.
     alive=(b" Init COMPLETE", b"Connected all rings", b"Connected all trees", b"]:[W", b"[rank-"),
     # NCCL has connected all ranks: what kept some from it is past.
