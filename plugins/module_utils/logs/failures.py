@@ -18,13 +18,10 @@ from .literals import literals_of
 from .signature import LINE_CHARACTERS, Signature, compiled
 from .signatures.exceptions import ALONE, EXCEPTION, PYTHON_ERROR, TRACEBACK, exception_class
 from .signatures.known import NEEDLES, SIGNATURES
-from .text import line_end, line_start
+from .text import distinct_lines, line_end, line_start, without_digits
 
 _FEW = 3
-_MOST_TO_SPLIT = 1 << 20
-_SHORT_LINE = 16
 _LONGEST_WORD = {needle: max(needle.split(), key=len) for needle in NEEDLES}
-_DIGITS_TO_ZEROS = bytes.maketrans(b"123456789", b"000000000")
 
 # torchrun's and Primus' prefixes: "[rank3]: ", "[rank-7/8]".
 _OWN_RANK = re.compile(rb"\[rank-?(\d{1,9})[\]/]")
@@ -178,15 +175,11 @@ def _excerpt(piece: Piece) -> tuple[bytes, list[tuple[int, int]]]:
 def _needles_in(text: bytes) -> list[tuple[bytes, int]]:
     """Return the needles that stand in the text, with their reach; none of them holds a digit.
 
-    Most lines of a log differ in nothing but their digits, and those that differ are made of few words: a needle is
-    looked for where its longest word is one of theirs, in each line once. Measured, that takes a tenth of the time. A
-    list of all lines of a text that is large, or has hardly any but line ends, would take more memory than the text.
+    Lines that differ are made of few words: a needle is looked for where its longest word is one of theirs.
     """
-    words = text
-    if len(text) < _MOST_TO_SPLIT and text.count(b"\n") * _SHORT_LINE < len(text):
-        text = b"\n".join(set(text.translate(_DIGITS_TO_ZEROS).split(b"\n")))
-        words = b" ".join(set(text.split()))
-    find, find_word = finder(text), finder(words)
+    lines = distinct_lines(without_digits(text))
+    words = b" ".join(set(lines.split())) if len(lines) < len(text) else lines
+    find, find_word = finder(lines), finder(words)
     return [it for it in NEEDLES.items() if find_word(_LONGEST_WORD[it[0]], 0) >= 0 and find(it[0], 0) >= 0]
 
 
@@ -197,7 +190,7 @@ def _place(begins: list[tuple[int, int]], position: int) -> int:
 
 
 def _matches(excerpt: bytes) -> Iterator[tuple[Signature, Iterator[re.Match[bytes]]]]:
-    find = finder(excerpt.lower())
+    find = finder(distinct_lines(without_digits(excerpt.lower())))
     for signature in SIGNATURES:
         if any(find(literal, 0) >= 0 for literal in literals_of(signature.pattern)):
             yield signature, _first_of_lines(compiled(signature.pattern), excerpt)

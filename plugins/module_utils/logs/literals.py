@@ -8,21 +8,25 @@ import typing as t
 from collections.abc import Iterator
 from functools import lru_cache
 
+from .text import without_digits
+
 Texts = t.Tuple[bytes, ...]
 
-# A character that is repeated or may be left out is no part of a literal, and what stands in (?!…), (?<=…) and the like
-# is passed over.
+# A character that is repeated or may be left out is no part of a literal, and what stands in (?!…) is passed over.
 _TOKEN = re.compile(
-    rb"(?P<literal>(?:[^\\\[\](){}|?*+.^$]+|\\[^\w\s\\])+(?![?*+{]))|(?P<group>\((?:\?P<\w+>|\?[ims]?:|(?!\?)))"
+    rb"(?P<literal>(?:[^\\\[\](){}|?*+.^$]+|\\[^\w\s\\])+(?![?*+{]))|(?P<group>\((?:\?P<\w+>|\?[ims]?:|\?<?=|(?!\?)))"
     rb"|(?P<passed>\((?!\?i\)))|(?P<optional>\)(?:[?*]|\{0?,))|(?P<end>\))|(?P<or>\|)"
     rb"|\(\?i\)|\[\^?\]?(?:\\.|[^\]\\])*\]|\{[\d,]*\}|\\.",
     re.DOTALL,
 )
 
+# Most lines that may report a failure have one of these, so any other literal tells more.
+_COMMON = re.compile(rb"[: ]?(?:e?rror|fail(?:ed)?|exception|warning|rank|code|status|[0: ]*):? ?")
+
 
 @lru_cache(maxsize=None)
 def literals_of(pattern: bytes) -> Texts:
-    """Return texts of which each match of the pattern, in lower case, holds one; none where it has none."""
+    """Return texts of which each match holds one, in lower case and without digits; none where it has none."""
     return _literals(_TOKEN.finditer(pattern))[0]
 
 
@@ -30,26 +34,30 @@ def _literals(tokens: Iterator[re.Match[bytes]]) -> tuple[Texts, bool]:
     """Return the literals of the group whose tokens are next, and whether it may be left out."""
     branches: list[Texts] = []
     best: Texts = ()
-    shortest = 0
+    best_worth = 0
     kind = None
     for token in tokens:
         kind = token.lastgroup
         if kind == "literal":
-            found: Texts = (token.group().replace(b"\\", b"").lower(),)
+            found: Texts = (without_digits(token.group().replace(b"\\", b"").lower()),)
         elif kind in ("group", "passed"):
             found, optional = _literals(tokens)
             if optional or kind == "passed":
                 continue
         elif kind == "or":
             branches.append(best)
-            best, shortest = (), 0
+            best, best_worth = (), 0
             continue
         elif kind in ("end", "optional"):
             break
         else:
             continue
-        length = min(map(len, found), default=0)
-        if length > shortest:
-            best, shortest = found, length
+        worth = min(map(_worth, found), default=0)
+        if worth > best_worth:
+            best, best_worth = found, worth
     branches.append(best)
     return tuple(text for branch in branches for text in branch) if all(branches) else (), kind == "optional"
+
+
+def _worth(literal: bytes) -> int:
+    return min(len(literal), 2) if _COMMON.fullmatch(literal) else len(literal)

@@ -25,12 +25,12 @@ from ..perplexity import NUMBER, WORD, Perplexity
 from ..record import EVIDENCE, OTHER_FIELDS
 from ..rows import FoundSteps
 from ..settings import Settings
+from ..text import without_digits
 from ..world_size import RANKS, WorldSize
 
 _WORD = b"iteration "
 _POINT = ord(".")
 _HEAD = re.compile(_WORD + rb"[ \t]*(\d+)[ \t]*/[ \t]*(\d+)[ \t]*\|")
-_DIGITS_TO_ZEROS = bytes.maketrans(b"123456789", b"000000000")
 # More than an iteration line has; a log may have no line ends.
 _LINE_BYTES = 16 << 10
 
@@ -177,7 +177,7 @@ def parse_many(piece: Piece) -> Iterator[FoundSteps]:
         line = text[start : end if end >= 0 else start + _LINE_BYTES]
         if has_carriage_returns:
             line = line.partition(b"\r")[0]
-        line_shape = line.translate(_DIGITS_TO_ZEROS)
+        line_shape = without_digits(line)
         if line_shape != shape:
             if line_shape != other_shape:
                 other_shape, other_layout = line_shape, _layout(line_shape)

@@ -112,8 +112,8 @@ SIGNATURES = (
         "The container engine refused to start the container: the message says which option, mount or device; "
         "compare it with the plan's container options.",
         rb"\[ERROR\] /\S{1,200}hooks\.d/\S{1,60} exited with return code|(?m:^docker: (?=[a-z'\"]))"
-        rb"|Error response from daemon: (?!No such )|OCI permission denied|(?m:^FATAL: {3,9}(?=\S))|(?m:^(?:ERROR"
-        rb"|ABORT) {2}: )|FATA\[\d{1,9}\] |FailedCreatePodSandBox\b|(?m:^Error: (?=[a-z`'\"/])(?!no container"
+        rb"|Error response from daemon: (?!No such )|OCI permission denied|(?m:^FATAL: {3,9}(?=\S)"
+        rb"|^ERROR  : |^ABORT  : )|FATA\[\d{1,9}\] |FailedCreatePodSandBox\b|(?m:^Error: (?=[a-z`'\"/])(?!no container"
         rb"|no such|inspecting)[^\r\n]{0,200}(?:container|namespace| mount|cgroup|rootless|newuidmap|storage| image"
         rb"|network|volume|seccomp|apparmor|health ?check|restart policy|conmon|userns|OCI ))|OCI runtime (?:create"
         rb"|start|exec)? ?(?:failed|error)|Error: (?:unknown (?:shorthand )?flag: |OCI runtime|crun: |runc: "

@@ -70,7 +70,7 @@ SIGNATURES = (
         "nccl",
         "The network between the nodes failed under UCX or libfabric: check the links, the devices (ibv_devinfo, "
         "fi_info -p efa), for EFA the security group, and the logs of the other nodes.",
-        rb"\bUC[XC] {1,4}(?:ERROR|FATAL) (?![^\r\n]{0,400}[Nn]o space left)|fi_[a-z_]{1,40}(?:\(\))? failed"
+        rb"\b(?:UCX|UCC) {1,4}(?:ERROR|FATAL) (?![^\r\n]{0,400}[Nn]o space left)|fi_[a-z_]{1,40}(?:\(\))? failed"
         rb"|(?i:Libfabric error)|\bprov_errno\b|EFA_IO_COMP_STATUS_(?!OK)|unable to reach each other for"
         rb"|libfabric:\d{1,9}:\d{1,12}:[\w:-]{1,99}\(\):\d{1,6}<(?:warn|critical)> (?i:[^\r\n]{0,200}(?:"
         + _FAILS
@@ -97,8 +97,8 @@ SIGNATURES = (
         rb"Failed status(?: |-[^\r\n]{1,60} \()\d{1,3}\)?: wr_id |[Cc]ompletion with (?:error at|Error in) "
         rb"|Bad wc status |[Ff]ailed to (?:create|modify|register|allocate|open|query) (?:an? )?(?:QP|CQ|MR|PD|AH|SRQ"
         rb"|[Qq]ueue [Pp]air|completion queue|protection domain|memory region)\b|Couldn't get context for the device"
-        rb"|Unable to [Cc]onnect the HCA|Port number \d{1,3} state is (?!Active)|RDMA connect error|\b(?:ibv|uc[pt]"
-        rb"|rdma)_\w{1,40}(?:\([^()\r\n]{0,99}\))?:? (?:error|failed)|failed on ibv_\w",
+        rb"|Unable to [Cc]onnect the HCA|Port number \d{1,3} state is (?!Active)|RDMA connect error|\b(?:ibv_|ucp_|uct_"
+        rb"|rdma_)\w{1,40}(?:\([^()\r\n]{0,99}\))?:? (?:error|failed)|failed on ibv_\w",
     ),
     Signature(
         "nccl",

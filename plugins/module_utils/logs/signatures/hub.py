@@ -16,7 +16,7 @@ SIGNATURES = (
         "access_denied",
         "Hugging Face does not hand out the model or tokenizer: ask for access on its page and give a token (HF_TOKEN) "
         "of an account that has it, or use a local copy.",
-        rb"trying to access a gated repo|Cannot access gated repo|(?:401|403) Client Error|ERROR (?:401|403): "
+        rb"trying to access a gated repo|Cannot access gated repo|(?:401|403) Client Error|ERROR 401: |ERROR 403: "
         rb"|Client error '40[13] [^\r\n]{1,40} for url 'https://huggingface\.co|GatedRepoError: |Re(?:pository"
         rb"|vision)NotFoundError: |LocalTokenNotFoundError: |HFValidationError: |HfHubHTTPError: 40[13] "
         rb"|Invalid user token|Invalid credentials in Authorization header|Cannot access content at: http"
