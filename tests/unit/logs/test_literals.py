@@ -20,7 +20,7 @@ from ansible_collections.trainops.cluster.plugins.module_utils.logs.text import 
         (rb"(?:of|in) (?:(?:red|green) light|lamp)s{1,2}", {b" light", b"lamp"}),
         (rb"colou?r{2}|grey+s?", {b"colo", b"gre"}),
         (rb"(?:there|here){0,3} (?:here){2} (?:it){0}", {b"here"}),
-        (rb"rank (?=\d{1,9} was (?<=was )started)", {b" was "}),
+        (rb"rank (?=\d{1,9} was (?<=was )started)", {b"started"}),
         (rb"Error: \w{1,9} \(x\)", {b" (x)"}),
         (rb"failed \[Errno 13\] \w", {b"failed [errno 00] "}),
         (rb"(?:any|)\d+", set()),
