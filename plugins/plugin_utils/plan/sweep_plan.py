@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from ..contracts import Finding, Plan
 from .config.budget import too_long
 from .config.findings import Findings
-from .config.words import counted, printable
+from .config.words import counted, listed, printable
 from .cvs.sweep_blocks import BLOCKS
 from .frameworks.known import framework_for
 from .job.ranks import Node
@@ -128,5 +128,4 @@ def _where(cells: Sequence[str], count: int) -> str:
         return ""
     if len(cells) == count > 1:
         return "In every cell: "
-    more = f" and {len(cells) - _SHOWN_CELLS} more" if len(cells) > _SHOWN_CELLS else ""
-    return f"In {', '.join(cells[:_SHOWN_CELLS])}{more}: "
+    return f"In {listed(cells, _SHOWN_CELLS)}: "
