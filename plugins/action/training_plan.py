@@ -210,10 +210,7 @@ class ActionModule(ControllerAction):
         except ValueError as error:
             raise AnsibleActionFail(f"{error}.") from None
         except OSError as error:
-            reason = f"{error.filename} cannot be written on this machine: {error.strerror}"
-            raise AnsibleActionFail(
-                f"{reason}. No node has been touched. training_output_dir names the folder."
-            ) from None
+            raise _not_written(error) from None
         cells = sweep.cells(planned["cells"])
         return {
             "changed": False,
@@ -255,10 +252,7 @@ class ActionModule(ControllerAction):
         except FileExistsError:
             self._refuse_another_plan(run_dir, plan)
         except OSError as error:
-            reason = f"{error.filename} cannot be written on this machine: {error.strerror}"
-            raise AnsibleActionFail(
-                f"{reason}. No node has been touched. training_output_dir names the folder."
-            ) from None
+            raise _not_written(error) from None
         return run_dir
 
     def _refuse_another_plan(self, run_dir: str, plan: Plan) -> None:
@@ -296,3 +290,9 @@ class ActionModule(ControllerAction):
                 stream.write("\n")
         except OSError as error:
             raise AnsibleActionFail(f"The plan cannot be written to {path}: {error.strerror}.") from None
+
+
+def _not_written(error: OSError) -> AnsibleActionFail:
+    """Return the failure of a folder of runs that cannot be written."""
+    reason = f"{error.filename} cannot be written on this machine: {error.strerror}"
+    return AnsibleActionFail(f"{reason}. No node has been touched. training_output_dir names the folder.")

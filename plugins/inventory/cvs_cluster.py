@@ -61,19 +61,15 @@ from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin, Constructable
 from ansible.plugins.loader import inventory_loader
 
-from ..plugin_utils.controller_action import missing_packages
+from ..plugin_utils.controller_action import needed_packages, refuse_missing
 from ..plugin_utils.plan.config.budget import text_of
 
-try:
+with needed_packages(__name__):
     from ..plugin_utils.inventory.cluster_file import read_cluster_file
     from ..plugin_utils.inventory_plugin import fill
     from ..plugin_utils.plan.config.findings import Findings
     from ..plugin_utils.plan.config.words import counted
     from ..plugin_utils.plan.plan_text import findings_text
-except ImportError as error:
-    MISSING: ImportError | None = error
-else:
-    MISSING = None
 
 if t.TYPE_CHECKING:
     from ansible.inventory.data import InventoryData
@@ -99,8 +95,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
             inventory_loader.get("ansible.builtin.yaml").parse(inventory, loader, path, cache)
             return
         super().parse(inventory, loader, path, cache)
-        if MISSING:
-            raise AnsibleParserError(str(missing_packages(MISSING)))
+        refuse_missing(__name__)
         source = path if path.endswith(".json") else self._named_in(path)
         findings = Findings()
         hosts = read_cluster_file(_text_of(source), source, getpass.getuser(), findings)

@@ -157,41 +157,33 @@ def overriding(root: str, setting: Setting) -> list[str]:
     return [path for path, value in found.items() if value is not None and not setting.suits(value)]
 
 
-def wanted_file(root: str, setting: Setting, found: str) -> str | None:
-    """Return what our file is to hold, or None where it may stay as it is."""
+def changes_to(root: str, setting: Setting, found: str) -> dict[str, tuple[str, str]]:
+    """Return what to write, to the running kernel and to our file: by its path what stands there, and what should."""
+    changes = {}
+    if not setting.suits(found):
+        changes[f"/proc/sys/{setting.path}"] = (f"{found}\n", f"{setting.value}\n")
     before = text(root, FILE)
-    if setting.path in kept(before):
-        return None if kept(before)[setting.path] == setting.value else kept_with(before, setting)
+    value = kept(before).get(setting.path)
     # A number that is great enough comes from elsewhere; kept in our file, ours would lower it at the next boot.
-    return None if setting.at_least and setting.suits(found) else kept_with(before, setting)
+    is_elsewhere = value is None and setting.at_least and setting.suits(found)
+    if value != setting.value and not is_elsewhere:
+        changes[FILE] = (before or "", kept_with(before, setting))
+    return changes
 
 
-def write(root: str, setting: Setting, runtime: bool, content: str | None) -> None:
-    """Write the value to the running kernel if asked to, and our file if there is content for it."""
-    if runtime:
-        with open(below(root, f"/proc/sys/{setting.path}"), "w", encoding="utf-8") as stream:
-            stream.write(setting.value + "\n")
-    if content is not None:
-        path = below(root, FILE)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        draft = f"{path}.{os.getpid()}.new"
-        with open(draft, "w", encoding="utf-8") as stream:
-            os.fchmod(stream.fileno(), 0o644)
+def write(root: str, path: str, content: str) -> None:
+    """Write a file of the kernel, or our own, which is replaced as a whole."""
+    place = below(root, path)
+    if path != FILE:
+        with open(place, "w", encoding="utf-8") as stream:
             stream.write(content)
-        os.replace(draft, path)
-
-
-def diffs(root: str, setting: Setting, found: str, runtime: bool, content: str | None) -> list[dict[str, str]]:
-    """Return what changes, the running kernel and our file, before and after."""
-    changes = []
-    if runtime:
-        changes.append((f"/proc/sys/{setting.path}", f"{found}\n", f"{setting.value}\n"))
-    if content is not None:
-        changes.append((FILE, text(root, FILE) or "", content))
-    return [
-        {"before_header": path, "before": before, "after_header": path, "after": after}
-        for path, before, after in changes
-    ]
+        return
+    os.makedirs(os.path.dirname(place), exist_ok=True)
+    draft = f"{place}.{os.getpid()}.new"
+    with open(draft, "w", encoding="utf-8") as stream:
+        os.fchmod(stream.fileno(), 0o644)
+        stream.write(content)
+    os.replace(draft, place)
 
 
 def ensure(root: str, setting: Setting, check_mode: bool) -> dict[str, t.Any]:
@@ -202,12 +194,15 @@ def ensure(root: str, setting: Setting, check_mode: bool) -> dict[str, t.Any]:
     found = running_value(root, setting)
     if found is None:
         return {"changed": False, "skipped": True, "value": None, "msg": f"this kernel has no setting {setting.name}"}
-    runtime = not setting.suits(found)
-    content = wanted_file(root, setting, found)
-    changes = diffs(root, setting, found, runtime, content)
+    changes = changes_to(root, setting, found)
     if not check_mode:
-        write(root, setting, runtime, content)
-    return {"changed": bool(changes), "value": found, "diff": changes}
+        for path, (_before, after) in changes.items():
+            write(root, path, after)
+    diff = [
+        {"before_header": path, "before": before, "after_header": path, "after": after}
+        for path, (before, after) in changes.items()
+    ]
+    return {"changed": bool(changes), "value": found, "diff": diff}
 
 
 def main() -> None:

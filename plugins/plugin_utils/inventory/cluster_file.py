@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import typing as t
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 from pydantic import BaseModel, Field
 
@@ -77,23 +77,22 @@ def read_cluster_file(text: str, source: str, user: str, findings: Findings) -> 
             "A password is not taken from a cluster file.",
             "Use a key, or give ansible_password from a vault.",
         )
-    hosts = [_host(name, node, key, cluster, findings) for name, node in (nodes or {}).items()]
-    head = _head_node(cluster)
+    # Next to the racks stand the login and password of their switches.
+    racks = [name for name, rack in (cluster.racks or {}).items() if isinstance(rack, dict)]
+    hosts = [_host(name, node, key, cluster, racks, findings) for name, node in (nodes or {}).items()]
+    head = (cluster.head_node_dict.mgmt_ip if cluster.head_node_dict else None) or cluster.head_node
     return sorted(hosts, key=lambda host: host.name != head)
 
 
-def _head_node(cluster: _ClusterFile) -> str | None:
-    of_dict = cluster.head_node_dict.mgmt_ip if cluster.head_node_dict else None
-    return of_dict or cluster.head_node
-
-
-def _host(name: str, node: t.Any, key: str, cluster: _ClusterFile, findings: Findings) -> Host:
+def _host(name: str, node: t.Any, key: str, cluster: _ClusterFile, racks: Sequence[str], findings: Findings) -> Host:
     path = key_path(key, name)
     if _TO_FILL_IN.search(name):
         findings.fault(path, None, f"{name} is still to be filled in.", "Give the node's address or host name.")
     data = section({name: node}, name, path, findings) or {}
     read = typed(_ClusterNode, data, path, findings, lower_unknown=True)
-    _check_rack(read.rack_id, path, cluster, findings)
+    if read.rack_id and racks and read.rack_id not in racks:
+        message, remedy = f"{read.rack_id} is not one of the racks.", f"Racks of the file: {listed(racks)}."
+        findings.fault(key_path(path, "rack_id"), read.rack_id, message, remedy)
     variables: dict[str, t.Any] = {
         "ansible_host": name,
         "ansible_user": cluster.username,
@@ -107,18 +106,3 @@ def _host(name: str, node: t.Any, key: str, cluster: _ClusterFile, findings: Fin
 
 def _given(value: str | None) -> str | None:
     return None if value is None or value.casefold() in _NONE else value
-
-
-def _check_rack(rack: str | None, path: str, cluster: _ClusterFile, findings: Findings) -> None:
-    known = list(_racks(cluster))
-    if rack and known and rack not in known:
-        findings.fault(
-            key_path(path, "rack_id"), rack, f"{rack} is not one of the racks.", f"Racks of the file: {listed(known)}."
-        )
-
-
-def _racks(cluster: _ClusterFile) -> Iterator[str]:
-    """Yield the names of racks; next to them stand the login and password of their switches."""
-    for name, rack in (cluster.racks or {}).items():
-        if isinstance(rack, dict):
-            yield name

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import typing as t
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from ..contracts import Finding, Plan
 from .config.budget import too_long
 from .config.findings import Findings
-from .config.words import counted, printable
+from .config.words import counted, listed, printable
 from .cvs.sweep_blocks import BLOCKS
 from .frameworks.known import framework_for
 from .job.ranks import Node
@@ -79,9 +78,10 @@ def plan_sweep(
         faults = make_plan(text, source, options, nodes, unreadable=unreadable)["faults"]
     else:
         faults = findings.as_dict()["faults"]
+    of_sweep: list[CellsFinding] = [{**fault, "cells": []} for fault in faults]
     return {
         "cells": planned,
-        "faults": [*(_of_cells(fault, []) for fault in faults), *_together(planned, "faults")],
+        "faults": [*of_sweep, *_together(planned, "faults")],
         "warnings": [warning for warning in _together(planned, "warnings") if warning["key"] not in BLOCKS],
     }
 
@@ -91,7 +91,7 @@ def _together(cells: Sequence[PlannedCell], kind: t.Literal["faults", "warnings"
     found: dict[str, CellsFinding] = {}
     for cell in cells:
         for finding in cell["plan"][kind]:
-            known = found.setdefault(json.dumps(finding, sort_keys=True), _of_cells(finding, []))
+            known = found.setdefault(json.dumps(finding, sort_keys=True), {**finding, "cells": []})
             known["cells"].append(cell["name"])
     return list(found.values())
 
@@ -113,14 +113,10 @@ def sweep_text(sweep_id: str, sweep: SweepPlan, next_of: Mapping[str, str]) -> s
 
 def _findings(what: str, findings: Sequence[CellsFinding], count: int) -> str:
     title = f"{counted(len(findings), what)} in the sweep:"
-    named = [copy.copy(finding) for finding in findings]
-    for finding in named:
-        finding["message"] = _where(finding["cells"], count) + finding["message"]
+    named: list[CellsFinding] = [
+        {**finding, "message": _where(finding["cells"], count) + finding["message"]} for finding in findings
+    ]
     return findings_text(title, named)
-
-
-def _of_cells(finding: Finding, cells: list[str]) -> CellsFinding:
-    return {**finding, "cells": cells}
 
 
 def _where(cells: Sequence[str], count: int) -> str:
@@ -128,5 +124,4 @@ def _where(cells: Sequence[str], count: int) -> str:
         return ""
     if len(cells) == count > 1:
         return "In every cell: "
-    more = f" and {len(cells) - _SHOWN_CELLS} more" if len(cells) > _SHOWN_CELLS else ""
-    return f"In {', '.join(cells[:_SHOWN_CELLS])}{more}: "
+    return f"In {listed(cells, _SHOWN_CELLS)}: "

@@ -91,11 +91,15 @@ def thresholds_of(file: ThresholdsFile, facts: Mapping[str, t.Any], findings: Fi
     name = _cell_for(cells, source, facts, findings)
     if name is None:
         return []
-    facts, bounds = {**facts, _BASELINE: data.get(_BASELINE)}, []
+    facts = {**facts, _BASELINE: data.get(_BASELINE)}
+    bounds: list[Bound | None] = []
     for metric, spec in cells[name].items():
-        key = f"{source}: {key_path(*filter(None, (name, metric)))}"
-        bounds += _bounds_of(metric, spec, key, facts, findings)
-    return bounds
+        try:
+            bounds.append(_bound_of(metric, spec, facts))
+        except _WrongError as error:
+            note = findings.warn if isinstance(error, _NotJudgedError) else findings.fault
+            note(f"{source}: {key_path(*filter(None, (name, metric)))}", *error.args)
+    return list(filter(None, bounds))
 
 
 def warn_of_other_names(source: str, framework: str, branch: Branch, findings: Findings) -> None:
@@ -188,94 +192,80 @@ def _is_said(value: str, fact: t.Any) -> bool:
         return False
 
 
-def _bounds_of(name: str, spec: t.Any, key: str, facts: Mapping[str, t.Any], findings: Findings) -> list[Bound]:
-    """Return the bound of a metric as a list, empty where there is nothing to judge or something is wrong."""
+class _WrongError(ValueError):
+    """What is wrong with a threshold: what stands there, why that is wrong, and what would be right."""
+
+
+class _NotJudgedError(_WrongError):
+    """Why a threshold that is right is not judged, in the same words."""
+
+
+def _bound_of(name: str, spec: t.Any, facts: Mapping[str, t.Any]) -> Bound | None:
+    """Return the bound of a metric, or None where there is nothing to judge. _WrongError says what is wrong."""
     if not isinstance(spec, dict):
-        findings.fault(key, spec, "A threshold is an object.", 'Give {"kind": "min", "value": 1000}.')
-        return []
+        raise _WrongError(spec, "A threshold is an object.", 'Give {"kind": "min", "value": 1000}.')
     kind = _KINDS.get(str(spec.get("kind")))
     if kind is None:
         known = nearest(str(spec.get("kind")), _KINDS)
         hint = f" Did you mean {known}?" if known else ""
-        findings.fault(key, spec.get("kind"), "The kind of the threshold is not known.", f"Use {listed(KINDS)}.{hint}")
-        return []
+        raise _WrongError(spec.get("kind"), "The kind of the threshold is not known.", f"Use {listed(KINDS)}.{hint}")
     short = name.removeprefix(_PREFIX)
     if short == _EFFICIENCY:
-        return _efficiency(kind, spec, key, facts, findings)
+        return None if kind == "info" else _efficiency(kind, spec, facts)
     metric, factor, statistic = _metric(short, facts)
     if metric is None:
-        if kind != "info" and short != _JUDGED_ANYWAY:
-            findings.fault(
-                key,
-                None,
-                f"{short} is not measured, so that it cannot be judged.",
-                'Give it "kind": "info", or leave it out.',
-            )
-        return []
+        if kind == "info" or short == _JUDGED_ANYWAY:
+            return None
+        reason = f"{short} is not measured, so that it cannot be judged."
+        raise _WrongError(None, reason, 'Give it "kind": "info", or leave it out.')
     value = _number(spec.get("value"))
     if value is None:
-        if kind != "info":
-            findings.fault(key, spec.get("value"), "The value is no number.", "Give one.")
-        return []
+        if kind == "info":
+            return None
+        raise _WrongError(spec.get("value"), "The value is no number.", "Give one.")
     bound: Bound = {"metric": metric, "kind": kind, "value": value if kind == "ratio" else value * factor}
     if statistic:
         bound["statistic"] = statistic
     if spec.get("optional") is True:
         bound["optional"] = True
-    return [bound] if _completed(bound, spec, key, facts, findings) else []
+    _complete(bound, spec, facts)
+    return bound
 
 
-def _efficiency(
-    kind: str, spec: Mapping[str, t.Any], key: str, facts: Mapping[str, t.Any], findings: Findings
-) -> list[Bound]:
+def _efficiency(kind: str, spec: Mapping[str, t.Any], facts: Mapping[str, t.Any]) -> Bound:
     """Return the bound of the scaling efficiency: tokens/s of a GPU as a part of those where the baseline was measured.
 
     Source: compute_scaling_efficiency in cvs/lib/training/megatron/utils/scaling.py, which takes all tokens/s by nodes.
     """
-    if kind == "info":
-        return []
     value, baseline = _number(spec.get("value")), facts.get(_BASELINE)
     if kind != "min" or value is None or value <= 0:
-        findings.fault(
-            key, spec.get("value"), f"{_EFFICIENCY} takes the kind min and a value in percent.", "Give them."
-        )
-        return []
+        reason = f"{_EFFICIENCY} takes the kind min and a value in percent."
+        raise _WrongError(spec.get("value"), reason, "Give them.")
     given = baseline if isinstance(baseline, dict) else {}
     total, nodes = _number(given.get("tokens_per_sec_total")), _number(given.get("num_nodes", 1))
     if baseline is None or total == 0:
         why = "the file gives no baseline" if baseline is None else "its baseline is 0 tokens/s"
-        findings.warn(key, value, f"{_EFFICIENCY} is not judged: {why}.", f"Measure one, and give {_EXAMPLE}.")
-        return []
+        raise _NotJudgedError(value, f"{_EFFICIENCY} is not judged: {why}.", f"Measure one, and give {_EXAMPLE}.")
     if total is None or total < 0 or nodes is None or nodes <= 0:
-        findings.fault(
-            key,
-            value,
-            f"{_BASELINE} at the top of the file holds no throughput.",
-            f"Give {_EXAMPLE}, as a config of CVS has it.",
-        )
-        return []
+        reason = f"{_BASELINE} at the top of the file holds no throughput."
+        raise _WrongError(value, reason, f"Give {_EXAMPLE}, as a config of CVS has it.")
     reference = total / nodes / (facts["gpus"] / facts["nnodes"])
-    return [{"metric": "tokens_per_sec_per_gpu", "kind": "ratio", "value": value / 100, "reference": reference}]
+    return {"metric": "tokens_per_sec_per_gpu", "kind": "ratio", "value": value / 100, "reference": reference}
 
 
-def _completed(
-    bound: Bound, spec: Mapping[str, t.Any], key: str, facts: Mapping[str, t.Any], findings: Findings
-) -> bool:
-    """Add what a kind needs in addition to the value, and report whether all of it was there."""
+def _complete(bound: Bound, spec: Mapping[str, t.Any], facts: Mapping[str, t.Any]) -> None:
+    """Add what a kind needs in addition to the value."""
     if bound["kind"] == "within":
         tolerance = _number(spec.get("tolerance_pct"))
         if tolerance is None or tolerance < 0:
-            findings.fault(key, spec.get("tolerance_pct"), "within takes a tolerance_pct, 0 or more.", "Give one.")
-            return False
+            raise _WrongError(spec.get("tolerance_pct"), "within takes a tolerance_pct, 0 or more.", "Give one.")
         bound["tolerance_pct"] = tolerance
     if bound["kind"] == "ratio":
         given = spec.get("reference")
         reference = _metric(given.removeprefix(_PREFIX), facts)[0] if isinstance(given, str) else _number(given)
         if not reference:
-            findings.fault(key, given, "ratio takes a reference, a number or a metric.", "Give one.")
-            return False
+            raise _WrongError(given, "ratio takes a reference, a number or a metric.", "Give one.")
         bound["reference"] = reference
-    return True
 
 
 def _metric(name: str, facts: Mapping[str, t.Any]) -> tuple[str | None, float, str | None]:

@@ -8,6 +8,7 @@ import statistics
 import typing as t
 from collections.abc import Mapping, Sequence
 
+from ..plan.job.ranks import is_loopback
 from .cells import Cell, by_hand, green, grey, red
 from .look import Look
 
@@ -99,7 +100,7 @@ def check_hostname(look: Look) -> Cell:
     if not hostname["loopback"]:
         return green(", ".join(hostname["addresses"]) or "not known to itself")
     resolved = f"{name} is {hostname['addresses'][0]} here"
-    if _is_loopback(look.node["master_address"]):
+    if is_loopback(look.node["master_address"]):
         return green(f"{resolved}; all nodes are one machine")
     interface = look.variable("GLOO_SOCKET_IFNAME")
     if interface:
@@ -113,13 +114,6 @@ def check_hostname(look: Look) -> Cell:
             "gloo_socket_ifname in the config"
         ),
     )
-
-
-def _is_loopback(name: str) -> bool:
-    try:
-        return ipaddress.ip_address(name).is_loopback
-    except ValueError:
-        return name == "localhost"
 
 
 def check_port(look: Look) -> Cell:

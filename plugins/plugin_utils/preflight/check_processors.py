@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ..plan.config.words import listed
 from .cells import Cell, by_hand, green, grey, red
 from .look import Look
 
@@ -76,9 +77,8 @@ def check_idle(look: Look) -> Cell:
         return grey("; ".join(gpus["problems"]))
     if not processes:
         return green("idle")
-    users = ", ".join(_process_in_words(process) for process in processes[:_SHOWN])
-    more = f" and {len(processes) - _SHOWN} more" if len(processes) > _SHOWN else ""
-    return red(f"{len(processes)} busy", f"the GPUs are in use by {users}{more}", _command_for(processes[0]))
+    users = listed(map(_process_in_words, processes), _SHOWN)
+    return red(f"{len(processes)} busy", f"the GPUs are in use by {users}", _command_for(processes[0]))
 
 
 def _process_in_words(process: t.Mapping[str, t.Any]) -> str:

@@ -90,7 +90,13 @@ def proposed_gid_index(looks: Sequence[Look]) -> int | None:
     return best_gid(set.intersection(*tables), looks[0].nic_rule) if tables else None
 
 
-def check_gid(look: Look, proposed: int | None) -> Cell:
+def gid_cells(looks: Sequence[Look]) -> dict[str, Cell]:
+    """Return whether the GID index of the config, or without one any, will do on all nodes."""
+    proposed = proposed_gid_index([look for look in looks if look.uses_rdma])
+    return {look.name: _gid_cell(look, proposed) for look in looks}
+
+
+def _gid_cell(look: Look, proposed: int | None) -> Cell:
     """The GID index of the config means RoCE v2 and an address with a route, on every device that is used."""
     ports = _ports(look) if look.uses_rdma else []
     if not ports:

@@ -126,16 +126,13 @@ def check_mounts(look: Look) -> Cell:
     return red(f"{len(reasons)} missing", "; ".join(reasons), "; ".join(commands))
 
 
-def cache_cells(looks: Sequence[Look], probe: str | None) -> dict[str, Cell]:
-    """Return whether the nodes have the dataset's index cache in common.
-
-    ``probe`` is a file that rank 0 has just left in it, under a name that nobody else has; None where none was left.
-    """
+def cache_cells(looks: Sequence[Look]) -> dict[str, Cell]:
+    """Return whether the nodes have the dataset's index cache in common."""
     first = next((look for look in looks if look.is_first), None)
-    return {look.name: _cache_cell(look, first, probe) for look in looks}
+    return {look.name: _cache_cell(look, first) for look in looks}
 
 
-def _cache_cell(look: Look, first: Look | None, probe: str | None) -> Cell:
+def _cache_cell(look: Look, first: Look | None) -> Cell:
     if not look.multi_node:
         return grey("a node by itself shares nothing")
     inside = look.node["env"].get("DATA_CACHE_PATH")
@@ -148,9 +145,9 @@ def _cache_cell(look: Look, first: Look | None, probe: str | None) -> Cell:
             f"data_cache_dir {inside} lies on no mount, so every node has one of its own in its container",
             by_hand(f"add the folder that all nodes share to volume_dict in the config, for {inside}"),
         )
-    if probe is None or first is None:
+    if look.probe is None or first is None:
         return grey("not proved: rank 0 could not leave a file there")
-    facts = look.path(probe)
+    facts = look.path(look.probe)
     if facts and facts["kind"] == "file":
         return green("shared")
     kinds = [(one.path(folder) or {}).get("file_system") for one in (look, first)]

@@ -11,38 +11,68 @@ from .cells import RED, Cell, by_hand, grey, red
 from .check_container import check_engine, check_image
 from .check_network import SOCKET_VARIABLES, check_hostname, check_port, check_socket, clock_cells, proposed_interface
 from .check_processors import check_gpus, check_idle, check_numa
-from .check_rdma import check_gid, check_provider, check_rdma, proposed_gid_index
+from .check_rdma import check_provider, check_rdma, gid_cells, proposed_gid_index
 from .check_storage import cache_cells, check_disk, check_limits, check_mounts, check_shm
 from .drift import drift_cells
 from .look import Look
 
 REACHED = "reached"
 
-# In the order of the table's columns.
-_OF_A_NODE: dict[str, Callable[[Look], Cell]] = {
-    "gpus": check_gpus,
-    "idle": check_idle,
-    "numa": check_numa,
-    "rdma": check_rdma,
-    "provider": check_provider,
-    "socket": check_socket,
-    "hostname": check_hostname,
-    "port": check_port,
-    "limits": check_limits,
-    "shm": check_shm,
-    "disk": check_disk,
-    "mounts": check_mounts,
-    "engine": check_engine,
-}
 _REPEAT = by_hand("fix that; then repeat the preflight with --limit and the names of these nodes")
-_OF_A_CONFIG = ("provider", "socket", "hostname", "port", "shm", "mounts", "cache", "image")
 _NO_CONFIG = "there is no training config (-e training_config=FILE)"
-CHECKS = (
-    REACHED,
-    *("gpus", "driver", "idle", "numa", "rdma", "gid", "provider", "firmware"),
-    *("socket", "mtu", "hostname", "port", "clock"),
-    *("limits", "shm", "disk", "mounts", "cache", "engine", "image", "kernel"),
-)
+
+# What judges all nodes of a plan: the cell of each by its name.
+Judge = Callable[[Sequence[Look]], dict[str, Cell]]
+
+
+def _each(check: Callable[[Look], Cell]) -> Judge:
+    """Return what judges each node by itself."""
+    return lambda looks: {look.name: check(look) for look in looks}
+
+
+def _alike(name: str, check: Callable[[Look], Cell] | None = None) -> Judge:
+    """Return what holds nodes against each other; with a check, one that does not differ is judged by itself."""
+
+    def judge(looks: Sequence[Look]) -> dict[str, Cell]:
+        cells = drift_cells(name, looks)
+        by_itself = {look.name: check(look) for look in looks if check and cells[look.name].status != RED}
+        return cells | by_itself
+
+    return judge
+
+
+# In the order of the table's columns.
+_JUDGES: dict[str, Judge] = {
+    "gpus": _each(check_gpus),
+    "driver": _alike("driver"),
+    "idle": _each(check_idle),
+    "numa": _each(check_numa),
+    "rdma": _each(check_rdma),
+    "gid": gid_cells,
+    "provider": _each(check_provider),
+    "firmware": _alike("firmware"),
+    "socket": _each(check_socket),
+    "mtu": _alike("mtu"),
+    "hostname": _each(check_hostname),
+    "port": _each(check_port),
+    "clock": clock_cells,
+    "limits": _each(check_limits),
+    "shm": _each(check_shm),
+    "disk": _each(check_disk),
+    "mounts": _each(check_mounts),
+    "cache": cache_cells,
+    "engine": _each(check_engine),
+    "image": _alike("image", check_image),
+    "kernel": _alike("kernel"),
+}
+_OF_A_CONFIG = ("provider", "socket", "hostname", "port", "shm", "mounts", "cache", "image")
+# Without a training config: nobody says what there should be, so that nodes are held against each other.
+_JUDGES_OF_MACHINES = _JUDGES | {
+    "gpus": _alike("gpus", check_gpus),
+    "rdma": _alike("rdma", check_rdma),
+    **dict.fromkeys(_OF_A_CONFIG, _each(lambda _: grey(_NO_CONFIG))),
+}
+CHECKS = (REACHED, *_JUDGES)
 
 
 def preflight(
@@ -59,8 +89,9 @@ def preflight(
     leaves open, or at ``auto``, to values that fit all nodes. ``only`` names the nodes to judge, None all.
     ``problems`` is why nodes could not be inspected.
     """
-    looks = [Look(plan, node, facts[node["node"]]) for node in plan["nodes"] if node["node"] in facts]
-    cells = _cells(looks, probe) if looks else {}
+    looks = [Look(plan, node, facts[node["node"]], probe) for node in plan["nodes"] if node["node"] in facts]
+    judges = _JUDGES if not looks or looks[0].has_config else _JUDGES_OF_MACHINES
+    cells = {check: judge(looks) for check, judge in judges.items()} if looks else {}
     rows = []
     for node in plan["nodes"]:
         name = node["node"]
@@ -68,53 +99,13 @@ def preflight(
             continue
         if name not in facts:
             rows.append(red("no", _why_not(name, problems or {}), _REPEAT).row(name, REACHED))
-        rows += [cells[check][name].row(name, check) for check in CHECKS if check in cells and name in facts]
+        rows += [of_check[name].row(name, check) for check, of_check in cells.items() if name in facts]
     return {"rows": rows, "proposals": _proposals(looks)}
 
 
 def _why_not(name: str, problems: Mapping[str, str]) -> str:
     said = " ".join(problems.get(name, "").removeprefix("Task failed: ").split())
     return f"the node could not be inspected: {said.rstrip('.') or 'Ansible says above why'}"
-
-
-def _cells(looks: Sequence[Look], probe: str | None) -> dict[str, dict[str, Cell]]:
-    proposed = proposed_gid_index([look for look in looks if look.uses_rdma])
-    left_out = () if looks[0].has_config else _OF_A_CONFIG
-    judged = {check: judge for check, judge in _OF_A_NODE.items() if check not in left_out}
-    cells = {check: {look.name: judge(look) for look in looks} for check, judge in judged.items()}
-    for check in ("driver", "firmware", "mtu", "kernel"):
-        cells[check] = drift_cells(check, looks)
-    if not looks[0].has_config:
-        return {**cells, **_cells_of_machines(looks, cells, proposed)}
-    images = drift_cells("image", looks)
-    return {
-        **cells,
-        "gid": {look.name: check_gid(look, proposed) for look in looks},
-        "clock": clock_cells(looks),
-        "cache": cache_cells(looks, probe),
-        "image": {look.name: _worse(images[look.name], check_image(look)) for look in looks},
-    }
-
-
-def _cells_of_machines(
-    looks: Sequence[Look], cells: Mapping[str, dict[str, Cell]], proposed: int | None
-) -> dict[str, dict[str, Cell]]:
-    """Return the cells that are other ones without a training config: nodes are held against each other only."""
-    alike = {check: drift_cells(check, looks) for check in ("gpus", "rdma")}
-    return {
-        **{check: {look.name: grey(_NO_CONFIG) for look in looks} for check in _OF_A_CONFIG},
-        **{
-            check: {name: _worse(found[name], cell) for name, cell in cells[check].items()}
-            for check, found in alike.items()
-        },
-        "gid": {look.name: check_gid(look, proposed) for look in looks},
-        "clock": clock_cells(looks),
-    }
-
-
-def _worse(drift: Cell, there: Cell) -> Cell:
-    """Return what was found of a node itself, unless it is something else than on other nodes."""
-    return drift if drift.status == RED else there
 
 
 def _proposals(looks: Sequence[Look]) -> dict[str, t.Any]:

@@ -6,7 +6,6 @@ The nodes that differ from most are red. Where no value is that of most nodes, a
 
 from __future__ import annotations
 
-import typing as t
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -27,10 +26,6 @@ class Property:
     what: str
     value: Callable[[Look], str | None]
     command: Callable[[Look, str], str]
-
-
-def _kernel(look: Look) -> str | None:
-    return t.cast("str | None", look.facts["kernel"])
 
 
 def _kernel_command(look: Look, wanted: str) -> str:
@@ -77,10 +72,6 @@ def _mtu_command(look: Look, wanted: str) -> str:
     return f"ip link set {name[0]} mtu {wanted.rpartition(' ')[2]}"
 
 
-def _gpus(look: Look) -> str | None:
-    return gpus_in_words(look.facts["gpus"]) if look.facts["gpus"] else None
-
-
 def _rdma(look: Look) -> str | None:
     providers = Counter(str(device["provider"]) for device in look.facts["rdma"]["devices"])
     return ", ".join(f"{count} × {provider}" for provider, count in sorted(providers.items())) or "none"
@@ -91,14 +82,10 @@ def _image(look: Look) -> str | None:
     return engine["image"]["id"] if engine and engine["image"] else None
 
 
-def _image_command(look: Look, wanted: str) -> str:
-    return f"{look.engine} pull {look.node['image']}   # the others have {wanted[:19]}"
-
-
 PROPERTIES = {
     "gpus": Property(
         "GPUs:",
-        _gpus,
+        lambda look: gpus_in_words(look.facts["gpus"]) if look.facts["gpus"] else None,
         lambda _, wanted: by_hand(f"find out why this node does not have {wanted}", "lspci | grep -Ei 'display|3d'"),
     ),
     "rdma": Property(
@@ -109,8 +96,12 @@ PROPERTIES = {
     "driver": Property("driver", _drivers, lambda _, wanted: by_hand(f"install {wanted}")),
     "firmware": Property("firmware", _firmware, lambda _, wanted: by_hand(f"update it to {wanted}")),
     "mtu": Property("MTU", _mtu, _mtu_command),
-    "image": Property("image", _image, _image_command),
-    "kernel": Property("kernel", _kernel, _kernel_command),
+    "image": Property(
+        "image",
+        _image,
+        lambda look, wanted: f"{look.engine} pull {look.node['image']}   # the others have {wanted[:19]}",
+    ),
+    "kernel": Property("kernel", lambda look: look.facts["kernel"], _kernel_command),
 }
 
 

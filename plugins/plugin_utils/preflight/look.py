@@ -19,11 +19,15 @@ _ENGINES = ("docker", "podman")
 
 @dataclass(frozen=True)
 class Look:
-    """``facts`` are those of the module ``node_inspect``, ``node`` is the node's part of the plan."""
+    """``facts`` are those of the module ``node_inspect``, ``node`` is the node's part of the plan.
+
+    ``probe`` is a file that rank 0 has just left in the data cache, under a name that nobody else has, if it could.
+    """
 
     plan: Plan
     node: NodePlan
     facts: Mapping[str, t.Any]
+    probe: str | None = None
 
     @property
     def name(self) -> str:

@@ -46,12 +46,8 @@ def rule_of(nic_type: str | None, devices: list[Mapping[str, t.Any]]) -> NicRule
 
 def gid_fits(gid: Mapping[str, t.Any]) -> bool:
     """Return whether a training can use an entry of a GID table: RoCE v2, with an address that others can route to."""
-    return gid["type"] == "RoCE v2" and not is_link_local(gid["address"])
-
-
-def is_link_local(address: str) -> bool:
-    """Return whether an address is good on its own link only."""
-    return address.startswith(("fe80:", "169.254."))
+    is_link_local = gid["address"].startswith(("fe80:", "169.254."))
+    return gid["type"] == "RoCE v2" and not is_link_local
 
 
 def fitting_gids(port: Mapping[str, t.Any]) -> set[int]:

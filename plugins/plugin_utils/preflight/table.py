@@ -63,26 +63,14 @@ def _table(rows: Sequence[Row], paint: Paint) -> str:
     labels = {marks: _shortened(folded(nodes), _LABEL_WIDTH) for marks, nodes in alike.items()}
     label_width = max(map(len, labels.values()))
     lines: list[str] = []
-    for block in _blocks(checks, _WIDTH - label_width):
-        header = "  ".join(checks[column] for column in block)
+    # In as many parts as it takes for each to fit the width.
+    for header in textwrap.wrap("  ".join(checks), _WIDTH - label_width - 2) or [""]:
         lines += ["", f"{'':<{label_width}}  {header}"] if lines else [f"{'':<{label_width}}  {header}"]
         for marks, label in labels.items():
-            cells = (_mark(marks[column], len(checks[column]), paint) for column in block)
+            found = dict(zip(checks, marks, strict=True))
+            cells = (_mark(found[check], len(check), paint) for check in header.split())
             lines.append(f"{label:<{label_width}}  {'  '.join(cells)}".rstrip())
     return "\n".join(lines)
-
-
-def _blocks(checks: Sequence[str], width: int) -> list[list[int]]:
-    """Return the columns in as many parts as it takes for each to fit the width."""
-    blocks: list[list[int]] = [[]]
-    used = 0
-    for column, check in enumerate(checks):
-        if used + 2 + len(check) > width and blocks[-1]:
-            blocks.append([])
-            used = 0
-        blocks[-1].append(column)
-        used += 2 + len(check)
-    return blocks
 
 
 def _mark(status: str | None, width: int, paint: Paint) -> str:

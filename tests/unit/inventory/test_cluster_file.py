@@ -78,7 +78,7 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
         "192.0.2.12": "198.51.100.12",
     }
     _, findings = read({"username": "<changeme>", "node_dict": nodes})
-    assert [fault.key for fault in findings.faults] == [
+    assert [fault["key"] for fault in findings.faults] == [
         "username",
         'node_dict["{xx.xx.xx.xx|hostname}"]',
         'node_dict["{xx.xx.xx.xx|hostname}"].vpc_ip',
@@ -86,24 +86,24 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
         'node_dict["192.0.2.11"].rack_id',
         'node_dict["192.0.2.12"]',
     ]
-    assert "rack-01, rack-02" in findings.faults[4].remedy
+    assert "rack-01, rack-02" in findings.faults[4]["remedy"]
 
 
 def test_a_file_without_nodes_and_one_that_is_no_json_are_told() -> None:
     _, findings = read({"node_dict": {}})
-    assert [fault.message for fault in findings.faults] == ["There is no node in it."]
+    assert [fault["message"] for fault in findings.faults] == ["There is no node in it."]
     findings = Findings()
     assert read_cluster_file('{"username": "ann",\n "node_dict": }', "cluster.json", "ann", findings) == []
-    assert findings.faults[0].key == "cluster_file"
-    assert "cluster.json, line 2" in findings.faults[0].message
+    assert findings.faults[0]["key"] == "cluster_file"
+    assert "cluster.json, line 2" in findings.faults[0]["message"]
     findings = Findings()
     read_cluster_file("[]", "cluster.json", "ann", findings)
-    assert "node_dict" in findings.faults[0].remedy
+    assert "node_dict" in findings.faults[0]["remedy"]
 
 
 def test_keys_that_a_later_cvs_adds_are_warnings_and_passwords_stay_where_they_are() -> None:
     hosts, findings = read({"password": "of-the-nodes", "telemetry": {}})
-    assert {warning.key for warning in findings.warnings} == {"password", "telemetry"}
+    assert {warning["key"] for warning in findings.warnings} == {"password", "telemetry"}
     told = repr((hosts, findings))
     assert "of-the-nodes" not in told
     assert "of-the-switches" not in told

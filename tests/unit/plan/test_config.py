@@ -36,7 +36,7 @@ def read(data: dict[str, t.Any], findings: Findings, **options: t.Any) -> Outer:
 
 
 def said(findings: Findings) -> list[tuple[str, object, str]]:
-    return [(fault.key, fault.value, fault.message) for fault in findings.faults]
+    return [(fault["key"], fault["value"], fault["message"]) for fault in findings.faults]
 
 
 def test_right_values_get_their_types_and_missing_ones_their_defaults() -> None:
@@ -65,8 +65,8 @@ def test_a_missing_required_value_is_a_fault_with_the_remedy() -> None:
     findings = Findings()
     read({}, findings)
     [fault] = findings.faults
-    assert (fault.key, fault.value, fault.message) == ("config.steps", None, "steps is missing.")
-    assert fault.remedy == "Give a whole number of 1 or more (steps), for example 30. Meaning: How many steps."
+    assert (fault["key"], fault["value"], fault["message"]) == ("config.steps", None, "steps is missing.")
+    assert fault["remedy"] == "Give a whole number of 1 or more (steps), for example 30. Meaning: How many steps."
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_a_missing_required_value_is_a_fault_with_the_remedy() -> None:
 def test_the_remedy_of_an_optional_value_says_that_it_may_be_left_out(data: dict[str, t.Any], remedy: str) -> None:
     findings = Findings()
     read({"steps": 1, **data}, findings)
-    assert [fault.remedy for fault in findings.faults] == [remedy]
+    assert [fault["remedy"] for fault in findings.faults] == [remedy]
 
 
 def test_of_a_wrong_object_what_is_right_is_kept_for_further_checks() -> None:
@@ -94,7 +94,7 @@ def test_of_a_wrong_object_what_is_right_is_kept_for_further_checks() -> None:
     mounts = {"/a": "/b", "c": "/d", "/e": "f", "/g": "<changeme>/h", "/<changeme>": "/i", "/j": 5}
     model = read({"steps": 1, "inner": {"mounts": mounts}}, findings)
     assert model.inner.mounts == {"/a": "/b"}
-    assert {fault.key for fault in findings.faults} == {
+    assert {fault["key"] for fault in findings.faults} == {
         "config.inner.mounts.c",
         'config.inner.mounts["/e"]',
         'config.inner.mounts["/g"]',
@@ -135,7 +135,7 @@ def test_a_missing_section_is_a_fault() -> None:
     assert section({}, "config", "config", findings) is None
     assert section({"config": {}}, "config", "config", findings) == {}
     assert said(findings) == [("config", None, "config is missing.")]
-    assert findings.faults[0].remedy == 'Give an object: "config": { … }.'
+    assert findings.faults[0]["remedy"] == 'Give an object: "config": { … }.'
 
 
 def test_unknown_keys_come_with_the_nearest_known_one() -> None:
@@ -147,7 +147,7 @@ def test_unknown_keys_come_with_the_nearest_known_one() -> None:
         ("config.batch", "2", "'batch' is not a known key here."),
     ]
     note = "A key that begins with _ is taken for a note."
-    assert [fault.remedy for fault in findings.faults] == [
+    assert [fault["remedy"] for fault in findings.faults] == [
         f"Did you mean size? {note}",
         f"Known here: steps, name, size, inner. {note}",
         "Its place is model_params.",
@@ -159,4 +159,4 @@ def test_unknown_keys_can_be_lowered_to_warnings() -> None:
     read({"steps": 1, "sise": 8, "inner": {"sise": 8}}, findings, lower_unknown=True)
     refuse_unknown_keys({"b": 1}, ["a"], "", findings, lower_to_warning=True)
     assert not findings.faults
-    assert [warning.key for warning in findings.warnings] == ["config.sise", "config.inner.sise", "b"]
+    assert [warning["key"] for warning in findings.warnings] == ["config.sise", "config.inner.sise", "b"]

@@ -31,14 +31,14 @@ def test_the_same_is_not_said_twice() -> None:
 def test_a_word_that_nobody_reads_is_cut_in_the_sentences_only() -> None:
     findings = Findings()
     findings.fault("a", "x" * 5000, f"{'x' * 5000} is wrong.", "Mend it.")
-    assert findings.faults[0].message == f"{'x' * 50}…{'x' * 50} is wrong."
-    assert findings.faults[0].value == "x" * 5000
+    assert findings.faults[0]["message"] == f"{'x' * 50}…{'x' * 50} is wrong."
+    assert findings.faults[0]["value"] == "x" * 5000
 
 
 def test_a_secret_is_kept_out_of_value_and_message() -> None:
     findings = Findings()
     findings.fault("config.env_dict.HF_TOKEN", "abc", "hf_0123456789 is wrong.", "Leave it out.")
-    assert (findings.faults[0].value, findings.faults[0].message) == ("(hidden)", "(hidden) is wrong.")
+    assert (findings.faults[0]["value"], findings.faults[0]["message"]) == ("(hidden)", "(hidden) is wrong.")
 
 
 def test_a_value_that_is_no_number_of_json_is_told_as_text() -> None:

@@ -29,10 +29,10 @@ def test_broken_json_is_a_fault_with_line_and_column(text: str, place: str, foun
     findings = Findings()
     assert read_json(text, "my.json", findings) is None
     [fault] = findings.faults
-    assert fault.key == "training_config"
-    assert fault.value == found
-    assert fault.message.startswith(f"my.json, {place}: this is not valid JSON (")
-    assert "commas" in fault.remedy
+    assert fault["key"] == "training_config"
+    assert fault["value"] == found
+    assert fault["message"].startswith(f"my.json, {place}: this is not valid JSON (")
+    assert "commas" in fault["remedy"]
 
 
 @pytest.mark.parametrize("depth", [51, 200, 450, 900, 10_000])
@@ -53,21 +53,21 @@ def test_a_config_of_usual_depth_is_read() -> None:
 def test_a_number_that_python_cannot_take_in_is_a_fault() -> None:
     findings = Findings()
     assert read_json('{"a": ' + "9" * 5000 + "}", "my.json", findings) is None
-    assert findings.faults[0].message.startswith("my.json cannot be read: Exceeds the limit")
+    assert findings.faults[0]["message"].startswith("my.json cannot be read: Exceeds the limit")
 
 
 @pytest.mark.parametrize(("text", "shown"), [("[]", "a list"), ('"x"', "'x'"), ("null", "null")])
 def test_anything_but_an_object_is_a_fault(text: str, shown: str) -> None:
     findings = Findings()
     assert read_json(text, "my.json", findings) is None
-    assert findings.faults[0].message == f"my.json holds {shown} instead of an object."
+    assert findings.faults[0]["message"] == f"my.json holds {shown} instead of an object."
 
 
 def test_a_key_that_stands_twice_is_a_fault_at_its_path() -> None:
     findings = Findings()
     text = '{"config": {"nnodes": "1", "nnodes": "2", "_n": 1, "_n": 2}, "list": [{"b": 1, "b": 1, "b": 1}]}'
     assert read_json(text, "f", findings) == {"config": {"nnodes": "2"}, "list": [{"b": 1}]}
-    assert [(fault.key, fault.value) for fault in findings.faults] == [("config.nnodes", "2"), ("list[0].b", 1)]
+    assert [(fault["key"], fault["value"]) for fault in findings.faults] == [("config.nnodes", "2"), ("list[0].b", 1)]
 
 
 def test_what_is_no_json_number_stays_text() -> None:

@@ -40,7 +40,7 @@ def test_defaults_and_examples_are_right(section: str) -> None:
         for value in (*row.get("examples", ()), *([row["default"]] if "default" in row else ())):
             findings = Findings()
             typed(model, {key: value}, "", findings)
-            assert [fault.value for fault in findings.faults if fault.key == key] == (
+            assert [fault["value"] for fault in findings.faults if fault["key"] == key] == (
                 [value] if "${" in str(value) else []
             )
 

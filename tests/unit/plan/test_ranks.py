@@ -37,8 +37,8 @@ def test_hosts_that_alone_do_not_say_where_they_stand_are_told() -> None:
     findings = Findings()
     hosts = [Node("a1", "a1", "me", topology="r1"), Node("x", "x", "me"), Node("a2", "a2", "me", topology="r1")]
     assert names(in_rank_order(hosts, [], [], findings)) == ["a1", "a2", "x"]
-    assert [warning.key for warning in findings.warnings] == ["training_topology"]
-    assert "while others do: x." in findings.warnings[0].message
+    assert [warning["key"] for warning in findings.warnings] == ["training_topology"]
+    assert "while others do: x." in findings.warnings[0]["message"]
 
 
 def test_another_order_and_hosts_left_out() -> None:
@@ -84,14 +84,14 @@ def test_a_wrong_order_is_a_fault_and_all_nodes_are_there_for_the_other_checks(
 ) -> None:
     findings = Findings()
     assert sorted(names(in_rank_order(nodes(2), order, exclude, findings))) == ["gpu0", "gpu1"]
-    assert [(fault.key, fault.value, fault.message, fault.remedy) for fault in findings.faults] == faults
+    assert [(fault["key"], fault["value"], fault["message"], fault["remedy"]) for fault in findings.faults] == faults
 
 
 @pytest.mark.parametrize(("count", "exclude"), [(0, []), (2, ["gpu0", "gpu1"])])
 def test_a_run_without_hosts_is_a_fault(count: int, exclude: list[str]) -> None:
     findings = Findings()
     assert in_rank_order(nodes(count), [], exclude, findings) == []
-    assert findings.faults[0].message == "No host is left to train on."
+    assert findings.faults[0]["message"] == "No host is left to train on."
 
 
 @pytest.mark.parametrize(
@@ -117,11 +117,11 @@ def test_a_run_without_hosts_is_a_fault(count: int, exclude: list[str]) -> None:
 def test_shell_syntax_in_the_inventory_is_a_fault_of_the_hosts_that_take_part(node: Node, key: str) -> None:
     findings = Findings()
     in_rank_order([node], [], [], findings)
-    assert [fault.key for fault in findings.faults] == [key]
+    assert [fault["key"] for fault in findings.faults] == [key]
     left_out = Findings()
     in_rank_order([*nodes(2), node], [], [node.name], left_out)
-    assert [fault.key for fault in left_out.faults] in ([], [key])
-    assert not [fault for fault in left_out.faults if fault.value == node.name]
+    assert [fault["key"] for fault in left_out.faults] in ([], [key])
+    assert not [fault for fault in left_out.faults if fault["value"] == node.name]
 
 
 @pytest.mark.parametrize(
@@ -249,8 +249,8 @@ def test_two_hosts_with_one_address_are_a_fault(one: str, other: str, told: str)
     findings = Findings()
     in_rank_order([Node("a", one, "amd"), Node("b", other, "amd"), Node("c", "10.0.0.9", "amd")], [], [], findings)
     [fault] = findings.faults
-    assert (fault.key, fault.value) == ("training_hosts", ["a", "b"])
-    assert fault.message == f"a, b have one address, {told}, so that they are one machine."
+    assert (fault["key"], fault["value"]) == ("training_hosts", ["a", "b"])
+    assert fault["message"] == f"a, b have one address, {told}, so that they are one machine."
     left_out = Findings()
     in_rank_order([Node("a", one, "amd"), Node("b", other, "amd")], [], ["b"], left_out)
     assert not left_out.faults
@@ -282,6 +282,6 @@ def test_the_address_of_rank_0_may_be_written_in_another_way() -> None:
 def test_hosts_with_other_numbers_of_gpus_are_a_fault(gpus: tuple[str, str], told: str | None) -> None:
     findings = Findings()
     check_same_gpus([Node(name, name, "amd", gpus=given) for name, given in zip("ab", gpus, strict=True)], findings)
-    assert [(fault.key, fault.message) for fault in findings.faults] == (
+    assert [(fault["key"], fault["message"]) for fault in findings.faults] == (
         [("training_gpus_per_node", told)] if told else []
     )

@@ -49,4 +49,6 @@ def test_a_job_on_one_node_talks_to_nobody():
 def test_a_plan_is_warned_of_whose_logs_will_not_tell_that_rdma_was_used(env, told):
     findings = Findings()
     warn_of_silence("multi_node", nodes(env), findings)
-    assert [(finding.key, finding.value) for finding in findings.warnings] == [("NCCL_DEBUG", value) for value in told]
+    assert [(finding["key"], finding["value"]) for finding in findings.warnings] == [
+        ("NCCL_DEBUG", value) for value in told
+    ]

@@ -96,7 +96,7 @@ def test_sizes_that_divide(changes: dict[str, t.Any]) -> None:
     ],
 )
 def test_sizes_that_do_not_divide(changes: dict[str, t.Any], key: str, value: int, message: str, remedy: str) -> None:
-    found = [(fault.key, fault.value, fault.message, fault.remedy) for fault in check(**changes).faults]
+    found = [(fault["key"], fault["value"], fault["message"], fault["remedy"]) for fault in check(**changes).faults]
     assert found == [(key, value, message, remedy)]
 
 
@@ -104,7 +104,7 @@ def test_sizes_that_do_not_divide(changes: dict[str, t.Any], key: str, value: in
 def test_without_the_data_parallelism_the_micro_batch_still_has_to_divide(unknown: str) -> None:
     changes: dict[str, t.Any] = {unknown: None, "global_batch_size": 129}
     findings = check(**changes)
-    assert [fault.message for fault in findings.faults] == [
+    assert [fault["message"] for fault in findings.faults] == [
         "The global batch size 129 is not a multiple of micro batch size 2."
     ]
 
@@ -125,7 +125,7 @@ def test_one_unknown_size_does_not_hide_what_the_others_have_wrong(unknown: str)
         "micro_batch_size": {"pipeline_parallelism", "sequence_length", "tensor_parallelism"},
     }
     everything = {"batch_size", "pipeline_parallelism", "sequence_length", "tensor_parallelism"}
-    found = {fault.key for fault in check(**{**wrong, unknown: None}).faults}
+    found = {fault["key"] for fault in check(**{**wrong, unknown: None}).faults}
     assert found == expected.get(unknown, everything)
 
 
@@ -137,8 +137,8 @@ def test_tensor_parallelism_beyond_a_node_is_a_warning() -> None:
     findings = check(ModelDimensions(80, 64, 16), tensor_parallelism=16)
     assert not findings.faults
     [warning] = findings.warnings
-    assert warning.key == "tensor_parallelism"
-    assert "reaches beyond one node of 8 GPUs" in warning.message
+    assert warning["key"] == "tensor_parallelism"
+    assert "reaches beyond one node of 8 GPUs" in warning["message"]
 
 
 def test_tokens_per_step_per_gpu() -> None:

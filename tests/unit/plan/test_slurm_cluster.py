@@ -63,14 +63,14 @@ def found(cluster: Cluster = CLUSTER, nodes: int = 4, **sbatch: str) -> Findings
 )
 def test_what_cannot_work_is_one_fault_with_what_would(sbatch: dict[str, Any], key: str, told: str) -> None:
     (fault,) = found(**sbatch).faults
-    assert fault.key == f"training_slurm_{key}"
-    assert told in fault.message
-    assert fault.remedy
+    assert fault["key"] == f"training_slurm_{key}"
+    assert told in fault["message"]
+    assert fault["remedy"]
 
 
 def test_all_faults_come_at_once() -> None:
     findings = found(partition="gpu", time="9-0", account="x", reservation="y", constraint="z", nodes=7)
-    assert [fault.key.removeprefix("training_slurm_") for fault in findings.faults] == [
+    assert [fault["key"].removeprefix("training_slurm_") for fault in findings.faults] == [
         "reservation",
         "account",
         "time_limit",
@@ -97,7 +97,7 @@ def test_nodes_that_are_out_of_service_are_a_warning_as_they_may_come_back() -> 
     findings = found(partition="gpu", gres="gpu:mi355x:8", nodes=2)
     assert findings.faults == []
     (warning,) = findings.warnings
-    assert "Of the 2 nodes of partition gpu that the job's gres leave, 0 are in service now" in warning.message
+    assert "Of the 2 nodes of partition gpu that the job's gres leave, 0 are in service now" in warning["message"]
 
 
 def test_where_nobody_can_say_which_accounts_there_are_none_is_refused() -> None:
@@ -106,7 +106,7 @@ def test_where_nobody_can_say_which_accounts_there_are_none_is_refused() -> None
 
 def test_a_cluster_without_a_default_partition_asks_for_one() -> None:
     (fault,) = found(Cluster(PARTITIONS[1:])).faults
-    assert "No partition of the cluster is the default one" in fault.message
+    assert "No partition of the cluster is the default one" in fault["message"]
 
 
 @pytest.mark.parametrize(
@@ -139,4 +139,4 @@ HELD = {"JobId": "7", "JobState": "RUNNING", "NodeList": "gpu[01-04]"}
 def test_what_a_step_cannot_do_in_an_allocation(job: dict[str, str], sbatch: dict[str, str], told: str | None) -> None:
     findings = Findings()
     note_allocation({"nodes": "4", **sbatch}, job, findings)
-    assert [str(told) in fault.message for fault in findings.faults] == ([True] if told else [])
+    assert [str(told) in fault["message"] for fault in findings.faults] == ([True] if told else [])

@@ -25,7 +25,7 @@ def cells(matrix=None, data=None):
 def faults(matrix=None, data=None):
     findings = Findings()
     cells_of(matrix or {}, framework_of(data), data or {}, findings)
-    return {fault.key: f"{fault.message} {fault.remedy}" for fault in findings.faults}
+    return {fault["key"]: f"{fault['message']} {fault['remedy']}" for fault in findings.faults}
 
 
 def test_a_matrix_is_every_combination_but_the_excluded_ones():
@@ -142,4 +142,4 @@ def test_what_is_wrong_with_a_block_is_named(data, key):
 def test_a_single_run_is_told_that_the_blocks_have_no_effect():
     findings = Findings()
     assert without_blocks({"config": {}, **MEGATRON}, findings) == {"config": {}}
-    assert [warning.key for warning in findings.warnings] == ["sweep"]
+    assert [warning["key"] for warning in findings.warnings] == ["sweep"]

@@ -112,7 +112,7 @@ def test_the_only_cell_of_a_file_is_taken_where_its_name_tells_no_size() -> None
     bounds, findings = read({"usual": MEGATRON["MBS=1,GBS=64,PRECISION=BF16"]})
     assert (len(bounds), findings.faults) == (1, [])
     assert "although its name has no size" in only(findings.as_dict()["warnings"])["message"]
-    assert read({"usual": {}, "other": {}})[1].faults[0].message == "No cell of t.json is for this run."
+    assert read({"usual": {}, "other": {}})[1].faults[0]["message"] == "No cell of t.json is for this run."
 
 
 # Of CVS's 21 cells for MaxText 11 have a GBS that is not the global batch size.
@@ -137,7 +137,7 @@ def test_a_cell_is_taken_by_its_whole_name_in_which_gbs_beside_batch_is_a_label(
 ) -> None:
     bounds, findings = read({WHOLE: MAXTEXT["NN2_ST30_FP8_B1_SL8192"]}, **facts)
     assert bool(bounds) is (not differing)
-    assert [differing in fault.message for fault in findings.faults] == [True] * bool(differing)
+    assert [differing in fault["message"] for fault in findings.faults] == [True] * bool(differing)
 
 
 def test_a_part_of_a_name_that_nothing_is_known_of_is_no_match_and_the_longer_name_goes_first() -> None:

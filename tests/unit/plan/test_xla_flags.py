@@ -84,14 +84,14 @@ def test_values_and_places_that_are_wrong(name: str, value: object, reason: str)
 def test_a_flag_of_gpus_does_not_belong_to_tpus() -> None:
     findings = Findings()
     checked(given_in({GATHER: 1}, "f"), LIBTPU, findings)
-    assert "does not belong in LIBTPU_INIT_ARGS" in findings.faults[0].message
+    assert "does not belong in LIBTPU_INIT_ARGS" in findings.faults[0]["message"]
 
 
 def test_a_flag_that_is_not_known_is_told_with_the_nearest() -> None:
     findings = Findings()
     assert checked(given_in({"xla_gpu_enable_cublaslte": 1}, "f"), XLA, findings) == {"xla_gpu_enable_cublaslte": "1"}
-    assert findings.warnings[0].remedy.startswith("Did you mean xla_gpu_enable_cublaslt?")
-    assert "passed on as it stands" in findings.warnings[0].remedy
+    assert findings.warnings[0]["remedy"].startswith("Did you mean xla_gpu_enable_cublaslt?")
+    assert "passed on as it stands" in findings.warnings[0]["remedy"]
 
 
 def test_texts_of_scripts_are_read_with_all_their_habits() -> None:
@@ -112,7 +112,7 @@ def test_texts_of_scripts_are_read_with_all_their_habits() -> None:
 def test_words_that_are_no_flags(text: str, reason: str) -> None:
     findings = Findings()
     given_in_text(text, "f", findings)
-    assert reason in findings.faults[0].message
+    assert reason in findings.faults[0]["message"]
 
 
 def test_the_same_flag_in_two_places_of_a_config_is_a_fault() -> None:

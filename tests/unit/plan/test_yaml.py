@@ -36,7 +36,7 @@ def test_an_override_is_seen_by_interpolations() -> None:
 def test_what_cannot_be_resolved_is_told_with_its_key_and_hides_no_other() -> None:
     found, findings = values("a: ${none}\nb: {c: '${unknown:1}', d: '???', e: 1}\nf: [1, '${no}']\n")
     assert found == {"b": {"e": 1}, "f": [1]}
-    assert [(fault.key, fault.value) for fault in findings.faults] == [
+    assert [(fault["key"], fault["value"]) for fault in findings.faults] == [
         ("a", "${none}"),
         ("b.c", "${unknown:1}"),
         ("b.d", "???"),
@@ -69,11 +69,11 @@ def test_what_is_no_yaml_object(text: str, words: str) -> None:
     findings = Findings()
     assert read_yaml(text, "my.yaml", findings) is None
     [fault] = findings.faults
-    assert fault.key == "training_config"
-    assert words in fault.message
+    assert fault["key"] == "training_config"
+    assert words in fault["message"]
 
 
 def test_a_line_with_a_secret_is_not_shown() -> None:
     findings = Findings()
     read_yaml("hf_token: [x", "my.yaml", findings)
-    assert "x" not in str(findings.faults[0].value)
+    assert "x" not in str(findings.faults[0]["value"])

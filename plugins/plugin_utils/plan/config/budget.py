@@ -15,6 +15,9 @@ MOST_BYTES = 256 * 1024
 MOST_VALUES = 3000
 DEEPEST = 50
 LONGEST_TEXT = 10_000
+# Why something is not read, as the end of a sentence.
+TOO_DEEP = f"lists and objects stand in each other more than {DEEPEST} deep"
+TOO_LONG_A_TEXT = f"it has a text of more than {LONGEST_TEXT:,} characters"
 # Python does not write longer numbers; what is no hexadecimal one it does not read either.
 _MOST_BITS = 4096
 _KINDS = {stat.S_ISDIR: "a directory", stat.S_ISFIFO: "a FIFO", stat.S_ISSOCK: "a socket"}
@@ -31,21 +34,17 @@ def text_of(path: str, most_bytes: int = MOST_BYTES) -> str:
             data = stream.read(most_bytes + 1)
     finally:
         os.close(descriptor)
-    if len(data) > most_bytes:
-        raise ValueError(_too_large(most_bytes))
+    if reason := too_long(data, most_bytes):
+        raise ValueError(reason)
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
         raise ValueError("it is not UTF-8 text") from None
 
 
-def too_long(text: str, most: int = MOST_BYTES) -> str | None:
-    """Return why a text is more than is read, or None."""
-    return _too_large(most) if len(text) > most else None
-
-
-def _too_large(most: int) -> str:
-    return f"it has more than {most // 1024} KiB, which no file of its kind needs"
+def too_long(text: str | bytes, most: int = MOST_BYTES) -> str | None:
+    """Return why a text, or the bytes of one, is more than is read, or None."""
+    return f"it has more than {most // 1024} KiB, which no file of its kind needs" if len(text) > most else None
 
 
 def over_budget(data: t.Any, most_values: int = MOST_VALUES) -> str | None:
@@ -57,11 +56,11 @@ def over_budget(data: t.Any, most_values: int = MOST_VALUES) -> str | None:
             if isinstance(value, dict):
                 inner += value.values()
                 if any(len(key) > LONGEST_TEXT for key in value if isinstance(key, str)):
-                    return too_long_a_text()
+                    return TOO_LONG_A_TEXT
             elif isinstance(value, list):
                 inner += value
             elif isinstance(value, str) and len(value) > LONGEST_TEXT:
-                return too_long_a_text()
+                return TOO_LONG_A_TEXT
             elif isinstance(value, int) and value.bit_length() > _MOST_BITS:
                 return "it has a number with more than 1,200 digits"
         count += len(inner)
@@ -70,19 +69,9 @@ def over_budget(data: t.Any, most_values: int = MOST_VALUES) -> str | None:
         level = inner
         if not level:
             return None
-    return too_deep()
+    return TOO_DEEP
 
 
 def too_many_values(most: int = MOST_VALUES) -> str:
     """Return that there are too many values, as the end of a sentence."""
     return f"it has more than {most:,} values"
-
-
-def too_long_a_text() -> str:
-    """Return that a text is too long, as the end of a sentence."""
-    return f"it has a text of more than {LONGEST_TEXT:,} characters"
-
-
-def too_deep() -> str:
-    """Return that the data is nested too deeply, as the end of a sentence."""
-    return f"lists and objects stand in each other more than {DEEPEST} deep"

@@ -11,27 +11,19 @@ import re
 import typing as t
 from dataclasses import dataclass, field
 
-from ... import contracts
+from ...contracts import Finding, FoundFindings
 from .secret_names import without_secrets
 from .words import printable
 
 _LONG_WORD = re.compile(r"\S{200,}")
 # More than that nobody reads.
 _MOST = 200
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing that is wrong: where it stands, what stands there, why that is wrong, what would be right."""
-
-    key: str
-    value: t.Any
-    message: str
-    remedy: str
-
-    def as_dict(self) -> contracts.Finding:
-        """Return it as plain data."""
-        return {"key": self.key, "value": self.value, "message": self.message, "remedy": self.remedy}
+_MORE: Finding = {
+    "key": "",
+    "value": None,
+    "message": f"There are more than these {_MOST}.",
+    "remedy": "Correct these first.",
+}
 
 
 @dataclass
@@ -57,13 +49,9 @@ class Findings:
         """Note something that the plan took for granted or worked out."""
         self.notes.append(_readable(sentence))
 
-    def as_dict(self) -> contracts.FoundFindings:
-        """Return the lists as plain data: ``key``, ``value``, ``message`` and ``remedy`` of each finding, and notes."""
-        return {
-            "faults": [finding.as_dict() for finding in self.faults],
-            "warnings": [finding.as_dict() for finding in self.warnings],
-            "notes": list(self.notes),
-        }
+    def as_dict(self) -> FoundFindings:
+        """Return the lists as plain data."""
+        return {"faults": list(self.faults), "warnings": list(self.warnings), "notes": list(self.notes)}
 
     @staticmethod
     def _add(findings: list[Finding], key: str, value: t.Any, message: str, remedy: str) -> None:
@@ -71,12 +59,14 @@ class Findings:
             return
         names = re.findall(r"\w+", key)
         name = names[-1] if names else ""
-        finding = Finding(
-            _shortened(printable(key)), _shown(without_secrets(value, name)), _readable(message), _readable(remedy)
-        )
+        finding: Finding = {
+            "key": _shortened(printable(key)),
+            "value": _shown(without_secrets(value, name)),
+            "message": _readable(message),
+            "remedy": _readable(remedy),
+        }
         if finding not in findings:
-            more = Finding("", None, f"There are more than these {_MOST}.", "Correct these first.")
-            findings.append(finding if len(findings) < _MOST else more)
+            findings.append(finding if len(findings) < _MOST else _MORE)
 
 
 def _readable(sentence: str) -> str:

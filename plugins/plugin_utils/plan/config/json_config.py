@@ -8,7 +8,7 @@ import json
 import math
 import typing as t
 
-from .budget import MOST_VALUES, over_budget, too_deep
+from .budget import MOST_VALUES, TOO_DEEP, over_budget
 from .findings import Findings
 from .secret_names import line_without_secrets
 from .words import key_path, shown
@@ -51,7 +51,7 @@ def read_json(
         _fault_syntax(text, source, error, findings, option)
         return None
     except RecursionError:
-        _fault_budget(source, too_deep(), findings, option)
+        _fault_budget(source, TOO_DEEP, findings, option)
         return None
     except ValueError as error:
         findings.fault(option, source, f"{source} cannot be read: {error}.", "Shorten that number.")

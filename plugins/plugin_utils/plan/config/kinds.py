@@ -79,17 +79,17 @@ class Kind(abc.ABC):
     """
 
     @property
+    @abc.abstractmethod
     def words(self) -> str:
         """Return what would be right, for a remedy."""
-        return "a value"
 
     @abc.abstractmethod
     def read(self, value: t.Any) -> t.Any:
         """Return the value with its type."""
 
+    @abc.abstractmethod
     def schemas(self) -> list[dict[str, t.Any]]:
-        """Return what an editor may accept: anything, of a kind that has no schema."""
-        return [{}]
+        """Return what an editor may accept."""
 
     def __get_pydantic_core_schema__(self, _source: t.Any, _handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
         """Let pydantic read values of this kind, and nothing else of the annotation."""

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import difflib
-import functools
 import itertools
 import json
 import re
@@ -42,33 +41,19 @@ def shown(value: t.Any) -> str:
     return _SHORT.repr(value) if value != "" else "an empty text"
 
 
-def listed(names: Iterable[str]) -> str:
+def listed(names: Iterable[str], most: int = _MOST_NAMES) -> str:
     """Return the names as a list for a sentence: ``a, b, c``, ``nothing``, or the first ones and how many more."""
     every = list(names)
-    more = f" and {len(every) - _MOST_NAMES} more" if len(every) > _MOST_NAMES else ""
-    return (", ".join(every[:_MOST_NAMES]) or "nothing") + more
+    more = f" and {len(every) - most} more" if len(every) > most else ""
+    return (", ".join(every[:most]) or "nothing") + more
 
 
 def printable(text: str, keep: str = "") -> str:
     """Return a text with what a terminal could obey written as an escape, but for the characters to keep."""
     if text.isprintable():
         return text
-    return text.translate(_escapes(keep))
-
-
-class _Escapes(dict[int, str]):
-    """What a character becomes, by its code point; each is looked at once."""
-
-    def __init__(self, keep: str) -> None:
-        self._keep = keep
-
-    def __missing__(self, code: int) -> str:
-        char = chr(code)
-        self[code] = char if char.isprintable() or char in self._keep else char.encode("unicode_escape").decode()
-        return self[code]
-
-
-_escapes = functools.cache(_Escapes)
+    odd = {char for char in set(text) if not char.isprintable() and char not in keep}
+    return text.translate({ord(char): char.encode("unicode_escape").decode() for char in odd})
 
 
 def all_of(count: int, what: str) -> str:

@@ -16,7 +16,7 @@ import yaml
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from .budget import DEEPEST, LONGEST_TEXT, MOST_VALUES, over_budget, too_deep, too_long_a_text, too_many_values
+from .budget import DEEPEST, LONGEST_TEXT, MOST_VALUES, TOO_DEEP, TOO_LONG_A_TEXT, over_budget, too_many_values
 from .findings import Findings
 from .overrides import fault_no_place, within_depth
 from .secret_names import line_without_secrets
@@ -47,7 +47,7 @@ def read_yaml(text: str, source: str, findings: Findings) -> YamlConfig | None:
         _fault_syntax(text, source, error, findings)
         return None
     except (yaml.YAMLError, OmegaConfBaseException, OSError, ValueError, RecursionError) as error:
-        reason = too_deep() if isinstance(error, RecursionError) else _first_line(error)
+        reason = TOO_DEEP if isinstance(error, RecursionError) else _first_line(error)
         findings.fault("training_config", source, f"{source} cannot be read: {reason}.", "Correct that.")
         return None
     if not isinstance(config, DictConfig):
@@ -72,7 +72,7 @@ def _check_budget(text: str) -> None:
         if isinstance(event, yaml.CollectionStartEvent):
             around.append((anchor, 1))
             if len(around) > DEEPEST:
-                raise ValueError(too_deep())
+                raise ValueError(TOO_DEEP)
             continue
         if isinstance(event, yaml.CollectionEndEvent):
             anchor, values = around.pop()
@@ -82,7 +82,7 @@ def _check_budget(text: str) -> None:
         elif not isinstance(event, yaml.ScalarEvent):
             continue
         elif len(event.value) > LONGEST_TEXT:
-            raise ValueError(too_long_a_text())
+            raise ValueError(TOO_LONG_A_TEXT)
         if anchor:
             anchored[anchor] = values
         if around:
@@ -141,7 +141,7 @@ class _Plain:
         if isinstance(value, ListConfig):
             return [inner for _key, inner in self._entries(value, range(len(value)), raw, path)]
         if isinstance(value, str) and len(value) > LONGEST_TEXT:
-            raise _TooMuchError(too_long_a_text())
+            raise _TooMuchError(TOO_LONG_A_TEXT)
         if isinstance(value, float) and not math.isfinite(value):
             return str(value)  # no number of JSON; where a number is due, it is refused
         if isinstance(value, int) and over_budget(value):

@@ -8,14 +8,13 @@ https://slurm.schedmd.com/sinfo.html (%N, %T, %f, %G)
 from __future__ import annotations
 
 import re
-import typing as t
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException
 
 from ..config.findings import Findings
-from ..config.words import counted
+from ..config.words import counted, listed
 from .options import SRUN
 
 Fields = Mapping[str, str]
@@ -258,7 +257,5 @@ def _listed(text: str) -> list[str]:
     return [] if text in _NO_LIMIT else [one.strip() for one in text.split(",")]
 
 
-def _few(names: t.Iterable[str]) -> str:
-    names = sorted(names)
-    more = len(names) - _SHOWN
-    return (", ".join(names[:_SHOWN]) or "none") + (f" and {more} more" if more > 0 else "")
+def _few(names: Collection[str]) -> str:
+    return listed(sorted(names), _SHOWN) if names else "none"

@@ -113,11 +113,11 @@ def plan_job(config: YamlConfig, options: NxdtOptions, nodes: Sequence[Node], fi
     if values is None:
         return None
     # What could not be resolved has been reported, and is not reported again as missing.
-    reported = {finding.key for finding in findings.faults}
+    reported = {finding["key"] for finding in findings.faults}
     own = Findings()
     reading = NxdtReading(_typed(values, options, own), mode, nodes, options, own)
     job = _checked_job(reading, values, config.text, given_nodes)
-    findings.faults += [fault for fault in own.faults if fault.key not in reported]
+    findings.faults += [fault for fault in own.faults if fault["key"] not in reported]
     findings.warnings += own.warnings
     findings.notes += own.notes
     return None if findings.faults else job
