@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import typing as t
+from collections.abc import Callable
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic_core import PydanticUndefined
 
 from .kinds import Kind, Words
 
@@ -14,10 +17,39 @@ if t.TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
 
+class Extra(t.TypedDict, total=False):
+    """The unit of a key, the variable of the training script that it becomes, and since when the trainer has it."""
+
+    unit: str
+    variable: str
+    since: str
+
+
 class ConfigSection(BaseModel):
     """A section of a config, or options: its fields are typed one by one, so pydantic need not build it as a whole."""
 
     model_config = ConfigDict(protected_namespaces=(), defer_build=True)
+
+
+def key(
+    description: str,
+    *,
+    default: t.Any = PydanticUndefined,
+    default_factory: Callable[[], t.Any] | None = None,
+    example: t.Any = None,
+    **extra: t.Unpack[Extra],
+) -> t.Any:
+    """Return a field of a model, required unless it has a default."""
+    given: dict[str, t.Any] = {
+        "default_factory": default_factory,
+        "examples": None if example is None else [example],
+        "json_schema_extra": extra,
+    }
+    return Field(default, description=description, **{name: value for name, value in given.items() if value})
+
+
+# A key that may be null, and is without a value.
+optional = functools.partial(key, default=None)
 
 
 def nested_model(field: FieldInfo) -> type[BaseModel] | None:

@@ -10,10 +10,8 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
-from pydantic import Field
-
 from ...config.field_types import Flag
-from ...config.fields import ConfigSection
+from ...config.fields import ConfigSection, key, optional
 from ...config.findings import Findings
 from ...config.kinds import OneOf
 
@@ -59,38 +57,23 @@ class PrecisionType(OneOf):
 class PrecisionConfig(ConfigSection):
     """The section ``precision``: number formats of weights, gradients and sums."""
 
-    type: t.Annotated[str, PrecisionType(TYPES, strict=True)] = Field(
-        description="Number formats of the model and the optimizer.",
-        examples=["mixed_precision"],
-        json_schema_extra={
-            "variable": "XLA_USE_BF16, XLA_DOWNCAST_BF16, NEURON_RT_STOCHASTIC_ROUNDING_EN, NEURON_CC_FLAGS"
-        },
+    type: t.Annotated[str, PrecisionType(TYPES, strict=True)] = key(
+        "Number formats of the model and the optimizer.",
+        example="mixed_precision",
+        variable="XLA_USE_BF16, XLA_DOWNCAST_BF16, NEURON_RT_STOCHASTIC_ROUNDING_EN, NEURON_CC_FLAGS",
     )
-    master_weights: Flag | None = Field(default=None, description="Keep FP32 master weights; only with manual.")
-    fp32_grad_acc: Flag | None = Field(default=None, description="Accumulate gradients in FP32; only with manual.")
-    fp32_grads_cc: Flag | None = Field(default=None, description="Reduce gradients in FP32; only with manual.")
-    xla_use_bf16: Flag | None = Field(
-        default=None,
-        description="Take FP32 for BF16; only with manual.",
-        examples=["0"],
-        json_schema_extra={"variable": "XLA_USE_BF16"},
+    master_weights: Flag | None = optional("Keep FP32 master weights; only with manual.")
+    fp32_grad_acc: Flag | None = optional("Accumulate gradients in FP32; only with manual.")
+    fp32_grads_cc: Flag | None = optional("Reduce gradients in FP32; only with manual.")
+    xla_use_bf16: Flag | None = optional("Take FP32 for BF16; only with manual.", example="0", variable="XLA_USE_BF16")
+    xla_downcast_bf16: Flag | None = optional(
+        "Take FP32 for BF16 and FP64 for FP32; only with manual.", example="1", variable="XLA_DOWNCAST_BF16"
     )
-    xla_downcast_bf16: Flag | None = Field(
-        default=None,
-        description="Take FP32 for BF16 and FP64 for FP32; only with manual.",
-        examples=["1"],
-        json_schema_extra={"variable": "XLA_DOWNCAST_BF16"},
+    neuron_rt_stochastic_rounding_en: Flag | None = optional(
+        "Round stochastically; only with manual.", example="0", variable="NEURON_RT_STOCHASTIC_ROUNDING_EN"
     )
-    neuron_rt_stochastic_rounding_en: Flag | None = Field(
-        default=None,
-        description="Round stochastically; only with manual.",
-        examples=["0"],
-        json_schema_extra={"variable": "NEURON_RT_STOCHASTIC_ROUNDING_EN"},
-    )
-    parallel_layers_reduce_dtype: t.Annotated[str, OneOf(("bf16", "fp32", "fp16"), strict=True)] | None = Field(
-        default=None,
-        description="Number format in which parallel layers are summed; bf16, or fp32 with type fp32.",
-        json_schema_extra={"since": "1.1.1"},
+    parallel_layers_reduce_dtype: t.Annotated[str, OneOf(("bf16", "fp32", "fp16"), strict=True)] | None = optional(
+        "Number format in which parallel layers are summed; bf16, or fp32 with type fp32.", since="1.1.1"
     )
 
 
