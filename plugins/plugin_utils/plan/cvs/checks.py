@@ -55,9 +55,8 @@ def check_engine(reading: CvsReading[t.Any, t.Any]) -> None:
     if reading.options.container_engine == "none":
         warn_without_container(reading.given, reading.findings)
     elif reading.given.get("container_image") is None:
-        reading.findings.fault(
+        reading.fault(
             "config.container_image",
-            None,
             "container_image is missing.",
             "Give the image, or set -e container_engine=none to train without a container.",
         )
@@ -77,9 +76,8 @@ def _check_nodes(reading: CvsReading[t.Any, t.Any], asked: int | None) -> None:
     nodes = reading.nodes
     check_scaling(reading.options, reading.mode, asked, "config.nnodes", reading.findings)
     if asked and nodes and asked != len(nodes) and not scales_batch(reading.options, reading.mode):
-        reading.findings.fault(
+        reading.fault(
             "config.nnodes",
-            asked,
             f"nnodes is {asked}, but the run has {counted(len(nodes), 'host')} of the inventory: "
             f"{listed(node.name for node in nodes)}.",
             f"Set nnodes to {len(nodes)}, or choose other hosts with training_hosts or training_exclude."

@@ -144,9 +144,8 @@ def _check_model(reading: BranchReading) -> None:
         return
     like = model_with(own)
     others = ", ".join(f"{key} {value} instead of {preset[key]}" for key, value in different.items())
-    findings.warn(
-        reading.key(next(iter(different))),
-        next(iter(different.values())),
+    reading.warn(
+        next(iter(different)),
         f"These are {f'the dimensions of {like}' if like else 'other dimensions'}, not of {name}: {others}. They have "
         f"no effect: MaxText's preset of {name} goes first, and {name} is what trains.",
         f"Leave them out, or name {like} as the model."
@@ -196,9 +195,8 @@ def _check_packing(reading: BranchReading) -> None:
     parameters = reading.parameters
     packed = parameters.packing is not False and parameters.max_segments_per_seq is None
     if parameters.attention == "cudnn_flash_te" and packed and has_jax_0_4(reading.config.container_image) is not True:
-        reading.findings.warn(
-            reading.key("max_segments_per_seq"),
-            None,
+        reading.warn(
+            "max_segments_per_seq",
             "Newer MaxText (0.2.5) ends at the start with attention cudnn_flash_te and packed sequences, unless "
             "max_segments_per_seq is given.",
             "Give it, or set packing to False.",
@@ -212,24 +210,22 @@ def _check_hardware(reading: BranchReading) -> None:
     if reading.options.training_platform == PLATFORM:
         return
     if hardware in _RANKED_BY and (several or not skips):
-        reading.findings.fault(
-            reading.key("hardware"),
-            hardware,
+        reading.fault(
+            "hardware",
             f"With hardware {hardware} MaxText asks {_RANKED_BY[hardware]} for its rank, which does not start this "
             "run, and ends.",
             "Say gpu: its processes take rank and meeting place from the plan, on other devices too"
             + ("." if several else f"; or set {_SKIPS} to True."),
         )
     elif skips and several:
-        reading.findings.fault(reading.key(_SKIPS), True, "Every node would train a model of its own.", "Leave it out.")
+        reading.fault(_SKIPS, "Every node would train a model of its own.", "Leave it out.")
 
 
 def _check_batch(reading: BranchReading, sizes: MaxTextSizes) -> None:
     batch = sizes.per_device_batch_size * sizes.nodes * sizes.gpus_per_node
     if batch < 1 or not float(batch).is_integer():
-        reading.findings.fault(
-            reading.key("per_device_batch_size"),
-            sizes.per_device_batch_size,
+        reading.fault(
+            "per_device_batch_size",
             f"On {counted(sizes.nodes * sizes.gpus_per_node, 'GPU')} that makes {batch:g} sequences at once, which is "
             "no whole number.",
             "Choose a size that does.",

@@ -246,9 +246,8 @@ def _of_set(reading: BranchReading, variable: str, of_tpu: bool) -> dict[str, st
     name = reading.config.xla_flag_set
     flags = {flag: value for flag, value in FLAG_SETS.get(name or "", {}).items() if xla.variable_of(flag) == variable}
     if flags and variable == xla.LIBTPU and not of_tpu:
-        reading.findings.fault(
+        reading.fault(
             "config.xla_flag_set",
-            name,
             f"The flags of {name} are for TPUs, and hardware is {reading.parameters.hardware}.",
             "Choose a set of gpu/, or leave it out.",
         )

@@ -52,7 +52,7 @@ def check_gke(reading: Reading) -> None:
     if gke is None:
         if not reading.is_given("gke"):
             remedy = 'Give "gke": {"cluster": …, "tpu_type": …}.'
-            findings.fault("config.gke", None, "gke is missing, which names the cluster of a workload on GKE.", remedy)
+            reading.fault("config.gke", "gke is missing, which names the cluster of a workload on GKE.", remedy)
         return
     if reading.config.nnodes and reading.config.nnodes > _HOSTS.maximum:
         message = f"nnodes is {reading.config.nnodes}, which is more hosts than a cluster on GKE has."
@@ -75,7 +75,7 @@ def check_gke(reading: Reading) -> None:
         )
     if reading.config.container_image is None and not reading.is_given("container_image"):
         message = "container_image is missing: a workload on GKE runs in one."
-        findings.fault("config.container_image", None, message, "Give an image with MaxText in a registry of yours.")
+        reading.fault("config.container_image", message, "Give an image with MaxText in a registry of yours.")
     _check_chips(reading)
     if reading.options.training_run_id:
         _check_name(reading, reading.options.training_run_id)
@@ -95,9 +95,8 @@ def _check_chips(reading: Reading) -> None:
         return
     chips = int(int(found.group(2)) * _CHIPS[found.group(1)]) * gke.num_slices
     if chips != nnodes * per_node:
-        reading.findings.fault(
+        reading.fault(
             "config.gke.tpu_type",
-            gke.tpu_type,
             f"{counted(gke.num_slices, 'slice')} of {gke.tpu_type} {'has' if gke.num_slices == 1 else 'have'} "
             f"{counted(chips, 'chip')}, but nnodes × training_gpus_per_node is {nnodes} × {per_node}.",
             "Let nnodes be the hosts of all slices, and training_gpus_per_node the chips of one host.",

@@ -60,7 +60,7 @@ def plan_job(config: CvsConfig, options: MaxTextOptions, nodes: Sequence[Node], 
     """
     hosts = hosts_of(options, config.get("config"), nodes)
     section, given, mode = read_config(FORM, config, options, hosts, findings)
-    reading = Reading(section, given or {}, mode, hosts, options, findings)
+    reading = Reading(section, mode, hosts, options, findings, given or {})
     if given is not None:
         check_config(reading, config.get("model_params"))
     master = master_of(reading, "coordinator_ip", section.coordinator_ip)

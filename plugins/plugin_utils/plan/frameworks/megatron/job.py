@@ -43,7 +43,7 @@ def plan_job(config: CvsConfig, options: MegatronOptions, nodes: Sequence[Node],
     ``config`` is the config without its documentation keys, ``nodes`` the nodes in rank order.
     """
     section, given, mode = read_config(FORM, config, options, nodes, findings)
-    reading = Reading(section, given or {}, mode, nodes, options, findings)
+    reading = Reading(section, mode, nodes, options, findings, given or {})
     if given is not None:
         check_config(reading, config.get("model_params"))
     master = master_of(reading, "master_address", section.master_address)

@@ -70,9 +70,8 @@ def script_of(reading: BranchReading) -> str | None:
             f'Name one by a pattern of tokenizer_model ({tokenizer}), for example {{"llama-3": "{LLAMA3}"}}.',
         )
     elif scripts:
-        reading.findings.warn(
+        reading.warn(
             "config.training_scripts",
-            scripts,
             f"It has no effect, as none of its patterns is found in tokenizer_model ({tokenizer}): {script} trains "
             f"{reading.branch.model}.",
             "Give a pattern that is found there, or leave it out.",
@@ -159,9 +158,8 @@ def dimensions_of(reading: ScriptReading) -> ModelDimensions | None:
         return dimensions
     own_checkout = bool(reading.options.training_megatron_root)
     if script and parameters.model_size is not None and not (own_checkout and _gives_own_dimensions(reading)):
-        reading.findings.fault(
-            reading.key("model_size"),
-            parameters.model_size,
+        reading.fault(
+            "model_size",
             f"{reading.script} of generation {reading.generation} knows no model of size "
             f"{shown(parameters.model_size)}.",
             f"It knows {listed(known)}. "
@@ -195,13 +193,9 @@ def _gives_own_dimensions(reading: ScriptReading) -> bool:
 
 
 def _warn_of_own_dimensions(reading: ScriptReading, dimensions: ModelDimensions) -> None:
-    for name in _OWN_DIMENSIONS:
-        if reading.gives(name):
-            reading.findings.warn(
-                reading.key(name),
-                reading.branch.values[name],
-                f"{name} has no effect: for size {reading.parameters.model_size} the training script has "
-                f"{counted(dimensions.layers, 'layer')}, {counted(dimensions.attention_heads, 'attention head')} and "
-                f"{counted(dimensions.query_groups, 'query group')}.",
-                "Leave it out.",
-            )
+    reason = (
+        f"for size {reading.parameters.model_size} the training script has {counted(dimensions.layers, 'layer')}, "
+        f"{counted(dimensions.attention_heads, 'attention head')} and {counted(dimensions.query_groups, 'query group')}"
+    )
+    for name in filter(reading.gives, _OWN_DIMENSIONS):
+        reading.warn_of_no_effect(name, reason, "Leave it out.")

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 
 from ...config.field_types import Flag
 from ...config.fields import ConfigSection, key, optional
-from ...config.findings import Findings
 from ...config.kinds import OneOf
+
+if t.TYPE_CHECKING:
+    from .reading import NxdtReading
 
 _ACCUMULATE = "--enable-mixed-precision-accumulation"
 MANUAL_KEYS = {
@@ -91,37 +93,28 @@ def precision_compiler_flags(precision: PrecisionConfig) -> str:
     return "" if precision.type == "manual" else PRECISIONS[precision.type].compiler_flags
 
 
-def check_precision(precision: PrecisionConfig | None, uses_lora: bool, findings: Findings) -> None:
+def check_precision(reading: NxdtReading) -> None:
     """Note what NxDT would refuse, or take for something else than its documentation says."""
-    if precision is None:
-        return
-    kind = precision.type
+    kind = reading.get("precision.type")
     if kind == "mixed_precision_SR":
-        findings.warn(
+        reading.warn(
             "precision.type",
-            kind,
             "NxDT takes this spelling, but gives it no FP32 master weights and no FP32 accumulation of gradients.",
             "Set mixed_precision where these are meant.",
         )
-    if kind == "autocast" and not uses_lora:
-        findings.warn(
+    if kind == "autocast" and not (reading.alignment and reading.alignment.peft):
+        reading.warn(
             "precision.type",
-            kind,
             "NxDT's documentation says that autocast is not supported; its examples use it with LoRA only.",
             "Set mixed_precision.",
         )
     if kind == "manual":
         for key in MANUAL_KEYS:
-            if getattr(precision, key) is None:
-                findings.fault(
-                    f"precision.{key}", None, f"{key} is missing, which type manual needs.", "Give '0' or '1'."
-                )
+            if reading.get(f"precision.{key}") is None:
+                message = f"{key} is missing, which type manual needs."
+                reading.fault(f"precision.{key}", message, "Give '0' or '1'.")
     elif kind is not None:
         for key in (*MANUAL_KEYS, "master_weights", "fp32_grad_acc", "fp32_grads_cc"):
-            if getattr(precision, key):
-                findings.warn(
-                    f"precision.{key}",
-                    True,
-                    f"{key} has no effect: it counts only where precision.type is manual.",
-                    "Leave it out, or say manual.",
-                )
+            if reading.get(f"precision.{key}"):
+                message = f"{key} has no effect: it counts only where precision.type is manual."
+                reading.warn(f"precision.{key}", message, "Leave it out, or say manual.")
