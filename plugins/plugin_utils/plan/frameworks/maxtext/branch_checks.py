@@ -16,7 +16,7 @@ from .images import has_heartbeat_key, has_jax_0_4
 from .keys import AXES, MODELS, missing_in
 from .models import DIMENSIONS, PRESETS, WITHOUT_PRESET, model_with
 from .options import PLATFORM
-from .reading import BranchReading
+from .reading import BranchReading, model_of
 
 # What base.yml of MaxText leaves to be filled up; every other axis is 1 there.
 _FILLED_UP = ("dcn_data_parallelism", "ici_fsdp_parallelism")
@@ -122,7 +122,7 @@ def _axes(reading: BranchReading, group: str, devices: int, what: str) -> dict[s
 
 
 def _check_model(reading: BranchReading) -> None:
-    name, findings = reading.model_name, reading.findings
+    name, findings = model_of(reading), reading.findings
     if name == WITHOUT_PRESET:
         return
     preset = PRESETS.get(name)

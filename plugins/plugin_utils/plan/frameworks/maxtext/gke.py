@@ -21,7 +21,7 @@ from ...job.gke import LONGEST_NAME, GkeWorkload, workload_name
 from ...job.ranks import Node
 from .models import DIMENSIONS, WITHOUT_PRESET
 from .options import PLATFORM, MaxTextOptions
-from .reading import BranchReading, Reading
+from .reading import BranchReading, Reading, model_of
 
 ENTRY_POINT = "maxtext.trainers.pre_train.train"
 # XPK refuses a longer name of a workload.
@@ -159,7 +159,7 @@ def _command(reading: BranchReading, maxtext: Mapping[str, t.Any], entry_point: 
     is_script = "/" in entry_point or entry_point.endswith(".py")
     package = entry_point.rsplit("/", 1)[0] if is_script and "trainers" not in entry_point else "src/maxtext"
     # What the model's preset says as well may be no argument, for then MaxText ends.
-    left_out = {"base_config", *(DIMENSIONS if reading.model_name != WITHOUT_PRESET else ())}
+    left_out = {"base_config", *(DIMENSIONS if model_of(reading) != WITHOUT_PRESET else ())}
     return [
         "python3",
         *([] if is_script else ["-m"]),

@@ -7,19 +7,21 @@ and the notes in its examples.
 
 from __future__ import annotations
 
+import re
 import typing as t
 from collections.abc import Mapping
 
 from ...config.findings import Findings
 from ...config.secret_names import is_secret_name, without_secrets
-from ...config.words import counted, key_path, listed
+from ...config.words import counted, key_path, listed, shown
 from ...job.batch_scaling import check_scaling, scales_batch
 from ...job.container import check_container, is_mounted
-from .devices import check_devices
+from .devices import INSTANCES, lnc_of
 from .model_config import MEGATRON_KEYS
-from .precision import check_precision
+from .precision import MANUAL_KEYS
 from .reading import NxdtReading
 
+_LNC_FLAG = re.compile(r"(?:--logical-nc-config|--lnc|-lnc)[= ]+(\d+)")
 _FILES_OF_RECORDS = (".jsonl", ".json", ".arrow")
 _NOT_TOLD = ("throughput_per_gpu", "tflops_per_gpu", "mem_usage", "memory_fraction")
 # Variables that training_orchestrator.py makes a number of steps of, and the key for what is meant.
@@ -39,8 +41,8 @@ def check_config(reading: NxdtReading, given_nodes: int | None) -> None:
     _check_alignment(reading)
     _check_checkpoints(reading)
     _check_results(reading)
-    check_precision(reading)
-    check_devices(reading)
+    _check_precision(reading)
+    _check_devices(reading)
     if reading.config.trainops:
         check_container(reading.config.trainops.container_config, reading.findings, "trainops.container_config")
         _check_variables(reading)
@@ -257,6 +259,70 @@ def _check_results(reading: NxdtReading) -> None:
                 f"NxDT's log does not say {key}, so the run could never be judged by it.",
                 "Give tokens_per_gpu or step_time_ms.",
             )
+
+
+def _check_precision(reading: NxdtReading) -> None:
+    """Note what NxDT would refuse, or take for something else than its documentation says."""
+    kind = reading.get("precision.type")
+    if kind == "mixed_precision_SR":
+        reading.warn(
+            "precision.type",
+            "NxDT takes this spelling, but gives it no FP32 master weights and no FP32 accumulation of gradients.",
+            "Set mixed_precision where these are meant.",
+        )
+    if kind == "autocast" and not (reading.alignment and reading.alignment.peft):
+        reading.warn(
+            "precision.type",
+            "NxDT's documentation says that autocast is not supported; its examples use it with LoRA only.",
+            "Set mixed_precision.",
+        )
+    if kind == "manual":
+        for key in MANUAL_KEYS:
+            if reading.get(f"precision.{key}") is None:
+                message = f"{key} is missing, which type manual needs."
+                reading.fault(f"precision.{key}", message, "Give '0' or '1'.")
+    elif kind is not None:
+        for key in (*MANUAL_KEYS, "master_weights", "fp32_grad_acc", "fp32_grads_cc"):
+            if reading.get(f"precision.{key}"):
+                message = f"{key} has no effect: it counts only where precision.type is manual."
+                reading.warn(f"precision.{key}", message, "Leave it out, or say manual.")
+
+
+def _check_devices(reading: NxdtReading) -> None:
+    """Note where the devices of a node and the logical-core size do not fit each other or the instance type."""
+    name, devices, lnc = (reading.get(key) for key in ("trainops.instance_type", "trainer.devices", "trainer.lnc"))
+    flag = _LNC_FLAG.search(reading.get("compiler_flags") or "")
+    if flag and lnc and int(flag.group(1)) != lnc:
+        reading.fault(
+            "compiler_flags",
+            f"The compiler would make logical NeuronCores of {flag.group(1)}, and trainer.lnc says {lnc}.",
+            "Give both the same size.",
+        )
+    if name is None:
+        reading.warn(
+            "trainops.instance_type",
+            "The instance type is not given, so whether the nodes have that many devices cannot be checked.",
+            f"Give one of {', '.join(INSTANCES)}.",
+        )
+        return
+    instance = INSTANCES[name]
+    if lnc and lnc not in instance.lnc_sizes:
+        message = f"lnc has no effect: on {name} a logical NeuronCore is always one physical core."
+        reading.warn("trainer.lnc", message, "Leave it out.")
+    size = lnc_of(instance, lnc)
+    offered = instance.logical_devices(size)
+    if devices and devices > offered:
+        reading.fault(
+            "trainer.devices",
+            f"{name} offers {counted(offered, 'device')} at lnc {size}, and {shown(devices)} are asked for.",
+            f"Give {offered} or fewer; trainer.devices counts the devices of one node.",
+        )
+    elif devices and devices < offered:
+        reading.warn(
+            "trainer.devices",
+            f"{name} offers {counted(offered, 'device')} at lnc {size}; {offered - devices} of them stay idle.",
+            f"Give {offered} to use them all.",
+        )
 
 
 def _check_variables(reading: NxdtReading) -> None:

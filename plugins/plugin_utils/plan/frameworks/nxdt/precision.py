@@ -14,9 +14,6 @@ from ...config.field_types import Flag
 from ...config.fields import ConfigSection, key, optional
 from ...config.kinds import OneOf
 
-if t.TYPE_CHECKING:
-    from .reading import NxdtReading
-
 _ACCUMULATE = "--enable-mixed-precision-accumulation"
 MANUAL_KEYS = {
     "xla_use_bf16": "XLA_USE_BF16",
@@ -91,30 +88,3 @@ def precision_environment(precision: PrecisionConfig) -> dict[str, str]:
 def precision_compiler_flags(precision: PrecisionConfig) -> str:
     """Return what NxDT adds to the compiler's flags for a right precision section."""
     return "" if precision.type == "manual" else PRECISIONS[precision.type].compiler_flags
-
-
-def check_precision(reading: NxdtReading) -> None:
-    """Note what NxDT would refuse, or take for something else than its documentation says."""
-    kind = reading.get("precision.type")
-    if kind == "mixed_precision_SR":
-        reading.warn(
-            "precision.type",
-            "NxDT takes this spelling, but gives it no FP32 master weights and no FP32 accumulation of gradients.",
-            "Set mixed_precision where these are meant.",
-        )
-    if kind == "autocast" and not (reading.alignment and reading.alignment.peft):
-        reading.warn(
-            "precision.type",
-            "NxDT's documentation says that autocast is not supported; its examples use it with LoRA only.",
-            "Set mixed_precision.",
-        )
-    if kind == "manual":
-        for key in MANUAL_KEYS:
-            if reading.get(f"precision.{key}") is None:
-                message = f"{key} is missing, which type manual needs."
-                reading.fault(f"precision.{key}", message, "Give '0' or '1'.")
-    elif kind is not None:
-        for key in (*MANUAL_KEYS, "master_weights", "fp32_grad_acc", "fp32_grads_cc"):
-            if reading.get(f"precision.{key}"):
-                message = f"{key} has no effect: it counts only where precision.type is manual."
-                reading.warn(f"precision.{key}", message, "Leave it out, or say manual.")
