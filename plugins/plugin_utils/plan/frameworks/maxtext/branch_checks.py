@@ -62,7 +62,7 @@ def check_branch(reading: BranchReading) -> MaxTextSizes | None:
     _check_packing(reading)
     _check_hardware(reading)
     check_data(reading, parameters.dataset_type, reading.key("dataset_type"))
-    nodes = len(reading.nodes) if reading.multi_node else 1
+    nodes = reading.nnodes
     if not nodes or not gpus_per_node:
         return None
     if parameters.hardware == "tpu":
@@ -180,7 +180,7 @@ def _check_heartbeat(reading: BranchReading) -> None:
 
 
 def _check_checkpoints(reading: BranchReading) -> None:
-    shared = reading.multi_node and len(reading.nodes) > 1
+    shared = reading.nnodes > 1
     if shared and reading.config.enable_checkpointing and not reading.parameters.base_output_directory:
         reading.findings.fault(
             reading.key("base_output_directory"),
@@ -206,7 +206,7 @@ def _check_packing(reading: BranchReading) -> None:
 def _check_hardware(reading: BranchReading) -> None:
     """Note where the processes of a job would not find each other (initialize_… in MaxText's max_utils.py)."""
     hardware, skips = reading.parameters.hardware, getattr(reading.parameters, _SKIPS)
-    several = reading.multi_node and len(reading.nodes) > 1
+    several = reading.nnodes > 1
     if reading.options.training_platform == PLATFORM:
         return
     if hardware in _RANKED_BY and (several or not skips):

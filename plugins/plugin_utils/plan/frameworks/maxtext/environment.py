@@ -117,7 +117,7 @@ def environment_of(
         # On TPUs JAX asks the platform where to meet, and would take this for address and port.
         "JAX_COORDINATOR_ADDRESS": "" if of_tpu else host,
         "JAX_COORDINATOR_PORT": str(port),
-        "NNODES": str(len(reading.nodes) if multi_node else 1),
+        "NNODES": str(reading.nnodes),
         "NODE_RANK": "{node-rank}",
         "HF_HOME": config.data_cache_dir,
         **{key.upper(): text for key in keys if (text := _text(key, getattr(config, key)))},

@@ -149,7 +149,7 @@ def _check_mounts(reading: Reading) -> None:
     config, mounts = reading.config, reading.config.container_config.volume_dict
     if mounts is None:
         return
-    shared = reading.multi_node and len(reading.nodes) > 1
+    shared = reading.nnodes > 1
     if shared and config.data_cache_dir and not is_mounted(config.data_cache_dir, mounts):
         reading.warn(
             "config.data_cache_dir",

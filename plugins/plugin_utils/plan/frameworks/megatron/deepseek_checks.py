@@ -10,7 +10,7 @@ from ....contracts import Dataset
 from .config import PRECISIONS
 from .dataset import DEEPSEEK_RESULT
 from .environment import deepseek_data_dir
-from .generations import DEEPSEEK, V24_12, V25_3, V25_5, known_script
+from .generations import DEEPSEEK, V24_12, V25_3, V25_5
 from .reading import ScriptReading
 
 TOKENIZER = "deepseek-ai/DeepSeek-V2-Lite"
@@ -24,7 +24,7 @@ _FIXED_LENGTH = {V25_3: 4096}
 
 def check_deepseek(reading: ScriptReading, dataset: Dataset | None) -> None:
     """Note what of a run train_deepseekv2.sh cannot do; nothing for another script."""
-    if known_script(reading.script) == DEEPSEEK:
+    if reading.known_script == DEEPSEEK:
         _check_generation(reading)
         _check_nodes(reading)
         _check_parallelism(reading)

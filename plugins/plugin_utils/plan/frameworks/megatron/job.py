@@ -21,7 +21,7 @@ from .config_checks import check_config, unused_keys
 from .dataset import fetched_dataset
 from .deepseek_checks import EXPERT_PARALLELISM, check_deepseek
 from .environment import MASTER_PORT, checkpointing_of, environment_of
-from .generations import DEEPSEEK, LLAMA3, V25_5, known_script, reads
+from .generations import DEEPSEEK, LLAMA3, V25_5
 from .option_checks import check_options
 from .reading import BranchReading, ScriptReading
 from .scripts import generation_for, note_generation, script_of
@@ -59,7 +59,7 @@ def _job(
     environment: dict[str, str],
 ) -> Job:
     config, parameters, options = reading.config, reading.parameters, reading.options
-    deepseek = known_script(script) == DEEPSEEK
+    deepseek = reading.known_script == DEEPSEEK
     of_node = {} if deepseek else _OF_NODE
     parallelism: OptionalParameters = {}
     if sizes.context_parallelism != 1:
@@ -99,7 +99,7 @@ def _job(
         environment=given | of_node,
         token_file=config.hf_token_file,
         # It fetches a tokenizer with wget, and with this variable alone.
-        token_variable="HF_TOKEN" if known_script(script) == LLAMA3 and reading.generation == V25_5 else "",
+        token_variable="HF_TOKEN" if reading.known_script == LLAMA3 and reading.generation == V25_5 else "",
         command=["bash", script],
         working_dir=options.training_megatron_root or config.megatron_root,
         log_dir=config.log_dir,
@@ -123,9 +123,9 @@ def _trained_in(reading: ScriptReading) -> str:
     """
     precision = PRECISIONS[reading.parameters.precision]
     if precision == "fp4":
-        return reading.option("fp4_recipe") or "nvfp4"
-    if precision == "fp8" and reads(reading.script, reading.generation, "TE_FP8_RECIPE"):
-        return "mxfp8" if reading.option("fp8_recipe") == "mxfp8" else precision
+        return reading.get("fp4_recipe") or "nvfp4"
+    if precision == "fp8" and reading.reads("TE_FP8_RECIPE"):
+        return "mxfp8" if reading.get("fp8_recipe") == "mxfp8" else precision
     return "bf16" if precision == "fp16" else precision
 
 

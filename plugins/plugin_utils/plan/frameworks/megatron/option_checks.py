@@ -11,7 +11,7 @@ from ...job.container import is_mounted
 from ...job.sizes import ModelDimensions, Sizes
 from .config import PRECISIONS, MegatronModelParameters
 from .environment import DEEPSEEK_NAMES, fetches_llama2_tokenizer
-from .generations import DEEPSEEK, FIXED_CACHES, LLAMA2, LLAMA3, V25_5, known_script, reads
+from .generations import DEEPSEEK, FIXED_CACHES, LLAMA2, LLAMA3, V25_5
 from .reading import ScriptReading
 from .script_options import ScriptOptions
 
@@ -39,7 +39,7 @@ def check_options(reading: ScriptReading, sizes: Sizes, dimensions: ModelDimensi
     """Note the options that the script does not read, and those that do not go together."""
     _check_unread(reading)
     _check_output(reading)
-    if reading.option("cross_entropy_loss_fusion") is False and reading.gives("cross_entropy_fusion_impl"):
+    if reading.get("cross_entropy_loss_fusion") is False and reading.gives("cross_entropy_fusion_impl"):
         reading.warn_of_no_effect(
             "cross_entropy_fusion_impl", "cross_entropy_loss_fusion is off", "Switch that on, or leave it out."
         )
@@ -54,13 +54,13 @@ def check_options(reading: ScriptReading, sizes: Sizes, dimensions: ModelDimensi
 
 
 def _check_unread(reading: ScriptReading) -> None:
-    names = DEEPSEEK_NAMES if known_script(reading.script) == DEEPSEEK else {}
+    names = DEEPSEEK_NAMES if reading.known_script == DEEPSEEK else {}
     for key in dict.fromkeys((*ScriptOptions.model_fields, *_OFF_WITHOUT_A_WORD)):
         variable = variable_of(MegatronModelParameters.model_fields[key])
         variable = names.get(variable, variable)
         value = getattr(reading.parameters, key)
         as_it_is = value is None or value == _OFF_WITHOUT_A_WORD.get(key)
-        if as_it_is or not variable or key == "tee_output" or reads(reading.script, reading.generation, variable):
+        if as_it_is or not variable or key == "tee_output" or reading.reads(variable):
             continue
         note = reading.fault if key in _DECIDING else reading.warn
         note(
@@ -90,7 +90,7 @@ def _check_precision_options(reading: ScriptReading) -> None:
     if asked is None:
         return
     precision = PRECISIONS[asked]
-    if precision == "fp4" and not reads(reading.script, reading.generation, "TE_FP4"):
+    if precision == "fp4" and not reading.reads("TE_FP4"):
         reading.fault(
             "precision",
             f"{reading.script} of generation {reading.generation} cannot train in FP4: it would train in BF16.",
@@ -104,14 +104,14 @@ def _check_precision_options(reading: ScriptReading) -> None:
 
 def _check_fp4_options(reading: ScriptReading, dimensions: ModelDimensions | None) -> None:
     """Note where no layer would be left for FP4, which Megatron-LM accepts (get_fp4_context in core/fp4_utils.py)."""
-    is_mxfp4, selective = reading.option("fp4_recipe") == "mxfp4", reading.option("fp4_selective_bf16")
+    is_mxfp4, selective = reading.get("fp4_recipe") == "mxfp4", reading.get("fp4_selective_bf16")
     if selective is False or (selective is None and is_mxfp4):
         for key in filter(reading.gives, _BF16_LAYERS):
             reason = "no layer stays in BF16 where fp4_selective_bf16 is off, as MXFP4 has it by itself"
             reading.warn_of_no_effect(key, reason, "Set fp4_selective_bf16 to 1, or leave it out.")
     elif dimensions:
         given = [key for key in _BF16_LAYERS if reading.gives(key)]
-        first, last = (reading.option(key) if key in given else own for key, own in _BF16_LAYERS.items())
+        first, last = (reading.get(key) if key in given else own for key, own in _BF16_LAYERS.items())
         if first is not None and last is not None and first + last >= dimensions.layers:
             reading.findings.fault(
                 reading.key(given[0] if given else "precision"),
@@ -121,7 +121,7 @@ def _check_fp4_options(reading: ScriptReading, dimensions: ModelDimensions | Non
                 f"Give fp4_bf16_start and fp4_bf16_end that are less than {dimensions.layers} together.",
             )
     fused = reading.parameters.gradient_accumulation_fusion is not False
-    if is_mxfp4 and fused and reading.option("grad_reduce_in_bf16") is False:
+    if is_mxfp4 and fused and reading.get("grad_reduce_in_bf16") is False:
         reading.warn_of_no_effect(
             "grad_reduce_in_bf16",
             "the script switches it on again for MXFP4",
@@ -145,14 +145,14 @@ def _check_fsdp_options(reading: ScriptReading) -> None:
             "would silently set it to 1.",
             "Set tensor_parallelism to 1, or megatron_fsdp to 0.",
         )
-    if reading.option("fp8_param_gather") and reading.option("optimizer") == "sgd" and not is_sharded:
+    if reading.get("fp8_param_gather") and reading.get("optimizer") == "sgd" and not is_sharded:
         reading.fault(
             "fp8_param_gather",
             "Megatron-LM gathers parameters in FP8 only with its distributed optimizer, which the script leaves out "
             "with sgd, or with FSDP.",
             "Set optimizer to adam, or leave fp8_param_gather out.",
         )
-    if parameters.fsdp and parameters.save_checkpoint_path and reading.option("checkpoint_format") != "torch_dist":
+    if parameters.fsdp and parameters.save_checkpoint_path and reading.get("checkpoint_format") != "torch_dist":
         reading.fault(
             "checkpoint_format",
             "Megatron-LM saves a run with fsdp as torch_dist, and the script's own format is torch.",
@@ -220,8 +220,8 @@ def _check_checkpoints(reading: ScriptReading) -> None:
 
 def _check_data(reading: ScriptReading) -> None:
     config, findings = reading.config, reading.findings
-    deepseek = known_script(reading.script) == DEEPSEEK
-    if config.mock_data is False and not deepseek and not reads(reading.script, reading.generation, "DATA_PATH"):
+    deepseek = reading.known_script == DEEPSEEK
+    if config.mock_data is False and not deepseek and not reading.reads("DATA_PATH"):
         reading.fault(
             "config.mock_data",
             f"{reading.script} of generation {reading.generation} trains on synthetic data, whatever is given to it.",
@@ -246,7 +246,7 @@ def _check_cache(reading: ScriptReading) -> None:
     mounts = reading.config.container_config.volume_dict
     without_container = reading.options.container_engine == "none"
     fixed = FIXED_CACHES.get(reading.generation)
-    if fixed and reading.multi_node and len(reading.nodes) > 1 and known_script(reading.script) in (LLAMA2, LLAMA3):
+    if fixed and reading.nnodes > 1 and reading.known_script in (LLAMA2, LLAMA3):
         if without_container or mounts is None or is_mounted(fixed, mounts):
             return
         reading.warn(
