@@ -11,7 +11,7 @@ from ..config.model import flag_in
 from ..config.words import counted, listed
 from ..job.batch_scaling import check_scaling, scales_batch
 from ..job.branch import MODES
-from ..job.container import CONTAINER_KEYS, check_container, warn_without_container
+from ..job.container import CONTAINER_KEYS, check_container, is_mounted, warn_without_container
 from ..job.options import RunOptions
 from ..job.ranks import is_loopback
 from ..job.thresholds import ExpectedResults
@@ -125,3 +125,11 @@ def check_rdma_devices(reading: CvsReading[t.Any, t.Any], first: str, second: st
             reading.findings.fault(f"config.{key}", reading.given[key], message, "Name each device once.")
     if reading.is_given(second) and reading.given.get(first) not in (None, reading.given[second]):
         warn_of_no_effect(reading, second, f"{first} goes first, and differs", "Keep one of the two.")
+
+
+def warn_unmounted(reading: CvsReading[t.Any, t.Any], path: str, consequence: str, remedy: str) -> None:
+    """Note what follows where the value under a path is one in the container, and no mount brings it there."""
+    value, mounts = reading.get(path), reading.config.container_config.volume_dict
+    in_container = reading.options.container_engine != "none"
+    if value and in_container and mounts is not None and not is_mounted(value, mounts):
+        reading.warn(path, f"It is under no mount of volume_dict, so {consequence}.", remedy)

@@ -21,8 +21,8 @@ from ...cvs.checks import (
     check_run,
     unused_in_run,
     warn_of_no_effect,
+    warn_unmounted,
 )
-from ...job.container import is_mounted
 from ...job.ranks import on_one_machine
 from .dataset import DatasetSource
 from .generations import OWN_INTERFACE, OWN_RDMA_DEVICES
@@ -74,8 +74,7 @@ def check_config(reading: Reading, parameters: t.Any) -> None:
         _check_interfaces(reading)
     _check_data(reading)
     check_engine(reading)
-    if reading.options.container_engine != "none":
-        _check_mounts(reading)
+    _check_mounts(reading)
     check_container_config(reading)
 
 
@@ -146,26 +145,18 @@ def _check_dataset_source(reading: Reading, given: Mapping[str, t.Any]) -> None:
 
 def _check_mounts(reading: Reading) -> None:
     """Note paths that the training reads and that no mount brings into the container."""
-    config, mounts = reading.config, reading.config.container_config.volume_dict
-    if mounts is None:
-        return
-    shared = reading.nnodes > 1
-    if shared and config.data_cache_dir and not is_mounted(config.data_cache_dir, mounts):
-        reading.warn(
+    if reading.nnodes > 1:
+        warn_unmounted(
+            reading,
             "config.data_cache_dir",
-            "It is under no mount of volume_dict, so each container has its own; the nodes have to share it.",
+            "each container has its own; the nodes have to share it",
             "Mount a folder that all nodes share, and choose a path in it.",
         )
-    if config.mock_data is False and config.data_path and not is_mounted(config.data_path, mounts):
-        reading.warn(
-            "config.data_path",
-            "It is under no mount of volume_dict, so it has to be in the image.",
-            "Mount the folder of the dataset.",
-        )
-    data_dir = config.dataset_source.data_dir
-    if data_dir and not is_mounted(data_dir, mounts):
-        reading.warn(
-            "config.dataset_source.data_dir",
-            "It is under no mount of volume_dict, so each container fetches the dataset, and loses it with its end.",
-            "Mount a folder, best one that all nodes share, and choose a path in it.",
-        )
+    if reading.config.mock_data is False:
+        warn_unmounted(reading, "config.data_path", "it has to be in the image", "Mount the folder of the dataset.")
+    warn_unmounted(
+        reading,
+        "config.dataset_source.data_dir",
+        "each container fetches the dataset, and loses it with its end",
+        "Mount a folder, best one that all nodes share, and choose a path in it.",
+    )

@@ -7,6 +7,7 @@ import typing as t
 
 from ...config.fields import variable_of
 from ...config.words import key_path, listed
+from ...cvs.checks import warn_unmounted
 from ...job.container import is_mounted
 from ...job.sizes import ModelDimensions, Sizes
 from .config import PRECISIONS, MegatronModelParameters
@@ -206,16 +207,15 @@ def _check_replicas(reading: ScriptReading, sizes: Sizes) -> None:
 
 
 def _check_checkpoints(reading: ScriptReading) -> None:
-    path, mounts = reading.parameters.save_checkpoint_path, reading.config.container_config.volume_dict
     if not reading.gives("save_checkpoint_path"):
         for key in filter(reading.gives, _NEEDS_CHECKPOINT_PATH):
             reading.warn_of_no_effect(key, "no save_checkpoint_path is given", "Give one, or leave it out.")
-    elif path and reading.options.container_engine != "none" and mounts is not None and not is_mounted(path, mounts):
-        reading.warn(
-            "save_checkpoint_path",
-            "It is under no mount of volume_dict, so the checkpoints are lost with the container.",
-            "Mount a folder that all nodes share, and choose a path in it.",
-        )
+    warn_unmounted(
+        reading,
+        "save_checkpoint_path",
+        "the checkpoints are lost with the container",
+        "Mount a folder that all nodes share, and choose a path in it.",
+    )
 
 
 def _check_data(reading: ScriptReading) -> None:
