@@ -36,7 +36,10 @@ class ConfigReading(t.Generic[ConfigT, OptionsT]):
         return len(self.nodes) if self.multi_node else 1
 
     def get(self, path: str) -> t.Any:
-        """Return the value under a path, None where it, or the section that it stands in, is missing or wrong."""
+        """Return the value under a path, None where it, or the section that it stands in, is missing or wrong.
+
+        AttributeError says that no key has this path.
+        """
         return value_at(self.config, path)
 
     def key(self, path: str) -> str:
@@ -53,7 +56,7 @@ class ConfigReading(t.Generic[ConfigT, OptionsT]):
 
 
 def value_at(part: t.Any, path: str) -> t.Any:
-    """Return the attribute under a path with dots, None where it, or one on the way, is missing."""
+    """Return the attribute under a path with dots, None where it, or one on the way, is None."""
     for name in path.split("."):
-        part = getattr(part, name, None)
+        part = None if part is None else getattr(part, name)
     return part
