@@ -11,7 +11,7 @@ from ..config.model import flag_in
 from ..config.words import counted, listed
 from ..job.batch_scaling import check_scaling, scales_batch
 from ..job.branch import MODES
-from ..job.container import CONTAINER_KEYS, check_container, warn_without_container
+from ..job.container import CONTAINER_KEYS, check_container, is_mounted, warn_without_container
 from ..job.options import RunOptions
 from ..job.ranks import is_loopback
 from ..job.thresholds import ExpectedResults
@@ -55,9 +55,8 @@ def check_engine(reading: CvsReading[t.Any, t.Any]) -> None:
     if reading.options.container_engine == "none":
         warn_without_container(reading.given, reading.findings)
     elif reading.given.get("container_image") is None:
-        reading.findings.fault(
+        reading.fault(
             "config.container_image",
-            None,
             "container_image is missing.",
             "Give the image, or set -e container_engine=none to train without a container.",
         )
@@ -77,9 +76,8 @@ def _check_nodes(reading: CvsReading[t.Any, t.Any], asked: int | None) -> None:
     nodes = reading.nodes
     check_scaling(reading.options, reading.mode, asked, "config.nnodes", reading.findings)
     if asked and nodes and asked != len(nodes) and not scales_batch(reading.options, reading.mode):
-        reading.findings.fault(
+        reading.fault(
             "config.nnodes",
-            asked,
             f"nnodes is {asked}, but the run has {counted(len(nodes), 'host')} of the inventory: "
             f"{listed(node.name for node in nodes)}.",
             f"Set nnodes to {len(nodes)}, or choose other hosts with training_hosts or training_exclude."
@@ -127,3 +125,11 @@ def check_rdma_devices(reading: CvsReading[t.Any, t.Any], first: str, second: st
             reading.findings.fault(f"config.{key}", reading.given[key], message, "Name each device once.")
     if reading.is_given(second) and reading.given.get(first) not in (None, reading.given[second]):
         warn_of_no_effect(reading, second, f"{first} goes first, and differs", "Keep one of the two.")
+
+
+def warn_unmounted(reading: CvsReading[t.Any, t.Any], path: str, consequence: str, remedy: str) -> None:
+    """Note what follows where the value under a path is one in the container, and no mount brings it there."""
+    value, mounts = reading.get(path), reading.config.container_config.volume_dict
+    in_container = reading.options.container_engine != "none"
+    if value and in_container and mounts is not None and not is_mounted(value, mounts):
+        reading.warn(path, f"It is under no mount of volume_dict, so {consequence}.", remedy)

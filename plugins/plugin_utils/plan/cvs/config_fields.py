@@ -8,28 +8,26 @@ import typing as t
 from pydantic import Field
 
 from ..config import field_types as types
+from ..config.fields import key
 from ..job.container import ContainerConfig
 
-ContainerName = t.Annotated[types.ContainerName, Field(description="Name of the container on each node.")]
-ShmSize = t.Annotated[types.Size, Field(description="Size of the container's /dev/shm.")]
+ContainerName = t.Annotated[types.ContainerName, key("Name of the container on each node.")]
+ShmSize = t.Annotated[types.Size, key("Size of the container's /dev/shm.")]
 ContainerSection = t.Annotated[
-    ContainerConfig, Field(default_factory=ContainerConfig, description="What of the node the container sees.")
+    ContainerConfig, key("What of the node the container sees.", default_factory=ContainerConfig)
 ]
 DistributedTraining = t.Annotated[
-    types.Flag | None, Field(description="Chooses between multi_node (True) and single_node where the file has both.")
+    types.Flag | None, key("Chooses between multi_node (True) and single_node where the file has both.")
 ]
 Nnodes = t.Annotated[
     types.PositiveInteger,
-    Field(
-        description="How many nodes take part; the inventory has to agree.",
-        json_schema_extra={"unit": "nodes", "variable": "NNODES"},
-    ),
+    key("How many nodes take part; the inventory has to agree.", unit="nodes", variable="NNODES"),
 ]
 NicType = t.Annotated[
     types.Name | None,
-    Field(
-        description="Kind of the RDMA network cards. It is recorded with the run, and says which GID index is usual.",
-        examples=["thor2"],
+    key(
+        "Kind of the RDMA network cards. It is recorded with the run, and says which GID index is usual.",
+        example="thor2",
     ),
 ]
 RdmaDevices = t.Annotated[
@@ -37,39 +35,38 @@ RdmaDevices = t.Annotated[
 ]
 NcclSocketIfname = t.Annotated[
     types.NameList | None,
-    Field(
-        description="Network interfaces over which the ranks of NCCL or RCCL find each other; auto takes the one "
+    key(
+        "Network interfaces over which the ranks of NCCL or RCCL find each other; auto takes the one "
         "that leads to rank 0.",
-        examples=["ens51f1np1"],
-        json_schema_extra={"variable": "NCCL_SOCKET_IFNAME"},
+        example="ens51f1np1",
+        variable="NCCL_SOCKET_IFNAME",
     ),
 ]
 GlooSocketIfname = t.Annotated[
     types.NameList | None,
-    Field(
-        description="Network interfaces over which the ranks of Gloo find each other; auto takes the one that leads "
-        "to rank 0.",
-        examples=["ens51f1np1"],
-        json_schema_extra={"variable": "GLOO_SOCKET_IFNAME"},
+    key(
+        "Network interfaces over which the ranks of Gloo find each other; auto takes the one that leads to rank 0.",
+        example="ens51f1np1",
+        variable="GLOO_SOCKET_IFNAME",
     ),
 ]
 GidIndex = t.Annotated[
     types.IntegerOrAuto | None,
-    Field(
-        description="Which entry of an RDMA device's GID table is used; with auto preflight proposes one.",
-        examples=[3],
-        json_schema_extra={"variable": "NCCL_IB_GID_INDEX"},
+    key(
+        "Which entry of an RDMA device's GID table is used; with auto preflight proposes one.",
+        example=3,
+        variable="NCCL_IB_GID_INDEX",
     ),
 ]
 NcclDebug = t.Annotated[
     types.Name | None,
-    Field(description="How much NCCL or RCCL logs.", examples=["ERROR"], json_schema_extra={"variable": "NCCL_DEBUG"}),
+    key("How much NCCL or RCCL logs.", example="ERROR", variable="NCCL_DEBUG"),
 ]
 TokenFile = t.Annotated[
     types.Path | None,
-    Field(
-        description="File with the Hugging Face token. Only its path stands in a plan, never the token.",
-        examples=["/home/{user-id}/.hf_token"],
-        json_schema_extra={"variable": "HF_TOKEN_PATH"},
+    key(
+        "File with the Hugging Face token. Only its path stands in a plan, never the token.",
+        example="/home/{user-id}/.hf_token",
+        variable="HF_TOKEN_PATH",
     ),
 ]

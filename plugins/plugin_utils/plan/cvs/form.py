@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from ...contracts import Bound
 from ..config.findings import Findings
 from ..config.model import refuse_unknown_keys, section, typed
-from ..job.branch import Branch
+from ..job.job import Job
 from ..job.options import RunOptions
 from ..job.ranks import Node, master_address
 from ..job.thresholds import ExpectedResults, expected_of
@@ -24,20 +24,31 @@ BranchT = t.TypeVar("BranchT", bound=BaseModel)
 OptionsT = t.TypeVar("OptionsT", bound=RunOptions)
 
 
+def _of_inventory(_options: t.Any, _given: t.Any, inventory: Sequence[Node]) -> Sequence[Node]:
+    return inventory
+
+
 @dataclass(frozen=True)
 class CvsForm(t.Generic[ConfigT, BranchT, OptionsT]):
-    """How the configs of one framework differ from those of another.
+    """How the configs of one framework differ from those of another, and what becomes of them.
 
-    ``config`` and ``branch`` are the models of the two sections, ``unused_keys`` the known keys that nothing reads in
-    a run, ``prepared`` the section ``config`` as it is to be typed, and ``elsewhere`` where keys belong, in words, that
-    do not belong into the branch.
+    ``config`` and ``branch`` are the models of the two sections, ``master_key`` the key of ``config`` that says where
+    the nodes of a job meet, ``unused_keys`` the known keys that nothing reads in a run. ``check_config`` notes what is
+    wrong in ``config``, beside model_params, and ``job_of`` returns the job of a branch whose nodes meet at an address,
+    or None where there is any fault. ``prepared`` is the section ``config`` as it is to be typed, ``elsewhere`` where
+    keys belong, in words, that do not belong into the branch, and ``hosts_of`` which nodes run the job: those of the
+    inventory, or others that ``config`` asks for.
     """
 
     config: type[ConfigT]
     branch: type[BranchT]
+    master_key: str
     unused_keys: Callable[[Mapping[str, t.Any], str, OptionsT], set[str]]
+    check_config: Callable[[CvsReading[ConfigT, OptionsT], t.Any], None]
+    job_of: Callable[[CvsBranchReading[ConfigT, OptionsT, BranchT], str], Job | None]
     prepared: Callable[[Mapping[str, t.Any]], Mapping[str, t.Any]] = dict
     elsewhere: Mapping[str, str] = field(default_factory=dict)
+    hosts_of: Callable[[OptionsT, t.Any, Sequence[Node]], Sequence[Node]] = _of_inventory
 
     @property
     def of_config(self) -> dict[str, str]:
@@ -53,18 +64,44 @@ class CvsForm(t.Generic[ConfigT, BranchT, OptionsT]):
         }
 
 
-def read_config(
+def plan_job(
+    form: CvsForm[ConfigT, BranchT, OptionsT],
+    data: Mapping[str, t.Any],
+    options: OptionsT,
+    nodes: Sequence[Node],
+    findings: Findings,
+) -> Job | None:
+    """Return what is to be run, or None where there is any fault.
+
+    ``data`` is the config without its documentation keys, ``nodes`` the nodes in rank order.
+    """
+    reading = _read_config(form, data, options, nodes, findings)
+    master = _master_of(reading, form.master_key)
+    branch = choose_branch(data, reading.mode, options, findings)
+    if branch is None:
+        return None
+    parameters = typed(
+        form.branch,
+        branch.values,
+        branch.path,
+        findings,
+        unused=form.unused_keys(data, reading.mode, options),
+        lower_unknown=options.training_unknown_keys == "warn",
+        elsewhere={**form.of_config, **form.elsewhere},
+    )
+    return form.job_of(CvsBranchReading(**vars(reading), branch=branch, parameters=parameters), master)
+
+
+def _read_config(
     form: CvsForm[ConfigT, t.Any, OptionsT],
     data: Mapping[str, t.Any],
     options: OptionsT,
     nodes: Sequence[Node],
     findings: Findings,
-) -> tuple[ConfigT, dict[str, t.Any] | None, str]:
-    """Return the section ``config`` with its types, the same as it stands in the file, and the mode of the run.
-
-    The second one is None where the file has no such section, which is a fault.
-    """
+) -> CvsReading[ConfigT, OptionsT]:
+    """Return the section ``config``, checked; nothing is given where the file has no such section, which is a fault."""
     lower_unknown = options.training_unknown_keys == "warn"
+    hosts = form.hosts_of(options, data.get("config"), nodes)
     refuse_unknown_keys(
         data,
         ("config", "model_params"),
@@ -73,7 +110,7 @@ def read_config(
         lower_to_warning=lower_unknown,
         elsewhere=form.of_branch | form.of_config,
     )
-    mode = mode_of(data, options, len(nodes))
+    mode = mode_of(data, options, len(hosts))
     given = section(data, "config", "config", findings)
     config = typed(
         form.config,
@@ -85,34 +122,19 @@ def read_config(
         lower_unknown=lower_unknown,
         elsewhere=form.of_branch,
     )
-    return config, given, mode
+    reading = CvsReading(config, mode, hosts, options, findings, given or {})
+    if given is not None:
+        form.check_config(reading, data.get("model_params"))
+    return reading
 
 
-def read_branch(
-    form: CvsForm[t.Any, BranchT, OptionsT], data: Mapping[str, t.Any], mode: str, options: OptionsT, findings: Findings
-) -> tuple[Branch, BranchT] | None:
-    """Return the branch that the run uses, as it stands in the file and with its types; None, and faults, for none."""
-    branch = choose_branch(data, mode, options, findings)
-    if branch is None:
-        return None
-    parameters = typed(
-        form.branch,
-        branch.values,
-        branch.path,
-        findings,
-        unused=form.unused_keys(data, mode, options),
-        lower_unknown=options.training_unknown_keys == "warn",
-        elsewhere={**form.of_config, **form.elsewhere},
-    )
-    return branch, parameters
-
-
-def master_of(reading: CvsReading[t.Any, t.Any], key: str, asked: str | None) -> str:
+def _master_of(reading: CvsReading[t.Any, t.Any], key: str) -> str:
     """Return where the nodes of a job meet, which the config asks for under a key.
 
     It is localhost as well where that is not known, for a fault or for no nodes.
     """
-    if not reading.multi_node or not reading.nodes or (asked is None and reading.given.get(key) is not None):
+    asked = getattr(reading.config, key)
+    if not reading.multi_node or not reading.nodes or (asked is None and reading.is_given(key)):
         return "localhost"
     return master_address(asked, reading.nodes, f"config.{key}", reading.findings)
 

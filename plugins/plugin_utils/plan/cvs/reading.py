@@ -4,43 +4,25 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..config.findings import Findings
 from ..config.words import key_path
 from ..job.branch import Branch
-from ..job.options import RunOptions
-from ..job.ranks import Node
+from ..job.reading import ConfigReading, ConfigT, OptionsT, value_at
 
-ConfigT = t.TypeVar("ConfigT")
-OptionsT = t.TypeVar("OptionsT", bound=RunOptions)
 BranchT = t.TypeVar("BranchT")
 
 
 @dataclass(frozen=True)
-class CvsReading(t.Generic[ConfigT, OptionsT]):
-    """The section ``config`` and the run around it.
+class CvsReading(ConfigReading[ConfigT, OptionsT]):
+    """The section ``config``, whose values have paths that begin with it; ``given`` is what stands in the file."""
 
-    ``given`` is the section as it stands in the file, ``nodes`` are in rank order.
-    """
-
-    config: ConfigT
     given: Mapping[str, t.Any]
-    mode: str
-    nodes: Sequence[Node]
-    options: OptionsT
-    findings: Findings
 
-    @property
-    def multi_node(self) -> bool:
-        """Return whether one job runs over all nodes, rather than one on each."""
-        return self.mode == "multi_node"
-
-    @property
-    def nnodes(self) -> int:
-        """Return how many nodes one job has."""
-        return len(self.nodes) if self.multi_node else 1
+    def get(self, path: str) -> t.Any:
+        """Return the value under a path, None where it, or the section that it stands in, is missing or wrong."""
+        return value_at(self, path)
 
     def is_given(self, name: str) -> bool:
         """Return whether the file has a value under this key, right or wrong."""
@@ -49,15 +31,27 @@ class CvsReading(t.Generic[ConfigT, OptionsT]):
 
 @dataclass(frozen=True)
 class CvsBranchReading(CvsReading[ConfigT, OptionsT], t.Generic[ConfigT, OptionsT, BranchT]):
-    """The same with the branch that the run uses."""
+    """The same with the branch that the run uses, whose values have paths that begin with their keys."""
 
     branch: Branch
     parameters: BranchT
+
+    def get(self, path: str) -> t.Any:
+        """Return the value under a path, None where it, or the section that it stands in, is missing or wrong."""
+        return super().get(path) if _is_of_config(path) else value_at(self.parameters, path)
+
+    def key(self, path: str) -> str:
+        """Return the key path in the file of a value under a path."""
+        return path if _is_of_config(path) else key_path(self.branch.path, path)
 
     def gives(self, name: str) -> bool:
         """Return whether the branch has a value under this key, right or wrong."""
         return self.branch.values.get(name) is not None
 
-    def key(self, name: str) -> str:
-        """Return the key path of a value of the branch."""
-        return key_path(self.branch.path, name)
+    def warn_of_no_effect(self, name: str, reason: str, remedy: str) -> None:
+        """Note a key of the branch that has no effect."""
+        self.findings.warn(self.key(name), self.branch.values[name], f"{name} has no effect: {reason}.", remedy)
+
+
+def _is_of_config(path: str) -> bool:
+    return path.startswith("config.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import abc
 import typing as t
+from collections.abc import Sequence
 
 from pydantic import BaseModel
 
@@ -12,10 +13,12 @@ from ..config.findings import Findings
 from ..config.json_config import read_json
 from ..config.model import typed
 from ..cvs.branch import mode_of
-from ..cvs.form import CvsForm
+from ..cvs.form import CvsForm, plan_job
 from ..cvs.overrides import with_overrides
 from ..cvs.sweep_blocks import cells_of, without_blocks
 from ..job.batch_scaling import scales_batch
+from ..job.job import Job
+from ..job.ranks import Node
 from ..job.sweep_cell import Cell
 from .face import Asked, Framework, OptionsT
 
@@ -25,13 +28,10 @@ CvsConfig = dict[str, t.Any]
 class CvsFramework(Framework[CvsConfig, OptionsT]):
     """A framework whose configs have the sections ``config`` and ``model_params``, without documentation keys."""
 
-    master_key: t.ClassVar[str]
-    """The key of the section ``config`` with the address of rank 0."""
-
     @property
     @abc.abstractmethod
     def form(self) -> CvsForm[t.Any, t.Any, OptionsT]:
-        """The models of its two sections."""
+        """The models of its two sections, and what becomes of them."""
 
     @property
     def model(self) -> type[BaseModel]:
@@ -65,4 +65,8 @@ class CvsFramework(Framework[CvsConfig, OptionsT]):
             return Asked(None, None)
         read, mode = typed(self.model, given, "config", Findings()), mode_of(config, options, node_count)
         nodes = None if scales_batch(options, mode) else getattr(read, "nnodes", None)
-        return Asked(nodes, getattr(read, self.master_key, None) if mode == "multi_node" else None)
+        return Asked(nodes, getattr(read, self.form.master_key, None) if mode == "multi_node" else None)
+
+    def plan_job(self, config: CvsConfig, options: OptionsT, nodes: Sequence[Node], findings: Findings) -> Job | None:
+        """Return what is to be run, or None where there is any fault."""
+        return plan_job(self.form, config, options, nodes, findings)

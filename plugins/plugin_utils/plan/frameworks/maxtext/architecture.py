@@ -6,7 +6,7 @@ from __future__ import annotations
 from ...job.architecture import Architecture
 from ...job.known_models import KNOWN_MODELS, known_model
 from .models import WITHOUT_PRESET
-from .reading import BranchReading
+from .reading import BranchReading, model_of
 
 # Source: src/maxtext/configs/base.yml.
 _DEFAULTS = {
@@ -25,9 +25,9 @@ def architecture_of(reading: BranchReading) -> Architecture | str:
     """Return the shape of the model, or why it is not known."""
     if reading.branch.values.get(_SCALE) not in (None, 1, "1"):
         return f"The dimensions of a model that {_SCALE} makes larger are not known."
-    if reading.model_name != WITHOUT_PRESET:
-        model = known_model(reading.model_name)
-        return KNOWN_MODELS[model] if model else f"The dimensions of the model {reading.model_name} are not known."
+    if model_of(reading) != WITHOUT_PRESET:
+        model = known_model(model_of(reading))
+        return KNOWN_MODELS[model] if model else f"The dimensions of the model {model_of(reading)} are not known."
     if reading.branch.values.get(_MIXTURE) not in (None, 1, "1"):
         return "The dimensions of a mixture of experts without a preset are not known."
     parameters = reading.parameters

@@ -16,7 +16,7 @@ from .images import has_heartbeat_key, has_jax_0_4
 from .keys import AXES, MODELS, missing_in
 from .models import DIMENSIONS, PRESETS, WITHOUT_PRESET, model_with
 from .options import PLATFORM
-from .reading import BranchReading
+from .reading import BranchReading, model_of
 
 # What base.yml of MaxText leaves to be filled up; every other axis is 1 there.
 _FILLED_UP = ("dcn_data_parallelism", "ici_fsdp_parallelism")
@@ -62,7 +62,7 @@ def check_branch(reading: BranchReading) -> MaxTextSizes | None:
     _check_packing(reading)
     _check_hardware(reading)
     check_data(reading, parameters.dataset_type, reading.key("dataset_type"))
-    nodes = len(reading.nodes) if reading.multi_node else 1
+    nodes = reading.nnodes
     if not nodes or not gpus_per_node:
         return None
     if parameters.hardware == "tpu":
@@ -122,7 +122,7 @@ def _axes(reading: BranchReading, group: str, devices: int, what: str) -> dict[s
 
 
 def _check_model(reading: BranchReading) -> None:
-    name, findings = reading.model_name, reading.findings
+    name, findings = model_of(reading), reading.findings
     if name == WITHOUT_PRESET:
         return
     preset = PRESETS.get(name)
@@ -144,9 +144,8 @@ def _check_model(reading: BranchReading) -> None:
         return
     like = model_with(own)
     others = ", ".join(f"{key} {value} instead of {preset[key]}" for key, value in different.items())
-    findings.warn(
-        reading.key(next(iter(different))),
-        next(iter(different.values())),
+    reading.warn(
+        next(iter(different)),
         f"These are {f'the dimensions of {like}' if like else 'other dimensions'}, not of {name}: {others}. They have "
         f"no effect: MaxText's preset of {name} goes first, and {name} is what trains.",
         f"Leave them out, or name {like} as the model."
@@ -181,7 +180,7 @@ def _check_heartbeat(reading: BranchReading) -> None:
 
 
 def _check_checkpoints(reading: BranchReading) -> None:
-    shared = reading.multi_node and len(reading.nodes) > 1
+    shared = reading.nnodes > 1
     if shared and reading.config.enable_checkpointing and not reading.parameters.base_output_directory:
         reading.findings.fault(
             reading.key("base_output_directory"),
@@ -196,9 +195,8 @@ def _check_packing(reading: BranchReading) -> None:
     parameters = reading.parameters
     packed = parameters.packing is not False and parameters.max_segments_per_seq is None
     if parameters.attention == "cudnn_flash_te" and packed and has_jax_0_4(reading.config.container_image) is not True:
-        reading.findings.warn(
-            reading.key("max_segments_per_seq"),
-            None,
+        reading.warn(
+            "max_segments_per_seq",
             "Newer MaxText (0.2.5) ends at the start with attention cudnn_flash_te and packed sequences, unless "
             "max_segments_per_seq is given.",
             "Give it, or set packing to False.",
@@ -208,28 +206,26 @@ def _check_packing(reading: BranchReading) -> None:
 def _check_hardware(reading: BranchReading) -> None:
     """Note where the processes of a job would not find each other (initialize_… in MaxText's max_utils.py)."""
     hardware, skips = reading.parameters.hardware, getattr(reading.parameters, _SKIPS)
-    several = reading.multi_node and len(reading.nodes) > 1
+    several = reading.nnodes > 1
     if reading.options.training_platform == PLATFORM:
         return
     if hardware in _RANKED_BY and (several or not skips):
-        reading.findings.fault(
-            reading.key("hardware"),
-            hardware,
+        reading.fault(
+            "hardware",
             f"With hardware {hardware} MaxText asks {_RANKED_BY[hardware]} for its rank, which does not start this "
             "run, and ends.",
             "Say gpu: its processes take rank and meeting place from the plan, on other devices too"
             + ("." if several else f"; or set {_SKIPS} to True."),
         )
     elif skips and several:
-        reading.findings.fault(reading.key(_SKIPS), True, "Every node would train a model of its own.", "Leave it out.")
+        reading.fault(_SKIPS, "Every node would train a model of its own.", "Leave it out.")
 
 
 def _check_batch(reading: BranchReading, sizes: MaxTextSizes) -> None:
     batch = sizes.per_device_batch_size * sizes.nodes * sizes.gpus_per_node
     if batch < 1 or not float(batch).is_integer():
-        reading.findings.fault(
-            reading.key("per_device_batch_size"),
-            sizes.per_device_batch_size,
+        reading.fault(
+            "per_device_batch_size",
             f"On {counted(sizes.nodes * sizes.gpus_per_node, 'GPU')} that makes {batch:g} sequences at once, which is "
             "no whole number.",
             "Choose a size that does.",

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import typing as t
 
-from pydantic import BaseModel, Field, create_model
+from pydantic import BaseModel, create_model
 
 from ...config.field_types import Flag, FreeObject, Line, Name, NameList, Number, PositiveInteger
-from ...config.fields import ConfigSection, extra_of
+from ...config.fields import ConfigSection, extra_of, key, optional
 from ...config.key_tables import read_tables, with_keys
 from ...config.kinds import OneOf
 from ...job.thresholds import ExpectedResults
@@ -42,71 +42,50 @@ class MaxTextModelParameters(ConfigSection):
     Here stand those that a plan reads itself, or that only CVS has; `BRANCH` has all others as well.
     """
 
-    model_name: Name | None = Field(
-        default=None, description="MaxText's name of the model; without it the branch's own.", examples=["llama3.1-70b"]
+    model_name: Name | None = optional(
+        "MaxText's name of the model; without it the branch's own.", example="llama3.1-70b"
     )
-    per_device_batch_size: Number = Field(
-        description="Sequences of one step on each GPU.", examples=[3], json_schema_extra={"unit": "sequences"}
+    per_device_batch_size: Number = key("Sequences of one step on each GPU.", example=3, unit="sequences")
+    max_target_length: GroupedInteger = key("Length of a sequence.", example=8192, unit="tokens")
+    gradient_accumulation_steps: PositiveInteger | None = optional(
+        "Batches that make one step; without it 1.", unit="batches"
     )
-    max_target_length: GroupedInteger = Field(
-        description="Length of a sequence.", examples=[8192], json_schema_extra={"unit": "tokens"}
+    hardware: Hardware = key(
+        "What trains. gpu takes one process a node, which meet by JAX_COORDINATOR_IP.", default="gpu"
     )
-    gradient_accumulation_steps: PositiveInteger | None = Field(
-        default=None, description="Batches that make one step; without it 1.", json_schema_extra={"unit": "batches"}
+    attention: Attention | None = optional("Implementation of the attention.", example="cudnn_flash_te")
+    quantization: Line | None = optional(
+        "Number format of the matrix products, such as fp8 or nanoo_fp8; empty for that of dtype.", example="fp8"
     )
-    hardware: Hardware = Field(
-        default="gpu", description="What trains. gpu takes one process a node, which meet by JAX_COORDINATOR_IP."
+    dtype: NumberFormat | None = optional("Number format of activations.", example="bfloat16")
+    remat_policy: Name | None = optional("What of the activations is kept and what is computed again.", example="full")
+    packing: Flag | None = optional("Put several texts into one sequence.")
+    max_segments_per_seq: PositiveInteger | None = optional(
+        "How many texts one sequence may hold at most.", example=32, unit="texts"
     )
-    attention: Attention | None = Field(
-        default=None, description="Implementation of the attention.", examples=["cudnn_flash_te"]
+    dataset_type: DatasetType | None = optional("What to train on; synthetic needs no data.", example="synthetic")
+    mlp_activations: NameList | None = optional("Activations of the feed-forward layers.", example=["silu", "linear"])
+    base_output_directory: Line | None = optional(
+        "Where MaxText writes checkpoints and TensorBoard files; without it the run's folder."
     )
-    quantization: Line | None = Field(
-        default=None,
-        description="Number format of the matrix products, such as fp8 or nanoo_fp8; empty for that of dtype.",
-        examples=["fp8"],
+    jax_distributed_initialization_timeout: PositiveInteger | None = optional(
+        "How long the nodes wait for each other at the start.", example=1800
     )
-    dtype: NumberFormat | None = Field(default=None, description="Number format of activations.", examples=["bfloat16"])
-    remat_policy: Name | None = Field(
-        default=None, description="What of the activations is kept and what is computed again.", examples=["full"]
-    )
-    packing: Flag | None = Field(default=None, description="Put several texts into one sequence.")
-    max_segments_per_seq: PositiveInteger | None = Field(
-        default=None,
-        description="How many texts one sequence may hold at most.",
-        examples=[32],
-        json_schema_extra={"unit": "texts"},
-    )
-    dataset_type: DatasetType | None = Field(
-        default=None, description="What to train on; synthetic needs no data.", examples=["synthetic"]
-    )
-    mlp_activations: NameList | None = Field(
-        default=None, description="Activations of the feed-forward layers.", examples=[["silu", "linear"]]
-    )
-    base_output_directory: Line | None = Field(
-        default=None, description="Where MaxText writes checkpoints and TensorBoard files; without it the run's folder."
-    )
-    jax_distributed_initialization_timeout: PositiveInteger | None = Field(
-        default=None, description="How long the nodes wait for each other at the start.", examples=[1800]
-    )
-    jax_distributed_heartbeat_timeout_seconds: PositiveInteger | None = Field(
-        default=None,
-        description="After this long without a sign of life a node counts as dead. AMD's MaxText has it, in images "
+    jax_distributed_heartbeat_timeout_seconds: PositiveInteger | None = optional(
+        "After this long without a sign of life a node counts as dead. AMD's MaxText has it, in images "
         "from v26.2 on; PyPI's up to 0.2.5 ends at it.",
-        examples=[900],
-        json_schema_extra={"variable": "jax_distributed_heartbeat_timeout_seconds", "unit": "s", "since": "rocm-26.2"},
+        example=900,
+        unit="s",
+        variable="jax_distributed_heartbeat_timeout_seconds",
+        since="rocm-26.2",
     )
-    xla_flags: FreeObject = Field(
-        default={},
-        description="The same as config.xla_flags, for this branch.",
-        json_schema_extra={"variable": "XLA_FLAGS"},
-    )
-    result_dict: ExpectedResults = Field(default_factory=ExpectedResults, description="Thresholds of the verdict.")
+    xla_flags: FreeObject = key("The same as config.xla_flags, for this branch.", default={}, variable="XLA_FLAGS")
+    result_dict: ExpectedResults = key("Thresholds of the verdict.", default_factory=ExpectedResults)
 
 
 def _field(name: str) -> tuple[t.Any, t.Any]:
     annotation = t.Optional[t.Annotated[t.Any, KEYS[name].kind]]  # noqa: UP045  # | takes no annotated Any
-    extra: dict[str, t.Any] = {"variable": name}
-    return annotation, Field(default=None, description=meaning_of(name), json_schema_extra=extra)
+    return annotation, optional(meaning_of(name), variable=name)
 
 
 # MaxText's own keys are too many to be written down as fields.

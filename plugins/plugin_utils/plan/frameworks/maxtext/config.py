@@ -12,7 +12,7 @@ import typing as t
 from pydantic import Field
 
 from ...config.field_types import Environment, Flag, FreeObject, Name, Path, PositiveInteger, Text
-from ...config.fields import ConfigSection
+from ...config.fields import ConfigSection, key, optional
 from ...config.key_tables import read_tables, with_keys
 from ...config.kinds import OneOf
 from ...config.texts import Written
@@ -36,107 +36,76 @@ Priority = t.Annotated[str, OneOf(("very-low", "low", "medium", "high", "very-hi
 class GkeConfig(ConfigSection):
     """The section ``config.gke``: where XPK starts a workload, with training_platform gke."""
 
-    cluster: ClusterName = Field(
-        description="Cluster on GKE, which XPK has made.", json_schema_extra={"variable": "--cluster"}
+    cluster: ClusterName = key("Cluster on GKE, which XPK has made.", variable="--cluster")
+    tpu_type: Name | None = optional(
+        "Type of the slices of TPUs, with their size.", example="v5p-256", variable="--tpu-type"
     )
-    tpu_type: Name | None = Field(
-        default=None,
-        description="Type of the slices of TPUs, with their size.",
-        examples=["v5p-256"],
-        json_schema_extra={"variable": "--tpu-type"},
+    num_slices: PositiveInteger = key(
+        "How many slices of tpu_type take part.", default=1, unit="slices", variable="--num-slices"
     )
-    num_slices: PositiveInteger = Field(
-        default=1,
-        description="How many slices of tpu_type take part.",
-        json_schema_extra={"variable": "--num-slices", "unit": "slices"},
+    device_type: Name | None = optional(
+        "Type of the hosts, in place of tpu_type; nnodes of them take part.",
+        example="h100-mega-80gb-8",
+        variable="--device-type",
     )
-    device_type: Name | None = Field(
-        default=None,
-        description="Type of the hosts, in place of tpu_type; nnodes of them take part.",
-        examples=["h100-mega-80gb-8"],
-        json_schema_extra={"variable": "--device-type"},
+    project: Name | None = optional("Project on Google Cloud; without it that of gcloud.", variable="--project")
+    zone: Name | None = optional(
+        "Zone of the cluster; without it that of gcloud.", example="us-east5-a", variable="--zone"
     )
-    project: Name | None = Field(
-        default=None,
-        description="Project on Google Cloud; without it that of gcloud.",
-        json_schema_extra={"variable": "--project"},
-    )
-    zone: Name | None = Field(
-        default=None,
-        description="Zone of the cluster; without it that of gcloud.",
-        examples=["us-east5-a"],
-        json_schema_extra={"variable": "--zone"},
-    )
-    priority: Priority | None = Field(
-        default=None, description="Priority of the workload.", json_schema_extra={"variable": "--priority"}
-    )
+    priority: Priority | None = optional("Priority of the workload.", variable="--priority")
 
 
 @with_keys(read_tables(__file__)["config"])
 class MaxTextConfig(ConfigSection):
     """The section ``config``: how to run."""
 
-    container_image: Text | None = Field(
-        default=None,
-        description="Image of the container; needed unless container_engine is none. Its tag says where MaxText is.",
-        examples=["rocm/jax-training:maxtext-v25.5"],
+    container_image: Text | None = optional(
+        "Image of the container; needed unless container_engine is none. Its tag says where MaxText is.",
+        example="rocm/jax-training:maxtext-v25.5",
     )
     container_name: cvs.ContainerName = "maxtext_training"
     shm_size: cvs.ShmSize = "256G"
     container_config: cvs.ContainerSection
     distributed_training: cvs.DistributedTraining = None
     nnodes: cvs.Nnodes = Field(examples=[2])
-    coordinator_ip: Text | None = Field(
-        default=None,
-        description="Address of rank 0, where the nodes of a multi-node run meet; auto takes the inventory's.",
-        examples=["auto"],
-        json_schema_extra={"variable": "JAX_COORDINATOR_IP"},
+    coordinator_ip: Text | None = optional(
+        "Address of rank 0, where the nodes of a multi-node run meet; auto takes the inventory's.",
+        example="auto",
+        variable="JAX_COORDINATOR_IP",
     )
-    training_steps: PositiveInteger = Field(
-        description="How many steps to train; MaxText numbers them from 0.",
-        examples=[20],
-        json_schema_extra={"variable": "steps", "unit": "steps"},
+    training_steps: PositiveInteger = key(
+        "How many steps to train; MaxText numbers them from 0.", example=20, unit="steps", variable="steps"
     )
-    enable_checkpointing: Flag = Field(
-        default=False, description="Write checkpoints.", json_schema_extra={"variable": "enable_checkpointing"}
-    )
+    enable_checkpointing: Flag = key("Write checkpoints.", default=False, variable="enable_checkpointing")
     nic_type: cvs.NicType = None
-    nccl_ib_hca: cvs.RdmaDevices = Field(
-        default=None, description="RDMA devices over which the nodes exchange gradients."
-    )
-    nccl_ib_hca_list: cvs.RdmaDevices = Field(default=None, description="The same as nccl_ib_hca, which goes first.")
+    nccl_ib_hca: cvs.RdmaDevices = optional("RDMA devices over which the nodes exchange gradients.")
+    nccl_ib_hca_list: cvs.RdmaDevices = optional("The same as nccl_ib_hca, which goes first.")
     nccl_socket_ifname: cvs.NcclSocketIfname = None
     gloo_socket_ifname: cvs.GlooSocketIfname = None
     nccl_ib_gid_index: cvs.GidIndex = None
     nccl_debug: cvs.NcclDebug = None
-    env_vars: Environment = Field(
+    env_vars: Environment = key(
+        "More variables of the training; those that the plan sets win. No secrets.",
         default={},
-        description="More variables of the training; those that the plan sets win. No secrets.",
-        examples=[{"NCCL_PROTO": "Simple"}],
-        json_schema_extra={"since": "later shape"},
+        example={"NCCL_PROTO": "Simple"},
+        since="later shape",
     )
-    xla_flags: FreeObject = Field(
+    xla_flags: FreeObject = key(
+        "Flags of XLA, each with its value.",
         default={},
-        description="Flags of XLA, each with its value.",
-        examples=[{"xla_gpu_autotune_level": 4}],
-        json_schema_extra={"variable": "XLA_FLAGS", "since": "later shape"},
+        example={"xla_gpu_autotune_level": 4},
+        variable="XLA_FLAGS",
+        since="later shape",
     )
-    gke: GkeConfig | None = Field(
-        default=None, description="Where a workload on GKE runs; read with training_platform gke only."
-    )
-    xla_flag_set: FlagSet | None = Field(
-        default=None,
-        description="Flags of a high-performance script of MaxText, by its path below src/maxtext/configs. "
+    gke: GkeConfig | None = optional("Where a workload on GKE runs; read with training_platform gke only.")
+    xla_flag_set: FlagSet | None = optional(
+        "Flags of a high-performance script of MaxText, by its path below src/maxtext/configs. "
         "Flags of xla_flags go before those of the same name.",
-        examples=["gpu/a3/llama_2_7b/2vm"],
-        json_schema_extra={"variable": "XLA_FLAGS or LIBTPU_INIT_ARGS"},
+        example="gpu/a3/llama_2_7b/2vm",
+        variable="XLA_FLAGS or LIBTPU_INIT_ARGS",
     )
     hf_token_file: cvs.TokenFile = None
-    data_cache_dir: Path = Field(
-        default="/home/{user-id}/cache",
-        description="Cache of what comes from the Hugging Face hub.",
-        json_schema_extra={"variable": "HF_HOME"},
+    data_cache_dir: Path = key(
+        "Cache of what comes from the Hugging Face hub.", default="/home/{user-id}/cache", variable="HF_HOME"
     )
-    log_dir: Path = Field(
-        description="Folder on each node that takes a folder per run and node.", examples=["/home/{user-id}/LOGS"]
-    )
+    log_dir: Path = key("Folder on each node that takes a folder per run and node.", example="/home/{user-id}/LOGS")

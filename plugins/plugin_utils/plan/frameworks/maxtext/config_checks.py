@@ -78,9 +78,8 @@ def check_data(reading: Reading, dataset_type: str | None, key: str) -> None:
 def _check_devices(reading: Reading) -> None:
     check_rdma_devices(reading, "nccl_ib_hca", "nccl_ib_hca_list")
     if reading.config.nccl_ib_gid_index == AUTO:
-        reading.findings.warn(
+        reading.warn(
             "config.nccl_ib_gid_index",
-            AUTO,
             "The GID index is left open: NCCL takes its own.",
             "Run playbooks/preflight.yml, which proposes one that fits every node.",
         )

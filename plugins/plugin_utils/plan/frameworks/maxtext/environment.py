@@ -117,7 +117,7 @@ def environment_of(
         # On TPUs JAX asks the platform where to meet, and would take this for address and port.
         "JAX_COORDINATOR_ADDRESS": "" if of_tpu else host,
         "JAX_COORDINATOR_PORT": str(port),
-        "NNODES": str(len(reading.nodes) if multi_node else 1),
+        "NNODES": str(reading.nnodes),
         "NODE_RANK": "{node-rank}",
         "HF_HOME": config.data_cache_dir,
         **{key.upper(): text for key in keys if (text := _text(key, getattr(config, key)))},
@@ -246,9 +246,8 @@ def _of_set(reading: BranchReading, variable: str, of_tpu: bool) -> dict[str, st
     name = reading.config.xla_flag_set
     flags = {flag: value for flag, value in FLAG_SETS.get(name or "", {}).items() if xla.variable_of(flag) == variable}
     if flags and variable == xla.LIBTPU and not of_tpu:
-        reading.findings.fault(
+        reading.fault(
             "config.xla_flag_set",
-            name,
             f"The flags of {name} are for TPUs, and hardware is {reading.parameters.hardware}.",
             "Choose a set of gpu/, or leave it out.",
         )

@@ -5,12 +5,8 @@ from __future__ import annotations
 
 import re
 import typing as t
-from collections.abc import Sequence
 
-from ...config.findings import Findings
-from ...job.job import Job
-from ...job.ranks import Node
-from ..cvs_framework import CvsConfig, CvsFramework
+from ..cvs_framework import CvsFramework
 from .options import PLATFORM, MaxTextOptions
 
 if t.TYPE_CHECKING:
@@ -30,13 +26,12 @@ class MaxText(CvsFramework[MaxTextOptions]):
     name = "maxtext"
     title = "MaxText"
     options = MaxTextOptions
-    master_key = "coordinator_ip"
     launcher = "maxtext"
     platforms = (PLATFORM,)
 
     @property
     def form(self) -> CvsForm[MaxTextConfig, MaxTextModelParameters, MaxTextOptions]:
-        """The models of its sections."""
+        """The models of its sections, and what becomes of them."""
         from .job import FORM  # noqa: PLC0415
 
         return FORM
@@ -44,14 +39,6 @@ class MaxText(CvsFramework[MaxTextOptions]):
     def recognizes(self, text: str, _source: str) -> bool:
         """Return whether a training config is certainly of this framework."""
         return _TELLING_KEYS.search(text) is not None
-
-    def plan_job(
-        self, config: CvsConfig, options: MaxTextOptions, nodes: Sequence[Node], findings: Findings
-    ) -> Job | None:
-        """Return what is to be run, or None where there is any fault."""
-        from .job import plan_job  # noqa: PLC0415
-
-        return plan_job(config, options, nodes, findings)
 
     def cell_values(self, values: dict[str, t.Any]) -> dict[str, t.Any]:
         """Return the values of a cell, which may keep some of them under ``maxtext_overrides``."""

@@ -21,7 +21,7 @@ from ...job.gke import LONGEST_NAME, GkeWorkload, workload_name
 from ...job.ranks import Node
 from .models import DIMENSIONS, WITHOUT_PRESET
 from .options import PLATFORM, MaxTextOptions
-from .reading import BranchReading, Reading
+from .reading import BranchReading, Reading, model_of
 
 ENTRY_POINT = "maxtext.trainers.pre_train.train"
 # XPK refuses a longer name of a workload.
@@ -52,7 +52,7 @@ def check_gke(reading: Reading) -> None:
     if gke is None:
         if not reading.is_given("gke"):
             remedy = 'Give "gke": {"cluster": …, "tpu_type": …}.'
-            findings.fault("config.gke", None, "gke is missing, which names the cluster of a workload on GKE.", remedy)
+            reading.fault("config.gke", "gke is missing, which names the cluster of a workload on GKE.", remedy)
         return
     if reading.config.nnodes and reading.config.nnodes > _HOSTS.maximum:
         message = f"nnodes is {reading.config.nnodes}, which is more hosts than a cluster on GKE has."
@@ -75,7 +75,7 @@ def check_gke(reading: Reading) -> None:
         )
     if reading.config.container_image is None and not reading.is_given("container_image"):
         message = "container_image is missing: a workload on GKE runs in one."
-        findings.fault("config.container_image", None, message, "Give an image with MaxText in a registry of yours.")
+        reading.fault("config.container_image", message, "Give an image with MaxText in a registry of yours.")
     _check_chips(reading)
     if reading.options.training_run_id:
         _check_name(reading, reading.options.training_run_id)
@@ -95,9 +95,8 @@ def _check_chips(reading: Reading) -> None:
         return
     chips = int(int(found.group(2)) * _CHIPS[found.group(1)]) * gke.num_slices
     if chips != nnodes * per_node:
-        reading.findings.fault(
+        reading.fault(
             "config.gke.tpu_type",
-            gke.tpu_type,
             f"{counted(gke.num_slices, 'slice')} of {gke.tpu_type} {'has' if gke.num_slices == 1 else 'have'} "
             f"{counted(chips, 'chip')}, but nnodes × training_gpus_per_node is {nnodes} × {per_node}.",
             "Let nnodes be the hosts of all slices, and training_gpus_per_node the chips of one host.",
@@ -160,7 +159,7 @@ def _command(reading: BranchReading, maxtext: Mapping[str, t.Any], entry_point: 
     is_script = "/" in entry_point or entry_point.endswith(".py")
     package = entry_point.rsplit("/", 1)[0] if is_script and "trainers" not in entry_point else "src/maxtext"
     # What the model's preset says as well may be no argument, for then MaxText ends.
-    left_out = {"base_config", *(DIMENSIONS if reading.model_name != WITHOUT_PRESET else ())}
+    left_out = {"base_config", *(DIMENSIONS if model_of(reading) != WITHOUT_PRESET else ())}
     return [
         "python3",
         *([] if is_script else ["-m"]),

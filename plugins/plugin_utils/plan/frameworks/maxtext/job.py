@@ -9,20 +9,16 @@ from __future__ import annotations
 
 import posixpath
 import typing as t
-from collections.abc import Sequence
 
 import yaml
 
 from ....contracts import Bound, OptionalParameters
-from ...config.findings import Findings
 from ...config.words import counted, listed
-from ...cvs.form import CvsForm, expected_in, master_of, read_branch, read_config
+from ...cvs.form import CvsForm, expected_in
 from ...job.batch_scaling import scales_batch
 from ...job.container import container_options
 from ...job.job import Job
-from ...job.ranks import Node
 from ...job.visible_devices import check_same_gpus
-from ..cvs_framework import CvsConfig
 from .architecture import architecture_of
 from .branch_checks import MaxTextSizes, check_branch, precision_of
 from .branch_config import BRANCH, OF_CVS_ONLY, MaxTextModelParameters
@@ -41,50 +37,32 @@ from .gke import ENTRY_POINT, check_branch_on_gke, hosts_of, workload_of
 from .images import ENTRY_POINTS, ROOT, entry_point_of
 from .keys import ELSEWHERE
 from .options import PLATFORM, MaxTextOptions
-from .reading import BranchReading, Reading
+from .reading import BranchReading, model_of
 
 YAML_NAME = "maxtext.yml"
 # libyaml, where it is there, is ten times as fast; only lines of more than 1,000 characters it folds elsewhere.
 _DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-FORM: CvsForm[MaxTextConfig, MaxTextModelParameters, MaxTextOptions] = CvsForm(
-    MaxTextConfig, BRANCH, unused_keys, prepared=without_what_the_plan_sets, elsewhere=ELSEWHERE
-)
 # What CVS says to every MaxText: nothing here talks to Google Cloud, and GSPMD shards as in the measured runs.
 _CONSTANTS = {"enable_goodput_recording": False, "monitor_goodput": False, "shardy": False}
 
 
-def plan_job(config: CvsConfig, options: MaxTextOptions, nodes: Sequence[Node], findings: Findings) -> Job | None:
-    """Return what is to be run, or None where there is any fault.
-
-    ``config`` is the config without its documentation keys, ``nodes`` the nodes in rank order.
-    """
-    hosts = hosts_of(options, config.get("config"), nodes)
-    section, given, mode = read_config(FORM, config, options, hosts, findings)
-    reading = Reading(section, given or {}, mode, hosts, options, findings)
-    if given is not None:
-        check_config(reading, config.get("model_params"))
-    master = master_of(reading, "coordinator_ip", section.coordinator_ip)
-    found = read_branch(FORM, config, mode, options, findings)
-    if found is None:
+def _job_of(reading: BranchReading, master: str) -> Job | None:
+    sizes = check_branch(reading)
+    if sizes and scales_batch(reading.options, reading.mode):
+        _note_batch(reading, sizes)
+    variables = users_variables(reading)
+    check_variables(reading, variables)
+    check_same_gpus(reading.nodes, reading.findings)
+    port = port_of(reading, variables)
+    environment = environment_of(reading, variables, master, port)
+    timeouts = timeouts_of(reading, variables)
+    entry_point = _entry_point(reading)
+    if reading.options.training_platform == PLATFORM:
+        check_branch_on_gke(reading)
+    expected = expected_in(reading)
+    if reading.findings.faults or sizes is None or entry_point is None:
         return None
-    branch, parameters = found
-    branch_reading = BranchReading(**vars(reading), branch=branch, parameters=parameters)
-    sizes = check_branch(branch_reading)
-    if sizes and scales_batch(options, reading.mode):
-        _note_batch(branch_reading, sizes)
-    variables = users_variables(branch_reading)
-    check_variables(branch_reading, variables)
-    check_same_gpus(nodes, findings)
-    port = port_of(branch_reading, variables)
-    environment = environment_of(branch_reading, variables, master, port)
-    timeouts = timeouts_of(branch_reading, variables)
-    entry_point = _entry_point(branch_reading)
-    if options.training_platform == PLATFORM:
-        check_branch_on_gke(branch_reading)
-    expected = expected_in(branch_reading)
-    if findings.faults or sizes is None or entry_point is None:
-        return None
-    return _job(branch_reading, sizes, expected, environment, _maxtext_config(branch_reading, timeouts), entry_point)
+    return _job(reading, sizes, expected, environment, _maxtext_config(reading, timeouts), entry_point)
 
 
 def _note_batch(reading: BranchReading, sizes: MaxTextSizes) -> None:
@@ -132,8 +110,8 @@ def _maxtext_config(reading: BranchReading, timeouts: dict[str, int]) -> dict[st
     }
     values: dict[str, t.Any] = {
         "base_config": "base.yml",
-        "run_name": f"{reading.model_name}-job",
-        "model_name": reading.model_name,
+        "run_name": f"{model_of(reading)}-job",
+        "model_name": model_of(reading),
         "steps": reading.config.training_steps,
         "enable_checkpointing": reading.config.enable_checkpointing,
         **_CONSTANTS,
@@ -164,7 +142,7 @@ def _job(
             "nnodes": len(reading.nodes),
             "gpus_per_node": sizes.gpus_per_node,
             **device,
-            "model_name": reading.model_name,
+            "model_name": model_of(reading),
             "precision": precision_of(reading),
             "global_batch_size": sizes.global_batch_size,
             "micro_batch_size": _plain_number(sizes.per_device_batch_size),
@@ -208,3 +186,16 @@ def _job(
         # Of the same run_name MaxText goes on from its last checkpoint.
         checkpoints=(parameters.base_output_directory or "") if config.enable_checkpointing else "",
     )
+
+
+FORM: CvsForm[MaxTextConfig, MaxTextModelParameters, MaxTextOptions] = CvsForm(
+    config=MaxTextConfig,
+    branch=BRANCH,
+    master_key="coordinator_ip",
+    unused_keys=unused_keys,
+    check_config=check_config,
+    job_of=_job_of,
+    prepared=without_what_the_plan_sets,
+    elsewhere=ELSEWHERE,
+    hosts_of=hosts_of,
+)

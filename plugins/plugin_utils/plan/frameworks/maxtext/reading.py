@@ -3,21 +3,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...cvs.reading import CvsBranchReading, CvsReading
 from .branch_config import MaxTextModelParameters
 from .config import MaxTextConfig
 from .options import MaxTextOptions
 
 Reading = CvsReading[MaxTextConfig, MaxTextOptions]
+BranchReading = CvsBranchReading[MaxTextConfig, MaxTextOptions, MaxTextModelParameters]
 
 
-@dataclass(frozen=True)
-class BranchReading(CvsBranchReading[MaxTextConfig, MaxTextOptions, MaxTextModelParameters]):
-    """The same with the branch that the run uses."""
-
-    @property
-    def model_name(self) -> str:
-        """Return MaxText's name of the model."""
-        return self.parameters.model_name or self.branch.model
+def model_of(reading: BranchReading) -> str:
+    """Return MaxText's name of the model."""
+    return reading.parameters.model_name or reading.branch.model

@@ -12,22 +12,16 @@ import dataclasses
 
 from ...job.architecture import Architecture
 from ...job.known_models import KNOWN_MODELS, known_model
-from .generations import DEEPSEEK, LLAMA2, LLAMA3, known_script
 from .reading import ScriptReading
-from .scripts import is_early_llama2_7b
+from .scripts import family_of
 
-_FAMILIES = {LLAMA3: "llama3", LLAMA2: "llama2", DEEPSEEK: "deepseek2"}
 # --make-vocab-size-divisible-by, which the scripts leave as it is.
 _VOCABULARY_DIVISIBLE_BY = 128
 
 
 def architecture_of(reading: ScriptReading, script: str, tensor_parallelism: int) -> Architecture | str:
     """Return the shape of the model, its vocabulary padded for the tensor parallelism, or why it is not known."""
-    family = _FAMILIES.get(known_script(script) or "")
-    size, layers = reading.parameters.model_size, reading.parameters.num_layers
-    if is_early_llama2_7b(reading):
-        # Its shape is that of Mistral 7B.
-        family = "mistral"
+    family, size, layers = family_of(reading), reading.parameters.model_size, reading.parameters.num_layers
     named = f"{family}-{size}b" if family else reading.branch.model
     model = known_model(named)
     if model is None:

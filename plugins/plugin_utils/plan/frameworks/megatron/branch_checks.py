@@ -9,7 +9,7 @@ import re
 from ...job.batch_scaling import TunedBatch, scaled_batch, scales_batch
 from ...job.sizes import ModelDimensions, Sizes, check_sizes
 from .config import PRECISIONS
-from .generations import DEEPSEEK, LLAMA2, LONGEST_SEQUENCES, V25_5, known_script, reads
+from .generations import DEEPSEEK, LLAMA2, LONGEST_SEQUENCES, V25_5
 from .reading import ScriptReading
 from .scripts import dimensions_of, is_hub_name
 
@@ -42,13 +42,8 @@ def check_branch(reading: ScriptReading) -> tuple[Sizes, ModelDimensions | None]
         micro_batch_size=parameters.micro_batch_size,
         sequence_length=parameters.sequence_length,
     )
-    keys = {
-        "global_batch_size": reading.key("batch_size"),
-        "sequence_length": reading.key("sequence_length"),
-        "tensor_parallelism": reading.key("tensor_parallelism"),
-        "pipeline_parallelism": reading.key("pipeline_parallelism"),
-        "context_parallelism": reading.key("context_parallelism"),
-    }
+    same = ("sequence_length", "tensor_parallelism", "pipeline_parallelism", "context_parallelism")
+    keys = {"global_batch_size": reading.key("batch_size"), **{name: reading.key(name) for name in same}}
     if scales_batch(reading.options, reading.mode):
         tuned = TunedBatch(parameters.batch_size, keys["global_batch_size"], reading.config.nnodes, "config.nnodes")
         at_once = (parameters.micro_batch_size or 1) * (sizes.data_parallelism or 1)
@@ -61,12 +56,11 @@ def check_branch(reading: ScriptReading) -> tuple[Sizes, ModelDimensions | None]
 
 
 def _check_length(reading: ScriptReading) -> None:
-    longest = LONGEST_SEQUENCES.get(known_script(reading.script) or "", {}).get(reading.generation)
+    longest = LONGEST_SEQUENCES.get(reading.known_script or "", {}).get(reading.generation)
     length = reading.parameters.sequence_length
     if longest and length and length > longest:
-        reading.findings.fault(
-            reading.key("sequence_length"),
-            length,
+        reading.fault(
+            "sequence_length",
             f"{reading.script} of generation {reading.generation} has {longest} positions, and Megatron-LM refuses a "
             "longer sequence.",
             f"Choose {longest} or less.",
@@ -81,20 +75,14 @@ def _check_fsdp(reading: ScriptReading) -> None:
     for key, reason in reasons.items():
         value = getattr(reading.parameters, key)
         if value and value > 1:
-            reading.findings.fault(
-                reading.key(key),
-                value,
-                f"{key} {value} does not go with fsdp: {reason}.",
-                f"Set {key} to 1, or fsdp to 0.",
-            )
+            reading.fault(key, f"{key} {value} does not go with fsdp: {reason}.", f"Set {key} to 1, or fsdp to 0.")
 
 
 def _check_precision(reading: ScriptReading) -> None:
     asked, script = reading.parameters.precision, reading.script
-    if asked and PRECISIONS[asked] == "fp16" and known_script(script) != DEEPSEEK:
-        reading.findings.warn(
-            reading.key("precision"),
-            asked,
+    if asked and PRECISIONS[asked] == "fp16" and reading.known_script != DEEPSEEK:
+        reading.warn(
+            "precision",
             f"{script or 'The training script'} cannot train in FP16: it will train in BF16 (TE_FP8=0)"
             f"{', where CVS trains TE_FP16 in FP8 (TE_FP8=1)' if asked == 'TE_FP16' else ''}.",
             "Say TE_BF16 if that is meant, or TE_FP8.",
@@ -102,18 +90,17 @@ def _check_precision(reading: ScriptReading) -> None:
 
 
 def _check_tokenizer(reading: ScriptReading) -> None:
-    tokenizer, key, script = reading.parameters.tokenizer_model, reading.key("tokenizer_model"), reading.script
+    tokenizer, script = reading.parameters.tokenizer_model, reading.script
     # DeepSeek's has its tokenizer written in it, and what is said of that stands with its other checks.
-    if tokenizer is None or script is None or known_script(script) == DEEPSEEK:
+    if tokenizer is None or script is None or reading.known_script == DEEPSEEK:
         return
-    if not reads(script, reading.generation, "TOKENIZER_MODEL"):
-        place, remedy = _FIXED_TOKENIZERS[reading.generation == V25_5, known_script(script) == LLAMA2]
+    if not reading.reads("TOKENIZER_MODEL"):
+        place, remedy = _FIXED_TOKENIZERS[reading.generation == V25_5, reading.known_script == LLAMA2]
         if tokenizer != place:
-            reading.findings.warn(key, tokenizer, f"tokenizer_model has no effect: {script} takes {place}.", remedy)
+            reading.warn("tokenizer_model", f"tokenizer_model has no effect: {script} takes {place}.", remedy)
     elif is_hub_name(tokenizer) and not _has_token(reading):
-        reading.findings.warn(
-            key,
-            tokenizer,
+        reading.warn(
+            "tokenizer_model",
             f"{tokenizer} is a name on the Hugging Face hub, and no token is given to fetch it with.",
             "Give hf_token_file, or the absolute path of a tokenizer that is there.",
         )
@@ -127,9 +114,8 @@ def _check_name(reading: ScriptReading) -> None:
     size = reading.parameters.model_size
     named = re.search(r"(?:^|[^0-9a-z.])([0-9]+)b(?![0-9a-z])", reading.branch.model.casefold())
     if size is not None and named and named.group(1) != size:
-        reading.findings.warn(
-            reading.key("model_size"),
-            size,
+        reading.warn(
+            "model_size",
             f"The model is called {reading.branch.model}, but its size is {size}.",
             f"See whether {named.group(1)} is meant.",
         )

@@ -9,7 +9,7 @@ import typing as t
 from pydantic import AfterValidator, Field
 
 from ...config.field_types import Flag, Path, PositiveInteger, Text
-from ...config.fields import ConfigSection
+from ...config.fields import ConfigSection, key, optional
 from ...config.key_tables import read_tables, with_keys
 from ...config.kinds import OneOf, Words
 from ...config.patterns import few, pattern
@@ -43,129 +43,108 @@ Scripts = t.Annotated[
 class MegatronConfig(ConfigSection):
     """The section ``config``: how to run."""
 
-    container_image: Text | None = Field(
-        default=None,
-        description="Image of the container; needed unless container_engine is none.",
-        examples=["rocm/megatron-lm:v25.5_py310"],
+    container_image: Text | None = optional(
+        "Image of the container; needed unless container_engine is none.", example="rocm/megatron-lm:v25.5_py310"
     )
     container_name: cvs.ContainerName = "megatron_training"
     shm_size: cvs.ShmSize = "128G"
     container_config: cvs.ContainerSection
     distributed_training: cvs.DistributedTraining = None
     nnodes: cvs.Nnodes = Field(examples=[4])
-    master_address: Text | None = Field(
-        default=None,
-        description="Address of rank 0, where the nodes of a multi-node run meet; auto takes the inventory's.",
-        examples=["auto"],
-        json_schema_extra={"variable": "MASTER_ADDR"},
+    master_address: Text | None = optional(
+        "Address of rank 0, where the nodes of a multi-node run meet; auto takes the inventory's.",
+        example="auto",
+        variable="MASTER_ADDR",
     )
-    training_iterations: PositiveInteger = Field(
-        description="How many steps to train.",
-        examples=[30],
-        json_schema_extra={"unit": "steps", "variable": "TOTAL_ITERS"},
+    training_iterations: PositiveInteger = key(
+        "How many steps to train.", example=30, unit="steps", variable="TOTAL_ITERS"
     )
     nic_type: cvs.NicType = None
-    nccl_ib_hca_list: cvs.RdmaDevices = Field(
-        default=None, description="RDMA devices over which the nodes exchange gradients."
-    )
-    nccl_ib_hca: cvs.RdmaDevices = Field(default=None, description="The same as nccl_ib_hca_list, which goes first.")
+    nccl_ib_hca_list: cvs.RdmaDevices = optional("RDMA devices over which the nodes exchange gradients.")
+    nccl_ib_hca: cvs.RdmaDevices = optional("The same as nccl_ib_hca_list, which goes first.")
     nccl_socket_ifname: cvs.NcclSocketIfname = None
     gloo_socket_ifname: cvs.GlooSocketIfname = None
     nccl_ib_gid_index: cvs.GidIndex = None
     nccl_debug: cvs.NcclDebug = None
     hf_token_file: cvs.TokenFile = None
-    mock_data: Flag = Field(
+    mock_data: Flag = key(
+        "Train on synthetic data instead of the dataset of data_path or dataset_source.",
         default=True,
-        description="Train on synthetic data instead of the dataset of data_path or dataset_source.",
-        json_schema_extra={"variable": "MOCK_DATA"},
+        variable="MOCK_DATA",
     )
-    data_path: Path | None = Field(
-        default=None,
-        description="Prefix of the preprocessed dataset, without .bin and .idx; needs mock_data False.",
-        examples=["/data/bookcorpus_text_sentence"],
-        json_schema_extra={"variable": "DATA_PATH"},
+    data_path: Path | None = optional(
+        "Prefix of the preprocessed dataset, without .bin and .idx; needs mock_data False.",
+        example="/data/bookcorpus_text_sentence",
+        variable="DATA_PATH",
     )
-    data_cache_dir: Path = Field(
+    data_cache_dir: Path = key(
+        "Cache of the dataset's index; all nodes of a multi-node run have to share it.",
         default="/home/{user-id}/cache",
-        description="Cache of the dataset's index; all nodes of a multi-node run have to share it.",
-        json_schema_extra={"variable": "DATA_CACHE_PATH"},
+        variable="DATA_CACHE_PATH",
     )
-    log_dir: Path = Field(
-        description="Folder on each node that takes a folder per run and node.",
-        examples=["/home/{user-id}/LOG_DIR"],
-        json_schema_extra={"variable": "LOG_DIR"},
+    log_dir: Path = key(
+        "Folder on each node that takes a folder per run and node.",
+        example="/home/{user-id}/LOG_DIR",
+        variable="LOG_DIR",
     )
-    megatron_root: Path = Field(
-        default="/workspace/Megatron-LM", description="Megatron-LM checkout in the container, where training starts."
+    megatron_root: Path = key(
+        "Megatron-LM checkout in the container, where training starts.", default="/workspace/Megatron-LM"
     )
-    training_scripts: Scripts = Field(
-        default={},
-        description="Training scripts, relative to megatron_root: the first one counts whose regular expression is "
+    training_scripts: Scripts = key(
+        "Training scripts, relative to megatron_root: the first one counts whose regular expression is "
         "found in tokenizer_model. Without one the model's name decides.",
-        examples=[{"llama-3": "examples/llama/train_llama3.sh"}],
+        default={},
+        example={"llama-3": "examples/llama/train_llama3.sh"},
     )
-    dataset_source: DatasetSource = Field(
-        default_factory=DatasetSource, description="A dataset to fetch before the training, once where nodes share it."
+    dataset_source: DatasetSource = key(
+        "A dataset to fetch before the training, once where nodes share it.", default_factory=DatasetSource
     )
 
 
 class MegatronModelParameters(ScriptOptions):
     """A branch ``model_params.<mode>.<model>.<gpu>``: what to train there."""
 
-    tokenizer_model: Text = Field(
-        description="Tokenizer: name on the Hugging Face hub, or absolute path.",
-        examples=["NousResearch/Meta-Llama-3-8B"],
-        json_schema_extra={"variable": "TOKENIZER_MODEL"},
+    tokenizer_model: Text = key(
+        "Tokenizer: name on the Hugging Face hub, or absolute path.",
+        example="NousResearch/Meta-Llama-3-8B",
+        variable="TOKENIZER_MODEL",
     )
-    model_size: ModelSize = Field(
-        description="Size of the model, as the training script knows it.",
-        examples=["8"],
-        json_schema_extra={"unit": "billions of parameters", "variable": "MODEL_SIZE"},
+    model_size: ModelSize = key(
+        "Size of the model, as the training script knows it.",
+        example="8",
+        unit="billions of parameters",
+        variable="MODEL_SIZE",
     )
-    batch_size: PositiveInteger = Field(
-        description="Global batch size: all sequences of one step.",
-        examples=[128],
-        json_schema_extra={"unit": "sequences", "variable": "BS"},
+    batch_size: PositiveInteger = key(
+        "Global batch size: all sequences of one step.", example=128, unit="sequences", variable="BS"
     )
-    micro_batch_size: PositiveInteger = Field(
-        description="Sequences that one data-parallel rank takes at once.",
-        examples=[2],
-        json_schema_extra={"unit": "sequences", "variable": "MBS"},
+    micro_batch_size: PositiveInteger = key(
+        "Sequences that one data-parallel rank takes at once.", example=2, unit="sequences", variable="MBS"
     )
-    sequence_length: PositiveInteger = Field(
-        description="Length of a sequence.",
-        examples=[8192],
-        json_schema_extra={"unit": "tokens", "variable": "SEQ_LENGTH"},
-    )
-    precision: Precision = Field(
-        description="Number format of the matrix products. The Llama scripts know FP8 and BF16, and FP4 from v26.1 on "
+    sequence_length: PositiveInteger = key("Length of a sequence.", example=8192, unit="tokens", variable="SEQ_LENGTH")
+    precision: Precision = key(
+        "Number format of the matrix products. The Llama scripts know FP8 and BF16, and FP4 from v26.1 on "
         "(Llama 3); FP16 trains in BF16, with a warning. DeepSeek's script trains in FP8 and BF16.",
-        examples=["TE_FP8"],
-        json_schema_extra={"variable": "TE_FP8"},
+        example="TE_FP8",
+        variable="TE_FP8",
     )
-    tensor_parallelism: PositiveInteger = Field(
-        default=1, description="How many GPUs share each layer.", json_schema_extra={"unit": "GPUs", "variable": "TP"}
+    tensor_parallelism: PositiveInteger = key("How many GPUs share each layer.", default=1, unit="GPUs", variable="TP")
+    pipeline_parallelism: PositiveInteger = key(
+        "How many groups of GPUs share the layers, one after the other.", default=1, unit="stages", variable="PP"
     )
-    pipeline_parallelism: PositiveInteger = Field(
-        default=1,
-        description="How many groups of GPUs share the layers, one after the other.",
-        json_schema_extra={"unit": "stages", "variable": "PP"},
+    recompute: Flag = key(
+        "Recompute all activations instead of keeping them in memory.", default=False, variable="RECOMPUTE"
     )
-    recompute: Flag = Field(
+    fsdp: Flag = key(
+        "Shard the parameters with PyTorch's FSDP2. It goes with neither tensor nor pipeline parallelism.",
         default=False,
-        description="Recompute all activations instead of keeping them in memory.",
-        json_schema_extra={"variable": "RECOMPUTE"},
+        variable="FSDP",
     )
-    fsdp: Flag = Field(
-        default=False,
-        description="Shard the parameters with PyTorch's FSDP2. It goes with neither tensor nor pipeline parallelism.",
-        json_schema_extra={"variable": "FSDP"},
+    num_layers: PositiveInteger | None = optional(
+        "Layers, for a model_size that only your own checkout knows (training_megatron_root)."
     )
-    num_layers: PositiveInteger | None = Field(
-        default=None, description="Layers, for a model_size that only your own checkout knows (training_megatron_root)."
+    num_attention_heads: PositiveInteger | None = optional("Attention heads of such a model.")
+    num_query_groups: PositiveInteger | None = optional(
+        "Key/value heads of such a model; without it as many as attention heads."
     )
-    num_attention_heads: PositiveInteger | None = Field(default=None, description="Attention heads of such a model.")
-    num_query_groups: PositiveInteger | None = Field(
-        default=None, description="Key/value heads of such a model; without it as many as attention heads."
-    )
-    result_dict: ExpectedResults = Field(default_factory=ExpectedResults, description="Thresholds of the verdict.")
+    result_dict: ExpectedResults = key("Thresholds of the verdict.", default_factory=ExpectedResults)

@@ -21,8 +21,8 @@ from ...cvs.checks import (
     check_run,
     unused_in_run,
     warn_of_no_effect,
+    warn_unmounted,
 )
-from ...job.container import is_mounted
 from ...job.ranks import on_one_machine
 from .dataset import DatasetSource
 from .generations import OWN_INTERFACE, OWN_RDMA_DEVICES
@@ -74,33 +74,29 @@ def check_config(reading: Reading, parameters: t.Any) -> None:
         _check_interfaces(reading)
     _check_data(reading)
     check_engine(reading)
-    if reading.options.container_engine != "none":
-        _check_mounts(reading)
+    _check_mounts(reading)
     check_container_config(reading)
 
 
 def _check_devices(reading: Reading) -> None:
-    config, findings = reading.config, reading.findings
+    config = reading.config
     check_rdma_devices(reading, "nccl_ib_hca_list", "nccl_ib_hca")
     if not any(reading.is_given(key) for key in ("nccl_ib_hca_list", "nccl_ib_hca")) and _needs_network(reading):
-        findings.warn(
+        reading.warn(
             "config.nccl_ib_hca_list",
-            None,
             f"No RDMA devices are named: the training script takes {OWN_RDMA_DEVICES[generation_for(reading)]}.",
             "Name those that carry the training, for example bnxt_re0,bnxt_re1.",
         )
     index = config.nccl_ib_gid_index
     if index == AUTO:
-        findings.warn(
+        reading.warn(
             "config.nccl_ib_gid_index",
-            index,
             "The GID index is left open: the training script takes its own, 3.",
             "Run playbooks/preflight.yml, which proposes one that fits every node.",
         )
     elif config.nic_type and _BROADCOM.search(config.nic_type) and index not in (None, _BROADCOM_GID_INDEX):
-        findings.warn(
+        reading.warn(
             "config.nccl_ib_gid_index",
-            index,
             f"On Broadcom cards ({config.nic_type}) RoCE v2 usually has GID index {_BROADCOM_GID_INDEX}.",
             "Compare with the output of show_gids on a node.",
         )
@@ -109,9 +105,8 @@ def _check_devices(reading: Reading) -> None:
 def _check_interfaces(reading: Reading) -> None:
     for key in ("nccl_socket_ifname", "gloo_socket_ifname"):
         if not reading.is_given(key) and _needs_network(reading):
-            reading.findings.warn(
+            reading.warn(
                 f"config.{key}",
-                None,
                 f"{key} is missing: the training script takes {OWN_INTERFACE[generation_for(reading)]}.",
                 "Name the interface over which the nodes reach each other.",
             )
@@ -133,9 +128,8 @@ def _check_data(reading: Reading) -> None:
     elif isinstance(source, dict) and source:
         _check_dataset_source(reading, source)
     elif mock is False and not source and not reading.is_given("data_path"):
-        reading.findings.fault(
+        reading.fault(
             "config.data_path",
-            None,
             "mock_data is False, but data_path names no dataset.",
             "Give its prefix, for example /data/bookcorpus_text_sentence, or say in dataset_source what to fetch, or "
             "set mock_data to True.",
@@ -146,34 +140,23 @@ def _check_dataset_source(reading: Reading, given: Mapping[str, t.Any]) -> None:
     for name, field in DatasetSource.model_fields.items():
         if given.get(name) is None:
             key, remedy = f"config.dataset_source.{name}", f"Give {words_of(field)}."
-            reading.findings.fault(key, None, f"{name} is missing.", remedy)
+            reading.fault(key, f"{name} is missing.", remedy)
 
 
 def _check_mounts(reading: Reading) -> None:
     """Note paths that the training reads and that no mount brings into the container."""
-    config, mounts = reading.config, reading.config.container_config.volume_dict
-    if mounts is None:
-        return
-    shared = reading.multi_node and len(reading.nodes) > 1
-    if shared and config.data_cache_dir and not is_mounted(config.data_cache_dir, mounts):
-        reading.findings.warn(
+    if reading.nnodes > 1:
+        warn_unmounted(
+            reading,
             "config.data_cache_dir",
-            config.data_cache_dir,
-            "It is under no mount of volume_dict, so each container has its own; the nodes have to share it.",
+            "each container has its own; the nodes have to share it",
             "Mount a folder that all nodes share, and choose a path in it.",
         )
-    if config.mock_data is False and config.data_path and not is_mounted(config.data_path, mounts):
-        reading.findings.warn(
-            "config.data_path",
-            config.data_path,
-            "It is under no mount of volume_dict, so it has to be in the image.",
-            "Mount the folder of the dataset.",
-        )
-    data_dir = config.dataset_source.data_dir
-    if data_dir and not is_mounted(data_dir, mounts):
-        reading.findings.warn(
-            "config.dataset_source.data_dir",
-            data_dir,
-            "It is under no mount of volume_dict, so each container fetches the dataset, and loses it with its end.",
-            "Mount a folder, best one that all nodes share, and choose a path in it.",
-        )
+    if reading.config.mock_data is False:
+        warn_unmounted(reading, "config.data_path", "it has to be in the image", "Mount the folder of the dataset.")
+    warn_unmounted(
+        reading,
+        "config.dataset_source.data_dir",
+        "each container fetches the dataset, and loses it with its end",
+        "Mount a folder, best one that all nodes share, and choose a path in it.",
+    )

@@ -13,11 +13,9 @@ from __future__ import annotations
 
 import typing as t
 
-from pydantic import Field
-
 from .... import contracts
 from ...config.field_types import Path
-from ...config.fields import ConfigSection
+from ...config.fields import ConfigSection, optional
 from ...config.kinds import OneOf
 
 _SCRIPT = "examples/llama/prepare_dataset.sh"
@@ -41,18 +39,16 @@ Dataset = t.Annotated[str, OneOf(("wiki", "bookcorpus", _DEEPSEEK))]
 class DatasetSource(ConfigSection):
     """A dataset to fetch before the training; it needs mock_data False and no data_path."""
 
-    dataset: Dataset | None = Field(
-        default=None,
-        description="What to fetch: wiki and bookcorpus through prepare_dataset.sh, with tokenizer_model as their "
+    dataset: Dataset | None = optional(
+        "What to fetch: wiki and bookcorpus through prepare_dataset.sh, with tokenizer_model as their "
         "tokenizer, or DeepSeek's ready files.",
-        examples=["bookcorpus"],
+        example="bookcorpus",
     )
-    data_dir: Path | None = Field(
-        default=None,
-        description="Folder for it, as the container sees it. Where nodes share it, one of them fetches and the others "
+    data_dir: Path | None = optional(
+        "Folder for it, as the container sees it. Where nodes share it, one of them fetches and the others "
         "wait; what is there already is not fetched again.",
-        examples=["/data/bookcorpus"],
-        json_schema_extra={"variable": "DATA_DIR"},
+        example="/data/bookcorpus",
+        variable="DATA_DIR",
     )
 
 

@@ -10,7 +10,7 @@ from ....contracts import Dataset
 from .config import PRECISIONS
 from .dataset import DEEPSEEK_RESULT
 from .environment import deepseek_data_dir
-from .generations import DEEPSEEK, V24_12, V25_3, V25_5, known_script
+from .generations import DEEPSEEK, V24_12, V25_3, V25_5
 from .reading import ScriptReading
 
 TOKENIZER = "deepseek-ai/DeepSeek-V2-Lite"
@@ -24,7 +24,7 @@ _FIXED_LENGTH = {V25_3: 4096}
 
 def check_deepseek(reading: ScriptReading, dataset: Dataset | None) -> None:
     """Note what of a run train_deepseekv2.sh cannot do; nothing for another script."""
-    if known_script(reading.script) == DEEPSEEK:
+    if reading.known_script == DEEPSEEK:
         _check_generation(reading)
         _check_nodes(reading)
         _check_parallelism(reading)
@@ -79,9 +79,8 @@ def _check_parallelism(reading: ScriptReading) -> None:
     for key in _PARALLELISM:
         value = getattr(reading.parameters, key)
         if value and value > 1:
-            reading.findings.fault(
-                reading.key(key),
-                value,
+            reading.fault(
+                key,
                 f"{reading.script} trains without it: tensor, pipeline and context parallelism are 1 there, and expert "
                 f"parallelism is {EXPERT_PARALLELISM}.",
                 f"Set {key} to 1.",
@@ -91,9 +90,8 @@ def _check_parallelism(reading: ScriptReading) -> None:
 def _check_precision(reading: ScriptReading) -> None:
     asked = reading.parameters.precision
     if asked and PRECISIONS[asked] == "fp16":
-        reading.findings.fault(
-            reading.key("precision"),
-            asked,
+        reading.fault(
+            "precision",
             "Megatron-LM refuses FP16 where experts are shared out among GPUs, as the script does.",
             "Say TE_BF16 or TE_FP8.",
         )
@@ -102,9 +100,8 @@ def _check_precision(reading: ScriptReading) -> None:
 def _check_steps(reading: ScriptReading) -> None:
     steps = reading.config.training_iterations
     if steps and not _FEWEST_STEPS <= steps <= _MOST_STEPS:
-        reading.findings.fault(
+        reading.fault(
             "config.training_iterations",
-            steps,
             f"{reading.script} ends after step {_MOST_STEPS} whatever it gets, and cannot plan its learning rate "
             f"for fewer than {_FEWEST_STEPS} steps.",
             f"Choose {_FEWEST_STEPS} to {_MOST_STEPS}.",
@@ -116,28 +113,23 @@ def _check_lengths(reading: ScriptReading) -> None:
     for key in ("sequence_length", "padding_length"):
         value = getattr(reading.parameters, key)
         if fixed and value and value != fixed:
-            reading.findings.fault(
-                reading.key(key),
-                value,
+            reading.fault(
+                key,
                 f"{reading.script} of generation {reading.generation} trains with {fixed} tokens, whatever it gets.",
                 f"Set {key} to {fixed}, or take an image of v25.4 or later.",
             )
     sequence, padding = reading.parameters.sequence_length, reading.parameters.padding_length
     if not fixed and sequence and padding and padding > sequence:
-        reading.findings.fault(
-            reading.key("padding_length"),
-            padding,
-            f"It is more than the sequence length, {sequence}.",
-            f"Leave it out for {sequence}.",
+        reading.fault(
+            "padding_length", f"It is more than the sequence length, {sequence}.", f"Leave it out for {sequence}."
         )
 
 
 def _check_tokenizer(reading: ScriptReading) -> None:
     tokenizer = reading.parameters.tokenizer_model
     if tokenizer and tokenizer != TOKENIZER:
-        reading.findings.warn(
-            reading.key("tokenizer_model"),
-            tokenizer,
+        reading.warn(
+            "tokenizer_model",
             f"tokenizer_model has no effect: {reading.script} takes {TOKENIZER}.",
             f"Say {TOKENIZER}.",
         )
@@ -146,28 +138,22 @@ def _check_tokenizer(reading: ScriptReading) -> None:
 def _check_recompute(reading: ScriptReading) -> None:
     asked, recompute = reading.parameters.activation_checkpointing, reading.parameters.recompute
     if asked and recompute is not None and reading.gives("recompute") and recompute != (asked == "full"):
-        reading.findings.warn(
-            reading.key("recompute"),
-            reading.branch.values["recompute"],
-            f"recompute has no effect: activation_checkpointing is {asked}, and goes first.",
-            "Leave one of the two out.",
-        )
+        reason = f"activation_checkpointing is {asked}, and goes first"
+        reading.warn_of_no_effect("recompute", reason, "Leave one of the two out.")
 
 
 def _check_folder(reading: ScriptReading, dataset: Dataset | None) -> None:
     config, folder = reading.config, deepseek_data_dir(reading, dataset)
     key = "config.dataset_source.data_dir" if dataset else "config.data_path"
     if dataset and dataset["name"] != "deepseek":
-        reading.findings.fault(
+        reading.fault(
             "config.dataset_source.dataset",
-            dataset["name"],
             f"{reading.script} trains on DeepSeek's dataset, and finds no other one.",
             "Say deepseek.",
         )
     elif folder is None and config.data_path:
-        reading.findings.fault(
-            key,
-            config.data_path,
+        reading.fault(
+            "config.data_path",
             f"{reading.script} looks for {DEEPSEEK_RESULT} in a folder, and for nothing else.",
             f"Give <folder>/{DEEPSEEK_RESULT}.",
         )

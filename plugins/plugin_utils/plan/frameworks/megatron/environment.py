@@ -13,7 +13,7 @@ from ...config.kinds import AUTO
 from ...job.sizes import Sizes
 from .config import PRECISIONS
 from .dataset import DEEPSEEK_RESULT
-from .generations import DEEPSEEK, LLAMA2, READ, known_script, reads
+from .generations import DEEPSEEK, LLAMA2, READ
 from .reading import ScriptReading
 from .script_options import ScriptOptions
 
@@ -31,16 +31,14 @@ def environment_of(reading: ScriptReading, sizes: Sizes, master: str, dataset: D
     Scripts of 2026 train on synthetic data exactly where there is no DATA_PATH, those of early 2025 always, and those
     between where MOCK_DATA is 1.
     """
-    of_script = _of_deepseek if known_script(reading.script) == DEEPSEEK else _of_llama
+    of_script = _of_deepseek if reading.known_script == DEEPSEEK else _of_llama
     environment = of_script(reading, sizes, master, dataset)
     environment["NCCL_DEBUG"] = reading.config.nccl_debug
     return {name: str(value) for name, value in environment.items() if value is not None and _given(name, reading)}
 
 
 def _given(variable: str, reading: ScriptReading) -> bool:
-    return (
-        variable not in _OF_SCRIPTS or variable in _IN_ANY_CASE or reads(reading.script, reading.generation, variable)
-    )
+    return variable not in _OF_SCRIPTS or variable in _IN_ANY_CASE or reading.reads(variable)
 
 
 def _of_llama(reading: ScriptReading, sizes: Sizes, master: str, dataset: Dataset | None) -> dict[str, t.Any]:
@@ -134,7 +132,7 @@ def deepseek_data_dir(reading: ScriptReading, dataset: Dataset | None) -> str | 
 
 def fetches_llama2_tokenizer(reading: ScriptReading) -> bool:
     """Return whether the script is train_llama2.sh and fetches the file of Llama2Tokenizer itself."""
-    return known_script(reading.script) == LLAMA2 and reading.parameters.tokenizer_type == "Llama2Tokenizer"
+    return reading.known_script == LLAMA2 and reading.parameters.tokenizer_type == "Llama2Tokenizer"
 
 
 def _comma_separated(names: list[str] | None) -> str | None:

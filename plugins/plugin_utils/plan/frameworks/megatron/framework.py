@@ -5,12 +5,8 @@ from __future__ import annotations
 
 import re
 import typing as t
-from collections.abc import Sequence
 
-from ...config.findings import Findings
-from ...job.job import Job
-from ...job.ranks import Node
-from ..cvs_framework import CvsConfig, CvsFramework
+from ..cvs_framework import CvsFramework
 from .options import MegatronOptions
 
 if t.TYPE_CHECKING:
@@ -29,12 +25,11 @@ class Megatron(CvsFramework[MegatronOptions]):
     name = "megatron"
     title = "Megatron-LM"
     options = MegatronOptions
-    master_key = "master_address"
     launcher = "megatron-lm"
 
     @property
     def form(self) -> CvsForm[MegatronConfig, MegatronModelParameters, MegatronOptions]:
-        """The models of its sections."""
+        """The models of its sections, and what becomes of them."""
         from .job import FORM  # noqa: PLC0415
 
         return FORM
@@ -42,14 +37,6 @@ class Megatron(CvsFramework[MegatronOptions]):
     def recognizes(self, text: str, _source: str) -> bool:
         """Return whether a training config is certainly of this framework."""
         return _OWN_KEYS.search(text) is not None
-
-    def plan_job(
-        self, config: CvsConfig, options: MegatronOptions, nodes: Sequence[Node], findings: Findings
-    ) -> Job | None:
-        """Return what is to be run, or None where there is any fault."""
-        from .job import plan_job  # noqa: PLC0415
-
-        return plan_job(config, options, nodes, findings)
 
     def cell_values(self, values: dict[str, t.Any]) -> dict[str, t.Any]:
         """Return the values of a combination by the keys of a branch."""

@@ -8,17 +8,12 @@ train_deepseekv2.sh reads its environment only.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ....contracts import Bound, Dataset, OptionalParameters
-from ...config.findings import Findings
-from ...cvs.form import CvsForm, expected_in, master_of, read_branch, read_config
+from ...cvs.form import CvsForm, expected_in
 from ...job.container import container_options
 from ...job.job import Job
-from ...job.ranks import Node
 from ...job.sizes import Sizes
 from ...job.visible_devices import check_same_gpus
-from ..cvs_framework import CvsConfig
 from .architecture import architecture_of
 from .branch_checks import check_branch
 from .config import PRECISIONS, MegatronConfig, MegatronModelParameters
@@ -26,45 +21,29 @@ from .config_checks import check_config, unused_keys
 from .dataset import fetched_dataset
 from .deepseek_checks import EXPERT_PARALLELISM, check_deepseek
 from .environment import MASTER_PORT, checkpointing_of, environment_of
-from .generations import DEEPSEEK, LLAMA3, V25_5, known_script, reads
+from .generations import DEEPSEEK, LLAMA3, V25_5
 from .option_checks import check_options
-from .options import MegatronOptions
-from .reading import BranchReading, Reading, ScriptReading
+from .reading import BranchReading, ScriptReading
 from .scripts import generation_for, note_generation, script_of
 from .user_variables import check_variables, users_variables
 
 _OF_NODE = {"NODE_RANK": "{node-rank}", "LOG_DIR": "{run-folder}"}
-FORM = CvsForm(MegatronConfig, MegatronModelParameters, unused_keys)
 
 
-def plan_job(config: CvsConfig, options: MegatronOptions, nodes: Sequence[Node], findings: Findings) -> Job | None:
-    """Return what is to be run, or None where there is any fault.
-
-    ``config`` is the config without its documentation keys, ``nodes`` the nodes in rank order.
-    """
-    section, given, mode = read_config(FORM, config, options, nodes, findings)
-    reading = Reading(section, given or {}, mode, nodes, options, findings)
-    if given is not None:
-        check_config(reading, config.get("model_params"))
-    master = master_of(reading, "master_address", section.master_address)
-    found = read_branch(FORM, config, mode, options, findings)
-    if found is None:
-        return None
-    branch, parameters = found
-    branch_reading = BranchReading(**vars(reading), branch=branch, parameters=parameters)
-    script = script_of(branch_reading)
+def _job_of(reading: BranchReading, master: str) -> Job | None:
+    script = script_of(reading)
     generation = generation_for(reading)
     if script:
-        note_generation(branch_reading, script, generation)
-    script_reading = ScriptReading(**vars(branch_reading), script=script, generation=generation)
+        note_generation(reading, script, generation)
+    script_reading = ScriptReading(**vars(reading), script=script, generation=generation)
     sizes, dimensions = check_branch(script_reading)
     check_options(script_reading, sizes, dimensions)
-    dataset = fetched_dataset(reading.config.dataset_source, parameters.tokenizer_model)
+    dataset = fetched_dataset(reading.config.dataset_source, reading.parameters.tokenizer_model)
     check_deepseek(script_reading, dataset)
-    check_same_gpus(nodes, findings)
+    check_same_gpus(reading.nodes, reading.findings)
     devices = check_variables(script_reading)
-    expected = expected_in(branch_reading)
-    if findings.faults or script is None:
+    expected = expected_in(reading)
+    if reading.findings.faults or script is None:
         return None
     environment = environment_of(script_reading, sizes, master, dataset) | devices
     return _job(script_reading, script, master, sizes, expected, dataset, environment)
@@ -80,7 +59,7 @@ def _job(
     environment: dict[str, str],
 ) -> Job:
     config, parameters, options = reading.config, reading.parameters, reading.options
-    deepseek = known_script(script) == DEEPSEEK
+    deepseek = reading.known_script == DEEPSEEK
     of_node = {} if deepseek else _OF_NODE
     parallelism: OptionalParameters = {}
     if sizes.context_parallelism != 1:
@@ -120,7 +99,7 @@ def _job(
         environment=given | of_node,
         token_file=config.hf_token_file,
         # It fetches a tokenizer with wget, and with this variable alone.
-        token_variable="HF_TOKEN" if known_script(script) == LLAMA3 and reading.generation == V25_5 else "",
+        token_variable="HF_TOKEN" if reading.known_script == LLAMA3 and reading.generation == V25_5 else "",
         command=["bash", script],
         working_dir=options.training_megatron_root or config.megatron_root,
         log_dir=config.log_dir,
@@ -144,7 +123,10 @@ def _trained_in(reading: ScriptReading) -> str:
     """
     precision = PRECISIONS[reading.parameters.precision]
     if precision == "fp4":
-        return reading.option("fp4_recipe") or "nvfp4"
-    if precision == "fp8" and reads(reading.script, reading.generation, "TE_FP8_RECIPE"):
-        return "mxfp8" if reading.option("fp8_recipe") == "mxfp8" else precision
+        return reading.get("fp4_recipe") or "nvfp4"
+    if precision == "fp8" and reading.reads("TE_FP8_RECIPE"):
+        return "mxfp8" if reading.get("fp8_recipe") == "mxfp8" else precision
     return "bf16" if precision == "fp16" else precision
+
+
+FORM = CvsForm(MegatronConfig, MegatronModelParameters, "master_address", unused_keys, check_config, _job_of)

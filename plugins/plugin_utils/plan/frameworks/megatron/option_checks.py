@@ -7,11 +7,12 @@ import typing as t
 
 from ...config.fields import variable_of
 from ...config.words import key_path, listed
+from ...cvs.checks import warn_unmounted
 from ...job.container import is_mounted
 from ...job.sizes import ModelDimensions, Sizes
 from .config import PRECISIONS, MegatronModelParameters
 from .environment import DEEPSEEK_NAMES, fetches_llama2_tokenizer
-from .generations import DEEPSEEK, FIXED_CACHES, LLAMA2, LLAMA3, V25_5, known_script, reads
+from .generations import DEEPSEEK, FIXED_CACHES, LLAMA2, LLAMA3, V25_5
 from .reading import ScriptReading
 from .script_options import ScriptOptions
 
@@ -39,9 +40,9 @@ def check_options(reading: ScriptReading, sizes: Sizes, dimensions: ModelDimensi
     """Note the options that the script does not read, and those that do not go together."""
     _check_unread(reading)
     _check_output(reading)
-    if reading.option("cross_entropy_loss_fusion") is False and reading.gives("cross_entropy_fusion_impl"):
-        _warn_of_no_effect(
-            reading, "cross_entropy_fusion_impl", "cross_entropy_loss_fusion is off", "Switch that on, or leave it out."
+    if reading.get("cross_entropy_loss_fusion") is False and reading.gives("cross_entropy_fusion_impl"):
+        reading.warn_of_no_effect(
+            "cross_entropy_fusion_impl", "cross_entropy_loss_fusion is off", "Switch that on, or leave it out."
         )
     _check_precision_options(reading)
     if reading.parameters.precision == "TE_FP4":
@@ -54,18 +55,17 @@ def check_options(reading: ScriptReading, sizes: Sizes, dimensions: ModelDimensi
 
 
 def _check_unread(reading: ScriptReading) -> None:
-    names = DEEPSEEK_NAMES if known_script(reading.script) == DEEPSEEK else {}
+    names = DEEPSEEK_NAMES if reading.known_script == DEEPSEEK else {}
     for key in dict.fromkeys((*ScriptOptions.model_fields, *_OFF_WITHOUT_A_WORD)):
         variable = variable_of(MegatronModelParameters.model_fields[key])
         variable = names.get(variable, variable)
         value = getattr(reading.parameters, key)
         as_it_is = value is None or value == _OFF_WITHOUT_A_WORD.get(key)
-        if as_it_is or not variable or key == "tee_output" or reads(reading.script, reading.generation, variable):
+        if as_it_is or not variable or key == "tee_output" or reading.reads(variable):
             continue
-        note = reading.findings.fault if key in _DECIDING else reading.findings.warn
+        note = reading.fault if key in _DECIDING else reading.warn
         note(
-            reading.key(key),
-            value,
+            key,
             f"{key} has no effect: {reading.script} of generation {reading.generation} does not read {variable}.",
             "Leave it out, or say with training_megatron_release which release the scripts are of.",
         )
@@ -73,16 +73,14 @@ def _check_unread(reading: ScriptReading) -> None:
 
 def _check_output(reading: ScriptReading) -> None:
     if reading.parameters.tee_output is False:
-        reading.findings.fault(
-            reading.key("tee_output"),
-            False,
+        reading.fault(
+            "tee_output",
             "Without tee_output the script prints no step, so that nothing could be followed or judged.",
             "Leave it out. The script's own log stands in the run's folder as well.",
         )
     if reading.parameters.transformer_impl == "local":
-        reading.findings.fault(
-            reading.key("transformer_impl"),
-            "local",
+        reading.fault(
+            "transformer_impl",
             "No training script passes --transformer-impl local on to Megatron-LM.",
             "Leave it out, or name a script of your own in config.training_scripts that has it.",
         )
@@ -93,29 +91,28 @@ def _check_precision_options(reading: ScriptReading) -> None:
     if asked is None:
         return
     precision = PRECISIONS[asked]
-    if precision == "fp4" and not reads(reading.script, reading.generation, "TE_FP4"):
-        reading.findings.fault(
-            reading.key("precision"),
-            asked,
+    if precision == "fp4" and not reading.reads("TE_FP4"):
+        reading.fault(
+            "precision",
             f"{reading.script} of generation {reading.generation} cannot train in FP4: it would train in BF16.",
             "Say TE_FP8 or TE_BF16, or take an image of v26.1 or later and train Llama 3.",
         )
     for needed, names in _NEEDS_PRECISION.items():
         for key in filter(reading.gives, names):
             if precision != needed:
-                _warn_of_no_effect(reading, key, f"precision is {asked}", f"Say TE_{needed.upper()}, or leave it out.")
+                reading.warn_of_no_effect(key, f"precision is {asked}", f"Say TE_{needed.upper()}, or leave it out.")
 
 
 def _check_fp4_options(reading: ScriptReading, dimensions: ModelDimensions | None) -> None:
     """Note where no layer would be left for FP4, which Megatron-LM accepts (get_fp4_context in core/fp4_utils.py)."""
-    is_mxfp4, selective = reading.option("fp4_recipe") == "mxfp4", reading.option("fp4_selective_bf16")
+    is_mxfp4, selective = reading.get("fp4_recipe") == "mxfp4", reading.get("fp4_selective_bf16")
     if selective is False or (selective is None and is_mxfp4):
         for key in filter(reading.gives, _BF16_LAYERS):
             reason = "no layer stays in BF16 where fp4_selective_bf16 is off, as MXFP4 has it by itself"
-            _warn_of_no_effect(reading, key, reason, "Set fp4_selective_bf16 to 1, or leave it out.")
+            reading.warn_of_no_effect(key, reason, "Set fp4_selective_bf16 to 1, or leave it out.")
     elif dimensions:
         given = [key for key in _BF16_LAYERS if reading.gives(key)]
-        first, last = (reading.option(key) if key in given else own for key, own in _BF16_LAYERS.items())
+        first, last = (reading.get(key) if key in given else own for key, own in _BF16_LAYERS.items())
         if first is not None and last is not None and first + last >= dimensions.layers:
             reading.findings.fault(
                 reading.key(given[0] if given else "precision"),
@@ -125,9 +122,8 @@ def _check_fp4_options(reading: ScriptReading, dimensions: ModelDimensions | Non
                 f"Give fp4_bf16_start and fp4_bf16_end that are less than {dimensions.layers} together.",
             )
     fused = reading.parameters.gradient_accumulation_fusion is not False
-    if is_mxfp4 and fused and reading.option("grad_reduce_in_bf16") is False:
-        _warn_of_no_effect(
-            reading,
+    if is_mxfp4 and fused and reading.get("grad_reduce_in_bf16") is False:
+        reading.warn_of_no_effect(
             "grad_reduce_in_bf16",
             "the script switches it on again for MXFP4",
             "Set gradient_accumulation_fusion to 0 as well, or leave it out.",
@@ -135,44 +131,40 @@ def _check_fp4_options(reading: ScriptReading, dimensions: ModelDimensions | Non
 
 
 def _check_fsdp_options(reading: ScriptReading) -> None:
-    parameters, findings = reading.parameters, reading.findings
+    parameters = reading.parameters
     is_sharded = bool(parameters.fsdp or parameters.megatron_fsdp)
     if parameters.fsdp and parameters.megatron_fsdp:
-        findings.fault(
-            reading.key("megatron_fsdp"),
-            True,
+        reading.fault(
+            "megatron_fsdp",
             "fsdp and megatron_fsdp are two ways to shard the parameters, and Megatron-LM refuses both at once.",
             "Keep one of the two.",
         )
     if parameters.megatron_fsdp and (parameters.tensor_parallelism or 1) > 1:
-        findings.fault(
-            reading.key("tensor_parallelism"),
-            parameters.tensor_parallelism,
+        reading.fault(
+            "tensor_parallelism",
             f"tensor_parallelism {parameters.tensor_parallelism} does not go with megatron_fsdp: the training script "
             "would silently set it to 1.",
             "Set tensor_parallelism to 1, or megatron_fsdp to 0.",
         )
-    if reading.option("fp8_param_gather") and reading.option("optimizer") == "sgd" and not is_sharded:
-        findings.fault(
-            reading.key("fp8_param_gather"),
-            True,
+    if reading.get("fp8_param_gather") and reading.get("optimizer") == "sgd" and not is_sharded:
+        reading.fault(
+            "fp8_param_gather",
             "Megatron-LM gathers parameters in FP8 only with its distributed optimizer, which the script leaves out "
             "with sgd, or with FSDP.",
             "Set optimizer to adam, or leave fp8_param_gather out.",
         )
-    if parameters.fsdp and parameters.save_checkpoint_path and reading.option("checkpoint_format") != "torch_dist":
-        findings.fault(
-            reading.key("checkpoint_format"),
-            reading.option("checkpoint_format"),
+    if parameters.fsdp and parameters.save_checkpoint_path and reading.get("checkpoint_format") != "torch_dist":
+        reading.fault(
+            "checkpoint_format",
             "Megatron-LM saves a run with fsdp as torch_dist, and the script's own format is torch.",
             "Set checkpoint_format to torch_dist.",
         )
     _check_connections(reading, is_sharded=is_sharded)
     if parameters.fsdp and parameters.sequence_parallel:
-        _warn_of_no_effect(reading, "sequence_parallel", "the script switches it off with fsdp", "Leave it out.")
+        reading.warn_of_no_effect("sequence_parallel", "the script switches it off with fsdp", "Leave it out.")
     if is_sharded and parameters.gradient_accumulation_fusion:
-        _warn_of_no_effect(
-            reading, "gradient_accumulation_fusion", "the script switches it off with FSDP", "Leave it out."
+        reading.warn_of_no_effect(
+            "gradient_accumulation_fusion", "the script switches it off with FSDP", "Leave it out."
         )
 
 
@@ -199,45 +191,39 @@ def _check_connections(reading: ScriptReading, *, is_sharded: bool) -> None:
 
 
 def _check_replicas(reading: ScriptReading, sizes: Sizes) -> None:
-    parameters, data = reading.parameters, sizes.data_parallelism
-    replicas, key = parameters.hsdp_replicas, reading.key("hsdp_replicas")
-    if replicas is not None and (not parameters.megatron_fsdp or replicas < 2):
-        reading.findings.fault(
-            key,
-            replicas,
+    data, replicas = sizes.data_parallelism, reading.parameters.hsdp_replicas
+    if replicas is not None and (not reading.parameters.megatron_fsdp or replicas < 2):
+        reading.fault(
+            "hsdp_replicas",
             "The training script takes two replicas or more, and only with megatron_fsdp.",
             "Set megatron_fsdp to 1 and hsdp_replicas to 2 or more, or leave hsdp_replicas out.",
         )
     elif replicas and data and data % replicas:
-        reading.findings.fault(
-            key,
-            replicas,
+        reading.fault(
+            "hsdp_replicas",
             f"The {data} data-parallel ranks cannot be divided into {replicas} groups.",
             f"Choose a divisor of {data}.",
         )
 
 
 def _check_checkpoints(reading: ScriptReading) -> None:
-    path, mounts = reading.parameters.save_checkpoint_path, reading.config.container_config.volume_dict
     if not reading.gives("save_checkpoint_path"):
         for key in filter(reading.gives, _NEEDS_CHECKPOINT_PATH):
-            _warn_of_no_effect(reading, key, "no save_checkpoint_path is given", "Give one, or leave it out.")
-    elif path and reading.options.container_engine != "none" and mounts is not None and not is_mounted(path, mounts):
-        reading.findings.warn(
-            reading.key("save_checkpoint_path"),
-            path,
-            "It is under no mount of volume_dict, so the checkpoints are lost with the container.",
-            "Mount a folder that all nodes share, and choose a path in it.",
-        )
+            reading.warn_of_no_effect(key, "no save_checkpoint_path is given", "Give one, or leave it out.")
+    warn_unmounted(
+        reading,
+        "save_checkpoint_path",
+        "the checkpoints are lost with the container",
+        "Mount a folder that all nodes share, and choose a path in it.",
+    )
 
 
 def _check_data(reading: ScriptReading) -> None:
     config, findings = reading.config, reading.findings
-    deepseek = known_script(reading.script) == DEEPSEEK
-    if config.mock_data is False and not deepseek and not reads(reading.script, reading.generation, "DATA_PATH"):
-        findings.fault(
+    deepseek = reading.known_script == DEEPSEEK
+    if config.mock_data is False and not deepseek and not reading.reads("DATA_PATH"):
+        reading.fault(
             "config.mock_data",
-            False,
             f"{reading.script} of generation {reading.generation} trains on synthetic data, whatever is given to it.",
             "Set mock_data to True, or take an image of v25.4 or later.",
         )
@@ -250,8 +236,8 @@ def _check_data(reading: ScriptReading) -> None:
             "Set mock_data to False and give data_path, or leave DATA_PATH out.",
         )
     if fetches_llama2_tokenizer(reading) and reading.gives("tokenizer_model"):
-        _warn_of_no_effect(
-            reading, "tokenizer_model", "with Llama2Tokenizer the script fetches that of Llama 2 itself", "Leave it."
+        reading.warn_of_no_effect(
+            "tokenizer_model", "with Llama2Tokenizer the script fetches that of Llama 2 itself", "Leave it."
         )
 
 
@@ -260,18 +246,13 @@ def _check_cache(reading: ScriptReading) -> None:
     mounts = reading.config.container_config.volume_dict
     without_container = reading.options.container_engine == "none"
     fixed = FIXED_CACHES.get(reading.generation)
-    if fixed and reading.multi_node and len(reading.nodes) > 1 and known_script(reading.script) in (LLAMA2, LLAMA3):
+    if fixed and reading.nnodes > 1 and reading.known_script in (LLAMA2, LLAMA3):
         if without_container or mounts is None or is_mounted(fixed, mounts):
             return
-        reading.findings.warn(
+        reading.warn(
             "config.data_cache_dir",
-            reading.config.data_cache_dir,
             f"data_cache_dir has no effect: {reading.script} of generation {reading.generation} has its cache, "
             f"{fixed}, written in it, which no mount of volume_dict brings into the container; the nodes have to share "
             "it.",
             f"Mount a folder that all nodes share at {fixed}.",
         )
-
-
-def _warn_of_no_effect(reading: ScriptReading, key: str, reason: str, remedy: str) -> None:
-    reading.findings.warn(reading.key(key), reading.branch.values[key], f"{key} has no effect: {reason}.", remedy)

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import typing as t
 from dataclasses import dataclass
 
 from ...cvs.reading import CvsBranchReading, CvsReading
 from .config import MegatronConfig, MegatronModelParameters
+from .generations import known_script, reads
 from .options import MegatronOptions
 
 Reading = CvsReading[MegatronConfig, MegatronOptions]
@@ -21,6 +21,11 @@ class ScriptReading(BranchReading):
     script: str | None
     generation: str
 
-    def option(self, name: str) -> t.Any:
-        """Return an option of the table `script_options.json`, None where the branch does not give it."""
-        return getattr(self.parameters, name)
+    @property
+    def known_script(self) -> str | None:
+        """Return which of the scripts that are known trains, wherever it lies, or None for another one."""
+        return known_script(self.script)
+
+    def reads(self, variable: str) -> bool:
+        """Return whether the script may read a variable."""
+        return reads(self.script, self.generation, variable)

@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import typing as t
 
-from pydantic import Field
-
 from ...config.field_types import Flag, Path, PositiveInteger
-from ...config.fields import ConfigSection
+from ...config.fields import ConfigSection, optional
 from ...config.key_tables import read_tables, with_keys
 from ...config.kinds import OneOf
 
@@ -26,67 +24,53 @@ TransformerImplementation = t.Annotated[str, OneOf(("transformer_engine", "local
 class ScriptOptions(ConfigSection):
     """Options of the training scripts in addition to the sizes of a run."""
 
-    context_parallelism: PositiveInteger | None = Field(
-        default=None,
-        description="How many GPUs share each sequence.",
-        examples=[2],
-        json_schema_extra={"unit": "GPUs", "variable": "CP"},
+    context_parallelism: PositiveInteger | None = optional(
+        "How many GPUs share each sequence.", example=2, unit="GPUs", variable="CP"
     )
-    sequence_parallel: Flag | None = Field(
-        default=None,
-        description="Share the sequence among the tensor-parallel GPUs outside of the matrix products as well.",
-        json_schema_extra={"variable": "SEQ_PARALLEL"},
+    sequence_parallel: Flag | None = optional(
+        "Share the sequence among the tensor-parallel GPUs outside of the matrix products as well.",
+        variable="SEQ_PARALLEL",
     )
-    tokenizer_type: TokenizerType | None = Field(
-        default=None,
-        description="Class of the tokenizer. Llama2Tokenizer is for train_llama2.sh.",
-        examples=["HuggingFaceTokenizer"],
-        json_schema_extra={"variable": "TOKENIZER_TYPE"},
+    tokenizer_type: TokenizerType | None = optional(
+        "Class of the tokenizer. Llama2Tokenizer is for train_llama2.sh.",
+        example="HuggingFaceTokenizer",
+        variable="TOKENIZER_TYPE",
     )
-    tee_output: Flag | None = Field(
-        default=None,
-        description="Only True is allowed: the steps are read from the script's output.",
-        json_schema_extra={"variable": "TEE_OUTPUT"},
+    tee_output: Flag | None = optional(
+        "Only True is allowed: the steps are read from the script's output.", variable="TEE_OUTPUT"
     )
-    transformer_impl: TransformerImplementation | None = Field(
-        default=None,
-        description="Only transformer_engine is allowed: AMD's guide names local as well, but no script passes it on.",
-        examples=["transformer_engine"],
+    transformer_impl: TransformerImplementation | None = optional(
+        "Only transformer_engine is allowed: AMD's guide names local as well, but no script passes it on.",
+        example="transformer_engine",
     )
-    megatron_fsdp: Flag | None = Field(
-        default=None,
-        description="Shard the parameters with Megatron's own FSDP. It goes with no tensor parallelism.",
-        json_schema_extra={"variable": "MEGATRON_FSDP"},
+    megatron_fsdp: Flag | None = optional(
+        "Shard the parameters with Megatron's own FSDP. It goes with no tensor parallelism.", variable="MEGATRON_FSDP"
     )
-    hsdp_replicas: PositiveInteger | None = Field(
-        default=None,
-        description="How many groups of data-parallel ranks each hold a whole sharded copy; needs megatron_fsdp, and "
+    hsdp_replicas: PositiveInteger | None = optional(
+        "How many groups of data-parallel ranks each hold a whole sharded copy; needs megatron_fsdp, and "
         "sets ENABLE_HSDP as well.",
-        examples=[2],
-        json_schema_extra={"unit": "groups", "variable": "HSDP_NUM_REPLICAS"},
+        example=2,
+        unit="groups",
+        variable="HSDP_NUM_REPLICAS",
     )
-    gradient_accumulation_fusion: Flag | None = Field(
-        default=None,
-        description="Add up gradients within the matrix products; the script leaves it out with either FSDP.",
-        json_schema_extra={"variable": "GRADIENT_ACCUMULATION_FUSION"},
+    gradient_accumulation_fusion: Flag | None = optional(
+        "Add up gradients within the matrix products; the script leaves it out with either FSDP.",
+        variable="GRADIENT_ACCUMULATION_FUSION",
     )
-    save_checkpoint_path: Path | None = Field(
-        default=None,
-        description="Folder for checkpoints, as the container sees it; nodes have to share it. Without it none are "
-        "written.",
-        examples=["/data/checkpoints"],
-        json_schema_extra={"variable": "SAVE_CKPT_PATH"},
+    save_checkpoint_path: Path | None = optional(
+        "Folder for checkpoints, as the container sees it; nodes have to share it. Without it none are written.",
+        example="/data/checkpoints",
+        variable="SAVE_CKPT_PATH",
     )
-    activation_checkpointing: Checkpointing | None = Field(
-        default=None,
-        description="Which activations DeepSeek's script recomputes: none, selected ones (sel) or all (full). Without "
+    activation_checkpointing: Checkpointing | None = optional(
+        "Which activations DeepSeek's script recomputes: none, selected ones (sel) or all (full). Without "
         "it, recompute decides (none or full); without both it is sel.",
-        examples=["sel"],
-        json_schema_extra={"variable": "AC"},
+        example="sel",
+        variable="AC",
     )
-    padding_length: PositiveInteger | None = Field(
-        default=None,
-        description="Length to which DeepSeek's script pads; without it sequence_length.",
-        examples=[4096],
-        json_schema_extra={"unit": "tokens", "variable": "PAD_LEN"},
+    padding_length: PositiveInteger | None = optional(
+        "Length to which DeepSeek's script pads; without it sequence_length.",
+        example=4096,
+        unit="tokens",
+        variable="PAD_LEN",
     )

@@ -11,6 +11,7 @@ import posixpath
 
 from ...config.patterns import is_found
 from ...config.words import counted, key_path, listed, nearest, shown
+from ...job.known_models import KNOWN_MODELS
 from ...job.sizes import ModelDimensions
 from .generations import (
     DEEPSEEK,
@@ -27,15 +28,8 @@ from .generations import (
 )
 from .reading import BranchReading, Reading, ScriptReading
 
-# What the scripts give to each size, in the order of layers, attention heads and query groups.
-_DIMENSIONS = {
-    LLAMA3: {"8": ModelDimensions(32, 32, 8), "70": ModelDimensions(80, 64, 8)},
-    LLAMA2: {"7": ModelDimensions(32, 32, 32), "13": ModelDimensions(40, 40, 40), "70": ModelDimensions(80, 64, 8)},
-    # DeepSeek-V2-Lite, whatever MODEL_SIZE says.
-    DEEPSEEK: {"16": ModelDimensions(27, 16, 16)},
-}
-# Until January 2025 what it calls Llama 2 7B had the query groups and the feed-forward part of Llama 3 8B.
-_EARLY_LLAMA2_7B = ModelDimensions(32, 32, 8)
+# DeepSeek's has that of DeepSeek-V2-Lite written in it, whatever MODEL_SIZE says.
+_FAMILIES = {LLAMA3: "llama3", LLAMA2: "llama2", DEEPSEEK: "deepseek2"}
 _BY_MODEL = {r"llama[-_. ]?3": LLAMA3, r"llama[-_. ]?2": LLAMA2, r"deepseek[-_. ]?v?2": DEEPSEEK}
 # ROCm/Megatron-LM at 02b8aa76: it takes any TOKENIZER_MODEL for a folder, and fetches these files where it is missing.
 _FETCHED = "meta-llama/Llama-3.1-8B"
@@ -70,9 +64,8 @@ def script_of(reading: BranchReading) -> str | None:
             f'Name one by a pattern of tokenizer_model ({tokenizer}), for example {{"llama-3": "{LLAMA3}"}}.',
         )
     elif scripts:
-        reading.findings.warn(
+        reading.warn(
             "config.training_scripts",
-            scripts,
             f"It has no effect, as none of its patterns is found in tokenizer_model ({tokenizer}): {script} trains "
             f"{reading.branch.model}.",
             "Give a pattern that is found there, or leave it out.",
@@ -150,18 +143,17 @@ def dimensions_of(reading: ScriptReading) -> ModelDimensions | None:
     The releases' scripts refuse a size that they do not know, whatever the config says of it. A script or a checkout of
     the user's own may know others.
     """
-    script, parameters = known_script(reading.script), reading.parameters
+    script, parameters = reading.known_script, reading.parameters
     known = SIZES[script][reading.generation] if script else ()
     if script and parameters.model_size in known:
-        early = is_early_llama2_7b(reading)
-        dimensions = _EARLY_LLAMA2_7B if early else _DIMENSIONS[script][parameters.model_size]
+        model = KNOWN_MODELS[f"{family_of(reading)}-{parameters.model_size}b"]
+        dimensions = ModelDimensions(model.layers, model.attention_heads, model.query_groups)
         _warn_of_own_dimensions(reading, dimensions)
         return dimensions
     own_checkout = bool(reading.options.training_megatron_root)
     if script and parameters.model_size is not None and not (own_checkout and _gives_own_dimensions(reading)):
-        reading.findings.fault(
-            reading.key("model_size"),
-            parameters.model_size,
+        reading.fault(
+            "model_size",
             f"{reading.script} of generation {reading.generation} knows no model of size "
             f"{shown(parameters.model_size)}.",
             f"It knows {listed(known)}. "
@@ -175,10 +167,12 @@ def dimensions_of(reading: ScriptReading) -> ModelDimensions | None:
     return _own_dimensions(reading)
 
 
-def is_early_llama2_7b(reading: ScriptReading) -> bool:
-    """Return whether the script trains another model than Llama 2 7B under its name."""
-    is_first = known_script(reading.script) == LLAMA2 and reading.generation == V24_12
-    return is_first and bool(reading.parameters.model_size == "7")
+def family_of(reading: ScriptReading) -> str | None:
+    """Return the family of models whose sizes the script knows, or None for a script that nothing is known about."""
+    # Until January 2025 what it calls Llama 2 7B had the shape of Mistral 7B.
+    if reading.known_script == LLAMA2 and reading.generation == V24_12 and reading.parameters.model_size == "7":
+        return "mistral"
+    return _FAMILIES.get(reading.known_script or "")
 
 
 def _own_dimensions(reading: ScriptReading) -> ModelDimensions | None:
@@ -195,13 +189,9 @@ def _gives_own_dimensions(reading: ScriptReading) -> bool:
 
 
 def _warn_of_own_dimensions(reading: ScriptReading, dimensions: ModelDimensions) -> None:
-    for name in _OWN_DIMENSIONS:
-        if reading.gives(name):
-            reading.findings.warn(
-                reading.key(name),
-                reading.branch.values[name],
-                f"{name} has no effect: for size {reading.parameters.model_size} the training script has "
-                f"{counted(dimensions.layers, 'layer')}, {counted(dimensions.attention_heads, 'attention head')} and "
-                f"{counted(dimensions.query_groups, 'query group')}.",
-                "Leave it out.",
-            )
+    reason = (
+        f"for size {reading.parameters.model_size} the training script has {counted(dimensions.layers, 'layer')}, "
+        f"{counted(dimensions.attention_heads, 'attention head')} and {counted(dimensions.query_groups, 'query group')}"
+    )
+    for name in filter(reading.gives, _OWN_DIMENSIONS):
+        reading.warn_of_no_effect(name, reason, "Leave it out.")

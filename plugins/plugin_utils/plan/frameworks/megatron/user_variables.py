@@ -12,7 +12,7 @@ from ...config.model import typed
 from ...config.words import key_path, shown
 from ...job.container import variables_of_user
 from ...job.visible_devices import visible_devices
-from .generations import DEEPSEEK, READ, known_script, reads
+from .generations import DEEPSEEK, READ
 from .reading import ScriptReading
 from .script_options import ScriptOptions
 
@@ -63,7 +63,7 @@ def check_variables(reading: ScriptReading) -> dict[str, str]:
     variables = reading.config.container_config.env_dict or {}
     for name, value in variables.items():
         _check_value(name, value, reading)
-    if known_script(reading.script) == DEEPSEEK:
+    if reading.known_script == DEEPSEEK:
         # It has eight written in it.
         return {}
     users = {name: (value, key_path(_PATH, name)) for name, value in variables.items()}
@@ -96,7 +96,7 @@ def _check_value(name: str, value: str, reading: ScriptReading) -> None:
 
 def _check_option(key: str, name: str, value: str, reading: ScriptReading) -> None:
     """Note a value that the script takes for something else than what it says: it reads them to the letter."""
-    if not known_script(reading.script) or not reads(reading.script, reading.generation, name) or reading.gives(key):
+    if not reading.known_script or not reading.reads(name) or reading.gives(key):
         return
     meant = getattr(typed(ScriptOptions, {key: value}, "", Findings()), key)
     if isinstance(meant, bool):

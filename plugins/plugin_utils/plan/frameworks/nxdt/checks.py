@@ -7,19 +7,21 @@ and the notes in its examples.
 
 from __future__ import annotations
 
+import re
 import typing as t
 from collections.abc import Mapping
 
 from ...config.findings import Findings
 from ...config.secret_names import is_secret_name, without_secrets
-from ...config.words import counted, key_path, listed
+from ...config.words import counted, key_path, listed, shown
 from ...job.batch_scaling import check_scaling, scales_batch
 from ...job.container import check_container, is_mounted
-from .devices import check_devices
+from .devices import INSTANCES, lnc_of
 from .model_config import MEGATRON_KEYS
-from .precision import check_precision
+from .precision import MANUAL_KEYS
 from .reading import NxdtReading
 
+_LNC_FLAG = re.compile(r"(?:--logical-nc-config|--lnc|-lnc)[= ]+(\d+)")
 _FILES_OF_RECORDS = (".jsonl", ".json", ".arrow")
 _NOT_TOLD = ("throughput_per_gpu", "tflops_per_gpu", "mem_usage", "memory_fraction")
 # Variables that training_orchestrator.py makes a number of steps of, and the key for what is meant.
@@ -39,14 +41,8 @@ def check_config(reading: NxdtReading, given_nodes: int | None) -> None:
     _check_alignment(reading)
     _check_checkpoints(reading)
     _check_results(reading)
-    check_precision(reading.config.precision, bool(reading.alignment and reading.alignment.peft), reading.findings)
-    check_devices(
-        reading.get("trainops.instance_type"),
-        reading.get("trainer.devices"),
-        reading.get("trainer.lnc"),
-        reading.get("compiler_flags"),
-        reading.findings,
-    )
+    _check_precision(reading)
+    _check_devices(reading)
     if reading.config.trainops:
         check_container(reading.config.trainops.container_config, reading.findings, "trainops.container_config")
         _check_variables(reading)
@@ -100,8 +96,8 @@ def _check_trainer(reading: NxdtReading) -> None:
     }
     for key, (value, reason) in refused.items():
         if reading.get(f"trainer.{key}") is value:
-            reading.findings.fault(
-                f"trainer.{key}", value, f"{key} may not be {value}: {reason}.", f"Leave it out, or say {not value}."
+            reading.fault(
+                f"trainer.{key}", f"{key} may not be {value}: {reason}.", f"Leave it out, or say {not value}."
             )
 
 
@@ -110,12 +106,10 @@ def _check_model_source(reading: NxdtReading) -> None:
     if source == "megatron":
         for key in MEGATRON_KEYS:
             if reading.config.model and reading.get(f"model.{key}") is None:
-                findings.fault(
-                    f"model.{key}", None, f"{key} is missing, which model_source megatron needs.", "Give it."
-                )
+                reading.fault(f"model.{key}", f"{key} is missing, which model_source megatron needs.", "Give it.")
         if reading.get("distributed_strategy.zero1") is False:
-            findings.fault(
-                "distributed_strategy.zero1", False, "model_source megatron works with zero1 only.", "Set it to True."
+            reading.fault(
+                "distributed_strategy.zero1", "model_source megatron works with zero1 only.", "Set it to True."
             )
     if source == "hf" and reading.config.model and reading.get("model.config_file") is None:
         findings.fault(
@@ -140,53 +134,48 @@ def _check_context_parallelism(reading: NxdtReading) -> None:
     for key, value in wanted.items():
         found = reading.get(f"model.fusions.{key}")
         if found is not value and reading.get("model.fusions"):
-            reading.findings.fault(
+            reading.fault(
                 f"model.fusions.{key}",
-                found,
                 f"Context parallelism {size} needs ring attention in place of flash attention.",
                 f"Set {key} to {value}.",
             )
     asked, length = reading.get("data.seq_length"), reading.get("model.encoder_seq_length")
     if asked and length and asked != length:
-        reading.findings.fault(
+        reading.fault(
             "data.seq_length",
-            asked,
             f"With context parallelism it has to be that of model.encoder_seq_length, {length}.",
             "Say ${model.encoder_seq_length}.",
         )
 
 
 def _check_experts(reading: NxdtReading) -> None:
-    experts, findings = reading.get("model.moe"), reading.findings
+    experts = reading.get("model.moe")
     if not experts:
         return
     if experts.dropless:
         activation = reading.get("model.activation")
         if activation != "swiglu" and (activation or reading.get("model_source") == "megatron"):
-            findings.fault("model.activation", activation, "Dropless experts need swiglu.", "Say swiglu.")
+            reading.fault("model.activation", "Dropless experts need swiglu.", "Say swiglu.")
         if experts.glu_mlp is False:
-            findings.fault("model.moe.glu_mlp", False, "Dropless experts need gated units.", "Set it to True.")
+            reading.fault("model.moe.glu_mlp", "Dropless experts need gated units.", "Set it to True.")
         if experts.capacity_factor:
-            findings.warn(
+            reading.warn(
                 "model.moe.capacity_factor",
-                experts.capacity_factor,
                 "capacity_factor has no effect: NxDT sets it to 0.0 for dropless experts.",
                 "Set it to 0.0.",
             )
     elif experts.capacity_factor == 0:
-        findings.fault(
+        reading.fault(
             "model.moe.capacity_factor",
-            experts.capacity_factor,
             "An expert that takes no tokens learns nothing.",
             "Give a number greater than 0, or set dropless to True.",
         )
     if experts.routing_algorithm == "sinkhorn" and experts.top_k not in (None, 1):
-        findings.fault("model.moe.top_k", experts.top_k, "sinkhorn gives each token one expert.", "Set it to 1.")
+        reading.fault("model.moe.top_k", "sinkhorn gives each token one expert.", "Set it to 1.")
     parallel = reading.get("distributed_strategy.expert_model_parallel_size") or 1
     if experts.num_experts and experts.num_experts % parallel:
-        findings.fault(
+        reading.fault(
             "model.moe.num_experts",
-            experts.num_experts,
             f"The {counted(experts.num_experts, 'expert')} cannot be divided among {counted(parallel, 'device')}.",
             f"Choose a multiple of {parallel}, or another expert_model_parallel_size.",
         )
@@ -201,19 +190,17 @@ def _check_alignment(reading: NxdtReading) -> None:
         findings.fault(path, None, f"{listed(chosen)} exclude each other.", "Keep one of them.")
     data = reading.get("data.train_dir")
     if data and not data.lower().endswith(_FILES_OF_RECORDS):
-        findings.fault(
+        reading.fault(
             "data.train_dir",
-            data,
             "Fine-tuning and alignment read a file of records.",
             f"Give a file that ends with {' or '.join(_FILES_OF_RECORDS)}.",
         )
     for key in ("data.seq_length", "data.tokenizer"):
         if reading.config.data and not reading.get(key):
-            findings.fault(key, None, f"{key} is missing, which fine-tuning and alignment need.", "Give it.")
+            reading.fault(key, f"{key} is missing, which fine-tuning and alignment need.", "Give it.")
     if reading.config.exp_manager and not reading.get("exp_manager.resume_from_checkpoint"):
-        findings.warn(
+        reading.warn(
             "exp_manager.resume_from_checkpoint",
-            None,
             "No checkpoint is named, so training begins with random weights.",
             "Give the pretrained one.",
         )
@@ -222,27 +209,26 @@ def _check_alignment(reading: NxdtReading) -> None:
     if alignment.orpo:
         _check_prompt(reading, f"{path}.orpo.max_prompt_length")
     if alignment.peft and reading.get("distributed_strategy.zero1"):
-        findings.warn(
-            "distributed_strategy.zero1", True, "NxDT's example says that LoRA does not go with zero1.", "Say False."
+        reading.warn(
+            "distributed_strategy.zero1", "NxDT's example says that LoRA does not go with zero1.", "Say False."
         )
 
 
 def _check_dpo(reading: NxdtReading, path: str) -> None:
     lengths = [f"{path}.{key}" for key in ("max_prompt_length", "max_dpo_prompt_length")]
     if not any(reading.get(key) for key in lengths):
-        reading.findings.fault(lengths[0], None, "The longest prompt is not given.", "Give its length in tokens.")
+        reading.fault(lengths[0], "The longest prompt is not given.", "Give its length in tokens.")
     for key in lengths:
         _check_prompt(reading, key)
     if reading.get(f"{path}.precompute_ref_log_probs") is False:
-        reading.findings.fault(f"{path}.precompute_ref_log_probs", False, "NxDT cannot do without.", "Set it to True.")
+        reading.fault(f"{path}.precompute_ref_log_probs", "NxDT cannot do without.", "Set it to True.")
 
 
 def _check_prompt(reading: NxdtReading, key: str) -> None:
     prompt, length = reading.get(key), reading.get("data.seq_length")
     if prompt and length and prompt >= length:
-        reading.findings.fault(
+        reading.fault(
             key,
-            prompt,
             f"It leaves no token for the response: data.seq_length, both together, is {length}.",
             f"Give less than {length}.",
         )
@@ -251,16 +237,14 @@ def _check_prompt(reading: NxdtReading, key: str) -> None:
 def _check_checkpoints(reading: NxdtReading) -> None:
     writes = reading.get("exp_manager.create_checkpoint_callback")
     if writes and reading.nnodes > 1 and not reading.get("exp_manager.explicit_log_dir"):
-        reading.findings.warn(
+        reading.warn(
             "exp_manager.explicit_log_dir",
-            None,
             "Each node would keep its part of the checkpoints in its own run folder, where no other finds it.",
             "Give a folder that all nodes share, or set create_checkpoint_callback to False.",
         )
     if writes and not reading.get("exp_manager.checkpoint_callback_params"):
-        reading.findings.fault(
+        reading.fault(
             "exp_manager.checkpoint_callback_params",
-            None,
             "It is missing, which create_checkpoint_callback needs.",
             "Give save_top_k and every_n_train_steps in it.",
         )
@@ -270,12 +254,75 @@ def _check_results(reading: NxdtReading) -> None:
     for key in _NOT_TOLD:
         value = reading.get(f"trainops.result_dict.{key}")
         if value is not None:
-            reading.findings.fault(
+            reading.fault(
                 f"trainops.result_dict.{key}",
-                value,
                 f"NxDT's log does not say {key}, so the run could never be judged by it.",
                 "Give tokens_per_gpu or step_time_ms.",
             )
+
+
+def _check_precision(reading: NxdtReading) -> None:
+    """Note what NxDT would refuse, or take for something else than its documentation says."""
+    kind = reading.get("precision.type")
+    if kind == "mixed_precision_SR":
+        reading.warn(
+            "precision.type",
+            "NxDT takes this spelling, but gives it no FP32 master weights and no FP32 accumulation of gradients.",
+            "Set mixed_precision where these are meant.",
+        )
+    if kind == "autocast" and not (reading.alignment and reading.alignment.peft):
+        reading.warn(
+            "precision.type",
+            "NxDT's documentation says that autocast is not supported; its examples use it with LoRA only.",
+            "Set mixed_precision.",
+        )
+    if kind == "manual":
+        for key in MANUAL_KEYS:
+            if reading.get(f"precision.{key}") is None:
+                message = f"{key} is missing, which type manual needs."
+                reading.fault(f"precision.{key}", message, "Give '0' or '1'.")
+    elif kind is not None:
+        for key in (*MANUAL_KEYS, "master_weights", "fp32_grad_acc", "fp32_grads_cc"):
+            if reading.get(f"precision.{key}"):
+                message = f"{key} has no effect: it counts only where precision.type is manual."
+                reading.warn(f"precision.{key}", message, "Leave it out, or say manual.")
+
+
+def _check_devices(reading: NxdtReading) -> None:
+    """Note where the devices of a node and the logical-core size do not fit each other or the instance type."""
+    name, devices, lnc = (reading.get(key) for key in ("trainops.instance_type", "trainer.devices", "trainer.lnc"))
+    flag = _LNC_FLAG.search(reading.get("compiler_flags") or "")
+    if flag and lnc and int(flag.group(1)) != lnc:
+        reading.fault(
+            "compiler_flags",
+            f"The compiler would make logical NeuronCores of {flag.group(1)}, and trainer.lnc says {lnc}.",
+            "Give both the same size.",
+        )
+    if name is None:
+        reading.warn(
+            "trainops.instance_type",
+            "The instance type is not given, so whether the nodes have that many devices cannot be checked.",
+            f"Give one of {', '.join(INSTANCES)}.",
+        )
+        return
+    instance = INSTANCES[name]
+    if lnc and lnc not in instance.lnc_sizes:
+        message = f"lnc has no effect: on {name} a logical NeuronCore is always one physical core."
+        reading.warn("trainer.lnc", message, "Leave it out.")
+    size = lnc_of(instance, lnc)
+    offered = instance.logical_devices(size)
+    if devices and devices > offered:
+        reading.fault(
+            "trainer.devices",
+            f"{name} offers {counted(offered, 'device')} at lnc {size}, and {shown(devices)} are asked for.",
+            f"Give {offered} or fewer; trainer.devices counts the devices of one node.",
+        )
+    elif devices and devices < offered:
+        reading.warn(
+            "trainer.devices",
+            f"{name} offers {counted(offered, 'device')} at lnc {size}; {offered - devices} of them stay idle.",
+            f"Give {offered} to use them all.",
+        )
 
 
 def _check_variables(reading: NxdtReading) -> None:
@@ -291,9 +338,8 @@ def _check_variables(reading: NxdtReading) -> None:
 
 def _check_image(reading: NxdtReading) -> None:
     if reading.get("trainops.container_image") is None:
-        reading.findings.fault(
+        reading.fault(
             "trainops.container_image",
-            None,
             "container_image is missing.",
             "Give the image, or set -e container_engine=none to train without a container.",
         )

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import typing as t
 
-from pydantic import Field
-
 from ...config.field_types import Boolean, Count, Natural, YamlText
-from ...config.fields import ConfigSection
+from ...config.fields import ConfigSection, key, optional
 from ...config.key_tables import with_keys
 from ...config.kinds import OneOf, Whole
 from .data_config import AlignmentConfig, DataConfig
@@ -27,29 +25,26 @@ _OVERRIDDEN = "argument of training_orchestrator.py"
 class TrainerConfig(ConfigSection):
     """The section ``trainer``: settings of PyTorch Lightning's trainer."""
 
-    devices: Count = Field(
-        description="Processes of each node, one for each logical NeuronCore. Of one node, whatever NxDT's text says.",
-        examples=[32],
-        json_schema_extra={"unit": "devices", "variable": "--nproc_per_node, trainer.devices"},
+    devices: Count = key(
+        "Processes of each node, one for each logical NeuronCore. Of one node, whatever NxDT's text says.",
+        example=32,
+        unit="devices",
+        variable="--nproc_per_node, trainer.devices",
     )
-    lnc: t.Annotated[int, Whole(1, 2, strict=True)] | None = Field(
-        default=None,
-        description="Physical NeuronCores of each logical one; without it 2 on Trn2, and 1 elsewhere in any case.",
-        json_schema_extra={"variable": "NEURON_LOGICAL_NC_CONFIG (Trn2)", "since": "1.1.0"},
+    lnc: t.Annotated[int, Whole(1, 2, strict=True)] | None = optional(
+        "Physical NeuronCores of each logical one; without it 2 on Trn2, and 1 elsewhere in any case.",
+        variable="NEURON_LOGICAL_NC_CONFIG (Trn2)",
+        since="1.1.0",
     )
-    max_steps: Count = Field(
-        description="Steps after which training ends.", examples=[20000], json_schema_extra={"unit": "steps"}
+    max_steps: Count = key("Steps after which training ends.", example=20000, unit="steps")
+    accumulate_grad_batches: t.Annotated[int, Whole(1, 1, strict=True)] | None = optional(
+        "Only 1: the batch sizes decide how gradients are accumulated."
     )
-    accumulate_grad_batches: t.Annotated[int, Whole(1, 1, strict=True)] | None = Field(
-        default=None, description="Only 1: the batch sizes decide how gradients are accumulated."
+    precision: t.Annotated[int, Whole(32, 32, strict=True)] | None = optional("Only 32; the section precision decides.")
+    enable_progress_bar: Boolean | None = optional(
+        "The progress bar, which carries what the run is judged by; false is refused."
     )
-    precision: t.Annotated[int, Whole(32, 32, strict=True)] | None = Field(
-        default=None, description="Only 32; the section precision decides."
-    )
-    enable_progress_bar: Boolean | None = Field(
-        default=None, description="The progress bar, which carries what the run is judged by; false is refused."
-    )
-    enable_model_summary: Boolean | None = Field(default=None, description="Only false.")
+    enable_model_summary: Boolean | None = optional("Only false.")
 
 
 @with_keys(KEYS["exp_manager.checkpoint_callback_params"], strict=True)
@@ -61,52 +56,41 @@ class CheckpointConfig(ConfigSection):
 class ExpManagerConfig(ConfigSection):
     """The section ``exp_manager``: logs and checkpoints."""
 
-    explicit_log_dir: YamlText | None = Field(
-        description="Folder of logs and checkpoints; null takes the folder experiment in the node's run folder. On "
+    explicit_log_dir: YamlText | None = key(
+        "Folder of logs and checkpoints; null takes the folder experiment in the node's run folder. On "
         "several nodes it has to be one that they share.",
-        examples=["/shared/nxdt/llama3"],
-        json_schema_extra={"variable": _OVERRIDDEN},
+        example="/shared/nxdt/llama3",
+        variable=_OVERRIDDEN,
     )
-    create_checkpoint_callback: Boolean | None = Field(default=None, description="Write checkpoints.")
-    checkpoint_callback_params: CheckpointConfig | None = Field(default=None, description="Which checkpoints are kept.")
-    resume_from_checkpoint: YamlText | None = Field(
-        default=None, description="Checkpoint to load, for SFT and DPO the pretrained one."
-    )
+    create_checkpoint_callback: Boolean | None = optional("Write checkpoints.")
+    checkpoint_callback_params: CheckpointConfig | None = optional("Which checkpoints are kept.")
+    resume_from_checkpoint: YamlText | None = optional("Checkpoint to load, for SFT and DPO the pretrained one.")
 
 
 @with_keys(KEYS["distributed_strategy"], strict=True)
 class StrategyConfig(ConfigSection):
     """The section ``distributed_strategy``: how the model is shared out to the devices."""
 
-    tensor_model_parallel_size: Count = Field(
-        description="How many devices share each layer.", examples=[8], json_schema_extra={"unit": "devices"}
+    tensor_model_parallel_size: Count = key("How many devices share each layer.", example=8, unit="devices")
+    pipeline_model_parallel_size: Count = key(
+        "How many groups of devices share the layers, one after the other.", example=1, unit="stages"
     )
-    pipeline_model_parallel_size: Count = Field(
-        description="How many groups of devices share the layers, one after the other.",
-        examples=[1],
-        json_schema_extra={"unit": "stages"},
+    virtual_pipeline_model_parallel_size: Count | None = key(
+        "How many pieces of the model each pipeline stage holds; 1 without interleaving.", example=1
     )
-    virtual_pipeline_model_parallel_size: Count | None = Field(
-        description="How many pieces of the model each pipeline stage holds; 1 without interleaving.", examples=[1]
+    context_parallel_size: Count | None = optional(
+        "How many devices share each sequence.", unit="devices", since="1.3.0"
     )
-    context_parallel_size: Count | None = Field(
-        default=None,
-        description="How many devices share each sequence.",
-        json_schema_extra={"unit": "devices", "since": "1.3.0"},
+    expert_model_parallel_size: Count | None = optional(
+        "How many devices share the experts.", unit="devices", since="1.1.0"
     )
-    expert_model_parallel_size: Count | None = Field(
-        default=None,
-        description="How many devices share the experts.",
-        json_schema_extra={"unit": "devices", "since": "1.1.0"},
+    zero1: Boolean = key("Share the optimizer's state out to the data-parallel ranks.", example=True)
+    sequence_parallel: Boolean = key(
+        "Share the sequences out to the tensor-parallel ranks where layers allow it.", example=True
     )
-    zero1: Boolean = Field(description="Share the optimizer's state out to the data-parallel ranks.", examples=[True])
-    sequence_parallel: Boolean = Field(
-        description="Share the sequences out to the tensor-parallel ranks where layers allow it.", examples=[True]
-    )
-    kv_replicator: Count | None = Field(
-        default=None,
-        description="How often key/value heads are repeated, so that tensor parallelism divides them. A number, "
-        "whatever NxDT's text says; it counts only with model.qkv_linear.",
+    kv_replicator: Count | None = optional(
+        "How often key/value heads are repeated, so that tensor parallelism divides them. A number, "
+        "whatever NxDT's text says; it counts only with model.qkv_linear."
     )
 
 
@@ -114,53 +98,46 @@ class StrategyConfig(ConfigSection):
 class NxdtConfig(ConfigSection):
     """The top of the file."""
 
-    name: YamlText = Field(
-        description="Name of the experiment. With mixtral in it and model_source hf, Mixtral is trained, else Llama.",
-        examples=["hf_llama"],
+    name: YamlText = key(
+        "Name of the experiment. With mixtral in it and model_source hf, Mixtral is trained, else Llama.",
+        example="hf_llama",
     )
-    model_source: t.Annotated[str, OneOf(("megatron", "hf"), strict=True)] = Field(
-        description="Where the model's code comes from.", examples=["hf"]
+    model_source: t.Annotated[str, OneOf(("megatron", "hf"), strict=True)] = key(
+        "Where the model's code comes from.", example="hf"
     )
-    trainer: TrainerConfig = Field(description="Settings of PyTorch Lightning's trainer.")
-    exp_manager: ExpManagerConfig = Field(description="Logs and checkpoints.")
-    distributed_strategy: StrategyConfig = Field(description="How the model is shared out to the devices.")
-    data: DataConfig = Field(description="What is trained on.")
-    model: ModelConfig = Field(description="Architecture and optimizer.")
-    model_alignment_strategy: AlignmentConfig | None = Field(
-        default=None, description="Fine-tuning (SFT, LoRA) or alignment (DPO, ORPO); none for pre-training."
+    trainer: TrainerConfig = key("Settings of PyTorch Lightning's trainer.")
+    exp_manager: ExpManagerConfig = key("Logs and checkpoints.")
+    distributed_strategy: StrategyConfig = key("How the model is shared out to the devices.")
+    data: DataConfig = key("What is trained on.")
+    model: ModelConfig = key("Architecture and optimizer.")
+    model_alignment_strategy: AlignmentConfig | None = optional(
+        "Fine-tuning (SFT, LoRA) or alignment (DPO, ORPO); none for pre-training."
     )
-    precision: PrecisionConfig = Field(description="Number formats.")
-    compiler_flags: YamlText = Field(
-        description="Flags of the Neuron compiler. NxDT appends them itself, so the plan does not set the variable.",
-        examples=["--model-type transformer"],
-        json_schema_extra={"variable": "NEURON_CC_FLAGS"},
+    precision: PrecisionConfig = key("Number formats.")
+    compiler_flags: YamlText = key(
+        "Flags of the Neuron compiler. NxDT appends them itself, so the plan does not set the variable.",
+        example="--model-type transformer",
+        variable="NEURON_CC_FLAGS",
     )
-    compiler_cache_url: YamlText = Field(
-        description="Folder or S3 prefix of compiled graphs; where the nodes share it, each graph is compiled once.",
-        examples=["/shared/neuron_cache"],
-        json_schema_extra={"variable": "NEURON_COMPILE_CACHE_URL"},
+    compiler_cache_url: YamlText = key(
+        "Folder or S3 prefix of compiled graphs; where the nodes share it, each graph is compiled once.",
+        example="/shared/neuron_cache",
+        variable="NEURON_COMPILE_CACHE_URL",
     )
-    aync_exec_max_inflight_requests: Natural = Field(
-        description="Executions that wait in the runtime's queue. NxDT spells the key so.",
-        examples=[5],
-        json_schema_extra={"variable": "NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS"},
+    aync_exec_max_inflight_requests: Natural = key(
+        "Executions that wait in the runtime's queue. NxDT spells the key so.",
+        example=5,
+        variable="NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS",
     )
-    bucket_size_collectives: Count = Field(
-        description="Size of the tensors that gradients are gathered into.",
-        examples=[1024],
-        json_schema_extra={"unit": "MB", "variable": "BUCKET_CAP_MB"},
+    bucket_size_collectives: Count = key(
+        "Size of the tensors that gradients are gathered into.", example=1024, unit="MB", variable="BUCKET_CAP_MB"
     )
-    neuron_rt_exec_timeout: Count = Field(
-        description="After this long the runtime gives an execution up.",
-        examples=[100],
-        json_schema_extra={"unit": "s", "variable": "NEURON_RT_EXEC_TIMEOUT"},
+    neuron_rt_exec_timeout: Count = key(
+        "After this long the runtime gives an execution up.", example=100, unit="s", variable="NEURON_RT_EXEC_TIMEOUT"
     )
-    neuron_experimental_compress_rg: Boolean = Field(
-        description="Compress replica groups.",
-        examples=[False],
-        json_schema_extra={"variable": "NEURON_EXPERIMENTAL_COMPRESS_RG"},
+    neuron_experimental_compress_rg: Boolean = key(
+        "Compress replica groups.", example=False, variable="NEURON_EXPERIMENTAL_COMPRESS_RG"
     )
-    trainops: RunConfig = Field(
-        default_factory=RunConfig,
-        description="How to run, for this collection: the one section that NxDT itself does not read.",
+    trainops: RunConfig = key(
+        "How to run, for this collection: the one section that NxDT itself does not read.", default_factory=RunConfig
     )

@@ -7,13 +7,7 @@ documentation; ``get_lnc_size`` in neuronx_distributed_training/utils/utils.py f
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-
-from ...config.findings import Findings
-from ...config.words import counted, shown
-
-_LNC_FLAG = re.compile(r"(?:--logical-nc-config|--lnc|-lnc)[= ]+(\d+)")
 
 
 @dataclass(frozen=True)
@@ -51,49 +45,3 @@ INSTANCES = {
 def lnc_of(instance: Instance, asked: int | None) -> int:
     """Return of how many physical NeuronCores NxDT makes a logical one; all but Trn2 have 1, whatever is asked."""
     return asked if asked in instance.lnc_sizes else instance.lnc_sizes[0]
-
-
-def check_devices(
-    name: str | None, devices: int | None, lnc: int | None, compiler_flags: str | None, findings: Findings
-) -> None:
-    """Note where the devices of a node and the logical-core size do not fit each other or the instance type."""
-    flag = _LNC_FLAG.search(compiler_flags or "")
-    if flag and lnc and int(flag.group(1)) != lnc:
-        findings.fault(
-            "compiler_flags",
-            compiler_flags,
-            f"The compiler would make logical NeuronCores of {flag.group(1)}, and trainer.lnc says {lnc}.",
-            "Give both the same size.",
-        )
-    if name is None:
-        findings.warn(
-            "trainops.instance_type",
-            None,
-            "The instance type is not given, so whether the nodes have that many devices cannot be checked.",
-            f"Give one of {', '.join(INSTANCES)}.",
-        )
-        return
-    instance = INSTANCES[name]
-    if lnc and lnc not in instance.lnc_sizes:
-        findings.warn(
-            "trainer.lnc",
-            lnc,
-            f"lnc has no effect: on {name} a logical NeuronCore is always one physical core.",
-            "Leave it out.",
-        )
-    size = lnc_of(instance, lnc)
-    offered = instance.logical_devices(size)
-    if devices and devices > offered:
-        findings.fault(
-            "trainer.devices",
-            devices,
-            f"{name} offers {counted(offered, 'device')} at lnc {size}, and {shown(devices)} are asked for.",
-            f"Give {offered} or fewer; trainer.devices counts the devices of one node.",
-        )
-    elif devices and devices < offered:
-        findings.warn(
-            "trainer.devices",
-            devices,
-            f"{name} offers {counted(offered, 'device')} at lnc {size}; {offered - devices} of them stay idle.",
-            f"Give {offered} to use them all.",
-        )

@@ -11,7 +11,7 @@ import typing as t
 from pydantic import ConfigDict, Field
 
 from ...config.field_types import Boolean, Count, NotNegative, Positive, Probability, YamlText
-from ...config.fields import ConfigSection
+from ...config.fields import ConfigSection, key, optional
 from ...config.key_tables import with_keys
 from ...config.kinds import OneOf, Words
 from .data_config import Names
@@ -29,18 +29,9 @@ Tolerance = t.Annotated[t.Any, Words("a number, or null")]
 class FusionsConfig(ConfigSection):
     """The section ``model.fusions``: kernels that do several operations at once."""
 
-    softmax: Boolean | None = Field(
-        default=None,
-        description="Use the fused softmax.",
-        examples=[True],
-        json_schema_extra={"variable": "NEURON_FUSE_SOFTMAX"},
-    )
-    flash_attention: Boolean = Field(description="Use the flash attention kernel.", examples=[True])
-    ring_attention: Boolean | None = Field(
-        default=None,
-        description="Use ring attention, which context parallelism needs.",
-        json_schema_extra={"since": "1.3.0"},
-    )
+    softmax: Boolean | None = optional("Use the fused softmax.", example=True, variable="NEURON_FUSE_SOFTMAX")
+    flash_attention: Boolean = key("Use the flash attention kernel.", example=True)
+    ring_attention: Boolean | None = optional("Use ring attention, which context parallelism needs.", since="1.3.0")
 
 
 @with_keys(KEYS["model.optim.sched"], strict=True)
@@ -52,26 +43,26 @@ class SchedulerConfig(ConfigSection):
 class OptimizerConfig(ConfigSection):
     """The section ``model.optim``: optimizer and learning rate."""
 
-    betas: Betas | None = Field(default=None, description="Decay of the two moments.", examples=[[0.9, 0.999]])
-    sched: SchedulerConfig | None = Field(default=None, description="How the learning rate changes.")
+    betas: Betas | None = optional("Decay of the two moments.", example=[0.9, 0.999])
+    sched: SchedulerConfig | None = optional("How the learning rate changes.")
 
 
 @with_keys(KEYS["model.moe"], strict=True)
 class MoeConfig(ConfigSection):
     """The section ``model.moe``: mixture of experts."""
 
-    num_experts: Count = Field(description="Experts of a layer.", examples=[8])
-    frequency: Count | None = Field(default=None, description="Every how many layers have experts.")
-    capacity_factor: NotNegative = Field(
-        description="Tokens that an expert takes, relative to an even share; 0.0 with dropless.", examples=[2.0]
+    num_experts: Count = key("Experts of a layer.", example=8)
+    frequency: Count | None = optional("Every how many layers have experts.")
+    capacity_factor: NotNegative = key(
+        "Tokens that an expert takes, relative to an even share; 0.0 with dropless.", example=2.0
     )
-    dropless: Boolean | None = Field(default=None, description="Drop no token, with the blockwise kernel.")
-    glu_mlp: Boolean | None = Field(default=None, description="Experts with gated linear units, which dropless needs.")
-    routing_algorithm: t.Annotated[str, OneOf(("top_k", "sinkhorn"), strict=True)] | None = Field(
-        default=None, description="How tokens find their experts."
+    dropless: Boolean | None = optional("Drop no token, with the blockwise kernel.")
+    glu_mlp: Boolean | None = optional("Experts with gated linear units, which dropless needs.")
+    routing_algorithm: t.Annotated[str, OneOf(("top_k", "sinkhorn"), strict=True)] | None = optional(
+        "How tokens find their experts."
     )
-    top_k: Count | None = Field(default=None, description="Experts of each token; with sinkhorn 1.")
-    sinkhorn_tol: Tolerance = Field(default=None, description="Tolerance at which sinkhorn ends.")
+    top_k: Count | None = optional("Experts of each token; with sinkhorn 1.")
+    sinkhorn_tol: Tolerance = optional("Tolerance at which sinkhorn ends.")
 
 
 @with_keys(KEYS["model"], strict=True)
@@ -87,37 +78,21 @@ class ModelConfig(ConfigSection):
         description="The model's config.json, on the node; model_source hf needs it.",
         examples=["/data/llama3_8b/config.json"],
     )
-    encoder_seq_length: Count = Field(
-        description="Length of a sequence.", examples=[4096], json_schema_extra={"unit": "tokens"}
+    encoder_seq_length: Count = key("Length of a sequence.", example=4096, unit="tokens")
+    num_layers: Count = key("Layers; they win over those of model_config.", example=32)
+    hidden_size: Count = key("Width of a layer; it wins over that of model_config.", example=4096)
+    ffn_hidden_size: Count | None = optional("Width of the feed-forward part.")
+    num_attention_heads: Count | None = optional("Attention (query) heads.")
+    num_kv_heads: Count | None = optional("Key/value heads; fewer than query heads for GQA.")
+    kv_channels: Count | None = optional("Width of a head; null takes hidden_size / num_attention_heads.")
+    qkv_linear: Boolean | None = optional("Use the layer that repeats key/value heads (GQAQKVColumnParallelLinear).")
+    pipeline_cuts: Cuts | None = optional(
+        "Layers after which a pipeline stage ends; one fewer than stages.", since="1.1.0"
     )
-    num_layers: Count = Field(description="Layers; they win over those of model_config.", examples=[32])
-    hidden_size: Count = Field(description="Width of a layer; it wins over that of model_config.", examples=[4096])
-    ffn_hidden_size: Count | None = Field(default=None, description="Width of the feed-forward part.")
-    num_attention_heads: Count | None = Field(default=None, description="Attention (query) heads.")
-    num_kv_heads: Count | None = Field(default=None, description="Key/value heads; fewer than query heads for GQA.")
-    kv_channels: Count | None = Field(
-        default=None, description="Width of a head; null takes hidden_size / num_attention_heads."
-    )
-    qkv_linear: Boolean | None = Field(
-        default=None, description="Use the layer that repeats key/value heads (GQAQKVColumnParallelLinear)."
-    )
-    pipeline_cuts: Cuts | None = Field(
-        default=None,
-        description="Layers after which a pipeline stage ends; one fewer than stages.",
-        json_schema_extra={"since": "1.1.0"},
-    )
-    activations_checkpoint_recompute: Names | None = Field(
-        default=None, description="Which parts, with selective.", examples=[["CoreAttention"]]
-    )
-    fusions: FusionsConfig = Field(description="Kernels that do several operations at once.")
-    normalization: t.Annotated[str, OneOf(("rmsnorm", "layernorm"), strict=True)] | None = Field(
-        default=None, description="Normalization."
-    )
-    layernorm_epsilon: Positive | None = Field(
-        default=None, description="Epsilon of the normalization. OmegaConf reads 1e-5 as a number."
-    )
-    activation: t.Annotated[str, OneOf(("swiglu", "gelu"), strict=True)] | None = Field(
-        default=None, description="Activation function."
-    )
-    optim: OptimizerConfig = Field(description="Optimizer and learning rate.")
-    moe: MoeConfig | None = Field(default=None, description="Mixture of experts.", json_schema_extra={"since": "1.1.0"})
+    activations_checkpoint_recompute: Names | None = optional("Which parts, with selective.", example=["CoreAttention"])
+    fusions: FusionsConfig = key("Kernels that do several operations at once.")
+    normalization: t.Annotated[str, OneOf(("rmsnorm", "layernorm"), strict=True)] | None = optional("Normalization.")
+    layernorm_epsilon: Positive | None = optional("Epsilon of the normalization. OmegaConf reads 1e-5 as a number.")
+    activation: t.Annotated[str, OneOf(("swiglu", "gelu"), strict=True)] | None = optional("Activation function.")
+    optim: OptimizerConfig = key("Optimizer and learning rate.")
+    moe: MoeConfig | None = optional("Mixture of experts.", since="1.1.0")

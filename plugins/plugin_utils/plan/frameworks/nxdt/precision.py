@@ -10,11 +10,8 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
-from pydantic import Field
-
 from ...config.field_types import Flag
-from ...config.fields import ConfigSection
-from ...config.findings import Findings
+from ...config.fields import ConfigSection, key, optional
 from ...config.kinds import OneOf
 
 _ACCUMULATE = "--enable-mixed-precision-accumulation"
@@ -59,38 +56,23 @@ class PrecisionType(OneOf):
 class PrecisionConfig(ConfigSection):
     """The section ``precision``: number formats of weights, gradients and sums."""
 
-    type: t.Annotated[str, PrecisionType(TYPES, strict=True)] = Field(
-        description="Number formats of the model and the optimizer.",
-        examples=["mixed_precision"],
-        json_schema_extra={
-            "variable": "XLA_USE_BF16, XLA_DOWNCAST_BF16, NEURON_RT_STOCHASTIC_ROUNDING_EN, NEURON_CC_FLAGS"
-        },
+    type: t.Annotated[str, PrecisionType(TYPES, strict=True)] = key(
+        "Number formats of the model and the optimizer.",
+        example="mixed_precision",
+        variable="XLA_USE_BF16, XLA_DOWNCAST_BF16, NEURON_RT_STOCHASTIC_ROUNDING_EN, NEURON_CC_FLAGS",
     )
-    master_weights: Flag | None = Field(default=None, description="Keep FP32 master weights; only with manual.")
-    fp32_grad_acc: Flag | None = Field(default=None, description="Accumulate gradients in FP32; only with manual.")
-    fp32_grads_cc: Flag | None = Field(default=None, description="Reduce gradients in FP32; only with manual.")
-    xla_use_bf16: Flag | None = Field(
-        default=None,
-        description="Take FP32 for BF16; only with manual.",
-        examples=["0"],
-        json_schema_extra={"variable": "XLA_USE_BF16"},
+    master_weights: Flag | None = optional("Keep FP32 master weights; only with manual.")
+    fp32_grad_acc: Flag | None = optional("Accumulate gradients in FP32; only with manual.")
+    fp32_grads_cc: Flag | None = optional("Reduce gradients in FP32; only with manual.")
+    xla_use_bf16: Flag | None = optional("Take FP32 for BF16; only with manual.", example="0", variable="XLA_USE_BF16")
+    xla_downcast_bf16: Flag | None = optional(
+        "Take FP32 for BF16 and FP64 for FP32; only with manual.", example="1", variable="XLA_DOWNCAST_BF16"
     )
-    xla_downcast_bf16: Flag | None = Field(
-        default=None,
-        description="Take FP32 for BF16 and FP64 for FP32; only with manual.",
-        examples=["1"],
-        json_schema_extra={"variable": "XLA_DOWNCAST_BF16"},
+    neuron_rt_stochastic_rounding_en: Flag | None = optional(
+        "Round stochastically; only with manual.", example="0", variable="NEURON_RT_STOCHASTIC_ROUNDING_EN"
     )
-    neuron_rt_stochastic_rounding_en: Flag | None = Field(
-        default=None,
-        description="Round stochastically; only with manual.",
-        examples=["0"],
-        json_schema_extra={"variable": "NEURON_RT_STOCHASTIC_ROUNDING_EN"},
-    )
-    parallel_layers_reduce_dtype: t.Annotated[str, OneOf(("bf16", "fp32", "fp16"), strict=True)] | None = Field(
-        default=None,
-        description="Number format in which parallel layers are summed; bf16, or fp32 with type fp32.",
-        json_schema_extra={"since": "1.1.1"},
+    parallel_layers_reduce_dtype: t.Annotated[str, OneOf(("bf16", "fp32", "fp16"), strict=True)] | None = optional(
+        "Number format in which parallel layers are summed; bf16, or fp32 with type fp32.", since="1.1.1"
     )
 
 
@@ -106,39 +88,3 @@ def precision_environment(precision: PrecisionConfig) -> dict[str, str]:
 def precision_compiler_flags(precision: PrecisionConfig) -> str:
     """Return what NxDT adds to the compiler's flags for a right precision section."""
     return "" if precision.type == "manual" else PRECISIONS[precision.type].compiler_flags
-
-
-def check_precision(precision: PrecisionConfig | None, uses_lora: bool, findings: Findings) -> None:
-    """Note what NxDT would refuse, or take for something else than its documentation says."""
-    if precision is None:
-        return
-    kind = precision.type
-    if kind == "mixed_precision_SR":
-        findings.warn(
-            "precision.type",
-            kind,
-            "NxDT takes this spelling, but gives it no FP32 master weights and no FP32 accumulation of gradients.",
-            "Set mixed_precision where these are meant.",
-        )
-    if kind == "autocast" and not uses_lora:
-        findings.warn(
-            "precision.type",
-            kind,
-            "NxDT's documentation says that autocast is not supported; its examples use it with LoRA only.",
-            "Set mixed_precision.",
-        )
-    if kind == "manual":
-        for key in MANUAL_KEYS:
-            if getattr(precision, key) is None:
-                findings.fault(
-                    f"precision.{key}", None, f"{key} is missing, which type manual needs.", "Give '0' or '1'."
-                )
-    elif kind is not None:
-        for key in (*MANUAL_KEYS, "master_weights", "fp32_grad_acc", "fp32_grads_cc"):
-            if getattr(precision, key):
-                findings.warn(
-                    f"precision.{key}",
-                    True,
-                    f"{key} has no effect: it counts only where precision.type is manual.",
-                    "Leave it out, or say manual.",
-                )

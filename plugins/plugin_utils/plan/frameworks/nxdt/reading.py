@@ -4,37 +4,15 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Sequence
-from dataclasses import dataclass
 
-from ...config.findings import Findings
-from ...job.ranks import Node
+from ...job.reading import ConfigReading
 from .config import NxdtConfig
 from .data_config import AlignmentConfig
 from .options import NxdtOptions
 
 
-@dataclass(frozen=True)
-class NxdtReading:
-    """The config and the run around it; a value that was wrong in itself is None and has been noted."""
-
-    config: NxdtConfig
-    mode: str
-    nodes: Sequence[Node]
-    options: NxdtOptions
-    findings: Findings
-
-    @property
-    def nnodes(self) -> int:
-        """Return the nodes of one job."""
-        return len(self.nodes) if self.mode == "multi_node" else 1
-
-    def get(self, path: str) -> t.Any:
-        """Return the value under a key path, None where it, or the section that it stands in, is missing or wrong."""
-        value: t.Any = self.config
-        for key in path.split("."):
-            value = getattr(value, key, None)
-        return value
+class NxdtReading(ConfigReading[NxdtConfig, NxdtOptions]):
+    """A config for NxDT, and the run around it."""
 
     @property
     def alignment(self) -> AlignmentConfig | None:

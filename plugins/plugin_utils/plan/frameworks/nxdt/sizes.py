@@ -96,9 +96,8 @@ def _check_world(sizes: NxdtSizes, reading: NxdtReading) -> None:
         product = math.prod(factors.values())
         if sizes.world % product and not (key == _EXPERT and sizes.expert == 1):
             described = " × ".join(f"{name} {size}" for name, size in factors.items())
-            reading.findings.fault(
+            reading.fault(
                 key,
-                reading.get(key),
                 f"The {counted(sizes.world, 'device')} ({counted(sizes.nodes, 'node')} × {sizes.devices}) cannot be "
                 f"divided into groups of {described} = {product}.",
                 f"Choose a product that divides {sizes.world}, or other nodes.",
@@ -124,24 +123,21 @@ def _check_batch(sizes: NxdtSizes, reading: NxdtReading) -> None:
 def _check_sequence(sizes: NxdtSizes, reading: NxdtReading) -> None:
     length, parallel = reading.get("model.encoder_seq_length"), reading.get("distributed_strategy.sequence_parallel")
     if parallel and sizes.tensor == 1:
-        reading.findings.warn(
+        reading.warn(
             "distributed_strategy.sequence_parallel",
-            True,
             "sequence_parallel has no effect: NxDT switches it off where the tensor parallelism is 1.",
             "Set it to False.",
         )
     if length and parallel and sizes.tensor and length % (sizes.tensor * sizes.context):
-        reading.findings.fault(
+        reading.fault(
             "model.encoder_seq_length",
-            length,
             f"Sequence parallelism cannot divide {length} tokens among tensor {sizes.tensor} × context "
             f"{sizes.context} devices.",
             f"Choose a multiple of {sizes.tensor * sizes.context}.",
         )
     elif length and length % sizes.context:
-        reading.findings.fault(
+        reading.fault(
             "model.encoder_seq_length",
-            length,
             f"Context parallelism cannot divide {length} tokens among {counted(sizes.context, 'device')}.",
             f"Choose a multiple of {sizes.context}.",
         )
@@ -153,32 +149,28 @@ def _check_heads(sizes: NxdtSizes, reading: NxdtReading) -> None:
     if not sizes.tensor:
         return
     if replicator > 1 and not reading.get("model.qkv_linear") and reading.get("model_source") == "hf":
-        reading.findings.warn(
+        reading.warn(
             _REPLICATOR,
-            replicator,
             "kv_replicator has no effect without model.qkv_linear.",
             "Set model.qkv_linear to True, or leave kv_replicator out.",
         )
     elif sizes.tensor % replicator:
-        reading.findings.fault(
+        reading.fault(
             _REPLICATOR,
-            replicator,
             f"The tensor parallelism {sizes.tensor} is not a multiple of kv_replicator {replicator}.",
             f"Choose a divisor of {sizes.tensor}.",
         )
     # For model_source hf the heads stand in config.json, which lies on the nodes.
     if heads and heads % sizes.tensor:
-        reading.findings.fault(
+        reading.fault(
             "model.num_attention_heads",
-            heads,
             f"The {counted(heads, 'attention head')} cannot be divided among "
             f"{counted(sizes.tensor, 'tensor-parallel device')}.",
             "Choose a tensor parallelism that divides them.",
         )
     if groups and groups * replicator % sizes.tensor:
-        reading.findings.fault(
+        reading.fault(
             "model.num_kv_heads",
-            groups,
             f"The {counted(groups, 'key/value head')} × kv_replicator {replicator} cannot be divided among "
             f"{counted(sizes.tensor, 'tensor-parallel device')}.",
             f"A kv_replicator of {sizes.tensor // math.gcd(groups, sizes.tensor)} would do, with model.qkv_linear.",
@@ -191,23 +183,19 @@ def _check_layers(sizes: NxdtSizes, reading: NxdtReading) -> None:
     if not sizes.pipeline:
         return
     if virtual > 1 and sizes.pipeline == 1:
-        reading.findings.fault(
-            _VIRTUAL, virtual, "There is nothing to interleave without pipeline parallelism.", "Set it to 1."
-        )
+        reading.fault(_VIRTUAL, "There is nothing to interleave without pipeline parallelism.", "Set it to 1.")
     stages = sizes.pipeline * virtual
     # NxD shares the layers of model_source hf out unevenly where it has to; NxDT's Megatron model asserts.
     even = reading.get("model_source") != "hf"
     if layers and cuts is None and (layers % stages if even else layers < stages):
-        reading.findings.fault(
+        reading.fault(
             _PIPELINE,
-            sizes.pipeline,
             f"The {counted(layers, 'layer')} cannot be divided among {counted(stages, 'pipeline stage')}.",
             f"Choose {f'a divisor of {layers}' if even else f'{layers} or fewer'}, or name model.pipeline_cuts.",
         )
     if cuts is not None and len(cuts) != stages - 1:
-        reading.findings.fault(
+        reading.fault(
             "model.pipeline_cuts",
-            cuts,
             f"There {'is' if len(cuts) == 1 else 'are'} {counted(len(cuts), 'cut')} for "
             f"{counted(stages, 'pipeline stage')}.",
             f"Name {counted(stages - 1, 'layer')}, one fewer than stages.",

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A training config as far as it could be read; a value that was wrong in itself is None and has been noted."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..config.findings import Findings
+from .options import RunOptions
+from .ranks import Node
+
+ConfigT = t.TypeVar("ConfigT")
+OptionsT = t.TypeVar("OptionsT", bound=RunOptions)
+
+
+@dataclass(frozen=True)
+class ConfigReading(t.Generic[ConfigT, OptionsT]):
+    """A config with its types, and the run around it. ``nodes`` are in rank order."""
+
+    config: ConfigT
+    mode: str
+    nodes: Sequence[Node]
+    options: OptionsT
+    findings: Findings
+
+    @property
+    def multi_node(self) -> bool:
+        """Return whether one job runs over all nodes, rather than one on each."""
+        return self.mode == "multi_node"
+
+    @property
+    def nnodes(self) -> int:
+        """Return how many nodes one job has."""
+        return len(self.nodes) if self.multi_node else 1
+
+    def get(self, path: str) -> t.Any:
+        """Return the value under a path, None where it, or the section that it stands in, is missing or wrong.
+
+        AttributeError says that no key has this path.
+        """
+        return value_at(self.config, path)
+
+    def key(self, path: str) -> str:
+        """Return the key path in the file of a value under a path."""
+        return path
+
+    def fault(self, path: str, message: str, remedy: str) -> None:
+        """Note that the value under a path stops the run."""
+        self.findings.fault(self.key(path), self.get(path), message, remedy)
+
+    def warn(self, path: str, message: str, remedy: str) -> None:
+        """Note what the user should know about the value under a path."""
+        self.findings.warn(self.key(path), self.get(path), message, remedy)
+
+
+def value_at(part: t.Any, path: str) -> t.Any:
+    """Return the attribute under a path with dots, None where it, or one on the way, is None."""
+    for name in path.split("."):
+        part = None if part is None else getattr(part, name)
+    return part
