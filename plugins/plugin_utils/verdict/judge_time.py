@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..contracts import JudgedBound, Plan
+from ..contracts import JudgedBound
 from .evidence import samples_of
 from .reasons import INCONCLUSIVE, Reasons
 from .thresholds import is_met
@@ -16,7 +16,7 @@ from .thresholds import is_met
 if t.TYPE_CHECKING:
     import pandas as pd
 
-    from .statistics import Statistics
+    from .seen import Seen
 
 # What the mean may be off the median by.
 _OFF = 0.1
@@ -86,27 +86,17 @@ def _wall_clock(counted: pd.DataFrame) -> float | None:
     return 1000.0 * span / taken if span > 10 * _STAMP_SECONDS else None
 
 
-def slowest(time: TimeSpent) -> float:
-    """Return the step time (ms) that the run took for a step, pauses included."""
-    return max(time["mean"], time["wall_clock"] or 0.0)
-
-
-def judge_time(
-    plan: Plan,
-    times: Mapping[str, TimeSpent],
-    by_node: Mapping[str, dict[str, Statistics]],
-    bounds: list[JudgedBound],
-    reasons: Reasons,
-) -> None:
+def judge_time(seen: Seen, reasons: Reasons) -> None:
     """Note where the mean, or the wall clock, is off the judged median, unless the thresholds hold for it as well.
 
     So too where the last fifth of the steps is slower than the rest; without thresholds nothing holds then. The times
     of a rehearsal are those of a machine that does something else.
     """
-    for node, time in times.items():
-        if not plan.get("rehearsal"):
-            _judge_drift(node, time, samples_of(by_node.get(node, {})), bounds, reasons)
-        really = slowest(time)
+    for node, time in seen.times.items():
+        if not seen.plan.get("rehearsal"):
+            _judge_drift(node, time, samples_of(seen.by_node.get(node, {})), seen.bounds, reasons)
+        # With all pauses between the steps, where time stamps show them.
+        really = max(time["mean"], time["wall_clock"] or 0.0)
         if not time["median"] > 0 or really <= (1 + _OFF) * time["median"]:
             continue
         share = really / time["median"]
@@ -114,7 +104,7 @@ def judge_time(
         means = (
             f"A step of {node} takes {time['mean']:.6g} ms in the mean{wall}, and {time['median']:.6g} ms in the median"
         )
-        missed = [bound["metric"] for bound in bounds if _is_missed(bound, share)]
+        missed = [bound["metric"] for bound in seen.bounds if _is_missed(bound, share)]
         if missed:
             message = (
                 f"{means}: {' and '.join(dict.fromkeys(missed))} would miss the threshold with the time really spent."

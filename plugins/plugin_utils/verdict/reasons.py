@@ -81,6 +81,10 @@ class Reasons:
         self._reasons: list[Reason] = []
         self._notes: list[Reason] = []
 
+    def __len__(self) -> int:
+        """Return how many reasons there are."""
+        return len(self._reasons)
+
     def add(self, verdict: Verdict, code: str, message: str, node: str | None = None, **evidence: t.Any) -> None:
         """Note a reason, with the values or lines that it rests on."""
         self._reasons.append({**_reason(code, message, node, evidence), "verdict": verdict})
