@@ -13,7 +13,7 @@ from ...module_utils.logs.grammar import EVERY_RANK, LAST_RANK
 from ..contracts import Plan, Status
 from ..plan.config.words import counted
 from .judge_model import judge_flops_of_step, judge_parallelism, judge_parameters
-from .judge_rates import judge_bars, judge_rates, judge_same_flops
+from .judge_rates import judge_bars, judge_flops, judge_same_flops, judge_stamps, judge_tokens
 from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons
 
 if t.TYPE_CHECKING:
@@ -93,7 +93,9 @@ def judge_workload(seen: Seen, reasons: Reasons) -> dict[str, list[str]]:
             if grammar.bars:
                 judge_bars(node, rows, tokens, reasons)
             else:
-                agrees[node] += judge_rates(node, rows, tokens, workload, reasons)
+                judge_tokens(node, rows, tokens, agrees[node], reasons)
+                judge_flops(node, rows, workload, agrees[node], reasons)
+                judge_stamps(node, rows, agrees[node], reasons)
                 judge_flops_of_step(status, rows, agrees[node], reasons)
     judge_same_flops(attempts if seen.together and grammar.printed_by == EVERY_RANK else {}, reasons)
     if planned and all(agrees.values()):
