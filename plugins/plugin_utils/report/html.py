@@ -16,10 +16,9 @@ from collections.abc import Mapping, Sequence
 
 from ..contracts import Plan, Status, Summary
 from .deviations import COLOURS, heat_map
-from .hardware import hardware_rows
 from .history import charts_of
 from .ledger_rows import ledger_rows
-from .machine_changes import machine_change_rows, unread_kernel_logs
+from .machines import hardware_rows, machine_change_rows, unread_kernel_logs
 from .messages import echoes_of, messages_of, reasons_of
 from .pages import page_of
 from .plots import Bound, draw

@@ -7,7 +7,7 @@ import typing as t
 from datetime import UTC, datetime
 
 from ...module_utils.logs.record import in_words
-from ..contracts import Bound, Plan, Status, Verdict
+from ..contracts import Plan, Status, Verdict
 from ..plan.config.words import all_of, counted
 from ..plan.job.bounds import bound_in_words
 from ..run.status import has_failed
@@ -136,7 +136,7 @@ def judge_last_step(seen: Seen, reasons: Reasons) -> None:
 
 def judge_samples(seen: Seen, reasons: Reasons) -> None:
     """Note where too few values are left after the warm-up, and where that is longer than one is."""
-    warm_up = seen.warm_up
+    warm_up, judged = seen.warm_up, seen.judged_metrics
     counts = {node: samples_of(found) for node, found in seen.by_node.items()}
     for node, found in seen.by_node.items():
         needed = f"after the warm-up of {warm_up.steps}; {MIN_SAMPLES} are needed to judge."
@@ -144,7 +144,7 @@ def judge_samples(seen: Seen, reasons: Reasons) -> None:
             message = f"{node} has {counted(counts[node], 'step')} {needed}"
             reasons.add(INCONCLUSIVE, "too_few_samples", message, node, samples=counts[node])
             continue
-        for metric in dict.fromkeys(bound["metric"] for bound in _judged_bounds(seen.plan) if bound["metric"] in found):
+        for metric in (metric for metric in judged if metric in found):
             count = found[metric]["samples"]
             if count < MIN_SAMPLES:
                 message = f"{node} has {count} values of {metric} {needed}"
@@ -162,10 +162,6 @@ def judge_samples(seen: Seen, reasons: Reasons) -> None:
             "Give training_warmup_steps where it was one."
         )
         reasons.add(INCONCLUSIVE, "long_warm_up", message, warm_up=warm_up.steps, steps=most)
-
-
-def _judged_bounds(plan: Plan) -> list[Bound]:
-    return [bound for bound in plan["expected"] if bound["kind"] != "info" and not bound.get("optional")]
 
 
 def judge_lacks(plan: Plan, reasons: Reasons) -> None:

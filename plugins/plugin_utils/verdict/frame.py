@@ -37,11 +37,8 @@ def steps_frame(nodes: Iterable[Mapping[str, t.Any]], steps: Steps, warmup_steps
 
     ``nodes`` are those of the plan, ``steps`` the steps by node name. A step is ``counted`` when it belongs to the
     last attempt of its node, at least ``warmup_steps`` of that attempt came before it, and its row has no reason of its
-    own to be left out. ``left_out`` is the reason where it is not counted, else empty. Raises ValueError for a negative
-    ``warmup_steps``.
+    own to be left out. ``left_out`` is the reason where it is not counted, else empty.
     """
-    if warmup_steps < 0:
-        raise ValueError(f"warmup_steps is {warmup_steps}, but must be 0 or more")
     with_steps = [(node, steps[node["node"]]) for node in nodes if node["node"] in steps]
     found = {metric for _node, own in with_steps for metric in own.metrics}
     metrics = [metric for metric in (*METRICS, *EVIDENCE) if metric in found]

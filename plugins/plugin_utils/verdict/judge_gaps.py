@@ -39,11 +39,9 @@ def judge_gaps(seen: Seen, reasons: Reasons) -> None:
     plan, grammar = seen.plan, seen.grammar
     nan = seen.records.loc[seen.records["value"].isna(), ["node", "metric", "step"]]
     nan_steps = nan.groupby(["node", "metric"])["step"].agg(set).to_dict()
-    judged = dict.fromkeys(
-        bound["metric"] for bound in plan["expected"] if bound["kind"] != "info" and not bound.get("optional")
-    )
     if seen.together:
         _judge_lines_of_nodes(seen.attempts, reasons)
+    looked_at = list(dict.fromkeys((*seen.judged_metrics, *_OF_EACH_STEP)))
     said_stride = 1 if grammar.each_step else _said_stride(seen.statuses)
     begun = {"": _begun(seen.statuses), **{status["node"]: _begun([status]) for status in seen.statuses}}
     for node, rows in seen.attempts.items():
@@ -66,7 +64,7 @@ def judge_gaps(seen: Seen, reasons: Reasons) -> None:
                 message = f"No step line of {node} says its {what}, as each line of this trainer does."
                 reasons.add(INCONCLUSIVE, "metric_gaps", message, node, metric=name, steps=len(rows))
         counting = rows["counted"].to_numpy() & ~skipped
-        for metric in dict.fromkeys((*judged, *_OF_EACH_STEP)):
+        for metric in looked_at:
             absent = np.isnan(_column(rows, metric)[counting])
             # The clock of bars is that of the first epoch.
             if absent.all() or not absent.any() or (metric == "clock" and grammar.bars):

@@ -55,6 +55,12 @@ class Seen:
         return self.plan.get("workload")
 
     @property
+    def judged_metrics(self) -> list[str]:
+        """Return the metrics that have to keep to a threshold, each once."""
+        judged = (bound for bound in self.plan["expected"] if bound["kind"] != "info" and not bound.get("optional"))
+        return list(dict.fromkeys(bound["metric"] for bound in judged))
+
+    @property
     def grammar(self) -> Grammar:
         """Return the grammar of the logs."""
         return log_grammar(self.plan)
