@@ -7,17 +7,16 @@ import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ...module_utils.logs.frameworks.known import grammar_of
 from ..contracts import FirstFailure, JudgedBound, Plan, Status, Workload
 
 if t.TYPE_CHECKING:
     import pandas as pd
 
     from ...module_utils.logs.grammar import Grammar
-    from .judge_time import TimeSpent
     from .last_step import Reached
     from .loss_trend import Trend
     from .statistics import Statistics
+    from .time_spent import TimeSpent
     from .warm_up import WarmUp
 
 
@@ -30,6 +29,7 @@ class Seen:
     """
 
     plan: Plan
+    grammar: Grammar
     statuses: list[Status]
     steps: pd.DataFrame
     records: pd.DataFrame
@@ -59,13 +59,3 @@ class Seen:
         """Return the metrics that have to keep to a threshold, each once."""
         judged = (bound for bound in self.plan["expected"] if bound["kind"] != "info" and not bound.get("optional"))
         return list(dict.fromkeys(bound["metric"] for bound in judged))
-
-    @property
-    def grammar(self) -> Grammar:
-        """Return the grammar of the logs."""
-        return log_grammar(self.plan)
-
-
-def log_grammar(plan: Plan) -> Grammar:
-    """Return the grammar of the trainer that writes the logs, which in a rehearsal is one of another framework."""
-    return grammar_of(plan.get("log_framework") or plan["framework"])

@@ -10,6 +10,7 @@ import typing as t
 from dataclasses import asdict
 from datetime import UTC, datetime
 
+from ...module_utils.logs.frameworks.known import grammar_of
 from ...module_utils.logs.record import METRICS
 from ..contracts import Plan, Status, Summary
 from ..run.retry import in_words
@@ -34,15 +35,16 @@ from .judge_measured import judge_loss, judge_physics, loss_trends
 from .judge_network import judge_transport, judge_world
 from .judge_numbers import judge_finite
 from .judge_skipped import judge_skipped
-from .judge_time import judge_time, times_spent
+from .judge_time import judge_time
 from .judge_workload import judge_workload
 from .last_step import last_step_of, reached_by
 from .ledger import ledger_of
 from .reasons import PASS, Reasons
-from .seen import Seen, log_grammar
+from .seen import Seen
 from .statistics import of_nodes, of_run
 from .stragglers import DEFAULT_DEVIATIONS, stragglers_of
 from .thresholds import judge_bounds, with_thresholds
+from .time_spent import times_spent
 from .utilization import utilization_of, utilization_text
 
 if t.TYPE_CHECKING:
@@ -72,12 +74,15 @@ def judge(
         began_with = None if steps.empty else int(steps["step"].min())
         reasons.note("retry", in_words(retry, began_with, plan["first_step"]))
     attempts, earlier = attempts_of(steps)
-    reached = reached_by(plan, statuses, attempts)
+    # In a rehearsal the trainer of another framework writes the logs.
+    grammar = grammar_of(plan.get("log_framework") or plan["framework"])
+    reached = reached_by(plan, grammar, statuses, attempts)
     together = plan["mode"] == "multi_node"
     first = first_failure(statuses, reached.unfinished, together=together)
     by_node = of_nodes(steps)
     seen = Seen(
         plan=plan,
+        grammar=grammar,
         statuses=statuses,
         steps=steps,
         records=records,
@@ -88,7 +93,7 @@ def judge(
         by_node=by_node,
         bounds=judge_bounds(plan["expected"], by_node),
         trends=loss_trends(attempts),
-        times=times_spent(attempts, bars=log_grammar(plan).bars),
+        times=times_spent(attempts, bars=grammar.bars),
         first=first,
         interrupted=first is None and was_interrupted(statuses),
     )
