@@ -70,11 +70,9 @@ def judge_outages(seen: Seen, reasons: Reasons) -> None:
         if outages:
             first, seconds = outages[0]["since"], sum(outage["seconds"] for outage in outages)
             since = f"{datetime.fromtimestamp(first, tz=UTC):%H:%M:%S} UTC"
-            times = (
-                f"{len(outages)} times from {since} on, for {seconds:.0f} s in all,"
-                if outages[1:]
-                else (f"for {seconds:.0f} s from {since} on")
-            )
+            times = f"for {seconds:.0f} s from {since} on"
+            if outages[1:]:
+                times = f"{len(outages)} times from {since} on, for {seconds:.0f} s in all,"
             message = f"{node} did not answer {times} and was followed again afterwards."
             reasons.note("node_outage", message, node, outages=len(outages), seconds=seconds)
         problem = status.get("log_problem")

@@ -70,14 +70,8 @@ def judge_world(
     for node, size in wrong.items():
         alone = size * nodes == ranks
         what = "trained alone" if alone else "trained in another world than the plan's"
-        reasons.add(
-            FAIL,
-            "trained_alone" if alone else "world_size",
-            f"{node} {what}: it sees {counted(size, 'rank')}, and the job has {ranks}.",
-            node,
-            world_size=size,
-            ranks=ranks,
-        )
+        message = f"{node} {what}: it sees {counted(size, 'rank')}, and the job has {ranks}."
+        reasons.add(FAIL, "trained_alone" if alone else "world_size", message, node, world_size=size, ranks=ranks)
     for status in statuses:
         _judge_communicator(status, ranks, reasons)
     if sizes and not wrong:

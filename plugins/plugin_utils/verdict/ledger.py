@@ -67,7 +67,7 @@ def _none_of_its_own(seen: Seen) -> str | None:
 
 
 def _evidence(seen: Seen, status: Status) -> dict[LedgerRow, str | None]:
-    """Return the evidence of a node that its end and its log hold besides steps, by row; None for none."""
+    """Return the evidence that the end of a node and its log hold, but for its steps, by row; None for none."""
     plan, signs, run_id = seen.plan, status.get("signs"), status.get("log_run_id")
     ended_well = status["status"] == "exited" and status.get("exit_status") == 0
     log = f"begins with run {run_id}" if run_id == plan["run_id"] else None
