@@ -42,7 +42,7 @@ def compared(names: list[str], output_dir: str | Path, history_dir: str | Path) 
 
     A period is a month, ``2026-10``, or days, ``2026-10-01..2026-10-15``, in UTC. The answer has ``kind`` (``runs``
     or ``periods``) and ``names``. Of runs it has ``before`` and ``after``, ``identity`` and ``environment`` (what
-    differs), ``comparison`` by metric, and ``scaling`` (`_scaling.scaling_of` of the second run). Of periods it has
+    differs), ``comparison`` by metric, and ``scaling`` (`scaling.scaling_of` of the second run). Of periods it has
     ``keys``, a ``comparison`` for each key with runs in both. Raises ValueError, with what is there, for names that are
     neither.
     """

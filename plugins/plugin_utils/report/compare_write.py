@@ -69,13 +69,10 @@ def _metrics(comparison: Mapping[str, Mapping[str, t.Any]]) -> list[str]:
     for metric, change in comparison.items():
         percent = "" if change["percent"] is None else f"{change['percent']:+.2f} %"
         test = f" ({change['test']})" if len(tests) > 1 else ""
+        noise = "" if change["low"] is None else f" (noise {change['low']:,.4g} to {change['high']:,.4g})"
         judged = {True: ", better", False: ", worse", None: ""}[change["better"]]
         lines.append(
             f"  {metric:<{width}}  {change['before']:>12,.6g} → {change['after']:>12,.6g}  {percent:>9}  "
-            f"{change['outcome']}{judged}{_noise(change)}{test}"
+            f"{change['outcome']}{judged}{noise}{test}"
         )
     return [*lines, f"  Test: {tests.pop()}."] if len(tests) == 1 else lines
-
-
-def _noise(change: Mapping[str, t.Any]) -> str:
-    return "" if change["low"] is None else f" (noise {change['low']:,.4g} to {change['high']:,.4g})"

@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import typing as t
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 RECORDS, SUMMARY, PAGE = "records.csv", "summary.json", "report.html"
@@ -15,6 +18,15 @@ HISTORY, TELEMETRY = "history.json", "telemetry.csv"
 def json_text(value: t.Any) -> str:
     """Return a value as the text of a JSON file, which has no NaN."""
     return json.dumps(value, indent=2, allow_nan=False) + "\n"
+
+
+def csv_text(columns: Collection[str], rows: Iterable[Mapping[str, t.Any]]) -> str:
+    """Return rows as the text of a CSV file with a header; what is None or lacking in a row is empty."""
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return stream.getvalue()
 
 
 def says(path: Path, text: str) -> bool:

@@ -43,7 +43,7 @@ def history_of(row: Row, folder: str | Path) -> dict[str, t.Any]:
     ``key``; ``runs``, this one and up to 20 earlier ones in the order of their start, each with run_id, started_at,
     verdict, failure and its metrics; ``comparison``, by metric the fields of `Change` against the last 20 runs that
     passed; ``last_good``, the last run that passed (None without one), and ``environment``, what has changed since
-    then (`_history_environment.changes`). ``not_looked_at`` says that there may be older runs.
+    then (`history_environment.changes`). ``not_looked_at`` says that there may be older runs.
     """
     found = latest_rows(folder, row["framework"], row["key"], row["started_at"], row["run_id"])
     earlier = list(itertools.islice(found, LOOKED_AT))

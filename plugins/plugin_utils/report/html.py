@@ -16,10 +16,9 @@ from collections.abc import Mapping, Sequence
 
 from ..contracts import Plan, Status, Summary
 from .deviations import COLOURS, heat_map
-from .hardware import hardware_rows
 from .history import charts_of
 from .ledger_rows import ledger_rows
-from .machine_changes import machine_change_rows, unread_kernel_logs
+from .machines import hardware_rows, machine_change_rows, unread_kernel_logs
 from .messages import echoes_of, messages_of, reasons_of
 from .pages import page_of
 from .plots import Bound, draw
@@ -135,7 +134,7 @@ def figures_of(summary: Summary) -> list[tuple[str, str, str]]:
             rows.append((LABELS[metric], value, origin))
             rows += _by_the_clock(summary, found) if metric == "tokens_per_sec_per_gpu" else []
     if summary["mfu"] is not None:
-        rows.append(("MFU", _percent(summary["mfu"]), f"from {summary['mfu_basis']}"))
+        rows.append(("MFU", f"{number(summary['mfu'] * 100, 3)} %", f"from {summary['mfu_basis']}"))
     return rows
 
 
@@ -146,10 +145,6 @@ def _by_the_clock(summary: Summary, found: Mapping[str, t.Any]) -> list[tuple[st
         return []
     rate = found["value"] * spent["median"] / spent["wall_clock"]
     return [("Throughput by the clock", f"{number(rate)} tokens/s", "with all that went by between the steps")]
-
-
-def _percent(fraction: float) -> str:
-    return f"{number(fraction * 100, 3)} %"
 
 
 def _bounds(thresholds: Sequence[Mapping[str, t.Any]]) -> dict[str, Bound]:

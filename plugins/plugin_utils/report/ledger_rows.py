@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from ..contracts import LedgerOfNode, LedgerRow, Verdict
 from ..inventory.folded_names import folded, named, nameless
 from ..plan.config.words import counted
+from ..verdict.reasons import GRAVITY
 
-_GRAVITY: tuple[Verdict, ...] = ("FAIL", "ERROR", "INCONCLUSIVE", "PASS")
 # How many groups of nodes are shown before they are only counted.
 _SHOWN = 6
 
@@ -44,7 +44,7 @@ def ledger_rows(ledger: Sequence[LedgerOfNode]) -> list[Row]:
             evidence = nameless(entry["evidence"], of_node["node"])
             found.setdefault((entry["verdict"], evidence), []).append(of_node["node"])
         groups = [Group(verdict, named(text, nodes), folded(nodes)) for (verdict, text), nodes in found.items()]
-        groups.sort(key=lambda group: _GRAVITY.index(group.verdict))
+        groups.sort(key=lambda group: GRAVITY.index(group.verdict))
         passed = sum(len(nodes) for (verdict, _evidence), nodes in found.items() if verdict == "PASS")
         rows.append(Row(row, groups[0].verdict, passed, len(ledger), groups[:_SHOWN], len(groups[_SHOWN:])))
     return rows

@@ -51,12 +51,6 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         bytecode_cache=None if sys.dont_write_bytecode else _Compiled(str(Path(cache_from_source(__file__)).parent)),
     )
-    environment.filters |= {
-        "number": number,
-        "titled": titled,
-        "instant": instant,
-        "retry_label": retry_label,
-        "plural": plural,
-        "measured": measured,
-    }
+    filters = (number, titled, instant, retry_label, plural, measured)
+    environment.filters |= {shows.__name__: shows for shows in filters}
     return environment

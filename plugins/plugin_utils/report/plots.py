@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .drawing import COLOURS, FORBIDDEN, HIGHLIGHT, Chart
+from .drawing import COLOURS, FORBIDDEN, HIGHLIGHT, Chart, around
 
 if t.TYPE_CHECKING:
     import pandas as pd
@@ -161,9 +161,7 @@ def view_range(values: np.ndarray, counted: np.ndarray, limits: Sequence[float])
             low, high = low_counted, high_counted
     near = max((high - low) / 2, 0.05 * max(abs(low), abs(high)))
     taken_in = [low, high, *(limit for limit in limits if low - near <= limit <= high + near)]
-    low, high = min(taken_in), max(taken_in)
-    margin = 0.08 * (high - low) or 0.05 * abs(high) or 1.0
-    return low - margin, high + margin
+    return around(taken_in)
 
 
 def draw(

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import operator
 import typing as t
 from collections.abc import Iterable, Mapping
 
@@ -25,24 +26,19 @@ _PLOTTED = {
 }
 # So many times the usual distance between two samples is none between samples that follow each other.
 _GAP = 4.0
-_VALUES: tuple[t.Literal["temperature", "power", "clock", "ecc_uncorrected"], ...] = (
-    "temperature",
-    "power",
-    "clock",
-    "ecc_uncorrected",
-)
+_values_of = operator.itemgetter(*_PLOTTED)
 Row = dict[str, t.Any]
 
 
 def telemetry_frame(samples: Mapping[str, Iterable[Sample]]) -> pd.DataFrame:
     """Return a row for each reading: ``node``, ``time`` (since the epoch), ``accelerator`` (its number), and values."""
     rows = [
-        (node, sample["time"], number, *(reading[name] for name in _VALUES))
+        (node, sample["time"], number, *_values_of(reading))
         for node, of_node in samples.items()
         for sample in of_node
         for number, reading in enumerate(sample["accelerators"])
     ]
-    return pd.DataFrame(rows, columns=["node", "time", "accelerator", *_VALUES])
+    return pd.DataFrame(rows, columns=["node", "time", "accelerator", *_PLOTTED])
 
 
 def telemetry_rows(frame: pd.DataFrame) -> list[Row]:

@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from ...module_utils.logs.record import in_words
-from ..contracts import Bound, JudgedBound, Plan, Status, Verdict
+from ..contracts import Plan, Status, Verdict
 from ..plan.config.words import all_of, counted
 from ..plan.job.bounds import bound_in_words
 from ..run.status import has_failed
@@ -16,11 +15,8 @@ from .reasons import ERROR, FAIL, INCONCLUSIVE, PASS, Reasons
 from .thresholds import is_met
 
 if t.TYPE_CHECKING:
-    import pandas as pd
-
-    from .last_step import Reached
+    from .seen import Seen
     from .statistics import Statistics
-    from .warm_up import WarmUp
 
 MIN_SAMPLES = 3
 # More steps than this, and a larger part of all of them, are no compilation and no filling of caches.
@@ -29,53 +25,54 @@ _LONG_WARM_UP, _LARGE_WARM_UP = 10, 0.25
 _SLOW_WARM_UP = 0.10
 
 
-def judge_nodes(statuses: list[Status], interrupted: bool, reasons: Reasons) -> None:
+# By what became of a node: the verdict that it argues for, that of a failure where it is None, its code and message.
+_ENDS: dict[str, tuple[Verdict | None, str, str]] = {
+    "not_started": (ERROR, "node_not_started", "{node} did not start to train{message}."),
+    "staged": (ERROR, "node_not_started", "{node} did not start to train{message}."),
+    "exited": (None, "node_failed", "{node} ended with exit status {exit_status}."),
+    "killed": (FAIL, "node_killed", "The training on {node} was killed."),
+    "unreachable": (ERROR, "node_unreachable", "{node} could not be reached{message}."),
+    "gone": (ERROR, "node_gone", "What became of the training on {node} is not known{message}."),
+    "stalled": (None, "node_stalled", "The training on {node} hung{message}."),
+    "running": (ERROR, "node_running", "{node} was still training when it was last heard of."),
+    "stopped": (ERROR, "node_stopped", "{node} was stopped before it had finished{message}."),
+}
+
+
+def judge_nodes(seen: Seen, reasons: Reasons) -> None:
     """Note which nodes did not take part to the end, and how.
 
-    Where somebody ``interrupted`` a run over all nodes, what the others did then is no failure of the training.
+    Where somebody interrupted a run over all nodes, what the others did then is no failure of the training.
     """
-    failure: Verdict = ERROR if interrupted else FAIL
-    none_failed = interrupted or not any(has_failed(status) for status in statuses)
+    failure: Verdict = ERROR if seen.interrupted else FAIL
+    none_failed = seen.interrupted or not any(has_failed(status) for status in seen.statuses)
     ended_well = 0
-    for status in _followed(statuses):
-        node, found, message = status["node"], status["status"], _with_message(status)
-        if found in ("not_started", "staged"):
-            reasons.add(ERROR, "node_not_started", f"{node} did not start to train{message}.", node)
-        elif found == "exited" and status.get("exit_status") == 0:
+    for status in seen.statuses:
+        node, found, exit_status = status["node"], status["status"], status.get("exit_status")
+        if found == "log_only":
+            continue
+        if found == "exited" and exit_status == 0:
             ended_well += 1
-        elif found == "exited":
-            exit_status = status.get("exit_status")
-            message = f"{node} ended with exit status {exit_status}."
-            reasons.add(failure, "node_failed", message, node, exit_status=exit_status)
-        elif found == "killed":
-            reasons.add(FAIL, "node_killed", f"The training on {node} was killed.", node)
-        elif found == "unreachable":
-            reasons.add(ERROR, "node_unreachable", f"{node} could not be reached{message}.", node)
-        elif found == "gone":
-            reasons.add(ERROR, "node_gone", f"What became of the training on {node} is not known{message}.", node)
-        elif found == "stalled":
-            reasons.add(failure, "node_stalled", f"The training on {node} hung{message}.", node)
-        elif found == "running":
-            if none_failed:
-                reasons.add(ERROR, "node_running", f"{node} was still training when it was last heard of.", node)
-        elif none_failed:
-            reasons.add(ERROR, "node_stopped", f"{node} was stopped before it had finished{message}.", node)
-    if ended_well == len(statuses):
-        reasons.add(PASS, "nodes", f"{all_of(len(statuses), 'node')} took part and ended with exit status 0.")
+            continue
+        verdict, code, text = _ENDS[found]
+        if none_failed or code not in ("node_running", "node_stopped"):
+            message = text.format(node=node, message=_with_message(status), exit_status=exit_status)
+            evidence = {"exit_status": exit_status} if code == "node_failed" else {}
+            reasons.add(verdict or failure, code, message, node, **evidence)
+    if ended_well == len(seen.statuses):
+        reasons.add(PASS, "nodes", f"{all_of(len(seen.statuses), 'node')} took part and ended with exit status 0.")
 
 
-def judge_outages(statuses: list[Status], reasons: Reasons) -> None:
+def judge_outages(seen: Seen, reasons: Reasons) -> None:
     """Note for how long nodes that came back did not answer, and what happened to a log while it was written."""
-    for status in statuses:
+    for status in seen.statuses:
         node, outages = status["node"], status.get("outages", [])
         if outages:
             first, seconds = outages[0]["since"], sum(outage["seconds"] for outage in outages)
             since = f"{datetime.fromtimestamp(first, tz=UTC):%H:%M:%S} UTC"
-            times = (
-                f"{len(outages)} times from {since} on, for {seconds:.0f} s in all,"
-                if outages[1:]
-                else (f"for {seconds:.0f} s from {since} on")
-            )
+            times = f"for {seconds:.0f} s from {since} on"
+            if outages[1:]:
+                times = f"{len(outages)} times from {since} on, for {seconds:.0f} s in all,"
             message = f"{node} did not answer {times} and was followed again afterwards."
             reasons.note("node_outage", message, node, outages=len(outages), seconds=seconds)
         problem = status.get("log_problem")
@@ -84,13 +81,14 @@ def judge_outages(statuses: list[Status], reasons: Reasons) -> None:
             reasons.add(INCONCLUSIVE, "log_cut", message, node)
 
 
-def judge_log_only(statuses: list[Status], reasons: Reasons) -> None:
+def judge_log_only(seen: Seen, reasons: Reasons) -> None:
     """Note what the logs of nodes that nobody followed say of their end: that it was a failure, or nothing."""
     unknown = []
-    for node, failed in ((status["node"], has_failed(status)) for status in statuses if status["status"] == "log_only"):
-        if failed:
+    for status in seen.statuses:
+        node = status["node"]
+        if status["status"] == "log_only" and has_failed(status):
             reasons.add(FAIL, "failure_in_log", f"The log of {node} ends with a failure.", node)
-        else:
+        elif status["status"] == "log_only":
             unknown.append(node)
     if unknown:
         where, lacking = (
@@ -100,21 +98,18 @@ def judge_log_only(statuses: list[Status], reasons: Reasons) -> None:
         reasons.add(INCONCLUSIVE, "exit_status_unknown", f"{message} Set training_exit_status if you know it.")
 
 
-def _followed(statuses: list[Status]) -> list[Status]:
-    return [status for status in statuses if status["status"] != "log_only"]
-
-
 def _with_message(status: Status) -> str:
     message = str(status.get("message") or "").strip().rstrip(".")
     return f": {message}" if message else ""
 
 
-def judge_last_step(statuses: list[Status], reached: Reached, interrupted: bool, reasons: Reasons) -> None:
+def judge_last_step(seen: Seen, reasons: Reasons) -> None:
     """Note where the last step was not seen: a failure of a training that ended by itself, else an open question."""
+    reached = seen.reached
     ended = {
         status["node"]
-        for status in statuses
-        if status["status"] == "exited" and not interrupted and not status.get("log_problem")
+        for status in seen.statuses
+        if status["status"] == "exited" and not seen.interrupted and not status.get("log_problem")
     }
     if not reached.by_node:
         reasons.add(INCONCLUSIVE, "no_steps", "No node's log has a single training step.")
@@ -128,7 +123,7 @@ def judge_last_step(statuses: list[Status], reached: Reached, interrupted: bool,
             verdict: Verdict = FAIL if node in ended else INCONCLUSIVE
             message = f"{node} got to step {step} of {reached.goal}."
             reasons.add(verdict, "last_step_missing", message, node, last_step=step, goal=reached.goal)
-    for status in statuses:
+    for status in seen.statuses:
         node, step = status["node"], reached.by_node.get(status["node"])
         if status.get("began_anew") and step is not None:
             message = f"A process began on {node} after step {step}, and its log has no step of it."
@@ -137,28 +132,17 @@ def judge_last_step(statuses: list[Status], reached: Reached, interrupted: bool,
         reasons.add(PASS, "last_step", f"The last step, {reached.goal}, was seen.")
 
 
-def judge_samples(
-    plan: Plan,
-    by_node: dict[str, dict[str, Statistics]],
-    attempts: Mapping[str, pd.DataFrame],
-    warm_up: WarmUp,
-    reasons: Reasons,
-) -> None:
+def judge_samples(seen: Seen, reasons: Reasons) -> None:
     """Note where too few values are left after the warm-up, and where that is longer than one is."""
-    counts = {node: samples_of(found) for node, found in by_node.items()}
-    taken = {node: len(rows) for node, rows in attempts.items()}
-    for node, found in by_node.items():
+    warm_up, judged = seen.warm_up, seen.judged_metrics
+    counts = {node: samples_of(found) for node, found in seen.by_node.items()}
+    for node, found in seen.by_node.items():
         needed = f"after the warm-up of {warm_up.steps}; {MIN_SAMPLES} are needed to judge."
         if counts[node] < MIN_SAMPLES:
-            reasons.add(
-                INCONCLUSIVE,
-                "too_few_samples",
-                f"{node} has {counted(counts[node], 'step')} {needed}",
-                node,
-                samples=counts[node],
-            )
+            message = f"{node} has {counted(counts[node], 'step')} {needed}"
+            reasons.add(INCONCLUSIVE, "too_few_samples", message, node, samples=counts[node])
             continue
-        for metric in dict.fromkeys(bound["metric"] for bound in _judged_bounds(plan) if bound["metric"] in found):
+        for metric in (metric for metric in judged if metric in found):
             count = found[metric]["samples"]
             if count < MIN_SAMPLES:
                 message = f"{node} has {count} values of {metric} {needed}"
@@ -168,7 +152,7 @@ def judge_samples(
         reasons.add(PASS, "samples", message, samples=counts)
     if counts:
         reasons.note("warm_up" if warm_up.steady else "not_steady", warm_up.reason)
-    most = max((steps for steps in taken.values()), default=0)
+    most = max(map(len, seen.attempts.values()), default=0)
     is_long = warm_up.steps > max(_LONG_WARM_UP, _LARGE_WARM_UP * most)
     if is_long and warm_up.detected and warm_up.steady and warm_up.apart > _SLOW_WARM_UP:
         message = (
@@ -176,10 +160,6 @@ def judge_samples(
             "Give training_warmup_steps where it was one."
         )
         reasons.add(INCONCLUSIVE, "long_warm_up", message, warm_up=warm_up.steps, steps=most)
-
-
-def _judged_bounds(plan: Plan) -> list[Bound]:
-    return [bound for bound in plan["expected"] if bound["kind"] != "info" and not bound.get("optional")]
 
 
 def judge_lacks(plan: Plan, reasons: Reasons) -> None:
@@ -193,9 +173,9 @@ def samples_of(found: dict[str, Statistics]) -> int:
     return max((statistics["samples"] for statistics in found.values()), default=0)
 
 
-def judge_thresholds(plan: Plan, judged: list[JudgedBound], reached: Reached, reasons: Reasons) -> None:
+def judge_thresholds(seen: Seen, reasons: Reasons) -> None:
     """Note which thresholds were met by the worst node, which were missed, and what was not measured."""
-    for bound in judged:
+    for bound in seen.bounds:
         metric, wanted = bound["metric"], f"to be {bound_in_words(bound)}"
         if bound["kind"] == "info":
             continue
@@ -208,32 +188,33 @@ def judge_thresholds(plan: Plan, judged: list[JudgedBound], reached: Reached, re
         what = f"{metric} is {in_words(metric, bound['measured'])} ({bound['statistic']} of {bound['node']})"
         if is_met(bound["measured"], bound["least"], bound["greatest"]):
             reasons.add(PASS, "threshold_met", f"{what}; it has {wanted}.", bound=bound)
-        elif bound["statistic"] == "last" and not reached.finished:
+        elif bound["statistic"] == "last" and not seen.reached.finished:
             message = f"{what}, but the training did not get to its end; it had {wanted}."
             reasons.add(INCONCLUSIVE, "threshold_open", message, bound=bound)
         else:
             reasons.add(FAIL, "threshold_missed", f"{what}; it had {wanted}.", bound=bound)
-    if plan["record_only"]:
-        why = "this was a rehearsal" if plan.get("rehearsal") else "the run is only recorded"
+    if seen.plan["record_only"]:
+        why = "this was a rehearsal" if seen.plan.get("rehearsal") else "the run is only recorded"
         reasons.add(PASS, "thresholds_not_judged", f"Thresholds were not judged ({why}).")
 
 
-def judge_logs(plan: Plan, statuses: list[Status], reasons: Reasons) -> None:
+def judge_logs(seen: Seen, reasons: Reasons) -> None:
     """Note whether each node's log is one of this run: the launch script writes the run's name on its first line.
 
     Logs that somebody names to be judged are taken as they are named.
     """
-    if plan.get("logs"):
+    if seen.plan.get("logs"):
         reasons.note(
             "logs_as_named", "The logs are judged as they were named: nothing in them says which run they belong to."
         )
         return
-    read = [status for status in statuses if status.get("last_step") is not None or status["status"] == "exited"]
+    run_id = seen.plan["run_id"]
+    read = [status for status in seen.statuses if status.get("last_step") is not None or status["status"] == "exited"]
     for status in read:
         found = status.get("log_run_id")
-        if found != plan["run_id"]:
+        if found != run_id:
             whose = f"that of run {found}" if found else "of a run that is not known"
             message = f"The log of {status['node']} is {whose}."
             reasons.add(INCONCLUSIVE, "other_log", message, status["node"], log_run_id=found)
-    if read and all(status.get("log_run_id") == plan["run_id"] for status in read):
+    if read and all(status.get("log_run_id") == run_id for status in read):
         reasons.add(PASS, "logs", f"The logs of {counted(len(read), 'node')} are of this run.")

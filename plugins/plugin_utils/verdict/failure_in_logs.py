@@ -1,17 +1,23 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The failure that the logs of a run hold although no node is known to have failed.
+"""Failures that the logs of a run hold although no node is known to have failed.
 
 A launch script that pipes the trainer into tee ends with exit status 0, and where the number of steps is not known the
-log does not look cut off either. So this names a failure, and leaves the verdict as it is.
+log does not look cut off either.
 """
 
 from __future__ import annotations
 
+import typing as t
 from collections.abc import Iterable, Sequence
 
+from ...module_utils.logs.ending import without_closed_store
 from ...module_utils.logs.signature import BLAME
 from ..contracts import Failure, FirstFailure, Reason, Status
 from .first_cause import first_failure, is_own
+from .reasons import FAIL, INCONCLUSIVE, Reasons
+
+if t.TYPE_CHECKING:
+    from .seen import Seen
 
 # Of the reasons, those that report values that are no numbers.
 _NOT_FINITE = frozenset({"not_finite", "nan_iterations"})
@@ -23,13 +29,46 @@ _REMEDY_OF_THE_MODEL = (
 _REMEDY_OF_A_NUMBER = "Read that line of the log: the trainer could not measure, or the line is torn or was changed."
 
 
+def judge_hidden_failure(seen: Seen, reasons: Reasons) -> None:
+    """Note that the node of the first failure ended with exit status 0, though its log reports that failure.
+
+    Before any step was printed nothing else says that the training failed.
+    """
+    first = seen.first
+    # Of a bare exit status the log says nothing.
+    if first is None or first["class"] == "exit_status":
+        return
+    status = next(status for status in seen.statuses if status["node"] == first["node"])
+    if status["status"] == "exited" and status.get("exit_status") == 0:
+        message = f"{first['node']} ended with exit status 0, but its log holds a failure ({first['class']})."
+        reasons.add(FAIL, "failure_in_log", message, first["node"])
+
+
+def judge_failures_at_end(seen: Seen, reasons: Reasons) -> None:
+    """Note what failed after the last step, of whatever class, where no node is known to have failed.
+
+    In front of it, the steps that follow show that the training survived it; here nothing does. On a node without
+    steps that is what nothing follows by which it trains.
+    """
+    for status in seen.statuses if seen.first is None else ():
+        node, failures = status["node"], status.get("failures_at_end", [])
+        where = "after its last step"
+        if node not in seen.attempts:
+            failures = without_closed_store(status.get("failures", [])) or failures
+            where = "that nothing shows it to have survived"
+        for line, failure in {failure["line"]: failure for failure in failures}.items():
+            message = f"The log of {node} holds a failure {where} ({failure['class']}): {line}"
+            reasons.add(INCONCLUSIVE, "failure_at_end", message, node)
+
+
 def failure_in_logs(
     statuses: Iterable[Status], reasons: Sequence[Reason], together: bool = True
 ) -> FirstFailure | None:
     """Return the first cause among what no step has shown to be survived, as `first_failure` does, or None.
 
     These are failures of the node itself before its last few steps, failures of any class after the last step, and
-    values that are NaN or infinite, which are among the ``reasons``.
+    values that are NaN or infinite, which are among the ``reasons``. This names a failure, and leaves the verdict as it
+    is.
     """
     found: list[Status] = []
     for status in statuses:

@@ -14,10 +14,6 @@ from ...module_utils.logs.record import EVIDENCE, METRICS
 if t.TYPE_CHECKING:
     from .columns import StepColumns
 
-RECORD_COLUMNS = ["run_id", "attempt", "node", "node_rank", "step", "metric", "value", "unit"]
-STEP_COLUMNS = ["node", "node_rank", "attempt", "step", "counted", "left_out"]
-WARM_UP, EARLIER_ATTEMPT = "Warm-up.", "An earlier attempt."
-
 _STEP_TYPES = {"node": str, "node_rank": int, "attempt": int, "step": int, "counted": bool, "left_out": str}
 _RECORD_TYPES = {
     "run_id": str,
@@ -29,8 +25,8 @@ _RECORD_TYPES = {
     "value": float,
     "unit": str,
 }
-
-_NOWHERE = np.array([], dtype=np.int64)
+STEP_COLUMNS, RECORD_COLUMNS = list(_STEP_TYPES), list(_RECORD_TYPES)
+WARM_UP, EARLIER_ATTEMPT = "Warm-up.", "An earlier attempt."
 
 Steps = Mapping[str, "StepColumns"]
 
@@ -41,11 +37,8 @@ def steps_frame(nodes: Iterable[Mapping[str, t.Any]], steps: Steps, warmup_steps
 
     ``nodes`` are those of the plan, ``steps`` the steps by node name. A step is ``counted`` when it belongs to the
     last attempt of its node, at least ``warmup_steps`` of that attempt came before it, and its row has no reason of its
-    own to be left out. ``left_out`` is the reason where it is not counted, else empty. Raises ValueError for a negative
-    ``warmup_steps``.
+    own to be left out. ``left_out`` is the reason where it is not counted, else empty.
     """
-    if warmup_steps < 0:
-        raise ValueError(f"warmup_steps is {warmup_steps}, but must be 0 or more")
     with_steps = [(node, steps[node["node"]]) for node in nodes if node["node"] in steps]
     found = {metric for _node, own in with_steps for metric in own.metrics}
     metrics = [metric for metric in (*METRICS, *EVIDENCE) if metric in found]
@@ -104,23 +97,28 @@ def left_out_of(steps: pd.DataFrame) -> list[dict[str, t.Any]]:
 def records_frame(run_id: str, nodes: Iterable[Mapping[str, t.Any]], steps: Steps) -> pd.DataFrame:
     """Return one row per measurement, with the columns `RECORD_COLUMNS`. A value may be NaN or infinite."""
     with_steps = [(node, steps[node["node"]]) for node in nodes if node["node"] in steps]
-    # Of each node the names of what is measured, and the rows and places among the names where it is.
-    names = [[name for name in own.metrics if name in METRICS] for _node, own in with_steps]
-    places = [
-        np.nonzero(np.stack([own.printed[name] for name in found], axis=1)) if found else (_NOWHERE, _NOWHERE)
-        for found, (_node, own) in zip(names, with_steps, strict=True)
-    ]
-    parts = list(zip(names, places, [own for _node, own in with_steps], strict=True))
+    measured = [_measured(own) for _node, own in with_steps]
     columns = {
         "run_id": run_id,
-        **_identity(with_steps, [rows.size for rows, _which in places]),
-        "attempt": _joined([own.attempt[rows] for _names, (rows, _which), own in parts]),
-        "step": _joined([own.step[rows] for _names, (rows, _which), own in parts]),
-        "metric": _joined([np.array(found, dtype=object)[which] for found, (_rows, which), _own in parts]),
-        "value": _joined(
-            [np.stack([own.metrics[name] for name in found], axis=1)[where] for found, where, own in parts if found]
-        ),
+        **_identity(with_steps, [values["value"].size for values in measured]),
+        **{name: _joined([values[name] for values in measured]) for name in ("attempt", "step", "metric", "value")},
     }
     frame = pd.DataFrame(columns)
     frame["unit"] = frame["metric"].map({name: metric.unit for name, metric in METRICS.items()})
     return frame[RECORD_COLUMNS].astype(_RECORD_TYPES)
+
+
+def _measured(own: StepColumns) -> dict[str, np.ndarray]:
+    """Return what a node measured, step by step."""
+    names = [name for name in own.metrics if name in METRICS]
+    printed, values = (
+        np.stack([columns[name] for name in names], axis=1) if names else np.empty((0, 0))
+        for columns in (own.printed, own.metrics)
+    )
+    rows, which = np.nonzero(printed)
+    return {
+        "attempt": own.attempt[rows],
+        "step": own.step[rows],
+        "metric": np.array(names, dtype=object)[which],
+        "value": values[rows, which],
+    }

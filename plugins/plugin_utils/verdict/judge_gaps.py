@@ -8,17 +8,15 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ...module_utils.logs.frameworks.known import grammar_of
 from ...module_utils.logs.record import EVIDENCE, METRICS, OTHER_FIELDS
 from ..contracts import Plan, Status
 from ..plan.config.words import counted
-from .judge_log import log_framework
 from .reasons import INCONCLUSIVE, Reasons
 
 if t.TYPE_CHECKING:
     import pandas as pd
 
-    from .last_step import Reached
+    from .seen import Seen
 
 # More than this part of the steps is no torn line any more.
 _TORN = 0.005
@@ -32,36 +30,26 @@ _OF_EACH_STEP = tuple(
 )
 
 
-def judge_gaps(
-    plan: Plan,
-    statuses: list[Status],
-    earlier: Mapping[str, pd.DataFrame],
-    attempts: Mapping[str, pd.DataFrame],
-    records: pd.DataFrame,
-    reached: Reached,
-    reasons: Reasons,
-) -> None:
+def judge_gaps(seen: Seen, reasons: Reasons) -> None:
     """Note the steps of the last attempt that a log does not have, and those that have no loss or judged metric.
 
     A training that was gone on with, from a checkpoint or after a restart, begins where that says. A loss that is NaN
     is there, and iterations that were skipped have none.
     """
-    nan = records.loc[records["value"].isna(), ["node", "metric", "step"]]
+    plan, grammar = seen.plan, seen.grammar
+    nan = seen.records.loc[seen.records["value"].isna(), ["node", "metric", "step"]]
     nan_steps = nan.groupby(["node", "metric"])["step"].agg(set).to_dict()
-    judged = dict.fromkeys(
-        bound["metric"] for bound in plan["expected"] if bound["kind"] != "info" and not bound.get("optional")
-    )
-    grammar = grammar_of(log_framework(plan))
-    if plan["mode"] == "multi_node":
-        _judge_lines_of_nodes(attempts, reasons)
-    said_stride = 1 if grammar.each_step else _said_stride(statuses)
-    begun = {"": _begun(statuses), **{status["node"]: _begun([status]) for status in statuses}}
-    for node, rows in attempts.items():
-        found = rows["step"].to_numpy()
+    if seen.together:
+        _judge_lines_of_nodes(seen.attempts, reasons)
+    looked_at = list(dict.fromkeys((*seen.judged_metrics, *_OF_EACH_STEP)))
+    said_stride = 1 if grammar.each_step else _said_stride(seen.statuses)
+    begun = {"": _begun(seen.statuses), **{status["node"]: _begun([status]) for status in seen.statuses}}
+    for node, rows in seen.attempts.items():
+        earlier, found = seen.earlier[node]["step"], rows["step"].to_numpy()
         stride = said_stride or _usual_stride(found)
-        resumed, again = begun["" if plan["mode"] == "multi_node" else node]
-        first = _first(plan, earlier[node]["step"], resumed, bars=grammar.bars)
-        if resumed and earlier[node].empty and not again:
+        resumed, again = begun["" if seen.together else node]
+        first = _first(plan, earlier, resumed, bars=grammar.bars)
+        if resumed and earlier.empty and not again:
             _judge_begin(node, int(found[0]), first, plan["first_step"], reasons)
         _judge_steps(node, found, stride, first, reasons)
         skipped = _column(rows, "skipped_iterations") > 0
@@ -69,14 +57,14 @@ def judge_gaps(
         if not np.isnan(losses).all():
             there = ~np.isin(found, _steps_of(nan_steps, node, "loss"))
             missing = [int(step) for step in found[there & np.isnan(losses) & ~skipped]]
-            _judge_losses(node, missing, int(there.sum()), reached, reasons)
+            _judge_losses(node, missing, int(there.sum()), seen.reached.goal, reasons)
         for name in grammar.each_line:
             if np.isnan(_column(rows, name)).all():
                 what = name.replace("_", " ")
                 message = f"No step line of {node} says its {what}, as each line of this trainer does."
                 reasons.add(INCONCLUSIVE, "metric_gaps", message, node, metric=name, steps=len(rows))
         counting = rows["counted"].to_numpy() & ~skipped
-        for metric in dict.fromkeys((*judged, *_OF_EACH_STEP)):
+        for metric in looked_at:
             absent = np.isnan(_column(rows, metric)[counting])
             # The clock of bars is that of the first epoch.
             if absent.all() or not absent.any() or (metric == "clock" and grammar.bars):
@@ -116,8 +104,8 @@ def _is_torn(missing: np.ndarray, *, in_each: bool) -> bool:
 
 def _begun(of_job: list[Status]) -> tuple[set[float], bool]:
     """Return the steps that the nodes of a job say to have gone on from, and whether a process began again there."""
-    resumed = {value for status in of_job for value in (status.get("settings") or {}).get("resumed", ())}
-    return resumed, any((status.get("starts") or 0) > 1 for status in of_job)
+    resumed = {value for status in of_job for value in status.get("settings", {}).get("resumed", ())}
+    return resumed, any(status.get("starts", 0) > 1 for status in of_job)
 
 
 def _first(plan: Plan, earlier: pd.Series, resumed: set[float], *, bars: bool) -> int | None:
@@ -138,7 +126,7 @@ def _judge_begin(node: str, begun: int, due: int | None, first_step: int, reason
 
 
 def _said_stride(statuses: list[Status]) -> int | None:
-    said = {value for status in statuses for value in (status.get("settings") or {}).get("steps_per_line", [])}
+    said = {value for status in statuses for value in status.get("settings", {}).get("steps_per_line", [])}
     return int(said.pop()) if len(said) == 1 else None
 
 
@@ -165,11 +153,11 @@ def _judge_steps(node: str, found: np.ndarray, stride: int, first: int | None, r
         reasons.note("steps_missing", message, node, steps=missing, first_step=holes[0][0])
 
 
-def _judge_losses(node: str, missing: list[int], steps: int, reached: Reached, reasons: Reasons) -> None:
-    if reached.goal in missing:
-        missing.remove(reached.goal)
-        message = f"The last step, {reached.goal}, has no loss in the log of {node}: its line is torn, or it was zero."
-        reasons.add(INCONCLUSIVE, "last_loss_missing", message, node, last_step=reached.goal)
+def _judge_losses(node: str, missing: list[int], steps: int, goal: int | None, reasons: Reasons) -> None:
+    if goal in missing:
+        missing.remove(goal)
+        message = f"The last step, {goal}, has no loss in the log of {node}: its line is torn, or it was zero."
+        reasons.add(INCONCLUSIVE, "last_loss_missing", message, node, last_step=goal)
     if not missing:
         return
     message = f"The log of {node} has no loss of {counted(len(missing), 'step')}, the first of them {missing[0]}."

@@ -5,22 +5,21 @@ from __future__ import annotations
 
 import re
 import typing as t
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from ...module_utils.logs.clock import NO_YEAR, seconds_of
-from ...module_utils.logs.frameworks.known import grammar_of
 from ...module_utils.logs.grammar import EVERY_RANK
 from ...module_utils.logs.ranks import ANOTHER_HOST
-from ..contracts import Plan, Status
+from ..contracts import Status
 from ..plan.config.words import counted
 from .reasons import INCONCLUSIVE, Reasons
 
 if t.TYPE_CHECKING:
     import pandas as pd
 
-    from .last_step import Reached
+    from .seen import Seen
 
 # Clocks are set now and then, by less than this.
 _CLOCK_IS_SET = 2.0
@@ -38,93 +37,79 @@ _CHANCE = 1e-3
 _TIMED = ("step_time_ms", "tokens_per_sec_per_gpu")
 
 
-def judge_life(plan: Plan, statuses: list[Status], attempts: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
+def judge_life(seen: Seen, reasons: Reasons) -> None:
     """Note each node of one job whose ranks print no steps, and whose log does not show that they trained."""
-    grammar = grammar_of(log_framework(plan))
-    if plan["mode"] != "multi_node" or grammar.printed_by == EVERY_RANK:
+    grammar = seen.grammar
+    if not seen.together or grammar.printed_by == EVERY_RANK or not seen.attempts:
         return
-    _judge_starts(statuses, attempts, reasons)
+    _judge_starts(seen, reasons)
     of_first = {text.decode() for text in grammar.first_rank}
     of_any = of_first.union(text.decode() for text in (*grammar.under_way, *grammar.alive))
-    ended = [status for status in statuses if attempts and status["status"] in ("exited", "log_only")]
-    silent = [status for status in ended if status["node"] not in attempts]
-    for status in silent:
-        node, signs = status["node"], of_any.intersection(status.get("signs") or ())
+    silent = [
+        status
+        for status in seen.statuses
+        if status["status"] in ("exited", "log_only") and status["node"] not in seen.attempts
+    ]
+    signs_of = {status["node"]: of_any.intersection(status.get("signs", ())) for status in silent}
+    for node, signs in signs_of.items():
         if not signs:
             message = f"The log of {node} has none of the lines that a rank prints once it trains."
             reasons.add(INCONCLUSIVE, "no_sign_of_life", message, node)
-        if (
-            grammar.ends
-            and (begin := grammar.ends[0].decode()) in signs
-            and (end := grammar.ends[1].decode()) not in signs
-        ):
+        begin, end = (text.decode() for text in grammar.ends or (b"", b""))
+        if begin in signs and end not in signs:
             message = f"The log of {node} has {begin}, and not {end}: its rank did not come to the end."
             reasons.add(INCONCLUSIVE, "no_sign_of_life", message, node)
-    first_cause_seen = any(of_first.intersection(status.get("signs") or ()) for status in silent)
-    none_alive = any(not of_any.intersection(status.get("signs") or ()) for status in silent)
-    if (
-        of_first
-        and silent
-        and not none_alive
-        and not first_cause_seen
-        and not any(_has_first_rank(status) for status in statuses)
-    ):
+    all_alive = bool(silent) and all(signs_of.values())
+    first_seen = any(of_first.intersection(signs) for signs in signs_of.values())
+    if of_first and all_alive and not first_seen and not any(map(_has_first_rank, seen.statuses)):
         node = min(silent, key=lambda status: status.get("node_rank", 0))["node"]
         message = f"No log has what rank 0 prints as the training begins; that of {node} ought to."
         reasons.add(INCONCLUSIVE, "no_sign_of_life", message, node)
 
 
-def _judge_starts(statuses: list[Status], attempts: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
+def _judge_starts(seen: Seen, reasons: Reasons) -> None:
     """Note each node whose ranks print no steps, and began more or less often than those whose steps are seen."""
-    if not attempts:
-        return
-    seen = max(int(rows["attempt"].max()) for rows in attempts.values())
-    known = max(status.get("starts") or 0 for status in statuses if status["node"] in attempts)
-    seen = max(seen, known)
-    for status in statuses:
-        node, starts = status["node"], status.get("starts") or 0
-        if node not in attempts and (starts > seen or 0 < starts < known):
-            what = "no step of the last one is seen" if starts > seen else "it had no part in the last one"
+    known = max(status.get("starts", 0) for status in seen.statuses if status["node"] in seen.attempts)
+    most = max(known, *(int(rows["attempt"].max()) for rows in seen.attempts.values()))
+    for status in seen.statuses:
+        node, starts = status["node"], status.get("starts", 0)
+        if node not in seen.attempts and (starts > most or 0 < starts < known):
+            what = "no step of the last one is seen" if starts > most else "it had no part in the last one"
             message = (
-                f"Processes began {counted(starts, 'time')} on {node}, and {counted(seen, 'time')} where "
+                f"Processes began {counted(starts, 'time')} on {node}, and {counted(most, 'time')} where "
                 f"steps are printed: {what}."
             )
-            reasons.add(INCONCLUSIVE, "began_anew", message, node, starts=starts, seen=seen)
+            reasons.add(INCONCLUSIVE, "began_anew", message, node, starts=starts, seen=most)
 
 
 def _has_first_rank(status: Status) -> bool:
-    return status.get("last_step") is not None and "rank 0" in (status.get("ranks") or ())
+    return status.get("last_step") is not None and "rank 0" in status.get("ranks", ())
 
 
-def log_framework(plan: Plan) -> str:
-    """Return the framework whose trainer writes the logs, which in a rehearsal is another one."""
-    return plan.get("log_framework") or plan["framework"]
-
-
-def judge_same_log(plan: Plan, statuses: list[Status], attempts: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
+def judge_same_log(seen: Seen, reasons: Reasons) -> None:
     """Note nodes that have the log of another one, the same times of steps, or the same rank or process in one job.
 
     In one job they are in one communicator of all ranks, too, and take their steps at the same time.
     """
     owner: dict[t.Any, str] = {}
-    for node, rows in attempts.items():
+    for node, rows in seen.attempts.items():
         columns = [name for name in ("step", *_TIMED, "clock", "loss") if name in rows]
         same = rows[columns].to_numpy().tobytes()
-        if same not in owner or _chance_of(rows) * len(attempts) ** 2 / 2 < _CHANCE:
+        if same not in owner or _chance_of(rows) * len(seen.attempts) ** 2 / 2 < _CHANCE:
             _note_owner(owner, same, node, "the times and losses of their steps", reasons)
-    if plan["mode"] == "multi_node":
-        _judge_same_job(plan, statuses, attempts, reasons)
-        _judge_same_checkpoint(statuses, reasons)
-        for status in statuses:
-            for ranks in status.get("ranks") or ():
+    if seen.together:
+        _judge_same_job(seen, reasons)
+        _judge_same_checkpoint(seen.statuses, reasons)
+        for status in seen.statuses:
+            for ranks in status.get("ranks", ()):
                 _note_owner(owner, ranks, status["node"], ranks, reasons)
 
 
-def _judge_same_job(plan: Plan, statuses: list[Status], attempts: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
+def _judge_same_job(seen: Seen, reasons: Reasons) -> None:
     """Note nodes that were in another job than the others: in another communicator of all ranks, or at another time."""
-    workload = plan.get("workload")
-    ranks = workload["gpus"] if workload else 0
-    named = {status["node"]: found for status in statuses if (found := _first_communicator(status))}
+    ranks = seen.workload["gpus"] if seen.workload else 0
+    # That of all ranks is made first.
+    named = {status["node"]: found for status in seen.statuses if (found := next(communicators(status), None))}
     of_all = [node for node, (size, _name) in named.items() if size == ranks]
     for node, (size, name) in named.items() if of_all else ():
         first = of_all[0]
@@ -132,12 +117,14 @@ def _judge_same_job(plan: Plan, statuses: list[Status], attempts: Mapping[str, p
         if (size, name) != (ranks, its):
             message = f"NCCL's communicator of all {ranks} ranks is {its} on {first}, and {name} of {size} on {node}."
             reasons.add(INCONCLUSIVE, "other_log", message, node, other=first)
-    for status in statuses:
-        for other in status.get("ranks") or ():
+    for status in seen.statuses:
+        for other in status.get("ranks", ()):
             if other.startswith(ANOTHER_HOST):
                 message = f"The log of {status['node']} has lines of another node: {other}."
                 reasons.add(INCONCLUSIVE, "other_log", message, status["node"])
-    stamped = {node: rows.set_index("step")["clock"].dropna() for node, rows in attempts.items() if "clock" in rows}
+    stamped = {
+        node: rows.set_index("step")["clock"].dropna() for node, rows in seen.attempts.items() if "clock" in rows
+    }
     first, *others = stamped or [""]
     for node in others:
         apart = (stamped[node] - stamped[first]).dropna()
@@ -152,7 +139,7 @@ def _judge_same_job(plan: Plan, statuses: list[Status], attempts: Mapping[str, p
 
 def _judge_same_checkpoint(statuses: list[Status], reasons: Reasons) -> None:
     """Note nodes of one job that went on from another checkpoint than the first one."""
-    resumed = {status["node"]: found for status in statuses if (found := (status.get("settings") or {}).get("resumed"))}
+    resumed = {status["node"]: found for status in statuses if (found := status.get("settings", {}).get("resumed"))}
     first = next(iter(resumed), "")
     for node, steps in resumed.items():
         if not set(steps).intersection(resumed[first]):
@@ -162,10 +149,10 @@ def _judge_same_checkpoint(statuses: list[Status], reasons: Reasons) -> None:
             reasons.add(INCONCLUSIVE, "other_log", message, node, other=first)
 
 
-def _first_communicator(status: Status) -> tuple[int, str] | None:
-    """Return the size and name of the first communicator in a log; that of all ranks is made first."""
+def communicators(status: Status) -> Iterator[tuple[int, str]]:
+    """Yield the size and the name of each communicator of NCCL in the log of a node, in their order."""
     found = (re.fullmatch(r"NCCL rank \d+ of (\d+) of (\w+)", text) for text in status.get("ranks") or ())
-    return next(((int(match.group(1)), match.group(2)) for match in found if match), None)
+    return ((int(match[1]), match[2]) for match in found if match)
 
 
 def _chance_of(rows: pd.DataFrame) -> float:
@@ -186,26 +173,20 @@ def _note_owner(owner: dict[t.Any, str], what: t.Any, node: str, shared: str, re
         reasons.add(INCONCLUSIVE, "same_log", message, node, other=first)
 
 
-def judge_one_run(
-    statuses: list[Status],
-    before: Mapping[str, pd.DataFrame],
-    attempts: Mapping[str, pd.DataFrame],
-    reached: Reached,
-    reasons: Reasons,
-) -> None:
+def judge_one_run(seen: Seen, reasons: Reasons) -> None:
     """Note logs that hold more than one run, or lines in another order than they were written in."""
-    for status in statuses:
-        node, conflicts = status["node"], status.get("conflicts") or 0
+    for status in seen.statuses:
+        node, conflicts = status["node"], status.get("conflicts", 0)
         if conflicts:
-            message = (
-                f"The log of {node} prints {counted(conflicts, 'step')} again with other values: it is of two runs."
-            )
+            steps = counted(conflicts, "step")
+            message = f"The log of {node} prints {steps} again with other values: it is of two runs."
             reasons.add(INCONCLUSIVE, "steps_conflict", message, node, steps=conflicts)
-    _judge_ended(statuses, attempts, reasons)
-    for node, rows in attempts.items():
-        earlier = before[node]
-        if reached.goal is not None and not earlier.empty and earlier["step"].max() >= reached.goal:
-            message = f"The log of {node} got to step {reached.goal}, and then begins again: it holds two runs."
+    _judge_ended(seen.statuses, seen.attempts, reasons)
+    goal = seen.reached.goal
+    for node, rows in seen.attempts.items():
+        earlier = seen.earlier[node]
+        if goal is not None and earlier["step"].max() >= goal:
+            message = f"The log of {node} got to step {goal}, and then begins again: it holds two runs."
             reasons.add(INCONCLUSIVE, "two_runs", message, node)
         _judge_clock(node, rows, earlier, reasons)
 
@@ -216,8 +197,8 @@ def _judge_ended(statuses: list[Status], attempts: Mapping[str, pd.DataFrame], r
     last_of_all = max(lasts.values(), default=0)
     for status in statuses:
         last = lasts.get(status["node"], last_of_all)
-        ended = max((status.get("settings") or {}).get("ended", ()), default=last)
-        if ended < last and (status.get("starts") or 0) < 2:
+        ended = max(status.get("settings", {}).get("ended", ()), default=last)
+        if ended < last and status.get("starts", 0) < 2:
             message = (
                 f"The log of {status['node']} says that the training ended at step {ended:g}, and step {last} is seen."
             )
@@ -241,10 +222,10 @@ def _judge_clock(node: str, rows: pd.DataFrame, earlier: pd.DataFrame, reasons: 
         reasons.add(INCONCLUSIVE, "clock_back", message, node, seconds=-worst)
 
 
-def judge_clock_of_run(statuses: list[Status], attempts: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
+def judge_clock_of_run(seen: Seen, reasons: Reasons) -> None:
     """Note a log whose steps were stamped when its run was not there, or for longer than it took."""
-    for status in statuses:
-        rows = attempts.get(status["node"])
+    for status in seen.statuses:
+        rows = seen.attempts.get(status["node"])
         started, ended, node = status.get("started_at"), status.get("ended_at"), status["node"]
         if rows is None or "clock" not in rows or not rows["clock"].notna().any() or not started or not ended:
             continue

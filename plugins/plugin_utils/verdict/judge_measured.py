@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ...module_utils.logs.record import in_words
-from ..contracts import Plan, Status
+from ..contracts import Status
 from ..plan.job.impossible_bounds import tflops_behind
 from .frame import WARM_UP
 from .loss_trend import FALLING, FLAT, MIN_LOSSES, MIN_LOSSES_OF_FLAT, RISING, UNKNOWN, Trend, loss_trend
@@ -20,7 +20,7 @@ from .repeated_losses import repeated_losses
 if t.TYPE_CHECKING:
     import pandas as pd
 
-    from .statistics import Statistics
+    from .seen import Seen
 
 # The largest vocabulary in use, for logs that do not say theirs.
 _VOCABULARY = 300_000.0
@@ -57,33 +57,27 @@ def loss_trends(attempts: Mapping[str, pd.DataFrame]) -> dict[str, Trend]:
     return trends
 
 
-def judge_loss(
-    plan: Plan,
-    statuses: list[Status],
-    attempts: Mapping[str, pd.DataFrame],
-    trends: Mapping[str, Trend],
-    reasons: Reasons,
-) -> None:
+def judge_loss(seen: Seen, reasons: Reasons) -> None:
     """Note how the loss ends: once for one job, and for each of several.
 
     A loss that rises fails. One that is flat leaves open whether anything was learned, in a training that began again
     and went on for 20 steps or more; of a shorter one, and of one that went on from a checkpoint, it is only reported.
     """
-    _judge_perplexity(statuses, reasons)
+    _judge_perplexity(seen.statuses, reasons)
+    attempts, trends = seen.attempts, seen.trends
     chosen = list(trends)
-    if plan["mode"] == "multi_node" and trends:
+    if seen.together and trends:
         chosen = [max(trends, key=lambda node: trends[node]["samples"])]
-        _judge_agreement(attempts, reasons)
-    vocabulary = max(
-        (size for status in statuses for size in (status.get("settings") or {}).get("vocabulary", [])),
-        default=_VOCABULARY,
-    )
+        for name, word in _OF_THE_BATCH.items():
+            _judge_agreement(name, word, {node: rows for node, rows in attempts.items() if name in rows}, reasons)
+    vocabularies = [size for status in seen.statuses for size in status.get("settings", {}).get("vocabulary", [])]
+    vocabulary = max(vocabularies, default=_VOCABULARY)
     for node in chosen:
         rows, trend = attempts[node], trends[node]
         losses = rows.loc[np.isfinite(rows["loss"]), ["step", "loss", "left_out"]]
         if _judge_values(node, losses, trend, vocabulary, reasons):
             continue
-        resumed = _is_resumed(plan, rows)
+        resumed = rows["attempt"].iloc[0] > 1 or rows["step"].iloc[0] > seen.plan["first_step"]
         over = f"over {trend['samples']} loss{'' if trend['samples'] == 1 else 'es'} of {node}"
         against = ""
         if trend["direction"] != UNKNOWN:
@@ -108,7 +102,7 @@ def judge_loss(
 
 def _judge_perplexity(statuses: list[Status], reasons: Reasons) -> None:
     for status in statuses:
-        node, wrong = status["node"], status.get("wrong_perplexities") or 0
+        node, wrong = status["node"], status.get("wrong_perplexities", 0)
         if wrong:
             message = (
                 f"The log of {node} has perplexities that are not the exponential of their loss, or of a loss that no "
@@ -120,7 +114,7 @@ def _judge_perplexity(statuses: list[Status], reasons: Reasons) -> None:
 def _judge_values(node: str, losses: pd.DataFrame, trend: Trend, vocabulary: float, reasons: Reasons) -> bool:
     """Note losses that no training has, and return whether there are some."""
     values, steps = losses["loss"].to_numpy(), losses["step"].to_numpy()
-    before = len(reasons.decisive()), reasons.verdict()
+    before = len(reasons)
     if (values < 0).any():
         step = int(steps[values < 0][0])
         reasons.add(FAIL, "loss_negative", f"The loss of {node} is negative at step {step}, which no loss is.", node)
@@ -166,7 +160,7 @@ def _judge_values(node: str, losses: pd.DataFrame, trend: Trend, vocabulary: flo
         averages = f"its last {climb['losses']} losses average {climb['end']:.4g}, those before {climb['before']:.4g}"
         message = f"The loss of {node} climbs at its end: {averages}."
         reasons.add(INCONCLUSIVE, "loss_climbs", message, node, trend=trend)
-    return (len(reasons.decisive()), reasons.verdict()) != before and trend["direction"] != RISING
+    return len(reasons) > before and trend["direction"] != RISING
 
 
 def _same_at_end(values: np.ndarray) -> int:
@@ -197,16 +191,9 @@ def _jumps_at_end(values: np.ndarray) -> bool:
     return last > _LAST_JUMP * usual and last - most > max(_TIMES_APART * apart, _LEAST_JUMP)
 
 
-def _judge_agreement(attempts: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
+def _judge_agreement(name: str, word: str, printing: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
     """Note nodes of one job that print other numbers of the same step, which are those of the whole batch."""
-    for name, word in _OF_THE_BATCH.items():
-        _judge_agreement_on(name, word, {node: rows for node, rows in attempts.items() if name in rows}, reasons)
-
-
-def _judge_agreement_on(name: str, word: str, printing: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
-    if len(printing) < 2:
-        return
-    first, *others = printing
+    first, *others = printing or [""]
     for node in others:
         steps, own, its = np.intersect1d(
             printing[node]["step"].to_numpy(),
@@ -223,16 +210,12 @@ def _judge_agreement_on(name: str, word: str, printing: Mapping[str, pd.DataFram
             reasons.add(FAIL, "loss_differs", message, node, step=step)
 
 
-def _is_resumed(plan: Plan, rows: pd.DataFrame) -> bool:
-    return bool(rows["attempt"].iloc[0] > 1 or rows["step"].iloc[0] > plan["first_step"])
-
-
-def judge_physics(plan: Plan, by_node: Mapping[str, Mapping[str, Statistics]], reasons: Reasons) -> None:
+def judge_physics(seen: Seen, reasons: Reasons) -> None:
     """Note where the median of a node is beyond the peak of its accelerators, or of any where theirs is not known."""
-    workload = plan.get("workload")
+    workload = seen.workload
     peak = workload and workload["peak_tflops_per_gpu"]
     bound = in_words("tflops_per_gpu", peak or _PEAK_OF_NONE)
-    for node, found in by_node.items():
+    for node, found in seen.by_node.items():
         memory = found["memory_fraction"]["value"] if "memory_fraction" in found else 0.0
         if memory > 1:
             message = f"{node} uses {memory:.4g} times its memory: that cannot be."
@@ -248,16 +231,11 @@ def judge_physics(plan: Plan, by_node: Mapping[str, Mapping[str, Statistics]], r
             computed = value if metric == "tflops_per_gpu" else workload and tflops_behind(metric, value, workload)
             if computed is not None and computed > (peak or _PEAK_OF_NONE):
                 behind = "" if metric == "tflops_per_gpu" else f", which takes {computed:.4g} TFLOP/s"
-                known = workload and peak and f"the peak of {plan['gpu']} in {workload['precision']} is {bound}"
-                reasons.add(
-                    INCONCLUSIVE,
-                    "impossible",
+                known = workload and peak and f"the peak of {seen.plan['gpu']} in {workload['precision']} is {bound}"
+                message = (
                     f"{metric} of {node} is {in_words(metric, value)}{behind}, and "
-                    f"{known or f'no accelerator has {bound}'}: that cannot be.",
-                    node,
-                    metric=metric,
-                    value=value,
-                    tflops=computed,
-                    peak_tflops=peak,
+                    f"{known or f'no accelerator has {bound}'}: that cannot be."
                 )
+                evidence = {"metric": metric, "value": value, "tflops": computed, "peak_tflops": peak}
+                reasons.add(INCONCLUSIVE, "impossible", message, node, **evidence)
                 break

@@ -25,7 +25,7 @@ _SPLIT_BY = ("tensor_parallelism", "pipeline_parallelism", "expert_parallelism")
 def judge_parameters(plan: Plan, status: Status, agrees: list[str], reasons: Reasons) -> None:
     """Note a model of another size than the planned one."""
     workload = plan.get("workload")
-    node, settings = status["node"], status.get("settings") or {}
+    node, settings = status["node"], status.get("settings", {})
     planned = (workload.get("parameters") or 0) / 1e9 if workload else 0.0
     if plan.get("rehearsal") or planned < _LEAST_BILLIONS:
         return
@@ -46,7 +46,7 @@ def judge_parameters(plan: Plan, status: Status, agrees: list[str], reasons: Rea
 
 def judge_parallelism(status: Status, reasons: Reasons) -> None:
     """Note a log whose parallel sizes are not those of its ranks, or do not divide its batch."""
-    node, ranks, settings = status["node"], status.get("world_size"), status.get("settings") or {}
+    node, ranks, settings = status["node"], status.get("world_size"), status.get("settings", {})
     if not ranks or "data_parallelism" not in settings or any(len(settings.get(name, ())) > 1 for name in _PARALLEL):
         return
     made = math.prod(settings[name][0] for name in _PARALLEL if name in settings)
@@ -65,7 +65,7 @@ def judge_parallelism(status: Status, reasons: Reasons) -> None:
 
 def judge_flops_of_step(status: Status, rows: pd.DataFrame, agrees: list[str], reasons: Reasons) -> None:
     """Note TFLOP/s times step times that are not the TFLOPs of a step, as a trainer says them before the first one."""
-    said = (status.get("settings") or {}).get("tflops_of_step", [])
+    said = status.get("settings", {}).get("tflops_of_step", [])
     if len(said) != 1 or said[0] < _LEAST_TFLOPS or not {"tflops_per_gpu", "step_time_ms"} <= set(rows.columns):
         return
     node = status["node"]

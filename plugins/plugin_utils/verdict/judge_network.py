@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 import typing as t
 from collections.abc import Mapping
 
@@ -12,6 +11,7 @@ from ...module_utils.logs.grammar import LAST_RANK
 from ..contracts import Plan, Status, Workload
 from ..plan.config.words import counted
 from ..plan.job.rdma import asks_for_rdma, level_that_hides_the_network
+from .judge_log import communicators
 from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons
 
 if t.TYPE_CHECKING:
@@ -70,14 +70,8 @@ def judge_world(
     for node, size in wrong.items():
         alone = size * nodes == ranks
         what = "trained alone" if alone else "trained in another world than the plan's"
-        reasons.add(
-            FAIL,
-            "trained_alone" if alone else "world_size",
-            f"{node} {what}: it sees {counted(size, 'rank')}, and the job has {ranks}.",
-            node,
-            world_size=size,
-            ranks=ranks,
-        )
+        message = f"{node} {what}: it sees {counted(size, 'rank')}, and the job has {ranks}."
+        reasons.add(FAIL, "trained_alone" if alone else "world_size", message, node, world_size=size, ranks=ranks)
     for status in statuses:
         _judge_communicator(status, ranks, reasons)
     if sizes and not wrong:
@@ -91,9 +85,8 @@ def judge_world(
 
 def _judge_communicator(status: Status, ranks: int, reasons: Reasons) -> None:
     """Note a node whose first communicator of NCCL has more ranks than the job: parts of a job have fewer."""
-    for text in status.get("ranks") or ():
-        found = re.fullmatch(r"NCCL rank \d+ of (\d+) of \w+", text)
-        if found and (size := int(found.group(1))) > ranks:
+    for size, _name in communicators(status):
+        if size > ranks:
             message = (
                 f"{status['node']} trained in another world than the plan's: NCCL has {size} ranks, the job {ranks}."
             )

@@ -14,7 +14,8 @@ from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons
 if t.TYPE_CHECKING:
     import pandas as pd
 
-_CANONICAL = list(METRICS)
+    from .seen import Seen
+
 # What each has to be above. A loss scale below the smallest half-precision number scales no loss that is one.
 _ABOVE = {
     "loss_scale": ("loss scale", 2.0**-24),
@@ -25,15 +26,16 @@ _ABOVE = {
 _LARGEST_LEARNING_RATE = 1.0
 
 
-def judge_finite(steps: pd.DataFrame, records: pd.DataFrame, reasons: Reasons) -> None:
+def judge_finite(seen: Seen, reasons: Reasons) -> None:
     """Note what is NaN or infinite in the last attempt, but for skipped iterations, and what it counts as NaN."""
+    steps, records = seen.steps, seen.records
     last_attempts = steps.groupby("node", sort=False)["attempt"].max()
     last = records[records["attempt"] == records["node"].map(last_attempts)]
     skipped = last[(last["metric"] == "skipped_iterations") & (last["value"] > 0) & np.isfinite(last["value"])]
     taken = last[~last.set_index(["node", "step"]).index.isin(skipped.set_index(["node", "step"]).index)]
     wrong = taken[~np.isfinite(taken["value"])]
     found = wrong.groupby(["node", "metric"], sort=False)
-    for (node, metric), rows in sorted(found, key=lambda group: _CANONICAL.index(group[0][1])):
+    for (node, metric), rows in sorted(found, key=lambda group: list(METRICS).index(group[0][1])):
         first = int(rows["step"].min())
         where = f"step {first}" if len(rows) == 1 else f"{len(rows)} steps, the first of them {first}"
         message = f"{metric} is no finite number on {node} in {where}."

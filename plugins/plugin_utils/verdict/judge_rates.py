@@ -25,22 +25,8 @@ _CLOCK_TOLERANCE, _STAMP_SECONDS = 0.05, 2.0
 _STRETCH_SECONDS, _LEAST_STRETCH_SECONDS, _STRETCHES, _TOO_LONG = 10.0, 4.0, 4, 1.25
 
 
-def judge_rates(
-    node: str, rows: pd.DataFrame, tokens: float | None, workload: Workload | None, reasons: Reasons
-) -> list[str]:
-    """Note rates and step times that contradict each other, and return in words what agrees.
-
-    ``tokens`` are those of a GPU in a step; without a ``workload`` the model is not known.
-    """
-    agrees: list[str] = []
-    _judge_rate(node, rows, tokens, agrees, reasons)
-    _judge_flops(node, rows, workload, agrees, reasons)
-    _judge_stamps(node, rows, agrees, reasons)
-    return agrees
-
-
-def _judge_rate(node: str, rows: pd.DataFrame, tokens: float | None, agrees: list[str], reasons: Reasons) -> None:
-    """Compare tokens/s × step time with the tokens of a step."""
+def judge_tokens(node: str, rows: pd.DataFrame, tokens: float | None, agrees: list[str], reasons: Reasons) -> None:
+    """Compare tokens/s × step time with the tokens of a GPU in a step; what agrees goes to ``agrees``, in words."""
     if not {"tokens_per_sec_per_gpu", "step_time_ms"} <= set(rows.columns):
         return
     products = (rows["tokens_per_sec_per_gpu"] * rows["step_time_ms"] / 1000.0)[rows["counted"]].dropna().to_numpy()
@@ -61,8 +47,8 @@ def _judge_rate(node: str, rows: pd.DataFrame, tokens: float | None, agrees: lis
         agrees.append(f"{found:.6g} tokens for a GPU in a step")
 
 
-def _judge_flops(node: str, rows: pd.DataFrame, workload: Workload | None, agrees: list[str], reasons: Reasons) -> None:
-    """Note TFLOP/s that are not those of the step times, as each sequence takes as many, or of the model."""
+def judge_flops(node: str, rows: pd.DataFrame, workload: Workload | None, agrees: list[str], reasons: Reasons) -> None:
+    """Note TFLOP/s that are not those of the step times, as each sequence takes as many, or of a known model."""
     flops, digit = _flops_of_steps(rows)
     if flops.size < _MIN_OF_RATES or not (usual := float(np.median(flops))) > 0:
         return
@@ -157,7 +143,7 @@ def judge_bars(node: str, rows: pd.DataFrame, tokens: float | None, reasons: Rea
             reasons.add(INCONCLUSIVE, "rates_disagree", message, node, found=made, planned=tokens)
 
 
-def _judge_stamps(node: str, rows: pd.DataFrame, agrees: list[str], reasons: Reasons) -> None:
+def judge_stamps(node: str, rows: pd.DataFrame, agrees: list[str], reasons: Reasons) -> None:
     """Compare the step times with the time stamps: steps that follow each other take no longer than these are apart."""
     if not {"clock", "step_time_ms"} <= set(rows.columns):
         return

@@ -5,19 +5,17 @@ from __future__ import annotations
 
 import math
 import typing as t
-from collections.abc import Mapping
 
 import numpy as np
 
-from ...module_utils.logs.frameworks.known import grammar_of
-from ..contracts import Plan
 from ..plan.config.words import counted
 from .frame import WARM_UP
-from .judge_log import log_framework
 from .reasons import FAIL, INCONCLUSIVE, Reasons
 
 if t.TYPE_CHECKING:
     import pandas as pd
+
+    from .seen import Seen
 
 # The lines of several ranks in one log tear some.
 _TORN = 0.005
@@ -30,16 +28,17 @@ _NEEDED = {"learning_rate": "learning rate", "grad_norm": "gradient norm"}
 _MOST_SEARCHED = 0.05
 
 
-def judge_skipped(plan: Plan, attempts: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
+def judge_skipped(seen: Seen, reasons: Reasons) -> None:
     """Note iterations that were skipped after the warm-up, but for those that search a loss scale, and a skipped end.
 
     A line that ought to say how many were skipped, and does not, leaves that open. A search shows in a loss scale that
     is lower after the skipped iteration, or after the next one. Steps that moved no weight are noted as well.
     """
-    _judge_idle(attempts, reasons)
-    allowed = plan.get("max_skipped", 0)
-    always_printed = "skipped_iterations" in grammar_of(log_framework(plan)).each_line
-    for node, rows in attempts.items():
+    allowed = seen.plan.get("max_skipped", 0)
+    always_printed = "skipped_iterations" in seen.grammar.each_line
+    for node, rows in seen.attempts.items():
+        _judge_idle(node, rows, reasons)
+    for node, rows in seen.attempts.items():
         missing = int(rows["skipped_iterations"].isna().sum()) if "skipped_iterations" in rows else len(rows)
         if always_printed and missing > _TORN * len(rows):
             message = f"{node} does not say of {counted(missing, 'step')} how many iterations were skipped."
@@ -67,18 +66,17 @@ def judge_skipped(plan: Plan, attempts: Mapping[str, pd.DataFrame], reasons: Rea
             reasons.add(INCONCLUSIVE, "last_step_skipped", message, node, last_step=step)
 
 
-def _judge_idle(attempts: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
+def _judge_idle(node: str, rows: pd.DataFrame, reasons: Reasons) -> None:
     """Note steps that moved no weight: their learning rate, or the norm of their gradients, is 0."""
-    for node, rows in attempts.items():
-        _judge_updates(node, rows, reasons)
-        for name, word in _NEEDED.items():
-            idle = rows.loc[rows[name].abs() <= _NOTHING, "step"] if name in rows else rows["step"].iloc[:0]
-            if len(idle) > max(1.0, _MOST_IDLE * len(rows)):
-                message = (
-                    f"The {word} of {node} is 0 in {len(idle)} of {counted(len(rows), 'step')}, the first of them "
-                    f"{int(idle.iloc[0])}: they trained nothing."
-                )
-                reasons.add(INCONCLUSIVE, "idle_steps", message, node, metric=name, steps=len(idle))
+    _judge_updates(node, rows, reasons)
+    for name, word in _NEEDED.items():
+        idle = rows.loc[rows[name].abs() <= _NOTHING, "step"] if name in rows else rows["step"].iloc[:0]
+        if len(idle) > max(1.0, _MOST_IDLE * len(rows)):
+            message = (
+                f"The {word} of {node} is 0 in {len(idle)} of {counted(len(rows), 'step')}, the first of them "
+                f"{int(idle.iloc[0])}: they trained nothing."
+            )
+            reasons.add(INCONCLUSIVE, "idle_steps", message, node, metric=name, steps=len(idle))
 
 
 def _judge_updates(node: str, rows: pd.DataFrame, reasons: Reasons) -> None:

@@ -9,17 +9,17 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ...module_utils.logs.frameworks.known import grammar_of
 from ...module_utils.logs.grammar import EVERY_RANK, LAST_RANK
 from ..contracts import Plan, Status
 from ..plan.config.words import counted
-from .judge_log import log_framework
 from .judge_model import judge_flops_of_step, judge_parallelism, judge_parameters
-from .judge_rates import judge_bars, judge_rates, judge_same_flops
+from .judge_rates import judge_bars, judge_flops, judge_same_flops, judge_stamps, judge_tokens
 from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons
 
 if t.TYPE_CHECKING:
     import pandas as pd
+
+    from .seen import Seen
 
 _SAMPLES = 0.5
 # The batch of a device may be a fraction.
@@ -44,59 +44,60 @@ _WORDS = {
 }
 
 
-def judge_workload(
-    plan: Plan, statuses: list[Status], attempts: Mapping[str, pd.DataFrame], reasons: Reasons
-) -> dict[str, list[str]]:
+def judge_workload(seen: Seen, reasons: Reasons) -> dict[str, list[str]]:
     """Note each number of a log that is not the plan's, or not that of the other nodes, or contradicts another one.
 
     Returns in words what agrees, by node.
     """
+    plan, attempts, grammar = seen.plan, seen.attempts, seen.grammar
     planned = _planned(plan)
-    agrees: dict[str, list[str]] = {status["node"]: [] for status in statuses}
-    of_nodes: dict[str, tuple[str, float]] = {}
-    together = plan["mode"] == "multi_node"
-    for status in statuses:
-        node = status["node"]
-        _judge_ranks(status, of_nodes if together else {}, reasons)
+    agrees: dict[str, list[str]] = {status["node"]: [] for status in seen.statuses}
+    of_job: dict[str, tuple[str, float]] = {}
+    for status in seen.statuses:
+        node, settings = status["node"], status.get("settings", {})
+        compared = _Compared(node, agrees[node], of_job if seen.together else None, reasons)
+        _judge_ranks(status, compared)
         for name, word in _WORDS.items():
-            values = (status.get("settings") or {}).get(name, [])
+            values = settings.get(name, [])
             if len(values) > 1:
                 found = " and ".join(f"{value:g}" for value in values)
                 message = f"The log of {node} has two values of the {word}, {found}: it is of two runs."
                 reasons.add(INCONCLUSIVE, "settings_differ", message, node, **{name: values})
             elif values:
-                _compare(node, word, values[0], planned.get(name), agrees, reasons)
-                if together:
-                    _compare_nodes(node, word, values[0], of_nodes, reasons)
+                compared.with_plan(word, values[0], planned.get(name))
+                compared.with_others(word, values[0])
         if node in attempts and planned.get("iterations"):
             _judge_last_step(node, int(attempts[node]["step"].max()), plan, reasons)
         total = status.get("steps_total")
         if node in attempts and total is not None:
-            _judge_total(node, total, planned.get("iterations"), of_nodes if together else {}, agrees, reasons)
+            # Of the step lines; without a plan it has to be that of the settings.
+            compared.with_plan(_WORDS["iterations"], total, planned.get("iterations"))
+            if "iterations" not in planned:
+                compared.with_others(_WORDS["iterations"], total)
         judge_parallelism(status, reasons)
         judge_parameters(plan, status, agrees[node], reasons)
-    grammar = grammar_of(log_framework(plan))
-    bars = grammar.bars
     # Nodes that trained alone print TFLOP/s of fewer ranks; that is said of them together.
-    alone = together and grammar.printed_by == LAST_RANK and len(attempts) > 1
-    workload = None if alone else plan.get("workload")
-    for status in statuses:
-        node = status["node"]
+    alone = seen.together and grammar.printed_by == LAST_RANK and len(attempts) > 1
+    workload = None if alone else seen.workload
+    for status in seen.statuses:
+        node, settings = status["node"], status.get("settings", {})
         if node in attempts:
             rows = attempts[node]
             # Of steps that print their batch, it may grow up to the one that the configuration says.
-            said = (status.get("settings") or {}).get("global_batch_size", []) if bars else []
+            said = settings.get("global_batch_size", []) if grammar.bars else []
             batch = planned.get("global_batch_size") or (said[0] if len(said) == 1 else None)
-            resumed = "resumed" in (status.get("settings") or {})
-            _judge_samples(node, rows, batch, bars, resumed, agrees, reasons)
-            tokens = _tokens_of_gpu(plan, status) or _tokens_by_logs(statuses if together else [status], rows)
+            compared = _Compared(node, agrees[node], None, reasons)
+            _judge_samples(compared, rows, batch, bars=grammar.bars, resumed="resumed" in settings)
+            tokens = _tokens_of_gpu(plan, status) or _tokens_by_logs(seen.statuses if seen.together else [status], rows)
             _judge_tokens_with_loss(plan, status, rows, tokens, reasons)
-            if bars:
+            if grammar.bars:
                 judge_bars(node, rows, tokens, reasons)
             else:
-                agrees[node] += judge_rates(node, rows, tokens, workload, reasons)
+                judge_tokens(node, rows, tokens, agrees[node], reasons)
+                judge_flops(node, rows, workload, agrees[node], reasons)
+                judge_stamps(node, rows, agrees[node], reasons)
                 judge_flops_of_step(status, rows, agrees[node], reasons)
-    judge_same_flops(attempts if together and grammar.printed_by == EVERY_RANK else {}, reasons)
+    judge_same_flops(attempts if seen.together and grammar.printed_by == EVERY_RANK else {}, reasons)
     if planned and all(agrees.values()):
         reasons.add(PASS, "workload", "The logs match the planned workload, as far as they show it.")
     return agrees
@@ -111,22 +112,48 @@ def _planned(plan: Plan) -> dict[str, float]:
     return {name: float(value) for name, value in planned.items() if value}
 
 
-def _compare_nodes(
-    node: str, word: str, found: float, of_nodes: dict[str, tuple[str, float]], reasons: Reasons
-) -> None:
-    first, value = of_nodes.setdefault(word, (node, found))
-    if value != found:
-        other = "another line of it" if first == node else f"that of {first}"
-        message = f"The {word} is {found:.10g} in the log of {node}, and {value:.10g} in {other}."
-        reasons.add(FAIL, "other_workload", message, node, found=found, other=value)
+class _Compared(t.NamedTuple):
+    """What the log of a node is compared with, and in words what agrees with the plan.
+
+    ``of_job`` are the numbers of its job, and which node said each first; None where it is a job of its own.
+    """
+
+    node: str
+    agrees: list[str]
+    of_job: dict[str, tuple[str, float]] | None
+    reasons: Reasons
+
+    def with_plan(self, word: str, found: float, planned: float | None) -> None:
+        """Note a number that is not that of the plan."""
+        if planned is None or abs(found - planned) <= 1e-6 * abs(planned):
+            if f"{word} {found:.10g}" not in self.agrees:
+                self.agrees.append(f"{word} {found:.10g}")
+            return
+        given = f"{found:.10g}" if math.isfinite(found) else "no finite number"
+        self.fails(f"is of another workload: its {word} is {given}, and the plan's is {planned:.10g}.", found, planned)
+
+    def with_others(self, word: str, found: float) -> None:
+        """Note a number that is not that of the other nodes of its job, or of another line."""
+        if self.of_job is None:
+            return
+        first, value = self.of_job.setdefault(word, (self.node, found))
+        if value != found:
+            other = "another line of it" if first == self.node else f"that of {first}"
+            message = f"The {word} is {found:.10g} in the log of {self.node}, and {value:.10g} in {other}."
+            self.reasons.add(FAIL, "other_workload", message, self.node, found=found, other=value)
+
+    def fails(self, what: str, found: float, planned: float) -> None:
+        """Note a number that another workload has; ``what`` says of the log how it is known."""
+        message = f"The log of {self.node} {what}"
+        self.reasons.add(FAIL, "other_workload", message, self.node, found=found, planned=planned)
 
 
-def _judge_ranks(status: Status, of_nodes: dict[str, tuple[str, float]], reasons: Reasons) -> None:
+def _judge_ranks(status: Status, compared: _Compared) -> None:
     """Compare the number of ranks with that of other nodes, and the batch size it leads to with the one in the log."""
-    node, ranks, settings = status["node"], status.get("world_size"), status.get("settings") or {}
+    node, ranks, settings = status["node"], status.get("world_size"), status.get("settings", {})
     if not ranks:
         return
-    _compare_nodes(node, "number of ranks", ranks, of_nodes, reasons)
+    compared.with_others("number of ranks", ranks)
     names = ("batch_per_device", "global_batch_size", "accumulated_batches")
     each, whole, times = (settings.get(name, []) for name in names)
     if len(each) == len(whole) == 1 and len(times) <= 1:
@@ -138,7 +165,7 @@ def _judge_ranks(status: Status, of_nodes: dict[str, tuple[str, float]], reasons
                 f"The log of {node} contradicts itself: its global batch size is {whole[0]:g}, and {ranks} ranks of "
                 f"{each[0]:g} each make {made:g}."
             )
-            reasons.add(FAIL, "other_workload", message, node, found=made, other=whole[0])
+            compared.reasons.add(FAIL, "other_workload", message, node, found=made, other=whole[0])
 
 
 def _judge_tokens_with_loss(
@@ -166,26 +193,12 @@ def _judge_tokens_with_loss(
 
 def _tokens_of_batch(plan: Plan, status: Status, tokens: float | None) -> float | None:
     """Return the tokens of a step: of all ranks, or where a log does not say these, of its batch."""
-    workload, settings = plan.get("workload"), status.get("settings") or {}
+    workload, settings = plan.get("workload"), status.get("settings", {})
     ranks = workload["gpus"] if workload else status.get("world_size")
     if tokens and ranks:
         return tokens * ranks
     batch, length = (settings.get(name, []) for name in ("global_batch_size", "sequence_length"))
     return batch[0] * length[0] if len(batch) == len(length) == 1 else None
-
-
-def _judge_total(
-    node: str,
-    total: int,
-    planned: float | None,
-    of_nodes: dict[str, tuple[str, float]],
-    agrees: dict[str, list[str]],
-    reasons: Reasons,
-) -> None:
-    """Compare the number of iterations of the step lines with the plan's, or else with that of the settings."""
-    _compare(node, _WORDS["iterations"], total, planned, agrees, reasons)
-    if planned is None:
-        _compare_nodes(node, _WORDS["iterations"], total, of_nodes, reasons)
 
 
 def _judge_last_step(node: str, last: int, plan: Plan, reasons: Reasons) -> None:
@@ -195,26 +208,8 @@ def _judge_last_step(node: str, last: int, plan: Plan, reasons: Reasons) -> None
         reasons.add(FAIL, "other_workload", message, node, found=last, planned=goal)
 
 
-def _compare(
-    node: str, word: str, found: float, planned: float | None, agrees: dict[str, list[str]], reasons: Reasons
-) -> None:
-    if planned is None or abs(found - planned) <= 1e-6 * abs(planned):
-        if f"{word} {found:.10g}" not in agrees[node]:
-            agrees[node].append(f"{word} {found:.10g}")
-        return
-    given = f"{found:.10g}" if math.isfinite(found) else "no finite number"
-    message = f"The log of {node} is of another workload: its {word} is {given}, and the plan's is {planned:.10g}."
-    reasons.add(FAIL, "other_workload", message, node, found=found, planned=planned)
-
-
 def _judge_samples(
-    node: str,
-    rows: pd.DataFrame,
-    planned: float | None,
-    bars: bool,
-    resumed: bool,
-    agrees: dict[str, list[str]],
-    reasons: Reasons,
+    compared: _Compared, rows: pd.DataFrame, planned: float | None, *, bars: bool, resumed: bool
 ) -> None:
     """Compare the batch of each step, and by how many samples the consumed ones grow, with the plan or each other."""
     batch = planned
@@ -222,11 +217,9 @@ def _judge_samples(
         printed = rows["global_batch_size"].dropna()
         wrong = printed[printed != planned] if planned else printed[~np.isfinite(printed)]
         if not wrong.empty or printed.empty:
-            _compare(
-                node, "global batch size", float(wrong.iloc[-1]) if len(wrong) else 0.0, planned or 0.0, agrees, reasons
-            )
+            compared.with_plan("global batch size", float(wrong.iloc[-1]) if len(wrong) else 0.0, planned or 0.0)
             return
-        _compare(node, "global batch size", float(printed.iloc[-1]), planned, agrees, reasons)
+        compared.with_plan("global batch size", float(printed.iloc[-1]), planned)
         batch = batch or (float(printed.iloc[0]) if printed.nunique() == 1 else None)
     if "consumed_samples" not in rows:
         return
@@ -236,21 +229,18 @@ def _judge_samples(
         return
     with np.errstate(invalid="ignore"):  # infinite ones are off below
         grown = np.diff(samples)
-    if batch is None and "global_batch_size" in rows:
+    if batch is None and "global_batch_size" in rows and not bars:
         # A batch that grows is that of its own step.
         printed = rows.loc[counting.index[1:], "global_batch_size"].to_numpy()
         wrong = (np.diff(steps) == 1) & (np.abs(grown - printed) > _SAMPLES)
-        if not bars and wrong.any():
+        if wrong.any():
             place = int(np.argmax(wrong))
-            message = (
-                f"The log of {node} contradicts itself: step {steps[place + 1]:.10g} has a global batch size of "
-                f"{printed[place]:.10g}, and consumed {grown[place]:.10g} samples."
-            )
-            reasons.add(FAIL, "other_workload", message, node, found=float(grown[place]), planned=float(printed[place]))
-            return
-        if not bars:
-            agrees[node].append(f"{samples[-1]:.10g} samples consumed")
-            return
+            due, found = float(printed[place]), float(grown[place])
+            has = f"step {steps[place + 1]:.10g} has a global batch size of {due:.10g}"
+            compared.fails(f"contradicts itself: {has}, and consumed {found:.10g} samples.", found, due)
+        else:
+            compared.agrees.append(f"{samples[-1]:.10g} samples consumed")
+        return
     batch = batch or float(np.median(grown / np.diff(steps)))
     # Bars show three digits, of the step before now and then.
     allowed = 0.01 * np.abs(samples) + 2.0 * batch if bars else _SAMPLES
@@ -259,20 +249,18 @@ def _judge_samples(
     expected = begin + batch * (steps - steps[0])
     off = ~(np.abs(samples - expected) <= allowed) | ~np.isfinite(samples)
     if not off.any() and batch > 0:
-        agrees[node].append(f"{samples[-1]:.10g} samples consumed")
+        compared.agrees.append(f"{samples[-1]:.10g} samples consumed")
         return
     place = int(np.argmax(off))
     found, due = float(samples[place]), float(expected[place])
-    message = (
-        f"The log of {node} is of another workload: by step {steps[place]:.10g} it had consumed {found:.10g} samples; "
-        f"with a global batch size of {batch:.10g} it would be {due:.10g}."
-    )
-    reasons.add(FAIL, "other_workload", message, node, found=found, planned=due)
+    consumed = f"by step {steps[place]:.10g} it had consumed {found:.10g} samples"
+    wanted = f"with a global batch size of {batch:.10g} it would be {due:.10g}"
+    compared.fails(f"is of another workload: {consumed}; {wanted}.", found, due)
 
 
 def _tokens_of_gpu(plan: Plan, status: Status) -> float | None:
     """Return the tokens of a GPU in a step: the plan's, or those that the log's own settings make."""
-    workload, settings = plan.get("workload"), status.get("settings") or {}
+    workload, settings = plan.get("workload"), status.get("settings", {})
     if workload and workload.get("tokens_per_step"):
         return float(t.cast(int, workload["tokens_per_step"])) / workload["gpus"]
     if len(settings.get("batch_per_device", [])) == len(settings.get("sequence_length", [])) == 1:
@@ -286,7 +274,7 @@ def _tokens_of_gpu(plan: Plan, status: Status) -> float | None:
 
 def _tokens_by_logs(statuses: list[Status], rows: pd.DataFrame) -> float | None:
     """Return the tokens of a GPU in a step as the logs of one job together say, where its batch stays the same."""
-    lengths = {value for status in statuses for value in (status.get("settings") or {}).get("sequence_length", [])}
+    lengths = {value for status in statuses for value in status.get("settings", {}).get("sequence_length", [])}
     ranks = {status.get("world_size") for status in statuses} - {None, 0}
     batches = set(rows["global_batch_size"].dropna()) if "global_batch_size" in rows else set()
     if len(lengths) == len(ranks) == len(batches) == 1:

@@ -50,11 +50,9 @@ def _behind(statuses: Sequence[Status]) -> Lagging | None:
     if len(known) < max(2, len(steps)):
         return None
     (last, behind), (_other, step) = sorted(known.items(), key=lambda item: item[1])[:2]
-    return (
-        Lagging(last, None, f"its last step is {behind}, and {step} or later on every other node")
-        if behind < step
-        else None
-    )
+    if behind == step:
+        return None
+    return Lagging(last, None, f"its last step is {behind}, and {step} or later on every other node")
 
 
 def _odd_state(seen: Sequence[_Seen], states: Mapping[str, str]) -> Lagging | None:
@@ -68,7 +66,10 @@ def _odd_state(seen: Sequence[_Seen], states: Mapping[str, str]) -> Lagging | No
 
 def _odd_stack(seen: Sequence[_Seen]) -> Lagging | None:
     known = [one for one in seen if one.rank["stack"]]
-    odd, most = _minority(known, lambda one: tuple(_place(frame) for frame in _frames(one)[:_COMPARED_FRAMES]))
+    # Without their lines: ranks that wait in one loop may be on different lines of it.
+    odd, most = _minority(
+        known, lambda one: tuple(frame.rpartition(":")[0] for frame in _frames(one)[:_COMPARED_FRAMES])
+    )
     if odd is None or most is None:
         return None
     evidence = f"it is in {_frames(odd)[0]}, while most of {len(known)} ranks are in {_frames(most)[0]}"
@@ -94,11 +95,6 @@ def _minority(seen: Sequence[_Seen], key: Callable[[_Seen], Hashable]) -> tuple[
         return None, None
     most, rarest = kinds[0][0], kinds[-1][0]
     return next(one for one in seen if key(one) == rarest), next(one for one in seen if key(one) == most)
-
-
-def _place(frame: str) -> str:
-    """Return a frame without its line: ranks that wait in one loop may be on different lines of it."""
-    return frame.rpartition(":")[0]
 
 
 def _named(seen: _Seen, evidence: str) -> Lagging:

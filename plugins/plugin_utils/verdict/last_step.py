@@ -7,8 +7,7 @@ import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ...module_utils.logs.frameworks.known import grammar_of
-from ...module_utils.logs.grammar import EVERY_RANK
+from ...module_utils.logs.grammar import EVERY_RANK, Grammar
 from ..contracts import Plan, Status
 
 if t.TYPE_CHECKING:
@@ -41,18 +40,20 @@ def last_step_of(attempts: Mapping[str, pd.DataFrame], node: str) -> int | None:
     return int(attempts[node]["step"].max()) if node in attempts else None
 
 
-def reached_by(plan: Plan, statuses: list[Status], attempts: Mapping[str, pd.DataFrame]) -> Reached:
-    """Return what a run reached. Its goal is the plan's, or the log's own where that announces more steps.
+def reached_by(plan: Plan, grammar: Grammar, statuses: list[Status], attempts: Mapping[str, pd.DataFrame]) -> Reached:
+    """Return what a run reached, whose logs have this grammar.
 
-    Where neither the plan nor a step line says one, it is that of the settings in the logs.
+    Its goal is the plan's, or the log's own where that announces more steps. Where neither the plan nor a step line
+    says one, it is that of the settings in the logs.
     """
     total = max([plan["parameters"]["iterations"] or 0, *(status.get("steps_total") or 0 for status in statuses)])
-    total = total or max(map(_iterations, statuses), default=0)
+    said = [value for status in statuses for value in status.get("settings", {}).get("iterations", [])]
+    total = total or int(max(said, default=0))
     goal = plan["first_step"] + total - 1 if total else None
     steps_of = {status["node"]: last_step_of(attempts, status["node"]) for status in statuses}
     with_steps: dict[str, int | None] = {node: step for node, step in steps_of.items() if step is not None}
     together = plan["mode"] == "multi_node"
-    one_prints = together and grammar_of(plan.get("log_framework") or plan["framework"]).printed_by != EVERY_RANK
+    one_prints = together and grammar.printed_by != EVERY_RANK
     by_node: dict[str, int | None] = {**(with_steps if one_prints or (together and not with_steps) else steps_of)}
     if goal is None:
         return Reached(None, by_node, frozenset())
@@ -61,10 +62,6 @@ def reached_by(plan: Plan, statuses: list[Status], attempts: Mapping[str, pd.Dat
         short = set()
     exited = [status for status in statuses if status["status"] == "exited" and status.get("exit_status") == 0]
     return Reached(goal, by_node, frozenset(short.intersection(status["node"] for status in exited)))
-
-
-def _iterations(status: Status) -> int:
-    return int(max((status.get("settings") or {}).get("iterations") or [0]))
 
 
 def _at_least(step: int | None, goal: int) -> bool:

@@ -9,55 +9,47 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
-from ...module_utils.logs.frameworks.known import grammar_of
 from ...module_utils.logs.record import METRICS
-from ..contracts import LedgerOfNode, LedgerRow, Plan, Status
+from ..contracts import LedgerOfNode, LedgerRow, Status
 from ..plan.config.words import counted
 from ..plan.job.rdma import asks_for_rdma
-from .judge_log import log_framework
 from .reasons import INCONCLUSIVE, PASS, ROWS, Reasons
 
 if t.TYPE_CHECKING:
     import pandas as pd
 
-    from .judge_time import TimeSpent
-    from .last_step import Reached
-    from .loss_trend import Trend
+    from .seen import Seen
 
 _MOST_CHARACTERS = 100
+_OF_STEPS: tuple[LedgerRow, ...] = ("steps", "gaps", "numbers", "skipped", "loss", "workload", "time")
 
 
-@dataclass(frozen=True)
-class Seen:
-    """What was found of a run, by node where it is of nodes: see the functions that found it."""
+def ledger_of(seen: Seen, agrees: Mapping[str, list[str]], reasons: Reasons) -> list[LedgerOfNode]:
+    """Return the ledger; where nothing else keeps a run from a PASS, note each row without evidence.
 
-    plan: Plan
-    statuses: list[Status]
-    attempts: Mapping[str, pd.DataFrame]
-    reached: Reached
-    trends: Mapping[str, Trend]
-    agrees: Mapping[str, list[str]]
-    times: Mapping[str, TimeSpent]
-
-
-def ledger_of(seen: Seen, reasons: Reasons) -> list[LedgerOfNode]:
-    """Return the ledger; where nothing else keeps a run from a PASS, note each row without evidence."""
+    ``agrees`` is what agrees with the planned workload, in words and by node.
+    """
     against, passes = reasons.of_rows(), reasons.verdict() == PASS
+    none_of_its_own = _none_of_its_own(seen)
     ledger: list[LedgerOfNode] = []
     for status in seen.statuses:
         node = status["node"]
+        rows, agreed = seen.attempts.get(node), ", ".join(agrees[node])
+        evidence = _evidence(seen, status) | (
+            dict.fromkeys(_OF_STEPS, none_of_its_own) if rows is None else _evidence_of_steps(seen, node, rows)
+        )
+        if agreed:
+            evidence["workload"] = agreed
         entries: LedgerOfNode = {"node": node, "node_rank": status.get("node_rank"), "rows": {}}
         for row in ROWS:
-            reason = against.get((row, node)) or against.get((row, None))
-            evidence = None if reason else _EVIDENCE[row](seen, status)
+            reason, found = against.get((row, node)) or against.get((row, None)), evidence[row]
             if reason:
                 entries["rows"][row] = {"verdict": reason["verdict"], "evidence": reason["message"]}
-            elif evidence:
-                entries["rows"][row] = {"verdict": PASS, "evidence": evidence}
+            elif found:
+                entries["rows"][row] = {"verdict": PASS, "evidence": found}
             else:
                 entries["rows"][row] = {"verdict": INCONCLUSIVE, "evidence": "nothing is known"}
                 if passes:
@@ -66,116 +58,55 @@ def ledger_of(seen: Seen, reasons: Reasons) -> list[LedgerOfNode]:
     return ledger
 
 
-def _exit_status(_seen: Seen, status: Status) -> str | None:
-    return "0" if status["status"] == "exited" and status.get("exit_status") == 0 else None
-
-
-def _log(seen: Seen, status: Status) -> str | None:
-    if seen.plan.get("logs"):
-        return "named by the user, and like no other node's"
-    found = status.get("log_run_id")
-    return f"begins with run {found}" if found == seen.plan["run_id"] else None
-
-
-def _sign_of_life(_seen: Seen, status: Status) -> str | None:
-    if status.get("last_step") is not None:
-        return "it prints steps"
-    signs = status.get("signs")
-    return f"it prints {signs[0].strip()}" if signs else None
-
-
-def _steps(seen: Seen, status: Status) -> str | None:
-    rows = seen.attempts.get(status["node"])
-    if rows is not None:
-        return f"{rows['step'].iloc[0]} to {rows['step'].iloc[-1]} of {seen.reached.goal}"
-    return _none_of_its_own(seen)
-
-
 def _none_of_its_own(seen: Seen) -> str | None:
     """Return in words that the trainer prints no steps on all nodes, None where it does or nobody printed any."""
-    if seen.plan["mode"] != "multi_node" or not seen.attempts:
+    if not seen.together or not seen.attempts:
         return None
-    printed_by = grammar_of(log_framework(seen.plan)).printed_by.replace("_", " ")
+    printed_by = seen.grammar.printed_by.replace("_", " ")
     return f"the {printed_by} prints them, on {', '.join(seen.attempts)}"
 
 
-def _last_line(_seen: Seen, status: Status) -> str | None:
+def _evidence(seen: Seen, status: Status) -> dict[LedgerRow, str | None]:
+    """Return the evidence that the end of a node and its log hold, but for its steps, by row; None for none."""
+    plan, signs, run_id = seen.plan, status.get("signs"), status.get("log_run_id")
+    ended_well = status["status"] == "exited" and status.get("exit_status") == 0
+    log = f"begins with run {run_id}" if run_id == plan["run_id"] else None
+    sign_of_life = f"it prints {signs[0].strip()}" if signs else None
+    needs_network = asks_for_rdma(plan["mode"], plan["nodes"]) and not plan.get("rehearsal")
     lines = [line.strip() for line in status.get("last_lines", []) if line.strip()]
-    return lines[-1][:_MOST_CHARACTERS] if lines else None
+    return {
+        "exit status": "0" if ended_well else None,
+        "log": "named by the user, and like no other node's" if plan.get("logs") else log,
+        "sign of life": sign_of_life if status.get("last_step") is None else "it prints steps",
+        "failures": "none after the last step" if status.get("failures_at_end") == [] else None,
+        "network": " and ".join(status.get("transports") or ())
+        or (None if needs_network else "the plan names no RDMA device"),
+        "last line": lines[-1][:_MOST_CHARACTERS] if lines else None,
+    }
 
 
-def _failures(_seen: Seen, status: Status) -> str | None:
-    return "none after the last step" if status.get("failures_at_end") == [] else None
-
-
-def _numbers(seen: Seen, status: Status) -> str | None:
-    rows = seen.attempts.get(status["node"])
-    if rows is None:
-        return _none_of_its_own(seen)
+def _evidence_of_steps(seen: Seen, node: str, rows: pd.DataFrame) -> dict[LedgerRow, str | None]:
+    """Return the evidence that the steps of a node hold, by row; None for none."""
+    first, last = rows["step"].iloc[0], rows["step"].iloc[-1]
     values = sum(np.count_nonzero(~np.isnan(rows[metric].to_numpy())) for metric in METRICS if metric in rows)
-    return f"{values} values, all finite"
-
-
-def _skipped(seen: Seen, status: Status) -> str | None:
-    rows = seen.attempts.get(status["node"])
-    if rows is None:
-        return _none_of_its_own(seen)
-    if "skipped_iterations" not in rows:
-        return "this trainer prints none"
-    return f"{rows['skipped_iterations'].sum():g} of {counted(len(rows), 'iteration')}"
-
-
-def _gaps(seen: Seen, status: Status) -> str | None:
-    rows = seen.attempts.get(status["node"])
-    return _none_of_its_own(seen) if rows is None else f"{counted(len(rows), 'step')} in a row, with their losses"
-
-
-def _loss(seen: Seen, status: Status) -> str | None:
-    trend = seen.trends.get(status["node"])
-    if trend is None:
-        return _none_of_its_own(seen) if status["node"] not in seen.attempts else None
-    found = f"{trend['direction']}: {trend['first_loss']:.4g} to {trend['last_loss']:.4g}"
-    last = int(seen.attempts[status["node"]]["step"].iloc[-1])
-    return found if trend["last_step"] == last else f"{found} until step {trend['last_step']}, and none after it"
-
-
-def _workload(seen: Seen, status: Status) -> str | None:
-    agrees = seen.agrees.get(status["node"])
-    if agrees:
-        return ", ".join(agrees)
-    return "it shows no sizes" if status["node"] in seen.attempts else _none_of_its_own(seen)
-
-
-def _network(seen: Seen, status: Status) -> str | None:
-    named = " and ".join(status.get("transports") or ())
-    if asks_for_rdma(seen.plan["mode"], seen.plan["nodes"]) and not seen.plan.get("rehearsal"):
-        return named or None
-    return named or "the plan names no RDMA device"
-
-
-def _time(seen: Seen, status: Status) -> str | None:
-    if status["node"] not in seen.attempts:
-        return _none_of_its_own(seen)
-    time = seen.times.get(status["node"])
-    if time is None:
-        return "it shows no step times"
-    wall = f", wall clock {time['wall_clock']:.5g}" if time["wall_clock"] else ""
-    times = f"median {time['median']:.5g}, mean {time['mean']:.5g}{wall} ms"
-    return times if np.isfinite(time["mean"]) else None
-
-
-_EVIDENCE: dict[LedgerRow, t.Callable[[Seen, Status], str | None]] = {
-    "exit status": _exit_status,
-    "log": _log,
-    "sign of life": _sign_of_life,
-    "steps": _steps,
-    "gaps": _gaps,
-    "failures": _failures,
-    "numbers": _numbers,
-    "skipped": _skipped,
-    "loss": _loss,
-    "workload": _workload,
-    "network": _network,
-    "time": _time,
-    "last line": _last_line,
-}
+    skipped = "this trainer prints none"
+    if "skipped_iterations" in rows:
+        skipped = f"{rows['skipped_iterations'].sum():g} of {counted(len(rows), 'iteration')}"
+    trend, loss = seen.trends.get(node), None
+    if trend:
+        loss = f"{trend['direction']}: {trend['first_loss']:.4g} to {trend['last_loss']:.4g}"
+        if trend["last_step"] != last:
+            loss += f" until step {trend['last_step']}, and none after it"
+    time, times = seen.times.get(node), "it shows no step times"
+    if time:
+        wall = f", wall clock {time['wall_clock']:.5g}" if time["wall_clock"] else ""
+        times = f"median {time['median']:.5g}, mean {time['mean']:.5g}{wall} ms"
+    return {
+        "steps": f"{first} to {last} of {seen.reached.goal}",
+        "gaps": f"{counted(len(rows), 'step')} in a row, with their losses",
+        "numbers": f"{values} values, all finite",
+        "skipped": skipped,
+        "loss": loss,
+        "workload": "it shows no sizes",
+        "time": times,
+    }

@@ -58,11 +58,7 @@ def loss_trend(steps: np.ndarray, losses: np.ndarray) -> Trend:
     """
     trend: Trend = {
         "direction": UNKNOWN,
-        "change": None,
-        "interval": None,
-        "against": None,
-        "end": None,
-        "lowest": None,
+        **dict.fromkeys(("change", "interval", "against", "end", "lowest")),
         "samples": int(losses.size),
         "first_step": int(steps[0]) if steps.size else None,
         "last_step": int(steps[-1]) if steps.size else None,

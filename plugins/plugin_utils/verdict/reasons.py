@@ -13,8 +13,8 @@ FAIL: t.Final = "FAIL"
 ERROR: t.Final = "ERROR"
 INCONCLUSIVE: t.Final = "INCONCLUSIVE"
 
-_GRAVITY: tuple[Verdict, ...] = (FAIL, ERROR, INCONCLUSIVE, PASS)
-
+# The gravest first.
+GRAVITY: tuple[Verdict, ...] = (FAIL, ERROR, INCONCLUSIVE, PASS)
 
 # The row of the ledger that each code is of; the others are of the run as a whole.
 _CODES: dict[LedgerRow, tuple[str, ...]] = {
@@ -81,6 +81,10 @@ class Reasons:
         self._reasons: list[Reason] = []
         self._notes: list[Reason] = []
 
+    def __len__(self) -> int:
+        """Return how many reasons there are."""
+        return len(self._reasons)
+
     def add(self, verdict: Verdict, code: str, message: str, node: str | None = None, **evidence: t.Any) -> None:
         """Note a reason, with the values or lines that it rests on."""
         self._reasons.append({**_reason(code, message, node, evidence), "verdict": verdict})
@@ -97,18 +101,18 @@ class Reasons:
     def verdict(self) -> Verdict:
         """Return the gravest verdict that any reason argues for; INCONCLUSIVE where there is none."""
         argued = {reason["verdict"] for reason in self._reasons}
-        return next((verdict for verdict in _GRAVITY if verdict in argued), INCONCLUSIVE)
+        return next((verdict for verdict in GRAVITY if verdict in argued), INCONCLUSIVE)
 
     def decisive(self) -> list[Reason]:
         """Return what speaks against a pass, the gravest first; for a PASS what it rests on."""
-        ordered = sorted(self._reasons, key=lambda reason: _GRAVITY.index(reason["verdict"]))
+        ordered = sorted(self._reasons, key=lambda reason: GRAVITY.index(reason["verdict"]))
         passed = self.verdict() == PASS
         return [reason for reason in ordered if (reason["verdict"] == PASS) == passed]
 
     def of_rows(self) -> dict[tuple[LedgerRow, str | None], Reason]:
         """Return the gravest reason against a pass of each row and node; the node is None where it is of all."""
         found: dict[tuple[LedgerRow, str | None], Reason] = {}
-        for reason in sorted(self._reasons, key=lambda reason: -_GRAVITY.index(reason["verdict"])):
+        for reason in sorted(self._reasons, key=lambda reason: -GRAVITY.index(reason["verdict"])):
             if reason["verdict"] != PASS and "row" in reason:
                 found[reason["row"], reason.get("node")] = reason
         return found

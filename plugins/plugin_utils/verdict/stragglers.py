@@ -73,7 +73,8 @@ def stragglers_of(
         for node, value in sorted(times.items(), key=lambda item: -item[1])
         if len(times) >= _MIN_NODES and value - median > band
     ]
-    slow = [one for one in far if together or _low(by_node[one["node"]][_METRIC]) > median]
+    intervals = {one["node"]: by_node[one["node"]][_METRIC]["interval"] for one in far}
+    slow = [one for one in far if together or ((own := intervals[one["node"]]) and own["low"] > median)]
     slowest = max(times.values())
     found |= {
         "median": median,
@@ -83,11 +84,6 @@ def stragglers_of(
     }
     noisy = [one["node"] for one in far if one not in slow]
     return {**found, "message": _message(found, times, noisy, together=together)}
-
-
-def _low(statistics: Statistics) -> float:
-    interval = statistics["interval"]
-    return interval["low"] if interval else 0.0
 
 
 def _message(found: dict[str, t.Any], times: dict[str, float], noisy: list[str], *, together: bool) -> str:

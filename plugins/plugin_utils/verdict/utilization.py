@@ -18,7 +18,7 @@ def utilization_of(workload: Workload | None, measured: Mapping[str, Mapping[str
     per token × tokens/s of a GPU / its peak (appendix B of arXiv 2204.02311). Where the FLOPs of the model are not
     known it is what the trainer prints as TFLOP/s, over the peak; trainers count in different ways.
     """
-    tokens, tflops = (_value(measured, metric) for metric in ("tokens_per_sec_per_gpu", "tflops_per_gpu"))
+    tokens, tflops = (measured.get(name, {}).get("value") for name in ("tokens_per_sec_per_gpu", "tflops_per_gpu"))
     if not workload:
         return _none("The plan does not state the workload.")
     peak, flops = workload["peak_tflops_per_gpu"], workload["model_flops_per_token"]
@@ -42,7 +42,3 @@ def utilization_text(found: Utilization, gpu: str, precision: str) -> str:
 
 def _none(reason: str | None) -> Utilization:
     return {"mfu": None, "mfu_basis": None, "mfu_reason": reason}
-
-
-def _value(measured: Mapping[str, Mapping[str, t.Any]], metric: str) -> float | None:
-    return measured.get(metric, {}).get("value")

@@ -7,7 +7,6 @@ PASS needs positive evidence of everything; whatever is missing makes the verdic
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 
@@ -26,33 +25,31 @@ from .evidence import (
     judge_thresholds,
     samples_of,
 )
-from .failure_in_logs import failure_in_logs, nan_before
+from .failure_in_logs import failure_in_logs, judge_failures_at_end, judge_hidden_failure, nan_before
 from .first_cause import first_failure, was_interrupted
 from .frame import attempts_of, left_out_of
-from .hidden_failure import judge_failures_at_end, judge_hidden_failure
 from .intervals import METHOD
 from .judge_gaps import judge_gaps
-from .judge_log import judge_clock_of_run, judge_life, judge_one_run, judge_same_log, log_framework
+from .judge_log import judge_clock_of_run, judge_life, judge_one_run, judge_same_log
 from .judge_measured import judge_loss, judge_physics, loss_trends
 from .judge_network import judge_transport, judge_world
 from .judge_numbers import judge_finite
 from .judge_skipped import judge_skipped
-from .judge_time import judge_time, times_spent
+from .judge_time import judge_time
 from .judge_workload import judge_workload
 from .last_step import last_step_of, reached_by
-from .ledger import Seen, ledger_of
+from .ledger import ledger_of
 from .reasons import PASS, Reasons
+from .seen import Seen
 from .statistics import of_nodes, of_run
 from .stragglers import DEFAULT_DEVIATIONS, stragglers_of
 from .thresholds import judge_bounds, with_thresholds
+from .time_spent import times_spent
 from .utilization import utilization_of, utilization_text
 
 if t.TYPE_CHECKING:
     import pandas as pd
 
-    from .judge_time import TimeSpent
-    from .loss_trend import Trend
-    from .statistics import Statistics
     from .warm_up import WarmUp
 
 SCHEMA_VERSION = 3
@@ -77,48 +74,62 @@ def judge(
         began_with = None if steps.empty else int(steps["step"].min())
         reasons.note("retry", in_words(retry, began_with, plan["first_step"]))
     attempts, earlier = attempts_of(steps)
-    reached = reached_by(plan, statuses, attempts)
-    by_node = of_nodes(steps)
-    bounds = judge_bounds(plan["expected"], by_node)
-    metrics = with_thresholds(of_run(steps, by_node), bounds)
-    trends = loss_trends(attempts)
-    times = times_spent(attempts, bars=grammar_of(log_framework(plan)).bars)
+    # In a rehearsal the trainer of another framework writes the logs.
+    grammar = grammar_of(plan.get("log_framework") or plan["framework"])
+    reached = reached_by(plan, grammar, statuses, attempts)
     together = plan["mode"] == "multi_node"
     first = first_failure(statuses, reached.unfinished, together=together)
-    interrupted = first is None and was_interrupted(statuses)
-    judge_nodes(statuses, interrupted, reasons)
-    judge_outages(statuses, reasons)
-    judge_log_only(statuses, reasons)
-    judge_last_step(statuses, reached, interrupted, reasons)
-    judge_hidden_failure(statuses, first, interrupted, reasons)
-    judge_failures_at_end(statuses, first, attempts, reasons)
-    judge_life(plan, statuses, attempts, reasons)
-    judge_finite(steps, records, reasons)
-    judge_gaps(plan, statuses, earlier, attempts, records, reached, reasons)
-    judge_skipped(plan, attempts, reasons)
-    judge_loss(plan, statuses, attempts, trends, reasons)
-    judge_samples(plan, by_node, attempts, warm_up, reasons)
-    judge_logs(plan, statuses, reasons)
-    judge_same_log(plan, statuses, attempts, reasons)
-    judge_one_run(statuses, earlier, attempts, reached, reasons)
-    judge_clock_of_run(statuses, attempts, reasons)
-    agrees = judge_workload(plan, statuses, attempts, reasons)
+    by_node = of_nodes(steps)
+    seen = Seen(
+        plan=plan,
+        grammar=grammar,
+        statuses=statuses,
+        steps=steps,
+        records=records,
+        warm_up=warm_up,
+        attempts=attempts,
+        earlier=earlier,
+        reached=reached,
+        by_node=by_node,
+        bounds=judge_bounds(plan["expected"], by_node),
+        trends=loss_trends(attempts),
+        times=times_spent(attempts, bars=grammar.bars),
+        first=first,
+        interrupted=first is None and was_interrupted(statuses),
+    )
+    metrics = with_thresholds(of_run(steps, by_node), seen.bounds)
+    judge_nodes(seen, reasons)
+    judge_outages(seen, reasons)
+    judge_log_only(seen, reasons)
+    judge_last_step(seen, reasons)
+    judge_hidden_failure(seen, reasons)
+    judge_failures_at_end(seen, reasons)
+    judge_life(seen, reasons)
+    judge_finite(seen, reasons)
+    judge_gaps(seen, reasons)
+    judge_skipped(seen, reasons)
+    judge_loss(seen, reasons)
+    judge_samples(seen, reasons)
+    judge_logs(seen, reasons)
+    judge_same_log(seen, reasons)
+    judge_one_run(seen, reasons)
+    judge_clock_of_run(seen, reasons)
+    agrees = judge_workload(seen, reasons)
     judge_world(plan, statuses, by_node, reasons)
     judge_transport(plan, statuses, reasons)
-    judge_physics(plan, by_node, reasons)
-    judge_thresholds(plan, bounds, reached, reasons)
-    judge_time(plan, times, by_node, bounds, reasons)
+    judge_physics(seen, reasons)
+    judge_thresholds(seen, reasons)
+    judge_time(seen, reasons)
     judge_lacks(plan, reasons)
     stragglers = stragglers_of(by_node, straggler_deviations, together=together)
-    workload = plan.get("workload")
-    utilization = utilization_of(workload, metrics)
-    precision = workload["precision"] if workload else ""
-    ledger = ledger_of(Seen(plan, statuses, attempts, reached, trends, agrees, times), reasons)
-    if not interrupted and reasons.verdict() != PASS:
+    utilization = utilization_of(seen.workload, metrics)
+    ledger = ledger_of(seen, agrees, reasons)
+    if not seen.interrupted and reasons.verdict() != PASS:
         in_logs = (statuses, reasons.decisive(), together)
         first = failure_in_logs(*in_logs) if first is None else nan_before(first, *in_logs)
     if by_node:
         reasons.note("stragglers", stragglers["message"])
+        precision = seen.workload["precision"] if seen.workload else ""
         reasons.note("mfu", utilization_text(utilization, plan["gpu"], precision))
     return {
         "schema_version": SCHEMA_VERSION,
@@ -140,15 +151,13 @@ def judge(
         "warm_up": asdict(warm_up),
         "left_out": left_out_of(steps),
         "first_failure": first,
-        "workload": workload,
+        "workload": seen.workload,
         **utilization,
-        "thresholds": [{**bound, "unit": METRICS[bound["metric"]].unit} for bound in bounds],
+        "thresholds": [{**bound, "unit": METRICS[bound["metric"]].unit} for bound in seen.bounds],
         "interval_method": METHOD,
         "stragglers": stragglers,
         "metrics": {metric: {"unit": METRICS[metric].unit, **found} for metric, found in metrics.items()},
-        "nodes": [
-            _node_summary(plan, status, attempts, by_node.get(status["node"], {}), trends, times) for status in statuses
-        ],
+        "nodes": [_node_summary(seen, status) for status in statuses],
     }
 
 
@@ -156,28 +165,22 @@ def _iso(epoch: float | None) -> str | None:
     return None if epoch is None else datetime.fromtimestamp(epoch, tz=UTC).isoformat(timespec="seconds")
 
 
-def _node_summary(
-    plan: Plan,
-    status: Status,
-    attempts: Mapping[str, pd.DataFrame],
-    own: dict[str, Statistics],
-    trends: dict[str, Trend],
-    times: dict[str, TimeSpent],
-) -> dict[str, t.Any]:
-    rows = attempts.get(status["node"])
+def _node_summary(seen: Seen, status: Status) -> dict[str, t.Any]:
+    node = status["node"]
+    rows, own = seen.attempts.get(node), seen.by_node.get(node, {})
     return {
-        "node": status["node"],
+        "node": node,
         "node_rank": status.get("node_rank"),
         "state": status["status"],
         "exit_code": status.get("exit_status"),
         "attempts": None if rows is None else int(rows["attempt"].iloc[0]),
-        "last_step": last_step_of(attempts, status["node"]),
+        "last_step": last_step_of(seen.attempts, node),
         "steps_total": status.get("steps_total"),
         "samples": samples_of(own),
         "world_size": status.get("world_size"),
         "transports": status.get("transports") or [],
-        "time_spent": times.get(status["node"]),
-        "loss_trend": trends.get(status["node"]),
-        **utilization_of(plan.get("workload"), own),
+        "time_spent": seen.times.get(node),
+        "loss_trend": seen.trends.get(node),
+        **utilization_of(seen.workload, own),
         "metrics": own,
     }

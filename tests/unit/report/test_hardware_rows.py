@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.hardware import hardware_rows
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.machines import hardware_rows
 
 
 def status(node: str, **changes: t.Any) -> dict[str, t.Any]:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.machine_changes import (
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.machines import (
     machine_change_rows,
     unread_kernel_logs,
 )

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import math
 
-import pytest
 from training_logs import columns, row
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.frame import (
@@ -90,11 +89,6 @@ def test_a_step_that_was_read_twice_is_one_row_in_which_the_later_values_count_a
 def test_a_run_without_any_step_has_the_columns_of_one_with_steps():
     assert steps_frame(NODES, {}, 2).columns.tolist() == STEP_COLUMNS
     assert records_frame("r", NODES, {}).columns.tolist() == RECORD_COLUMNS
-
-
-def test_a_negative_warm_up_is_refused():
-    with pytest.raises(ValueError, match="warmup_steps is -1, but must be 0 or more"):
-        steps_frame(NODES, {}, -1)
 
 
 def test_records_are_one_row_a_measurement_with_its_unit_and_of_all_attempts():

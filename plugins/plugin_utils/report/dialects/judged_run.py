@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 
 from ...contracts import Plan, Status, Summary
@@ -20,8 +20,8 @@ class JudgedRun:
 
     summary: Summary
     plan: Plan
-    statuses: list[Status] = field(default_factory=list)
-    previous: Mapping[str, float | None] = field(default_factory=dict)
+    statuses: list[Status]
+    previous: Mapping[str, float | None]
 
     @property
     def measured(self) -> dict[str, dict[str, t.Any]]:
@@ -32,7 +32,7 @@ class JudgedRun:
     @property
     def parameters(self) -> Mapping[str, t.Any]:
         """Return the sizes of the run; of logs without a training config there are few."""
-        return self.plan.get("parameters") or {}
+        return self.plan["parameters"]
 
     @property
     def image(self) -> str | None:

@@ -8,9 +8,9 @@ performance since the run before, as a fraction: 0.05 is 5 % more.
 
 from __future__ import annotations
 
-import csv
-import io
 import typing as t
+
+from ..files import csv_text
 
 if t.TYPE_CHECKING:
     from .judged_run import JudgedRun
@@ -62,14 +62,9 @@ def perf_csv(run: JudgedRun) -> str:
 
     ``status`` is SUCCESS for PASS alone; a rehearsal is SKIPPED, as nothing of it is the performance of the model.
     """
-    stream = io.StringIO()
-    writer = csv.DictWriter(stream, COLUMNS, restval="", lineterminator="\n")
-    writer.writeheader()
     common = _common(run)
     rows = [] if run.summary["rehearsal"] else [_row(run, metric) for metric in _METRICS if metric in run.measured]
-    for row in rows or [{}]:
-        writer.writerow(common | row)
-    return stream.getvalue()
+    return csv_text(COLUMNS, [common | row for row in rows or [{}]])
 
 
 def _common(run: JudgedRun) -> dict[str, t.Any]:

@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import typing as t
 
 from ....module_utils.logs.record import METRICS
+from ..files import csv_text
 
 if t.TYPE_CHECKING:
     from .judged_run import JudgedRun
@@ -53,8 +52,4 @@ def summary_csv(run: JudgedRun) -> str:
     for metric in METRICS:
         found = summary["metrics"].get(metric, {})
         row |= {f"{metric}_{column}": found.get(column) for column in _OF_METRIC}
-    stream = io.StringIO()
-    writer = csv.DictWriter(stream, row, lineterminator="\n")
-    writer.writeheader()
-    writer.writerow(row)
-    return stream.getvalue()
+    return csv_text(row, [row])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the nodes of a run are made of, as rows of the page: nodes that are alike share one."""
+"""What the nodes of a run are made of and what happened on them, as rows of the page: like nodes share one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import typing as t
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from ..contracts import Status
+from ..contracts import MachineChanges, Status
 from ..inventory.folded_names import folded
 
 Row = dict[str, t.Any]
@@ -26,10 +26,10 @@ def hardware_rows(statuses: Sequence[Status]) -> list[Row]:
             made_of = json.dumps([status.get("hardware"), status.get("image_id")], sort_keys=True)
             alike.setdefault(made_of, []).append(status)
     groups = sorted(alike.values(), key=len, reverse=True)
-    return [_row(group) for group in groups]
+    return [_hardware_row(group) for group in groups]
 
 
-def _row(group: Sequence[Mapping[str, t.Any]]) -> Row:
+def _hardware_row(group: Sequence[Mapping[str, t.Any]]) -> Row:
     hardware = group[0].get("hardware") or {}
     gpus = hardware.get("accelerators") or {}
     firmware = (gpus.get("firmware") or {}).items()
@@ -56,3 +56,36 @@ def _nics(nics: Sequence[Mapping[str, t.Any]]) -> list[str]:
 
 def _joined(first: str | None, second: str | None, between: str = " ") -> str | None:
     return between.join(part for part in (first, second) if part) or None
+
+
+def machine_change_rows(statuses: Sequence[Status]) -> list[Row]:
+    """Return a row for each kind of change, those with most lines of the kernel first; none where nothing changed.
+
+    ``nodes`` are their names in short, ``booted`` says whether they did, ``counters`` are words such as
+    ``mlx5_0/1 symbol_error +7``, ``kernel_log`` lines, and ``more`` counts the lines that were not kept.
+    """
+    alike: dict[str, tuple[MachineChanges, list[str]]] = {}
+    for status in statuses:
+        changes = status.get("machine_changes")
+        if changes and (changes["booted"] or changes["counters"] or changes["kernel_log"]):
+            alike.setdefault(json.dumps(changes, sort_keys=True), (changes, []))[1].append(status["node"])
+    found = sorted(alike.values(), key=lambda kind: (not kind[0]["booted"], -kind[0]["kernel_lines"]))
+    return [_change_row(changes, nodes) for changes, nodes in found]
+
+
+def unread_kernel_logs(statuses: Sequence[Status]) -> str:
+    """Return the nodes, in short, whose kernel log could not be read; empty where it could be on each."""
+    looked_at = [status for status in statuses if status.get("machine_changes")]
+    unread = [status["node"] for status in looked_at if status["machine_changes"]["kernel_log"] is None]
+    return folded(unread)
+
+
+def _change_row(changes: MachineChanges, nodes: list[str]) -> Row:
+    kept = changes["kernel_log"] or []
+    return {
+        "nodes": folded(nodes),
+        "booted": changes["booted"],
+        "counters": [f"{name} +{growth}" for name, growth in sorted(changes["counters"].items())],
+        "kernel_log": kept,
+        "more": changes["kernel_lines"] - len(kept),
+    }

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What was found of a run: what its judges look at."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..contracts import FirstFailure, JudgedBound, Plan, Status, Workload
+
+if t.TYPE_CHECKING:
+    import pandas as pd
+
+    from ...module_utils.logs.grammar import Grammar
+    from .last_step import Reached
+    from .loss_trend import Trend
+    from .statistics import Statistics
+    from .time_spent import TimeSpent
+    from .warm_up import WarmUp
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What was found of a run: see the functions that found it.
+
+    By node are the steps of its last attempt (``attempts``) and those before (``earlier``), the statistics of its
+    counted steps (``by_node``), the trend of its loss and the time that was spent.
+    """
+
+    plan: Plan
+    grammar: Grammar
+    statuses: list[Status]
+    steps: pd.DataFrame
+    records: pd.DataFrame
+    warm_up: WarmUp
+    attempts: Mapping[str, pd.DataFrame]
+    earlier: Mapping[str, pd.DataFrame]
+    reached: Reached
+    by_node: Mapping[str, dict[str, Statistics]]
+    bounds: list[JudgedBound]
+    trends: Mapping[str, Trend]
+    times: Mapping[str, TimeSpent]
+    first: FirstFailure | None
+    interrupted: bool
+
+    @property
+    def together(self) -> bool:
+        """Return whether all nodes run one job."""
+        return self.plan["mode"] == "multi_node"
+
+    @property
+    def workload(self) -> Workload | None:
+        """Return what the plan computes, None where it does not say."""
+        return self.plan.get("workload")
+
+    @property
+    def judged_metrics(self) -> list[str]:
+        """Return the metrics that have to keep to a threshold, each once."""
+        judged = (bound for bound in self.plan["expected"] if bound["kind"] != "info" and not bound.get("optional"))
+        return list(dict.fromkeys(bound["metric"] for bound in judged))

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The time that was really spent: the median of the steps leaves out what happens now and then, or between them."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+
+import numpy as np
+
+if t.TYPE_CHECKING:
+    import pandas as pd
+
+# Time stamps of whole seconds are off by this much over a span.
+_STAMP_SECONDS = 1.0
+
+
+class TimeSpent(t.TypedDict):
+    """The step times of a node's counted steps, in ms.
+
+    ``median`` and ``mean`` are as the trainer counts them, ``wall_clock`` is the span of the time stamps over the steps
+    in it, None without time stamps. ``drift`` is how much slower the last fifth is than those before, as a fraction.
+    """
+
+    median: float
+    mean: float
+    wall_clock: float | None
+    drift: float
+
+
+def times_spent(attempts: Mapping[str, pd.DataFrame], *, bars: bool) -> dict[str, TimeSpent]:
+    """Return the time that was spent, by node that says so; bars tell a mean already."""
+    found: dict[str, TimeSpent] = {}
+    for node, rows in attempts.items():
+        if "step_time_ms" not in rows:
+            continue
+        counted = rows.loc[rows["counted"] & np.isfinite(rows["step_time_ms"])]
+        times = counted["step_time_ms"].to_numpy()
+        if times.size < 2:
+            continue
+        found[node] = {
+            "median": float(np.median(times)),
+            "mean": float(times.mean()),
+            "wall_clock": _wall_clock(counted),
+            "drift": _slower(_between(counted) if bars else times),
+        }
+    return found
+
+
+def _slower(times: np.ndarray) -> float:
+    """Return how much slower the last fifth is than those before, as a fraction."""
+    end = max(1, times.size // 5)
+    before = float(np.median(times[:-end]))
+    return float(np.median(times[-end:])) / before - 1 if before else 0.0
+
+
+def _between(counted: pd.DataFrame) -> np.ndarray:
+    """Return the step times (ms) that the time stamps of bars tell, as their own are the mean of all steps so far."""
+    if "clock" not in counted:
+        return np.zeros(2)
+    stamped = counted.loc[np.isfinite(counted["clock"]), ["step", "clock"]].drop_duplicates("step")
+    times = 1000.0 * (stamped["clock"].diff() / stamped["step"].diff()).to_numpy(float)[1:]
+    return times if times.size > 1 and np.median(times) > 10_000.0 * _STAMP_SECONDS else np.zeros(2)
+
+
+def _wall_clock(counted: pd.DataFrame) -> float | None:
+    if "clock" not in counted:
+        return None
+    stamped = counted.loc[np.isfinite(counted["clock"]), ["step", "clock"]]
+    taken = float(stamped["step"].max() - stamped["step"].min()) if len(stamped) > 1 else 0.0
+    span = float(stamped["clock"].iloc[-1] - stamped["clock"].iloc[0]) if taken else 0.0
+    # Stamps are of whole seconds: a short span says nothing.
+    return 1000.0 * span / taken if span > 10 * _STAMP_SECONDS else None
