@@ -143,6 +143,10 @@ class _Seen(_Part):
     wrong_perplexities: Count
 
 
+# The names of what every answer, and a log that nobody followed, says of a training beside its steps.
+SEEN = tuple(_Seen.model_fields)
+
+
 class _Starts(_Part):
     count: Count
     last: Line

@@ -13,7 +13,7 @@ from ...module_utils.logs.grammar import began_anew
 from ...module_utils.logs.rows import rows_of
 from ...module_utils.node.run_state import CIRCUMSTANCES
 from ..contracts import Failure, Outage, Plan, Status
-from .answers import BadAnswerError
+from .answers import SEEN, BadAnswerError
 from .news import News
 from .node_errors import NodeEndedError, NodeError, NodeHeldError, NodeLostError, RunGoneError
 from .open_failures import OpenFailures
@@ -35,7 +35,11 @@ _SAMPLE_SHARE = 0.005
 # The most that is kept of a node, some 600 MB, whatever its log goes on to say.
 _MOST_STEPS = 3_000_000
 _MOST_OUTAGES = 100
-_OF_SOME_ANSWERS = ("last_lines", "failures_at_end", "ranks_seen", "log_problem")
+# What stands on the board as it is in the answer; the last ones are in some answers only.
+_KEPT = (
+    *("status", "exit_status", "oom_killed", "log_bytes", "log_run_id", "starts", *SEEN),
+    *("last_lines", "failures_at_end", "ranks_seen", "log_problem", *CIRCUMSTANCES),
+)
 
 
 @dataclass(frozen=True)
@@ -259,24 +263,11 @@ def _note(
     board.append_readings(node, time.time(), answer.get("readings", []))
     if blocks:
         changes["last_step_at"] = time.time()
-    changes |= {name: answer[name] for name in (*CIRCUMSTANCES, *_OF_SOME_ANSWERS) if name in answer}
     return board.update(
         node,
-        status=answer["status"],
-        exit_status=answer["exit_status"],
-        oom_killed=answer.get("oom_killed", False),
+        **{name: answer[name] for name in _KEPT if name in answer},
         interrupted=interrupted or known.get("interrupted", False),
-        log_bytes=answer["log_bytes"],
-        log_run_id=answer["log_run_id"],
         failures=failures,
-        transports=answer["transports"],
-        world_size=answer["world_size"],
-        settings=answer["settings"],
-        signs=answer["signs"],
-        ranks=answer["ranks"],
-        conflicts=answer["conflicts"],
-        starts=answer["starts"],
-        wrong_perplexities=answer["wrong_perplexities"],
         began_anew=began_anew(answer["cursor"]),
         **changes,
     )
