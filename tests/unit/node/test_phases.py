@@ -385,16 +385,14 @@ def test_collect_returns_the_log_in_parts(training):
     Path(run.node["log_file"]).write_bytes(log)
     first, answer = run.collect()
     assert 0 < len(first) < len(log)
-    assert (answer["changed"], answer["offset"], answer["size"]) == (False, len(first), len(log))
-    second, answer = run.collect(answer["offset"])
+    assert answer["size"] == len(log)
+    second, answer = run.collect(len(first))
     assert first + second == log
-    assert answer["offset"] == answer["size"]
-    nothing, answer = run.collect(answer["offset"])
-    assert (nothing, answer["offset"]) == (b"", len(log))
+    assert run.collect(answer["size"])[0] == b""
 
 
 def test_collect_of_a_log_that_is_not_there_is_nothing(training):
-    assert training().collect() == (b"", {"changed": False, "data": "", "offset": 0, "size": 0})
+    assert training().collect() == (b"", {"data": "", "size": 0})
 
 
 def test_whoever_follows_a_training_that_is_being_stopped_sees_a_stop_and_no_kill(training):
