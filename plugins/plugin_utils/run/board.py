@@ -129,13 +129,7 @@ class Board:
 
     def samples(self, node: str) -> Iterator[Sample]:
         """Yield the samples of a node's accelerators, but for lines that are not whole."""
-        with (
-            contextlib.suppress(FileNotFoundError),
-            open(self.run_dir / "nodes" / node / _TELEMETRY_NAME, encoding="utf-8") as stream,
-        ):
-            for line in stream:
-                with contextlib.suppress(json.JSONDecodeError):
-                    yield json.loads(line)
+        yield from _whole_lines(self.run_dir / "nodes" / node / _TELEMETRY_NAME)
 
     def blocks(self, node: str) -> Iterator[StepBlock]:
         """Yield the step blocks of a node, but for lines that are not whole; ValueError where they are none.
@@ -144,16 +138,19 @@ class Board:
         again reads all of its steps again.
         """
         path = self.run_dir / "nodes" / node / _STEPS_NAME
-        if not path.exists():
-            return
-        with open(path, encoding="utf-8") as stream:
-            for line in stream:
-                with contextlib.suppress(json.JSONDecodeError):
-                    block = json.loads(line)
-                    if "steps" not in block:
-                        raise ValueError(f"{path} was written before release 1.0.0, and is not read any more")
-                    yield block
+        for block in _whole_lines(path):
+            if "steps" not in block:
+                raise ValueError(f"{path} was written before release 1.0.0, and is not read any more")
+            yield block
 
     def log_path(self, node: str) -> Path:
         """Return where a node's collected log stands."""
         return self.node_dir(node) / LOG_NAME
+
+
+def _whole_lines(path: Path) -> Iterator[t.Any]:
+    """Yield the JSON of each line of a file, which need not be there."""
+    with contextlib.suppress(FileNotFoundError), open(path, encoding="utf-8") as stream:
+        for line in stream:
+            with contextlib.suppress(json.JSONDecodeError):
+                yield json.loads(line)
