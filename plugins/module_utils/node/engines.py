@@ -37,14 +37,22 @@ ENGINES = ("none", *AROUND_US, *CONTAINER_COMMANDS)
 
 
 class NoContainer:
-    """The launch script is a process of its own session on the node."""
+    """The launch script is a process of its own session on the node.
 
-    name = "none"
+    The ``name`` is none, or that of what a job of Slurm has put us into: then its container is around us already.
+    """
+
+    def __init__(self, name: str = "none") -> None:
+        """Take the name of the engine."""
+        self.name = name
 
     def problems(self, node: Node) -> list[str]:
-        """Return whether the training script is missing here; what stands in the run's folder is staged with it."""
+        """Return whether the training script is missing here; what stands in the run's folder is staged with it.
+
+        A run is staged outside of the container of a job of Slurm, where nothing can be looked for.
+        """
         working_dir = node["working_dir"]
-        if working_dir.startswith(node["run_folder"]):
+        if self.name in AROUND_US or working_dir.startswith(node["run_folder"]):
             return []
         if not os.path.isdir(working_dir):
             return [f"the folder {working_dir} is not there (name the trainer's checkout by training_<framework>_root)"]
@@ -100,18 +108,6 @@ class NoContainer:
         return next((other for other in processes.runs_here() if other != run_id), None)
 
 
-class AroundUs(NoContainer):
-    """The launch script is a process of the container that the job of Slurm has put us into."""
-
-    def __init__(self, name: str) -> None:
-        """Take the name of what has made the container."""
-        self.name = name
-
-    def problems(self, node: Node) -> list[str]:  # noqa: ARG002
-        """Return none: the run is staged outside of the container."""
-        return []
-
-
 Engine = t.Union[NoContainer, "ContainerEngine"]
 
 
@@ -120,10 +116,8 @@ def engine_of(name: str) -> Engine:
 
     ValueError where there is none, or the name means none.
     """
-    if name == NoContainer.name:
-        return NoContainer()
-    if name in AROUND_US:
-        return AroundUs(name)
+    if name in ("none", *AROUND_US):
+        return NoContainer(name)
     if name == "auto":
         name = next(iter(_installed()), "")
         if not name:
@@ -145,7 +139,7 @@ def _installed() -> list[str]:
 
 def engines_to_look_at(name: str) -> list[Engine]:
     """Return all engines that may hold something of a run that is to be held by the engine of a name."""
-    if name in (NoContainer.name, *AROUND_US):
+    if name in ("none", *AROUND_US):
         return [engine_of(name)]
     names = _installed() if name == "auto" else [name]
     # What a container left behind is found as processes.
