@@ -80,23 +80,14 @@ class CallbackModule(CallbackBase):
             self._run_dir = result.result.get("run_dir")
         self._note_report(result)
 
-    def v2_runner_on_failed(self, result: CallbackTaskResult, ignore_errors: bool = False) -> None:  # noqa: ARG002
-        """Learn from a report that the run did not pass."""
-        self._note_report(result)
-
-    def v2_runner_item_on_ok(self, result: CallbackTaskResult) -> None:
-        """Learn what came of one of several runs."""
-        self._note_report(result)
-
-    def v2_runner_item_on_failed(self, result: CallbackTaskResult) -> None:
-        """Learn that one of several runs did not pass."""
-        self._note_report(result)
-
-    def _note_report(self, result: CallbackTaskResult) -> None:
+    def _note_report(self, result: CallbackTaskResult, ignore_errors: bool = False) -> None:  # noqa: ARG002
+        """Learn from a report what came of a run, or of one of several."""
         if result.task.action == _REPORT and "verdict" in result.result:
             self._reports.append(dict(result.result))
         elif result.task.action == _SWEEP_REPORT and "counts" in result.result:
             self._sweep = dict(result.result)
+
+    v2_runner_on_failed = v2_runner_item_on_ok = v2_runner_item_on_failed = _note_report
 
     def v2_playbook_on_task_start(self, task: Task, is_conditional: bool) -> None:  # noqa: ARG002
         """Begin to read the run's folder when its nodes are followed, and end it with the next task."""
