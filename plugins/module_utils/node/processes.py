@@ -38,12 +38,17 @@ def start_time(pid: int) -> str | None:
 
     Together with the pid it names one process for good, as pids are used again.
     """
+    fields = stat_fields(pid)
+    return None if not fields or fields[0] in ("Z", "X") else fields[19]
+
+
+def stat_fields(pid: int) -> list[str]:
+    """Return the fields of /proc/<pid>/stat from the state on (proc(5)); none where the process is gone."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stream:
-            fields = stream.read().rpartition(")")[2].split()
+            return stream.read().rpartition(")")[2].split()
     except OSError:
-        return None
-    return None if fields[0] in ("Z", "X") else fields[19]
+        return []
 
 
 def members(run_id: str, node: str) -> Iterator[int]:
