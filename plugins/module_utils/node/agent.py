@@ -13,7 +13,7 @@ import typing as t
 from .environment import add_environment
 from .files import write_bytes
 from .own_folders import UntrustedError, has_run_folder
-from .phases.phase import Answer, GoneError, HeldError, PhaseError, Request
+from .phase import Answer, GoneError, HeldError, PhaseError, Request
 
 ANSWER_MARK = "trainops-answer:"
 PROGRAM_NAME = "program"

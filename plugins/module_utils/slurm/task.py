@@ -37,7 +37,7 @@ from ..node.agent import answer_to
 from ..node.environment import add_environment
 from ..node.files import write_text
 from ..node.inspection.facts import inspect
-from ..node.request import request_of
+from ..node.phase import request_of
 from .desk import COPY_NAME, FAILED_NAME, ID_NAME, PARTS_NAME, STOP, WORD_NAME, Folder, Stream, feed
 from .journal import JOURNAL_NAME, Sieve, Teller, gather, keep_errors
 from .placement import MADE_NAME, placed

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from real_training import Training, processes_with, wait_until
 
-from ansible_collections.trainops.cluster.plugins.module_utils.node.phases.phase import HeldError, PhaseError
+from ansible_collections.trainops.cluster.plugins.module_utils.node.phase import HeldError, PhaseError
 from ansible_collections.trainops.cluster.plugins.module_utils.node.processes import labels
 
 FOR_EVER = 'echo "$$" >>started\nwhile :; do sleep 0.1; done'

@@ -15,8 +15,8 @@ import pytest
 from real_training import iteration, processes_with, wait_until
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs import parts
+from ansible_collections.trainops.cluster.plugins.module_utils.node.phase import GoneError, PhaseError
 from ansible_collections.trainops.cluster.plugins.module_utils.node.phases import follow, stage
-from ansible_collections.trainops.cluster.plugins.module_utils.node.phases.phase import GoneError, PhaseError
 
 # A script that goes on when a test lets it.
 WAIT_FOR = 'wait_for() { while [ ! -e "$1" ]; do sleep 0.02; done; }\n'

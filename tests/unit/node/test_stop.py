@@ -11,7 +11,7 @@ import pytest
 from real_training import Training, processes_with, wait_until
 
 from ansible_collections.trainops.cluster.plugins.module_utils.node import processes
-from ansible_collections.trainops.cluster.plugins.module_utils.node.phases.phase import PhaseError
+from ansible_collections.trainops.cluster.plugins.module_utils.node.phase import PhaseError
 
 MakeTraining = t.Callable[..., Training]
 

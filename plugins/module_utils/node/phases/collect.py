@@ -9,7 +9,7 @@ import os
 import zlib
 
 from ..own_folders import UntrustedError, has_run_folder
-from .phase import Answer, Request
+from ..phase import Answer, Request
 
 # The most of a log that one answer holds.
 COLLECT_BYTES = 8 << 20

@@ -9,9 +9,9 @@ import time
 import typing as t
 
 from ..launch import run_of_log
+from ..phase import Answer, GoneError, PhaseError, Request
 from ..processes import is_running
 from ..run_state import CIRCUMSTANCES, STATE_NAME, read_state
-from .phase import Answer, GoneError, PhaseError, Request
 
 _POLL_SECONDS = 0.1
 # The state says also that somebody wants a stop, or removed the run's folder.

@@ -7,7 +7,7 @@ import contextlib
 import os
 import typing as t
 
-from ..claim import machine_locked, take
+from ..claim import held_by_others, machine_locked, take
 from ..dataset import dataset_function
 from ..engines import Engine, engine_of
 from ..files import write_text
@@ -16,11 +16,10 @@ from ..interfaces import with_interfaces
 from ..launch import LAUNCH_NAME, launch_script
 from ..old_runs import old_runs, remove
 from ..own_folders import make_run_folder
+from ..phase import Answer, HeldError, PhaseError, Request
 from ..room import LEAST_BYTES, room_problems
 from ..run_state import read_state, write_state
 from ..secret_files import place
-from .holder import held_by_others
-from .phase import Answer, HeldError, PhaseError, Request
 
 
 def stage(request: Request) -> Answer:

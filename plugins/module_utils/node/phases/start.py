@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import time
 
-from ..claim import machine_locked, take
+from ..claim import held_by_others, machine_locked, take
 from ..engines import engine_of
 from ..machine_changes import memory_group, noted
+from ..phase import Answer, PhaseError, Request
 from ..run_state import read_state, write_state
 from ..secret_files import remove_after
-from .holder import held_by_others
-from .phase import Answer, PhaseError, Request
 
 
 def start(request: Request) -> Answer:

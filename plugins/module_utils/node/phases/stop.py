@@ -8,10 +8,10 @@ import os
 from ..claim import give_back, machine_locked
 from ..engines import engines_to_look_at
 from ..machine_changes import changes_since
+from ..phase import Answer, PhaseError, Request
 from ..run_state import forget_state, note_state, read_state
 from ..secret_files import remove
 from .collect import collect
-from .phase import Answer, PhaseError, Request
 
 # A log up to this size comes along with the answer, which saves a round trip.
 _SMALL_LOG_BYTES = 1 << 20
