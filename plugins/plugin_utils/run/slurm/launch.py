@@ -38,10 +38,10 @@ class Needs(t.TypedDict):
     given_secrets: dict[str, str]
 
 
-def hand_over(job: SlurmJob, plan: Plan, needs: Needs) -> str:
-    """Write what the job needs and submit it; return its number. A run that has a job already keeps it."""
+def hand_over(job: SlurmJob, plan: Plan, needs: Needs) -> None:
+    """Write what the job needs and submit it. A run that has a job already keeps it."""
     if job.id is not None:
-        return job.id
+        return
     shutil.copyfile(job.run_dir / PLAN_NAME, job.run_dir / MADE_NAME)
     ask_for_looks(job, plan)
     _write_program(job.run_dir / PROGRAM_NAME)
@@ -55,7 +55,10 @@ def hand_over(job: SlurmJob, plan: Plan, needs: Needs) -> str:
         json.dump(secrets, stream)
     try:
         allocation = plan["slurm"].get("allocation")
-        return job.submit() if allocation is None else job.begin_step(allocation)
+        if allocation is None:
+            job.submit()
+        else:
+            job.begin_step(allocation)
     except BaseException:
         path.unlink(missing_ok=True)
         raise
