@@ -15,15 +15,14 @@ from ....module_utils.slurm.placement import MADE_NAME
 from ...contracts import Plan
 from ...plan.slurm.script import SCRIPT_NAME
 from ..board import PLAN_NAME
+from ..program import MODULE_UTILS, node_sources
 from .job import SlurmJob
 from .looks import ask_for_looks
 
-_MODULE_UTILS = Path(__file__).parents[3] / "module_utils"
-_PACKAGE = PurePosixPath("ansible_collections/trainops/cluster/plugins/module_utils")
 _MAIN = f"""\
 import sys
 
-from {".".join(_PACKAGE.parts)}.slurm.task import main
+from {MODULE_UTILS}.slurm.task import main
 
 sys.exit(main(sys.argv[1:]))
 """
@@ -66,8 +65,8 @@ def hand_over(job: SlurmJob, plan: Plan, needs: Needs) -> None:
 
 def _write_program(path: Path) -> None:
     """Write our node-side sources as one file that Python runs."""
-    sources = [source for folder in ("slurm", "node", "logs") for source in (_MODULE_UTILS / folder).rglob("*.py")]
-    names = {_PACKAGE / source.relative_to(_MODULE_UTILS): source for source in sorted(sources)}
+    sources = node_sources("slurm", "node", "logs").items()
+    names = {PurePosixPath(f"{module.replace('.', '/')}.py"): source for module, source in sources}
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, source in names.items():
             archive.write(source, name)
