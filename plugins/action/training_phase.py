@@ -37,7 +37,6 @@ with needed_packages(__name__):
     from ..plugin_utils.run.open_files import allow_open_files
     from ..plugin_utils.run.phases import Outcome, Phases
     from ..plugin_utils.run.plain_text import plain_text
-    from ..plugin_utils.run.room_needed import room_needed
     from ..plugin_utils.run.token import FILE, VALUE, given_token
     from ..plugin_utils.run.whole_file import NotWrittenError
     from ..plugin_utils.ssh.kept_connections import KeptConnections
@@ -94,7 +93,7 @@ class ActionModule(ControllerAction):
 
     def _left_alone(self, error: NotWrittenError) -> dict[str, t.Any]:
         """Fail because of the controller's own disk, which is no reason to stop a training."""
-        room = room_needed(self._board) >> 20
+        room = self._board.room_needed() >> 20
         needed = f"Make about {room:,} MiB of room there" if error.needs_room else "Make it writable"
         message = (
             f"{error.filename} cannot be written on this machine: {error.strerror}. Nothing was stopped: what trains "
