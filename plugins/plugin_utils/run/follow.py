@@ -187,7 +187,7 @@ class Follower:
         interrupted = self._was_running and answer["status"] == "stopped"
         self._was_running = answer["status"] == "running"
         failures = self._failures.add(answer["failures"])
-        status = _note(self._board, self._plan["first_step"], self._node, answer, failures, interrupted)
+        status = self._put_on_board(answer, failures, interrupted)
         self._news.note(
             failed=has_failed(status) or status["status"] == "stopped",
             grown=self._heard if status["log_bytes"] != self._size else None,
@@ -220,6 +220,39 @@ class Follower:
         self._news.note(failed=True)
         return self._board.update(self._node, status=status, message=message, ended_at=ended_at)
 
+    def _put_on_board(self, answer: dict[str, t.Any], failures: list[Failure], interrupted: bool) -> Status:
+        """Put an answer on the board, its times turned to the controller's clock."""
+        board, node = self._board, self._node
+        blocks = answer["blocks"]
+        board.append_steps(node, blocks)
+        clock_offset = time.time() - answer["now"]
+        times = {
+            name: None if answer[name] is None else answer[name] + clock_offset for name in ("started_at", "ended_at")
+        }
+        # Kept once known: the offset is another one in every answer, and a run that has ended stays as it was.
+        known = board.status(node)
+        changes = {"started_at": known.get("started_at") or times["started_at"], "ended_at": times["ended_at"]}
+        if known["status"] == answer["status"]:
+            changes["ended_at"] = known.get("ended_at") or times["ended_at"]
+        if blocks:
+            *_earlier, last = rows_of(blocks[-1:])
+            changes |= {
+                "first_step": self._plan["first_step"],
+                "last_step": last["step"],
+                "steps_total": last["steps_total"],
+                "metrics": last["metrics"],
+                "last_step_at": time.time(),
+            }
+        board.append_readings(node, time.time(), answer.get("readings", []))
+        return board.update(
+            node,
+            **{name: answer[name] for name in _KEPT if name in answer},
+            interrupted=interrupted or known.get("interrupted", False),
+            failures=failures,
+            began_anew=began_anew(answer["cursor"]),
+            **changes,
+        )
+
 
 def _not_finite(blocks: list[StepBlock]) -> str | None:
     """Return the first loss of some steps that is NaN or infinite, in words; what was skipped has none."""
@@ -232,42 +265,3 @@ def _not_finite(blocks: list[StepBlock]) -> str | None:
         if found.get("nan_iterations"):
             return f"step {row['step']} counts NaN iterations"
     return None
-
-
-def _note(
-    board: Board,
-    first_step: int,
-    node: str,
-    answer: dict[str, t.Any],
-    failures: list[Failure],
-    interrupted: bool,
-) -> Status:
-    """Put an answer on the board, its times turned to the controller's clock."""
-    blocks = answer["blocks"]
-    board.append_steps(node, blocks)
-    clock_offset = time.time() - answer["now"]
-    times = {name: None if answer[name] is None else answer[name] + clock_offset for name in ("started_at", "ended_at")}
-    # Kept once known: the offset is another one in every answer, and a run that has ended stays as it was.
-    known = board.status(node)
-    changes = {"started_at": known.get("started_at") or times["started_at"], "ended_at": times["ended_at"]}
-    if known["status"] == answer["status"]:
-        changes["ended_at"] = known.get("ended_at") or times["ended_at"]
-    if blocks:
-        *_earlier, last = rows_of(blocks[-1:])
-        changes |= {
-            "first_step": first_step,
-            "last_step": last["step"],
-            "steps_total": last["steps_total"],
-            "metrics": last["metrics"],
-        }
-    board.append_readings(node, time.time(), answer.get("readings", []))
-    if blocks:
-        changes["last_step_at"] = time.time()
-    return board.update(
-        node,
-        **{name: answer[name] for name in _KEPT if name in answer},
-        interrupted=interrupted or known.get("interrupted", False),
-        failures=failures,
-        began_anew=began_anew(answer["cursor"]),
-        **changes,
-    )
