@@ -75,7 +75,7 @@ def place(number: str, hostlist: str) -> int:
     looks = _read_json(LOOKS_NAME) if os.path.exists(LOOKS_NAME) else [None] * len(plan["nodes"])
     plan, looks = placed([plan, looks], names, [addresses.get(name, name) for name in names])
     _write_parts(plan, looks)
-    _write_json(PLAN_NAME, plan)
+    write_text(PLAN_NAME, json.dumps(plan, indent=2) + "\n", 0o644)
     return 0
 
 
@@ -137,13 +137,6 @@ def _names() -> t.List[str]:
 def _read_json(path: str) -> t.Any:
     with open(path, encoding="utf-8") as stream:
         return json.load(stream)
-
-
-def _write_json(path: str, value: t.Any) -> None:
-    with open(path + ".new", "w", encoding="utf-8") as stream:
-        json.dump(value, stream, indent=2)
-        stream.write("\n")
-    os.replace(path + ".new", path)
 
 
 def _write_parts(plan: t.Dict[str, t.Any], looks: t.Sequence[t.Any]) -> None:

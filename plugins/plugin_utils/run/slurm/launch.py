@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import typing as t
 import zipfile
 from pathlib import Path, PurePosixPath
 
+from ....module_utils.node.files import write_bytes
 from ....module_utils.slurm.desk import JOB_NAME, PROGRAM_NAME, SECRETS_NAME
 from ....module_utils.slurm.placement import MADE_NAME
 from ...contracts import Plan
@@ -48,10 +48,8 @@ def hand_over(job: SlurmJob, plan: Plan, needs: Needs) -> None:
     given = json.dumps({"environment": needs["environment"], "files": needs["files"]})
     (job.run_dir / JOB_NAME).write_text(given, encoding="utf-8")
     path = job.run_dir / SECRETS_NAME
-    path.unlink(missing_ok=True)
     secrets = {"secrets": needs["secrets"], "given_secrets": needs["given_secrets"]}
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "w") as stream:
-        json.dump(secrets, stream)
+    write_bytes(str(path), json.dumps(secrets).encode(), 0o600)
     try:
         allocation = plan["slurm"].get("allocation")
         if allocation is None:
