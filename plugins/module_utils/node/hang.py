@@ -53,7 +53,8 @@ def _ranks(run_id: str, node: str) -> dict[int, int]:
     """Return the process of each rank: the oldest that has it, as workers for the data inherit it."""
     environments = {
         pid: fields((text("/", f"/proc/{pid}/environ") or "").replace("\0", "\n"), "=")
-        for pid in _pythons(run_id, node)
+        for pid in members(run_id, node)
+        if "python" in (text("/", f"/proc/{pid}/cmdline") or "").partition("\0")[0]
     }
     for variable in _RANKS:
         ranks = {pid: env[variable] for pid, env in environments.items() if env.get(variable, "").isdigit()}
@@ -61,12 +62,6 @@ def _ranks(run_id: str, node: str) -> dict[int, int]:
             oldest_last = sorted(ranks, key=lambda pid: int(start_time(pid) or 0), reverse=True)
             return {int(ranks[pid]): pid for pid in oldest_last}
     return {}
-
-
-def _pythons(run_id: str, node: str) -> list[int]:
-    return [
-        pid for pid in members(run_id, node) if "python" in (text("/", f"/proc/{pid}/cmdline") or "").partition("\0")[0]
-    ]
 
 
 def _ticks(pid: int) -> int:
