@@ -78,18 +78,10 @@ class NoContainer:
         left = self.left(node, run_id)
         if left:
             raise ValueError(f"run {run_id} is running here already, though its state does not say so: {left[0]}")
-        import subprocess  # noqa: PLC0415
-
-        # Runs on a node without AnsibleModule.
-        process = subprocess.Popen(  # pylint: disable=ansible-bad-function
-            ["bash", os.path.join(node["run_folder"], LAUNCH_NAME)],
-            env=dict(os.environ, **processes.labels(run_id, node["node"])),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        return {"pid": process.pid, "start_time": processes.start_time(process.pid)}
+        script = os.path.join(node["run_folder"], LAUNCH_NAME)
+        environment = dict(os.environ, **processes.labels(run_id, node["node"]))
+        pid = processes.begin(["bash", script], env=environment).pid
+        return {"pid": pid, "start_time": processes.start_time(pid)}
 
     def outcome(self, node: Node, handle: Handle) -> dict[str, t.Any]:  # noqa: ARG002
         """Return the exit status that the launch script recorded; none means that it was killed."""
