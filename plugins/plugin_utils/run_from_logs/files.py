@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from ...module_utils.node.inspection.files import by_numbers
 from ..run.board import PLAN_NAME
 
 # The first of these that any file of a folder has says which of its files are logs.
@@ -76,12 +77,6 @@ def fit_name(text: str) -> str:
     return _UNFIT.sub("-", text).lstrip("._:-") or "logs"
 
 
-def natural_order(name: str) -> tuple[tuple[int, int, str], ...]:
-    """Return what sorts names as people do: node2 before node10."""
-    parts = re.findall(r"\d+|\D+", name)
-    return tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts)
-
-
 def _expanded(text: str, problems: list[str]) -> list[Path]:
     path = Path(text).expanduser()
     if path.exists() or not _GLOB.search(text):
@@ -146,7 +141,7 @@ def _nodes_in(path: Path, folders: Sequence[Path]) -> tuple[dict[str, list[Path]
 
 def _run(path: Path, files: dict[str, list[Path]], notes: list[str]) -> LoggedRun:
     name = path.stem if path.is_file() else path.name
-    ordered = {node: files[node] for node in sorted(files, key=natural_order)}
+    ordered = {node: files[node] for node in sorted(files, key=by_numbers)}
     return _with_errors(LoggedRun(fit_name(name), path, ordered, notes))
 
 
