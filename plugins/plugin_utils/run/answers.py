@@ -227,7 +227,6 @@ class _Followed(_Done, _Seen):
 
 _ANSWERS: dict[str, type[_Part]] = {
     "stage": _Staged,
-    "start": _Done,
     "follow": _Followed,
     "stop": _Stopped,
     "collect": _Collected,
