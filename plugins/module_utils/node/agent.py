@@ -10,10 +10,9 @@ import os
 import sys
 import typing as t
 
-from .environment import add_environment
 from .files import write_bytes
 from .own_folders import UntrustedError, has_run_folder
-from .phase import Answer, GoneError, HeldError, PhaseError, Request
+from .phase import Answer, GoneError, HeldError, PhaseError, Request, add_environment
 
 ANSWER_MARK = "trainops-answer:"
 PROGRAM_NAME = "program"

@@ -9,6 +9,7 @@ A phase is a module of its own that imports no more than it needs: a node pays f
 
 from __future__ import annotations
 
+import os
 import typing as t
 
 Request = t.Dict[str, t.Any]
@@ -16,6 +17,15 @@ Answer = t.Dict[str, t.Any]
 
 # What the node has written down when it was staged, and does not need again.
 _ONLY_STAGED = ("files",)
+
+
+def add_environment(variables: dict[str, str]) -> None:
+    """Set variables of the user for this process and all that it starts, one after the other.
+
+    ``$PATH`` and the like in them are resolved here, and may name one that stands before.
+    """
+    for name, value in variables.items():
+        os.environ[name] = os.path.expandvars(value)
 
 
 def request_of(plan: t.Mapping[str, t.Any], node: t.Mapping[str, t.Any], phase: str) -> dict[str, t.Any]:

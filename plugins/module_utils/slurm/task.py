@@ -34,10 +34,9 @@ import time
 import typing as t
 
 from ..node.agent import answer_to
-from ..node.environment import add_environment
 from ..node.files import write_text
 from ..node.inspection.facts import inspect
-from ..node.phase import request_of
+from ..node.phase import add_environment, request_of
 from .desk import COPY_NAME, FAILED_NAME, ID_NAME, PARTS_NAME, STOP, WORD_NAME, Folder, Stream, feed
 from .journal import JOURNAL_NAME, Sieve, Teller, gather, keep_errors
 from .placement import MADE_NAME, placed
