@@ -27,13 +27,13 @@ except ImportError:
 from ..plugin_utils.controller_action import ControllerAction, needed_packages, playbook_command, show
 
 with needed_packages(__name__):
+    from ..module_utils.node.phase import NodeError
     from ..plugin_utils.inventory.folded_names import folded
     from ..plugin_utils.node_links import NodeLink
     from ..plugin_utils.plan.job.rehearsal import FOLDER_NAME
     from ..plugin_utils.run.asking import Asker
     from ..plugin_utils.run.board import Board
     from ..plugin_utils.run.follow import Patience, interval_for
-    from ..plugin_utils.run.node_errors import NodeError
     from ..plugin_utils.run.open_files import allow_open_files
     from ..plugin_utils.run.phases import Outcome, Phases
     from ..plugin_utils.run.plain_text import plain_text

@@ -12,7 +12,7 @@ import typing as t
 
 from .files import write_bytes
 from .own_folders import UntrustedError, has_run_folder
-from .phase import Answer, GoneError, HeldError, PhaseError, Request, add_environment
+from .phase import Answer, NodeError, NodeHeldError, Request, RunGoneError, add_environment
 
 ANSWER_MARK = "trainops-answer:"
 PROGRAM_NAME = "program"
@@ -22,11 +22,11 @@ def answer_to(request: dict[str, t.Any]) -> dict[str, t.Any]:
     """Do the phase that a request names, and return its answer; ``failed`` says that there is a ``message`` only."""
     try:
         return dict(phase_of(request["phase"])(request), failed=False)
-    except GoneError as error:
+    except RunGoneError as error:
         return {"failed": True, "gone": True, "message": str(error)}
-    except HeldError as error:
+    except NodeHeldError as error:
         return {"failed": True, "held_by": error.by, "running": error.running, "message": str(error)}
-    except (PhaseError, ValueError) as error:
+    except (NodeError, ValueError) as error:
         return {"failed": True, "message": str(error)}
     except OSError as error:
         return {"failed": True, "message": f"{error.filename}: {error.strerror}"}

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from .engines import Engine, NoContainer
 from .files import read_json, write_json
 from .own_folders import private_folder
-from .phase import HeldError
+from .phase import NodeHeldError
 from .run_state import read_state
 
 _LOCK_NAME = "machine.lock"
@@ -36,7 +36,7 @@ def machine_locked() -> Iterator[None]:
         os.close(lock)
 
 
-def held_by_others(engine: Engine, run_id: str) -> HeldError | None:
+def held_by_others(engine: Engine, run_id: str) -> NodeHeldError | None:
     """Return what keeps a run off the machine, where another one holds it."""
     engines: list[Engine] = [engine] if isinstance(engine, NoContainer) else [engine, NoContainer()]
     running = {one.holder(run_id) for one in engines} - {None}
@@ -49,7 +49,7 @@ def held_by_others(engine: Engine, run_id: str) -> HeldError | None:
         f"ansible-playbook playbooks/stop.yml -e training_run_id={holder}"
         for holder in holders
     ]
-    return HeldError("; ".join(held), holders, running=was_started or bool(running))
+    return NodeHeldError("; ".join(held), holders, running=was_started or bool(running))
 
 
 def _claimed_by_other(run_id: str) -> tuple[str, bool] | None:

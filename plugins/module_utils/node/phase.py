@@ -2,7 +2,7 @@
 """What the phases of a run on one node have in common.
 
 Each takes a request and returns a plain answer, in one round trip. A request holds what `request_of` says, and what the
-phase needs as well. `PhaseError` says what is wrong on this node.
+phase needs as well. `NodeError` says what is wrong on this node.
 
 A phase is a module of its own that imports no more than it needs: a node pays for each in every round trip.
 """
@@ -41,11 +41,11 @@ def request_of(plan: t.Mapping[str, t.Any], node: t.Mapping[str, t.Any], phase: 
     }
 
 
-class PhaseError(Exception):
-    """What keeps a phase from being done on this node, as sentences for people."""
+class NodeError(Exception):
+    """What keeps a phase from being done on a node, as sentences for people: there, and where it was asked for."""
 
 
-class HeldError(PhaseError):
+class NodeHeldError(NodeError):
     """Other runs hold this node, ``by`` their run_ids; one that is not ``running`` may still give it up."""
 
     def __init__(self, message: str, by: list[str], running: bool) -> None:
@@ -54,5 +54,5 @@ class HeldError(PhaseError):
         self.by, self.running = by, running
 
 
-class GoneError(PhaseError):
+class RunGoneError(NodeError):
     """What this node kept of the run is gone."""

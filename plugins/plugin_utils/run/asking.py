@@ -8,11 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...module_utils.node.agent import PROGRAM_NAME
-from ...module_utils.node.phase import request_of
+from ...module_utils.node.phase import NodeError, request_of
 from ..contracts import NodePlan, Plan
 from .answers import accepted
 from .become import become_problem
-from .node_errors import NodeError
 from .plain_text import one_line
 from .program import answer_in, command, standard_input
 

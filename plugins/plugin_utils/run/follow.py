@@ -11,11 +11,12 @@ from dataclasses import dataclass
 
 from ...module_utils.logs.grammar import began_anew
 from ...module_utils.logs.rows import rows_of
+from ...module_utils.node.phase import NodeError, NodeHeldError, RunGoneError
 from ...module_utils.node.run_state import CIRCUMSTANCES
 from ..contracts import Failure, Outage, Plan, Status
 from .answers import SEEN, BadAnswerError
 from .news import News
-from .node_errors import NodeEndedError, NodeError, NodeHeldError, NodeLostError, RunGoneError
+from .node_errors import NodeEndedError, NodeLostError
 from .open_failures import OpenFailures
 from .silence import StepPace
 from .status import has_failed

@@ -10,7 +10,7 @@ import typing as t
 from collections.abc import Callable, Sequence
 from contextvars import copy_context
 
-from .node_errors import NodeError
+from ...module_utils.node.phase import NodeError
 
 Result = t.TypeVar("Result")
 

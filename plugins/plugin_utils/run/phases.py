@@ -13,6 +13,7 @@ import typing as t
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ...module_utils.node.phase import NodeError, NodeHeldError
 from ..contracts import Plan, Status
 from ..inventory.folded_names import folded, folded_messages
 from .answers import BadAnswerError
@@ -20,7 +21,7 @@ from .board import Board
 from .collect import collect_log
 from .follow import Follower, Patience
 from .news import News
-from .node_errors import NodeError, NodeHeldError, NodeLostError
+from .node_errors import NodeLostError
 from .on_each import on_each
 from .status import has_failed
 

@@ -19,12 +19,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ....module_utils.node.files import write_text
+from ....module_utils.node.phase import NodeError
 from ....module_utils.slurm.desk import ID_NAME
 from ....module_utils.slurm.placement import MADE_NAME
 from ...inventory.slurm import fields
 from ...plan.slurm.script import JOB_LOG, SCRIPT_NAME
 from ..board import PLAN_NAME
-from ..node_errors import NodeError
 from ..plain_text import one_line
 
 # States of a job that may still begin or go on; any other one is its end.

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from ....module_utils.node.phase import NodeError
 from ...contracts import NodePlan, Plan
 from ...inventory.folded_names import folded
 from ...preflight.table import preflight_text
 from ..board import Board
-from ..node_errors import NodeError
 from ..phases import UNENDED, Ask
 from .end import note_end
 from .job import SlurmJob
