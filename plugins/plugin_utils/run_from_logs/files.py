@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import re
 import typing as t
@@ -79,11 +80,11 @@ def fit_name(text: str) -> str:
 
 def _expanded(text: str, problems: list[str]) -> list[Path]:
     path = Path(text).expanduser()
-    if path.exists() or not _GLOB.search(text):
-        if not path.exists():
-            problems.append(f"{path.absolute()} does not exist; training_logs has to name a folder with logs")
-            return []
+    if path.exists():
         return [path.absolute()]
+    if not _GLOB.search(text):
+        problems.append(f"{path.absolute()} does not exist; training_logs has to name a folder with logs")
+        return []
     found = sorted((Path(match).absolute() for match in glob.glob(str(path))), key=str)
     if not found:
         problems.append(f"nothing is named {path.absolute()}; training_logs has to name folders with logs")
@@ -105,7 +106,11 @@ def _runs_at(path: Path) -> list[LoggedRun]:
         notes = [f"Not read, as there are logs beside: {_few(left)}."] if left else []
         return [replace(run, notes=notes, strays=[*run.strays, *(file for file in left if is_core(file))])]
     if any((folder / PLAN_NAME).is_file() or _inside(folder, Path.is_dir) for folder in folders):
-        runs = [run for folder in folders for run in _runs_in(folder)]
+        runs = []
+        for folder in folders:
+            # Beside the runs there may be anything.
+            with contextlib.suppress(ValueError):
+                runs += _runs_at(folder)
         if runs:
             return runs
     return [_run(path, *_nodes_in(path, folders))]
@@ -114,14 +119,6 @@ def _runs_at(path: Path) -> list[LoggedRun]:
 def is_core(file: Path) -> bool:
     """Return whether a file is what the kernel leaves of a process that crashed."""
     return bool(_CORE.fullmatch(file.name)) and file.is_file()
-
-
-def _runs_in(folder: Path) -> list[LoggedRun]:
-    try:
-        return _runs_at(folder)
-    except ValueError:
-        # Beside the runs there may be anything.
-        return []
 
 
 def _nodes_in(path: Path, folders: Sequence[Path]) -> tuple[dict[str, list[Path]], list[str]]:
