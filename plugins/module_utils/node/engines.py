@@ -1,18 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What holds the training on a node: which engines there are, and the one without a container.
 
-The face of an engine, which is all that anything else knows of it:
-
-``problems(node)`` what would keep the training from starting here, as sentences;
-``room(node)`` how many bytes that will write, by path;
-``prepare(node)`` what is fetched or cleared away before the start, returned as facts for the controller;
-``preparation(node)`` functions of bash that the launch script calls before the training, as lines by their names;
-``start(node, run_id)`` the handle of the started training, which is kept in the run's state;
-``outcome(node, handle)`` what became of a training that runs no longer: ``exit_status`` (None: killed), ``oom_killed``;
-``stop(node, run_id, grace_seconds)`` ends what is left of the run here, and says whether there was anything;
-``left(node, run_id)`` what is still running of the run here, in words;
-``holder(run_id)`` the run_id of another run that is running on this machine, or None.
-
+Of an engine nothing else knows more than the public methods that `NoContainer` has.
 Whether a training still runs is asked of its first process, which costs no call of an engine.
 """
 
@@ -62,19 +51,19 @@ class NoContainer:
         return [f"the {what} {path} is not there" for what, path in paths.items() if not os.path.isfile(path)]
 
     def room(self, node: Node) -> dict[str, int]:  # noqa: ARG002
-        """Return that nothing is written but what the run writes."""
+        """Return how many bytes the preparation will write, by path: nothing but what the run writes."""
         return {}
 
     def prepare(self, node: Node) -> dict[str, t.Any]:  # noqa: ARG002
-        """Return that nothing needs to be fetched."""
+        """Fetch and clear away what has to be before the start; return facts for the controller. Here that is nothing."""
         return {}
 
     def preparation(self, node: Node) -> dict[str, list[str]]:  # noqa: ARG002
-        """Return that nothing of the node has to be put in place."""
+        """Return functions of bash that the launch script calls before the training, as lines by their names: none."""
         return {}
 
     def start(self, node: Node, run_id: str) -> Handle:
-        """Start the launch script, detached from whoever calls."""
+        """Start the launch script, detached from whoever calls; return the handle that the state of the run keeps."""
         left = self.left(node, run_id)
         if left:
             raise ValueError(f"run {run_id} is running here already, though its state does not say so: {left[0]}")
@@ -84,19 +73,19 @@ class NoContainer:
         return {"pid": pid, "start_time": processes.start_time(pid)}
 
     def outcome(self, node: Node, handle: Handle) -> dict[str, t.Any]:  # noqa: ARG002
-        """Return the exit status that the launch script recorded; none means that it was killed."""
+        """Return ``exit_status`` (None: killed) and ``oom_killed`` of a training that runs no longer."""
         return recorded_outcome(node)
 
     def stop(self, node: Node, run_id: str, grace_seconds: float) -> bool:
-        """End every process that carries the run's labels."""
+        """End every process that carries the run's labels, and return whether there was any."""
         return processes.end_members(run_id, node["node"], grace_seconds)
 
     def left(self, node: Node, run_id: str) -> list[str]:
-        """Return the processes that carry the run's labels."""
+        """Return the processes that carry the run's labels, in words."""
         return [processes.process_text(pid) for pid in processes.members(run_id, node["node"])]
 
     def holder(self, run_id: str) -> str | None:
-        """Return another run whose processes are on this machine."""
+        """Return the run_id of another run whose processes are on this machine, or None."""
         return next((other for other in processes.runs_here() if other != run_id), None)
 
 
