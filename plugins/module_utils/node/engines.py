@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What holds the training on a node: which engines there are, and the one without a container.
 
-Of an engine nothing else knows more than the public methods that `NoContainer` has.
-Whether a training still runs is asked of its first process, which costs no call of an engine.
+Of an engine nothing else knows more than the public methods that `NoContainer` has. Whether a training still runs is
+asked of its first process, which costs no call of an engine.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class NoContainer:
         return {}
 
     def prepare(self, node: Node) -> dict[str, t.Any]:  # noqa: ARG002
-        """Fetch and clear away what has to be before the start; return facts for the controller. Here that is nothing."""
+        """Fetch and clear away what the start needs, and return facts for the controller: here nothing."""
         return {}
 
     def preparation(self, node: Node) -> dict[str, list[str]]:  # noqa: ARG002
