@@ -27,17 +27,16 @@ except ImportError:
 from ..plugin_utils.controller_action import ControllerAction, needed_packages, playbook_command, show
 
 with needed_packages(__name__):
+    from ..module_utils.node.phase import NodeError
     from ..plugin_utils.inventory.folded_names import folded
     from ..plugin_utils.node_links import NodeLink
     from ..plugin_utils.plan.job.rehearsal import FOLDER_NAME
     from ..plugin_utils.run.asking import Asker
     from ..plugin_utils.run.board import Board
     from ..plugin_utils.run.follow import Patience, interval_for
-    from ..plugin_utils.run.node_errors import NodeError
     from ..plugin_utils.run.open_files import allow_open_files
     from ..plugin_utils.run.phases import Outcome, Phases
     from ..plugin_utils.run.plain_text import plain_text
-    from ..plugin_utils.run.room_needed import room_needed
     from ..plugin_utils.run.token import FILE, VALUE, given_token
     from ..plugin_utils.run.whole_file import NotWrittenError
     from ..plugin_utils.ssh.kept_connections import KeptConnections
@@ -94,7 +93,7 @@ class ActionModule(ControllerAction):
 
     def _left_alone(self, error: NotWrittenError) -> dict[str, t.Any]:
         """Fail because of the controller's own disk, which is no reason to stop a training."""
-        room = room_needed(self._board) >> 20
+        room = self._board.room_needed() >> 20
         needed = f"Make about {room:,} MiB of room there" if error.needs_room else "Make it writable"
         message = (
             f"{error.filename} cannot be written on this machine: {error.strerror}. Nothing was stopped: what trains "

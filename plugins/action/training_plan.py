@@ -172,7 +172,7 @@ class ActionModule(ControllerAction):
             reason = why_not_again(plan, summary, int(options.get("training_retries", 0)), interrupted)
             if reason:
                 raise ValueError(reason)
-            out = {**{host: one["reason"] for host, one in held.items()}, **faults}
+            out = {**{host: one.reason for host, one in held.items()}, **faults}
             before = plan["retry"]["left_out"] if "retry" in plan else []
             names = [*(one["node"] for one in before), *out]
             excluded = excluding(options.get("training_slurm_exclude") or "", names)

@@ -69,8 +69,7 @@ class CallbackModule(CallbackBase):
         from_playbooks = not __name__.startswith("ansible_collections.")
         self.disabled = from_playbooks and self.CALLBACK_NAME in C.CALLBACKS_ENABLED
         self._run_dir: str | None = None
-        self._reader: ProgressReader | None = None
-        self._interrupt: InterruptHandler | None = None
+        self._watching: list[ProgressReader | InterruptHandler] = []
         self._reports: list[dict[str, t.Any]] = []
         self._sweep: dict[str, t.Any] | None = None
 
@@ -80,23 +79,14 @@ class CallbackModule(CallbackBase):
             self._run_dir = result.result.get("run_dir")
         self._note_report(result)
 
-    def v2_runner_on_failed(self, result: CallbackTaskResult, ignore_errors: bool = False) -> None:  # noqa: ARG002
-        """Learn from a report that the run did not pass."""
-        self._note_report(result)
-
-    def v2_runner_item_on_ok(self, result: CallbackTaskResult) -> None:
-        """Learn what came of one of several runs."""
-        self._note_report(result)
-
-    def v2_runner_item_on_failed(self, result: CallbackTaskResult) -> None:
-        """Learn that one of several runs did not pass."""
-        self._note_report(result)
-
-    def _note_report(self, result: CallbackTaskResult) -> None:
+    def _note_report(self, result: CallbackTaskResult, ignore_errors: bool = False) -> None:  # noqa: ARG002
+        """Learn from a report what came of a run, or of one of several."""
         if result.task.action == _REPORT and "verdict" in result.result:
             self._reports.append(dict(result.result))
         elif result.task.action == _SWEEP_REPORT and "counts" in result.result:
             self._sweep = dict(result.result)
+
+    v2_runner_on_failed = v2_runner_item_on_ok = v2_runner_item_on_failed = _note_report
 
     def v2_playbook_on_task_start(self, task: Task, is_conditional: bool) -> None:  # noqa: ARG002
         """Begin to read the run's folder when its nodes are followed, and end it with the next task."""
@@ -104,10 +94,12 @@ class CallbackModule(CallbackBase):
         gc.freeze()
         self._end_reading()
         if task.action == _PHASE and task.args.get("phase") == "train" and self._run_dir:
-            self._reader = ProgressReader(self._run_dir, self.get_option("interval"), show)
-            self._reader.start()
-            self._interrupt = InterruptHandler(self._run_dir, playbook_command, show)
-            self._interrupt.start()
+            self._watching = [
+                ProgressReader(self._run_dir, self.get_option("interval"), show),
+                InterruptHandler(self._run_dir, playbook_command, show),
+            ]
+            for one in self._watching:
+                one.start()
 
     def v2_playbook_on_start(self, playbook: Playbook) -> None:  # noqa: ARG002
         """Forget earlier runs."""
@@ -117,10 +109,7 @@ class CallbackModule(CallbackBase):
         """Report the verdicts, or the sweep that they are part of."""
         self._end_reading()
         if self._sweep:
-            color: str | None = "green" if list(self._sweep["counts"]) == ["PASS"] else "red"
-            for line in sweep_lines(self._sweep["report"]):
-                show(line, color)
-                color = None
+            _show(sweep_lines(self._sweep["report"]), "green" if list(self._sweep["counts"]) == ["PASS"] else "red")
             return
         if not self._reports:
             return
@@ -128,15 +117,15 @@ class CallbackModule(CallbackBase):
         from ansible_collections.trainops.cluster.plugins.plugin_utils.report.text import verdict_lines  # noqa: PLC0415
 
         for report in self._reports:
-            color = _COLORS[report["verdict"]]
-            for line in verdict_lines(report["report"]):
-                show(line, color)
-                color = None
+            _show(verdict_lines(report["report"]), _COLORS[report["verdict"]])
 
     def _end_reading(self) -> None:
-        if self._reader:
-            self._reader.end()
-            self._reader = None
-        if self._interrupt:
-            self._interrupt.end()
-            self._interrupt = None
+        for one in self._watching:
+            one.end()
+        self._watching = []
+
+
+def _show(lines: list[str], color: str) -> None:
+    """Show lines, the first one in a colour."""
+    for number, line in enumerate(lines):
+        show(line, None if number else color)

@@ -170,8 +170,8 @@ node:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.node.environment import add_environment
 from ..module_utils.node.inspection.facts import inspect
+from ..module_utils.node.phase import add_environment
 
 
 def main() -> None:

@@ -17,9 +17,10 @@ from ansible.executor.task_executor import TaskExecutor
 from ansible.plugins.action import ActionBase
 from ansible.template import Templar
 
+from ..module_utils.node.phase import NodeError
 from .run.asking import Output
 from .run.become import become_problem
-from .run.node_errors import NodeError, NodeLostError
+from .run.node_errors import NodeLostError
 from .run.plain_text import plain_text
 from .ssh.kept_connections import KeptConnections
 

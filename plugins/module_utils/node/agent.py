@@ -10,34 +10,30 @@ import os
 import sys
 import typing as t
 
-from .environment import add_environment
 from .files import write_bytes
 from .own_folders import UntrustedError, has_run_folder
-from .phases.phase import Answer, GoneError, HeldError, PhaseError, Request
+from .phase import Answer, NodeError, NodeHeldError, Request, RunGoneError, add_environment
 
 ANSWER_MARK = "trainops-answer:"
 PROGRAM_NAME = "program"
-PHASES = ("stage", "start", "follow", "stop", "collect")
 
 
 def answer_to(request: dict[str, t.Any]) -> dict[str, t.Any]:
     """Do the phase that a request names, and return its answer; ``failed`` says that there is a ``message`` only."""
     try:
         return dict(phase_of(request["phase"])(request), failed=False)
-    except GoneError as error:
+    except RunGoneError as error:
         return {"failed": True, "gone": True, "message": str(error)}
-    except HeldError as error:
+    except NodeHeldError as error:
         return {"failed": True, "held_by": error.by, "running": error.running, "message": str(error)}
-    except (PhaseError, ValueError) as error:
+    except (NodeError, ValueError) as error:
         return {"failed": True, "message": str(error)}
     except OSError as error:
         return {"failed": True, "message": f"{error.filename}: {error.strerror}"}
 
 
 def phase_of(name: str) -> t.Callable[[Request], Answer]:
-    """Return what does a phase; only its own modules are loaded. KeyError for what is no phase."""
-    if name not in PHASES:
-        raise KeyError(name)
+    """Return what does a phase; only its own modules are loaded."""
     return t.cast("t.Callable[[Request], Answer]", getattr(importlib.import_module(f"..phases.{name}", __name__), name))
 
 

@@ -14,8 +14,10 @@ import os
 import typing as t
 from collections.abc import Iterator
 
+from .engines import Engine, NoContainer
 from .files import read_json, write_json
 from .own_folders import private_folder
+from .phase import NodeHeldError
 from .run_state import read_state
 
 _LOCK_NAME = "machine.lock"
@@ -34,7 +36,23 @@ def machine_locked() -> Iterator[None]:
         os.close(lock)
 
 
-def claimed_by_other(run_id: str) -> tuple[str, bool] | None:
+def held_by_others(engine: Engine, run_id: str) -> NodeHeldError | None:
+    """Return what keeps a run off the machine, where another one holds it."""
+    engines: list[Engine] = [engine] if isinstance(engine, NoContainer) else [engine, NoContainer()]
+    running = {one.holder(run_id) for one in engines} - {None}
+    claim, was_started = _claimed_by_other(run_id) or (None, False)
+    holders = sorted(map(str, {claim, *running} - {None}))
+    if not holders:
+        return None
+    held = [
+        f"the node is held by run {holder}; wait for its end, or stop it: "
+        f"ansible-playbook playbooks/stop.yml -e training_run_id={holder}"
+        for holder in holders
+    ]
+    return NodeHeldError("; ".join(held), holders, running=was_started or bool(running))
+
+
+def _claimed_by_other(run_id: str) -> tuple[str, bool] | None:
     """Return the run_id of another run that has claimed the machine and has not ended, and whether it was started."""
     claim = _read()
     if claim is None or claim["run_id"] == run_id:

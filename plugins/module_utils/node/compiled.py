@@ -26,7 +26,11 @@ def compiled(texts: dict[str, str], digest: str, python: bytes, keep: bool) -> t
     found = _read(path, python) if path else None
     if found:
         return found
-    code = {name: _compiled(name, text) for name, text in texts.items()}
+    # Without docstrings.
+    code = {
+        name: marshal.dumps(compile(text, f"<{name}>", "exec", dont_inherit=True, optimize=2))
+        for name, text in texts.items()
+    }
     program = python + marshal.dumps(code)
     if path and keep:
         with contextlib.suppress(OSError):
@@ -39,11 +43,6 @@ def _path(digest: str, make: bool) -> str | None:
         folder = private_folder(make)
         return os.path.join(folder, _PREFIX + digest) if folder else None
     return None
-
-
-def _compiled(name: str, text: str) -> bytes:
-    # Without docstrings.
-    return marshal.dumps(compile(text, f"<{name}>", "exec", dont_inherit=True, optimize=2))
 
 
 def _read(path: str, python: bytes) -> tuple[bytes, dict[str, bytes]] | None:

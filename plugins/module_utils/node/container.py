@@ -83,10 +83,8 @@ class ContainerEngine:
         image = self._inspect("image", node["image"])
         if image is None:
             archive = node.get("image_archive")
-            if archive:
-                self._call(["load", "--input", archive], _PULL_SECONDS)
-            else:
-                self._call(["pull", "--quiet", node["image"]], _PULL_SECONDS)
+            fetch = ["load", "--input", archive] if archive else ["pull", "--quiet", node["image"]]
+            self._call(fetch, _PULL_SECONDS)
             image = self._inspect("image", node["image"])
         if image is None:
             raise EngineError(f"{node.get('image_archive')} holds no image {node['image']}")

@@ -1,19 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What holds the training on a node: which engines there are, and the one without a container.
 
-The face of an engine, which is all that anything else knows of it:
-
-``problems(node)`` what would keep the training from starting here, as sentences;
-``room(node)`` how many bytes that will write, by path;
-``prepare(node)`` what is fetched or cleared away before the start, returned as facts for the controller;
-``preparation(node)`` functions of bash that the launch script calls before the training, as lines by their names;
-``start(node, run_id)`` the handle of the started training, which is kept in the run's state;
-``outcome(node, handle)`` what became of a training that runs no longer: ``exit_status`` (None: killed), ``oom_killed``;
-``stop(node, run_id, grace_seconds)`` ends what is left of the run here, and says whether there was anything;
-``left(node, run_id)`` what is still running of the run here, in words;
-``holder(run_id)`` the run_id of another run that is running on this machine, or None.
-
-Whether a training still runs is asked of its first process, which costs no call of an engine.
+Of an engine nothing else knows more than the public methods that `NoContainer` has. Whether a training still runs is
+asked of its first process, which costs no call of an engine.
 """
 
 from __future__ import annotations
@@ -37,14 +26,22 @@ ENGINES = ("none", *AROUND_US, *CONTAINER_COMMANDS)
 
 
 class NoContainer:
-    """The launch script is a process of its own session on the node."""
+    """The launch script is a process of its own session on the node.
 
-    name = "none"
+    The ``name`` is none, or that of what a job of Slurm has put us into: then its container is around us already.
+    """
+
+    def __init__(self, name: str = "none") -> None:
+        """Take the name of the engine."""
+        self.name = name
 
     def problems(self, node: Node) -> list[str]:
-        """Return whether the training script is missing here; what stands in the run's folder is staged with it."""
+        """Return whether the training script is missing here; what stands in the run's folder is staged with it.
+
+        A run is staged outside of the container of a job of Slurm, where nothing can be looked for.
+        """
         working_dir = node["working_dir"]
-        if working_dir.startswith(node["run_folder"]):
+        if self.name in AROUND_US or working_dir.startswith(node["run_folder"]):
             return []
         if not os.path.isdir(working_dir):
             return [f"the folder {working_dir} is not there (name the trainer's checkout by training_<framework>_root)"]
@@ -54,62 +51,42 @@ class NoContainer:
         return [f"the {what} {path} is not there" for what, path in paths.items() if not os.path.isfile(path)]
 
     def room(self, node: Node) -> dict[str, int]:  # noqa: ARG002
-        """Return that nothing is written but what the run writes."""
+        """Return how many bytes the preparation will write, by path: nothing but what the run writes."""
         return {}
 
     def prepare(self, node: Node) -> dict[str, t.Any]:  # noqa: ARG002
-        """Return that nothing needs to be fetched."""
+        """Fetch and clear away what the start needs, and return facts for the controller: here nothing."""
         return {}
 
     def preparation(self, node: Node) -> dict[str, list[str]]:  # noqa: ARG002
-        """Return that nothing of the node has to be put in place."""
+        """Return functions of bash that the launch script calls before the training, as lines by their names: none."""
         return {}
 
     def start(self, node: Node, run_id: str) -> Handle:
-        """Start the launch script, detached from whoever calls."""
+        """Start the launch script, detached from whoever calls; return the handle that the state of the run keeps."""
         left = self.left(node, run_id)
         if left:
             raise ValueError(f"run {run_id} is running here already, though its state does not say so: {left[0]}")
-        import subprocess  # noqa: PLC0415
-
-        # Runs on a node without AnsibleModule.
-        process = subprocess.Popen(  # pylint: disable=ansible-bad-function
-            ["bash", os.path.join(node["run_folder"], LAUNCH_NAME)],
-            env=dict(os.environ, **processes.labels(run_id, node["node"])),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        return {"pid": process.pid, "start_time": processes.start_time(process.pid)}
+        script = os.path.join(node["run_folder"], LAUNCH_NAME)
+        environment = dict(os.environ, **processes.labels(run_id, node["node"]))
+        pid = processes.begin(["bash", script], env=environment).pid
+        return {"pid": pid, "start_time": processes.start_time(pid)}
 
     def outcome(self, node: Node, handle: Handle) -> dict[str, t.Any]:  # noqa: ARG002
-        """Return the exit status that the launch script recorded; none means that it was killed."""
+        """Return ``exit_status`` (None: killed) and ``oom_killed`` of a training that runs no longer."""
         return recorded_outcome(node)
 
     def stop(self, node: Node, run_id: str, grace_seconds: float) -> bool:
-        """End every process that carries the run's labels."""
+        """End every process that carries the run's labels, and return whether there was any."""
         return processes.end_members(run_id, node["node"], grace_seconds)
 
     def left(self, node: Node, run_id: str) -> list[str]:
-        """Return the processes that carry the run's labels."""
+        """Return the processes that carry the run's labels, in words."""
         return [processes.process_text(pid) for pid in processes.members(run_id, node["node"])]
 
     def holder(self, run_id: str) -> str | None:
-        """Return another run whose processes are on this machine."""
+        """Return the run_id of another run whose processes are on this machine, or None."""
         return next((other for other in processes.runs_here() if other != run_id), None)
-
-
-class AroundUs(NoContainer):
-    """The launch script is a process of the container that the job of Slurm has put us into."""
-
-    def __init__(self, name: str) -> None:
-        """Take the name of what has made the container."""
-        self.name = name
-
-    def problems(self, node: Node) -> list[str]:  # noqa: ARG002
-        """Return none: the run is staged outside of the container."""
-        return []
 
 
 Engine = t.Union[NoContainer, "ContainerEngine"]
@@ -120,10 +97,8 @@ def engine_of(name: str) -> Engine:
 
     ValueError where there is none, or the name means none.
     """
-    if name == NoContainer.name:
-        return NoContainer()
-    if name in AROUND_US:
-        return AroundUs(name)
+    if name in ("none", *AROUND_US):
+        return NoContainer(name)
     if name == "auto":
         name = next(iter(_installed()), "")
         if not name:
@@ -145,7 +120,7 @@ def _installed() -> list[str]:
 
 def engines_to_look_at(name: str) -> list[Engine]:
     """Return all engines that may hold something of a run that is to be held by the engine of a name."""
-    if name in (NoContainer.name, *AROUND_US):
+    if name in ("none", *AROUND_US):
         return [engine_of(name)]
     names = _installed() if name == "auto" else [name]
     # What a container left behind is found as processes.

@@ -7,10 +7,11 @@ import os
 import re
 import time
 import typing as t
+from functools import partial
 
 from .inspection.files import fields, text
 from .inspection.tools import ToolError, run_tool, together
-from .processes import members
+from .processes import members, start_time, stat_fields
 
 # What a launcher gives each process as its global rank: torchrun, then the launch script for one process a node.
 _RANKS = ("RANK", "JAX_PROCESS_ID", "NODE_RANK")
@@ -35,11 +36,11 @@ def ranks_here(run_id: str, node: str) -> list[dict[str, t.Any]]:
     before = [_ticks(pid) for _rank, pid in found]
     time.sleep(_WATCHED_SECONDS)
     busy = [(_ticks(pid) - ticks) / os.sysconf("SC_CLK_TCK") for (_rank, pid), ticks in zip(found, before)]
-    stacks = together({str(pid): _StackOf(pid) for _rank, pid in found}, _STACK_SECONDS)
+    stacks = together({str(pid): partial(_stack_of, pid) for _rank, pid in found}, _STACK_SECONDS)
     return [
         {
             "rank": rank,
-            "state": (_stat(pid) or ["?"])[0],
+            "state": (stat_fields(pid) or ["?"])[0],
             "waits_in": (text("/", f"/proc/{pid}/wchan") or "").strip("0\n") or None,
             "busy": round(used / _WATCHED_SECONDS, 2),
             "stack": None if isinstance(stacks[str(pid)], ToolError) else stacks[str(pid)],
@@ -52,40 +53,24 @@ def _ranks(run_id: str, node: str) -> dict[int, int]:
     """Return the process of each rank: the oldest that has it, as workers for the data inherit it."""
     environments = {
         pid: fields((text("/", f"/proc/{pid}/environ") or "").replace("\0", "\n"), "=")
-        for pid in _pythons(run_id, node)
+        for pid in members(run_id, node)
+        if "python" in (text("/", f"/proc/{pid}/cmdline") or "").partition("\0")[0]
     }
     for variable in _RANKS:
         ranks = {pid: env[variable] for pid, env in environments.items() if env.get(variable, "").isdigit()}
         if ranks:
-            oldest_last = sorted(ranks, key=lambda pid: int((_stat(pid) or ["?"] * 19 + ["0"])[19]), reverse=True)
+            oldest_last = sorted(ranks, key=lambda pid: int(start_time(pid) or 0), reverse=True)
             return {int(ranks[pid]): pid for pid in oldest_last}
     return {}
 
 
-def _pythons(run_id: str, node: str) -> list[int]:
-    return [
-        pid for pid in members(run_id, node) if "python" in (text("/", f"/proc/{pid}/cmdline") or "").partition("\0")[0]
-    ]
-
-
-def _stat(pid: int) -> list[str]:
-    """Return the fields of /proc/<pid>/stat from the state on (proc(5)); none where the process is gone."""
-    return (text("/", f"/proc/{pid}/stat") or "").rpartition(")")[2].split()
-
-
 def _ticks(pid: int) -> int:
-    stat = _stat(pid)
+    stat = stat_fields(pid)
     return int(stat[11]) + int(stat[12]) if stat else 0
 
 
-class _StackOf:
-    """Asks for the stack of one process."""
-
-    def __init__(self, pid: int) -> None:
-        self._pid = pid
-
-    def __call__(self) -> list[str]:
-        output = run_tool(["py-spy", "dump", "--nonblocking", "--pid", str(self._pid)], _STACK_SECONDS)[0]
-        main_thread = _MAIN_THREAD.search(f"{output}\n")
-        frames = _FRAME.findall(main_thread.group(1) if main_thread else output)
-        return [frame[:_CHARACTERS] for frame in frames[:_STACK_FRAMES]]
+def _stack_of(pid: int) -> list[str]:
+    output = run_tool(["py-spy", "dump", "--nonblocking", "--pid", str(pid)], _STACK_SECONDS)[0]
+    main_thread = _MAIN_THREAD.search(f"{output}\n")
+    frames = _FRAME.findall(main_thread.group(1) if main_thread else output)
+    return [frame[:_CHARACTERS] for frame in frames[:_STACK_FRAMES]]

@@ -27,10 +27,7 @@ def hardware_facts(root: str = "/") -> dict[str, t.Any]:
         "accelerators": _accelerators(root),
         "nics": [
             {
-                "name": device["name"],
-                "driver": device["driver"],
-                "driver_version": device["driver_version"],
-                "firmware": device["firmware"],
+                **{name: device[name] for name in ("name", "driver", "driver_version", "firmware")},
                 "rate": device["ports"][0]["rate"] if device["ports"] else None,
             }
             for device in rdma_devices(root)

@@ -21,6 +21,7 @@ from .inspection.files import below, fields, line, names, number, text
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
 _INFINIBAND = "/sys/class/infiniband"
 _NETWORK = "/sys/class/net"
+_RECORD = re.compile(r"([0-9]+),[^,;]*,([0-9]+)(?:,[^;]*)?;(.*)")
 _MEMORY_KILL = re.compile(r"oom-kill:.*\btask_memcg=([^,]*)")
 # Words in the names of counters that grow when something is wrong, or when the network is congested.
 _TROUBLE = re.compile(
@@ -156,12 +157,11 @@ def _kernel_log(root: str, since: float) -> list[tuple[int, str]] | None:
         os.close(log)
     said: list[tuple[int, str]] = []
     for record in reversed(records):
-        head, found, message = record.partition(";")
-        priority, *head_fields = head.split(",")
-        numbers = [priority, *head_fields[1:2]]
-        if not found or len(numbers) < 2 or not all(text.isdigit() for text in numbers):
+        found = _RECORD.match(record)
+        if not found:
             continue
-        seconds = int(head_fields[1]) / 1e6
+        priority, microseconds, message = found.groups()
+        seconds = int(microseconds) / 1e6
         if seconds < since - _OUT_OF_ORDER_SECONDS:
             break
         if seconds >= since:

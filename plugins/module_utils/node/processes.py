@@ -12,6 +12,9 @@ from collections.abc import Iterator
 
 from .own_folders import FOLDER_VARIABLE
 
+if t.TYPE_CHECKING:
+    import subprocess
+
 RUN_LABEL = "TRAINOPS_RUN_ID"
 NODE_LABEL = "TRAINOPS_NODE"
 _POLL_SECONDS = 0.05
@@ -38,12 +41,17 @@ def start_time(pid: int) -> str | None:
 
     Together with the pid it names one process for good, as pids are used again.
     """
+    fields = stat_fields(pid)
+    return None if not fields or fields[0] in ("Z", "X") else fields[19]
+
+
+def stat_fields(pid: int) -> list[str]:
+    """Return the fields of /proc/<pid>/stat from the state on (proc(5)); none where the process is gone."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stream:
-            fields = stream.read().rpartition(")")[2].split()
+            return stream.read().rpartition(")")[2].split()
     except OSError:
-        return None
-    return None if fields[0] in ("Z", "X") else fields[19]
+        return []
 
 
 def members(run_id: str, node: str) -> Iterator[int]:
@@ -56,6 +64,21 @@ def members(run_id: str, node: str) -> Iterator[int]:
 def runs_here() -> list[str]:
     """Return the run_ids of all live processes of this user or root that carry our labels."""
     return sorted({found[RUN_LABEL] for _pid, _owner, found in _labelled()})
+
+
+def begin(argv: list[str], **options: t.Any) -> subprocess.Popen[bytes]:
+    """Start a program that talks to nobody and goes on without whoever calls."""
+    import subprocess  # noqa: PLC0415
+
+    # Runs on a node without AnsibleModule.
+    return subprocess.Popen(  # pylint: disable=ansible-bad-function
+        argv,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        **options,
+    )
 
 
 def process_text(pid: int) -> str:

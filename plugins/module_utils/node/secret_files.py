@@ -13,6 +13,7 @@ import os
 import typing as t
 
 from .own_folders import UntrustedError, check_own
+from .processes import begin
 
 # Waits in the folder for the end of process $0. What has the folder's name $1 by then may be another one, still empty.
 _REMOVED_AFTER = 'while [ -e "/proc/$0" ]; do sleep 1; done; rm -f -- *; [ "$1" -ef . ] && rmdir -- "$1"'
@@ -57,20 +58,9 @@ def remove_after(node: dict[str, t.Any], pid: int) -> None:
 
     What removes them waits in their folder, and leaves one of the same name alone that was made since.
     """
-    folders = _folders(node)
-    if folders:
-        import subprocess  # noqa: PLC0415
-
-    for folder in folders:
-        # Runs on a node without AnsibleModule. Nothing of the run, so without its labels.
-        subprocess.Popen(  # pylint: disable=ansible-bad-function
-            ["sh", "-c", _REMOVED_AFTER, str(pid), folder],
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+    for folder in _folders(node):
+        # Nothing of the run, so without its labels.
+        begin(["sh", "-c", _REMOVED_AFTER, str(pid), folder], cwd=folder)
 
 
 def _folders(node: dict[str, t.Any]) -> list[str]:

@@ -84,7 +84,7 @@ class Folder:
 
     def secrets(self) -> t.Dict[str, t.Any]:
         """Return the secrets; a job that is submitted by hand has none."""
-        return _secrets() or {"secrets": {}, "given_secrets": {}}
+        return _secrets()
 
     def part(self, number: int) -> Part:
         """Return what a task does; see `read_part`."""
@@ -135,7 +135,7 @@ class Stream:
 
     def secrets(self) -> t.Dict[str, t.Any]:
         """Return the secrets; a step that is begun by hand has none."""
-        return self._given["secrets"] or {"secrets": {}, "given_secrets": {}}
+        return t.cast("t.Dict[str, t.Any]", self._given["secrets"])
 
     def part(self, number: int) -> Part:
         """Return what a task does; see `read_part`."""
@@ -199,10 +199,10 @@ def _say(sink: int, line: bytes) -> None:
             line = line[os.write(sink, line) :]
 
 
-def _secrets() -> t.Optional[t.Dict[str, t.Any]]:
+def _secrets() -> t.Dict[str, t.Any]:
     with contextlib.suppress(FileNotFoundError):
         return t.cast("t.Dict[str, t.Any]", json.loads(_read(SECRETS_NAME)))
-    return None
+    return {"secrets": {}, "given_secrets": {}}
 
 
 def _read(name: str) -> str:

@@ -34,10 +34,9 @@ import time
 import typing as t
 
 from ..node.agent import answer_to
-from ..node.environment import add_environment
 from ..node.files import write_text
 from ..node.inspection.facts import inspect
-from ..node.request import request_of
+from ..node.phase import add_environment, request_of
 from .desk import COPY_NAME, FAILED_NAME, ID_NAME, PARTS_NAME, STOP, WORD_NAME, Folder, Stream, feed
 from .journal import JOURNAL_NAME, Sieve, Teller, gather, keep_errors
 from .placement import MADE_NAME, placed
@@ -75,7 +74,7 @@ def place(number: str, hostlist: str) -> int:
     looks = _read_json(LOOKS_NAME) if os.path.exists(LOOKS_NAME) else [None] * len(plan["nodes"])
     plan, looks = placed([plan, looks], names, [addresses.get(name, name) for name in names])
     _write_parts(plan, looks)
-    _write_json(PLAN_NAME, plan)
+    write_text(PLAN_NAME, json.dumps(plan, indent=2) + "\n", 0o644)
     return 0
 
 
@@ -137,13 +136,6 @@ def _names() -> t.List[str]:
 def _read_json(path: str) -> t.Any:
     with open(path, encoding="utf-8") as stream:
         return json.load(stream)
-
-
-def _write_json(path: str, value: t.Any) -> None:
-    with open(path + ".new", "w", encoding="utf-8") as stream:
-        json.dump(value, stream, indent=2)
-        stream.write("\n")
-    os.replace(path + ".new", path)
 
 
 def _write_parts(plan: t.Dict[str, t.Any], looks: t.Sequence[t.Any]) -> None:

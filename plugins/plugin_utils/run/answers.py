@@ -17,8 +17,8 @@ from ...module_utils.logs.ending import UNNAMED
 from ...module_utils.logs.record import EVIDENCE, METRICS
 from ...module_utils.logs.settings import MOST_VALUES, SETTINGS
 from ...module_utils.logs.signatures.known import PYTHON_ERROR, SIGNATURES
+from ...module_utils.node.phase import NodeError, NodeHeldError, RunGoneError
 from ...module_utils.node.phases.collect import COLLECT_BYTES
-from .node_errors import NodeError, NodeHeldError, RunGoneError
 from .plain_text import one_line
 
 
@@ -143,6 +143,10 @@ class _Seen(_Part):
     wrong_perplexities: Count
 
 
+# The names of what every answer, and a log that nobody followed, says of a training beside its steps.
+SEEN = tuple(_Seen.model_fields)
+
+
 class _Starts(_Part):
     count: Count
     last: Line
@@ -223,7 +227,6 @@ class _Followed(_Done, _Seen):
 
 _ANSWERS: dict[str, type[_Part]] = {
     "stage": _Staged,
-    "start": _Done,
     "follow": _Followed,
     "stop": _Stopped,
     "collect": _Collected,

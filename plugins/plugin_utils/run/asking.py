@@ -8,13 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...module_utils.node.agent import PROGRAM_NAME
-from ...module_utils.node.request import request_of
+from ...module_utils.node.phase import NodeError, request_of
 from ..contracts import NodePlan, Plan
 from .answers import accepted
 from .become import become_problem
-from .node_errors import NodeError
 from .plain_text import one_line
-from .program import NoAnswerError, answer_in, command, standard_input
+from .program import answer_in, command, standard_input
 
 
 class Output(t.NamedTuple):
@@ -60,15 +59,13 @@ class Asker:
     def _answer(self, phase: str, request: dict[str, t.Any]) -> dict[str, t.Any]:
         kept = (f"{self.node['run_folder']}/{PROGRAM_NAME}", self.program) if self.program else None
         output = self.send(command(self.python), standard_input(request, kept))
-        try:
-            return answer_in(output.stdout)
-        except NoAnswerError:
-            problem = become_problem(output.stderr)
-            if problem:
-                raise NodeError(problem) from None
-            said = [one_line(line) for line in (output.stderr or output.stdout).strip().splitlines()[-5:]]
-            raise NodeError(
-                f"{self.python} did not run the program of phase {phase} (exit status {output.status}): "
-                f"{' / '.join(said) or 'no output'}. Python 3.8 or newer is needed there; ansible_python_interpreter "
-                "names it"
-            ) from None
+        answer = answer_in(output.stdout)
+        if answer is not None:
+            return answer
+        said = [one_line(line) for line in (output.stderr or output.stdout).strip().splitlines()[-5:]]
+        raise NodeError(
+            become_problem(output.stderr)
+            or f"{self.python} did not run the program of phase {phase} (exit status {output.status}): "
+            f"{' / '.join(said) or 'no output'}. Python 3.8 or newer is needed there; ansible_python_interpreter "
+            "names it"
+        )

@@ -7,10 +7,7 @@ import re
 
 from .plain_text import one_line
 
-_ABSENT = re.compile(
-    r"(?P<program>[\w./-]*\b(?:sudo|doas|su|pbrun|dzdo)): (?:\d+: )?(?:command )?not found|"
-    r"(?P<other>[\w./-]*\b(?:sudo|doas|su|pbrun|dzdo)): No such file"
-)
+_ABSENT = re.compile(r"([\w./-]*\b(?:sudo|doas|su|pbrun|dzdo)): (?:(?:\d+: )?(?:command )?not found|No such file)")
 _PASSWORD = re.compile(r"password is required|Missing \w+ password|terminal is required|no tty present", re.IGNORECASE)
 _WRONG = re.compile(r"Incorrect \w+ password|Sorry, try again|incorrect password attempt", re.IGNORECASE)
 _FORBIDDEN = re.compile(r"not in the sudoers file|is not allowed to|may not run sudo", re.IGNORECASE)
@@ -22,9 +19,8 @@ def become_problem(said: str) -> str | None:
     """Return why nobody could become another user, without a full stop; None where a text says nothing of that."""
     absent = _ABSENT.search(said)
     if absent:
-        program = absent["program"] or absent["other"]
         return (
-            f"{program} is not there, and Ansible becomes another user by it; install it, or set ansible_become=false"
+            f"{absent[1]} is not there, and Ansible becomes another user by it; install it, or set ansible_become=false"
         )
     if _WRONG.search(said):
         return "the password for sudo is wrong; --ask-become-pass asks for it"

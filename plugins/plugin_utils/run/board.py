@@ -18,10 +18,12 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import typing as t
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from ...module_utils.node.phases.collect import KEPT_OF_BEGIN, KEPT_OF_END
 from ...module_utils.slurm.placement import MADE_NAME
 from ..contracts import Plan, Reading, Sample, Status
 from .whole_file import alone_in, write_new, write_whole, writing
@@ -35,6 +37,9 @@ _STATUS_NAME = "status.json"
 _STEPS_NAME = "steps.jsonl"
 _TELEMETRY_NAME = "telemetry.jsonl"
 _STOP_NAME = "stop"
+_LEAST_BYTES = 10 << 20
+# A run's steps, its log and its part of the report each take about as much as a node's log.
+_TIMES_OF_LOG = 3
 
 
 class Board:
@@ -129,13 +134,7 @@ class Board:
 
     def samples(self, node: str) -> Iterator[Sample]:
         """Yield the samples of a node's accelerators, but for lines that are not whole."""
-        with (
-            contextlib.suppress(FileNotFoundError),
-            open(self.run_dir / "nodes" / node / _TELEMETRY_NAME, encoding="utf-8") as stream,
-        ):
-            for line in stream:
-                with contextlib.suppress(json.JSONDecodeError):
-                    yield json.loads(line)
+        yield from _whole_lines(self.run_dir / "nodes" / node / _TELEMETRY_NAME)
 
     def blocks(self, node: str) -> Iterator[StepBlock]:
         """Yield the step blocks of a node, but for lines that are not whole; ValueError where they are none.
@@ -144,16 +143,28 @@ class Board:
         again reads all of its steps again.
         """
         path = self.run_dir / "nodes" / node / _STEPS_NAME
-        if not path.exists():
-            return
-        with open(path, encoding="utf-8") as stream:
-            for line in stream:
-                with contextlib.suppress(json.JSONDecodeError):
-                    block = json.loads(line)
-                    if "steps" not in block:
-                        raise ValueError(f"{path} was written before release 1.0.0, and is not read any more")
-                    yield block
+        for block in _whole_lines(path):
+            if "steps" not in block:
+                raise ValueError(f"{path} was written before release 1.0.0, and is not read any more")
+            yield block
 
     def log_path(self, node: str) -> Path:
         """Return where a node's collected log stands."""
         return self.node_dir(node) / LOG_NAME
+
+    def room_needed(self) -> int:
+        """Return about how many bytes the run takes here in the end, by its nodes' logs and how far these got."""
+        size = 0.0
+        for node in self.plan()["nodes"]:
+            known = self.status(node["node"])
+            share = (known.get("last_step") or 0) / (known.get("steps_total") or math.inf)
+            size += min((known.get("log_bytes") or 0) / max(share, 0.01), KEPT_OF_BEGIN + KEPT_OF_END)
+        return max(_LEAST_BYTES, int(_TIMES_OF_LOG * size))
+
+
+def _whole_lines(path: Path) -> Iterator[t.Any]:
+    """Yield the JSON of each line of a file, which need not be there."""
+    with contextlib.suppress(FileNotFoundError), open(path, encoding="utf-8") as stream:
+        for line in stream:
+            with contextlib.suppress(json.JSONDecodeError):
+                yield json.loads(line)

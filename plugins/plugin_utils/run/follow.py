@@ -11,11 +11,12 @@ from dataclasses import dataclass
 
 from ...module_utils.logs.grammar import began_anew
 from ...module_utils.logs.rows import rows_of
+from ...module_utils.node.phase import NodeError, NodeHeldError, RunGoneError
 from ...module_utils.node.run_state import CIRCUMSTANCES
 from ..contracts import Failure, Outage, Plan, Status
-from .answers import BadAnswerError
+from .answers import SEEN, BadAnswerError
 from .news import News
-from .node_errors import NodeEndedError, NodeError, NodeHeldError, NodeLostError, RunGoneError
+from .node_errors import NodeEndedError, NodeLostError
 from .open_failures import OpenFailures
 from .silence import StepPace
 from .status import has_failed
@@ -35,7 +36,11 @@ _SAMPLE_SHARE = 0.005
 # The most that is kept of a node, some 600 MB, whatever its log goes on to say.
 _MOST_STEPS = 3_000_000
 _MOST_OUTAGES = 100
-_OF_SOME_ANSWERS = ("last_lines", "failures_at_end", "ranks_seen", "log_problem")
+# What stands on the board as it is in the answer; the last ones are in some answers only.
+_KEPT = (
+    *("status", "exit_status", "oom_killed", "log_bytes", "log_run_id", "starts", *SEEN),
+    *("last_lines", "failures_at_end", "ranks_seen", "log_problem", *CIRCUMSTANCES),
+)
 
 
 @dataclass(frozen=True)
@@ -183,7 +188,7 @@ class Follower:
         interrupted = self._was_running and answer["status"] == "stopped"
         self._was_running = answer["status"] == "running"
         failures = self._failures.add(answer["failures"])
-        status = _note(self._board, self._plan["first_step"], self._node, answer, failures, interrupted)
+        status = self._put_on_board(answer, failures, interrupted)
         self._news.note(
             failed=has_failed(status) or status["status"] == "stopped",
             grown=self._heard if status["log_bytes"] != self._size else None,
@@ -216,6 +221,39 @@ class Follower:
         self._news.note(failed=True)
         return self._board.update(self._node, status=status, message=message, ended_at=ended_at)
 
+    def _put_on_board(self, answer: dict[str, t.Any], failures: list[Failure], interrupted: bool) -> Status:
+        """Put an answer on the board, its times turned to the controller's clock."""
+        board, node = self._board, self._node
+        blocks = answer["blocks"]
+        board.append_steps(node, blocks)
+        clock_offset = time.time() - answer["now"]
+        times = {
+            name: None if answer[name] is None else answer[name] + clock_offset for name in ("started_at", "ended_at")
+        }
+        # Kept once known: the offset is another one in every answer, and a run that has ended stays as it was.
+        known = board.status(node)
+        changes = {"started_at": known.get("started_at") or times["started_at"], "ended_at": times["ended_at"]}
+        if known["status"] == answer["status"]:
+            changes["ended_at"] = known.get("ended_at") or times["ended_at"]
+        if blocks:
+            *_earlier, last = rows_of(blocks[-1:])
+            changes |= {
+                "first_step": self._plan["first_step"],
+                "last_step": last["step"],
+                "steps_total": last["steps_total"],
+                "metrics": last["metrics"],
+                "last_step_at": time.time(),
+            }
+        board.append_readings(node, time.time(), answer.get("readings", []))
+        return board.update(
+            node,
+            **{name: answer[name] for name in _KEPT if name in answer},
+            interrupted=interrupted or known.get("interrupted", False),
+            failures=failures,
+            began_anew=began_anew(answer["cursor"]),
+            **changes,
+        )
+
 
 def _not_finite(blocks: list[StepBlock]) -> str | None:
     """Return the first loss of some steps that is NaN or infinite, in words; what was skipped has none."""
@@ -228,55 +266,3 @@ def _not_finite(blocks: list[StepBlock]) -> str | None:
         if found.get("nan_iterations"):
             return f"step {row['step']} counts NaN iterations"
     return None
-
-
-def _note(
-    board: Board,
-    first_step: int,
-    node: str,
-    answer: dict[str, t.Any],
-    failures: list[Failure],
-    interrupted: bool,
-) -> Status:
-    """Put an answer on the board, its times turned to the controller's clock."""
-    blocks = answer["blocks"]
-    board.append_steps(node, blocks)
-    clock_offset = time.time() - answer["now"]
-    times = {name: None if answer[name] is None else answer[name] + clock_offset for name in ("started_at", "ended_at")}
-    # Kept once known: the offset is another one in every answer, and a run that has ended stays as it was.
-    known = board.status(node)
-    changes = {"started_at": known.get("started_at") or times["started_at"], "ended_at": times["ended_at"]}
-    if known["status"] == answer["status"]:
-        changes["ended_at"] = known.get("ended_at") or times["ended_at"]
-    if blocks:
-        *_earlier, last = rows_of(blocks[-1:])
-        changes |= {
-            "first_step": first_step,
-            "last_step": last["step"],
-            "steps_total": last["steps_total"],
-            "metrics": last["metrics"],
-        }
-    board.append_readings(node, time.time(), answer.get("readings", []))
-    if blocks:
-        changes["last_step_at"] = time.time()
-    changes |= {name: answer[name] for name in (*CIRCUMSTANCES, *_OF_SOME_ANSWERS) if name in answer}
-    return board.update(
-        node,
-        status=answer["status"],
-        exit_status=answer["exit_status"],
-        oom_killed=answer.get("oom_killed", False),
-        interrupted=interrupted or known.get("interrupted", False),
-        log_bytes=answer["log_bytes"],
-        log_run_id=answer["log_run_id"],
-        failures=failures,
-        transports=answer["transports"],
-        world_size=answer["world_size"],
-        settings=answer["settings"],
-        signs=answer["signs"],
-        ranks=answer["ranks"],
-        conflicts=answer["conflicts"],
-        starts=answer["starts"],
-        wrong_perplexities=answer["wrong_perplexities"],
-        began_anew=began_anew(answer["cursor"]),
-        **changes,
-    )

@@ -7,10 +7,11 @@ import queue
 import sys
 import threading
 import typing as t
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextvars import copy_context
 
-from .node_errors import NodeError
+from ...module_utils.node.phase import NodeError
 
 Result = t.TypeVar("Result")
 
@@ -27,14 +28,14 @@ def on_each(
 
     ``at_once`` nodes are worked on at the same time, in their order. Any other exception is raised here at once.
     """
-    waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
+    waiting = deque(nodes)
     done: queue.SimpleQueue[_Done[Result]] = queue.SimpleQueue()
 
     def take_turns() -> None:
         while True:
             try:
-                node = waiting.get_nowait()
-            except queue.Empty:
+                node = waiting.popleft()
+            except IndexError:
                 return
             try:
                 done.put((node, work(node), None))
@@ -44,8 +45,6 @@ def on_each(
     # A thread that waits for its turn wakes up once in this time. With the usual 5 ms a thousand of them, whose answers
     # come together, do nothing else: 39 ms of processor time an answer, where it takes 4 of a hundred nodes.
     sys.setswitchinterval(_SWITCH_SECONDS)
-    for node in nodes:
-        waiting.put(node)
     for _number in range(min(at_once, len(nodes))):
         # A daemon, so that whoever ends this process need not wait for a node.
         threading.Thread(target=copy_context().run, args=(take_turns,), daemon=True).start()

@@ -13,6 +13,7 @@ import typing as t
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ...module_utils.node.phase import NodeError, NodeHeldError
 from ..contracts import Plan, Status
 from ..inventory.folded_names import folded, folded_messages
 from .answers import BadAnswerError
@@ -20,13 +21,13 @@ from .board import Board
 from .collect import collect_log
 from .follow import Follower, Patience
 from .news import News
-from .node_errors import NodeError, NodeHeldError, NodeLostError
+from .node_errors import NodeLostError
 from .on_each import on_each
 from .status import has_failed
 
 Ask = Callable[..., dict[str, t.Any]]
-# A part of a log takes some 25 MB while it is unpacked and written.
-_COLLECTED_AT_ONCE = 8
+# A part of a log takes some 25 MB while it is unpacked and written: so few are collected at once.
+_COLLECTING = threading.Semaphore(8)
 _NAMED = 8
 # How long it may take another run, in seconds, to give back what it has staged.
 _TIE_SECONDS = 30.0
@@ -53,9 +54,6 @@ class Phases:
     board: Board
     ask: Mapping[str, Ask]
     at_once: int
-    _few: threading.Semaphore = field(
-        default_factory=lambda: threading.Semaphore(_COLLECTED_AT_ONCE), init=False, repr=False
-    )
 
     def stage(self, needs: Callable[[str], dict[str, t.Any]]) -> Outcome:
         """Put everything in place on every node, and report everything that is missing on any."""
@@ -137,7 +135,7 @@ class Phases:
                 raise BadAnswerError("the log that it finished with is not whole")
             return t.cast("dict[str, t.Any]", stopped["log"])
 
-        with self._few:
+        with _COLLECTING:
             collect_log(part, self.board.log_path(node))
         self.board.update(node, finished=True, **_machine_changes(stopped))
 
@@ -164,7 +162,7 @@ class Phases:
             def part(offset: int) -> dict[str, t.Any]:
                 return came_along if came_along and offset == 0 else self.ask[node]("collect", offset=offset)
 
-            with self._few:
+            with _COLLECTING:
                 size, left_out = collect_log(part, self.board.log_path(node))
             if problem:
                 raise problem

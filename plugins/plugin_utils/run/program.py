@@ -15,10 +15,9 @@ from pathlib import Path
 
 from ...module_utils.node.agent import ANSWER_MARK
 from .answers import BadAnswerError
-from .node_errors import NodeError
 
-_MODULE_UTILS = Path(__file__).parents[2] / "module_utils"
-_PACKAGE = "ansible_collections.trainops.cluster.plugins.module_utils"
+_FOLDER = Path(__file__).parents[2] / "module_utils"
+MODULE_UTILS = "ansible_collections.trainops.cluster.plugins.module_utils"
 
 # What python3 -c is given: -I and -S, as neither the folder it starts in nor packages of the node are ours. The rest
 # comes over standard input, out of sight of `ps` and of its length limits.
@@ -36,10 +35,6 @@ _MOST_VALUES = 4_000_000
 _ONE_AT_A_TIME = threading.Lock()
 
 
-class NoAnswerError(NodeError):
-    """What came back from a node holds no answer of the program."""
-
-
 class _Program(t.NamedTuple):
     """What runs on each node: our node-side ``sources`` as one line, its SHA-256, and what makes them importable."""
 
@@ -48,15 +43,18 @@ class _Program(t.NamedTuple):
     bootstrap: str
 
 
+def node_sources(*rooms: str) -> dict[str, Path]:
+    """Return the files of our node-side sources in some rooms, by the full names of their modules."""
+    return {
+        ".".join((MODULE_UTILS, *path.relative_to(_FOLDER).with_suffix("").parts)): path
+        for room in rooms
+        for path in sorted((_FOLDER / room).rglob("*.py"))
+    }
+
+
 @cache
 def _read_program() -> _Program:
-    sources = _line(
-        {
-            ".".join((_PACKAGE, *path.relative_to(_MODULE_UTILS).with_suffix("").parts)): path.read_text("utf-8")
-            for folder in ("node", "logs")
-            for path in sorted((_MODULE_UTILS / folder).rglob("*.py"))
-        }
-    )
+    sources = _line({module: path.read_text("utf-8") for module, path in node_sources("node", "logs").items()})
     bootstrap = (Path(__file__).parent / "bootstrap.py").read_text(encoding="utf-8")
     return _Program(sources, hashlib.sha256(sources).hexdigest(), bootstrap)
 
@@ -88,8 +86,8 @@ def standard_input(request: dict[str, t.Any], kept: tuple[str, str] | None = Non
     return first if kept else first + program.sources
 
 
-def answer_in(standard_output: str) -> dict[str, t.Any]:
-    """Return the answer in a program's output; NoAnswerError where there is none, BadAnswerError for one too large."""
+def answer_in(standard_output: str) -> dict[str, t.Any] | None:
+    """Return the answer in a program's output, None where there is none; BadAnswerError for one too large."""
     if len(standard_output) > _MOST_CHARACTERS:
         raise BadAnswerError(f"what it answers is longer than {_MOST_CHARACTERS} characters")
     for line in reversed(standard_output.split("\n")):
@@ -105,4 +103,4 @@ def answer_in(standard_output: str) -> dict[str, t.Any]:
             if not isinstance(answer, dict):
                 raise BadAnswerError("its answer is no JSON object")
             return answer
-    raise NoAnswerError("no answer")
+    return None

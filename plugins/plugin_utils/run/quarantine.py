@@ -13,24 +13,30 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
 import os
 import stat
-import typing as t
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from pydantic import ConfigDict, TypeAdapter
+
+from ...module_utils.node.files import write_bytes
+
 QUARANTINE_NAME = "quarantine.json"
-_FIELDS = ("since", "run_id", "reason")
 
 
-class Held(t.TypedDict):
+@dataclass(frozen=True)
+class Held:
     """Since when a host is in quarantine (ISO 8601), which run failed of it, and how."""
 
     since: str
     run_id: str
     reason: str
+
+
+_LISTS = TypeAdapter(dict[str, dict[str, Held]], config=ConfigDict(strict=True))
 
 
 class Quarantine:
@@ -69,11 +75,8 @@ class Quarantine:
             fcntl.flock(folder, fcntl.LOCK_EX)
             lists = self._read()
             yield lists
-            draft = self.path.with_suffix(f".{os.getpid()}.new")
-            with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644), "w") as stream:
-                os.fchmod(stream.fileno(), 0o644)
-                stream.write(json.dumps({name: held for name, held in lists.items() if held}, indent=2) + "\n")
-            os.replace(draft, self.path)
+            filled = _LISTS.dump_json({name: held for name, held in lists.items() if held}, indent=2)
+            write_bytes(str(self.path), filled + b"\n", 0o644)
         finally:
             os.close(folder)
 
@@ -93,20 +96,6 @@ class Quarantine:
                     "believed. Look into it, then make it yours (chown, chmod 644) or remove it"
                 )
             try:
-                lists = json.load(stream)
+                return _LISTS.validate_json(stream.read())
             except ValueError:
-                lists = None
-        if not _are_lists(lists):
-            raise ValueError(f"{self.path} is no list of quarantined hosts. Correct it, or remove it")
-        return t.cast("dict[str, dict[str, Held]]", lists)
-
-
-def _are_lists(value: t.Any) -> bool:
-    return isinstance(value, dict) and all(
-        isinstance(held, dict)
-        and all(
-            isinstance(of_host, dict) and all(isinstance(of_host.get(name), str) for name in _FIELDS)
-            for of_host in held.values()
-        )
-        for held in value.values()
-    )
+                raise ValueError(f"{self.path} is no list of quarantined hosts. Correct it, or remove it") from None

@@ -18,17 +18,8 @@ if t.TYPE_CHECKING:
 # bring about is none of them, nor is a hang, whose node is only a guess.
 NODE_FAULTS = frozenset(
     {
-        *(
-            "not_ready",
-            "unreachable",
-            "rebooted",
-            "engine_stopped",
-            "disk_full",
-            "io_error",
-            "killed",
-            "node_failure",
-            "memlock",
-        ),
+        *("not_ready", "unreachable", "rebooted", "node_failure", "engine_stopped", "killed"),
+        *("disk_full", "io_error", "memlock"),
         *("gpu_hang", "gpu_memory_fault", "gpu_ecc", "gpu_error", "no_gpu", "driver_mismatch", "neuron"),
         *("rdma_devices", "rdma_abi_mismatch"),
     }
@@ -99,7 +90,7 @@ def left_out(held: Mapping[str, Held], taken: Mapping[str, str | None]) -> list[
             "key": "quarantine",
             "value": host,
             "message": f"{host} is left out{f', and {spare} takes its place' if spare else ''}: run "
-            f"{held[host]['run_id']} failed of it at {held[host]['since']} ({held[host]['reason']}).",
+            f"{held[host].run_id} failed of it at {held[host].since} ({held[host].reason}).",
             "remedy": "Once it is in order, its preflight takes it out of quarantine.",
         }
         for host, spare in taken.items()

@@ -17,13 +17,9 @@ def given_token(value: str, path: str) -> str | None:
 
     ValueError, with what would be right, where the file is not there or empty.
     """
-    token = value.strip()
-    if not token and path:
-        token = _in_file(os.path.expanduser(path))
-    return token or None
-
-
-def _in_file(path: str) -> str:
+    if value.strip() or not path:
+        return value.strip() or None
+    path = os.path.expanduser(path)
     try:
         with open(path, encoding="utf-8") as stream:
             token = stream.read().strip()

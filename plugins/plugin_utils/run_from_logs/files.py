@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import re
 import typing as t
@@ -10,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from ...module_utils.node.inspection.files import by_numbers
 from ..run.board import PLAN_NAME
 
 # The first of these that any file of a folder has says which of its files are logs.
@@ -76,19 +78,13 @@ def fit_name(text: str) -> str:
     return _UNFIT.sub("-", text).lstrip("._:-") or "logs"
 
 
-def natural_order(name: str) -> tuple[tuple[int, int, str], ...]:
-    """Return what sorts names as people do: node2 before node10."""
-    parts = re.findall(r"\d+|\D+", name)
-    return tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts)
-
-
 def _expanded(text: str, problems: list[str]) -> list[Path]:
     path = Path(text).expanduser()
-    if path.exists() or not _GLOB.search(text):
-        if not path.exists():
-            problems.append(f"{path.absolute()} does not exist; training_logs has to name a folder with logs")
-            return []
+    if path.exists():
         return [path.absolute()]
+    if not _GLOB.search(text):
+        problems.append(f"{path.absolute()} does not exist; training_logs has to name a folder with logs")
+        return []
     found = sorted((Path(match).absolute() for match in glob.glob(str(path))), key=str)
     if not found:
         problems.append(f"nothing is named {path.absolute()}; training_logs has to name folders with logs")
@@ -110,7 +106,11 @@ def _runs_at(path: Path) -> list[LoggedRun]:
         notes = [f"Not read, as there are logs beside: {_few(left)}."] if left else []
         return [replace(run, notes=notes, strays=[*run.strays, *(file for file in left if is_core(file))])]
     if any((folder / PLAN_NAME).is_file() or _inside(folder, Path.is_dir) for folder in folders):
-        runs = [run for folder in folders for run in _runs_in(folder)]
+        runs = []
+        for folder in folders:
+            # Beside the runs there may be anything.
+            with contextlib.suppress(ValueError):
+                runs += _runs_at(folder)
         if runs:
             return runs
     return [_run(path, *_nodes_in(path, folders))]
@@ -119,14 +119,6 @@ def _runs_at(path: Path) -> list[LoggedRun]:
 def is_core(file: Path) -> bool:
     """Return whether a file is what the kernel leaves of a process that crashed."""
     return bool(_CORE.fullmatch(file.name)) and file.is_file()
-
-
-def _runs_in(folder: Path) -> list[LoggedRun]:
-    try:
-        return _runs_at(folder)
-    except ValueError:
-        # Beside the runs there may be anything.
-        return []
 
 
 def _nodes_in(path: Path, folders: Sequence[Path]) -> tuple[dict[str, list[Path]], list[str]]:
@@ -146,7 +138,7 @@ def _nodes_in(path: Path, folders: Sequence[Path]) -> tuple[dict[str, list[Path]
 
 def _run(path: Path, files: dict[str, list[Path]], notes: list[str]) -> LoggedRun:
     name = path.stem if path.is_file() else path.name
-    ordered = {node: files[node] for node in sorted(files, key=natural_order)}
+    ordered = {node: files[node] for node in sorted(files, key=by_numbers)}
     return _with_errors(LoggedRun(fit_name(name), path, ordered, notes))
 
 

@@ -20,6 +20,7 @@ from ...module_utils.logs.frameworks.known import GRAMMARS, grammar_of
 from ...module_utils.logs.grammar import began_anew
 from ...module_utils.logs.reader import read_log, tail
 from ...module_utils.logs.rows import rows_of
+from ..run.answers import SEEN
 
 if t.TYPE_CHECKING:
     from ...module_utils.logs.rows import StepBlock
@@ -111,21 +112,13 @@ def read(path: Path, framework: str, per_step: float | None, per_sequence: float
         failures="open",
     )
     return Log(
-        path,
-        news["rows"].blocks(),
-        news["failures"],
-        failures_at_end(str(path), framework),
-        news["cursor"]["steps_total"],
-        tail(str(path)),
-        news["transports"],
-        news["world_size"],
-        news["settings"],
-        news["signs"],
-        news["ranks"],
-        news["conflicts"],
-        news["starts"],
-        news["wrong_perplexities"],
-        began_anew(news["cursor"]),
+        path=path,
+        blocks=news["rows"].blocks(),
+        failures_at_end=failures_at_end(str(path), framework),
+        steps_total=news["cursor"]["steps_total"],
+        last_lines=tail(str(path)),
+        began_anew=began_anew(news["cursor"]),
+        **{name: news[name] for name in ("failures", "starts", *SEEN)},
     )
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from real_training import Training, processes_with, wait_until
 
-from ansible_collections.trainops.cluster.plugins.module_utils.node.phases.phase import HeldError, PhaseError
+from ansible_collections.trainops.cluster.plugins.module_utils.node.phase import NodeError, NodeHeldError
 from ansible_collections.trainops.cluster.plugins.module_utils.node.processes import labels
 
 FOR_EVER = 'echo "$$" >>started\nwhile :; do sleep 0.1; done'
@@ -34,7 +34,7 @@ def at_once(*actions: Callable[[], t.Any]) -> list[t.Any]:
         barrier.wait()
         try:
             results.put((number, action()))
-        except (PhaseError, ValueError) as error:
+        except (NodeError, ValueError) as error:
             results.put((number, str(error)))
 
     processes = [_FORK.Process(target=do, args=numbered) for numbered in enumerate(actions)]
@@ -90,7 +90,7 @@ def test_nodes_of_one_run_share_a_machine_until_the_last_of_them_is_stopped(trai
     for run in (first, second):
         assert run.start()["status"] == "running"
     for run in (first, second):
-        with pytest.raises(HeldError, match=r"held by run run-1\b"):
+        with pytest.raises(NodeHeldError, match=r"held by run run-1\b"):
             other.stage()
         run.stop(grace_seconds=0)
     assert other.stage()["status"] == "staged"
@@ -102,12 +102,12 @@ def test_a_port_that_the_run_on_the_machine_uses_is_no_fault_of_the_machine(trai
     with socket.socket() as taken:
         taken.bind(("", other.node["master_port"]))
         taken.listen()
-        with pytest.raises(HeldError, match=r"is not free here .*held by run run-1;") as held:
+        with pytest.raises(NodeHeldError, match=r"is not free here .*held by run run-1;") as held:
             other.stage()
     assert (held.value.by, held.value.running) == (["run-1"], True)
     run.stop(grace_seconds=0)
     third.stage()
-    with pytest.raises(HeldError) as held:
+    with pytest.raises(NodeHeldError) as held:
         other.stage()
     assert (held.value.by, held.value.running) == (["run-3"], False)
 
@@ -118,7 +118,7 @@ def test_the_machine_is_looked_at_again_before_the_start(training: MakeTraining)
     other = subprocess.Popen(["sleep", "1000"], env={**run.environment(), **labels("run-2", "any")})
     try:
         wait_until(lambda: other.pid in processes_with("TRAINOPS_RUN_ID=run-2"))
-        with pytest.raises(HeldError, match=r"held by run run-2\b"):
+        with pytest.raises(NodeHeldError, match=r"held by run run-2\b"):
             run.start()
     finally:
         other.kill()
@@ -145,7 +145,7 @@ def test_a_claim_that_is_lost_frees_no_machine_on_which_something_runs(
     # Until then it executes one program after another, and shows no environment in between.
     wait_until(run.in_workspace("started").exists)
     shutil.rmtree(own_machine) if lost == "machine" else (own_machine / lost).unlink()
-    with pytest.raises(PhaseError, match=r"held by run run-1\b"):
+    with pytest.raises(NodeError, match=r"held by run run-1\b"):
         training(run_id="run-2").stage()
 
 

@@ -15,8 +15,8 @@ import pytest
 from real_training import iteration, processes_with, wait_until
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs import parts
+from ansible_collections.trainops.cluster.plugins.module_utils.node.phase import NodeError, RunGoneError
 from ansible_collections.trainops.cluster.plugins.module_utils.node.phases import follow, stage
-from ansible_collections.trainops.cluster.plugins.module_utils.node.phases.phase import GoneError, PhaseError
 
 # A script that goes on when a test lets it.
 WAIT_FOR = 'wait_for() { while [ ! -e "$1" ]; do sleep 0.02; done; }\n'
@@ -57,7 +57,7 @@ def test_stage_tells_all_that_is_missing_at_once(training):
     with socket.socket() as taken:
         taken.bind(("", run.node["master_port"]))
         taken.listen()
-        with pytest.raises(PhaseError) as refused:
+        with pytest.raises(NodeError) as refused:
             run.stage()
     assert "the folder /nowhere/Megatron-LM is not there" in str(refused.value)
     assert f"port {run.node['master_port']}, where the nodes are to meet, is not free here" in str(refused.value)
@@ -67,14 +67,14 @@ def test_stage_tells_all_that_is_missing_at_once(training):
 def test_stage_tells_a_training_script_that_is_missing(training):
     run = training()
     run.in_workspace("train.sh").unlink()
-    with pytest.raises(PhaseError, match=r"the training script \S+/workspace/train\.sh is not there"):
+    with pytest.raises(NodeError, match=r"the training script \S+/workspace/train\.sh is not there"):
         run.stage()
 
 
 def test_stage_tells_a_script_of_the_dataset_that_is_missing(training):
     run = training()
     run.node["dataset"] = {"script": "prepare.sh"}
-    with pytest.raises(PhaseError, match=r"^the script of the dataset \S+/workspace/prepare\.sh is not there$"):
+    with pytest.raises(NodeError, match=r"^the script of the dataset \S+/workspace/prepare\.sh is not there$"):
         run.stage()
 
 
@@ -91,7 +91,7 @@ def test_the_port_is_only_asked_of_the_node_where_the_others_meet(place, trainin
 def test_stage_tells_a_folder_that_cannot_be_written(training):
     run = training()
     (run.folder / "logs").write_text("a file, where a folder has to be")
-    with pytest.raises(PhaseError, match=r"the run's folder \S+ cannot be \w+: Not a directory"):
+    with pytest.raises(NodeError, match=r"the run's folder \S+ cannot be \w+: Not a directory"):
         run.stage()
 
 
@@ -104,7 +104,7 @@ def test_stage_writes_what_comes_along_into_the_folder_of_the_run(training):
 def test_a_node_is_held_for_one_run_until_that_is_stopped(training):
     first, second = training(), training(run_id="run-2")
     first.stage()
-    with pytest.raises(PhaseError, match=r"the node is held by run run-1\b"):
+    with pytest.raises(NodeError, match=r"the node is held by run run-1\b"):
         second.stage()
     assert not Path(second.node["run_folder"]).exists()
     first.stop()
@@ -122,7 +122,7 @@ def test_a_node_is_held_by_what_really_runs_there(training):
     wait_until(first.in_workspace("begun").exists)
     # The state is lost, the processes are not.
     Path(first.node["run_folder"], "state.json").unlink()
-    with pytest.raises(PhaseError, match=r"the node is held by run run-1\b"):
+    with pytest.raises(NodeError, match=r"the node is held by run run-1\b"):
         training(run_id="run-2").stage()
 
 
@@ -132,7 +132,7 @@ def test_an_engine_that_is_not_known_is_refused(training):
 
 
 def test_a_run_that_was_not_staged_cannot_be_started(training):
-    with pytest.raises(PhaseError, match="run run-1 is not staged here and cannot be started"):
+    with pytest.raises(NodeError, match="run run-1 is not staged here and cannot be started"):
         training().start()
 
 
@@ -218,7 +218,7 @@ def test_follow_returns_what_is_new_since_the_cursor(training):
 
 def test_what_is_staged_is_started_and_followed_in_one_round_trip_and_never_twice(training):
     run = training("echo begun >>begun")
-    with pytest.raises(PhaseError, match="is not staged here"):
+    with pytest.raises(NodeError, match="is not staged here"):
         run.follow(start=True)
     run.stage()
     first = run.follow(wait_seconds=60, start=True)
@@ -385,16 +385,14 @@ def test_collect_returns_the_log_in_parts(training):
     Path(run.node["log_file"]).write_bytes(log)
     first, answer = run.collect()
     assert 0 < len(first) < len(log)
-    assert (answer["changed"], answer["offset"], answer["size"]) == (False, len(first), len(log))
-    second, answer = run.collect(answer["offset"])
+    assert answer["size"] == len(log)
+    second, answer = run.collect(len(first))
     assert first + second == log
-    assert answer["offset"] == answer["size"]
-    nothing, answer = run.collect(answer["offset"])
-    assert (nothing, answer["offset"]) == (b"", len(log))
+    assert run.collect(answer["size"])[0] == b""
 
 
 def test_collect_of_a_log_that_is_not_there_is_nothing(training):
-    assert training().collect() == (b"", {"changed": False, "data": "", "offset": 0, "size": 0})
+    assert training().collect() == (b"", {"data": "", "size": 0})
 
 
 def test_whoever_follows_a_training_that_is_being_stopped_sees_a_stop_and_no_kill(training):
@@ -431,10 +429,10 @@ def test_a_run_folder_that_was_removed_is_called_so_and_its_processes_are_ended(
     run.begin()
     wait_until(run.in_workspace("begun").exists)
     Path(run.node["run_folder"], "state.json").unlink()
-    with pytest.raises(GoneError, match=r"state\.json is gone: somebody removed it after the start"):
+    with pytest.raises(RunGoneError, match=r"state\.json is gone: somebody removed it after the start"):
         run.follow()
     shutil.rmtree(run.node["run_folder"])
-    with pytest.raises(GoneError, match=r"the run's folder \S+ is, with its log, gone"):
+    with pytest.raises(RunGoneError, match=r"the run's folder \S+ is, with its log, gone"):
         run.follow()
     run.stop()
     assert processes_with(run.mark) == set()
@@ -481,6 +479,6 @@ def test_a_full_disk_keeps_nobody_from_learning_the_end_and_is_named(training, t
 def test_a_disk_without_room_for_the_run_is_named_while_staging(training, monkeypatch):
     run = training()
     monkeypatch.setattr(stage, "LEAST_BYTES", 1 << 60)
-    with pytest.raises(PhaseError, match=r"/logs/run-1/node-\S+ need 1,073,741,824.0 GiB and have \S+ GiB free; free"):
+    with pytest.raises(NodeError, match=r"/logs/run-1/node-\S+ need 1,073,741,824.0 GiB and have \S+ GiB free; free"):
         run.stage()
     assert not Path(run.node["run_folder"]).exists()

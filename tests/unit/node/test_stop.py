@@ -11,7 +11,7 @@ import pytest
 from real_training import Training, processes_with, wait_until
 
 from ansible_collections.trainops.cluster.plugins.module_utils.node import processes
-from ansible_collections.trainops.cluster.plugins.module_utils.node.phases.phase import PhaseError
+from ansible_collections.trainops.cluster.plugins.module_utils.node.phase import NodeError
 
 MakeTraining = t.Callable[..., Training]
 
@@ -60,7 +60,7 @@ def test_what_cannot_be_ended_is_named(run: Training, monkeypatch: pytest.Monkey
     with monkeypatch.context() as deaf:
         deaf.setattr(processes.os, "kill", lambda _pid, _number: None)
         with pytest.raises(
-            PhaseError, match=rf"may not have ended here: process {run.launch_pid()} \(bash .*still there"
+            NodeError, match=rf"may not have ended here: process {run.launch_pid()} \(bash .*still there"
         ):
             run.stop(grace_seconds=0)
     assert run.stop(grace_seconds=0)["status"] == "stopped"
@@ -85,7 +85,7 @@ def test_an_engine_that_does_not_answer_is_told_and_processes_are_ended_all_the_
 ) -> None:
     docker("echo 'Cannot connect to the Docker daemon' >&2; exit 1")
     shutil.rmtree(run.node["run_folder"])
-    with pytest.raises(PhaseError, match="may not have ended here: docker ps --all failed: Cannot connect"):
+    with pytest.raises(NodeError, match="may not have ended here: docker ps --all failed: Cannot connect"):
         run.stop(container_engine="docker")
     assert processes_with(run.mark) == set()
 
@@ -97,11 +97,11 @@ def test_a_container_that_cannot_be_removed_is_named_and_holds_the_machine(
     container = {"Id": "c0", "Name": "/megatron", "Image": "i0", "Created": "2026", "Config": {"Labels": labels}}
     found = json.dumps([container | {"State": {"Running": True, "Status": "running"}}])
     docker(f"case $1 in ps) echo c0 ;; container) echo '{found}' ;; esac")
-    with pytest.raises(PhaseError, match=r"may not have ended here: container megatron \(running\) is still there"):
+    with pytest.raises(NodeError, match=r"may not have ended here: container megatron \(running\) is still there"):
         training().stop(container_engine="auto")
     other = training(run_id="run-2")
     other.node["container_options"] = {"name": "megatron"}
-    with pytest.raises(PhaseError, match=r"held by run run-1\b"):
+    with pytest.raises(NodeError, match=r"held by run run-1\b"):
         other.stage(container_engine="docker")
 
 

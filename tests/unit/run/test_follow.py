@@ -6,6 +6,7 @@ import typing as t
 import pytest
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.rows import rows_of
+from ansible_collections.trainops.cluster.plugins.module_utils.node.phase import RunGoneError
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run import follow as follow_module
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.answers import BadAnswerError
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
@@ -16,11 +17,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.run.follow import
     seconds_to_next_sample,
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.news import News
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run.node_errors import (
-    NodeEndedError,
-    NodeLostError,
-    RunGoneError,
-)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.node_errors import NodeEndedError, NodeLostError
 
 PATIENCE = Patience(interval=1.5, lost=3600, stall=3600)
 NODES = ["gpu00", "gpu01"]

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.rows import rows_of
+from ansible_collections.trainops.cluster.plugins.module_utils.node.phase import NodeError, NodeHeldError, RunGoneError
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run import collect, follow
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.answers import (
     BadAnswerError,
@@ -25,11 +26,6 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.run.answers impor
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.collect import collect_log
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.follow import Follower, Patience
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run.node_errors import (
-    NodeError,
-    NodeHeldError,
-    RunGoneError,
-)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.program import answer_in
 
 MARK = "\ntrainops-answer:"
@@ -155,7 +151,7 @@ def test_a_value_of_another_type_is_told_with_its_place(path: str, value: t.Any)
     assert str(told.value).isprintable()
 
 
-@pytest.mark.parametrize("phase", ["stage", "start", "stop", "collect"])
+@pytest.mark.parametrize("phase", ["stage", "stop", "collect"])
 @pytest.mark.parametrize("answer", [{}, {"failed": True}, {"failed": False}, {"failed": True, "message": {}}])
 def test_every_phase_is_checked(phase: str, answer: dict[str, t.Any]) -> None:
     with pytest.raises(BadAnswerError):

@@ -9,13 +9,10 @@ import zlib
 
 import pytest
 
+from ansible_collections.trainops.cluster.plugins.module_utils.node.phase import NodeError, NodeHeldError
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.follow import Patience
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run.node_errors import (
-    NodeError,
-    NodeHeldError,
-    NodeLostError,
-)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.node_errors import NodeLostError
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.on_each import on_each
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.phases import Outcome, Phases
 

@@ -20,7 +20,7 @@ def test_each_inventory_has_its_own_hosts_until_they_are_released(tmp_path: Path
     assert not path.exists()
     here.add({"a": "gpu_ecc: Xid 63", "b": "unreachable: no answer"}, "night-1")
     there.add({"a": "killed: SIGKILL"}, "night-2")
-    assert (here.hosts()["a"]["reason"], here.hosts()["a"]["run_id"]) == ("gpu_ecc: Xid 63", "night-1")
+    assert (here.hosts()["a"].reason, here.hosts()["a"].run_id) == ("gpu_ecc: Xid 63", "night-1")
     assert here.release(["a", "c"]) == ["a"]
     assert (list(here.hosts()), list(there.hosts())) == (["b"], ["a"])
     assert path.stat().st_mode & 0o777 == 0o644

@@ -7,7 +7,6 @@ import errno
 import pytest
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run.room_needed import room_needed
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.whole_file import (
     NotWrittenError,
     replacing,
@@ -59,4 +58,4 @@ def test_the_room_that_a_run_needs_is_that_of_its_logs_in_the_end(tmp_path, know
     board = Board(tmp_path / "one")
     board.write_plan({"nodes": [{"node": "a"}]})
     board.update("a", **known)
-    assert room_needed(board) == mib << 20
+    assert board.room_needed() == mib << 20

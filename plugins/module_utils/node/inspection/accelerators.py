@@ -6,7 +6,7 @@ from __future__ import annotations
 import typing as t
 
 from .files import fields, line, names, number, text
-from .processes import holders, processes
+from .processes import processes
 from .tools import run_tool
 
 _NVIDIA = "/proc/driver/nvidia/gpus"
@@ -63,11 +63,6 @@ def neuron_devices(root: str) -> list[dict[str, t.Any]]:
     return found
 
 
-def neuron_processes(root: str) -> list[dict[str, t.Any]]:
-    """Return the processes that hold a Neuron device."""
-    return holders(root, ("/dev/neuron",))
-
-
 def tpu_devices(root: str) -> list[dict[str, t.Any]]:
     """Return the TPU chips on the PCI bus."""
     chips = [address for address in names(root, _PCI) if line(root, f"{_PCI}/{address}/vendor") == _GOOGLE]
@@ -75,8 +70,3 @@ def tpu_devices(root: str) -> list[dict[str, t.Any]]:
     return [
         _facts(name, address, number(root, f"{_PCI}/{address}/numa_node")) for address, name in known.items() if name
     ]
-
-
-def tpu_processes(root: str) -> list[dict[str, t.Any]]:
-    """Return the processes that hold a TPU chip."""
-    return holders(root, ("/dev/accel", "/dev/vfio/"))

@@ -41,7 +41,7 @@ def number(root: str, path: str) -> int | None:
 def names(root: str, path: str) -> list[str]:
     """Return the names in a folder, with numbers in the order of their values; none where there is no such folder."""
     try:
-        return sorted(os.listdir(below(root, path)), key=_by_numbers)
+        return sorted(os.listdir(below(root, path)), key=by_numbers)
     except OSError:
         return []
 
@@ -60,5 +60,6 @@ def fields(content: str | None, separator: str) -> dict[str, str]:
     return {name.strip(): value.strip().strip("\"'") for name, found, value in pairs if found}
 
 
-def _by_numbers(name: str) -> list[tuple[int, str]]:
+def by_numbers(name: str) -> list[tuple[int, str]]:
+    """Return what sorts names as people do: node2 before node10."""
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"([0-9]+)", name)]

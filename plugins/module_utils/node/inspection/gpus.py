@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Callable
+from functools import partial
 
-from .accelerators import neuron_devices, neuron_processes, nvidia_devices, nvidia_processes, tpu_devices, tpu_processes
+from .accelerators import neuron_devices, nvidia_devices, nvidia_processes, tpu_devices
 from .amd import amd_devices, amd_processes
 from .files import line, names
+from .processes import holders
 from .tools import ToolError
 
 
@@ -23,8 +25,8 @@ class Vendor(t.NamedTuple):
 VENDORS = {
     "amd": Vendor(amd_devices, amd_processes, "amdgpu"),
     "nvidia": Vendor(nvidia_devices, nvidia_processes, "nvidia"),
-    "neuron": Vendor(neuron_devices, neuron_processes, "neuron"),
-    "tpu": Vendor(tpu_devices, tpu_processes, "gasket"),
+    "neuron": Vendor(neuron_devices, partial(holders, prefixes=("/dev/neuron",)), "neuron"),
+    "tpu": Vendor(tpu_devices, partial(holders, prefixes=("/dev/accel", "/dev/vfio/")), "gasket"),
 }
 _PCI = "/sys/bus/pci/devices"
 _PCI_VENDORS = {"0x1002": "amd", "0x10de": "nvidia"}

@@ -4,34 +4,40 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import os
 import zlib
 
 from ..own_folders import UntrustedError, has_run_folder
-from .phase import Answer, Request
+from ..phase import Answer, Request
 
 # The most of a log that one answer holds.
 COLLECT_BYTES = 8 << 20
 # Of a longer log its begin, with the settings, and its end, with what went wrong, is kept. In bytes.
 KEPT_OF_BEGIN = 64 << 20
 KEPT_OF_END = 192 << 20
+_NO_LOG: Answer = {"data": "", "size": 0}
 
 
 def collect(request: Request) -> Answer:
-    """Return the part of the log from byte ``offset`` on, compressed, and how long the whole is.
+    """Return the part of the log from byte ``offset`` on, compressed, as ``data``, and the ``size`` of the whole.
 
     A folder that somebody else could have written gives none; stop has warned of it.
     """
     node = request["node"]
+    with contextlib.suppress(UntrustedError):
+        if has_run_folder(node["run_folder"]):
+            return part_of_log(node["log_file"], request["offset"])
+    return dict(_NO_LOG)
+
+
+def part_of_log(path: str, offset: int) -> Answer:
+    """Return what `collect` answers for a log, also where it is not there."""
     try:
-        is_there = has_run_folder(node["run_folder"]) and os.path.exists(node["log_file"])
-    except UntrustedError:
-        is_there = False
-    if not is_there:
-        return {"changed": False, "data": "", "offset": 0, "size": 0}
-    with open(node["log_file"], "rb") as stream:
-        size = os.fstat(stream.fileno()).st_size
-        stream.seek(request["offset"])
-        part = stream.read(min(COLLECT_BYTES, max(0, size - request["offset"])))
-    data = base64.b64encode(zlib.compress(part)).decode("ascii")
-    return {"changed": False, "data": data, "offset": request["offset"] + len(part), "size": size}
+        with open(path, "rb") as stream:
+            size = stream.seek(0, os.SEEK_END)
+            stream.seek(offset)
+            part = stream.read(COLLECT_BYTES)
+    except FileNotFoundError:
+        return dict(_NO_LOG)
+    return {"data": base64.b64encode(zlib.compress(part)).decode("ascii"), "size": size}

@@ -9,9 +9,9 @@ import time
 import typing as t
 
 from ..launch import run_of_log
+from ..phase import Answer, NodeError, Request, RunGoneError
 from ..processes import is_running
 from ..run_state import CIRCUMSTANCES, STATE_NAME, read_state
-from .phase import Answer, GoneError, PhaseError, Request
 
 _POLL_SECONDS = 0.1
 # The state says also that somebody wants a stop, or removed the run's folder.
@@ -107,7 +107,7 @@ def _finished(request: Request) -> Answer:
 
     try:
         finished = stop(dict(request, grace_seconds=request["finish_grace_seconds"], with_log=True))
-    except (PhaseError, OSError, ValueError):
+    except (NodeError, OSError, ValueError):
         return {}
     return {} if finished["warnings"] or "log" not in finished else {"finished": finished}
 
@@ -118,7 +118,7 @@ def _state_of(request: Request) -> dict[str, t.Any]:
     if state is None:
         folder = node["run_folder"]
         what = f"{folder}/{STATE_NAME} is" if os.path.isdir(folder) else f"the run's folder {folder} is, with its log,"
-        raise GoneError(f"{what} gone: somebody removed it after the start")
+        raise RunGoneError(f"{what} gone: somebody removed it after the start")
     return state
 
 

@@ -7,7 +7,7 @@ import contextlib
 import os
 import typing as t
 
-from ..claim import machine_locked, take
+from ..claim import held_by_others, machine_locked, take
 from ..dataset import dataset_function
 from ..engines import Engine, engine_of
 from ..files import write_text
@@ -16,11 +16,10 @@ from ..interfaces import with_interfaces
 from ..launch import LAUNCH_NAME, launch_script
 from ..old_runs import old_runs, remove
 from ..own_folders import make_run_folder
+from ..phase import Answer, NodeError, NodeHeldError, Request
 from ..room import LEAST_BYTES, room_problems
 from ..run_state import read_state, write_state
 from ..secret_files import place
-from .holder import held_by_others
-from .phase import Answer, HeldError, PhaseError, Request
 
 
 def stage(request: Request) -> Answer:
@@ -40,10 +39,10 @@ def stage(request: Request) -> Answer:
         problems = [*engine.problems(node), *_port_problems(node)]
         if held:
             # What else is wrong may be of that run, such as a port that is taken.
-            raise HeldError("; ".join([*problems, str(held)]), held.by, held.running)
+            raise NodeHeldError("; ".join([*problems, str(held)]), held.by, held.running)
         problems = problems or room_problems(_needs(engine, node))
         if problems:
-            raise PhaseError("; ".join(problems))
+            raise NodeError("; ".join(problems))
         old = old_runs(node, run_id, **request["keep"]) if request.get("keep") else []
         if request["check_mode"]:
             removed = [run.run_id for run in old]
@@ -55,7 +54,7 @@ def stage(request: Request) -> Answer:
             changed = write_text(os.path.join(node["run_folder"], LAUNCH_NAME), script, 0o640)
             changed = _write_files(node, request["files"]) or changed
         except OSError as error:
-            raise PhaseError(f"the run's folder {node['run_folder']} cannot be written: {error.strerror}") from error
+            raise NodeError(f"the run's folder {node['run_folder']} cannot be written: {error.strerror}") from error
         warnings = kept + place(node, request["given_secrets"], request["secrets"])
         if state is None:
             fresh = {"run_id": run_id, "node": node["node"], "node_rank": node["node_rank"]}
@@ -89,7 +88,7 @@ def _existing_state(request: Request) -> dict[str, t.Any] | None:
     try:
         return read_state(node, request["run_id"])
     except OSError as error:
-        raise PhaseError(f"the run's folder {node['run_folder']} cannot be read: {error.strerror}") from error
+        raise NodeError(f"the run's folder {node['run_folder']} cannot be read: {error.strerror}") from error
 
 
 def _port_problems(node: dict[str, t.Any]) -> list[str]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import time
 
-from ..claim import machine_locked, take
+from ..claim import held_by_others, machine_locked, take
 from ..engines import engine_of
 from ..machine_changes import memory_group, noted
+from ..phase import Answer, NodeError, Request
 from ..run_state import read_state, write_state
 from ..secret_files import remove_after
-from .holder import held_by_others
-from .phase import Answer, PhaseError, Request
 
 
 def start(request: Request) -> Answer:
@@ -20,7 +19,7 @@ def start(request: Request) -> Answer:
     with machine_locked():
         state = read_state(node, run_id)
         if state is None:
-            raise PhaseError(f"run {run_id} is not staged here and cannot be started")
+            raise NodeError(f"run {run_id} is not staged here and cannot be started")
         if state["status"] != "staged":
             return {"changed": False, "status": state["status"]}
         engine = engine_of(state["engine"])

@@ -8,10 +8,10 @@ import os
 from ..claim import give_back, machine_locked
 from ..engines import engines_to_look_at
 from ..machine_changes import changes_since
+from ..phase import Answer, NodeError, Request
 from ..run_state import forget_state, note_state, read_state
 from ..secret_files import remove
 from .collect import collect
-from .phase import Answer, PhaseError, Request
 
 # A log up to this size comes along with the answer, which saves a round trip.
 _SMALL_LOG_BYTES = 1 << 20
@@ -20,7 +20,7 @@ _SMALL_LOG_BYTES = 1 << 20
 def stop(request: Request) -> Answer:
     """End what is still running of the run on this node; what ended by itself keeps its exit status.
 
-    Whatever became of the run's folder, what carries the run's labels is ended, and `PhaseError` says what is left.
+    Whatever became of the run's folder, what carries the run's labels is ended, and `NodeError` says what is left.
     ``warnings`` names a folder or a state that cannot be trusted, ``machine_changes`` what happened since the start.
     With ``with_log`` of the request, ``log`` is what `collect` answers for the whole of a small log.
     """
@@ -42,7 +42,7 @@ def stop(request: Request) -> Answer:
         except ValueError as error:
             left.append(str(error))
     if left:
-        raise PhaseError(f"run {run_id} may not have ended here: {'; '.join(left)}")
+        raise NodeError(f"run {run_id} may not have ended here: {'; '.join(left)}")
     with machine_locked():
         give_back(node, run_id)
     if state is None:

@@ -19,12 +19,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ....module_utils.node.files import write_text
+from ....module_utils.node.phase import NodeError
 from ....module_utils.slurm.desk import ID_NAME
 from ....module_utils.slurm.placement import MADE_NAME
 from ...inventory.slurm import fields
 from ...plan.slurm.script import JOB_LOG, SCRIPT_NAME
 from ..board import PLAN_NAME
-from ..node_errors import NodeError
 from ..plain_text import one_line
 
 # States of a job that may still begin or go on; any other one is its end.
@@ -93,14 +93,13 @@ class SlurmJob:
         except FileNotFoundError:
             return None
 
-    def submit(self) -> str:
-        """Submit the job, and return its number."""
+    def submit(self) -> None:
+        """Submit the job, and write its number."""
         number = self._run("sbatch", "--parsable", SCRIPT_NAME).strip().split(";")[0]
         write_text(str(self.run_dir / ID_NAME), f"{number}\n", 0o644)
-        return number
 
-    def begin_step(self, allocation: str) -> str:
-        """Run the script in an allocation, or in that of this process; return the number of the step that it writes.
+    def begin_step(self, allocation: str) -> None:
+        """Run the script in an allocation, or in that of this process, and wait for the number of the step.
 
         The script, and with it each srun, outlives this process.
         """
@@ -116,11 +115,10 @@ class SlurmJob:
                 stderr=log,
                 start_new_session=True,
             )
-        while (number := self.id) is None:
+        while self.id is None:
             if script.poll() is not None:
                 raise SlurmError(f"srun could not begin a step of job {allocation}{self._said()}")
             time.sleep(_ASKED_SECONDS / 10)
-        return number
 
     @property
     def name(self) -> str:

@@ -5,12 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from ....module_utils.node.phase import NodeError
 from ...contracts import NodePlan, Plan
 from ...inventory.folded_names import folded
-from ...preflight.cells import RED
 from ...preflight.table import preflight_text
 from ..board import Board
-from ..node_errors import NodeError
 from ..phases import UNENDED, Ask
 from .end import note_end
 from .job import SlurmJob
@@ -77,12 +76,12 @@ class JobPhases:
 
     def _check(self, plan: Plan, journal: Journal) -> None:
         """Show the preflight that the nodes did in the job, and raise `NodeError` where it is red."""
-        table = judged(self._job, journal, plan, self._board)
-        if table is None:
+        looked = judged(self._job, journal, plan, self._board)
+        if looked is None:
             return
+        table, red = looked
         self._show(f"\n{preflight_text(plan['run_id'], table, lambda word, _status: word)}\n")
-        red = {row["node"] for row in table["rows"] if row["status"] == RED}
-        if red and (plan["mode"] == "multi_node" or len(red) == len(plan["nodes"])):
+        if red:
             raise NodeError(
                 f"The preflight is red on {folded(red)}, as named above, and {self._job.name} ends with it. To leave "
                 f"it out, set training_slurm_exclude={folded(red)}, or let training_retries do so"

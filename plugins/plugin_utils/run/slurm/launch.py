@@ -4,26 +4,25 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import typing as t
 import zipfile
 from pathlib import Path, PurePosixPath
 
+from ....module_utils.node.files import write_bytes
 from ....module_utils.slurm.desk import JOB_NAME, PROGRAM_NAME, SECRETS_NAME
 from ....module_utils.slurm.placement import MADE_NAME
 from ...contracts import Plan
 from ...plan.slurm.script import SCRIPT_NAME
 from ..board import PLAN_NAME
+from ..program import MODULE_UTILS, node_sources
 from .job import SlurmJob
 from .looks import ask_for_looks
 
-_MODULE_UTILS = Path(__file__).parents[3] / "module_utils"
-_PACKAGE = PurePosixPath("ansible_collections/trainops/cluster/plugins/module_utils")
 _MAIN = f"""\
 import sys
 
-from {".".join(_PACKAGE.parts)}.slurm.task import main
+from {MODULE_UTILS}.slurm.task import main
 
 sys.exit(main(sys.argv[1:]))
 """
@@ -38,10 +37,10 @@ class Needs(t.TypedDict):
     given_secrets: dict[str, str]
 
 
-def hand_over(job: SlurmJob, plan: Plan, needs: Needs) -> str:
-    """Write what the job needs and submit it; return its number. A run that has a job already keeps it."""
+def hand_over(job: SlurmJob, plan: Plan, needs: Needs) -> None:
+    """Write what the job needs and submit it. A run that has a job already keeps it."""
     if job.id is not None:
-        return job.id
+        return
     shutil.copyfile(job.run_dir / PLAN_NAME, job.run_dir / MADE_NAME)
     ask_for_looks(job, plan)
     _write_program(job.run_dir / PROGRAM_NAME)
@@ -49,13 +48,14 @@ def hand_over(job: SlurmJob, plan: Plan, needs: Needs) -> str:
     given = json.dumps({"environment": needs["environment"], "files": needs["files"]})
     (job.run_dir / JOB_NAME).write_text(given, encoding="utf-8")
     path = job.run_dir / SECRETS_NAME
-    path.unlink(missing_ok=True)
     secrets = {"secrets": needs["secrets"], "given_secrets": needs["given_secrets"]}
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "w") as stream:
-        json.dump(secrets, stream)
+    write_bytes(str(path), json.dumps(secrets).encode(), 0o600)
     try:
         allocation = plan["slurm"].get("allocation")
-        return job.submit() if allocation is None else job.begin_step(allocation)
+        if allocation is None:
+            job.submit()
+        else:
+            job.begin_step(allocation)
     except BaseException:
         path.unlink(missing_ok=True)
         raise
@@ -63,8 +63,8 @@ def hand_over(job: SlurmJob, plan: Plan, needs: Needs) -> str:
 
 def _write_program(path: Path) -> None:
     """Write our node-side sources as one file that Python runs."""
-    sources = [source for folder in ("slurm", "node", "logs") for source in (_MODULE_UTILS / folder).rglob("*.py")]
-    names = {_PACKAGE / source.relative_to(_MODULE_UTILS): source for source in sorted(sources)}
+    sources = node_sources("slurm", "node", "logs").items()
+    names = {PurePosixPath(f"{module.replace('.', '/')}.py"): source for module, source in sources}
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, source in names.items():
             archive.write(source, name)

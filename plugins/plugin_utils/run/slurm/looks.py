@@ -29,11 +29,11 @@ def ask_for_looks(job: SlurmJob, plan: Plan) -> None:
     (job.run_dir / LOOKS_NAME).write_text(json.dumps(looks), encoding="utf-8")
 
 
-def judged(job: SlurmJob, journal: Journal, plan: Plan, board: Board) -> dict[str, t.Any] | None:
-    """Wait for the looks of all nodes, note the red ones on the board, let the job go on or end, and return the table.
+def judged(job: SlurmJob, journal: Journal, plan: Plan, board: Board) -> tuple[dict[str, t.Any], list[str]] | None:
+    """Wait for the looks of all nodes, note the red ones on the board, and let the job go on or end.
 
-    Where each node trains by itself, the job goes on without the red ones.
-    None where the job waits for no word, or has it. `NodeLostError` where the job ends before.
+    Return the table of the preflight, and the red nodes that end the job: where each node trains by itself, it goes on
+    without them. None where the job waits for no word, or has it. `NodeLostError` where the job ends before.
     """
     word = job.run_dir / WORD_NAME
     if not plan["slurm"]["preflight"] or word.read_text():
@@ -58,9 +58,9 @@ def judged(job: SlurmJob, journal: Journal, plan: Plan, board: Board) -> dict[st
     for name, reasons in red.items():
         board.update(name, message=f"its preflight is red: {'; '.join(reasons)}", unfit=True)
     places = [str(place) for place, node in enumerate(plan["nodes"]) if node["node"] in red]
-    goes_on = not red or (plan["mode"] == "single_node" and len(red) < len(plan["nodes"]))
-    word.write_text(" ".join([GO, *places]) if goes_on else STOP)
-    return table
+    ends = bool(red) and (plan["mode"] == "multi_node" or len(red) == len(plan["nodes"]))
+    word.write_text(STOP if ends else " ".join([GO, *places]))
+    return table, list(red) if ends else []
 
 
 def _plain(value: t.Any) -> t.Any:

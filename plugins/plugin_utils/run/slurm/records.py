@@ -8,15 +8,12 @@ the same as over Ansible's connections.
 
 from __future__ import annotations
 
-import base64
 import threading
 import time
 import typing as t
-import zlib
 from collections import defaultdict, deque
-from pathlib import Path
 
-from ....module_utils.node.phases.collect import COLLECT_BYTES
+from ....module_utils.node.phases.collect import part_of_log
 from ....module_utils.slurm.desk import COPY_NAME, STOP, WORD_NAME
 from ....module_utils.slurm.journal import JOURNAL_NAME, Answers
 from ....module_utils.slurm.task import GRACE_SECONDS
@@ -128,7 +125,7 @@ class JobNode:
     def ask(self, phase: str, **needs: t.Any) -> dict[str, t.Any]:
         """Return the node's answer; `NodeEndedError` where the job has ended without it."""
         if phase == "collect":
-            return _part_of_log(self._copy, needs["offset"])
+            return part_of_log(str(self._copy), needs["offset"])
         if phase == "stop":
             return self._stopped(needs["grace_seconds"])
         if phase == "follow":
@@ -151,11 +148,9 @@ class JobNode:
         return self._last_followed
 
     def _stopped(self, grace_seconds: float) -> dict[str, t.Any]:
-        if self._job.id is None:
-            return {"changed": False, "status": "not_started", "warnings": []}
-        if not self._journal.has_heard(self._place):
+        if self._job.id is None or not self._journal.has_heard(self._place):
             # The job waits, or has not got as far as this node: nothing runs there.
-            if not self._job.is_over():
+            if self._job.id is not None and not self._job.is_over():
                 self._job.cancel()
             return {"changed": False, "status": "not_started", "warnings": []}
         self._journal.request_stop()
@@ -166,14 +161,3 @@ class JobNode:
             if not self._job.is_over():
                 self._job.cancel()
             raise
-
-
-def _part_of_log(path: Path, offset: int) -> dict[str, t.Any]:
-    try:
-        with open(path, "rb") as stream:
-            size = stream.seek(0, 2)
-            stream.seek(offset)
-            part = stream.read(COLLECT_BYTES)
-    except FileNotFoundError:
-        return {"changed": False, "data": "", "size": 0}
-    return {"changed": False, "data": base64.b64encode(zlib.compress(part)).decode("ascii"), "size": size}

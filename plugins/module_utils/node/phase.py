@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the phases of a run on one node have in common.
+
+Each takes a request and returns a plain answer, in one round trip. A request holds what `request_of` says, and what the
+phase needs as well. `NodeError` says what is wrong on this node.
+
+A phase is a module of its own that imports no more than it needs: a node pays for each in every round trip.
+"""
+
+from __future__ import annotations
+
+import os
+import typing as t
+
+Request = t.Dict[str, t.Any]
+Answer = t.Dict[str, t.Any]
+
+# What the node has written down when it was staged, and does not need again.
+_ONLY_STAGED = ("files",)
+
+
+def add_environment(variables: dict[str, str]) -> None:
+    """Set variables of the user for this process and all that it starts, one after the other.
+
+    ``$PATH`` and the like in them are resolved here, and may name one that stands before.
+    """
+    for name, value in variables.items():
+        os.environ[name] = os.path.expandvars(value)
+
+
+def request_of(plan: t.Mapping[str, t.Any], node: t.Mapping[str, t.Any], phase: str) -> dict[str, t.Any]:
+    """Return the request of a phase on a node of a plan, without what else the phase needs."""
+    return {
+        "phase": phase,
+        "run_id": plan["run_id"],
+        "framework": plan.get("log_framework", plan["framework"]),
+        "container_engine": plan["container_engine"],
+        "tokens_per_step_per_gpu": plan["tokens_per_step_per_gpu"],
+        "tokens_per_sequence_per_gpu": plan["tokens_per_sequence_per_gpu"],
+        "node": {name: value for name, value in node.items() if name not in _ONLY_STAGED},
+    }
+
+
+class NodeError(Exception):
+    """What keeps a phase from being done on a node, as sentences for people: there, and where it was asked for."""
+
+
+class NodeHeldError(NodeError):
+    """Other runs hold this node, ``by`` their run_ids; one that is not ``running`` may still give it up."""
+
+    def __init__(self, message: str, by: list[str], running: bool) -> None:
+        """Say who holds the node."""
+        super().__init__(message)
+        self.by, self.running = by, running
+
+
+class RunGoneError(NodeError):
+    """What this node kept of the run is gone."""
