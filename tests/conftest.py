@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from not_run import pytest_terminal_summary  # noqa: F401
 
-# Fixtures that take seconds to make, and are made once for all tests of a file.
-SHARED = {"clone", "demo", "passed"}
+# Fixtures that take seconds to make, and are made once for all tests of a file, or the browser once for all files.
+SHARED = {"chromium", "clone", "demo", "passed"}
 TESTS = Path(__file__).resolve().parent
 USES_ANSIBLE = re.compile(r'^\s*(?:from|import) ansible[. ]|"ansible(?:-\w+)?"', re.MULTILINE)
 sys.path.insert(0, str(TESTS.parent / "collections"))
@@ -57,9 +57,10 @@ def groups(item: pytest.Item) -> list[str]:
     room = item.path.relative_to(TESTS).parts[0]
     if room == "integration":
         return [item.path.stem if any(word in item.path.stem for word in ("slurm", "allocation")) else "real nodes"]
+    shared = SHARED.intersection(getattr(item, "fixturenames", ()))
     if room in ("house", "unit"):
-        return [item.path.stem]
-    return [f"{item.path.stem}: {name}" for name in sorted(SHARED.intersection(getattr(item, "fixturenames", ())))]
+        return ["chromium"] if "chromium" in shared else [item.path.stem]
+    return [f"{item.path.stem}: {name}" for name in sorted(shared)]
 
 
 @cache
