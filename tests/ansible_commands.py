@@ -66,7 +66,7 @@ for line in sys.stdin:
 """
 FORKED = {"": "adhoc", "-inventory": "inventory", "-playbook": "playbook", "-config": "config", "-doc": "doc"}
 # What plugins read when they are loaded; all else that begins with ANSIBLE_ is read as Ansible is imported.
-READ_LATE = {"ANSIBLE_CALLBACK_RESULT_FORMAT"}
+READ_LATE = {"ANSIBLE_CACHE_PLUGIN_CONNECTION", "ANSIBLE_CALLBACK_RESULT_FORMAT"}
 # What a play that judges a run imports as well.
 OF_REPORTS = ("pandas", "scipy.special", "pyarrow.dataset", "pyarrow.parquet")
 

@@ -55,7 +55,7 @@ def assert_reached_and_left_nowhere(bench: Bench, output: str) -> None:
 def played(bench: Bench, *more: str, **variables: t.Any) -> str:
     """Play a run with the most that Ansible shows and a cache of facts, and return what it shows."""
     config = bench.config(hf_token_file=variables.pop("hf_token_file", None))
-    done = bench.play("megatron_multinode.yml", bench.inventory(**TWO), config, "-vvvv", *more, env={}, **variables)
+    done = bench.play("megatron_multinode.yml", bench.inventory(**TWO), config, "-vvvv", *more, **variables)
     assert done.status == 0, done.output[-4000:]
     return done.output
 
@@ -142,7 +142,6 @@ def test_a_token_that_is_not_there_is_told_before_any_node_is_touched(bench: Ben
             "megatron_multinode.yml",
             bench.inventory(**TWO),
             bench.config(),
-            env={},
             training_hf_token_file=str(path),
             **config,
         )
