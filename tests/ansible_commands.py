@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 # A process that has imported what Ansible's commands import and read, which is most of what they take, and forks each.
 SERVER = """
-import functools, gc, importlib, json, os, signal, sys, traceback, warnings
+import functools, gc, importlib, json, os, signal, sys, tempfile, traceback, warnings
 commands, packages = json.loads(sys.argv[1])
 mains = {f"ansible{name}": importlib.import_module(f"ansible.cli.{of}").main for name, of in commands}
 import ClusterShell.NodeSet, jmespath, omegaconf, pydantic.main, pydantic.types, pydantic.type_adapter, pydantic.fields
@@ -40,14 +40,13 @@ for line in sys.stdin:
     command, environment, folder, seconds, *outputs = json.loads(line)
     child = os.fork()
     if not child:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
         for number, path in enumerate(["/dev/null", *outputs]):
             os.dup2(os.open(path, os.O_RDWR | os.O_APPEND), number)
         os.environ.clear()
         os.environ.update(environment)
         os.chdir(folder)
-        own = os.path.join(ansible.constants.DEFAULT_LOCAL_TMP, str(os.getpid()))
-        os.mkdir(own)
-        ansible.constants.DEFAULT_LOCAL_TMP = own
+        ansible.constants.DEFAULT_LOCAL_TMP = tempfile.mkdtemp(dir=ansible.constants.DEFAULT_LOCAL_TMP)
         status = 250
         try:
             mains[command[0]](command)

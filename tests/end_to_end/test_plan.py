@@ -122,7 +122,7 @@ def test_an_inventory_without_hosts_is_refused(bench):
 @pytest.mark.parametrize("where", ["clone", "elsewhere"])
 def test_an_inventory_in_json_is_read_and_one_of_cvs_is_read_or_named(bench, where):
     config = filled_in(bench, nnodes="2", master_address="auto")
-    cwd, enabled = ROOT, {}
+    cwd, enabled = ROOT, None
     if where == "elsewhere":
         cwd, enabled = bench.folder, {"ANSIBLE_INVENTORY_ENABLED": "auto,yaml,ini"}
     own = bench.folder / "inventory.json"
