@@ -7,14 +7,15 @@ import os
 import re
 import shutil
 import sys
+from collections.abc import Generator
 from functools import cache
 from pathlib import Path
 
 import pytest
 from not_run import pytest_terminal_summary  # noqa: F401
 
-# Fixtures that take seconds to make, and are made once for all tests of a file.
-SHARED = {"clone", "demo", "passed"}
+# Fixtures that take seconds to make, and are made once for all tests of a file, or the browser once for all files.
+SHARED = {"chromium", "clone", "demo", "passed"}
 TESTS = Path(__file__).resolve().parent
 USES_ANSIBLE = re.compile(r'^\s*(?:from|import) ansible[. ]|"ansible(?:-\w+)?"', re.MULTILINE)
 sys.path.insert(0, str(TESTS.parent / "collections"))
@@ -37,6 +38,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.xdist_group(name))
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Make thousands of tests, none of which anybody lets go, without looking for garbage, a quarter of the time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
 def pytest_collection_finish() -> None:
     gc.freeze()  # thousands of tests that nobody lets go: to look through them for garbage takes 8 % of their time
 
@@ -46,20 +57,21 @@ def groups(item: pytest.Item) -> list[str]:
     room = item.path.relative_to(TESTS).parts[0]
     if room == "integration":
         return [item.path.stem if any(word in item.path.stem for word in ("slurm", "allocation")) else "real nodes"]
+    shared = SHARED.intersection(getattr(item, "fixturenames", ()))
     if room in ("house", "unit"):
-        return [item.path.stem]
-    return [f"{item.path.stem}: {name}" for name in sorted(SHARED.intersection(getattr(item, "fixturenames", ())))]
+        return ["chromium"] if "chromium" in shared else [item.path.stem]
+    return [f"{item.path.stem}: {name}" for name in sorted(shared)]
 
 
 @cache
 def uses_ansible(folder: Path, name: str) -> bool:
-    """Whether a test file imports Ansible or calls one of its commands, itself or through a helper of tests/unit."""
+    """Whether a test file imports Ansible or calls one of its commands, itself or through a helper."""
     text = (folder / name).read_text(encoding="utf-8")
     helpers = [f"{helper}.py" for helper in re.findall(r"^from (\w+) import", text, re.MULTILINE)]
     return bool(USES_ANSIBLE.search(text)) or any(
         uses_ansible(place, helper)
         for helper in helpers
-        for place in (folder, TESTS / "unit")
+        for place in (folder, TESTS / "unit", TESTS)
         if (place / helper).is_file()
     )
 

@@ -1,4 +1,7 @@
-"""Runs playbooks as a user would: as a process of its own, on real processes, with nothing replaced."""
+"""Runs playbooks as a user would: as a process of its own, on real processes, with nothing replaced.
+
+What is played to its end is spared the second that Ansible takes to start; what is started starts as a user starts it.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from ansible_commands import finished
 from paced_trainer import LONG, paced_trainer
 from ports import free_port
 
@@ -18,23 +22,8 @@ ROOT = Path(__file__).resolve().parents[2]
 LOCAL = ROOT / "inventories" / "local"
 BIN = Path(sys.executable).parent
 
-# Ansible's own connection to this machine, but for nodes that are lost.
-_LOSABLE = """
-import importlib.util, os
-import ansible
-from ansible.errors import AnsibleConnectionFailure
-
-spec = importlib.util.spec_from_file_location("own", os.path.join(ansible.__path__[0], "plugins/connection/local.py"))
-own = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(own)
-DOCUMENTATION = own.DOCUMENTATION
-
-class Connection(own.Connection):
-    def exec_command(self, *arguments, **more):
-        if os.path.exists(os.path.join({folder!r}, "lost", self._play_context.remote_addr)):
-            raise AnsibleConnectionFailure("No route to host")
-        return super().exec_command(*arguments, **more)
-"""
+# Has Ansible's own connection to this machine, but for nodes that are lost.
+_CONNECTIONS = Path(__file__).resolve().parent / "connections"
 
 
 @dataclass
@@ -76,9 +65,6 @@ class Bench:
         self.locks = folder / "locks"
         self._lost = folder / "lost"
         self._paced: dict[str, str] = {}
-        self._connections = folder / "connections"
-        self._connections.mkdir()
-        (self._connections / "local.py").write_text(_LOSABLE.format(folder=str(folder)))
 
     def config(self, mode: str = "multi_node", **changes) -> Path:
         """Write the local inventory's config with changed values, each wherever its key stands.
@@ -145,8 +131,11 @@ class Bench:
     def environment(self) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("ANSIBLE_")}
         # Another bench has nodes of the same names on this machine.
-        own = {"TRAINOPS_LOCK_FOLDER": str(self.locks), "ANSIBLE_CONNECTION_PLUGINS": str(self._connections)}
-        return {**kept, **own, "ANSIBLE_NOCOLOR": "1", "TRAINOPS_PROGRESS_INTERVAL": "0.5"}
+        own = {"TRAINOPS_LOCK_FOLDER": str(self.locks), "TRAINOPS_LOST_NODES": str(self._lost)}
+        # The same for all benches, so that a process is of use to all.
+        of_ansible = {"CONNECTION_PLUGINS": str(_CONNECTIONS), "NOCOLOR": "1", "SHOW_CUSTOM_STATS": "1"}
+        own |= {f"ANSIBLE_{name}": value for name, value in of_ansible.items()}
+        return {**kept, **own, "TRAINOPS_PROGRESS_INTERVAL": "0.5"}
 
     def play(
         self,
@@ -158,23 +147,25 @@ class Bench:
         env: dict[str, str] | None = None,
         **variables,
     ) -> Finished:
-        done = subprocess.run(
-            [*self.arguments(playbook, inventory, config, **variables), *more],
-            cwd=cwd,
-            env=self.environment() | (env or {}),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=300,
-            check=False,
-        )
+        """Play a playbook to its end; with a folder or an environment of its own from the start of Ansible on."""
+        command = [*self.arguments(playbook, inventory, config, **variables), *more]
+        if cwd != ROOT or env is not None:
+            return self.ended(self.started(command, cwd, env or {}))
+        done = finished(["ansible-playbook", *command[1:]], self.environment())
         return Finished(done.returncode, done.stdout, self.runs)
 
+    def ended(self, run: subprocess.Popen[str]) -> Finished:
+        output, _ = run.communicate(timeout=300)
+        return Finished(run.returncode, output, self.runs)
+
     def start(self, playbook: str, inventory: Path, config: Path, **variables) -> subprocess.Popen[str]:
+        return self.started(self.arguments(playbook, inventory, config, **variables), ROOT, {})
+
+    def started(self, command: list[str], cwd: Path, env: dict[str, str]) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            self.arguments(playbook, inventory, config, **variables),
-            cwd=ROOT,
-            env=self.environment(),
+            command,
+            cwd=cwd,
+            env=self.environment() | env,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

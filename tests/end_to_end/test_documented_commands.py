@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,7 @@ import typing as t
 from pathlib import Path
 
 import pytest
+from ansible_commands import finished
 from not_run import need
 from ports import free_port
 
@@ -34,6 +36,7 @@ _FENCE = re.compile(
 )
 _INLINE = re.compile(r"(?<!`)`((?:\.venv/bin/)?(?P<program>[a-z]+(?:-[a-z]+)*) [^`]+)`(?!`)")
 _ROW = re.compile(r"^\| `(?P<command>\w+\.yml\b[^`]*)`", re.MULTILINE)
+PLAYBOOK = "ansible-playbook"
 # With which arguments more a command within a sentence or a table is run; the rest is bound to do something somewhere.
 INLINE = {
     "ansible-doc": "",
@@ -47,11 +50,12 @@ INLINE = {
 
 
 class Block(t.NamedTuple):
-    """Commands of a page, and with which arguments more each program is tested."""
+    """Commands of a page, and with which arguments more each program is tested; or a single command and its program."""
 
     place: str
     text: str
     more: dict[str, str]
+    program: str | None = None
 
 
 def pages() -> list[Path]:
@@ -76,16 +80,18 @@ def blocks_of(page: Path) -> list[Block]:
         found.append(Block(f"{name}:{line}", fence["text"], more))
     prose = _FENCE.sub("", text)
     inline = [
-        Block(f"{name}:`{match[1]}`", " ".join(match[1].split()), {match["program"]: INLINE[match["program"]]})
+        Block(f"{name}:`{match[1]}`", " ".join(match[1].split()), {program: INLINE[program]}, program)
         for match in _INLINE.finditer(prose)
-        if match["program"] in INLINE and "…" not in match[1]
+        if (program := match["program"]) in INLINE and "…" not in match[1]
     ]
     rows = [
-        Block(f"{name}:{row['command']}", f"ansible-playbook playbooks/{row['command']}", {})
+        Block(
+            f"{name}:{row['command']}", f"{PLAYBOOK} playbooks/{row['command']}", {PLAYBOOK: INLINE[PLAYBOOK]}, PLAYBOOK
+        )
         for row in _ROW.finditer(prose)
         if (ROOT / "playbooks" / row["command"].split()[0]).exists()
     ]
-    return found + inline + [row._replace(more={"ansible-playbook": INLINE["ansible-playbook"]}) for row in rows]
+    return found + inline + rows
 
 
 def untested_in(page: Path) -> list[str]:
@@ -170,6 +176,11 @@ def test_a_command_of_the_pages_works(block: Block, clone: Path) -> None:
     if "preflight.yml" in block.text:
         need("ip")
     environment = environment_of(clone)
+    if block.program in (PLAYBOOK, "ansible-doc"):
+        command = shlex.split(f"{block.text} {block.more[block.program]}")
+        done = finished([block.program, *command[1:]], environment, clone, packages=())
+        assert done.returncode == 0, f"{block.text}\n{done.stdout[-4000:]}"
+        return
     if block.more:
         programs = clone / ".venv/bin"
         shutil.rmtree(programs)

@@ -29,9 +29,9 @@ def hosts(bench):
     return path
 
 
-def planned(bench: Bench, hosts, config, *more: str, **variables):
+def planned(bench: Bench, hosts, config, *more: str, env=None, **variables):
     file = bench.folder / "plan.json"
-    done = bench.play("plan.yml", hosts, config, *more, training_plan_file=str(file), **variables)
+    done = bench.play("plan.yml", hosts, config, *more, env=env, training_plan_file=str(file), **variables)
     return done, json.loads(file.read_text()) if file.exists() else None
 
 
@@ -122,7 +122,7 @@ def test_an_inventory_without_hosts_is_refused(bench):
 @pytest.mark.parametrize("where", ["clone", "elsewhere"])
 def test_an_inventory_in_json_is_read_and_one_of_cvs_is_read_or_named(bench, where):
     config = filled_in(bench, nnodes="2", master_address="auto")
-    cwd, enabled = ROOT, {}
+    cwd, enabled = ROOT, None
     if where == "elsewhere":
         cwd, enabled = bench.folder, {"ANSIBLE_INVENTORY_ENABLED": "auto,yaml,ini"}
     own = bench.folder / "inventory.json"
@@ -163,12 +163,11 @@ def test_a_limit_leaves_hosts_out_and_nnodes_has_to_agree(bench, hosts):
     assert [fault["key"] for fault in plan["faults"]] == ["config.nnodes"]
 
 
-def test_a_package_that_is_missing_on_the_controller_is_told_without_a_traceback(bench, hosts, monkeypatch):
+def test_a_package_that_is_missing_on_the_controller_is_told_without_a_traceback(bench, hosts):
     hidden = bench.folder / "hidden"
     hidden.mkdir()
     (hidden / "pydantic.py").write_text("raise ModuleNotFoundError(\"No module named 'pydantic'\", name='pydantic')\n")
-    monkeypatch.setenv("PYTHONPATH", str(hidden))
-    done, plan = planned(bench, hosts, filled_in(bench), **CHOICE)
+    done, plan = planned(bench, hosts, filled_in(bench), env={"PYTHONPATH": str(hidden)}, **CHOICE)
     assert done.status != 0
     assert plan is None
     assert "The Python of ansible-playbook needs more packages: No module named 'pydantic'. Run: " in " ".join(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 
 import pytest
-from playbook_bench import BIN, ROOT, Bench
+from ansible_commands import finished
+from playbook_bench import ROOT, Bench
 
 LOGS = ROOT / "tests/data/logs"
 
@@ -34,16 +34,7 @@ def reported(bench: Bench):
 
     def play(logs, **variables) -> tuple[int, str]:
         everything = {"training_logs": str(logs), "training_output_dir": str(bench.runs), **variables}
-        done = subprocess.run(
-            [str(BIN / "ansible-playbook"), str(ROOT / "playbooks/report.yml"), "-e", json.dumps(everything)],
-            cwd=ROOT,
-            env={**bench.environment(), "ANSIBLE_SHOW_CUSTOM_STATS": "1"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=300,
-            check=False,
-        )
+        done = finished(["ansible-playbook", "playbooks/report.yml", "-e", json.dumps(everything)], bench.environment())
         return done.returncode, done.stdout
 
     return play

@@ -12,7 +12,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from playbook_bench import BIN, ROOT, Bench, Finished
+from ansible_commands import finished
+from playbook_bench import ROOT, Bench, Finished
 from ports import free_port
 
 RUN_ID = "scenario"
@@ -42,18 +43,9 @@ class Scenario:
         playbook = self.bench.folder / f"{role}.yml"
         task = {"ansible.builtin.include_role": {"name": f"trainops.cluster.{role}"}}
         playbook.write_text(json.dumps([{"hosts": "all", "gather_facts": False, "tasks": [task, *then]}]))
-        command = [
-            str(BIN / "ansible-playbook"),
-            str(playbook),
-            "-i",
-            str(self.hosts),
-            "-e",
-            json.dumps(variables),
-        ]
-        done = subprocess.run(
-            command, cwd=ROOT, env=self.bench.environment(), capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
+        command = ["ansible-playbook", str(playbook), "-i", str(self.hosts), "-e", json.dumps(variables)]
+        done = finished(command, self.bench.environment())
+        assert done.returncode == 0, done.stdout
         return done
 
 

@@ -10,6 +10,7 @@ import sys
 import tarfile
 from pathlib import Path
 
+import ansible_commands
 import pytest
 import yaml
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
@@ -55,8 +56,8 @@ def test_argument_specs_have_types_that_take_the_defaults(role):
 
 @pytest.fixture(scope="module")
 def documented() -> dict[str, dict]:
-    """What ansible-doc tells of each module, by its short name; one call for all, as Ansible takes seconds to start."""
-    shown = run("ansible-doc", "--json", *(f"trainops.cluster.{module}" for module in MODULES))
+    """What ansible-doc tells of each module, by its short name; one call for all."""
+    shown = ansible_commands.run("ansible-doc", "--json", *(f"trainops.cluster.{module}" for module in MODULES))
     assert shown.returncode == 0, shown.stderr
     return {name.rpartition(".")[2]: about for name, about in json.loads(shown.stdout).items()}
 
@@ -74,7 +75,7 @@ def test_the_examples_of_modules_are_playbooks(tmp_path, documented):
         for about in documented.values()
     ]
     playbook.write_text(yaml.safe_dump(plays))
-    checked = run("ansible-playbook", "--syntax-check", str(playbook))
+    checked = ansible_commands.run("ansible-playbook", "--syntax-check", str(playbook))
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 

@@ -19,19 +19,20 @@ def test_a_group_reaches_the_scheduler(request: pytest.FixtureRequest) -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "group"),
+    ("file", "fixture", "group"),
     [
-        ("unit/plan/test_a.py", ["test_a"]),
-        ("end_to_end/test_b.py", ["test_b: demo"]),
-        ("integration/cluster/test_c.py", ["real nodes"]),
-        ("integration/test_slurm.py", ["test_slurm"]),
+        ("unit/plan/test_a.py", "demo", ["test_a"]),
+        ("unit/report/test_a.py", "chromium", ["chromium"]),
+        ("end_to_end/test_b.py", "demo", ["test_b: demo"]),
+        ("integration/cluster/test_c.py", "demo", ["real nodes"]),
+        ("integration/test_slurm.py", "demo", ["test_slurm"]),
     ],
 )
 def test_what_shares_a_fixture_or_real_nodes_is_a_group(
-    file: str, group: list[str], request: pytest.FixtureRequest
+    file: str, fixture: str, group: list[str], request: pytest.FixtureRequest
 ) -> None:
     conftest = request.config.pluginmanager.get_plugin(str(TESTS / "conftest.py"))
-    assert conftest.groups(SimpleNamespace(path=TESTS / file, fixturenames=["demo", "tmp_path"])) == group
+    assert conftest.groups(SimpleNamespace(path=TESTS / file, fixturenames=[fixture, "tmp_path"])) == group
 
 
 def test_no_two_files_of_tests_have_one_name():

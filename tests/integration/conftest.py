@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from ansible_commands import finished
 from not_run import need_root
 from slurm_bench import Slurm, unpacked, with_nodes
 from slurm_login import Login, wait_until
@@ -60,15 +61,8 @@ class Cluster:
             subprocess.run(command, stdin=stream, check=True)
 
     def play(self, playbook: str, *more: str, **variables) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            self.command(playbook, *more, **variables),
-            cwd=ROOT,
-            env=self.environment(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
+        command = ["ansible-playbook", *self.command(playbook, *more, **variables)[1:]]
+        return finished(command, self.environment(), seconds=1200)
 
     def command(self, playbook: str, *more: str, **variables) -> list[str]:
         return [

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ansible_commands import finished
 from paced_trainer import LONG, TRAINER, paced_trainer
 from ports import free_port
 from slurm_bench import Slurm
@@ -42,7 +43,8 @@ class Login:
     def runs(self) -> Path:
         return (self.apart or self.folder) / "runs"
 
-    def start(self, playbook: str, run_id: str, **variables: Any) -> subprocess.Popen[str]:
+    def arguments(self, playbook: str, run_id: str, **variables: Any) -> list[str]:
+        """Return the arguments of ansible-playbook, with the inventory written."""
         hosts = self.folder / ("slurm_allocation.yml" if self.salloc else "hosts")
         of_allocation = {"plugin": "trainops.cluster.slurm_allocation"}
         one = {"all": {"hosts": {"login": {"ansible_connection": "local"}}}}
@@ -70,19 +72,24 @@ class Login:
             **({"training_slurm_job": self.allocation} if self.allocation else {}),
             **variables,
         }
+        return [str(ROOT / "playbooks" / playbook), "-i", str(hosts), "-e", json.dumps(everything)]
+
+    def environment(self) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE_", "SLURM_"))}
         own = {**kept, **self.slurm.environment, "ANSIBLE_NOCOLOR": "1"}
         if self.programs:
             own["PATH"] = f"{self.programs}:{own['PATH']}"
+        return own
+
+    def start(self, playbook: str, run_id: str, **variables: Any) -> subprocess.Popen[str]:
         return subprocess.Popen(
             [
                 *((str(self.slurm.root / "usr/bin/salloc"), *self.salloc) if self.salloc else ()),
                 str(Path(sys.executable).parent / "ansible-playbook"),
-                str(ROOT / "playbooks" / playbook),
-                *("-i", str(hosts), "-e", json.dumps(everything)),
+                *self.arguments(playbook, run_id, **variables),
             ],
             cwd=self.folder,
-            env=own,
+            env=self.environment(),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -90,7 +97,11 @@ class Login:
         )
 
     def play(self, playbook: str, run_id: str, **variables: Any) -> tuple[int, str]:
-        return ended(self.start(playbook, run_id, **variables))
+        if self.salloc:
+            return ended(self.start(playbook, run_id, **variables))
+        command = ["ansible-playbook", *self.arguments(playbook, run_id, **variables)]
+        done = finished(command, self.environment(), self.folder, seconds=2 * PATIENCE)
+        return done.returncode, done.stdout
 
     def with_trainer(self, begins: str) -> str:
         """Return where a copy of the trainer is that does something more at first."""

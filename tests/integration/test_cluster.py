@@ -17,6 +17,7 @@ import typing as t
 from pathlib import Path
 
 import pytest
+from ansible_commands import finished
 from not_run import need_root
 
 CLUSTER = Path(__file__).parent / "cluster/cluster.py"
@@ -120,10 +121,10 @@ def left_behind(cluster: Cluster) -> list[str]:
 
 
 def ansible(cluster: Cluster, *arguments: str) -> Done:
-    argv = [sys.executable, "-m", "ansible", "adhoc", "-i", str(cluster.state / "hosts"), "all", *arguments]
+    command = ["ansible", "-i", str(cluster.state / "hosts"), "all", *arguments]
     environment = {**os.environ, "ANSIBLE_CALLBACK_RESULT_FORMAT": "json"}
     # Started where no ansible.cfg is.
-    return subprocess.run(argv, capture_output=True, text=True, check=False, env=environment, cwd=cluster.state)
+    return finished(command, environment, cluster.state, apart=True, packages=())
 
 
 class TestNodes:

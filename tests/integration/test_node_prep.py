@@ -17,6 +17,7 @@ import typing as t
 from pathlib import Path
 
 import pytest
+from ansible_commands import finished
 from not_run import need, need_root
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -61,21 +62,16 @@ class Cluster:
         return done.stdout
 
     def play(self, playbook: str, *arguments: str, inventory: Path | None = None, **variables: t.Any) -> Played:
-        done = subprocess.run(
+        of_all = {name: value for name, value in os.environ.items() if not name.startswith("ANSIBLE_")}
+        done = finished(
             [
-                str(Path(sys.executable).parent / "ansible-playbook"),
-                *(str(ROOT / "playbooks" / playbook), "-i", str(inventory or self.state / "hosts")),
+                *("ansible-playbook", str(ROOT / "playbooks" / playbook), "-i", str(inventory or self.state / "hosts")),
                 *("-e", json.dumps(variables), *arguments),
             ],
-            cwd=ROOT,
-            env={
-                **{name: value for name, value in os.environ.items() if not name.startswith("ANSIBLE_")},
-                "ANSIBLE_NOCOLOR": "1",
-                "ANSIBLE_INJECT_FACT_VARS": "false",
-            },
-            capture_output=True,
-            text=True,
-            check=False,
+            {**of_all, "ANSIBLE_NOCOLOR": "1", "ANSIBLE_INJECT_FACT_VARS": "false"},
+            apart=True,
+            packages=(),
+            seconds=1200,
         )
         changed, task = set(), ""
         for line in done.stdout.splitlines():

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from ansible_commands import run
 from not_run import need_root
 from slurm_bench import NoSlurmError, Slurm, unpacked
 
 ROOT = Path(__file__).resolve().parents[2]
-BIN = Path(sys.executable).parent
 sys.path.insert(0, str(ROOT / "collections"))
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.inventory.hostlist import expand_hostlist
@@ -41,15 +40,7 @@ def reserve(slurm: Slurm, name: str, nodes: str) -> None:
 def asked(slurm: Slurm, folder: Path, options: str, command: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
     source = folder / "slurm_allocation.yml"
     source.write_text(f"plugin: trainops.cluster.slurm_allocation\nscontrol: {slurm.scontrol}\n{options}")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE_", "SLURM_"))}
-    return subprocess.run(
-        [str(BIN / command[0]), "-i", str(source), *command[1:]],
-        cwd=ROOT,
-        env={**kept, **slurm.environment, "ANSIBLE_NOCOLOR": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return run(command[0], "-i", str(source), *command[1:], **slurm.environment)
 
 
 def inventory(slurm: Slurm, folder: Path, options: str) -> dict:

@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
+from ansible_commands import run
+
 ROOT = Path(__file__).resolve().parents[2]
 CALL = """
 import json, runpy, sys
@@ -24,27 +26,20 @@ def run_module(folder: Path, name: str, /, *extra: str, within: tuple[str, ...] 
 
     ``within`` is a command that runs another one, such as ``ip netns exec NAME``.
     """
-    done = subprocess.run(
-        [
-            *within,
-            *(str(Path(sys.executable).parent / "ansible"), "localhost", "-m", f"trainops.cluster.{name}"),
-            *(("-a", json.dumps(options)) if options else ()),
-            *("-e", f"ansible_python_interpreter={sys.executable}", *extra),
-        ],
-        cwd=ROOT,
-        env={
-            **os.environ,
-            "HOME": str(folder),
-            "ANSIBLE_LOCAL_TEMP": str(folder / "local"),
-            "ANSIBLE_REMOTE_TEMP": str(folder / "remote"),
-            "ANSIBLE_CALLBACKS_ENABLED": "ansible.builtin.minimal",
-            "ANSIBLE_CALLBACK_RESULT_FORMAT": "json",
-            "ANSIBLE_NOCOLOR": "1",
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = ["ansible", "localhost", "-m", f"trainops.cluster.{name}", *extra]
+    command += ["-e", f"ansible_python_interpreter={sys.executable}", *(("-a", json.dumps(options)) if options else ())]
+    environment = {"HOME": str(folder), "ANSIBLE_CALLBACK_RESULT_FORMAT": "json"}
+    if within:
+        done = subprocess.run(
+            [*within, str(Path(sys.executable).parent / "ansible"), *command[1:]],
+            cwd=ROOT,
+            env={**os.environ, **environment, "ANSIBLE_NOCOLOR": "1"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    else:
+        done = run(*command, **environment)
     result = re.search(r"^localhost \| [A-Z!]+ => (\{.*\})", done.stdout, re.MULTILINE | re.DOTALL)
     assert result, done.stdout + done.stderr
     return _read(result.group(1))

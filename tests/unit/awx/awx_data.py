@@ -4,16 +4,13 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import tempfile
 import typing as t
 from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[3]
-BIN = Path(sys.executable).parent
+from ansible_commands import ROOT, run
+
 _NAMES = (
     "controller_projects",
     "controller_execution_environments",
@@ -49,25 +46,18 @@ def warnings() -> str:
 @cache
 def _read() -> tuple[dict[str, t.Any], str]:
     everything = {name: f"{{{{ {name} }}}}" for name in _NAMES}
+    content = "{{ everything | to_json }}"
     tasks = [
         {"ansible.builtin.include_vars": {"dir": str(ROOT / "awx"), "extensions": ["yml"]}},
-        {"ansible.builtin.copy": {"dest": "found.json", "mode": "0600", "content": "{{ everything | to_json }}"}},
+        {"ansible.builtin.copy": {"dest": "{{ playbook_dir }}/found.json", "mode": "0600", "content": content}},
     ]
     vault = {"vault_trainops_ssh_key": "a key", "vault_trainops_hf_token": "a token"}
     vault["vault_trainops_google_cloud_key"] = "{}"
     play = [{"hosts": "localhost", "gather_facts": False, "vars": {"everything": everything, **vault}, "tasks": tasks}]
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("ANSIBLE_")}
     with tempfile.TemporaryDirectory() as folder:
         playbook = Path(folder, "play.yml")
         playbook.write_text(json.dumps(play))
-        done = subprocess.run(
-            [str(BIN / "ansible-playbook"), str(playbook)],
-            cwd=folder,
-            env={**kept, "ANSIBLE_NOCOLOR": "1"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = run("ansible-playbook", str(playbook))
         assert done.returncode == 0, done.stdout + done.stderr
         found: dict[str, t.Any] = json.loads(Path(folder, "found.json").read_text())
     return found, done.stderr

@@ -65,8 +65,12 @@ def repeats(pattern: Any) -> Iterator[tuple[int, int, Any]]:
             yield from repeats(value[1])
 
 
-def worst_texts(pattern: bytes, size: int) -> list[bytes]:
-    """Return lines that begin a match over and over and never end one, or end one only after the longest repeats."""
+def worst_texts(pattern: bytes) -> list[bytes]:
+    """Return lines that begin a match over and over and never end one, or end one only after the longest repeats.
+
+    Each is longer than the longest match, or has 2,000 characters where a match has no end.
+    """
     texts = [*examples(parsed(pattern)), *examples(parsed(pattern), longest=True)]
+    size = min(2_000, 200 + parsed(pattern).getwidth()[1])
     heads = {text[: len(text) * part // 4].replace("\n", " ") for text in texts for part in (1, 2, 3, 4)} - {""}
     return [(head * (size // len(head) + 1))[:size].encode("latin-1") for head in heads]

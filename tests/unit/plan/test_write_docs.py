@@ -52,7 +52,6 @@ def test_documents_are_written_and_a_stale_one_is_named_and_not_touched(copy: Pa
     ):
         assert (copy / name).read_text("utf-8") == (ROOT / name).read_text("utf-8")
         assert f"{name} written" in done.stdout
-    assert write_docs(copy, "--check", cwd=tmp_path).returncode == 0
     page = copy / "docs/megatron_config.md"
     page.write_text("stale", "utf-8")
     done = write_docs(copy, "--check", cwd=tmp_path)
