@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 import typing as t
-from collections.abc import Mapping
 
 import numpy as np
 
@@ -104,8 +103,8 @@ def judge_workload(seen: Seen, reasons: Reasons) -> dict[str, list[str]]:
 
 
 def _planned(plan: Plan) -> dict[str, float]:
-    workload = t.cast("Mapping[str, t.Any]", plan.get("workload") or {})
-    parameters = t.cast("Mapping[str, t.Any]", plan["parameters"])
+    workload = t.cast("dict[str, t.Any]", plan.get("workload") or {})
+    parameters = t.cast("dict[str, t.Any]", plan["parameters"])
     planned = {name: workload.get(name) for name in _WORDS} | {"iterations": parameters.get("iterations")}
     if not plan.get("rehearsal"):
         planned |= {name: parameters.get(name) for name in ("tensor_parallelism", "pipeline_parallelism")}
