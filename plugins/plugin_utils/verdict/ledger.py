@@ -97,10 +97,12 @@ def _evidence_of_steps(seen: Seen, node: str, rows: pd.DataFrame) -> dict[Ledger
         loss = f"{trend['direction']}: {trend['first_loss']:.4g} to {trend['last_loss']:.4g}"
         if trend["last_step"] != last:
             loss += f" until step {trend['last_step']}, and none after it"
-    time, times = seen.times.get(node), "it shows no step times"
+    time = seen.times.get(node)
+    times: str | None = "it shows no step times"
     if time:
         wall = f", wall clock {time['wall_clock']:.5g}" if time["wall_clock"] else ""
-        times = f"median {time['median']:.5g}, mean {time['mean']:.5g}{wall} ms"
+        is_known = np.isfinite(time["mean"])
+        times = f"median {time['median']:.5g}, mean {time['mean']:.5g}{wall} ms" if is_known else None
     return {
         "steps": f"{first} to {last} of {seen.reached.goal}",
         "gaps": f"{counted(len(rows), 'step')} in a row, with their losses",
