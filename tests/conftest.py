@@ -53,14 +53,14 @@ def pytest_collection_finish() -> None:
 
 
 def groups(item: pytest.Item) -> list[str]:
-    """Return the groups of a test; unit tests go by files, as pytest-xdist hands out thousands slowly."""
-    room = item.path.relative_to(TESTS).parts[0]
-    if room == "integration":
-        return [item.path.stem if any(word in item.path.stem for word in ("slurm", "allocation")) else "real nodes"]
+    """Return the groups of a test. Only those end to end do not go by files, as each takes long.
+
+    pytest-xdist hands out thousands slowly, and the nodes or the Slurm of a file in ``integration`` are its own.
+    """
     shared = SHARED.intersection(getattr(item, "fixturenames", ()))
-    if room in ("house", "unit"):
-        return ["chromium"] if "chromium" in shared else [item.path.stem]
-    return [f"{item.path.stem}: {name}" for name in sorted(shared)]
+    if item.path.relative_to(TESTS).parts[0] == "end_to_end":
+        return [f"{item.path.stem}: {name}" for name in sorted(shared)]
+    return ["chromium"] if "chromium" in shared else [item.path.stem]
 
 
 @cache

@@ -64,7 +64,7 @@ class Bench:
         self.nodes = folder / "nodes"
         self.locks = folder / "locks"
         self._lost = folder / "lost"
-        self._paced: dict[str, str] = {}
+        self.paced: dict[str, str] = {}
 
     def config(self, mode: str = "multi_node", **changes) -> Path:
         """Write the local inventory's config with changed values, each wherever its key stands.
@@ -86,7 +86,7 @@ class Bench:
             **changes,
         }
         if int(changes["training_iterations"]) >= LONG:
-            self._paced = {"training_megatron_root": str(paced_trainer(self.folder))}
+            self.paced = {"training_megatron_root": str(paced_trainer(self.folder))}
         for key, value in changes.items():
             for section in (branch["result_dict"], branch, data["config"]):
                 if key in section or section is data["config"]:
@@ -116,7 +116,7 @@ class Bench:
             "training_master_port": free_port(),
             # What else the machine does makes steps slow at any time.
             "training_warmup_steps": "2",
-            **self._paced,
+            **self.paced,
             **variables,
         }
         return [

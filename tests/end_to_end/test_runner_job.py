@@ -80,7 +80,10 @@ class Job:
 
 
 def answers(bench: Bench, config: Path, **others: str) -> dict[str, str]:
-    """Return the answers of the survey for Megatron-LM: everything is text, and what was not answered is empty."""
+    """Return the answers of the survey for Megatron-LM: everything is text, and what was not answered is empty.
+
+    A long run pauses in each of its steps.
+    """
     return {
         "training_config": str(config),
         "training_model": "",
@@ -96,6 +99,7 @@ def answers(bench: Bench, config: Path, **others: str) -> dict[str, str]:
         "training_master_port": str(free_port()),
         "training_run_id": "{{ 'awx-%s' | format(awx_workflow_job_id | default(awx_job_id)) }}",
         "awx_job_id": "17",
+        **bench.paced,
         **others,
     }
 
@@ -118,7 +122,7 @@ def test_a_job_passes_with_answers_as_text_and_leaves_its_summary_in_the_artifac
 
 
 def test_progress_reads_well_where_output_is_kept(bench: Bench, job: Job) -> None:
-    config = bench.config(training_iterations="60", sequence_length="16")  # for some seconds
+    config = bench.config(training_iterations="60")
     job.play("megatron_multinode.yml", bench.inventory(**TWO), answers(bench, config))
     # What is shown beside events of tasks: ansible-runner makes an event of kind verbose of it.
     progress = [line for event in job.events if event["event"] == "verbose" for line in event["stdout"].splitlines()]

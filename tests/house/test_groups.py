@@ -24,11 +24,11 @@ def test_a_group_reaches_the_scheduler(request: pytest.FixtureRequest) -> None:
         ("unit/plan/test_a.py", "demo", ["test_a"]),
         ("unit/report/test_a.py", "chromium", ["chromium"]),
         ("end_to_end/test_b.py", "demo", ["test_b: demo"]),
-        ("integration/cluster/test_c.py", "demo", ["real nodes"]),
-        ("integration/test_slurm.py", "demo", ["test_slurm"]),
+        ("end_to_end/test_b.py", "bench", []),
+        ("integration/test_c.py", "cluster", ["test_c"]),
     ],
 )
-def test_what_shares_a_fixture_or_real_nodes_is_a_group(
+def test_what_shares_a_fixture_real_nodes_or_a_slurm_is_a_group(
     file: str, fixture: str, group: list[str], request: pytest.FixtureRequest
 ) -> None:
     conftest = request.config.pluginmanager.get_plugin(str(TESTS / "conftest.py"))

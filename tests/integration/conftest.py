@@ -1,4 +1,4 @@
-"""One cluster of real nodes for all tests that train on it, and one Slurm."""
+"""A cluster of real nodes for the tests of a file that train on it, and a Slurm."""
 
 from __future__ import annotations
 
