@@ -9,6 +9,7 @@ import hashlib
 import shlex
 import shutil
 import subprocess
+import sys
 import typing as t
 from pathlib import Path
 
@@ -50,13 +51,13 @@ class Cluster(t.NamedTuple):
 
 @contextlib.contextmanager
 def alone(cache: Path) -> Iterator[None]:
-    """Let nobody else change a cluster of this cache meanwhile; waits for its turn."""
+    """Let nobody else change a cluster of this cache meanwhile; wait for our turn, and say so on standard error."""
     cache.mkdir(parents=True, exist_ok=True)
     with (cache / "lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            print("waiting for another command of the cluster", flush=True)
+            print("waiting for another command of the cluster", file=sys.stderr, flush=True)
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 

@@ -10,6 +10,7 @@ import typing as t
 from pathlib import Path
 
 import _cgroups
+import _cluster
 import _host
 import pytest
 from _run import CannotRunHereError
@@ -69,6 +70,18 @@ def test_a_root_that_may_not_do_what_nodes_need_is_told_so(tmp_path: Path, witho
     assert (done.returncode, done.stdout) == (77, "")
     assert f"cannot run here: this machine does not allow {refused}: " in done.stderr
     assert_nothing_was_made(tmp_path)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason=f"who is not root is told that first; {AS_ROOT}")
+def test_who_waits_for_another_command_says_so_beside_the_answer(tmp_path: Path) -> None:
+    need_namespaces()
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    argv = [sys.executable, str(CLUSTER), "down", "--state", str(tmp_path / "state")]
+    with _cluster.alone(tmp_path / "trainops-cluster"):
+        waiting = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+        said = t.cast("t.IO[str]", waiting.stderr).readline()
+    answer, _ = waiting.communicate()
+    assert (said, answer) == ("waiting for another command of the cluster\n", "the cluster is down\n")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason=f"who is not root is told that first; {AS_ROOT}")
