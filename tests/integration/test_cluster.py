@@ -48,6 +48,7 @@ class Cluster(t.NamedTuple):
     def down(self) -> None:
         done = self.run("down")
         assert (done.returncode, done.stdout) == (0, "the cluster is down\n"), done.stderr
+        assert done.stderr in ("", "waiting for another command of the cluster\n")
 
     def on(self, node: str, *command: str) -> str:
         done = self.run("exec", node, *command)
@@ -86,9 +87,9 @@ def own(cluster: Cluster, tmp_path: Path) -> Iterator[Cluster]:  # noqa: ARG001 
 
 
 def wait_until(condition: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + 180  # another file's cluster may be in its making first
+    deadline = time.monotonic() + 60
     while not condition():
-        assert time.monotonic() < deadline, f"{what}: not within 180 s"
+        assert time.monotonic() < deadline, f"{what}: not within 60 s"
         time.sleep(0.01)
 
 

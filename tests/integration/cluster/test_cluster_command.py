@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import select
 import subprocess
 import sys
 import typing as t
@@ -72,16 +73,14 @@ def test_a_root_that_may_not_do_what_nodes_need_is_told_so(tmp_path: Path, witho
     assert_nothing_was_made(tmp_path)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason=f"who is not root is told that first; {AS_ROOT}")
 def test_who_waits_for_another_command_says_so_beside_the_answer(tmp_path: Path) -> None:
-    need_namespaces()
-    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
-    argv = [sys.executable, str(CLUSTER), "down", "--state", str(tmp_path / "state")]
-    with _cluster.alone(tmp_path / "trainops-cluster"):
-        waiting = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
-        said = t.cast("t.IO[str]", waiting.stderr).readline()
-    answer, _ = waiting.communicate()
-    assert (said, answer) == ("waiting for another command of the cluster\n", "the cluster is down\n")
+    its_turn = "import pathlib, sys, _cluster\nwith _cluster.alone(pathlib.Path(sys.argv[1])): print('its turn')"
+    argv = [sys.executable, "-c", its_turn, str(tmp_path)]
+    with _cluster.alone(tmp_path):
+        waiting = subprocess.Popen(argv, cwd=CLUSTER.parent, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        select.select([waiting.stdout, waiting.stderr], [], [], 60)
+    answer, said = waiting.communicate()
+    assert (said, answer) == ("waiting for another command of the cluster\n", "its turn\n")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason=f"who is not root is told that first; {AS_ROOT}")
