@@ -3,90 +3,114 @@
 
 from __future__ import annotations
 
-import atexit
-import functools
+import contextlib
+import fcntl
+import hashlib
 import json
 import os
+import select
+import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import typing as t
 from pathlib import Path
 
+if t.TYPE_CHECKING:
+    import pytest
+
 ROOT = Path(__file__).resolve().parents[1]
-# A process that has imported what Ansible's commands import and read, which is most of what they take, and forks each.
-SERVER = """
-import functools, gc, importlib, json, os, signal, sys, tempfile, traceback, warnings
-commands, packages = json.loads(sys.argv[1])
-mains = {f"ansible{name}": importlib.import_module(f"ansible.cli.{of}").main for name, of in commands}
-import ClusterShell.NodeSet, jmespath, omegaconf, pydantic.main, pydantic.types, pydantic.type_adapter, pydantic.fields
-import ansible.constants, ansible.executor.process.worker, ansible.plugins.strategy
-for package in packages:
-    importlib.import_module(package)
-import ansible.utils.collection_loader._collection_finder as finder
-finder._meta_yml_to_dict = functools.cache(finder._meta_yml_to_dict)
-with open(os.path.dirname(ansible.__file__) + "/config/ansible_builtin_runtime.yml", "rb") as file:
-    finder._meta_yml_to_dict(file.read(), ("ansible.builtin", "runtime.yml"))
-# It compiles the modules of a collection anew in each process.
-def get_code(self, name, compiled_anew=finder._AnsibleCollectionPkgLoaderBase.get_code):
-    path = self.get_filename(name)
-    if not os.path.isfile(path):
-        return compiled_anew(self, name)
-    return importlib.machinery.SourceFileLoader(name, path).get_code(name)
-finder._AnsibleCollectionPkgLoaderBase.get_code = get_code
-warnings.filterwarnings("ignore", "This process .* is multi-threaded")  # its threads are those of packages, and idle
-gc.freeze()
-for line in sys.stdin:
-    command, environment, folder, seconds, *outputs = json.loads(line)
-    child = os.fork()
-    if not child:
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        for number, path in enumerate(["/dev/null", *outputs]):
-            os.dup2(os.open(path, os.O_RDWR | os.O_APPEND), number)
-        os.environ.clear()
-        os.environ.update(environment)
-        os.chdir(folder)
-        ansible.constants.DEFAULT_LOCAL_TMP = tempfile.mkdtemp(dir=ansible.constants.DEFAULT_LOCAL_TMP)
-        status = 250
-        try:
-            mains[command[0]](command)
-        except SystemExit as end:
-            status = end.code or 0
-        except BaseException:
-            traceback.print_exc()
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(status)
-    signal.signal(signal.SIGALRM, lambda *_: os.kill(child, signal.SIGKILL))
-    signal.alarm(seconds)
-    status = os.waitpid(child, 0)[1]
-    signal.alarm(0)
-    print(os.waitstatus_to_exitcode(status), flush=True)
-"""
-FORKED = {"": "adhoc", "-inventory": "inventory", "-playbook": "playbook", "-config": "config", "-doc": "doc"}
+SERVER = Path(__file__).with_name("ansible_server.py")
+# Where the servers of a test run listen, and the process with which they end.
+SERVERS, OWNER = "TRAINOPS_ANSIBLE_SERVERS", "TRAINOPS_ANSIBLE_SERVERS_OWNER"
 # What plugins read when they are loaded; all else that begins with ANSIBLE_ is read as Ansible is imported.
 READ_LATE = {"ANSIBLE_CACHE_PLUGIN_CONNECTION", "ANSIBLE_CALLBACK_RESULT_FORMAT"}
 # What a play that judges a run imports as well.
 OF_REPORTS = ("pandas", "scipy.special", "pyarrow.dataset", "pyarrow.parquet")
 
 
-@functools.cache
-def server(folder: Path, settings: tuple[tuple[str, str], ...], packages: tuple[str, ...]) -> subprocess.Popen[str]:
-    """Start a process in a folder whose ansible.cfg Ansible reads as it is imported, and with the variables it reads.
+def pytest_configure(config: pytest.Config) -> None:
+    """Let all processes of a test run share its servers, those of pytest-xdist and a pytest within a test."""
+    if SERVERS not in os.environ:
+        folder = tempfile.TemporaryDirectory(prefix="ansible-")
+        config.add_cleanup(folder.cleanup)
+        os.environ |= {SERVERS: folder.name, OWNER: str(os.getpid())}
 
-    It imports packages, too.
-    """
+
+def connected(folder: Path, settings: dict[str, str], packages: tuple[str, ...]) -> socket.socket:
+    """Connect with the server of a folder and of variables that Ansible reads as it is imported, started once."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE_", "SLURM_"))}
-    started = subprocess.Popen(
-        [sys.executable, "-c", SERVER, json.dumps([list(FORKED.items()), packages])],
-        cwd=folder,
-        env={**kept, "OPENBLAS_NUM_THREADS": "1", **dict(settings)},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    atexit.register(started.communicate)  # without a line to read it ends
-    return started
+    kind = hashlib.sha256(json.dumps([str(folder), sorted(settings.items()), packages]).encode()).hexdigest()[:16]
+    address = Path(os.environ[SERVERS], kind)
+    with address.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not address.exists():
+            with socket.socket(socket.AF_UNIX) as listener:
+                listener.bind(str(address))
+                listener.listen(64)
+                subprocess.Popen(
+                    [sys.executable, "-P", SERVER, json.dumps([listener.fileno(), int(os.environ[OWNER]), packages])],
+                    cwd=folder,
+                    env={**kept, "OPENBLAS_NUM_THREADS": "1", **settings},
+                    stdin=subprocess.DEVNULL,
+                    pass_fds=[listener.fileno()],
+                )
+    connection = socket.socket(socket.AF_UNIX)
+    connection.connect(str(address))
+    return connection
+
+
+class Playing:
+    """A command of Ansible that runs, and what ``subprocess.Popen`` has of it."""
+
+    def __init__(
+        self, command: t.Sequence[str], connection: socket.socket, asked: t.Sequence[t.Any], *, apart: bool
+    ) -> None:
+        self.args = command
+        self.returncode: int | None = None
+        self._connection = connection
+        self._outputs = [tempfile.mkstemp(dir=os.environ[SERVERS])[1] for _output in range(2 if apart else 1)]
+        connection.sendall(json.dumps([command, *asked, self._outputs[0], self._outputs[-1]]).encode() + b"\n")
+        self._answers = connection.makefile()
+        self.pid = int(self._answers.readline())
+
+    def poll(self) -> int | None:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.wait(0)
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        if self.returncode is None:
+            if not select.select([self._connection], [], [], timeout)[0]:
+                raise subprocess.TimeoutExpired(self.args, timeout or 0)
+            self.returncode = int(self._answers.readline())
+            self._answers.close()
+            self._connection.close()
+        return self.returncode
+
+    def communicate(self, timeout: float | None = None) -> tuple[str, str]:
+        self.wait(timeout)
+        output, *errors = [Path(file).read_text(encoding="utf-8") for file in self._outputs]
+        return output, "".join(errors)
+
+
+def started(
+    command: t.Sequence[str],
+    environment: t.Mapping[str, str],
+    folder: Path = ROOT,
+    *,
+    apart: bool = False,
+    packages: tuple[str, ...] = OF_REPORTS,
+) -> Playing:
+    """Start a command of Ansible, named without its folder, in an environment and a folder.
+
+    Its standard error is among its standard output unless they are to be ``apart``.
+    """
+    read = {name for name in environment if name.startswith("ANSIBLE_")} - READ_LATE
+    settings = {name: environment[name] for name in read}
+    connection = connected(folder if (folder / "ansible.cfg").exists() else Path("/"), settings, packages)
+    return Playing(command, connection, [dict(environment), str(folder)], apart=apart)
 
 
 def finished(
@@ -96,20 +120,16 @@ def finished(
     *,
     apart: bool = False,
     packages: tuple[str, ...] = OF_REPORTS,
-    seconds: int = 300,
+    seconds: float = 300,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command of Ansible, named without its folder, in an environment and a folder.
-
-    Its standard error is among its standard output unless they are to be ``apart``.
-    """
-    read = {name for name in environment if name.startswith("ANSIBLE_")} - READ_LATE
-    settings = tuple((name, environment[name]) for name in sorted(read))
-    process = server(folder if (folder / "ansible.cfg").exists() else Path("/"), settings, packages)
-    asked, answers = t.cast("t.IO[str]", process.stdin), t.cast("t.IO[str]", process.stdout)
-    with tempfile.NamedTemporaryFile("r") as out, tempfile.NamedTemporaryFile("r") as err:
-        outputs = [out.name, (err if apart else out).name]
-        print(json.dumps([command, dict(environment), str(folder), seconds, *outputs]), file=asked, flush=True)
-        return subprocess.CompletedProcess(command, int(answers.readline()), out.read(), err.read())
+    """Run a command of Ansible to its end, as ``started``."""
+    playing = started(command, environment, folder, apart=apart, packages=packages)
+    try:
+        playing.wait(seconds)
+    except subprocess.TimeoutExpired:
+        os.kill(playing.pid, signal.SIGKILL)
+    output, errors = playing.communicate()
+    return subprocess.CompletedProcess(command, playing.wait(), output, errors)
 
 
 def run(*command: str, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from ansible_commands import pytest_configure  # noqa: F401
 from not_run import pytest_terminal_summary  # noqa: F401
 
 # Fixtures that take seconds to make, and are made once for all tests of a file, or the browser once for all files.

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from ansible_commands import finished
+from ansible_commands import Playing, finished, started
 from paced_trainer import LONG, paced_trainer
 from ports import free_port
 
@@ -158,7 +158,11 @@ class Bench:
         output, _ = run.communicate(timeout=300)
         return Finished(run.returncode, output, self.runs)
 
-    def start(self, playbook: str, inventory: Path, config: Path, **variables) -> subprocess.Popen[str]:
+    def start(self, playbook: str, inventory: Path, config: Path, **variables) -> Playing:
+        command = self.arguments(playbook, inventory, config, **variables)
+        return started(["ansible-playbook", *command[1:]], self.environment())
+
+    def start_as_user(self, playbook: str, inventory: Path, config: Path, **variables) -> subprocess.Popen[str]:
         return self.started(self.arguments(playbook, inventory, config, **variables), ROOT, {})
 
     def started(self, command: list[str], cwd: Path, env: dict[str, str]) -> subprocess.Popen[str]:

@@ -83,7 +83,7 @@ def test_a_controller_that_is_killed_as_the_training_begins_is_followed_by_any_c
     steps = "100000" if playbook == STOP else "30"
     hosts, config = bench.inventory(node0={}, node1={}), bench.config(training_iterations=steps)
     variables = {**trainer(bench), "training_master_port": free_port()}
-    run = bench.start(RUN, hosts, config, **variables)
+    run = bench.start_as_user(RUN, hosts, config, **variables)
     wait_until(bench.trainings)
     run.kill()
     run.communicate()
@@ -100,7 +100,7 @@ def test_a_controller_that_is_killed_as_the_training_begins_is_followed_by_any_c
 
 def test_a_training_that_ended_while_nobody_followed_it_is_judged_by_stop_as_by_attach(bench: Bench) -> None:
     hosts, config = bench.inventory(node0={}, node1={}), bench.config(training_iterations="15")
-    run = bench.start(RUN, hosts, config, **trainer(bench))
+    run = bench.start_as_user(RUN, hosts, config, **trainer(bench))
     wait_until(lambda: trains(bench))
     run.kill()
     run.communicate()

@@ -86,7 +86,7 @@ def test_a_controller_that_is_killed_ends_no_training_and_the_same_command_follo
     needs_time()
     hosts, config = bench.inventory(node0={}, node1={}), bench.config(training_iterations="150")
     variables = {**trainer(bench), "training_master_port": 29500}
-    run = bench.start("megatron_multinode.yml", hosts, config, **variables)
+    run = bench.start_as_user("megatron_multinode.yml", hosts, config, **variables)
     wait_until(lambda: trains(bench))
     trainings = set(bench.trainings())
     run.kill()
@@ -108,7 +108,7 @@ def test_a_controller_that_is_killed_ends_no_training_and_the_same_command_follo
 def test_stop_ends_a_run_whose_folders_on_the_nodes_are_gone(bench: Bench) -> None:
     needs_time()
     hosts, config = bench.inventory(node0={}, node1={}), bench.config(training_iterations="100000")
-    run = bench.start("megatron_multinode.yml", hosts, config, **trainer(bench))
+    run = bench.start_as_user("megatron_multinode.yml", hosts, config, **trainer(bench))
     wait_until(lambda: trains(bench))
     run.kill()
     run.communicate()

@@ -78,7 +78,7 @@ def stop(bench: Bench) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
 def test_who_interrupts_a_run_learns_that_it_goes_on_and_how_to_come_back(bench: Bench, number: signal.Signals) -> None:
     config, inventory = bench.config(training_iterations="100000"), bench.inventory(node0={}, node1={})
-    run = bench.start("megatron_multinode.yml", inventory, config, **RUN)
+    run = bench.start_as_user("megatron_multinode.yml", inventory, config, **RUN)
     wait_until(lambda: trains(bench))
     began = time.monotonic()
     run.send_signal(number)
@@ -121,7 +121,7 @@ def test_a_terminal_that_goes_away_ends_whoever_follows_and_no_training(bench: B
 
 def test_a_run_that_is_to_stop_with_whoever_follows_it_is_stopped_and_judged(bench: Bench) -> None:
     config = bench.config(training_iterations="100000")
-    run = bench.start(
+    run = bench.start_as_user(
         "megatron_multinode.yml",
         bench.inventory(node0={}, node1={}),
         config,

@@ -121,7 +121,7 @@ def test_a_cell_whose_controller_went_away_is_picked_up_where_it_stands(bench):
     long = {"training_iterations": [60], "micro_batch_size": [1]}
     inventory, port = bench.inventory(**TWO), free_port()
     variables = {"training_sweep_id": "s", "training_matrix": long, "training_master_port": port}
-    controller = bench.start("sweep.yml", inventory, bench.config(), **variables)
+    controller = bench.start_as_user("sweep.yml", inventory, bench.config(), **variables)
     cell = bench.runs / "s-training_iterations_60-micro_batch_size_1"
     status = cell / "nodes/sweep0/status.json"
     wait_until(lambda: status.exists() and json.loads(status.read_text()).get("last_step"))

@@ -243,7 +243,7 @@ def test_another_run_under_a_name_that_is_taken_is_refused_with_what_differs(pas
 
 def test_a_run_goes_on_without_its_controller_is_picked_up_and_stopped(bench):
     inventory, config = bench.inventory(**TWO), bench.config(training_iterations="100000")
-    run = bench.start("megatron_multinode.yml", inventory, config, training_run_id="long")
+    run = bench.start_as_user("megatron_multinode.yml", inventory, config, training_run_id="long")
     status = bench.runs / "long/nodes/node0/status.json"
 
     def reached(step):

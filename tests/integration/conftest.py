@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from ansible_commands import finished
+from ansible_commands import Playing, started
 from not_run import need_root
 from slurm_bench import Slurm, unpacked, with_nodes
 from slurm_login import Login, wait_until
@@ -61,8 +61,13 @@ class Cluster:
             subprocess.run(command, stdin=stream, check=True)
 
     def play(self, playbook: str, *more: str, **variables) -> subprocess.CompletedProcess[str]:
+        playing = self.start(playbook, *more, **variables)
+        output, errors = playing.communicate(timeout=1200)
+        return subprocess.CompletedProcess(playing.args, playing.wait(), output, errors)
+
+    def start(self, playbook: str, *more: str, **variables) -> Playing:
         command = ["ansible-playbook", *self.command(playbook, *more, **variables)[1:]]
-        return finished(command, self.environment(), seconds=1200)
+        return started(command, self.environment())
 
     def command(self, playbook: str, *more: str, **variables) -> list[str]:
         return [

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ansible_commands import finished
+from ansible_commands import Playing, started
 from paced_trainer import LONG, TRAINER, paced_trainer
 from ports import free_port
 from slurm_bench import Slurm
@@ -81,7 +81,15 @@ class Login:
             own["PATH"] = f"{self.programs}:{own['PATH']}"
         return own
 
-    def start(self, playbook: str, run_id: str, **variables: Any) -> subprocess.Popen[str]:
+    def start(self, playbook: str, run_id: str, **variables: Any) -> Playing | subprocess.Popen[str]:
+        if self.salloc:
+            return self.start_as_user(playbook, run_id, **variables)
+        return started(
+            ["ansible-playbook", *self.arguments(playbook, run_id, **variables)], self.environment(), self.folder
+        )
+
+    def start_as_user(self, playbook: str, run_id: str, **variables: Any) -> subprocess.Popen[str]:
+        """Start a playbook in a process group of its own."""
         return subprocess.Popen(
             [
                 *((str(self.slurm.root / "usr/bin/salloc"), *self.salloc) if self.salloc else ()),
@@ -97,11 +105,7 @@ class Login:
         )
 
     def play(self, playbook: str, run_id: str, **variables: Any) -> tuple[int, str]:
-        if self.salloc:
-            return ended(self.start(playbook, run_id, **variables))
-        command = ["ansible-playbook", *self.arguments(playbook, run_id, **variables)]
-        done = finished(command, self.environment(), self.folder, seconds=2 * PATIENCE)
-        return done.returncode, done.stdout
+        return ended(self.start(playbook, run_id, **variables))
 
     def with_trainer(self, begins: str) -> str:
         """Return where a copy of the trainer is that does something more at first."""
@@ -125,7 +129,7 @@ class Login:
         return path.exists() and path.stat().st_size > 0
 
 
-def ended(playing: subprocess.Popen[str]) -> tuple[int, str]:
+def ended(playing: Playing | subprocess.Popen[str]) -> tuple[int, str]:
     output, _ = playing.communicate(timeout=2 * PATIENCE)
     return playing.returncode, output
 

@@ -72,11 +72,11 @@ def test_a_log_too_large_for_an_answer_comes_over_the_stream(allocated: Login) -
 
 
 def test_stop_ends_the_step_of_a_run_whose_controller_was_killed_and_leaves_the_allocation(allocated: Login) -> None:
-    playing = allocated.start("megatron_multinode.yml", "picked", steps=2000)
+    playing = allocated.start_as_user("megatron_multinode.yml", "picked", steps=2000)
     wait_until(lambda: allocated.trains("picked"))
     os.killpg(playing.pid, signal.SIGKILL)
     playing.communicate()
-    attached = allocated.start("attach.yml", "picked")
+    attached = allocated.start_as_user("attach.yml", "picked")
     number = allocated.job("picked")
     assert attached.stdout
     assert any(f"Step {number} of Slurm is known already" in line for line in attached.stdout)

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from ansible_commands import ROOT, Playing
 from fault_table import add_row
 from paced_trainer import paced_trainer
 
@@ -92,18 +93,8 @@ class Job:
             "megatron_multinode.yml", *more, **self.variables(training_config=str(config), **variables)
         )
 
-    def begin(self, config: Path, **variables) -> subprocess.Popen[str]:
-        command = self.cluster.command(
-            "megatron_multinode.yml", **self.variables(training_config=str(config), **variables)
-        )
-        return subprocess.Popen(
-            command,
-            cwd=Path(__file__).parents[2],
-            env=self.cluster.environment(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+    def begin(self, config: Path, **variables) -> Playing:
+        return self.cluster.start("megatron_multinode.yml", **self.variables(training_config=str(config), **variables))
 
     def run_dir(self) -> Path:
         return next(summary.parent for summary in self.runs.glob("*/summary.json"))
@@ -221,18 +212,17 @@ def test_a_docker_daemon_that_is_stopped_is_named_and_not_the_network(job):
 
 
 def test_a_run_is_picked_up_after_the_controller_was_killed_and_can_be_stopped(job):
-    config = job.config(training_iterations="100000")
-    run = job.begin(config, training_run_id="long")
+    variables = job.variables(training_config=str(job.config(training_iterations="100000")), training_run_id="long")
+    command = job.cluster.command("megatron_multinode.yml", **variables)
+    with (job.folder / "output.log").open("w") as log:
+        run = subprocess.Popen(command, cwd=ROOT, env=job.cluster.environment(), stdout=log, stderr=log)
     job.reached(3, "long")
     run.kill()
-    run.communicate()
+    run.wait()
     refused = job.train(training_run_id="other")
     assert refused.returncode != 0
     assert "held by run long" in refused.stdout
-    command = job.cluster.command("attach.yml", **job.variables(training_run_id="long"))
-    attached = subprocess.Popen(
-        command, cwd=Path(__file__).parents[2], env=job.cluster.environment(), stdout=subprocess.PIPE, text=True
-    )
+    attached = job.cluster.start("attach.yml", **job.variables(training_run_id="long"))
     before = json.loads((job.runs / "long/nodes/node1/status.json").read_text())["last_step"]
     job.reached(before + 3, "long")
     stopped = job.cluster.play("stop.yml", **job.variables(training_run_id="long"))
@@ -301,9 +291,7 @@ def test_the_token_is_nowhere_but_in_its_file_and_gone_after_the_run(job):
     )
     log = job.folder / "output.log"
     with log.open("w") as stream:
-        run = subprocess.Popen(
-            command, cwd=Path(__file__).parents[2], env=job.cluster.environment(), stdout=stream, stderr=stream
-        )
+        run = subprocess.Popen(command, cwd=ROOT, env=job.cluster.environment(), stdout=stream, stderr=stream)
         job.reached(3, "token")
         path = json.loads((job.runs / "token/plan.json").read_text())["nodes"][0]["env"]["HF_TOKEN_PATH"]
         in_container = job.cluster.on("node1", "podman", "exec", "megatron_tiny", "cat", path)

@@ -30,7 +30,7 @@ def test_a_run_passes_on_the_nodes_that_slurm_chose_and_is_followed_meanwhile(lo
 
 
 def test_the_same_command_picks_a_run_up_whose_controller_was_killed(login: Login) -> None:
-    playing = login.start("megatron_multinode.yml", "again", steps=60)
+    playing = login.start_as_user("megatron_multinode.yml", "again", steps=60)
     wait_until(lambda: login.trains("again"))
     os.killpg(playing.pid, signal.SIGKILL)
     playing.communicate()
@@ -63,7 +63,7 @@ def test_stop_ends_the_training_on_all_nodes_and_the_job_with_it(login: Login) -
 
 
 def test_stop_hears_how_a_run_ended_that_nobody_followed(login: Login) -> None:
-    playing = login.start("megatron_multinode.yml", "alone", steps=30)
+    playing = login.start_as_user("megatron_multinode.yml", "alone", steps=30)
     wait_until(lambda: login.trains("alone"))
     os.killpg(playing.pid, signal.SIGKILL)
     playing.communicate()
@@ -78,7 +78,7 @@ def test_stop_hears_how_a_run_ended_that_nobody_followed(login: Login) -> None:
 def test_a_job_that_waits_says_what_for_and_is_taken_back(login: Login) -> None:
     login.slurm.run("scontrol", "update", "nodename=gpu03", "state=drain", "reason=fan")
     try:
-        playing = login.start("megatron_multinode.yml", "waits")
+        playing = login.start_as_user("megatron_multinode.yml", "waits")
         assert playing.stdout
         assert any("is PENDING: " in line for line in playing.stdout)
         status, output = login.play("stop.yml", "waits")

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Runs commands of Ansible for the tests: imports once what takes each of them most of its time, and forks them.
+
+Its argument is JSON: the descriptor of the socket at which it is asked, the process with which it ends, and packages to
+import. A connection sends a line of JSON: a command, its environment, its folder, and the files of its standard output
+and standard error. It is answered with the pid, and with the exit status when there is one.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import importlib
+import importlib.machinery
+import json
+import os
+import selectors
+import socket
+import sys
+import tempfile
+import traceback
+import types
+import typing as t
+import warnings
+from pathlib import Path
+
+import ansible.constants
+import ansible.executor.process.worker
+import ansible.plugins.strategy
+import pydantic.fields
+import pydantic.main
+import pydantic.type_adapter
+import pydantic.types  # noqa: F401
+from ansible.utils.collection_loader import _collection_finder as finder
+
+MAINS = {
+    f"ansible{name}": importlib.import_module(f"ansible.cli.{module}").main
+    for name, module in {
+        "": "adhoc",
+        "-inventory": "inventory",
+        "-playbook": "playbook",
+        "-config": "config",
+        "-doc": "doc",
+    }.items()
+}
+
+
+def read_once() -> None:
+    """Let Ansible keep what it reads and compiles anew in each process."""
+    finder._meta_yml_to_dict = functools.cache(finder._meta_yml_to_dict)
+    runtime = Path(ansible.__file__).parent / "config/ansible_builtin_runtime.yml"
+    finder._meta_yml_to_dict(runtime.read_bytes(), ("ansible.builtin", "runtime.yml"))
+    loader = finder._AnsibleCollectionPkgLoaderBase
+    compiled_anew = loader.get_code
+
+    def get_code(self: t.Any, name: str) -> types.CodeType | None:
+        path = self.get_filename(name)
+        if not os.path.isfile(path):
+            return compiled_anew(self, name)
+        return importlib.machinery.SourceFileLoader(name, path).get_code(name)
+
+    loader.get_code = get_code
+
+
+def run(command: list[str], environment: dict[str, str], folder: str, *outputs: str) -> t.NoReturn:
+    """Become a command."""
+    for number, path in enumerate(["/dev/null", *outputs]):
+        os.dup2(os.open(path, os.O_RDWR | os.O_APPEND), number)
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(folder)
+    ansible.constants.DEFAULT_LOCAL_TMP = tempfile.mkdtemp(dir=ansible.constants.DEFAULT_LOCAL_TMP)
+    status = 250
+    try:
+        MAINS[command[0]](command)
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else 0
+    except BaseException:
+        traceback.print_exc()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
+
+
+def main(listener: socket.socket, owner: int) -> None:
+    waits = selectors.DefaultSelector()
+    waits.register(listener, selectors.EVENT_READ)
+    waits.register(os.pidfd_open(owner), selectors.EVENT_READ, os._exit)
+    while True:
+        for key, _events in waits.select():
+            if key.fileobj is not listener:
+                key.data(0)
+                continue
+            connection, _address = listener.accept()
+            asked = json.loads(connection.makefile().readline())
+            pid = os.fork()
+            if not pid:
+                run(*asked)
+            connection.sendall(b"%d\n" % pid)
+            end = os.pidfd_open(pid)
+            waits.register(end, selectors.EVENT_READ, functools.partial(ended, waits, connection, pid, end))
+
+
+def ended(waits: selectors.BaseSelector, connection: socket.socket, pid: int, end: int, _events: int) -> None:
+    waits.unregister(end)
+    os.close(end)
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    with connection:
+        connection.sendall(b"%d\n" % status)
+
+
+if __name__ == "__main__":
+    descriptor, owner, packages = json.loads(sys.argv[1])
+    for package in packages:
+        importlib.import_module(package)
+    read_once()
+    warnings.filterwarnings(
+        "ignore", "This process .* is multi-threaded"
+    )  # its threads are those of packages, and idle
+    gc.freeze()
+    main(socket.socket(fileno=descriptor), owner)
