@@ -8,6 +8,7 @@ and standard error. It is answered with the pid, and with the exit status when t
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import gc
 import importlib
@@ -24,15 +25,22 @@ import typing as t
 import warnings
 from pathlib import Path
 
-import ansible.constants
-import ansible.executor.process.worker
-import ansible.plugins.strategy
-import pydantic.fields
-import pydantic.main
-import pydantic.type_adapter
-import pydantic.types  # noqa: F401
+import ansible
+from ansible import constants
 from ansible.utils.collection_loader import _collection_finder as finder
 
+# What commands import as they run.
+LATER = (
+    "ansible.executor.process.worker",
+    "ansible.plugins.strategy",
+    "ClusterShell.NodeSet",
+    "jmespath",
+    "omegaconf",
+    "pydantic.fields",
+    "pydantic.main",
+    "pydantic.type_adapter",
+    "pydantic.types",
+)
 MAINS = {
     f"ansible{name}": importlib.import_module(f"ansible.cli.{module}").main
     for name, module in {
@@ -69,12 +77,12 @@ def run(command: list[str], environment: dict[str, str], folder: str, *outputs: 
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)
-    ansible.constants.DEFAULT_LOCAL_TMP = tempfile.mkdtemp(dir=ansible.constants.DEFAULT_LOCAL_TMP)
+    constants.DEFAULT_LOCAL_TMP = tempfile.mkdtemp(dir=constants.DEFAULT_LOCAL_TMP)
     status = 250
     try:
         MAINS[command[0]](command)
     except SystemExit as end:
-        status = end.code if isinstance(end.code, int) else 0
+        status = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
     except BaseException:
         traceback.print_exc()
     sys.stdout.flush()
@@ -95,6 +103,7 @@ def main(listener: socket.socket, owner: int) -> None:
             asked = json.loads(connection.makefile().readline())
             pid = os.fork()
             if not pid:
+                listener.close()
                 run(*asked)
             connection.sendall(b"%d\n" % pid)
             end = os.pidfd_open(pid)
@@ -105,17 +114,16 @@ def ended(waits: selectors.BaseSelector, connection: socket.socket, pid: int, en
     waits.unregister(end)
     os.close(end)
     status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    with connection:
+    with connection, contextlib.suppress(BrokenPipeError):  # a test that failed waits for nothing
         connection.sendall(b"%d\n" % status)
 
 
 if __name__ == "__main__":
     descriptor, owner, packages = json.loads(sys.argv[1])
-    for package in packages:
+    for package in (*LATER, *packages):
         importlib.import_module(package)
     read_once()
-    warnings.filterwarnings(
-        "ignore", "This process .* is multi-threaded"
-    )  # its threads are those of packages, and idle
+    # The threads are those of packages, and idle.
+    warnings.filterwarnings("ignore", "This process .* is multi-threaded")
     gc.freeze()
     main(socket.socket(fileno=descriptor), owner)

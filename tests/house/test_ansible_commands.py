@@ -1,0 +1,40 @@
+"""The processes that fork commands of Ansible for tests."""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+
+import ansible_commands
+import pytest
+
+
+def local(*words: str) -> list[str]:
+    return ["ansible", "localhost", *words]
+
+
+def test_a_command_that_takes_too_long_is_killed() -> None:
+    done = ansible_commands.finished(local("-m", "command", "-a", "sleep 1000"), os.environ, packages=(), seconds=0.5)
+    assert done.returncode == -9
+
+
+def test_a_command_that_no_test_waits_for_does_no_harm_to_others() -> None:
+    playing = ansible_commands.started(local("-m", "command", "-a", "sleep 0.5"), os.environ, packages=())
+    assert playing.poll() is None
+    with pytest.raises(subprocess.TimeoutExpired):
+        playing.communicate(0.01)
+    ended = os.pidfd_open(playing.pid)
+    del playing
+    select.select([ended], [], [], 60)
+    os.close(ended)
+    assert ansible_commands.finished(local("-m", "ping"), os.environ, packages=()).returncode == 0
+
+
+def test_a_command_says_what_it_says_to_a_user() -> None:
+    done = ansible_commands.run(*local("-m", "no_such_module"))
+    assert done.returncode == 2
+    assert "no_such_module" in done.stdout
+    assert "No inventory was parsed" in done.stderr
+    with_errors = ansible_commands.finished(local("--no-such-option"), os.environ, packages=())
+    assert (with_errors.returncode, "unrecognized arguments" in with_errors.stdout) == (2, True)
