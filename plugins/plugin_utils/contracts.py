@@ -377,13 +377,139 @@ class JudgedBound(Bound, total=False):
     greatest: float | None
     measured: float | None
     node: str | None
-    interval: dict[str, float] | None
+    interval: Interval | None
     samples: int
     first_step: int | None
     last_step: int | None
     missing: list[str]
     met: bool | None
     unit: str
+
+
+class Interval(t.TypedDict):
+    """Where a value lies with a confidence of 95 %, in its unit."""
+
+    low: float
+    high: float
+
+
+class Statistics(t.TypedDict):
+    """Statistics of a metric over counted steps, in its unit; see `verdict.statistics.describe`."""
+
+    value: float
+    statistic: str
+    median: float
+    mean: float
+    p05: float
+    p95: float
+    stdev: float | None
+    interval: Interval | None
+    samples: int
+    first_step: int
+    last_step: int
+    value_node: t.NotRequired[str]
+
+
+class MetricOfRun(t.TypedDict, total=False):
+    """The statistics of a metric over all nodes, with its bound; of one that nobody measured ``value`` is None.
+
+    See `verdict.thresholds.with_thresholds`.
+    """
+
+    unit: str
+    value: t.Required[float | None]
+    value_node: str
+    statistic: str
+    median: float
+    mean: float
+    p05: float
+    p95: float
+    stdev: float | None
+    interval: Interval | None
+    samples: t.Required[int]
+    first_step: int
+    last_step: int
+    threshold: t.Required[float | None]
+    direction: t.Required[str | None]
+    met: t.Required[bool | None]
+
+
+class WarmUpSteps(t.TypedDict):
+    """The first steps that do not count; see `verdict.warm_up.WarmUp`."""
+
+    steps: int
+    reason: str
+    detected: bool
+    steady: bool
+    apart: float
+
+
+class LeftOutSteps(t.TypedDict):
+    """Why steps do not count: how many, on the node with most of them, and on how many nodes."""
+
+    reason: str
+    steps: int
+    nodes: int
+
+
+class Straggler(t.TypedDict):
+    """A node that is slower than the others: its value (ms), and by which fraction of the median."""
+
+    node: str
+    value: float
+    deviations: float | None
+    slower: float
+
+
+class Stragglers(t.TypedDict):
+    """Which nodes are slower than the others, and what that costs; see `verdict.stragglers.stragglers_of`."""
+
+    metric: str
+    deviations: float
+    nodes_compared: int
+    median: float | None
+    nodes: list[Straggler]
+    step_time_cost: float | None
+    throughput_cost: float | None
+    message: str
+
+
+class TimeSpent(t.TypedDict):
+    """The step times of a node's counted steps, in ms.
+
+    ``median`` and ``mean`` are as the trainer counts them, ``wall_clock`` is the span of the time stamps over the steps
+    in it, None without time stamps. ``drift`` is how much slower the last fifth is than those before, as a fraction.
+    """
+
+    median: float
+    mean: float
+    wall_clock: float | None
+    drift: float
+
+
+class LossClimb(t.TypedDict):
+    """How a loss climbs in its last steps; see `verdict.late_climb`."""
+
+    losses: int
+    end: float
+    before: float
+
+
+class LossTrend(t.TypedDict):
+    """How the loss of a node ends; see `verdict.loss_trend`."""
+
+    direction: str
+    change: float | None
+    interval: Interval | None
+    against: str | None
+    end: float | None
+    lowest: float | None
+    samples: int
+    first_step: int | None
+    last_step: int | None
+    first_loss: float | None
+    last_loss: float | None
+    climb: LossClimb | None
 
 
 class Utilization(t.TypedDict):
@@ -457,6 +583,24 @@ FirstFailure = t.TypedDict(
 FirstFailure.__doc__ = "What a run failed of, and on which node; see `verdict.first_cause.first_failure`."
 
 
+class NodeSummary(Utilization):
+    """What a node of a run came to."""
+
+    node: str
+    node_rank: int | None
+    state: str
+    exit_code: int | None
+    attempts: int | None
+    last_step: int | None
+    steps_total: int | None
+    samples: int
+    world_size: int | None
+    transports: list[str]
+    time_spent: TimeSpent | None
+    loss_trend: LossTrend | None
+    metrics: dict[str, Statistics]
+
+
 class Summary(Utilization):
     """What a run came to; docs/summary.md describes each field."""
 
@@ -476,12 +620,12 @@ class Summary(Utilization):
     started_at: str | None
     ended_at: str | None
     warmup_steps: int
-    warm_up: dict[str, t.Any]
-    left_out: list[dict[str, t.Any]]
+    warm_up: WarmUpSteps
+    left_out: list[LeftOutSteps]
     first_failure: FirstFailure | None
     workload: Workload | None
     thresholds: list[JudgedBound]
     interval_method: str
-    stragglers: dict[str, t.Any]
-    metrics: dict[str, dict[str, t.Any]]
-    nodes: list[dict[str, t.Any]]
+    stragglers: Stragglers
+    metrics: dict[str, MetricOfRun]
+    nodes: list[NodeSummary]

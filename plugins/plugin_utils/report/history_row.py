@@ -9,7 +9,7 @@ import typing as t
 from collections.abc import Mapping, Sequence
 
 from ...module_utils.logs.record import METRICS
-from ..contracts import Plan, Status, Summary
+from ..contracts import Interval, Plan, Status, Summary
 from .history_environment import environment_of
 
 Row = dict[str, t.Any]
@@ -83,12 +83,12 @@ def row_of(summary: Summary, plan: Plan, statuses: Sequence[Status]) -> Row:
         "samples": min((found["samples"] for found in summary["metrics"].values()), default=0),
     }
     for metric in METRICS:
-        found = summary["metrics"].get(metric) or {}
-        row |= _measured(metric, found.get("value"), found.get("interval"))
+        found = summary["metrics"].get(metric)
+        row |= _measured(metric, found["value"], found.get("interval")) if found else _measured(metric, None, None)
     return row | _measured("mfu", summary.get("mfu"), None)
 
 
-def _measured(metric: str, value: float | None, interval: t.Any) -> Row:
+def _measured(metric: str, value: float | None, interval: Interval | None) -> Row:
     low, high = (interval["low"], interval["high"]) if interval else (None, None)
     return {metric: value, f"{metric}_low": low, f"{metric}_high": high}
 

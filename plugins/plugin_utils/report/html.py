@@ -109,9 +109,7 @@ def deviations_of_nodes(summary: Summary) -> dict[str, float]:
     """Return how far each node's median is off the median of all nodes, in percent, of the first metric there is."""
     for metric in PLOTTED[:2]:
         values = {
-            node["node"]: node["metrics"][metric]["value"]
-            for node in summary["nodes"]
-            if node["metrics"].get(metric, {}).get("value") is not None
+            node["node"]: node["metrics"][metric]["value"] for node in summary["nodes"] if metric in node["metrics"]
         }
         middle = statistics.median(values.values()) if len(values) > 1 else 0.0
         if middle:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-import typing as t
 from collections.abc import Sequence
 
 from ...module_utils.logs.record import METRICS
@@ -54,7 +53,8 @@ def last_step(summary: Summary) -> int | None:
 
 def value_of(summary: Summary, metric: str) -> float | None:
     """Return a run's value of a metric, None without one."""
-    return t.cast("float | None", (summary["metrics"].get(metric) or {}).get("value"))
+    found = summary["metrics"].get(metric)
+    return found and found["value"]
 
 
 def _cell(summary: Summary, first: Summary, metric: str) -> str:

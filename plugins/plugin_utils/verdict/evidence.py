@@ -15,8 +15,8 @@ from .reasons import ERROR, FAIL, INCONCLUSIVE, PASS, Reasons
 from .thresholds import is_met
 
 if t.TYPE_CHECKING:
+    from ..contracts import Statistics
     from .seen import Seen
-    from .statistics import Statistics
 
 MIN_SAMPLES = 3
 # More steps than this, and a larger part of all of them, are no compilation and no filling of caches.

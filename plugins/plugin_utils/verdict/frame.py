@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ...module_utils.logs.record import EVIDENCE, METRICS
+from ..contracts import LeftOutSteps
 
 if t.TYPE_CHECKING:
     from .columns import StepColumns
@@ -85,7 +86,7 @@ def attempts_of(steps: pd.DataFrame) -> tuple[dict[str, pd.DataFrame], dict[str,
     return last, earlier
 
 
-def left_out_of(steps: pd.DataFrame) -> list[dict[str, t.Any]]:
+def left_out_of(steps: pd.DataFrame) -> list[LeftOutSteps]:
     """Return why steps do not count: ``reason``, ``steps`` (how many on the node with most of them) and ``nodes``."""
     counts = steps[~steps["counted"]].groupby(["left_out", "node"], sort=False).size()
     reasons = counts.groupby(level="left_out", sort=False).agg(["max", "size"])

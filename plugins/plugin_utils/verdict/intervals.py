@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import betaincinv, stdtrit
 
+from ..contracts import Interval
 from .autocorrelation import effective_size, noise_of
 
 CONFIDENCE = 0.95
@@ -33,7 +34,7 @@ def robust_deviation(values: np.ndarray) -> float:
     return float(np.median(np.abs(values - np.median(values))) / _MAD_OF_NORMAL)
 
 
-def median_interval(values: np.ndarray) -> dict[str, float] | None:
+def median_interval(values: np.ndarray) -> Interval | None:
     """Return ``low`` and ``high`` end of the interval of the median of finite values in their order; None for < 3.
 
     The bootstrap (Efron 1979) of all resamples, without drawing one: the median of a resample of n independent values

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from ...module_utils.logs.record import in_words
-from ..contracts import Status
+from ..contracts import LossTrend, Status
 from ..plan.job.impossible_bounds import tflops_behind
 from .frame import WARM_UP
-from .loss_trend import FALLING, FLAT, MIN_LOSSES, MIN_LOSSES_OF_FLAT, RISING, UNKNOWN, Trend, loss_trend
+from .loss_trend import FALLING, FLAT, MIN_LOSSES, MIN_LOSSES_OF_FLAT, RISING, loss_trend
 from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons
 from .repeated_losses import repeated_losses
 
@@ -45,7 +45,7 @@ _OF_THE_BATCH = {"loss": "loss", "tokens_with_loss": "number of tokens with a lo
 _SAME_LOSS, _DIGITS_OF_LOSS = 2e-3, 1e-4
 
 
-def loss_trends(attempts: Mapping[str, pd.DataFrame]) -> dict[str, Trend]:
+def loss_trends(attempts: Mapping[str, pd.DataFrame]) -> dict[str, LossTrend]:
     """Return the trend of the loss over all steps of the last attempt, by node that prints a loss."""
     trends = {}
     for node, rows in attempts.items():
@@ -80,9 +80,8 @@ def judge_loss(seen: Seen, reasons: Reasons) -> None:
         resumed = rows["attempt"].iloc[0] > 1 or rows["step"].iloc[0] > seen.plan["first_step"]
         over = f"over {trend['samples']} loss{'' if trend['samples'] == 1 else 'es'} of {node}"
         against = ""
-        if trend["direction"] != UNKNOWN:
-            low, high = trend["interval"].values()
-            interval = f"95 % interval {low:+.2%} to {high:+.2%}"
+        if trend["interval"]:
+            interval = f"95 % interval {trend['interval']['low']:+.2%} to {trend['interval']['high']:+.2%}"
             against = f" (last fifth against {trend['against']}: {trend['change']:+.2%}, {interval})"
         if trend["direction"] == FALLING:
             reasons.add(PASS, "loss_falls", f"The loss falls {over}{against}.", trend=trend)
@@ -111,7 +110,7 @@ def _judge_perplexity(statuses: list[Status], reasons: Reasons) -> None:
             reasons.add(INCONCLUSIVE, "perplexity_differs", message, node, perplexities=wrong)
 
 
-def _judge_values(node: str, losses: pd.DataFrame, trend: Trend, vocabulary: float, reasons: Reasons) -> bool:
+def _judge_values(node: str, losses: pd.DataFrame, trend: LossTrend, vocabulary: float, reasons: Reasons) -> bool:
     """Note losses that no training has, and return whether there are some."""
     values, steps = losses["loss"].to_numpy(), losses["step"].to_numpy()
     before = len(reasons)

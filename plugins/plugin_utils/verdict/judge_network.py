@@ -15,7 +15,7 @@ from .judge_log import communicators
 from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons
 
 if t.TYPE_CHECKING:
-    from .statistics import Statistics
+    from ..contracts import Statistics
 
 _TCP = "NET/Socket"
 # Trainers print TFLOP/s for the ranks that they see, so that a node alone shows as many times more as there are nodes.

@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import typing as t
 
-from ..contracts import JudgedBound
+from ..contracts import JudgedBound, TimeSpent
 from .evidence import samples_of
 from .reasons import INCONCLUSIVE, Reasons
 from .thresholds import is_met
 
 if t.TYPE_CHECKING:
     from .seen import Seen
-    from .time_spent import TimeSpent
 
 # What the mean may be off the median by.
 _OFF = 0.1

@@ -7,6 +7,7 @@ import typing as t
 
 import numpy as np
 
+from ..contracts import LossTrend
 from .autocorrelation import Noise, deviation_of_weighted_sum, noise_of
 from .late_climb import late_climb
 
@@ -35,10 +36,8 @@ _DEGREE = 2
 _CRITICAL, _CRITICAL_OF_PARTS = 1.96, 2.5
 _FOR_FEW, _FOR_FEW_AT_END = 35.0, 60.0
 
-Trend = dict[str, t.Any]
 
-
-def loss_trend(steps: np.ndarray, losses: np.ndarray) -> Trend:
+def loss_trend(steps: np.ndarray, losses: np.ndarray) -> LossTrend:
     """Return how the loss of one attempt ends; both arrays are in the order of the steps, of one length, and finite.
 
     ``direction`` is ``falling``, ``rising``, ``flat`` or ``unknown``. ``change`` is how the mean of the last fifth of
@@ -56,9 +55,13 @@ def loss_trend(steps: np.ndarray, losses: np.ndarray) -> Trend:
     ``climb`` is null, or how the loss climbs in its last steps, see `late_climb`: of how many ``losses``, their mean
     ``end``, and ``before``.
     """
-    trend: Trend = {
+    trend: LossTrend = {
         "direction": UNKNOWN,
-        **dict.fromkeys(("change", "interval", "against", "end", "lowest")),
+        "change": None,
+        "interval": None,
+        "against": None,
+        "end": None,
+        "lowest": None,
         "samples": int(losses.size),
         "first_step": int(steps[0]) if steps.size else None,
         "last_step": int(steps[-1]) if steps.size else None,
@@ -103,7 +106,7 @@ def loss_trend(steps: np.ndarray, losses: np.ndarray) -> Trend:
         "against": against,
         "end": means[-1],
         "lowest": min(means),
-        "climb": climb and {**climb._asdict(), "losses": climb.losses * size},
+        "climb": climb and {"losses": climb.losses * size, "end": climb.end, "before": climb.before},
     }
 
 

@@ -7,16 +7,22 @@ import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..contracts import FirstFailure, JudgedBound, Plan, Status, Workload
+from ..contracts import (
+    FirstFailure,
+    JudgedBound,
+    LossTrend,
+    Plan,
+    Statistics,
+    Status,
+    TimeSpent,
+    Workload,
+)
 
 if t.TYPE_CHECKING:
     import pandas as pd
 
     from ...module_utils.logs.grammar import Grammar
     from .last_step import Reached
-    from .loss_trend import Trend
-    from .statistics import Statistics
-    from .time_spent import TimeSpent
     from .warm_up import WarmUp
 
 
@@ -39,7 +45,7 @@ class Seen:
     reached: Reached
     by_node: Mapping[str, dict[str, Statistics]]
     bounds: list[JudgedBound]
-    trends: Mapping[str, Trend]
+    trends: Mapping[str, LossTrend]
     times: Mapping[str, TimeSpent]
     first: FirstFailure | None
     interrupted: bool

@@ -8,12 +8,11 @@ import typing as t
 import numpy as np
 
 from ...module_utils.logs.record import METRICS
+from ..contracts import Statistics
 from .intervals import median_interval
 
 if t.TYPE_CHECKING:
     import pandas as pd
-
-Statistics = dict[str, t.Any]
 
 
 def metric_columns(steps: pd.DataFrame) -> list[str]:
@@ -71,7 +70,7 @@ def of_run(steps: pd.DataFrame, by_node: dict[str, dict[str, Statistics]]) -> di
     Only ``value`` and ``interval`` are those of the worst node (``value_node``), so that no slow node hides behind the
     others.
     """
-    run = {}
+    run: dict[str, Statistics] = {}
     for metric in metric_columns(steps):
         together = describe(steps, metric)
         if together is None:

@@ -3,17 +3,14 @@
 
 from __future__ import annotations
 
-import typing as t
 from collections.abc import Mapping
 
 import numpy as np
 
+from ..contracts import Statistics, Straggler, Stragglers
 from ..inventory.folded_names import folded
 from ..plan.config.words import all_of
 from .intervals import robust_deviation
-
-if t.TYPE_CHECKING:
-    from .statistics import Statistics
 
 DEFAULT_DEVIATIONS = 5.0
 
@@ -23,9 +20,7 @@ _MIN_NODES = 3
 _NEGLIGIBLE = 0.01
 
 
-def stragglers_of(
-    by_node: Mapping[str, Mapping[str, Statistics]], deviations: float, *, together: bool
-) -> dict[str, t.Any]:
+def stragglers_of(by_node: Mapping[str, Mapping[str, Statistics]], deviations: float, *, together: bool) -> Stragglers:
     """Return which nodes are slower than the others by more than so many median absolute deviations.
 
     ``by_node`` are the statistics of each node, ``together`` says that all nodes run one job. Returned are the
@@ -46,7 +41,7 @@ def stragglers_of(
         for node, found in by_node.items()
         if _METRIC in found and found[_METRIC]["median"] > 0
     }
-    found: dict[str, t.Any] = {
+    found: Stragglers = {
         "metric": _METRIC,
         "deviations": deviations,
         "nodes_compared": len(times),
@@ -54,6 +49,7 @@ def stragglers_of(
         "nodes": [],
         "step_time_cost": None,
         "throughput_cost": None,
+        "message": "",
     }
     if len(times) < 2:
         where = (
@@ -63,7 +59,7 @@ def stragglers_of(
     median = float(np.median(list(times.values())))
     deviation = robust_deviation(np.array(list(times.values())))
     band = max(deviations * deviation, _NEGLIGIBLE * median)
-    far = [
+    far: list[Straggler] = [
         {
             "node": node,
             "value": value,
@@ -86,7 +82,7 @@ def stragglers_of(
     return {**found, "message": _message(found, times, noisy, together=together)}
 
 
-def _message(found: dict[str, t.Any], times: dict[str, float], noisy: list[str], *, together: bool) -> str:
+def _message(found: Stragglers, times: dict[str, float], noisy: list[str], *, together: bool) -> str:
     median, slow = found["median"], found["nodes"]
     if slow:
         named = ", ".join(f"{one['node']} ({one['slower']:.1%} slower)" for one in slow)

@@ -6,11 +6,9 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping, Sequence
 
-from ..contracts import Bound, JudgedBound
+from ...module_utils.logs.record import METRICS
+from ..contracts import Bound, JudgedBound, MetricOfRun, Statistics
 from ..plan.job.bounds import limits
-
-if t.TYPE_CHECKING:
-    from .statistics import Statistics
 
 
 def is_met(value: float, least: float | None, greatest: float | None) -> bool:
@@ -53,9 +51,9 @@ def _cell(bound: Bound, found: Mapping[str, Statistics]) -> dict[str, t.Any]:
     """Return what a node measured of a bound's metric, its limits there, and how far within them it is."""
     own = found[bound["metric"]]
     statistic = bound.get("statistic", own["statistic"])
-    value = own["value"] if statistic == own["statistic"] else own[statistic]
+    value = own["value"] if statistic == own["statistic"] else t.cast("Mapping[str, float]", own)[statistic]
     reference = bound.get("reference")
-    of = found.get(reference, {}).get("value") if isinstance(reference, str) else None
+    of = found[reference]["value"] if isinstance(reference, str) and reference in found else None
     least, greatest = limits(bound, of)
     sides = [value - least] if least is not None else []
     sides += [greatest - value] if greatest is not None else []
@@ -73,22 +71,24 @@ def _cell(bound: Bound, found: Mapping[str, Statistics]) -> dict[str, t.Any]:
     }
 
 
-def with_thresholds(metrics: Mapping[str, Statistics], judged: Sequence[JudgedBound]) -> dict[str, dict[str, t.Any]]:
-    """Return the metrics of a run with ``threshold``, ``direction`` and ``met`` of the first bound, None without one.
+def with_thresholds(metrics: Mapping[str, Statistics], judged: Sequence[JudgedBound]) -> dict[str, MetricOfRun]:
+    """Return the metrics of a run with their unit, and ``threshold``, ``direction`` and ``met`` of the first bound.
 
-    A metric that is expected and was not measured is there as well, with ``value`` None.
+    These are None without one. A metric that is expected and was not measured is there as well, with ``value`` None.
     """
     first: dict[str, JudgedBound] = {}
     for candidate in judged:
         if candidate["kind"] != "info":
             first.setdefault(candidate["metric"], candidate)
-    shown = {}
+    shown: dict[str, MetricOfRun] = {}
     for metric in [*metrics, *(metric for metric in first if metric not in metrics)]:
         bound = first.get(metric)
-        shown[metric] = {
-            **metrics.get(metric, {"value": None, "samples": 0}),
+        found = {
+            "unit": METRICS[metric].unit,
+            **(metrics.get(metric) or {"value": None, "samples": 0}),
             "threshold": bound and bound["value"],
             "direction": bound and bound["kind"],
             "met": bound and bound["met"],
         }
+        shown[metric] = t.cast("MetricOfRun", found)
     return shown

@@ -8,24 +8,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from ..contracts import TimeSpent
+
 if t.TYPE_CHECKING:
     import pandas as pd
 
 # Time stamps of whole seconds are off by this much over a span.
 _STAMP_SECONDS = 1.0
-
-
-class TimeSpent(t.TypedDict):
-    """The step times of a node's counted steps, in ms.
-
-    ``median`` and ``mean`` are as the trainer counts them, ``wall_clock`` is the span of the time stamps over the steps
-    in it, None without time stamps. ``drift`` is how much slower the last fifth is than those before, as a fraction.
-    """
-
-    median: float
-    mean: float
-    wall_clock: float | None
-    drift: float
 
 
 def times_spent(attempts: Mapping[str, pd.DataFrame], *, bars: bool) -> dict[str, TimeSpent]:

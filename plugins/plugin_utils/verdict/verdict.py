@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 from ...module_utils.logs.frameworks.known import grammar_of
 from ...module_utils.logs.record import METRICS
-from ..contracts import Plan, Status, Summary
+from ..contracts import NodeSummary, Plan, Status, Summary, WarmUpSteps
 from ..run.retry import in_words
 from .evidence import (
     judge_lacks,
@@ -148,7 +148,7 @@ def judge(
         "started_at": _iso(min(filter(None, (status.get("started_at") for status in statuses)), default=None)),
         "ended_at": _iso(max(filter(None, (status.get("ended_at") for status in statuses)), default=None)),
         "warmup_steps": warm_up.steps,
-        "warm_up": asdict(warm_up),
+        "warm_up": t.cast("WarmUpSteps", asdict(warm_up)),
         "left_out": left_out_of(steps),
         "first_failure": first,
         "workload": seen.workload,
@@ -156,7 +156,7 @@ def judge(
         "thresholds": [{**bound, "unit": METRICS[bound["metric"]].unit} for bound in seen.bounds],
         "interval_method": METHOD,
         "stragglers": stragglers,
-        "metrics": {metric: {"unit": METRICS[metric].unit, **found} for metric, found in metrics.items()},
+        "metrics": metrics,
         "nodes": [_node_summary(seen, status) for status in statuses],
     }
 
@@ -165,7 +165,7 @@ def _iso(epoch: float | None) -> str | None:
     return None if epoch is None else datetime.fromtimestamp(epoch, tz=UTC).isoformat(timespec="seconds")
 
 
-def _node_summary(seen: Seen, status: Status) -> dict[str, t.Any]:
+def _node_summary(seen: Seen, status: Status) -> NodeSummary:
     node = status["node"]
     rows, own = seen.attempts.get(node), seen.by_node.get(node, {})
     return {

@@ -76,7 +76,7 @@ def test_metrics_get_their_threshold_direction_and_whether_it_is_met() -> None:
     bounds = judge_bounds([bound("min", 400.0), bound("info", 1.0), {**bound("max", 9.0), "metric": "loss"}], by_node)
     shown = with_thresholds({"tflops_per_gpu": {"value": 401.0}, "grad_norm": {"value": 1.0}}, bounds)
     assert shown == {
-        "tflops_per_gpu": {"value": 401.0, "threshold": 400.0, "direction": "min", "met": True},
-        "grad_norm": {"value": 1.0, "threshold": None, "direction": None, "met": None},
-        "loss": {"value": None, "samples": 0, "threshold": 9.0, "direction": "max", "met": False},
+        "tflops_per_gpu": {"unit": "TFLOP/s", "value": 401.0, "threshold": 400.0, "direction": "min", "met": True},
+        "grad_norm": {"unit": "1", "value": 1.0, "threshold": None, "direction": None, "met": None},
+        "loss": {"unit": "1", "value": None, "samples": 0, "threshold": 9.0, "direction": "max", "met": False},
     }

@@ -24,10 +24,10 @@ class JudgedRun:
     previous: Mapping[str, float | None]
 
     @property
-    def measured(self) -> dict[str, dict[str, t.Any]]:
-        """Return the metrics of the summary that have a value."""
-        metrics: dict[str, dict[str, t.Any]] = self.summary["metrics"]
-        return {metric: found for metric, found in metrics.items() if found["value"] is not None}
+    def measured(self) -> dict[str, float]:
+        """Return the values of the metrics that have one."""
+        metrics = self.summary["metrics"].items()
+        return {metric: value for metric, found in metrics if (value := found["value"]) is not None}
 
     @property
     def parameters(self) -> Mapping[str, t.Any]:

@@ -11,7 +11,7 @@ import re
 import typing as t
 from xml.etree import ElementTree as ET
 
-from ...contracts import JudgedBound, Summary
+from ...contracts import JudgedBound, NodeSummary, Summary
 from ..thresholds import limits_in_words
 
 if t.TYPE_CHECKING:
@@ -56,7 +56,7 @@ def _add_properties(suite: ET.Element, run: JudgedRun) -> None:
             ET.SubElement(properties, "property", name=name, value=_clean(value))
 
 
-def _add_node(suite: ET.Element, summary: Summary, node: dict[str, t.Any]) -> None:
+def _add_node(suite: ET.Element, summary: Summary, node: NodeSummary) -> None:
     case = _case(suite, f"{summary['run_id']}.nodes", node["node"])
     against = [
         reason for reason in summary["reasons"] if reason.get("node") == node["node"] and reason["verdict"] in _PROBLEM

@@ -69,7 +69,6 @@ def _line(seconds: float, event_type: str, key: str, value: t.Any, **metadata: t
 
 
 def _stats(run: JudgedRun) -> dict[str, float]:
-    stats = {metric: found["value"] for metric, found in run.measured.items()}
-    batch, step_time_ms = run.parameters.get("global_batch_size"), stats.get("step_time_ms")
+    batch, step_time_ms = run.parameters.get("global_batch_size"), run.measured.get("step_time_ms")
     throughput = {"throughput": batch * 1000.0 / step_time_ms} if batch and step_time_ms else {}
-    return throughput | stats
+    return throughput | run.measured

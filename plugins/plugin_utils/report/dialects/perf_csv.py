@@ -99,6 +99,6 @@ def _launcher(framework: str) -> str:
 
 def _row(run: JudgedRun, metric: str) -> dict[str, t.Any]:
     name, factor = _METRICS[metric]
-    value, before = run.measured[metric]["value"], run.previous.get(metric)
+    value, before = run.measured[metric], run.previous.get(metric)
     change = f"{value / before - 1:.6f}" if before else ""
     return {"performance": value * factor, "metric": name, "relative_change": change}

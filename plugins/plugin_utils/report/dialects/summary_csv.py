@@ -50,6 +50,6 @@ def summary_csv(run: JudgedRun) -> str:
         "mfu": summary["mfu"],
     }
     for metric in METRICS:
-        found = summary["metrics"].get(metric, {})
-        row |= {f"{metric}_{column}": found.get(column) for column in _OF_METRIC}
+        found = summary["metrics"].get(metric)
+        row |= {f"{metric}_{column}": found.get(column) if found else None for column in _OF_METRIC}
     return csv_text(row, [row])
