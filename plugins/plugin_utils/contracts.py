@@ -263,6 +263,57 @@ class Lack(t.TypedDict):
     message: str
 
 
+class PlannedCell(t.TypedDict):
+    """A cell of a sweep with its plan; its values are by the keys of the config that they take the place of."""
+
+    name: str
+    values: dict[str, t.Any]
+    plan: Plan
+
+
+class SweepCell(t.TypedDict, total=False):
+    """A cell of a sweep, and the run that it is; with what came of it once it is judged.
+
+    ``verdict`` is that of the run or NOT RUN, and ``reason`` None for a PASS.
+    """
+
+    name: t.Required[str]
+    values: t.Required[dict[str, t.Any]]
+    run_id: t.Required[str]
+    verdict: str
+    reason: str | None
+    metrics: dict[str, float | None]
+    mfu: float | None
+
+
+class SweepFile(t.TypedDict):
+    """The cells of a sweep; once it is judged the best of them, and how many have each verdict."""
+
+    sweep_id: str
+    config_file: str
+    cells: list[SweepCell]
+    best: t.NotRequired[str | None]
+    counts: t.NotRequired[dict[str, int]]
+
+
+class PreflightRow(t.TypedDict):
+    """What a check found out about a node; see `preflight.cells`."""
+
+    node: str
+    check: str
+    status: str
+    found: str
+    reason: str
+    command: str
+
+
+class Preflight(t.TypedDict):
+    """What all checks found out, and values for keys that a config leaves open; see `preflight.checks.preflight`."""
+
+    rows: list[PreflightRow]
+    proposals: dict[str, str | int]
+
+
 # "class" is a keyword of Python.
 Failure = t.TypedDict(
     "Failure",

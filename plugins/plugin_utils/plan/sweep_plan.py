@@ -7,7 +7,7 @@ import json
 import typing as t
 from collections.abc import Callable, Mapping, Sequence
 
-from ..contracts import Finding, Plan
+from ..contracts import Finding, PlannedCell
 from .config.budget import too_long
 from .config.findings import Findings
 from .config.words import counted, listed, printable
@@ -20,14 +20,6 @@ from .sweep import cells_of
 from .threshold_files import ThresholdsFile
 
 _SHOWN_CELLS = 5
-
-
-class PlannedCell(t.TypedDict):
-    """A cell of a sweep with its plan."""
-
-    name: str
-    values: dict[str, t.Any]
-    plan: Plan
 
 
 class CellsFinding(Finding):

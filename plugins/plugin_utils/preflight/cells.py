@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import typing as t
 
-GREEN, RED, GREY = "green", "red", "grey"
+from ..contracts import PreflightRow
 
-Row = dict[str, str]
+GREEN, RED, GREY = "green", "red", "grey"
 
 
 class Cell(t.NamedTuple):
@@ -23,9 +23,16 @@ class Cell(t.NamedTuple):
     reason: str = ""
     command: str = ""
 
-    def row(self, node: str, check: str) -> Row:
+    def row(self, node: str, check: str) -> PreflightRow:
         """Return the row of the table that this is."""
-        return {"node": node, "check": check, **self._asdict()}
+        return {
+            "node": node,
+            "check": check,
+            "status": self.status,
+            "found": self.found,
+            "reason": self.reason,
+            "command": self.command,
+        }
 
 
 def green(found: str) -> Cell:

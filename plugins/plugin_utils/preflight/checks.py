@@ -6,7 +6,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from ..contracts import Plan
+from ..contracts import Plan, Preflight
 from .cells import RED, Cell, by_hand, grey, red
 from .check_container import check_engine, check_image
 from .check_network import SOCKET_VARIABLES, check_hostname, check_port, check_socket, clock_cells, proposed_interface
@@ -81,7 +81,7 @@ def preflight(
     probe: str | None = None,
     only: Collection[str] | None = None,
     problems: Mapping[str, str] | None = None,
-) -> dict[str, t.Any]:
+) -> Preflight:
     """Return ``rows`` (one for each node of the plan and check) and ``proposals``.
 
     ``facts`` maps names of nodes to what the module ``node_inspect`` returned; a node without any was not reached.
@@ -108,11 +108,11 @@ def _why_not(name: str, problems: Mapping[str, str]) -> str:
     return f"the node could not be inspected: {said.rstrip('.') or 'Ansible says above why'}"
 
 
-def _proposals(looks: Sequence[Look]) -> dict[str, t.Any]:
+def _proposals(looks: Sequence[Look]) -> dict[str, str | int]:
     multi_node = [look for look in looks if look.multi_node]
     if not multi_node or not multi_node[0].uses_nccl:
         return {}
-    proposals: dict[str, t.Any] = {}
+    proposals: dict[str, str | int | None] = {}
     interfaces = {proposed_interface(look) for look in multi_node}
     for variable, key in SOCKET_VARIABLES.items():
         if any(look.variable(variable) is None for look in multi_node) and len(interfaces) == 1:

@@ -12,11 +12,12 @@ from .cells import GREEN, GREY, RED
 from .checks import CHECKS
 
 if t.TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from .cells import Row
+    from ..contracts import Preflight, PreflightRow
 
     Paint = Callable[[str, str], str]
+    _Key = t.Literal["check", "found", "reason", "command"]
 
 _WIDTH = 118
 _LABEL_WIDTH = 32
@@ -25,7 +26,7 @@ _SHOWN_OF_A_CHECK = 8
 _MARKS = {GREEN: "ok", RED: "RED", GREY: "–"}
 
 
-def preflight_text(of: str, result: dict[str, t.Any], paint: Paint = lambda text, _: text) -> str:
+def preflight_text(of: str, result: Preflight, paint: Paint = lambda text, _: text) -> str:
     """Return rows and proposals of a preflight as lines of text; ``of`` names what it is of.
 
     Nodes that are alike stand in one line. ``paint`` is given a word and the status that it reports, and returns
@@ -44,16 +45,16 @@ def preflight_text(of: str, result: dict[str, t.Any], paint: Paint = lambda text
     return "\n\n".join(block for block in blocks if block)
 
 
-def _checks(rows: Sequence[Row]) -> list[str]:
+def _checks(rows: Sequence[PreflightRow]) -> list[str]:
     found = {row["check"] for row in rows}
     return [check for check in CHECKS if check in found]
 
 
-def _nodes(rows: Sequence[Row]) -> list[str]:
+def _nodes(rows: Sequence[PreflightRow]) -> list[str]:
     return list(dict.fromkeys(row["node"] for row in rows))
 
 
-def _table(rows: Sequence[Row], paint: Paint) -> str:
+def _table(rows: Sequence[PreflightRow], paint: Paint) -> str:
     # What is grey everywhere is reported below; a column of it would only widen the table.
     checks = [check for check in _checks(rows) if any(row["status"] != GREY for row in rows if row["check"] == check)]
     status = {(row["node"], row["check"]): row["status"] for row in rows}
@@ -80,7 +81,7 @@ def _mark(status: str | None, width: int, paint: Paint) -> str:
     return paint(mark, status) + " " * (width - len(mark))
 
 
-def _reds(rows: Sequence[Row], paint: Paint) -> str:
+def _reds(rows: Sequence[PreflightRow], paint: Paint) -> str:
     checks = _checks(rows)
     groups = _grouped(rows, RED, "check", "reason", "command")
     lines: list[str] = []
@@ -100,7 +101,7 @@ def _reds(rows: Sequence[Row], paint: Paint) -> str:
     return "\n".join(lines)
 
 
-def _grouped(rows: Sequence[Row], status: str, *keys: str) -> dict[tuple[str, ...], list[str]]:
+def _grouped(rows: Sequence[PreflightRow], status: str, *keys: _Key) -> dict[tuple[str, ...], list[str]]:
     groups: dict[tuple[str, ...], list[str]] = {}
     for row in rows:
         if row["status"] == status:
@@ -108,7 +109,7 @@ def _grouped(rows: Sequence[Row], status: str, *keys: str) -> dict[tuple[str, ..
     return groups
 
 
-def _in_common(rows: Sequence[Row]) -> str:
+def _in_common(rows: Sequence[PreflightRow]) -> str:
     """Return what all nodes have, of the checks that are green everywhere."""
     count = len(_nodes(rows))
     groups = _grouped(rows, GREEN, "check", "found")
@@ -116,7 +117,7 @@ def _in_common(rows: Sequence[Row]) -> str:
     return _paragraph("The same on all nodes", parts) if count > 1 else ""
 
 
-def _greys(rows: Sequence[Row]) -> str:
+def _greys(rows: Sequence[PreflightRow]) -> str:
     nodes = _nodes(rows)
     by_reason: dict[tuple[str, str], list[str]] = {}
     for (check, found), on in _grouped(rows, GREY, "check", "found").items():
@@ -126,7 +127,7 @@ def _greys(rows: Sequence[Row]) -> str:
     return _paragraph("Not judged (–)", parts)
 
 
-def _proposals(proposals: dict[str, t.Any]) -> str:
+def _proposals(proposals: Mapping[str, str | int]) -> str:
     return _paragraph("Proposed for the config", [f"{key}: {value}" for key, value in proposals.items()])
 
 
@@ -134,7 +135,7 @@ def _paragraph(title: str, parts: Sequence[str]) -> str:
     return "\n".join([title, *(line for part in parts for line in _wrapped(part))]) if parts else ""
 
 
-def _sentence(rows: Sequence[Row], paint: Paint) -> str:
+def _sentence(rows: Sequence[PreflightRow], paint: Paint) -> str:
     nodes = _nodes(rows)
     reds = [row for row in rows if row["status"] == RED]
     if not reds:

@@ -15,7 +15,7 @@ from .files import PAGE, json_text, says
 from .pages import page_of
 from .side_by_side import SHOWN, last_step, value_of
 from .sweep import reason_of
-from .sweep_charts import cells_chart
+from .sweep_charts import bars_chart
 
 RUNS_PAGE, RUNS_JSON = "comparison.html", "comparison.json"
 # The runs are drawn by the first of these that one of them has.
@@ -40,9 +40,12 @@ def write_runs_page(folder: Path, run_dirs: Sequence[str], summaries: Sequence[S
     metrics = [metric for metric in SHOWN if any(run["metrics"][metric] is not None for run in runs)]
     drawn = next((metric for metric in _DRAWN if metric in metrics), None)
     folder.mkdir(parents=True, exist_ok=True)
+    bars = [
+        (run["name"], run["verdict"], value) for run in runs if drawn and (value := run["metrics"][drawn]) is not None
+    ]
     rendered = page_of(
         "runs.html.j2",
-        {"runs": cells_chart(runs, drawn)} if drawn else {},
+        {"runs": bars_chart(bars, drawn)} if drawn else {},
         runs=runs,
         metrics=metrics,
         drawn=drawn,

@@ -4,26 +4,25 @@
 from __future__ import annotations
 
 import collections
-import typing as t
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
 
-from ..contracts import Summary
+from ..contracts import Summary, SweepCell, SweepFile
 from ..run.sweep import read_sweep, summary_of, write_sweep
 from ..run.whole_file import write_whole
 from .messages import messages_of
 from .pages import page_of
 from .side_by_side import value_of
-from .sweep_charts import cells_chart, heat_map
+from .sweep_charts import bars_chart, heat_map
 from .sweep_text import NOT_RUN, RANKED_BY
 
 PAGE, TABLE = "sweep.html", "sweep.csv"
 METRICS = (RANKED_BY, "step_time_ms", "tflops_per_gpu", "loss")
 
 
-def write_sweep_report(sweep_dir: str | Path) -> tuple[dict[str, t.Any], bool]:
+def write_sweep_report(sweep_dir: str | Path) -> tuple[SweepFile, bool]:
     """Write the report of a sweep from what its cells have come to; return it and whether it is new.
 
     Writes ``sweep.json`` (what this returns), ``sweep.csv`` (one row per cell) and ``sweep.html``. Each cell has
@@ -33,13 +32,16 @@ def write_sweep_report(sweep_dir: str | Path) -> tuple[dict[str, t.Any], bool]:
     """
     sweep = read_sweep(sweep_dir)
     cells = [_with_result(cell, Path(sweep_dir).parent / cell["run_id"]) for cell in sweep["cells"]]
-    passed = [cell for cell in cells if cell["verdict"] == "PASS" and cell["metrics"][RANKED_BY] is not None]
-    best = max(passed, key=lambda cell: cell["metrics"][RANKED_BY], default=None)
-    reported = {
+    ranked = {
+        cell["name"]: value
+        for cell in cells
+        if cell["verdict"] == "PASS" and (value := cell["metrics"][RANKED_BY]) is not None
+    }
+    reported: SweepFile = {
         "sweep_id": sweep["sweep_id"],
         "config_file": sweep["config_file"],
         "cells": cells,
-        "best": best["name"] if best else None,
+        "best": max(ranked, key=ranked.__getitem__, default=None),
         "counts": dict(collections.Counter(cell["verdict"] for cell in cells)),
     }
     page = Path(sweep_dir) / PAGE
@@ -51,9 +53,9 @@ def write_sweep_report(sweep_dir: str | Path) -> tuple[dict[str, t.Any], bool]:
     return reported, True
 
 
-def _with_result(cell: Mapping[str, t.Any], run_dir: Path) -> dict[str, t.Any]:
+def _with_result(cell: SweepCell, run_dir: Path) -> SweepCell:
     summary = summary_of(run_dir)
-    known = {name: cell[name] for name in ("name", "values", "run_id")}
+    known: SweepCell = {"name": cell["name"], "values": cell["values"], "run_id": cell["run_id"]}
     if summary is None:
         return {**known, "verdict": NOT_RUN, "reason": None, "metrics": dict.fromkeys(METRICS), "mfu": None}
     metrics = {metric: value_of(summary, metric) for metric in METRICS}
@@ -76,12 +78,12 @@ def reason_of(summary: Summary) -> str | None:
     return " ".join(messages_of(summary["reasons"]))
 
 
-def keys_of(cells: Sequence[Mapping[str, t.Any]]) -> list[str]:
+def keys_of(cells: Sequence[SweepCell]) -> list[str]:
     """Return the keys whose values the cells have, in their order."""
     return list(dict.fromkeys(key for cell in cells for key in cell["values"]))
 
 
-def _table(sweep: Mapping[str, t.Any]) -> pd.DataFrame:
+def _table(sweep: SweepFile) -> pd.DataFrame:
     keys = keys_of(sweep["cells"])
     rows = [
         {
@@ -99,12 +101,15 @@ def _table(sweep: Mapping[str, t.Any]) -> pd.DataFrame:
     return pd.DataFrame(rows, dtype=object)
 
 
-def _rendered(sweep: Mapping[str, t.Any]) -> str:
+def _rendered(sweep: SweepFile) -> str:
     cells, keys = sweep["cells"], keys_of(sweep["cells"])
     varied = [key for key in keys if len({str(cell["values"].get(key)) for cell in cells}) > 1]
+    measured = [
+        (cell["name"], cell["verdict"], value) for cell in cells if (value := cell["metrics"][RANKED_BY]) is not None
+    ]
     chart = None
-    if any(cell["metrics"][RANKED_BY] is not None for cell in cells):
-        chart = heat_map(cells, varied, RANKED_BY) if len(varied) == 2 else cells_chart(cells, RANKED_BY)
+    if measured:
+        chart = heat_map(cells, varied, RANKED_BY) if len(varied) == 2 else bars_chart(measured, RANKED_BY)
     best = next((cell for cell in cells if cell["name"] == sweep["best"]), None)
     return page_of(
         "sweep.html.j2",

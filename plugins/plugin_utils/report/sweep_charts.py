@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import json
 import typing as t
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from markupsafe import Markup
 
+from ..contracts import SweepCell
 from .charts import VERDICT_COLOURS
 from .drawing import COLOURS, NEUTRAL
 from .readable import number, titled
@@ -20,11 +21,11 @@ _EMPTY = Markup('<td class="none" style="border-color:{}" title="{}">{}</td>')
 _BAR = Markup('<div class="bar" title="{}"><span>{}</span><i style="width:{:.1f}%;background:{}"></i><em>{}</em></div>')
 
 
-def heat_map(cells: Sequence[Mapping[str, t.Any]], keys: Sequence[str], metric: str) -> Markup:
+def heat_map(cells: Sequence[SweepCell], keys: Sequence[str], metric: str) -> Markup:
     """Return the metric of cells over two keys, each as a tile; one that did not pass bears its verdict instead."""
     across, down = (_ordered([cell["values"].get(key) for cell in cells]) for key in keys)
     at = {tuple(_text(cell["values"].get(key)) for key in keys): cell for cell in cells}
-    values = [cell["metrics"][metric] for cell in cells if _counts(cell, metric)]
+    values = [value for cell in cells if (value := _counted(cell, metric)) is not None]
     rows = [
         Markup('<tr><th scope="row">{}</th>{}</tr>').format(
             row, Markup().join(_tile(at.get((column, row)), metric, values) for column in across)
@@ -38,36 +39,39 @@ def heat_map(cells: Sequence[Mapping[str, t.Any]], keys: Sequence[str], metric: 
     ).format(len(across), keys[0], keys[1], head, Markup().join(rows))
 
 
-def cells_chart(cells: Sequence[Mapping[str, t.Any]], metric: str) -> Markup:
-    """Return the metric of cells, each as a bar from zero on, in the colour of its verdict."""
-    measured = [cell for cell in cells if cell["metrics"][metric] is not None]
-    most = max(cell["metrics"][metric] for cell in measured) or 1.0
+def bars_chart(values: Sequence[tuple[str, str, float]], metric: str) -> Markup:
+    """Return the metric of runs, each as a bar from zero on, in the colour of its verdict.
+
+    ``values`` are names, verdicts and values.
+    """
+    most = max(value for _name, _verdict, value in values) or 1.0
     bars = [
         _BAR.format(
-            f"{cell['name']}: {cell['verdict']}",
-            cell["name"],
-            100 * cell["metrics"][metric] / most,
-            COLOURS[0] if cell["verdict"] == "PASS" else VERDICT_COLOURS[cell["verdict"]],
-            f"{number(cell['metrics'][metric])}{'' if cell['verdict'] == 'PASS' else ' ' + cell['verdict']}",
+            f"{name}: {verdict}",
+            name,
+            100 * value / most,
+            COLOURS[0] if verdict == "PASS" else VERDICT_COLOURS[verdict],
+            f"{number(value)}{'' if verdict == 'PASS' else ' ' + verdict}",
         )
-        for cell in measured
+        for name, verdict, value in values
     ]
     return Markup('<div class="bars" role="img" aria-label="{}">{}</div>').format(titled(metric), Markup().join(bars))
 
 
-def _tile(cell: Mapping[str, t.Any] | None, metric: str, values: Sequence[float]) -> Markup:
+def _tile(cell: SweepCell | None, metric: str, values: Sequence[float]) -> Markup:
     if cell is None:
         return Markup("<td></td>")
     label = f"{cell['name']}: {cell['verdict']}"
-    if not _counts(cell, metric):
+    value = _counted(cell, metric)
+    if value is None:
         return _EMPTY.format(VERDICT_COLOURS.get(cell["verdict"], NEUTRAL), label, cell["verdict"])
-    value, low, high = cell["metrics"][metric], min(values), max(values)
+    low, high = min(values), max(values)
     place = round((value - low) / (high - low) * (len(_SHADES) - 1)) if high > low else 0
     return _TILE.format(_SHADES[place], label, number(value))
 
 
-def _counts(cell: Mapping[str, t.Any], metric: str) -> bool:
-    return cell["verdict"] == "PASS" and cell["metrics"][metric] is not None
+def _counted(cell: SweepCell, metric: str) -> float | None:
+    return cell["metrics"][metric] if cell["verdict"] == "PASS" else None
 
 
 def _ordered(values: Sequence[t.Any]) -> list[str]:

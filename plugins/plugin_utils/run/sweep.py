@@ -10,11 +10,11 @@ from __future__ import annotations
 import json
 import re
 import typing as t
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..contracts import Summary
+from ..contracts import PlannedCell, Summary, SweepCell, SweepFile
 from .board import PLAN_NAME, Board
 from .runs import differences
 from .whole_file import write_whole
@@ -99,7 +99,7 @@ class Sweep:
         """Return by cell, in words, what is to be done with it."""
         return {cell: standing_text(standing) for cell, standing in self._standings.items()}
 
-    def cells(self, planned: Sequence[Mapping[str, t.Any]]) -> list[dict[str, t.Any]]:
+    def cells(self, planned: Sequence[PlannedCell]) -> list[dict[str, t.Any]]:
         """Return of each planned cell its ``name``, ``values``, ``run_id`` and ``state``."""
         return [
             {
@@ -111,7 +111,7 @@ class Sweep:
             for cell in planned
         ]
 
-    def open(self, planned: Sequence[Mapping[str, t.Any]], config_file: str) -> None:
+    def open(self, planned: Sequence[PlannedCell], config_file: str) -> None:
         """Write the list of the cells, and the plan of each that is new; ValueError where one was planned otherwise."""
         boards = {cell["name"]: Board(self._output_dir / cell["plan"]["run_id"]) for cell in planned}
         known = [cell for cell in planned if (boards[cell["name"]].run_dir / PLAN_NAME).exists()]
@@ -124,21 +124,23 @@ class Sweep:
         for cell in planned:
             if cell not in known:
                 boards[cell["name"]].write_plan(cell["plan"])
-        kept = [{name: cell[name] for name in ("name", "values", "run_id")} for cell in self.cells(planned)]
+        kept: list[SweepCell] = [
+            {"name": cell["name"], "values": cell["values"], "run_id": cell["plan"]["run_id"]} for cell in planned
+        ]
         write_sweep(self.folder, {"sweep_id": self.sweep_id, "config_file": config_file, "cells": kept})
 
 
-def write_sweep(sweep_dir: str | Path, sweep: dict[str, t.Any]) -> None:
+def write_sweep(sweep_dir: str | Path, sweep: SweepFile) -> None:
     """Write a sweep's list of cells, in one step."""
     folder = Path(sweep_dir)
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(folder / SWEEP_NAME, json.dumps(sweep, indent=2) + "\n")
 
 
-def read_sweep(sweep_dir: str | Path) -> dict[str, t.Any]:
+def read_sweep(sweep_dir: str | Path) -> SweepFile:
     """Return a sweep's list of cells; ValueError where the folder holds none."""
     try:
         text = (Path(sweep_dir) / SWEEP_NAME).read_text(encoding="utf-8")
     except FileNotFoundError:
         raise ValueError(f"{sweep_dir} holds no sweep: there is no {SWEEP_NAME} in it") from None
-    return t.cast("dict[str, t.Any]", json.loads(text))
+    return t.cast("SweepFile", json.loads(text))

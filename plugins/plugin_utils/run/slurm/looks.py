@@ -9,7 +9,7 @@ import typing as t
 
 from ....module_utils.slurm.desk import STOP, WORD_NAME
 from ....module_utils.slurm.task import GO, LOOK, LOOKS_NAME
-from ...contracts import Plan
+from ...contracts import Plan, Preflight
 from ...plan.slurm.script import SCRIPT_NAME
 from ...preflight.cells import RED
 from ...preflight.checks import preflight
@@ -29,7 +29,7 @@ def ask_for_looks(job: SlurmJob, plan: Plan) -> None:
     (job.run_dir / LOOKS_NAME).write_text(json.dumps(looks), encoding="utf-8")
 
 
-def judged(job: SlurmJob, journal: Journal, plan: Plan, board: Board) -> tuple[dict[str, t.Any], list[str]] | None:
+def judged(job: SlurmJob, journal: Journal, plan: Plan, board: Board) -> tuple[Preflight, list[str]] | None:
     """Wait for the looks of all nodes, note the red ones on the board, and let the job go on or end.
 
     Return the table of the preflight, and the red nodes that end the job: where each node trains by itself, it goes on
