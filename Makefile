@@ -44,7 +44,7 @@ lint-python: $(VENV)/dev
 	$(BIN)/mypy collections/ansible_collections/trainops/cluster/plugins
 
 lint-imports: $(VENV)/dev
-	cd collections && $(abspath $(BIN))/lint-imports --config ../pyproject.toml
+	cd collections && $(abspath $(BIN))/lint-imports ../pyproject.toml
 
 lint-yaml: $(VENV)/dev
 	$(BIN)/yamllint --strict .

@@ -20,6 +20,7 @@ from ...module_utils.logs.frameworks.known import GRAMMARS, grammar_of
 from ...module_utils.logs.grammar import began_anew
 from ...module_utils.logs.reader import read_log, tail
 from ...module_utils.logs.rows import rows_of
+from ..contracts import Failure
 from ..run.answers import SEEN
 
 if t.TYPE_CHECKING:
@@ -38,8 +39,8 @@ class Log:
 
     path: Path
     blocks: list[StepBlock]
-    failures: list[dict[str, t.Any]]
-    failures_at_end: list[dict[str, t.Any]]
+    failures: list[Failure]
+    failures_at_end: list[Failure]
     steps_total: int | None
     last_lines: list[str]
     transports: list[str]
@@ -114,7 +115,7 @@ def read(path: Path, framework: str, per_step: float | None, per_sequence: float
     return Log(
         path=path,
         blocks=news["rows"].blocks(),
-        failures_at_end=failures_at_end(str(path), framework),
+        failures_at_end=t.cast("list[Failure]", failures_at_end(str(path), framework)),
         steps_total=news["cursor"]["steps_total"],
         last_lines=tail(str(path)),
         began_anew=began_anew(news["cursor"]),
@@ -158,7 +159,7 @@ def _losses(log: Log) -> dict[tuple[int, int], float]:
     return {(row["attempt"], row["step"]): row["metrics"]["loss"] for row in rows if "loss" in row["metrics"]}
 
 
-def _unsurvived(second: Log, first: Log) -> list[dict[str, t.Any]]:
+def _unsurvived(second: Log, first: Log) -> list[Failure]:
     """Return what failed by a stream without steps, which does not say whether a step of the other one followed."""
     return [
         *(without_closed_store(second.failures) or second.failures_at_end),

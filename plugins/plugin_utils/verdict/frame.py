@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ...module_utils.logs.record import EVIDENCE, METRICS
-from ..contracts import LeftOutSteps
+from ..contracts import LeftOutSteps, NodePlan
 
 if t.TYPE_CHECKING:
     from .columns import StepColumns
@@ -32,7 +32,7 @@ WARM_UP, EARLIER_ATTEMPT = "Warm-up.", "An earlier attempt."
 Steps = Mapping[str, "StepColumns"]
 
 
-def steps_frame(nodes: Iterable[Mapping[str, t.Any]], steps: Steps, warmup_steps: int) -> pd.DataFrame:
+def steps_frame(nodes: Iterable[NodePlan], steps: Steps, warmup_steps: int) -> pd.DataFrame:
     """Return one row per node, attempt and step: `STEP_COLUMNS`, and a float column per metric that was printed, and
     per name of `EVIDENCE`.
 
@@ -58,7 +58,7 @@ def steps_frame(nodes: Iterable[Mapping[str, t.Any]], steps: Steps, warmup_steps
     return pd.DataFrame(columns).astype(_STEP_TYPES | dict.fromkeys(metrics, float))
 
 
-def _identity(with_steps: list[tuple[Mapping[str, t.Any], StepColumns]], sizes: list[int]) -> dict[str, np.ndarray]:
+def _identity(with_steps: list[tuple[NodePlan, StepColumns]], sizes: list[int]) -> dict[str, np.ndarray]:
     return {
         name: np.repeat(np.array([node[name] for node, _own in with_steps], dtype=object), sizes)
         for name in ("node", "node_rank")
@@ -95,7 +95,7 @@ def left_out_of(steps: pd.DataFrame) -> list[LeftOutSteps]:
     ]
 
 
-def records_frame(run_id: str, nodes: Iterable[Mapping[str, t.Any]], steps: Steps) -> pd.DataFrame:
+def records_frame(run_id: str, nodes: Iterable[NodePlan], steps: Steps) -> pd.DataFrame:
     """Return one row per measurement, with the columns `RECORD_COLUMNS`. A value may be NaN or infinite."""
     with_steps = [(node, steps[node["node"]]) for node in nodes if node["node"] in steps]
     measured = [_measured(own) for _node, own in with_steps]

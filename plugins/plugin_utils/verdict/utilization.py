@@ -3,22 +3,23 @@
 
 from __future__ import annotations
 
-import typing as t
 from collections.abc import Mapping
 
-from ..contracts import Utilization, Workload
+from ..contracts import MetricOfRun, Statistics, Utilization, Workload
 
 TOKENS, TFLOPS = "model FLOPs and tokens/s", "TFLOP/s as the trainer counts them"
 
 
-def utilization_of(workload: Workload | None, measured: Mapping[str, Mapping[str, t.Any]]) -> Utilization:
+def utilization_of(workload: Workload | None, measured: Mapping[str, MetricOfRun | Statistics]) -> Utilization:
     """Return ``mfu`` (a fraction of the peak, or None), ``mfu_basis`` and ``mfu_reason``, why there is none.
 
     ``workload`` is that of the plan, ``measured`` are statistics by metric, each with its ``value``. MFU is model FLOPs
     per token × tokens/s of a GPU / its peak (appendix B of arXiv 2204.02311). Where the FLOPs of the model are not
     known it is what the trainer prints as TFLOP/s, over the peak; trainers count in different ways.
     """
-    tokens, tflops = (measured.get(name, {}).get("value") for name in ("tokens_per_sec_per_gpu", "tflops_per_gpu"))
+    tokens, tflops = (
+        measured[name]["value"] if name in measured else None for name in ("tokens_per_sec_per_gpu", "tflops_per_gpu")
+    )
     if not workload:
         return _none("The plan does not state the workload.")
     peak, flops = workload["peak_tflops_per_gpu"], workload["model_flops_per_token"]
