@@ -84,14 +84,12 @@ SURVEYS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         ),
     ),
 }
+# All others cannot do without a config.
 _REQUIRED = {
-    **dict.fromkeys(
-        ("plan", "megatron", "megatron_each", "maxtext", "gke", "nxdt", "slurm", "srun", "sweep", "qualification"),
-        ("training_config",),
-    ),
     **dict.fromkeys(("attach", "stop"), ("training_run_id",)),
     "compare": ("training_compare",),
     "report": ("training_logs",),
+    "preflight": (),
 }
 # Ansible's own documentation says C(auto).
 _MARKUP = re.compile(r"\b[A-Z]\(([^)]*)\)")
@@ -134,7 +132,7 @@ def question(variable: str, required: bool, option: dict[str, t.Any]) -> dict[st
 
 
 def _of_template(template: str, variable: str, specs: dict[str, dict[str, t.Any]]) -> dict[str, t.Any]:
-    required = variable in _REQUIRED.get(template, ())
+    required = variable in _REQUIRED.get(template, ("training_config",))
     asked = question(variable, required, specs[variable])
     if required:
         # What would be without an answer cannot be.

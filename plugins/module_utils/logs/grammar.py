@@ -33,8 +33,9 @@ class Grammar(t.NamedTuple):
     ``parse(piece, memory)`` yields ``{"step": int, "steps_total": int or None, "metrics": {metric: float}}`` for each
     step line. It may have ``"sequences_per_sec": float or None``, the token rate in sequences/s of the whole job,
     ``"new_process": bool``, whether a process began since the step before, and what its own ``left_out`` needs. What it
-    has to know of earlier pieces it keeps in ``memory``, a dict of plain JSON that is empty where the log begins. While
-    no step follows a process that began, ``memory["new_process"]`` is true.
+    has to know of earlier pieces it keeps in ``memory``, empty where the log begins. Its values are true, false, whole
+    numbers from 0 on, lines of text (a fraction as well) or None; `run.answers` takes no others from a node. While no
+    step follows a process that began, ``memory["new_process"]`` is true.
 
     ``left_out(found, position)`` returns why a step that ``parse`` yielded is known not to have been measured well, or
     None. The position, from 1, is the place of the step among those of its attempt. Warm-up is another matter: it is

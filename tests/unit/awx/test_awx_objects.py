@@ -11,8 +11,12 @@ import yaml
 from awx_data import ROOT, data, warnings
 from dateutil.rrule import rrulestr
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.known import FRAMEWORKS
+
 # What Ansible resolves in seconds is resolved once.
 pytestmark = pytest.mark.xdist_group("awx")
+
+WITH_A_PLAYBOOK = [name for name in FRAMEWORKS if (ROOT / f"playbooks/{name}_multinode.yml").exists()]
 
 # Keys that infra.aap_configuration documents for each list of objects, as far as they are used here.
 KEYS = {
@@ -88,7 +92,7 @@ def test_what_an_object_names_is_there() -> None:
     assert {credential["credential_type"] for credential in data()["controller_credentials"]} <= types
 
 
-@pytest.mark.parametrize("framework", ["megatron", "maxtext", "nxdt"])
+@pytest.mark.parametrize("framework", WITH_A_PLAYBOOK)
 def test_a_workflow_goes_from_preflight_over_an_approval_to_a_run_and_always_to_its_end(framework: str) -> None:
     (workflow,) = (flow for flow in data()["controller_workflows"] if flow["name"].endswith(f"with {framework}"))
     nodes: dict[str, t.Any] = {node["identifier"]: node for node in workflow["simplified_workflow_nodes"]}
@@ -168,12 +172,13 @@ def test_a_report_asks_for_all_that_a_pass_needs() -> None:
     assert {"training_thresholds", "training_dialects"} <= asked
 
 
-@pytest.mark.parametrize("name", ["megatron", "megatron on each node", "maxtext", "nxdt"])
+@pytest.mark.parametrize("name", [*WITH_A_PLAYBOOK, "megatron on each node"])
 def test_a_run_asks_for_what_differs_from_run_to_run(name: str) -> None:
     (template,) = (found for found in data()["controller_templates"] if found["name"] == f"trainops {name}")
     asked = {item["variable"]: item for item in template["survey_spec"]["spec"]}
     assert {"training_thresholds", "training_rehearsal", "training_record_only"} <= set(asked)
     assert asked["training_dialects"]["type"] == "multiselect"
+    assert (asked["training_config"]["required"], asked["training_config"]["default"]) != (False, "")
     assert template["ask_credential_on_launch"] is True
 
 
