@@ -208,10 +208,8 @@ def needs_time() -> None:
 
 def trainer(bench: Bench) -> dict[str, str]:
     """Write the trainer, and return the variables of a run with it."""
-    script = bench.folder / "megatron/examples/llama/train_llama3.sh"
-    script.parent.mkdir(parents=True)
-    script.write_text(TRAINER.format(folder=bench.folder))
-    return {"training_run_id": "fault", "training_megatron_root": str(bench.folder / "megatron")}
+    root = bench.megatron(TRAINER.format(folder=bench.folder))
+    return {"training_run_id": "fault", "training_megatron_root": root}
 
 
 def trains(bench: Bench, step: int = 3) -> bool:

@@ -109,6 +109,14 @@ class Bench:
         path.write_text(json.dumps({"all": {"hosts": {name: {**common, **own} for name, own in hosts.items()}}}))
         return path
 
+    def megatron(self, script: str) -> str:
+        """Write a Megatron-LM that has this script for Llama 3, and return its folder."""
+        folder = self.folder / "megatron"
+        path = folder / "examples/llama/train_llama3.sh"
+        path.parent.mkdir(parents=True)
+        path.write_text(script)
+        return str(folder)
+
     def arguments(self, playbook: str, inventory: Path, config: Path, **variables) -> list[str]:
         everything = {
             "training_config": str(config),

@@ -147,10 +147,8 @@ def test_without_a_spare_a_run_goes_on_at_the_next_size_that_can_be_planned(benc
 
 def test_a_fault_of_the_config_is_not_tried_again(bench: Bench) -> None:
     hosts = inventory(bench)
-    root = bench.folder / "megatron/examples/llama"
-    root.mkdir(parents=True)
-    (root / "train_llama3.sh").write_text('echo "RuntimeError: HIP out of memory. Tried to allocate"; exit 1\n')
-    variables = {"training_megatron_root": str(bench.folder / "megatron"), "training_run_id": "nightly"}
+    root = bench.megatron('echo "RuntimeError: HIP out of memory. Tried to allocate"; exit 1\n')
+    variables = {"training_megatron_root": root, "training_run_id": "nightly"}
     more = {"training_retries": 3, "training_spares": "spares"}
     done = bench.play("megatron_multinode.yml", hosts, bench.config(), **variables, **more)
     assert done.status != 0

@@ -23,10 +23,7 @@ GOOD, BROKEN, OTHER = "micro_batch_size_1-BREAK_no", "micro_batch_size_1-BREAK_y
 @pytest.fixture
 def sweep(bench):
     """Return a function that plays a sweep with a script that breaks on request, always on the same port."""
-    root = bench.folder / "megatron"
-    script = root / "examples/llama/train_llama3.sh"
-    script.parent.mkdir(parents=True)
-    script.write_text(
+    root = bench.megatron(
         f'if [ "$BREAK$TRAINOPS_NODE" = yessweep1 ]; then echo "RuntimeError: it broke"; exit 3; fi\n{TRAINER}'
     )
     port = free_port()
@@ -37,7 +34,7 @@ def sweep(bench):
             inventory or bench.inventory(**TWO),
             bench.config(),
             **{
-                "training_megatron_root": str(root),
+                "training_megatron_root": root,
                 "training_master_port": port,
                 "training_sweep_id": "s",
                 "training_matrix": MATRIX,

@@ -28,12 +28,9 @@ cd {ROOT}/roles/training/files/trainer && exec bash examples/llama/train_llama3.
 @pytest.fixture
 def config(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> dict[str, t.Any]:
     """Return the variables of a run whose script tells whether it was given the token."""
-    root = bench.folder / "megatron"
-    script = root / "examples/llama/train_llama3.sh"
-    script.parent.mkdir(parents=True)
-    script.write_text(SCRIPT)
+    root = bench.megatron(SCRIPT)
     monkeypatch.setenv("EXPECTED_TOKEN", TOKEN)
-    return {"training_megatron_root": str(root), "training_run_id": "token"}
+    return {"training_megatron_root": root, "training_run_id": "token"}
 
 
 def logs(bench: Bench) -> list[str]:

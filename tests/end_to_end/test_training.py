@@ -97,32 +97,22 @@ def test_a_rank_that_is_killed_stops_the_others_and_is_named(bench):
 
 
 def test_a_rank_that_hangs_is_stopped_when_another_fails_even_if_it_ignores_sigterm(bench):
-    root = bench.folder / "megatron"
-    script = root / "examples/llama/train_llama3.sh"
-    script.parent.mkdir(parents=True)
-    script.write_text(
+    root = bench.megatron(
         'export "$@"\n[ "$NODE_RANK" = 1 ] && { echo "RuntimeError: HIP out of memory. Tried to allocate"; exit 1; }\n'
         "trap '' TERM\nwhile :; do sleep 0.1; done\n"
     )
-    done = bench.play(
-        "megatron_multinode.yml", bench.inventory(**TWO), bench.config(), training_megatron_root=str(root)
-    )
+    done = bench.play("megatron_multinode.yml", bench.inventory(**TWO), bench.config(), training_megatron_root=root)
     assert done.status != 0
     assert "first failure on node1 (node rank 1), out_of_memory" in done.output
     assert bench.trainings() == []
 
 
 def test_a_script_that_hides_a_crash_behind_exit_status_0_does_not_pass(bench):
-    root = bench.folder / "megatron"
-    script = root / "examples/llama/train_llama3.sh"
-    script.parent.mkdir(parents=True)
-    script.write_text(
+    root = bench.megatron(
         'for i in 1 2 3 4 5 6; do echo " iteration $i/ 8 | elapsed time per iteration (ms): 10.0 | lm loss: 4.0E+00 |'
         ' number of nan iterations: 0 |"; done; echo "throughput per GPU: nan"; exit 0\n'
     )
-    done = bench.play(
-        "megatron_multinode.yml", bench.inventory(**TWO), bench.config(), training_megatron_root=str(root)
-    )
+    done = bench.play("megatron_multinode.yml", bench.inventory(**TWO), bench.config(), training_megatron_root=root)
     assert done.status != 0
     assert done.summary["verdict"] == "FAIL"
     assert "last_step_missing" in {reason["code"] for reason in done.summary["reasons"]}
@@ -139,15 +129,12 @@ def test_a_threshold_that_is_missed_fails_the_play_after_the_report_is_written(b
 
 
 def test_single_node_mode_runs_independent_jobs_and_one_failure_stops_no_other(bench):
-    root = bench.folder / "megatron"
-    script = root / "examples/llama/train_llama3.sh"
-    script.parent.mkdir(parents=True)
-    script.write_text(
+    root = bench.megatron(
         'case "$TRAINOPS_NODE" in node1) echo "RuntimeError: it broke"; exit 3 ;; esac\n'
         f'cd {ROOT}/roles/training/files/trainer && exec bash examples/llama/train_llama3.sh "$@"\n'
     )
     config = bench.config("single_node", master_address="localhost", training_iterations="60")
-    done = bench.play("megatron_single_node.yml", bench.inventory(**TWO), config, training_megatron_root=str(root))
+    done = bench.play("megatron_single_node.yml", bench.inventory(**TWO), config, training_megatron_root=root)
     nodes = {node["node"]: node for node in done.summary["nodes"]}
     assert done.status != 0
     assert (nodes["node0"]["exit_code"], nodes["node0"]["last_step"]) == (0, 60)
@@ -288,15 +275,12 @@ def test_check_mode_plans_and_looks_but_starts_nothing(bench):
 
 
 def test_a_hung_training_is_found_by_its_silent_log(bench):
-    root = bench.folder / "megatron"
-    script = root / "examples/llama/train_llama3.sh"
-    script.parent.mkdir(parents=True)
-    script.write_text("echo begun\nwhile :; do sleep 0.1; done\n")
+    root = bench.megatron("echo begun\nwhile :; do sleep 0.1; done\n")
     done = bench.play(
         "megatron_multinode.yml",
         bench.inventory(**TWO),
         bench.config(),
-        training_megatron_root=str(root),
+        training_megatron_root=root,
         training_stall_timeout=2,
     )
     assert done.status != 0

@@ -7,32 +7,20 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from ansible_commands import Playing, started
-from not_run import need_root
+from cluster_command import ClusterCommand, nodes_up
 from slurm_bench import Slurm, unpacked, with_nodes
 from slurm_login import Login, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
-COMMAND = [sys.executable, str(ROOT / "tests/integration/cluster/cluster.py")]
-CANNOT = 77
 
 
-@dataclass
-class Cluster:
+class Cluster(ClusterCommand):
     """Three nodes, reached by SSH, with docker and podman, and the project's own trainer in an image."""
-
-    state: Path
-    image: str = "localhost/trainops/trainer:1"
-
-    @property
-    def cli(self) -> list[str]:
-        """The command of the cluster, for a subcommand and its arguments; ``--state`` comes after the subcommand."""
-        return COMMAND
 
     @property
     def inventory(self) -> Path:
@@ -43,22 +31,11 @@ class Cluster:
         inventory = json.loads(self.inventory.read_text())
         return next(list(group["hosts"]) for group in inventory.values() if "hosts" in group)
 
-    def on(self, node: str, *command: str, check: bool = True) -> str:
-        """Run a command on a node, outside of Ansible, and return what it prints."""
-        done = subprocess.run(
-            [*COMMAND, "exec", "--state", str(self.state), node, *command],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0 or not check, done.stdout + done.stderr
-        return done.stdout
-
     def copy(self, node: str, source: Path, target: str) -> None:
         """Copy a file to a node."""
         with source.open("rb") as stream:
-            command = [*COMMAND, "exec", "--state", str(self.state), node, "dd", f"of={target}", "status=none"]
-            subprocess.run(command, stdin=stream, check=True)
+            done = self.run("exec", node, "dd", f"of={target}", "status=none", stdin=stream)
+        assert done.returncode == 0, done.stderr
 
     def play(self, playbook: str, *more: str, **variables) -> subprocess.CompletedProcess[str]:
         playing = self.start(playbook, *more, **variables)
@@ -86,17 +63,10 @@ class Cluster:
 
 
 @pytest.fixture(scope="session")
-def cluster(tmp_path_factory) -> Cluster:
-    need_root("only root can make nodes")
-    state = tmp_path_factory.mktemp("cluster")
-    up = subprocess.run(
-        [*COMMAND, "up", "--state", str(state), "--nodes", "3"], capture_output=True, text=True, check=False
-    )
-    if up.returncode == CANNOT:
-        pytest.skip(up.stderr.strip() or up.stdout.strip())
-    assert up.returncode == 0, up.stdout + up.stderr
-    yield Cluster(state)
-    subprocess.run([*COMMAND, "down", "--state", str(state)], check=True, capture_output=True)
+def cluster(tmp_path_factory) -> Iterator[Cluster]:
+    cluster = Cluster(tmp_path_factory.mktemp("cluster"))
+    with nodes_up(cluster, 3):
+        yield cluster
 
 
 @pytest.fixture(scope="session")

@@ -107,6 +107,14 @@ class Login:
     def play(self, playbook: str, run_id: str, **variables: Any) -> tuple[int, str]:
         return ended(self.start(playbook, run_id, **variables))
 
+    def interrupted(self, run_id: str, playing: Playing | subprocess.Popen[str]) -> str:
+        """Wait for the end of a run that Slurm ended, which is no failure of the training, and return its output."""
+        status, output = ended(playing)
+        assert status == 2, output
+        summary = self.summary(run_id)
+        assert (summary["verdict"], summary["first_failure"]) == ("ERROR", None), output
+        return output
+
     def with_trainer(self, begins: str) -> str:
         """Return where a copy of the trainer is that does something more at first."""
         trainer = self.folder / "trainer"

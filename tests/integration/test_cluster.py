@@ -18,10 +18,8 @@ from pathlib import Path
 
 import pytest
 from ansible_commands import finished
-from not_run import need_root
+from cluster_command import COMMAND, IMAGE, ClusterCommand, nodes_up
 
-CLUSTER = Path(__file__).parent / "cluster/cluster.py"
-IMAGE = "localhost/trainops/trainer:1"
 NODES = ("node1", "node2", "node3")
 
 if t.TYPE_CHECKING:
@@ -30,43 +28,19 @@ if t.TYPE_CHECKING:
     Done = subprocess.CompletedProcess[str]
 
 
-class Cluster(t.NamedTuple):
-    state: Path
-
-    def command(self, name: str, *arguments: str) -> list[str]:
-        return [sys.executable, str(CLUSTER), name, "--state", str(self.state), *arguments]
-
-    def run(self, name: str, *arguments: str, stdin: t.IO[bytes] | int = subprocess.DEVNULL) -> Done:
-        argv = self.command(name, *arguments)
-        return subprocess.run(argv, capture_output=True, text=True, check=False, stdin=stdin)
-
+class Cluster(ClusterCommand):
     def up(self, nodes: int) -> Done:
         done = self.run("up", "--nodes", str(nodes))
         assert done.returncode == 0, done.stderr
         return done
-
-    def down(self) -> None:
-        done = self.run("down")
-        assert (done.returncode, done.stdout) == (0, "the cluster is down\n"), done.stderr
-        assert done.stderr in ("", "waiting for another command of the cluster\n")
-
-    def on(self, node: str, *command: str) -> str:
-        done = self.run("exec", node, *command)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
 
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """Three nodes, shared by the tests that leave them running."""
     cluster = Cluster(tmp_path_factory.mktemp("shared nodes") / "state")
-    need_root("only root can make nodes")
-    done = cluster.run("up", "--nodes", str(len(NODES)))
-    if done.returncode == 77:
-        pytest.skip(done.stderr.strip())
-    assert done.returncode == 0, done.stderr
-    yield cluster
-    cluster.down()
+    with nodes_up(cluster, len(NODES)):
+        yield cluster
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +69,7 @@ def wait_until(condition: Callable[[], bool], what: str) -> None:
 
 def name_of(cluster: Cluster) -> str:
     """What all that the cluster makes on this machine carries."""
-    sys.path.insert(0, str(CLUSTER.parent))
+    sys.path.insert(0, str(COMMAND.parent))
     from _cluster import Cluster as Named  # noqa: PLC0415
 
     return Named(cluster.state, Path()).name
@@ -337,7 +311,7 @@ class TestEngines:
                 "LOG_DIR=/tmp/log",
             )
             train = self.launch(engine, "bash", "examples/llama/train_llama3.sh", *settings, "GLOO_SOCKET_IFNAME=fab0")
-            argv = cluster.command("exec", node, *train)
+            argv = cluster.argv("exec", node, *train)
             ranks.append(subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True))
         printed = [rank.communicate()[0] for rank in ranks]
 
@@ -430,7 +404,7 @@ class TestLife:
 
     def kill_at(self, cluster: Cluster, reached: str) -> None:
         """Kill an `up` of three nodes when it has come to make the file or folder ``reached``."""
-        starting = subprocess.Popen(cluster.command("up", "--nodes", "3"), stderr=subprocess.PIPE, text=True)
+        starting = subprocess.Popen(cluster.argv("up", "--nodes", "3"), stderr=subprocess.PIPE, text=True)
         wait_until(lambda: (cluster.state / reached).exists() or starting.poll() is not None, f"{reached} is made")
         starting.send_signal(signal.SIGKILL)
         _, complaint = starting.communicate()

@@ -18,10 +18,10 @@ from pathlib import Path
 
 import pytest
 from ansible_commands import finished
-from not_run import need, need_root
+from cluster_command import ClusterCommand, nodes_up
+from not_run import need
 
 ROOT = Path(__file__).resolve().parents[2]
-CLUSTER = Path(__file__).parent / "cluster/cluster.py"
 NODES = ("node1", "node2")
 LIBRARY = "/usr/local/lib/libbnxt_re-rdmav34.so"
 CACHE = "/srv/shared/cache"
@@ -42,24 +42,11 @@ class Played(t.NamedTuple):
     changed: set[tuple[str, str]]
 
 
-class Cluster:
+class Cluster(ClusterCommand):
     """The nodes, and playbooks on them as a user runs them."""
 
-    def __init__(self, state: Path) -> None:
-        self.state = state
-
-    def command(self, name: str, *arguments: str) -> list[str]:
-        return [sys.executable, str(CLUSTER), name, "--state", str(self.state), *arguments]
-
-    def run(self, name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            self.command(name, *arguments), capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
-        )
-
-    def on(self, node: str, script: str) -> str:
-        done = self.run("exec", node, "sh", "-c", script)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+    def shell(self, node: str, script: str) -> str:
+        return self.on(node, "sh", "-c", script)
 
     def play(self, playbook: str, *arguments: str, inventory: Path | None = None, **variables: t.Any) -> Played:
         of_all = {name: value for name, value in os.environ.items() if not name.startswith("ANSIBLE_")}
@@ -90,13 +77,8 @@ class Cluster:
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     cluster = Cluster(tmp_path_factory.mktemp("node_prep") / "state")
-    need_root("only root can make nodes")
-    done = cluster.run("up", "--nodes", str(len(NODES)))
-    if done.returncode == 77:
-        pytest.skip(done.stderr.strip())
-    assert done.returncode == 0, done.stderr
-    yield cluster
-    assert cluster.run("down").returncode == 0
+    with nodes_up(cluster, len(NODES)):
+        yield cluster
 
 
 @pytest.fixture(scope="module")
@@ -160,7 +142,7 @@ def options(config: Path) -> dict[str, t.Any]:
 def settings_of(cluster: Cluster, node: str) -> str:
     """What the role changes, as a node has it."""
     files = "/etc/sysctl.d/99-trainops.conf /etc/security/limits.d/99-trainops.conf"
-    return cluster.on(
+    return cluster.shell(
         node,
         f"cat /proc/sys/kernel/numa_balancing /proc/sys/net/core/somaxconn; cat {files} 2>&1;"
         f" readlink {LIBRARY} || echo no {LIBRARY}; dpkg-query --show rdma-core ibverbs-providers 2>&1 || true",
@@ -199,7 +181,7 @@ class TestPreparing:
 
     def test_each_step_has_a_switch(self, cluster: Cluster) -> None:
         switches = ("numa_balancing", "rdma_packages", "rdma_library", "limits", "kernel_settings")
-        cluster.on("node1", "echo 1 >/proc/sys/kernel/numa_balancing; rm /etc/sysctl.d/99-trainops.conf")
+        cluster.shell("node1", "echo 1 >/proc/sys/kernel/numa_balancing; rm /etc/sysctl.d/99-trainops.conf")
         # Strings, as extra variables of the form name=value are.
         off = cluster.prepare("--limit", "node1", **{f"node_prep_{switch}": "false" for switch in switches})
         assert (off.status, off.changed) == (0, set()), off.output
@@ -208,11 +190,11 @@ class TestPreparing:
 
     def test_a_folder_in_place_of_the_library_is_refused_and_left_alone(self, cluster: Cluster) -> None:
         path = "/usr/local/lib/made-by-docker/libbnxt_re-rdmav34.so"
-        cluster.on("node1", f"mkdir -p {path}")
+        cluster.shell("node1", f"mkdir -p {path}")
         refused = cluster.prepare("--limit", "node1", node_prep_rdma_library_path=path)
         assert refused.status == 2
         assert f"(rmdir {path})" in " ".join(refused.output.split())
-        cluster.on("node1", f"test -d {path}")
+        cluster.shell("node1", f"test -d {path}")
 
     def test_a_setting_that_the_kernel_refuses_is_named(self, cluster: Cluster) -> None:
         refused = cluster.prepare("--limit", "node1", node_prep_kernel_minimums={"vm.max_map_count": 2000000})
@@ -228,12 +210,12 @@ class TestPreparing:
         target = "/srv/container/libbnxt_re-rdmav34.so"
         lines = library_lines([{"source": LIBRARY, "target": f"{target}.host"}], 1)
         script = "\n".join([*lines, f"{FUNCTION} && echo training"])
-        cluster.on("node1", f"mkdir -p /srv/container; cp {LIBRARY} {target}.host")
+        cluster.shell("node1", f"mkdir -p /srv/container; cp {LIBRARY} {target}.host")
         done = cluster.run("exec", "node1", "bash", "-c", script)
         assert (done.returncode, done.stdout) == (0, "training\n"), done.stderr
-        cluster.on("node1", f"cmp {target} {target}.host")
+        cluster.shell("node1", f"cmp {target} {target}.host")
         # The same device with the ABI of Broadcom's own driver, in a copy of /sys that libibverbs is pointed to.
-        cluster.on(
+        cluster.shell(
             "node1",
             "mkdir -p /srv/sys/class; cp -rL /sys/class/infiniband /sys/class/infiniband_verbs /srv/sys/class/;"
             " echo 6 >/srv/sys/class/infiniband_verbs/uverbs0/abi_version",
@@ -267,25 +249,25 @@ class TestNetwork:
     def routed(self, cluster: Cluster) -> t.Iterator[None]:
         """Give the nodes, which have no way out, a route that leads nowhere, but can be tuned."""
         for node in NODES:
-            cluster.on(node, "ip route replace default dev fab0 metric 100")
+            cluster.shell(node, "ip route replace default dev fab0 metric 100")
         yield
         for node in NODES:
-            cluster.on(node, "ip route delete default && ip link set fab0 mtu 1500")
+            cluster.shell(node, "ip route delete default && ip link set fab0 mtu 1500")
 
     @pytest.mark.usefixtures("routed")
     def test_check_mode_and_diff_show_it_and_the_second_run_changes_nothing(self, cluster: Cluster) -> None:
         shown = cluster.play("node_prep.yml", "--check", "--diff", **self.OPTIONS)
         assert shown.status == 0, shown.output
         assert "+fab0 mtu: 8896" in shown.output
-        assert "mtu 1500" in cluster.on(NODES[0], "ip link show fab0")
+        assert "mtu 1500" in cluster.shell(NODES[0], "ip link show fab0")
         first = cluster.play("node_prep.yml", **self.OPTIONS)
         assert first.status == 0, first.output
         assert first.changed == shown.changed
         assert ("Tune the network interface", NODES[1]) in first.changed
         for node in NODES:
-            assert "mtu 8896" in cluster.on(node, "ip link show fab0")
-            assert "rto_min lock 5ms" in cluster.on(node, "ip route show default")
-            assert cluster.on(node, "cat /proc/sys/net/ipv4/tcp_slow_start_after_idle").strip() == "0"
+            assert "mtu 8896" in cluster.shell(node, "ip link show fab0")
+            assert "rto_min lock 5ms" in cluster.shell(node, "ip route show default")
+            assert cluster.shell(node, "cat /proc/sys/net/ipv4/tcp_slow_start_after_idle").strip() == "0"
         second = cluster.play("node_prep.yml", **self.OPTIONS)
         assert (second.status, second.changed) == (0, set()), second.output
 
@@ -302,8 +284,8 @@ class TestPreflight:
     """Goes on from nodes that are prepared."""
 
     def test_what_is_not_ready_is_red_with_what_mends_it(self, cluster: Cluster, options: dict[str, t.Any]) -> None:
-        cluster.on("node2", "echo 1 >/proc/sys/kernel/numa_balancing; ip link set fab0 mtu 1400")
-        cluster.on(
+        cluster.shell("node2", "echo 1 >/proc/sys/kernel/numa_balancing; ip link set fab0 mtu 1400")
+        cluster.shell(
             "node1", "systemd-run --quiet --unit listener python3 -m http.server 6000; mkdir -p /srv/shared/cache"
         )
         found = cluster.play("preflight.yml", **options)
@@ -325,10 +307,10 @@ class TestPreflight:
         )
         assert "Not ready: 8 red cells on 2 of 2 nodes." in found.output
         assert found.changed == set()
-        assert cluster.on("node1", "ls -A /srv/shared/cache") == ""
+        assert cluster.shell("node1", "ls -A /srv/shared/cache") == ""
         # What the preflight itself told.
-        cluster.on("node2", "sysctl -qw kernel.numa_balancing=0; ip link set fab0 mtu 1500")
-        cluster.on("node1", "systemctl stop listener")
+        cluster.shell("node2", "sysctl -qw kernel.numa_balancing=0; ip link set fab0 mtu 1500")
+        cluster.shell("node1", "systemctl stop listener")
 
     def test_nodes_that_are_ready_are_green(
         self, cluster: Cluster, options: dict[str, t.Any], shared_disk: str
@@ -338,21 +320,21 @@ class TestPreflight:
         done = cluster.run("image", str(archive))
         assert done.returncode == 0, done.stderr
         for node in NODES:
-            cluster.on(
+            cluster.shell(
                 node,
                 f"test -e {shared_disk} || mknod {shared_disk} b 7 {number};"
                 f" mkdir -p /srv/shared && mount {shared_disk} /srv/shared && mkdir -p {CACHE}",
             )
             with archive.open("rb") as stream:
-                load = cluster.command("exec", node, "podman", "load")
-                subprocess.run(load, stdin=stream, check=True, capture_output=True)
+                loaded = cluster.run("exec", node, "podman", "load", stdin=stream)
+            assert loaded.returncode == 0, loaded.stderr
         ready = cluster.play("preflight.yml", **options)
         assert ready.status == 0, ready.output
         assert "Ready: nothing is red on 2 nodes." in ready.output
         assert "    cache: shared\n" in ready.output
         assert "    gid: 3 is RoCE v2\n" in ready.output
         assert ready.changed == set()
-        assert cluster.on("node1", f"ls -A {CACHE}") == ""
+        assert cluster.shell("node1", f"ls -A {CACHE}") == ""
 
     def test_check_mode_writes_no_file_and_so_proves_no_cache(
         self, cluster: Cluster, options: dict[str, t.Any], shared_disk: str

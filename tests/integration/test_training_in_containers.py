@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from ansible_commands import ROOT, Playing
+from cluster_command import IMAGE
 from fault_table import add_row
 from paced_trainer import paced_trainer
 
@@ -22,8 +23,8 @@ def archive(cluster, tmp_path_factory) -> str:
     """The image as a file on every node, where its engines can load it."""
     folder = tmp_path_factory.mktemp("image")
     local = folder / "trainer.tar"
-    command = [*cluster.cli, "image", str(local), "--trainer", str(paced_trainer(folder))]
-    subprocess.run(command, check=True, capture_output=True)
+    done = cluster.run("image", str(local), "--trainer", str(paced_trainer(folder)))
+    assert done.returncode == 0, done.stderr
     for node in cluster.nodes:
         cluster.copy(node, local, "/root/trainer.tar")
     return "/root/trainer.tar"
@@ -43,7 +44,7 @@ class Job:
 
     def config(self, **changes) -> Path:
         config = {
-            "container_image": self.cluster.image,
+            "container_image": IMAGE,
             "container_name": "megatron_tiny",
             "nnodes": "3",
             "master_address": "auto",
@@ -244,7 +245,7 @@ def test_a_name_that_somebody_else_uses_is_left_alone_and_told(job):
         "megatron_tiny",
         "--entrypoint",
         "sleep",
-        job.cluster.image,
+        IMAGE,
         "600",
     )
     try:
@@ -270,16 +271,14 @@ def test_a_library_that_is_not_there_stops_the_run_and_becomes_no_folder(job):
 
 def test_nodes_with_different_images_do_not_start(job):
     job.cluster.on("node2", "podman", "load", "--input", job.archive)
-    commit = (
-        f"podman run --name other --entrypoint true {job.cluster.image} && podman commit -q other {job.cluster.image}"
-    )
+    commit = f"podman run --name other --entrypoint true {IMAGE} && podman commit -q other {IMAGE}"
     job.cluster.on("node2", "sh", "-c", f"{commit}; podman rm other")
     try:
         done = job.train(training_run_id="images")
         assert done.returncode != 0
         assert "do not have the same image" in done.stdout
     finally:
-        job.cluster.on("node2", "podman", "rmi", "--force", job.cluster.image)
+        job.cluster.on("node2", "podman", "rmi", "--force", IMAGE)
 
 
 def test_the_token_is_nowhere_but_in_its_file_and_gone_after_the_run(job):
@@ -336,7 +335,7 @@ def test_a_rehearsal_of_the_distributed_example_trains_in_the_containers(job):
     example = Path(__file__).parents[2] / "examples/megatron/mi3xx_megatron_llama_distributed.json"
     whole = json.loads(example.read_text())
     whole["config"] |= {
-        "container_image": job.cluster.image,
+        "container_image": IMAGE,
         "nnodes": "3",
         "master_address": "auto",
         "training_iterations": "5000",

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 import typing as t
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 
-from good_runs import Logs
+from good_runs import PRINTS_STEPS, Logs
 
 
 class Mutation(t.NamedTuple):
@@ -72,6 +72,17 @@ def add(kind: str, name: str, framework: str, apply: Callable[[Logs], Logs], uns
 
 def on(node: str, change: Text) -> Callable[[Logs], Logs]:
     return lambda logs: {**logs, node: change(str(logs[node]))}
+
+
+def at_the_end(texts: Iterable[str]) -> Iterator[tuple[str, str, str, Callable[[Logs], Logs]]]:
+    """Yield a node, a text, a framework, and the change that puts the text behind that node's log.
+
+    The frameworks take turns with the texts; the node is the one that prints steps, and then node1 if that is another.
+    """
+    for place, text in enumerate(texts):
+        framework = list(PRINTS_STEPS)[place % len(PRINTS_STEPS)]
+        for node in dict.fromkeys((PRINTS_STEPS[framework], "node1")):
+            yield node, text, framework, on(node, lambda log, text=text: f"{log}{text}\n")
 
 
 def everywhere(change: Text) -> Callable[[Logs], Logs]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-from changes import END, STEP, chained, everywhere, on, put, steps_of
+from changes import END, STEP, at_the_end, chained, everywhere, put, steps_of
 from good_runs import PRINTS_STEPS, Logs, maxtext
 from good_variants import variant
 
@@ -35,10 +35,8 @@ PREFIXES = (
 
 
 def _ends() -> None:
-    for place, text in enumerate(NONE_OF_IT):
-        framework = list(PRINTS_STEPS)[place % len(PRINTS_STEPS)]
-        for node in dict.fromkeys((PRINTS_STEPS[framework], "node1")):
-            variant(f"{node} {text[:40]!r}", framework, on(node, lambda log, text=text: f"{log}{text}\n"))
+    for node, text, framework, change in at_the_end(NONE_OF_IT):
+        variant(f"{node} {text[:40]!r}", framework, change)
 
 
 def _prefixes() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from changes import add, chained, on, put, steps_of
+from changes import add, at_the_end, chained, on, put, steps_of
 from good_runs import PRINTS_STEPS, Logs, nccl
 from good_variants import variant
 
@@ -49,10 +49,8 @@ SAVES = {
 
 
 def _ends() -> None:
-    for place, text in enumerate(AT_THE_END):
-        framework = list(PRINTS_STEPS)[place % len(PRINTS_STEPS)]
-        for node in dict.fromkeys((PRINTS_STEPS[framework], "node1")):
-            add("attempts", f"{node} {text[:60]!r}", framework, on(node, lambda log, text=text: f"{log}{text}\n"))
+    for node, text, framework, change in at_the_end(AT_THE_END):
+        add("attempts", f"{node} {text[:60]!r}", framework, change)
     broken = on("node3", lambda log: f"{log}{IGNORED}RuntimeError: HIP error: unspecified launch failure\n")
     add("attempts", "a GPU that failed as its memory was freed", "megatron", broken)
     gone = on(

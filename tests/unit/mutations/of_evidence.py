@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 
-from changes import add, chained, clock, everywhere, on, put, scaled, steps_of
-from good_runs import GOOD, PRINTS_STEPS, STEPS, Logs, maxtext, nccl
+from changes import add, at_the_end, chained, clock, everywhere, on, put, scaled, steps_of
+from good_runs import GOOD, STEPS, Logs, maxtext, nccl
 
 AT_THE_END = (
     "node/gpu-17 cordoned", "only 31 out of 32 ranks reported", "rank 17 is gone",
@@ -20,10 +20,8 @@ AT_THE_END = (
 
 
 def _ends() -> None:
-    for place, text in enumerate(AT_THE_END):
-        framework = list(GOOD)[place % len(GOOD)]
-        for node in dict.fromkeys((PRINTS_STEPS[framework], "node1")):
-            add("evidence", f"{node} {text[:60]!r}", framework, on(node, lambda log, text=text: f"{log}{text}\n"))
+    for node, text, framework, change in at_the_end(AT_THE_END):
+        add("evidence", f"{node} {text[:60]!r}", framework, change)
 
     unavailable = lambda log: log.replace("shutdown result: OK", "shutdown result: UNAVAILABLE: a task went away")
     add("evidence", "a shutdown that did not succeed", "maxtext", on("node1", unavailable))

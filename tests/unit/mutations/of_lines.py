@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 
-from changes import add, clock, on, put, scaled, steps_of
-from good_runs import PRINTS_STEPS
+from changes import add, at_the_end, clock, on, put, scaled, steps_of
 
 AT_THE_END = (
     "weights differ across data-parallel ranks",
@@ -69,10 +68,8 @@ def _places() -> None:
     for name, years in (("1970", -56), ("the next leap year", 2)):
         jump = clock(lambda step, stamp, years=years: stamp + timedelta(days=years * 365.25) if step == 20 else stamp)
         add("lines", f"a stamp of {name}", "megatron", on("node3", jump))
-    for place, text in enumerate(AT_THE_END):
-        framework = ("megatron", "maxtext", "nxdt")[place % 3]
-        for node in dict.fromkeys((PRINTS_STEPS[framework], "node1")):
-            add("lines", f"{text} on {node}", framework, on(node, lambda log, text=text: f"{log}{text}\n"))
+    for node, text, framework, change in at_the_end(AT_THE_END):
+        add("lines", f"{text} on {node}", framework, change)
 
 
 _numbers()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-from changes import FIELDS, LOSS, STEP, Change, add, chained, on, put, scaled, steps_of
+from changes import FIELDS, LOSS, STEP, Change, add, at_the_end, chained, on, put, scaled, steps_of
 from good_runs import PRINTS_STEPS, STEPS, Logs
 
 _ONE = {20}
@@ -89,10 +89,8 @@ def _hump() -> None:
 
 
 def _ends() -> None:
-    for place, text in enumerate(AT_THE_END):
-        framework = list(STEPS)[place % len(STEPS)]
-        for node in dict.fromkeys((PRINTS_STEPS[framework], "node1")):
-            add("outliers", f"{node} {text[:60]!r}", framework, on(node, lambda log, text=text: f"{log}{text}\n"))
+    for node, text, framework, change in at_the_end(AT_THE_END):
+        add("outliers", f"{node} {text[:60]!r}", framework, change)
 
 
 def _unseeable() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 
-from changes import add, chained, clock, everywhere, on, steps_of
+from changes import add, at_the_end, chained, clock, everywhere, on, steps_of
 from good_runs import PRINTS_STEPS
 
 _EVALUATIONS = {
@@ -112,10 +112,8 @@ AT_THE_END = (
 
 def _ends() -> None:
     """Say of a failure what nobody listens to: as information, with a prefix, or beside that there was none."""
-    for place, text in enumerate(AT_THE_END):
-        framework = list(PRINTS_STEPS)[place % len(PRINTS_STEPS)]
-        for node in dict.fromkeys((PRINTS_STEPS[framework], "node1")):
-            add("unread", f"{node} {text[:60]!r}", framework, on(node, lambda log, text=text: f"{log}{text}\n"))
+    for node, text, framework, change in at_the_end(AT_THE_END):
+        add("unread", f"{node} {text[:60]!r}", framework, change)
     for framework, head in {
         "megatron": "using world size: 32, data-parallel size: 32\n",
         "nxdt": "> initializing world size to 128\n",

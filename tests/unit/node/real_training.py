@@ -136,6 +136,11 @@ class Training:
         self.stage()
         self.start()
 
+    def begin_until(self, *names: str) -> None:
+        """Stage and start, and wait until the script has made files of these names in its workspace."""
+        self.begin()
+        wait_until(lambda: all(self.in_workspace(name).exists() for name in names))
+
     def run_to_its_end(self) -> dict[str, t.Any]:
         """Stage, start and follow; the answer is what came of it. It takes as long as the script takes."""
         self.begin()

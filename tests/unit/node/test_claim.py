@@ -141,9 +141,8 @@ def test_a_claim_that_is_lost_frees_no_machine_on_which_something_runs(
     lost: str, training: MakeTraining, own_machine: Path
 ) -> None:
     run = training(FOR_EVER)
-    run.begin()
     # Until then it executes one program after another, and shows no environment in between.
-    wait_until(run.in_workspace("started").exists)
+    run.begin_until("started")
     shutil.rmtree(own_machine) if lost == "machine" else (own_machine / lost).unlink()
     with pytest.raises(NodeError, match=r"held by run run-1\b"):
         training(run_id="run-2").stage()

@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from real_training import wait_until
 
 from ansible_collections.trainops.cluster.plugins.module_utils.node.hang import ranks_here
 
@@ -34,10 +33,9 @@ def pids(training, monkeypatch) -> tuple[object, dict[int, int]]:
     starts = "".join(f"RANK={rank} NODE_RANK=1 {sys.executable} ranks.py &\n" for rank in (8, 9, 10))
     run = training(f"{starts}wait\n")
     run.in_workspace("ranks.py").write_text(RANKS)
-    run.begin()
-    files = {rank: run.in_workspace(f"pid-{rank}") for rank in (8, 9, 10)}
-    wait_until(lambda: all(file.exists() for file in files.values()))
-    return run, {rank: int(file.read_text()) for rank, file in files.items()}
+    files = {rank: f"pid-{rank}" for rank in (8, 9, 10)}
+    run.begin_until(*files.values())
+    return run, {rank: int(run.in_workspace(file).read_text()) for rank, file in files.items()}
 
 
 def test_each_rank_tells_its_state_its_load_and_its_stack(pids):

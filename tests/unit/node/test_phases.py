@@ -118,8 +118,7 @@ def test_a_node_is_free_again_when_its_run_has_ended_even_where_nobody_stopped_i
 
 def test_a_node_is_held_by_what_really_runs_there(training):
     first = training("touch begun\n" + FOR_EVER)
-    first.begin()
-    wait_until(first.in_workspace("begun").exists)
+    first.begin_until("begun")
     # The state is lost, the processes are not.
     Path(first.node["run_folder"], "state.json").unlink()
     with pytest.raises(NodeError, match=r"the node is held by run run-1\b"):
@@ -177,8 +176,7 @@ def test_a_training_script_that_was_killed_ends_with_the_status_of_its_signal(tr
 
 def test_a_launch_script_that_was_killed_leaves_no_exit_status(training):
     run = training("touch begun\n" + FOR_EVER)
-    run.begin()
-    wait_until(run.in_workspace("begun").exists)
+    run.begin_until("begun")
     os.kill(run.launch_pid(), signal.SIGKILL)
     answer = run.follow(wait_seconds=600)
     assert (answer["status"], answer["exit_status"]) == ("killed", None)
@@ -189,8 +187,7 @@ def test_a_launch_script_that_was_killed_leaves_no_exit_status(training):
 
 def test_follow_tells_a_running_training_without_waiting_longer_than_asked(training):
     run = training("touch begun\n" + FOR_EVER)
-    run.begin()
-    wait_until(run.in_workspace("begun").exists)
+    run.begin_until("begun")
     answer = run.follow()
     assert (answer["status"], answer["exit_status"], answer["ended_at"]) == ("running", None, None)
     assert "last_lines" not in answer
@@ -201,8 +198,7 @@ def test_follow_returns_what_is_new_since_the_cursor(training):
         WAIT_FOR + f'echo "{iteration(1)}"; echo "{iteration(2)}"\ntouch first; wait_for go\n'
         f'echo "{iteration(3)}"; echo "RuntimeError: HIP out of memory. Tried to allocate"; exit 1\n'
     )
-    run.begin()
-    wait_until(run.in_workspace("first").exists)
+    run.begin_until("first")
     first = run.follow()
     assert steps(first) == [1, 2]
     assert first["blocks"][0]["metrics"]["tokens_per_sec_per_gpu"][0] == 1000.0 * 1000 / 50
@@ -290,8 +286,7 @@ def test_whoever_follows_anew_is_told_everything_again(training):
 
 def test_stop_lets_a_training_clean_up(training):
     run = training('trap "echo cleaned; touch cleaned; exit 0" TERM\ntouch begun\n' + FOR_EVER)
-    run.begin()
-    wait_until(run.in_workspace("begun").exists)
+    run.begin_until("begun")
     answer = run.stop()
     assert (answer["changed"], answer["status"]) == (True, "stopped")
     assert processes_with(run.mark) == set()
@@ -305,8 +300,7 @@ def test_stop_ends_what_ignores_sigterm_and_what_left_for_a_session_of_its_own(t
         "setsid bash -c 'trap \"\" TERM; touch detached; while :; do sleep 0.1; done' &\n"
         "touch begun\n" + FOR_EVER
     )
-    run.begin()
-    wait_until(lambda: run.in_workspace("begun").exists() and run.in_workspace("detached").exists())
+    run.begin_until("begun", "detached")
     assert len(processes_with(run.mark)) >= 3
     assert run.stop(grace_seconds=0.2)["status"] == "stopped"
     assert processes_with(run.mark) == set()
@@ -337,8 +331,7 @@ def test_stop_of_a_run_that_is_not_here_changes_nothing(training):
 
 def test_a_run_that_was_stopped_stays_stopped(training):
     run = training("touch begun\n" + FOR_EVER)
-    run.begin()
-    wait_until(run.in_workspace("begun").exists)
+    run.begin_until("begun")
     run.stop()
     again = run.stop()
     assert (again["changed"], again["status"]) == (False, "stopped")
@@ -358,8 +351,7 @@ def test_stop_never_touches_the_processes_of_another_run_or_node(run_id, node, t
         "TRAINOPS_NODE": node.format(node=run.node_name),
         "HINT": f"TRAINOPS_RUN_ID={run.run_id} TRAINOPS_NODE={run.node_name}",
     }
-    run.begin()
-    wait_until(run.in_workspace("begun").exists)
+    run.begin_until("begun")
     stranger = subprocess.Popen(["/bin/sleep", "1000"], env=environment)
     try:
         wait_until(lambda: processes_with(f"HINT={environment['HINT']}"))
@@ -426,8 +418,7 @@ def test_a_machine_that_booted_is_told_apart_from_a_training_that_was_killed(tra
 
 def test_a_run_folder_that_was_removed_is_called_so_and_its_processes_are_ended(training):
     run = training("touch begun\n" + FOR_EVER)
-    run.begin()
-    wait_until(run.in_workspace("begun").exists)
+    run.begin_until("begun")
     Path(run.node["run_folder"], "state.json").unlink()
     with pytest.raises(RunGoneError, match=r"state\.json is gone: somebody removed it after the start"):
         run.follow()
@@ -447,8 +438,7 @@ def test_a_run_folder_that_was_removed_is_called_so_and_its_processes_are_ended(
 )
 def test_a_log_that_was_moved_or_cut_is_called_so(harm, told, training):
     run = training(f'echo "{iteration(1)}"; touch begun\n' + FOR_EVER)
-    run.begin()
-    wait_until(run.in_workspace("begun").exists)
+    run.begin_until("begun")
     first = run.follow()
     assert "log_problem" not in first
     harm(Path(run.node["log_file"]))

@@ -20,8 +20,7 @@ MakeTraining = t.Callable[..., Training]
 def run(training: MakeTraining) -> Training:
     """Return a run that has begun."""
     run = training("touch begun\nwhile :; do sleep 0.1; done")
-    run.begin()
-    wait_until(run.in_workspace("begun").exists)
+    run.begin_until("begun")
     return run
 
 

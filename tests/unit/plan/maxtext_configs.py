@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import typing as t
 
-from training_configs import REMOVED, ROOT, nodes
+from training_configs import ROOT, change, nodes
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.ranks import Node
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan import make_plan
@@ -23,15 +23,7 @@ PATH = 'model_params.multi_node["llama3.1-70b"].mi300x'
 def filled(name: str = TWO_NODES, changes: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
     """Return a config of examples/maxtext whose nodes meet at rank 0, with changes by the path of their keys."""
     config: dict[str, t.Any] = json.loads((ROOT / "examples/maxtext" / f"{name}.json").read_text("utf-8"))
-    for path, value in {"config/coordinator_ip": "auto", **(changes or {})}.items():
-        *above, last = path.split("/")
-        section: t.Any = config
-        for key in above:
-            section = section[key]
-        if value is REMOVED:
-            del section[last]
-        else:
-            section[last] = value
+    change(config, {"config/coordinator_ip": "auto", **(changes or {})})
     return config
 
 

@@ -1,9 +1,7 @@
 from __future__ import annotations
 
-import typing as t
-
 import pytest
-from training_configs import BRANCH, DISTRIBUTED, filled, keys, only, planned
+from training_configs import BRANCH, DISTRIBUTED, change, filled, keys, only, planned
 
 KEY = BRANCH.replace("/", ".")
 LLAMA2, LLAMA3 = "examples/llama/train_llama2.sh", "examples/llama/train_llama3.sh"
@@ -79,11 +77,7 @@ def test_a_model_without_a_script_is_a_fault() -> None:
 @pytest.mark.parametrize("wrong", ["config/training_scripts", "model_params/multi_node/mixtral/mi300x/tokenizer_model"])
 def test_what_names_the_script_is_the_only_fault_where_it_is_wrong(wrong: str) -> None:
     config = renamed("mixtral")
-    *above, last = wrong.split("/")
-    section: t.Any = config
-    for key in above:
-        section = section[key]
-    section[last] = []
+    change(config, {wrong: []})
     assert keys(planned(config, training_model="mixtral")["faults"]) == [wrong.replace("/", ".")]
 
 

@@ -42,13 +42,16 @@ def example(name: str) -> dict[str, t.Any]:
 
 
 def filled(name: str, changes: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
-    """Return a config of examples/megatron filled in for four nodes, with changes.
-
-    A change has the path of a key, with slashes, and its new value or REMOVED: ``{"config/nnodes": "3"}``.
-    """
+    """Return a config of examples/megatron filled in for four nodes, with changes by the path of their keys."""
     config = example(name)
     _fill_in(config)
-    for path, value in (changes or {}).items():
+    change(config, changes or {})
+    return config
+
+
+def change(config: dict[str, t.Any], changes: dict[str, t.Any]) -> None:
+    """Change values of a config, each by the path of its key: ``{"config/nnodes": "3"}``; REMOVED takes a key out."""
+    for path, value in changes.items():
         *above, last = path.split("/")
         section: t.Any = config
         for key in above:
@@ -57,7 +60,6 @@ def filled(name: str, changes: dict[str, t.Any] | None = None) -> dict[str, t.An
             del section[last]
         else:
             section[last] = value
-    return config
 
 
 def _fill_in(section: dict[str, t.Any]) -> None:

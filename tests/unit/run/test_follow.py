@@ -4,6 +4,7 @@ import time
 import typing as t
 
 import pytest
+from node_answers import answer
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.rows import rows_of
 from ansible_collections.trainops.cluster.plugins.module_utils.node.phase import RunGoneError
@@ -25,32 +26,6 @@ NODES = ["gpu00", "gpu01"]
 
 def plan(mode: str = "multi_node") -> dict[str, t.Any]:
     return {"mode": mode, "first_step": 1, "nodes": [{"node": node} for node in NODES]}
-
-
-def answer(status: str = "running", **changes: t.Any) -> dict[str, t.Any]:
-    return {
-        "status": status,
-        "has_ended": status != "running",
-        "exit_status": None,
-        "started_at": 1000.0,
-        "ended_at": None,
-        "now": 1010.0,
-        "log_bytes": 0,
-        "blocks": [],
-        "failures": [],
-        "summary": {},
-        "transports": [],
-        "log_run_id": "run-1",
-        "world_size": None,
-        "settings": {},
-        "signs": [],
-        "ranks": [],
-        "conflicts": 0,
-        "starts": 1,
-        "wrong_perplexities": 0,
-        "cursor": {"offset": 0, "step": None, "memory": {}},
-        **changes,
-    }
 
 
 def block(steps: list[int], **metrics: list[float]) -> dict[str, t.Any]:

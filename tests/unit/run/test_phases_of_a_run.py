@@ -7,6 +7,7 @@ import threading
 import typing as t
 import zlib
 
+import node_answers
 import pytest
 
 from ansible_collections.trainops.cluster.plugins.module_utils.node.phase import NodeError, NodeHeldError
@@ -19,29 +20,9 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.run.phases import
 NODES = ["gpu00", "gpu01", "gpu02"]
 LOG = b"the log\n"
 ZIPPED = base64.b64encode(zlib.compress(LOG[::-1])).decode()
-FOLLOWED = {
-    "has_ended": True,
-    "exit_status": 0,
-    "started_at": 1000.0,
-    "ended_at": 1010.0,
-    "now": 1010.0,
-    "log_bytes": 0,
-    "blocks": [],
-    "failures": [],
-    "transports": [],
-    "log_run_id": "run-1",
-    "world_size": None,
-    "settings": {},
-    "signs": [],
-    "ranks": [],
-    "conflicts": 0,
-    "starts": 1,
-    "wrong_perplexities": 0,
-    "cursor": {"offset": 0, "step": None, "memory": {}},
-}
 ANSWERS: dict[str, dict[str, t.Any]] = {
     "stage": {"changed": True, "status": "staged", "image_id": "sha256:1", "program": "a" * 64},
-    "follow": {**FOLLOWED, "changed": True, "status": "exited"},
+    "follow": node_answers.answer("exited", changed=True, exit_status=0, ended_at=1010.0),
     "stop": {"changed": False, "status": "exited"},
     "collect": {"data": base64.b64encode(zlib.compress(LOG)).decode(), "size": len(LOG)},
 }
