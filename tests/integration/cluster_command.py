@@ -54,5 +54,7 @@ def nodes_up(cluster: ClusterCommand, count: int) -> Iterator[None]:
     if done.returncode == _CANNOT:
         pytest.skip(done.stderr.strip())
     assert done.returncode == 0, done.stdout + done.stderr
-    yield
-    cluster.down()
+    try:
+        yield
+    finally:
+        cluster.down()
