@@ -3,25 +3,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from dataclasses import dataclass
+import typing as t
 
 from ..config.findings import Findings
 from ..config.words import counted
 from .options import RunOptions
+from .reading import ConfigReading
+from .sizes import Sizes, multiples_near
 
 OPTION = "training_scale_batch"
 REFERENCE_NODES = "reference_nodes"
-
-
-@dataclass(frozen=True)
-class TunedBatch:
-    """A global batch size (sequences) and the nodes it was tuned for, each with its key; None where not known."""
-
-    size: int | None
-    key: str
-    nodes: int | None
-    nodes_key: str
 
 
 def scales_batch(options: RunOptions, mode: str) -> bool:
@@ -29,33 +22,35 @@ def scales_batch(options: RunOptions, mode: str) -> bool:
     return options.training_scale_batch == REFERENCE_NODES and mode == "multi_node"
 
 
-def scaled_batch(tuned: TunedBatch, nodes: int, at_once: int, findings: Findings) -> int | None:
-    """Return the global batch size for the nodes at hand, with a note; None, and a fault, where there is none.
+def for_nodes_at_hand(
+    sizes: Sizes, key: str, reference: int | None, nodes_key: str, reading: ConfigReading[t.Any, t.Any]
+) -> Sizes:
+    """Return the sizes with a global batch size for their nodes, where it is to be scaled, and a note.
 
-    ``at_once`` is what it has to be a multiple of: micro batch size × data parallelism with these nodes.
+    Their own is the one under ``key``, tuned for ``reference`` nodes, which stands under ``nodes_key``, None where that
+    is not known. Where none can be made of it, it becomes None, and that is a fault.
     """
-    size, reference = tuned.size, tuned.nodes
-    if not size or not reference or not nodes or nodes == reference:
-        return size
+    size, nodes, at_once = sizes.global_batch_size, sizes.nodes, sizes.sequences_at_once
+    if not scales_batch(reading.options, reading.mode) or not size or not reference or not nodes or nodes == reference:
+        return sizes
     scaled, rest = divmod(size * nodes, reference)
     if rest or scaled % at_once:
         step = at_once * reference // math.gcd(at_once * reference, nodes)
-        below = size // step * step
-        nearby = " or ".join(str(near) for near in (below, below + step) if near)
         result = f"{size * nodes / reference:g}" if rest else str(scaled)
-        findings.fault(
-            tuned.key,
+        reading.findings.fault(
+            key,
             size,
             f"Scaled from {counted(reference, 'node')} to {nodes}, the global batch size {size} becomes {result}, "
             f"which is no multiple of micro batch size × data parallelism = {at_once}.",
-            f"Choose {nearby} for {counted(reference, 'node')}, another micro batch size, or another number of nodes.",
+            f"Choose {multiples_near(size, step)} for {counted(reference, 'node')}, another micro batch size, or "
+            "another number of nodes.",
         )
-        return None
-    findings.note(
+        return dataclasses.replace(sizes, global_batch_size=None)
+    reading.findings.note(
         f"The global batch size is scaled with the nodes: {size} for {counted(reference, 'node')} "
-        f"({tuned.nodes_key}) becomes {scaled} for {nodes}."
+        f"({nodes_key}) becomes {scaled} for {nodes}."
     )
-    return scaled
+    return dataclasses.replace(sizes, global_batch_size=scaled)
 
 
 def check_scaling(options: RunOptions, mode: str, nodes: int | None, nodes_key: str, findings: Findings) -> None:

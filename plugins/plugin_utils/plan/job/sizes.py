@@ -35,6 +35,7 @@ class Sizes:
     micro_batch_size: int | None
     sequence_length: int | None
     context_parallelism: int | None = 1
+    expert_parallelism: int = 1
 
     @property
     def gpus(self) -> int | None:
@@ -54,6 +55,16 @@ class Sizes:
         if not self.gpus or not self.model_parallelism or self.gpus % self.model_parallelism:
             return None
         return self.gpus // self.model_parallelism
+
+    @property
+    def sequences_at_once(self) -> int:
+        """Return what the global batch size has to be a multiple of, as far as that is known."""
+        return (self.micro_batch_size or 1) * (self.data_parallelism or 1)
+
+    @property
+    def tokens_per_sequence_per_gpu(self) -> float | None:
+        """Return the tokens of one sequence that one GPU accounts for."""
+        return self.sequence_length / self.gpus if self.gpus and self.sequence_length else None
 
     @property
     def tokens_per_step_per_gpu(self) -> float | None:
@@ -101,20 +112,24 @@ def _check_gpus(sizes: Sizes, keys: Mapping[str, str], findings: Findings) -> No
 def _check_batch(sizes: Sizes, keys: Mapping[str, str], findings: Findings) -> None:
     batch, micro_batch, data = sizes.global_batch_size, sizes.micro_batch_size, sizes.data_parallelism
     # Whatever the data parallelism will be, the batch has to be a multiple of the micro batch.
-    at_once = (micro_batch or 1) * (data or 1)
+    at_once = sizes.sequences_at_once
     if batch is None or batch % at_once == 0:
         return
     factors = [f"micro batch size {micro_batch}"] if micro_batch else []
     factors += [f"data parallelism {data}"] if data else []
     product = f"{' × '.join(factors)} = {at_once}" if len(factors) > 1 else factors[0]
-    below = batch // at_once * at_once
-    nearby = [str(size) for size in (below, below + at_once) if size]
     findings.fault(
         keys["global_batch_size"],
         batch,
         f"The global batch size {batch} is not a multiple of {product}.",
-        f"Choose {' or '.join(nearby)}, or another micro batch size.",
+        f"Choose {multiples_near(batch, at_once)}, or another micro batch size.",
     )
+
+
+def multiples_near(size: int, unit: int) -> str:
+    """Return the multiples of a unit around a size that is none, in words."""
+    below = size // unit * unit
+    return " or ".join(str(near) for near in (below, below + unit) if near)
 
 
 def _check_sequence(sizes: Sizes, keys: Mapping[str, str], findings: Findings) -> None:

@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 
-from ...job.batch_scaling import TunedBatch, scaled_batch, scales_batch
+from ...job.batch_scaling import for_nodes_at_hand
 from ...job.sizes import ModelDimensions, Sizes, check_sizes
 from .config import PRECISIONS
 from .generations import DEEPSEEK, LLAMA2, LONGEST_SEQUENCES, V25_5
@@ -44,11 +43,7 @@ def check_branch(reading: ScriptReading) -> tuple[Sizes, ModelDimensions | None]
     )
     same = ("sequence_length", "tensor_parallelism", "pipeline_parallelism", "context_parallelism")
     keys = {"global_batch_size": reading.key("batch_size"), **{name: reading.key(name) for name in same}}
-    if scales_batch(reading.options, reading.mode):
-        tuned = TunedBatch(parameters.batch_size, keys["global_batch_size"], reading.config.nnodes, "config.nnodes")
-        at_once = (parameters.micro_batch_size or 1) * (sizes.data_parallelism or 1)
-        scaled = scaled_batch(tuned, reading.nnodes, at_once, reading.findings)
-        sizes = dataclasses.replace(sizes, global_batch_size=scaled)
+    sizes = for_nodes_at_hand(sizes, keys["global_batch_size"], reading.config.nnodes, "config.nnodes", reading)
     _check_length(reading)
     dimensions = dimensions_of(reading)
     check_sizes(sizes, dimensions, keys, reading.findings)

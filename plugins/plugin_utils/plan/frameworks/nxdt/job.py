@@ -8,7 +8,6 @@ Source: examples/train.sh, train_setup.sh and training_orchestrator.py of aws-ne
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import typing as t
 from collections.abc import Mapping, Sequence
@@ -21,11 +20,12 @@ from ...config.findings import Findings
 from ...config.model import typed
 from ...config.words import shown
 from ...config.yaml_config import YamlConfig, values_of
-from ...job.batch_scaling import TunedBatch, scaled_batch, scales_batch
+from ...job.batch_scaling import for_nodes_at_hand, scales_batch
 from ...job.branch import Branch, check_name
 from ...job.container import CONTAINER_KEYS, container_options, variables_of_user
 from ...job.job import Job
 from ...job.ranks import Node, master_address
+from ...job.sizes import Sizes
 from ...job.thresholds import ExpectedResults, expected_of
 from ..face import Asked
 from .architecture import architecture_of, chips_per_device
@@ -36,7 +36,7 @@ from .options import NxdtOptions
 from .precision import precision_compiler_flags, precision_environment
 from .reading import NxdtReading
 from .run_config import RunConfig
-from .sizes import NxdtSizes, check_sizes, sizes_of
+from .sizes import check_sizes, sizes_of
 
 # That of train_setup.sh.
 _MASTER_PORT = 41000
@@ -134,7 +134,7 @@ def _mode(options: NxdtOptions) -> str:
 
 
 def _checked_job(reading: NxdtReading, values: Mapping[str, t.Any], text: str, given_nodes: int | None) -> Job | None:
-    sizes = _scaled(sizes_of(reading), reading, given_nodes)
+    sizes = for_nodes_at_hand(sizes_of(reading), "data.global_batch_size", given_nodes, "trainer.num_nodes", reading)
     check_secrets(values, "", reading.findings)
     check_config(reading, given_nodes)
     check_sizes(sizes, reading)
@@ -147,15 +147,6 @@ def _checked_job(reading: NxdtReading, values: Mapping[str, t.Any], text: str, g
         reading.config.trainops.result_dict, f"{_RUN}.result_dict", reading.findings, reading.options
     )
     return None if reading.findings.faults else _job(reading, text, master, sizes, expected)
-
-
-def _scaled(sizes: NxdtSizes, reading: NxdtReading, given_nodes: int | None) -> NxdtSizes:
-    """Return the sizes with a batch for the nodes at hand, where it is to be scaled."""
-    if not scales_batch(reading.options, reading.mode):
-        return sizes
-    tuned = TunedBatch(sizes.global_batch, "data.global_batch_size", given_nodes, "trainer.num_nodes")
-    at_once = (sizes.micro_batch or 1) * (sizes.data or 1)
-    return dataclasses.replace(sizes, global_batch=scaled_batch(tuned, sizes.nodes, at_once, reading.findings))
 
 
 def _given_nodes(config: DictConfig) -> int | None:
@@ -182,7 +173,7 @@ def _master_address(reading: NxdtReading) -> str:
     )
 
 
-def _job(reading: NxdtReading, text: str, master: str, sizes: NxdtSizes, expected: list[Bound]) -> Job:
+def _job(reading: NxdtReading, text: str, master: str, sizes: Sizes, expected: list[Bound]) -> Job:
     config, options, run = reading.config, reading.options, reading.config.trainops
     environment = _environment(reading, master)
     files = {f"{_CONFIG_NAME}.yaml": text}
@@ -194,7 +185,7 @@ def _job(reading: NxdtReading, text: str, master: str, sizes: NxdtSizes, expecte
     return Job(
         branch=Branch(reading.mode, config.name, run.instance_type or "neuron", _RUN, {}),
         parameters=_parameters(reading, sizes),
-        tokens_per_step_per_gpu=sizes.tokens_per_step_per_device,
+        tokens_per_step_per_gpu=sizes.tokens_per_step_per_gpu,
         expected=expected,
         nnodes=reading.nnodes,
         master_address=master,
@@ -211,7 +202,7 @@ def _job(reading: NxdtReading, text: str, master: str, sizes: NxdtSizes, expecte
         container_options=_container_options(reading),
         files=files,
         script=_SCRIPT,
-        tokens_per_sequence_per_gpu=sizes.tokens_per_sequence_per_device,
+        tokens_per_sequence_per_gpu=sizes.tokens_per_sequence_per_gpu,
         architecture=architecture_of(reading),
         chips_per_gpu=chips_per_device(reading),
         checkpoints=_checkpoints(reading),
@@ -232,7 +223,7 @@ def _container_options(reading: NxdtReading) -> ContainerOptions:
     return {**started, "group_add": [], "cap_add": ["IPC_LOCK"], "security_opt": confined}
 
 
-def _parameters(reading: NxdtReading, sizes: NxdtSizes) -> Parameters:
+def _parameters(reading: NxdtReading, sizes: Sizes) -> Parameters:
     config = reading.config
     flags = (config.compiler_flags, precision_compiler_flags(config.precision))
     instance = INSTANCES.get(config.trainops.instance_type or "")
@@ -245,14 +236,14 @@ def _parameters(reading: NxdtReading, sizes: NxdtSizes) -> Parameters:
         "task": _task(reading),
         "precision": config.precision.type,
         "compiler_flags": " ".join(filter(None, flags)),
-        "global_batch_size": sizes.global_batch,
-        "micro_batch_size": sizes.micro_batch,
+        "global_batch_size": sizes.global_batch_size,
+        "micro_batch_size": sizes.micro_batch_size,
         "sequence_length": sizes.sequence_length,
-        "tensor_parallelism": sizes.tensor,
-        "pipeline_parallelism": sizes.pipeline,
-        "context_parallelism": sizes.context,
-        "expert_parallelism": sizes.expert,
-        "data_parallelism": sizes.data,
+        "tensor_parallelism": sizes.tensor_parallelism,
+        "pipeline_parallelism": sizes.pipeline_parallelism,
+        "context_parallelism": sizes.context_parallelism,
+        "expert_parallelism": sizes.expert_parallelism,
+        "data_parallelism": sizes.data_parallelism,
         "fsdp": False,
         "iterations": config.trainer.max_steps,
     }
@@ -298,8 +289,8 @@ def _environment(reading: NxdtReading, master: str) -> dict[str, str]:
     return {name: str(value) for name, value in environment.items() if value is not None}
 
 
-def _command(reading: NxdtReading, environment: dict[str, str], sizes: NxdtSizes) -> list[str]:
-    devices, nnodes, batch = reading.config.trainer.devices, reading.nnodes, sizes.global_batch
+def _command(reading: NxdtReading, environment: dict[str, str], sizes: Sizes) -> list[str]:
+    devices, nnodes, batch = reading.config.trainer.devices, reading.nnodes, sizes.global_batch_size
     log_dir = reading.config.exp_manager.explicit_log_dir or "{run-folder}/experiment"
     compile_first = ["bash", f"{{run-folder}}/{_COMPILE_NAME}"] if reading.config.trainops.compile_first else []
     return [

@@ -9,9 +9,9 @@ off there without a word, so nothing but this check reports a global batch size 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from ...config.words import counted
+from ...job.sizes import Sizes, multiples_near
 from .reading import NxdtReading
 
 _TENSOR = "distributed_strategy.tensor_model_parallel_size"
@@ -22,61 +22,22 @@ _EXPERT = "distributed_strategy.expert_model_parallel_size"
 _REPLICATOR = "distributed_strategy.kv_replicator"
 
 
-@dataclass(frozen=True)
-class NxdtSizes:
-    """Sizes of one job, None where one is not known. Batch sizes are in sequences, the sequence length in tokens."""
-
-    nodes: int
-    devices: int | None
-    tensor: int | None
-    pipeline: int | None
-    context: int
-    expert: int
-    global_batch: int | None
-    micro_batch: int | None
-    sequence_length: int | None
-
-    @property
-    def world(self) -> int | None:
-        """Return the devices of all nodes."""
-        return self.nodes * self.devices if self.nodes and self.devices else None
-
-    @property
-    def data(self) -> int | None:
-        """Return how many replicas of the model there are; None where the devices cannot be shared out to replicas."""
-        if not self.world or not self.tensor or not self.pipeline:
-            return None
-        replica = self.tensor * self.pipeline * self.context
-        return None if self.world % replica else self.world // replica
-
-    @property
-    def tokens_per_sequence_per_device(self) -> float | None:
-        """Return the tokens of one sequence that one device accounts for."""
-        return self.sequence_length / self.world if self.world and self.sequence_length else None
-
-    @property
-    def tokens_per_step_per_device(self) -> float | None:
-        """Return the tokens that one device accounts for in one step."""
-        of_sequence = self.tokens_per_sequence_per_device
-        return self.global_batch * of_sequence if self.global_batch and of_sequence else None
-
-
-def sizes_of(reading: NxdtReading) -> NxdtSizes:
+def sizes_of(reading: NxdtReading) -> Sizes:
     """Return the sizes of one job."""
-    return NxdtSizes(
+    return Sizes(
         nodes=reading.nnodes,
-        devices=reading.get("trainer.devices"),
-        tensor=reading.get(_TENSOR),
-        pipeline=reading.get(_PIPELINE),
-        context=reading.get(_CONTEXT) or 1,
-        expert=reading.get(_EXPERT) or 1,
-        global_batch=reading.get("data.global_batch_size"),
-        micro_batch=reading.get("data.micro_batch_size"),
+        gpus_per_node=reading.get("trainer.devices"),
+        tensor_parallelism=reading.get(_TENSOR),
+        pipeline_parallelism=reading.get(_PIPELINE),
+        context_parallelism=reading.get(_CONTEXT) or 1,
+        expert_parallelism=reading.get(_EXPERT) or 1,
+        global_batch_size=reading.get("data.global_batch_size"),
+        micro_batch_size=reading.get("data.micro_batch_size"),
         sequence_length=reading.sequence_length,
     )
 
 
-def check_sizes(sizes: NxdtSizes, reading: NxdtReading) -> None:
+def check_sizes(sizes: Sizes, reading: NxdtReading) -> None:
     """Note every size that does not divide."""
     _check_world(sizes, reading)
     _check_batch(sizes, reading)
@@ -85,68 +46,67 @@ def check_sizes(sizes: NxdtSizes, reading: NxdtReading) -> None:
     _check_layers(sizes, reading)
 
 
-def _check_world(sizes: NxdtSizes, reading: NxdtReading) -> None:
-    if not sizes.world or not sizes.tensor or not sizes.pipeline:
+def _check_world(sizes: Sizes, reading: NxdtReading) -> None:
+    world, tensor, pipeline = sizes.gpus, sizes.tensor_parallelism, sizes.pipeline_parallelism
+    context, expert = sizes.context_parallelism or 1, sizes.expert_parallelism
+    if not world or not tensor or not pipeline:
         return
     groups = {
-        _TENSOR: {"tensor": sizes.tensor, "pipeline": sizes.pipeline, "context": sizes.context},
-        _EXPERT: {"tensor": sizes.tensor, "pipeline": sizes.pipeline, "expert": sizes.expert},
+        _TENSOR: {"tensor": tensor, "pipeline": pipeline, "context": context},
+        _EXPERT: {"tensor": tensor, "pipeline": pipeline, "expert": expert},
     }
     for key, factors in groups.items():
         product = math.prod(factors.values())
-        if sizes.world % product and not (key == _EXPERT and sizes.expert == 1):
+        if world % product and not (key == _EXPERT and expert == 1):
             described = " × ".join(f"{name} {size}" for name, size in factors.items())
             reading.fault(
                 key,
-                f"The {counted(sizes.world, 'device')} ({counted(sizes.nodes, 'node')} × {sizes.devices}) cannot be "
-                f"divided into groups of {described} = {product}.",
-                f"Choose a product that divides {sizes.world}, or other nodes.",
+                f"The {counted(world, 'device')} ({counted(sizes.nodes or 0, 'node')} × {sizes.gpus_per_node}) cannot "
+                f"be divided into groups of {described} = {product}.",
+                f"Choose a product that divides {world}, or other nodes.",
             )
 
 
-def _check_batch(sizes: NxdtSizes, reading: NxdtReading) -> None:
-    batch, micro, data = sizes.global_batch, sizes.micro_batch, sizes.data
-    at_once = (micro or 1) * (data or 1)
+def _check_batch(sizes: Sizes, reading: NxdtReading) -> None:
+    batch, at_once = sizes.global_batch_size, sizes.sequences_at_once
     if batch is None or batch % at_once == 0:
         return
-    below = batch // at_once * at_once
-    nearby = " or ".join(str(size) for size in (below, below + at_once) if size)
     reading.findings.fault(
         "data.global_batch_size",
         batch,
-        f"The global batch size {batch} is not a multiple of micro batch size {micro or 1} × data parallelism "
-        f"{data or 1} = {at_once}; NxDT would train on a smaller one without a word.",
-        f"Choose {nearby}, or another micro batch size.",
+        f"The global batch size {batch} is not a multiple of micro batch size {sizes.micro_batch_size or 1} × data "
+        f"parallelism {sizes.data_parallelism or 1} = {at_once}; NxDT would train on a smaller one without a word.",
+        f"Choose {multiples_near(batch, at_once)}, or another micro batch size.",
     )
 
 
-def _check_sequence(sizes: NxdtSizes, reading: NxdtReading) -> None:
+def _check_sequence(sizes: Sizes, reading: NxdtReading) -> None:
     length, parallel = reading.get("model.encoder_seq_length"), reading.get("distributed_strategy.sequence_parallel")
-    if parallel and sizes.tensor == 1:
+    tensor, context = sizes.tensor_parallelism, sizes.context_parallelism or 1
+    if parallel and tensor == 1:
         reading.warn(
             "distributed_strategy.sequence_parallel",
             "sequence_parallel has no effect: NxDT switches it off where the tensor parallelism is 1.",
             "Set it to False.",
         )
-    if length and parallel and sizes.tensor and length % (sizes.tensor * sizes.context):
+    if length and parallel and tensor and length % (tensor * context):
         reading.fault(
             "model.encoder_seq_length",
-            f"Sequence parallelism cannot divide {length} tokens among tensor {sizes.tensor} × context "
-            f"{sizes.context} devices.",
-            f"Choose a multiple of {sizes.tensor * sizes.context}.",
+            f"Sequence parallelism cannot divide {length} tokens among tensor {tensor} × context {context} devices.",
+            f"Choose a multiple of {tensor * context}.",
         )
-    elif length and length % sizes.context:
+    elif length and length % context:
         reading.fault(
             "model.encoder_seq_length",
-            f"Context parallelism cannot divide {length} tokens among {counted(sizes.context, 'device')}.",
-            f"Choose a multiple of {sizes.context}.",
+            f"Context parallelism cannot divide {length} tokens among {counted(context, 'device')}.",
+            f"Choose a multiple of {context}.",
         )
 
 
-def _check_heads(sizes: NxdtSizes, reading: NxdtReading) -> None:
+def _check_heads(sizes: Sizes, reading: NxdtReading) -> None:
     heads, groups = reading.get("model.num_attention_heads"), reading.get("model.num_kv_heads")
-    replicator = reading.get(_REPLICATOR) or 1
-    if not sizes.tensor:
+    tensor, replicator = sizes.tensor_parallelism, reading.get(_REPLICATOR) or 1
+    if not tensor:
         return
     if replicator > 1 and not reading.get("model.qkv_linear") and reading.get("model_source") == "hf":
         reading.warn(
@@ -154,37 +114,37 @@ def _check_heads(sizes: NxdtSizes, reading: NxdtReading) -> None:
             "kv_replicator has no effect without model.qkv_linear.",
             "Set model.qkv_linear to True, or leave kv_replicator out.",
         )
-    elif sizes.tensor % replicator:
+    elif tensor % replicator:
         reading.fault(
             _REPLICATOR,
-            f"The tensor parallelism {sizes.tensor} is not a multiple of kv_replicator {replicator}.",
-            f"Choose a divisor of {sizes.tensor}.",
+            f"The tensor parallelism {tensor} is not a multiple of kv_replicator {replicator}.",
+            f"Choose a divisor of {tensor}.",
         )
     # For model_source hf the heads stand in config.json, which lies on the nodes.
-    if heads and heads % sizes.tensor:
+    if heads and heads % tensor:
         reading.fault(
             "model.num_attention_heads",
             f"The {counted(heads, 'attention head')} cannot be divided among "
-            f"{counted(sizes.tensor, 'tensor-parallel device')}.",
+            f"{counted(tensor, 'tensor-parallel device')}.",
             "Choose a tensor parallelism that divides them.",
         )
-    if groups and groups * replicator % sizes.tensor:
+    if groups and groups * replicator % tensor:
         reading.fault(
             "model.num_kv_heads",
             f"The {counted(groups, 'key/value head')} × kv_replicator {replicator} cannot be divided among "
-            f"{counted(sizes.tensor, 'tensor-parallel device')}.",
-            f"A kv_replicator of {sizes.tensor // math.gcd(groups, sizes.tensor)} would do, with model.qkv_linear.",
+            f"{counted(tensor, 'tensor-parallel device')}.",
+            f"A kv_replicator of {tensor // math.gcd(groups, tensor)} would do, with model.qkv_linear.",
         )
 
 
-def _check_layers(sizes: NxdtSizes, reading: NxdtReading) -> None:
+def _check_layers(sizes: Sizes, reading: NxdtReading) -> None:
     layers, cuts = reading.get("model.num_layers"), reading.get("model.pipeline_cuts")
-    virtual = reading.get(_VIRTUAL) or 1
-    if not sizes.pipeline:
+    pipeline, virtual = sizes.pipeline_parallelism, reading.get(_VIRTUAL) or 1
+    if not pipeline:
         return
-    if virtual > 1 and sizes.pipeline == 1:
+    if virtual > 1 and pipeline == 1:
         reading.fault(_VIRTUAL, "There is nothing to interleave without pipeline parallelism.", "Set it to 1.")
-    stages = sizes.pipeline * virtual
+    stages = pipeline * virtual
     # NxD shares the layers of model_source hf out unevenly where it has to; NxDT's Megatron model asserts.
     even = reading.get("model_source") != "hf"
     if layers and cuts is None and (layers % stages if even else layers < stages):
