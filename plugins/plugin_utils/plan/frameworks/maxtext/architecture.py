@@ -3,21 +3,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from ...job.architecture import Architecture
 from ...job.known_models import KNOWN_MODELS, known_model
-from .models import WITHOUT_PRESET
+from .models import DIMENSIONS, WITHOUT_PRESET
 from .reading import BranchReading, model_of
 
 # Source: src/maxtext/configs/base.yml.
-_DEFAULTS = {
-    "base_emb_dim": 2048,
-    "base_num_query_heads": 16,
-    "base_num_kv_heads": 16,
-    "base_num_decoder_layers": 16,
-    "base_mlp_dim": 7168,
-    "head_dim": 128,
-    "vocab_size": 32000,
-}
+_DEFAULT = Architecture(16, 2048, 16, 16, 128, 7168, 32000)
 _MIXTURE, _SCALE = "num_experts", "global_parameter_scale"
 
 
@@ -31,14 +25,5 @@ def architecture_of(reading: BranchReading) -> Architecture | str:
     if reading.branch.values.get(_MIXTURE) not in (None, 1, "1"):
         return "The dimensions of a mixture of experts without a preset are not known."
     parameters = reading.parameters
-    size = {key: getattr(parameters, key) or default for key, default in _DEFAULTS.items()}
-    return Architecture(
-        layers=size["base_num_decoder_layers"],
-        hidden_size=size["base_emb_dim"],
-        attention_heads=size["base_num_query_heads"],
-        query_groups=size["base_num_kv_heads"],
-        head_size=size["head_dim"],
-        feed_forward_size=size["base_mlp_dim"],
-        vocabulary_size=size["vocab_size"],
-        gated=len(parameters.mlp_activations or ("silu", "linear")) > 1,
-    )
+    given = {name: size for key, name in DIMENSIONS.items() if (size := getattr(parameters, key))}
+    return dataclasses.replace(_DEFAULT, **given, gated=len(parameters.mlp_activations or ("silu", "linear")) > 1)
