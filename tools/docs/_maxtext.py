@@ -48,7 +48,7 @@ def _since(name: str, field: FieldInfo) -> str:
 
 def _keys() -> Iterator[str]:
     for name, key in KEYS.items():
-        kind = key.kind.words.removeprefix("a ").removeprefix("an ")
+        kind = str(key.kind).removeprefix("a ").removeprefix("an ")
         yield f"| {code(name)} | {kind} | {code(key.default)} | {key.since} | {key.until} |"
 
 

@@ -89,7 +89,7 @@ def test_keys_reach_the_yaml_with_the_types_of_maxtext() -> None:
 def test_a_wrong_type_is_a_fault_that_says_what_would_be_right(key: str, value: t.Any, reason: str) -> None:
     fault = next(fault for fault in with_keys({key: value})["faults"] if fault["key"] == f"{PATH}.{key}")
     assert reason in fault["message"]
-    assert KEYS[key].kind.words in fault["remedy"]
+    assert str(KEYS[key].kind) in fault["remedy"]
 
 
 def test_an_unknown_key_is_a_fault_with_the_nearest_one() -> None:
@@ -161,7 +161,7 @@ VALUES = [
 @pytest.mark.parametrize(
     "kind",
     [whole(), whole(0), whole(1), real(), real(0), OrWord(whole(), NOTHING), Structure((list, str))],
-    ids=lambda kind: kind.words,
+    ids=str,
 )
 def test_an_editor_accepts_exactly_what_a_kind_reads(kind: t.Any) -> None:
     editor = jsonschema.Draft202012Validator({"anyOf": kind.schemas()})

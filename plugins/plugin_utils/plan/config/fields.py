@@ -72,7 +72,7 @@ def may_be_null(field: FieldInfo) -> bool:
 def words_of(field: FieldInfo) -> str:
     """Return the words of a field's kind, also where it may be left out (``SomeKind | None``)."""
     inner = [part for alternative in t.get_args(field.annotation) for part in getattr(alternative, "__metadata__", ())]
-    return next((part.words for part in (*field.metadata, *inner) if isinstance(part, Kind | Words)), "an object")
+    return next((str(part) for part in (*field.metadata, *inner) if isinstance(part, Kind | Words)), "an object")
 
 
 def unit_of(field: FieldInfo) -> str:

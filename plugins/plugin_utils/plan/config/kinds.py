@@ -73,15 +73,13 @@ def _refuse_text(value: t.Any, what: str) -> None:
 
 
 class Kind(abc.ABC):
-    """A kind of value: ``words`` complete the sentence 'Give …', ``read`` returns the value or raises ValueError.
+    """A kind of value: as a text it completes the sentence 'Give …', ``read`` returns the value or raises ValueError.
 
     The error is the end of a sentence that begins with the value. ``schemas`` are the JSON Schemas of right values.
     """
 
-    @property
     @abc.abstractmethod
-    def words(self) -> str:
-        """Return what would be right, for a remedy."""
+    def __str__(self) -> str: ...
 
     @abc.abstractmethod
     def read(self, value: t.Any) -> t.Any:
@@ -108,9 +106,7 @@ class Whole(Kind):
     grouped: bool = False
     strict: bool = False
 
-    @property
-    def words(self) -> str:
-        """Return what would be right, for a remedy."""
+    def __str__(self) -> str:
         if self.minimum == self.maximum:
             return f"the number {self.minimum}"
         if self.maximum < LARGEST and not self.strict:
@@ -155,10 +151,8 @@ class OrWord(Kind):
     kind: Kind
     word: str
 
-    @property
-    def words(self) -> str:
-        """Return what would be right, for a remedy."""
-        return f"{self.kind.words}, or {self.word}"
+    def __str__(self) -> str:
+        return f"{self.kind}, or {self.word}"
 
     def read(self, value: t.Any) -> t.Any:
         """Return the value, or the word."""
@@ -184,9 +178,7 @@ class Real(Kind):
     grouped: bool = False
     strict: bool = False
 
-    @property
-    def words(self) -> str:
-        """Return what would be right, for a remedy."""
+    def __str__(self) -> str:
         lower = f" greater than {self.minimum:g}" if self.above else f" of {self.minimum:g} or more"
         below = lower if self.minimum > -math.inf else ""
         joined = "," if self.strict else " and"
@@ -236,9 +228,7 @@ class Switch(Kind):
 
     strict: bool = False
 
-    @property
-    def words(self) -> str:
-        """Return what would be right, for a remedy."""
+    def __str__(self) -> str:
         return "true or false" if self.strict else "True or False"
 
     def read(self, value: t.Any) -> bool:
@@ -265,9 +255,7 @@ class OneOf(Kind):
     names: tuple[str, ...]
     strict: bool = False
 
-    @property
-    def words(self) -> str:
-        """Return what would be right, for a remedy."""
+    def __str__(self) -> str:
         return f"one of {', '.join(name or '(empty)' for name in self.names)}"
 
     def read(self, value: t.Any) -> str:
@@ -289,10 +277,8 @@ class OrNothing(Kind):
 
     kind: Kind
 
-    @property
-    def words(self) -> str:
-        """Return what would be right, for a remedy."""
-        return f"{self.kind.words}, or nothing"
+    def __str__(self) -> str:
+        return f"{self.kind}, or nothing"
 
     def read(self, value: t.Any) -> t.Any:
         """Return the value, or None."""
@@ -308,3 +294,6 @@ class Words:
     """The words of a list or an object, which pydantic reads itself."""
 
     words: str
+
+    def __str__(self) -> str:
+        return self.words

@@ -31,9 +31,7 @@ class Written(Kind):
     free: bool = False
     longest: int = 4096
 
-    @property
-    def words(self) -> str:
-        """Return what would be right, for a remedy."""
+    def __str__(self) -> str:
         return self.expected
 
     def read(self, value: t.Any) -> str:
@@ -76,7 +74,8 @@ def _refuse_syntax(value: str) -> None:
 class OneLine(Kind):
     """A text of one line that is not empty, as it stands in YAML, where a number is none."""
 
-    words = "a text"
+    def __str__(self) -> str:
+        return "a text"
 
     def read(self, value: t.Any) -> str:
         """Return the text."""
@@ -101,9 +100,7 @@ class Several(Kind):
     expected: str
     at_least: int = 1
 
-    @property
-    def words(self) -> str:
-        """Return what would be right, for a remedy."""
+    def __str__(self) -> str:
         return self.expected
 
     def read(self, value: t.Any) -> list[str]:

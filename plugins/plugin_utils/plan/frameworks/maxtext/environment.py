@@ -100,7 +100,7 @@ def port_of(reading: BranchReading, variables: Mapping[str, tuple[str, str]]) ->
     try:
         return _PORT.read(text)
     except ValueError as error:
-        reading.findings.fault(path, text, f"JAX_COORDINATOR_PORT {error}.", f"Give {_PORT.words}.")
+        reading.findings.fault(path, text, f"JAX_COORDINATOR_PORT {error}.", f"Give {_PORT}.")
         return DEFAULT_PORT
 
 
@@ -225,7 +225,7 @@ def _timeout(key: str, variable: str, reading: BranchReading, variables: Mapping
     try:
         seconds = _SECONDS.read(value)
     except ValueError as error:
-        reading.findings.fault(path, value, f"{variable} {error}.", f"Give {_SECONDS.words} (s).")
+        reading.findings.fault(path, value, f"{variable} {error}.", f"Give {_SECONDS} (s).")
         return own
     reading.findings.warn(
         path,

@@ -56,7 +56,7 @@ def check_gke(reading: Reading) -> None:
         return
     if reading.config.nnodes and reading.config.nnodes > _HOSTS.maximum:
         message = f"nnodes is {reading.config.nnodes}, which is more hosts than a cluster on GKE has."
-        findings.fault("config.nnodes", reading.given["nnodes"], message, f"Give {_HOSTS.words}.")
+        findings.fault("config.nnodes", reading.given["nnodes"], message, f"Give {_HOSTS}.")
     if not reading.multi_node:
         message = "A workload on GKE is one job over all its hosts."
         findings.fault(

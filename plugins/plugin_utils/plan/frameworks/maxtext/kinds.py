@@ -30,9 +30,7 @@ def real(minimum: float = -math.inf) -> Real:
 class MeshAxis(Kind):
     """The size of an axis of the device mesh: 1 or more, or -1 for what the other axes leave."""
 
-    @property
-    def words(self) -> str:
-        """Return what would be right, for a remedy."""
+    def __str__(self) -> str:
         return "a whole number of 1 or more, or -1 for what the other axes leave"
 
     def read(self, value: t.Any) -> int:
@@ -50,10 +48,8 @@ class ListOf(Kind):
 
     part: Kind
 
-    @property
-    def words(self) -> str:
-        """Return what would be right, for a remedy."""
-        return f"a list, each {self.part.words}"
+    def __str__(self) -> str:
+        return f"a list, each {self.part}"
 
     def read(self, value: t.Any) -> list[t.Any]:
         """Return the values."""
@@ -74,15 +70,13 @@ class Structure(Kind):
 
     types: tuple[type, ...]
 
-    @property
-    def words(self) -> str:
-        """Return what would be right, for a remedy."""
+    def __str__(self) -> str:
         return " or ".join(_WORDS[kind] for kind in self.types)
 
     def read(self, value: t.Any) -> t.Any:
         """Return the value as it is."""
         if isinstance(value, bool) or not isinstance(value, self.types):
-            raise ValueError(f"is not {self.words}")
+            raise ValueError(f"is not {self}")
         return value
 
     def schemas(self) -> list[dict[str, t.Any]]:
