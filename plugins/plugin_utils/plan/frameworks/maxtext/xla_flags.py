@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from ...config.findings import Findings
 from ...config.words import key_path, nearest, shown
+from .xla_flag_sets import FLAG_SETS
 
 XLA, LIBTPU = "XLA_FLAGS", "LIBTPU_INIT_ARGS"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -41,61 +42,26 @@ class Flag(t.NamedTuple):
     unit: str = ""
 
 
-_TPU_BOOLEAN, _TPU_TRISTATE = Flag(Kind.BOOLEAN, LIBTPU), Flag(Kind.TRISTATE, LIBTPU)
-_TPU_INTEGER = Flag(Kind.INTEGER, LIBTPU)
-_BOOLEAN, _BYTES, _SECONDS = Flag(Kind.BOOLEAN), Flag(Kind.INTEGER, unit="bytes"), Flag(Kind.INTEGER, unit="s")
+_TPU_TRISTATE, _BYTES = Flag(Kind.TRISTATE, LIBTPU), Flag(Kind.INTEGER, unit="bytes")
+_SECONDS = Flag(Kind.INTEGER, unit="s")
+# What a script gives to a flag, and whether it is one for GPUs, says what most of the flags are.
 FLAGS = {
-    "xla_tpu_enable_data_parallel_all_reduce_opt": _TPU_BOOLEAN,
-    "xla_tpu_data_parallel_opt_different_sized_ops": _TPU_BOOLEAN,
-    "xla_tpu_enable_async_collective_fusion": _TPU_BOOLEAN,
+    name: Flag(Kind.INTEGER if value.isdigit() else Kind.BOOLEAN, XLA if script.startswith("gpu/") else LIBTPU)
+    for script, flags in FLAG_SETS.items()
+    for name, value in flags.items()
+    if name != "TPU_MEGACORE"
+} | {
     "xla_tpu_enable_async_collective_fusion_fuse_all_gather": _TPU_TRISTATE,
-    "xla_tpu_enable_async_collective_fusion_multiple_steps": _TPU_BOOLEAN,
-    "xla_tpu_overlap_compute_collective_tc": _TPU_BOOLEAN,
     "xla_enable_async_all_gather": _TPU_TRISTATE,
-    "xla_tpu_spmd_rng_bit_generator_unsafe": _TPU_BOOLEAN,
-    "xla_tpu_megacore_fusion_allow_ags": _TPU_BOOLEAN,
-    "xla_tpu_enable_ag_backward_pipelining": _TPU_BOOLEAN,
     "xla_enable_async_collective_permute": _TPU_TRISTATE,
-    "xla_tpu_assign_all_reduce_scatter_layout": _TPU_BOOLEAN,
-    "xla_tpu_use_minor_sharding_for_major_trivial_input": _TPU_BOOLEAN,
-    "xla_tpu_use_tc_device_shape_on_sc": _TPU_BOOLEAN,
-    "xla_tpu_enable_sparse_core_collective_offload_all_gather": _TPU_BOOLEAN,
-    "xla_sc_disable_megacore_partitioning": _TPU_BOOLEAN,
-    "xla_tpu_relayout_group_size_threshold_for_reduce_scatter": _TPU_INTEGER,
-    "xla_tpu_enable_experimental_fusion_cost_model": _TPU_BOOLEAN,
-    "xla_tpu_dot_dot_fusion_duplicated": _TPU_BOOLEAN,
-    "xla_tpu_dot_dot_fusion": _TPU_BOOLEAN,
-    "xla_jf_conv_output_fusion": _TPU_BOOLEAN,
-    "xla_tpu_rwb_fusion": _TPU_BOOLEAN,
-    "xla_tpu_enable_aggressive_loop_fusion_layout_opt": _TPU_BOOLEAN,
-    "xla_tpu_enable_copy_fusion": _TPU_BOOLEAN,
-    "xla_tpu_reduce_loop_fusion_dup_with_unfusable_user": _TPU_BOOLEAN,
-    "xla_tpu_scavenge_vmem_for_fusions": _TPU_BOOLEAN,
-    "xla_jf_conv_input_fusion": _TPU_BOOLEAN,
-    "xla_tpu_decompose_all_gather_einsum": _TPU_BOOLEAN,
-    "xla_tpu_enable_megacore_fusion": _TPU_BOOLEAN,
-    "xla_always_enable_all_gather_2d_asymmetric": _TPU_BOOLEAN,
-    "xla_tpu_copy_fusion_pad_unpad_ratio": _TPU_INTEGER,
-    "xla_tpu_vector_load_fusion_window": _TPU_INTEGER,
-    "xla_tpu_vector_store_fusion_window": _TPU_INTEGER,
-    "xla_tpu_dcn_max_overlap_estimation": _TPU_INTEGER,
     "xla_tpu_scoped_vmem_limit_kib": Flag(Kind.INTEGER, LIBTPU, unit="KiB"),
     "xla_dump_to": Flag(Kind.PATH),
     "xla_disable_hlo_passes": Flag(Kind.PASSES),
-    "xla_gpu_enable_latency_hiding_scheduler": _BOOLEAN,
-    "xla_gpu_enable_highest_priority_async_stream": _BOOLEAN,
-    "xla_gpu_enable_triton_gemm": _BOOLEAN,
-    "xla_gpu_enable_cublaslt": _BOOLEAN,
+    "xla_gpu_enable_cublaslt": Flag(Kind.BOOLEAN),
     "xla_gpu_enable_command_buffer": Flag(Kind.COMMANDS),
     "xla_gpu_all_reduce_combine_threshold_bytes": _BYTES,
     "xla_gpu_all_gather_combine_threshold_bytes": _BYTES,
     "xla_gpu_reduce_scatter_combine_threshold_bytes": _BYTES,
-    "xla_gpu_enable_pipelined_all_gather": _BOOLEAN,
-    "xla_gpu_enable_pipelined_reduce_scatter": _BOOLEAN,
-    "xla_gpu_enable_pipelined_all_reduce": _BOOLEAN,
-    "xla_gpu_enable_while_loop_double_buffering": _BOOLEAN,
-    "xla_gpu_enable_all_gather_combine_by_dim": _BOOLEAN,
-    "xla_gpu_enable_reduce_scatter_combine_by_dim": _BOOLEAN,
     "xla_gpu_autotune_level": Flag(Kind.INTEGER),
     "xla_gpu_graph_level": Flag(Kind.INTEGER),
     "xla_gpu_memory_limit_slop_factor": Flag(Kind.INTEGER, unit="percent"),
