@@ -16,6 +16,7 @@ from .config.words import listed
 from .frameworks.face import Asked, ConfigT, Framework, OptionsT
 from .frameworks.known import FRAMEWORKS, framework_for
 from .job.container import note_profile
+from .job.gke import launch_of
 from .job.impossible_bounds import warn_of_impossible
 from .job.job import Job
 from .job.options import ON_HOSTS, RunOptions
@@ -215,7 +216,7 @@ def _assembled(
     if job and job.checkpoints and not settings.training_rehearsal:
         optional["checkpoints"] = job.checkpoints
     if job and job.gke:
-        optional["gke"] = job.gke.for_run(run_id)
+        optional["gke"] = launch_of(run_id, job.gke)
     if planned and job and settings.training_launcher != SSH:
         optional["slurm"] = slurm_job(run_id, planned, job.branch.mode, settings)
     return {

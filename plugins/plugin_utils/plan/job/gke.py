@@ -7,7 +7,7 @@ Source: the option parser of XPK 1.16 (xpk/parser/workload.py).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from ...contracts import GkeLaunch
 
@@ -15,16 +15,10 @@ LONGEST_NAME = 40
 _NOT_IN_NAME = re.compile(r"[^a-z0-9]+")
 
 
-@dataclass(frozen=True)
-class GkeWorkload:
-    """What XPK starts: ``options`` as they follow ``xpk workload create``, all but the workload's name."""
-
-    options: tuple[str, ...]
-
-    def for_run(self, run_id: str) -> GkeLaunch:
-        """Return ``workload`` (its name) and ``argv`` of a run."""
-        name = workload_name(run_id)
-        return {"workload": name, "argv": ["xpk", "workload", "create", "--workload", name, *self.options]}
+def launch_of(run_id: str, options: Sequence[str]) -> GkeLaunch:
+    """Return ``workload`` (its name) and ``argv`` of a run; ``options`` of XPK are all but that name."""
+    name = workload_name(run_id)
+    return {"workload": name, "argv": ["xpk", "workload", "create", "--workload", name, *options]}
 
 
 def workload_name(run_id: str) -> str:

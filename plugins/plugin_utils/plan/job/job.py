@@ -11,7 +11,6 @@ from ...contracts import Bound, ContainerOptions, Dataset, Mount, NodePlan, Para
 from ..config.field_types import with_user
 from .architecture import Architecture
 from .branch import Branch
-from .gke import GkeWorkload
 from .ranks import Node
 
 LOG_NAME = "train.log"
@@ -34,8 +33,8 @@ class Job:
     ``dataset`` is what the launch script fetches before the training, if anything. ``architecture`` is the model's
     shape, or in words why it is not known; ``chips_per_gpu`` the part of an accelerator's chip that counts as a GPU;
     ``counts_routers`` tells whether the framework's own count of operations has the routers of experts in it.
-    ``gke`` is the workload that XPK starts where no node of the inventory trains. ``checkpoints`` is the folder from
-    whose last checkpoint the same command goes on, empty where it begins with the first step.
+    ``gke`` are the options of the workload that XPK starts where no node of the inventory trains. ``checkpoints`` is
+    the folder from whose last checkpoint the same command goes on, empty where it begins with the first step.
     """
 
     branch: Branch
@@ -61,7 +60,7 @@ class Job:
     token_variable: str = ""
     tokens_per_sequence_per_gpu: float | None = None
     dataset: Dataset | None = None
-    gke: GkeWorkload | None = None
+    gke: list[str] | None = None
     architecture: Architecture | str = "The dimensions of the model are not known."
     chips_per_gpu: float = 1.0
     counts_routers: bool = False

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from ...config.kinds import Whole
 from ...config.texts import USER_FIELD
 from ...config.words import counted, listed
-from ...job.gke import LONGEST_NAME, GkeWorkload, workload_name
+from ...job.gke import LONGEST_NAME, workload_name
 from ...job.ranks import Node
 from .models import DIMENSIONS, WITHOUT_PRESET
 from .options import PLATFORM, MaxTextOptions
@@ -132,8 +132,11 @@ def check_branch_on_gke(reading: BranchReading) -> None:
 
 def workload_of(
     reading: BranchReading, maxtext: Mapping[str, t.Any], environment: Mapping[str, str], entry_point: str
-) -> GkeWorkload | None:
-    """Return the workload of a run that has no fault; ``maxtext`` are the keys of MaxText, ``environment`` its own."""
+) -> list[str] | None:
+    """Return the options of XPK for a run that has no fault; None where it is none on GKE.
+
+    ``maxtext`` are the keys of MaxText, ``environment`` its own.
+    """
     gke = reading.config.gke
     if gke is None:
         return None
@@ -152,7 +155,7 @@ def workload_of(
     for name, value in environment.items():
         if name not in _OF_HOSTS:
             words += ["--env", f"{name}={value}"]
-    return GkeWorkload((*words, "--command", shlex.join(_command(reading, maxtext, entry_point))))
+    return [*words, "--command", shlex.join(_command(reading, maxtext, entry_point))]
 
 
 def _command(reading: BranchReading, maxtext: Mapping[str, t.Any], entry_point: str) -> list[str]:
@@ -176,7 +179,7 @@ def _argument(value: t.Any) -> str:
 
 def slices_of(reading: Reading) -> int:
     """Return the slices of a job of TPUs: one, unless a workload on GKE has more."""
-    gke = reading.config.gke if reading.options.training_platform == PLATFORM else None
+    gke = reading.config.gke
     return (gke.num_slices or 1) if gke else 1
 
 

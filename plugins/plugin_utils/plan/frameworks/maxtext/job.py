@@ -177,7 +177,7 @@ def _job(
         log_dir=config.log_dir,
         mounts=config.container_config.volume_dict,
         devices=config.container_config.device_list,
-        gke=workload_of(reading, maxtext, environment, entry_point) if options.training_platform == PLATFORM else None,
+        gke=workload_of(reading, maxtext, environment, entry_point),
         container_options=container_options(
             config.container_name, config.shm_size, options.container_profile, multi_node=reading.multi_node
         ),
