@@ -14,7 +14,7 @@ from ..config.findings import Findings
 from ..config.model import refuse_unknown_keys, section, typed
 from ..job.job import Job
 from ..job.options import RunOptions
-from ..job.ranks import Node, master_address
+from ..job.ranks import Node
 from ..job.thresholds import ExpectedResults, expected_of
 from .branch import choose_branch, mode_of
 from .reading import CvsBranchReading, CvsReading
@@ -129,14 +129,9 @@ def _read_config(
 
 
 def _master_of(reading: CvsReading[t.Any, t.Any], key: str) -> str:
-    """Return where the nodes of a job meet, which the config asks for under a key.
-
-    It is localhost as well where that is not known, for a fault or for no nodes.
-    """
-    asked = getattr(reading.config, key)
-    if not reading.multi_node or not reading.nodes or (asked is None and reading.is_given(key)):
-        return "localhost"
-    return master_address(asked, reading.nodes, f"config.{key}", reading.findings)
+    """Return where the nodes of a job meet, which the config asks for under a key; localhost where that is wrong."""
+    is_wrong = getattr(reading.config, key) is None and reading.is_given(key)
+    return "localhost" if is_wrong else reading.master_address(f"config.{key}")
 
 
 def expected_in(reading: CvsBranchReading[t.Any, t.Any, t.Any]) -> list[Bound]:

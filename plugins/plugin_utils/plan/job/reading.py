@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ..config.findings import Findings
 from .options import RunOptions
-from .ranks import Node
+from .ranks import Node, master_address
 
 ConfigT = t.TypeVar("ConfigT")
 OptionsT = t.TypeVar("OptionsT", bound=RunOptions)
@@ -45,6 +45,15 @@ class ConfigReading(t.Generic[ConfigT, OptionsT]):
     def key(self, path: str) -> str:
         """Return the key path in the file of a value under a path."""
         return path
+
+    def master_address(self, path: str) -> str:
+        """Return where the nodes of a job meet, for which the config may have a value under a path.
+
+        It is localhost as well where that is not known, for no nodes.
+        """
+        if not self.multi_node or not self.nodes:
+            return "localhost"
+        return master_address(self.get(path), self.nodes, self.key(path), self.findings)
 
     def fault(self, path: str, message: str, remedy: str) -> None:
         """Note that the value under a path stops the run."""

@@ -43,12 +43,11 @@ def check_config(reading: NxdtReading, given_nodes: int | None) -> None:
     _check_results(reading)
     _check_precision(reading)
     _check_devices(reading)
-    if reading.config.trainops:
-        check_container(reading.config.trainops.container_config, reading.findings, "trainops.container_config")
-        _check_variables(reading)
-        if reading.options.container_engine != "none":
-            _check_image(reading)
-            _check_mounts(reading)
+    check_container(reading.config.trainops.container_config, reading.findings, "trainops.container_config")
+    _check_variables(reading)
+    if reading.options.container_engine != "none":
+        _check_image(reading)
+        _check_mounts(reading)
 
 
 def check_secrets(values: t.Any, path: str, findings: Findings) -> None:

@@ -24,7 +24,7 @@ from ...job.batch_scaling import for_nodes_at_hand, scales_batch
 from ...job.branch import Branch, check_name
 from ...job.container import CONTAINER_KEYS, container_options, variables_of_user
 from ...job.job import Job
-from ...job.ranks import Node, master_address
+from ...job.ranks import Node
 from ...job.sizes import Sizes
 from ...job.thresholds import ExpectedResults, expected_of
 from ..face import Asked
@@ -140,9 +140,7 @@ def _checked_job(reading: NxdtReading, values: Mapping[str, t.Any], text: str, g
     check_sizes(sizes, reading)
     if reading.get("name"):
         check_name(reading.get("name"), "name", reading.findings)
-    master = _master_address(reading)
-    if reading.config.trainops is None:
-        return None
+    master = reading.master_address(f"{_RUN}.master_address")
     expected = expected_of(
         reading.config.trainops.result_dict, f"{_RUN}.result_dict", reading.findings, reading.options
     )
@@ -162,15 +160,6 @@ def _typed(values: dict[str, t.Any], options: NxdtOptions, findings: Findings) -
     unused |= {*(ExpectedResults.model_fields if unjudged else ())}
     lower_unknown = options.training_unknown_keys == "warn"
     return typed(NxdtConfig, values, "", findings, unused=unused, lower_unknown=lower_unknown, notes=False)
-
-
-def _master_address(reading: NxdtReading) -> str:
-    """Return where the nodes of a job meet; localhost as well where that is not known, for a fault or for no nodes."""
-    if reading.mode != "multi_node" or not reading.nodes:
-        return "localhost"
-    return master_address(
-        reading.get("trainops.master_address"), reading.nodes, "trainops.master_address", reading.findings
-    )
 
 
 def _job(reading: NxdtReading, text: str, master: str, sizes: Sizes, expected: list[Bound]) -> Job:
