@@ -12,7 +12,7 @@ from ..contracts import Bound, OptionalPlan, Parameters, Plan, Workload
 from .config.budget import over_budget, too_long
 from .config.findings import Findings
 from .config.model import typed
-from .config.words import listed
+from .config.words import key_path, listed
 from .frameworks.face import Asked, ConfigT, Framework, OptionsT
 from .frameworks.known import FRAMEWORKS, framework_for
 from .job.container import note_profile
@@ -23,7 +23,7 @@ from .job.options import ON_HOSTS, RunOptions
 from .job.ranks import Node, in_rank_order
 from .job.rdma import warn_of_silence
 from .job.rehearsal import rehearsed
-from .job.thresholds import is_judged, results_key, warn_of_nothing_expected
+from .job.thresholds import warn_of_nothing_expected
 from .job.workload import named_precision, workload_of
 from .options import PlanOptions
 from .slurm.around import APPTAINER, PYXIS
@@ -127,13 +127,14 @@ def _expected(
 
     A run that nothing is asked of is only recorded, with a warning where that was not asked for.
     """
-    expected, key = job.expected, results_key(job.branch)
+    expected, key = job.expected, key_path(job.branch.path, "result_dict")
     if thresholds and not settings.training_record_only:
         facts = {**job.parameters, **workload, "nnodes": job.nnodes, "precision": named_precision(job)}
         expected, key = thresholds_of(thresholds, facts, findings), OPTION
         warn_of_other_names(thresholds.source, settings.training_framework, job.branch, findings)
     warn_of_impossible(expected, key, workload, job.branch.gpu, findings)
-    if not settings.training_record_only and not is_judged(expected) and not findings.faults:
+    is_judged = any(bound["kind"] != "info" for bound in expected)
+    if not settings.training_record_only and not is_judged and not findings.faults:
         settings.training_record_only = True
         warn_of_nothing_expected(key, findings)
     return expected

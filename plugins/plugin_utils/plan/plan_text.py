@@ -28,9 +28,11 @@ _MOST_SHOWN = 1000
 
 def plan_text(plan: Plan) -> str:
     """Return a plan as lines of text; with faults, the faults."""
-    blocks = [_faults(plan)] if plan["faults"] else [_summary(plan), *_where(plan)]
-    if plan["notes"] and not plan["faults"]:
-        blocks.append(_notes(plan["notes"]))
+    if plan["faults"]:
+        title = f"{counted(len(plan['faults']), 'fault')} in {plan['config_file'] or 'the plan'}:"
+        blocks = [findings_text(title, plan["faults"])]
+    else:
+        blocks = [_summary(plan), *_where(plan), *([_notes(plan["notes"])] if plan["notes"] else [])]
     if plan["warnings"]:
         blocks.append(findings_text(f"{counted(len(plan['warnings']), 'warning')}:", plan["warnings"]))
     return printable("\n\n".join(blocks), keep="\n")
@@ -46,12 +48,6 @@ def _job(plan: Plan) -> str:
     """Return the script that is submitted to Slurm."""
     lines = (f"  {line}".rstrip() for line in plan["slurm"]["script"].splitlines())
     return "\n".join(["Slurm chooses the nodes and runs this job:", *lines])
-
-
-def _faults(plan: Plan) -> str:
-    return findings_text(
-        f"{counted(len(plan['faults']), 'fault')} in {plan['config_file'] or 'the plan'}:", plan["faults"]
-    )
 
 
 def findings_text(title: str, findings: Sequence[Finding]) -> str:

@@ -3,31 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from ....module_utils.logs.record import METRICS, canonical_metric
 from ...contracts import Bound
 from ..config.fields import ConfigSection
 from ..config.findings import Findings
 from ..config.key_tables import read_tables, with_keys
 from ..config.words import key_path
-from .branch import Branch
 from .options import RunOptions
 
 
 @with_keys(read_tables(__file__)["result_dict"])
 class ExpectedResults(ConfigSection):
     """Thresholds of the verdict. For each metric there is the name that CVS gives it, and the collection's own."""
-
-
-def results_key(branch: Branch) -> str:
-    """Return the key path of the thresholds in a config."""
-    return key_path(branch.path, "result_dict")
-
-
-def is_judged(expected: Iterable[Bound]) -> bool:
-    """Return whether any bound judges a run; those of the kind info only say."""
-    return any(bound["kind"] != "info" for bound in expected)
 
 
 def expected_of(results: ExpectedResults | None, path: str, findings: Findings, options: RunOptions) -> list[Bound]:

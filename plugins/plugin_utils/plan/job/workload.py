@@ -50,7 +50,9 @@ def workload_of(job: Job) -> Workload:
     gpus = job.nnodes * parameters["gpus_per_node"]
     length = parameters["sequence_length"]
     known = shape if isinstance(shape, Architecture) else None
-    peak = peak_tflops(job.branch.gpu, precision)
+    gpu = job.branch.gpu
+    peak = peak_tflops(gpu, precision)
+    of = f"{gpu} in {precision}" if accelerator_of(gpu) else gpu
     return {
         "precision": precision,
         "global_batch_size": parameters["global_batch_size"],
@@ -66,12 +68,6 @@ def workload_of(job: Job) -> Workload:
         else None,
         "model_flops_reason": shape if isinstance(shape, str) else None,
         "peak_tflops_per_gpu": peak and peak * job.chips_per_gpu,
-        "peak_reason": None if peak else _why_no_peak(job.branch.gpu, precision),
+        "peak_reason": None if peak else f"The peak of {of} is not known.",
         "formula": FORMULA,
     }
-
-
-def _why_no_peak(gpu: str, precision: str) -> str:
-    if accelerator_of(gpu) is None:
-        return f"The peak of {gpu} is not known."
-    return f"The peak of {gpu} in {precision} is not known."

@@ -93,16 +93,12 @@ def _check_tokenizer(reading: ScriptReading) -> None:
         place, remedy = _FIXED_TOKENIZERS[reading.generation == V25_5, reading.known_script == LLAMA2]
         if tokenizer != place:
             reading.warn("tokenizer_model", f"tokenizer_model has no effect: {script} takes {place}.", remedy)
-    elif is_hub_name(tokenizer) and not _has_token(reading):
+    elif is_hub_name(tokenizer) and not (reading.is_given("hf_token_file") or reading.options.training_hf_token_file):
         reading.warn(
             "tokenizer_model",
             f"{tokenizer} is a name on the Hugging Face hub, and no token is given to fetch it with.",
             "Give hf_token_file, or the absolute path of a tokenizer that is there.",
         )
-
-
-def _has_token(reading: ScriptReading) -> bool:
-    return bool(reading.is_given("hf_token_file") or reading.options.training_hf_token_file)
 
 
 def _check_name(reading: ScriptReading) -> None:

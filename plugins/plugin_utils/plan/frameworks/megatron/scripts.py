@@ -151,7 +151,8 @@ def dimensions_of(reading: ScriptReading) -> ModelDimensions | None:
         _warn_of_own_dimensions(reading, dimensions)
         return dimensions
     own_checkout = bool(reading.options.training_megatron_root)
-    if script and parameters.model_size is not None and not (own_checkout and _gives_own_dimensions(reading)):
+    own_dimensions = reading.gives("num_layers") and reading.gives("num_attention_heads")
+    if script and parameters.model_size is not None and not (own_checkout and own_dimensions):
         reading.fault(
             "model_size",
             f"{reading.script} of generation {reading.generation} knows no model of size "
@@ -181,11 +182,6 @@ def _own_dimensions(reading: ScriptReading) -> ModelDimensions | None:
     if not layers or not heads or (groups is None and reading.gives("num_query_groups")):
         return None
     return ModelDimensions(layers, heads, groups or heads)
-
-
-def _gives_own_dimensions(reading: ScriptReading) -> bool:
-    """Return whether the config has dimensions of its own, be they right or wrong."""
-    return reading.gives("num_layers") and reading.gives("num_attention_heads")
 
 
 def _warn_of_own_dimensions(reading: ScriptReading, dimensions: ModelDimensions) -> None:

@@ -23,8 +23,3 @@ class NxdtReading(ConfigReading[NxdtConfig, NxdtOptions]):
     def alignment_key(self) -> str:
         """Return where that stands: older versions of NxDT have it in ``data``."""
         return "model_alignment_strategy" if self.get("model_alignment_strategy") else "data.alignment_strategy"
-
-    @property
-    def sequence_length(self) -> int | None:
-        """Return the length of the sequences that are trained on, in tokens."""
-        return t.cast("int | None", self.get("data.seq_length") or self.get("model.encoder_seq_length"))

@@ -33,7 +33,7 @@ def sizes_of(reading: NxdtReading) -> Sizes:
         expert_parallelism=reading.get(_EXPERT) or 1,
         global_batch_size=reading.get("data.global_batch_size"),
         micro_batch_size=reading.get("data.micro_batch_size"),
-        sequence_length=reading.sequence_length,
+        sequence_length=reading.get("data.seq_length") or reading.get("model.encoder_seq_length"),
     )
 
 
