@@ -75,24 +75,17 @@ def words_of(field: FieldInfo) -> str:
     return next((str(part) for part in (*field.metadata, *inner) if isinstance(part, Kind | Words)), "an object")
 
 
-def unit_of(field: FieldInfo) -> str:
-    """Return the unit of a field, empty where it has none."""
-    return str(extra_of(field).get("unit", ""))
-
-
-def variable_of(field: FieldInfo) -> str:
-    """Return the variable of the training script that a field becomes, empty where it becomes none."""
-    return str(extra_of(field).get("variable", ""))
-
-
-def since_of(field: FieldInfo) -> str:
-    """Return since when the trainer or the format of the config has a field, empty where that is not known."""
-    return str(extra_of(field).get("since", ""))
-
-
 def extra_of(field: FieldInfo) -> dict[str, t.Any]:
     """Return ``unit``, ``variable`` and ``since`` of a field, as far as it has them."""
     return field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
+
+
+def _said(name: str, field: FieldInfo) -> str:
+    return str(extra_of(field).get(name, ""))
+
+
+# Each returns what `Extra` has of a field, empty where it says nothing.
+unit_of, variable_of, since_of = (functools.partial(_said, name) for name in ("unit", "variable", "since"))
 
 
 def default_of(field: FieldInfo) -> str:
