@@ -12,8 +12,9 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.n
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.nxdt.precision import PRECISIONS
 
 if t.TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.nxdt.devices import Instance
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.nxdt.precision import Precision
 
 
 def values() -> dict[str, str]:
@@ -21,14 +22,13 @@ def values() -> dict[str, str]:
     return {
         "top": table(NxdtConfig, variable),
         "sections": "\n".join(sections(NxdtConfig, "")),
-        "precisions": "\n".join(_precision_row(name, precision) for name, precision in PRECISIONS.items()),
+        "precisions": "\n".join(_precision_row(name, *precision) for name, precision in PRECISIONS.items()),
         "instances": "\n".join(_instance_row(name, instance) for name, instance in INSTANCES.items()),
     }
 
 
-def _precision_row(name: str, precision: Precision) -> str:
-    values = [precision.use_bf16, precision.downcast_bf16, precision.stochastic_rounding or "not set"]
-    return f"| `{name}` | {' | '.join(values)} | `{precision.compiler_flags}` |"
+def _precision_row(name: str, values: Sequence[str | None], flags: str) -> str:
+    return f"| `{name}` | {' | '.join(value or 'not set' for value in values)} | `{flags}` |"
 
 
 def _instance_row(name: str, instance: Instance) -> str:

@@ -8,7 +8,6 @@ already, and appends to NEURON_CC_FLAGS; so a plan sets the variables, and leave
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass
 
 from ...config.field_types import Flag
 from ...config.fields import ConfigSection, key, optional
@@ -22,22 +21,13 @@ MANUAL_KEYS = {
 }
 
 
-@dataclass(frozen=True)
-class Precision:
-    """Values of the variables, None where one stays unset, and the flags that NxDT adds to NEURON_CC_FLAGS."""
-
-    use_bf16: str
-    downcast_bf16: str
-    stochastic_rounding: str | None
-    compiler_flags: str
-
-
-PRECISIONS = {
-    "bf16SR": Precision("1", "0", "1", _ACCUMULATE),
-    "mixed_precision": Precision("0", "1", "0", _ACCUMULATE),
-    "mixed_precision_SR": Precision("0", "1", "1", _ACCUMULATE),
-    "fp32": Precision("0", "0", None, "--auto-cast none"),
-    "autocast": Precision("0", "0", "0", f"{_ACCUMULATE} --auto-cast none"),
+# What each makes of these variables, None where one stays unset, and the flags that NxDT adds to NEURON_CC_FLAGS.
+PRECISIONS: dict[str, tuple[tuple[str, str, str | None], str]] = {
+    "bf16SR": (("1", "0", "1"), _ACCUMULATE),
+    "mixed_precision": (("0", "1", "0"), _ACCUMULATE),
+    "mixed_precision_SR": (("0", "1", "1"), _ACCUMULATE),
+    "fp32": (("0", "0", None), "--auto-cast none"),
+    "autocast": (("0", "0", "0"), f"{_ACCUMULATE} --auto-cast none"),
 }
 TYPES = (*PRECISIONS, "manual")
 _MISSPELT = "mixed_precisionSR"
@@ -80,11 +70,10 @@ def precision_environment(precision: PrecisionConfig) -> dict[str, str]:
     """Return the variables that a right precision section becomes."""
     if precision.type == "manual":
         return {name: str(int(getattr(precision, key))) for key, name in MANUAL_KEYS.items()}
-    known = PRECISIONS[precision.type]
-    values = (known.use_bf16, known.downcast_bf16, known.stochastic_rounding)
+    values, _flags = PRECISIONS[precision.type]
     return {name: value for name, value in zip(MANUAL_KEYS.values(), values, strict=True) if value is not None}
 
 
 def precision_compiler_flags(precision: PrecisionConfig) -> str:
     """Return what NxDT adds to the compiler's flags for a right precision section."""
-    return "" if precision.type == "manual" else PRECISIONS[precision.type].compiler_flags
+    return "" if precision.type == "manual" else PRECISIONS[precision.type][1]
