@@ -12,27 +12,21 @@ from ...config.model import typed
 from ...config.words import key_path, shown
 from ...job.container import variables_of_user
 from ...job.visible_devices import visible_devices
+from .config import MegatronModelParameters
 from .generations import DEEPSEEK, READ
 from .reading import ScriptReading
 from .script_options import ScriptOptions
 
 _PATH = "config.container_config.env_dict"
 # What decides how many ranks share a replica of the model, in what it trains, and what the script then accepts.
-_COUNTED = {
-    "TP": "tensor_parallelism",
-    "PP": "pipeline_parallelism",
+_COUNTED_KEYS = (
+    *("tensor_parallelism", "pipeline_parallelism", "context_parallelism", "fp8_recipe", "fp4_recipe"),
+    *("fp4_selective_bf16", "fp4_bf16_start", "fp4_bf16_end", "tokenizer_type", "megatron_fsdp", "hsdp_replicas"),
+)
+_COUNTED = {variable_of(MegatronModelParameters.model_fields[key]): key for key in _COUNTED_KEYS} | {
     "MP_VP": "pipeline_parallelism",
-    "CP": "context_parallelism",
     "TE_FP4": "precision",
-    "TE_FP8_RECIPE": "fp8_recipe",
-    "TE_FP4_RECIPE": "fp4_recipe",
-    "FP4_SELECTIVE_BF16": "fp4_selective_bf16",
-    "FP4_BF16_START": "fp4_bf16_start",
-    "FP4_BF16_END": "fp4_bf16_end",
-    "TOKENIZER_TYPE": "tokenizer_type",
-    "MEGATRON_FSDP": "megatron_fsdp",
     "ENABLE_HSDP": "hsdp_replicas",
-    "HSDP_NUM_REPLICAS": "hsdp_replicas",
 }
 # The scripts put a command together and hand it to ``eval``. These are in it, in addition to what a plan may set.
 _IN_COMMAND = {
