@@ -7,11 +7,9 @@ import posixpath
 import typing as t
 from collections.abc import Collection, Mapping
 
-from pydantic import Field
-
 from ...contracts import ContainerOptions
 from ..config.field_types import DeviceList, Environment, Mounts
-from ..config.fields import ConfigSection
+from ..config.fields import ConfigSection, key
 from ..config.findings import Findings
 from ..config.secret_names import is_secret_name
 from ..config.words import key_path, listed
@@ -39,18 +37,18 @@ _OF_BASH = {"IFS", "SHELLOPTS", "BASHOPTS", "EXECIGNORE", "CDPATH", "UID", "EUID
 class ContainerConfig(ConfigSection):
     """What of the node the container sees."""
 
-    device_list: DeviceList = Field(
-        default=[], description="Devices of the node that the container may use.", examples=[["/dev/dri", "/dev/kfd"]]
+    device_list: DeviceList = key(
+        "Devices of the node that the container may use.", default=[], example=["/dev/dri", "/dev/kfd"]
     )
-    volume_dict: Mounts = Field(
+    volume_dict: Mounts = key(
+        "Mounts: each path on the node with the path in the container where it appears.",
         default={},
-        description="Mounts: each path on the node with the path in the container where it appears.",
-        examples=[{"/home/{user-id}": "/home/{user-id}"}],
+        example={"/home/{user-id}": "/home/{user-id}"},
     )
-    env_dict: Environment = Field(
+    env_dict: Environment = key(
+        "More variables of the training; those that the plan sets win. No secrets.",
         default={},
-        description="More variables of the training; those that the plan sets win. No secrets.",
-        examples=[{"NCCL_PROTO": "Simple"}],
+        example={"NCCL_PROTO": "Simple"},
     )
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 
 import typing as t
 
-from pydantic import Field
-
 from ...config.field_types import PathOrNothing
+from ...config.fields import key
 from ...config.texts import Written
 from ...job.options import RunOptions
 
@@ -20,13 +19,10 @@ EntryPoint = t.Annotated[
 class MaxTextOptions(RunOptions):
     """Where MaxText lies, and which one it is."""
 
-    training_maxtext_root: PathOrNothing = Field(
-        default="", description="MaxText checkout, in place of that of the image (/workspace/maxtext)."
+    training_maxtext_root: PathOrNothing = key(
+        "MaxText checkout, in place of that of the image (/workspace/maxtext).", default=""
     )
-    training_maxtext_entry_point: EntryPoint = Field(
-        default="",
-        description="The script of the checkout, or the module, that trains. By default the image's tag decides.",
+    training_maxtext_entry_point: EntryPoint = key(
+        "The script of the checkout, or the module, that trains. By default the image's tag decides.", default=""
     )
-    training_maxtext_python: PathOrNothing = Field(
-        default="", description="Python that runs MaxText, in place of python3."
-    )
+    training_maxtext_python: PathOrNothing = key("Python that runs MaxText, in place of python3.", default="")

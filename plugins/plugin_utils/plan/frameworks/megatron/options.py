@@ -5,9 +5,8 @@ from __future__ import annotations
 
 import typing as t
 
-from pydantic import Field
-
 from ...config.field_types import PathOrNothing
+from ...config.fields import key
 from ...config.texts import Written
 from ...job.options import RunOptions
 
@@ -20,11 +19,11 @@ Release = t.Annotated[
 class MegatronOptions(RunOptions):
     """Where Megatron-LM lies, and which one it is."""
 
-    training_megatron_root: PathOrNothing = Field(
-        default="", description="Megatron-LM checkout, in place of the config's megatron_root."
+    training_megatron_root: PathOrNothing = key(
+        "Megatron-LM checkout, in place of the config's megatron_root.", default=""
     )
-    training_megatron_release: Release = Field(
-        default="",
-        description="Release of ROCm's Megatron-LM images whose scripts train, for example v25.5. By default the "
+    training_megatron_release: Release = key(
+        "Release of ROCm's Megatron-LM images whose scripts train, for example v25.5. By default the "
         "image's tag decides.",
+        default="",
     )

@@ -3,16 +3,14 @@
 
 from __future__ import annotations
 
-from pydantic import Field
-
 from ...config.field_types import PathOrNothing
+from ...config.fields import key
 from ...job.options import RunOptions
 
 
 class NxdtOptions(RunOptions):
     """Where NxDT lies, and which one it is."""
 
-    training_nxdt_root: PathOrNothing = Field(
-        default="",
-        description="Folder with NxDT's training_orchestrator.py, in place of the config's trainops.nxdt_root.",
+    training_nxdt_root: PathOrNothing = key(
+        "Folder with NxDT's training_orchestrator.py, in place of the config's trainops.nxdt_root.", default=""
     )
