@@ -9,13 +9,12 @@ from dataclasses import dataclass, field
 
 from pydantic import BaseModel
 
-from ...contracts import Bound
 from ..config.findings import Findings
 from ..config.model import refuse_unknown_keys, section, typed
 from ..job.job import Job
 from ..job.options import RunOptions
 from ..job.ranks import Node
-from ..job.thresholds import ExpectedResults, expected_of
+from ..job.thresholds import ExpectedResults
 from .branch import choose_branch, mode_of
 from .reading import CvsBranchReading, CvsReading
 
@@ -132,13 +131,3 @@ def _master_of(reading: CvsReading[t.Any, t.Any], key: str) -> str:
     """Return where the nodes of a job meet, which the config asks for under a key; localhost where that is wrong."""
     is_wrong = getattr(reading.config, key) is None and reading.is_given(key)
     return "localhost" if is_wrong else reading.master_address(f"config.{key}")
-
-
-def expected_in(reading: CvsBranchReading[t.Any, t.Any, t.Any]) -> list[Bound]:
-    """Return the thresholds of a branch, and note what is wrong with them."""
-    return expected_of(
-        reading.parameters.result_dict,
-        reading.key("result_dict"),
-        reading.findings,
-        reading.options,
-    )

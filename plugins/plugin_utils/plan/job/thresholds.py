@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+import typing as t
+
 from ....module_utils.logs.record import METRICS, canonical_metric
 from ...contracts import Bound
 from ..config.fields import ConfigSection
 from ..config.findings import Findings
 from ..config.key_tables import read_tables, with_keys
 from ..config.words import key_path
-from .options import RunOptions
+from .reading import ConfigReading
 
 
 @with_keys(read_tables(__file__)["result_dict"])
@@ -17,20 +19,20 @@ class ExpectedResults(ConfigSection):
     """Thresholds of the verdict. For each metric there is the name that CVS gives it, and the collection's own."""
 
 
-def expected_of(results: ExpectedResults | None, path: str, findings: Findings, options: RunOptions) -> list[Bound]:
-    """Return the thresholds as ``metric`` (canonical), ``kind`` (min or max) and ``value``.
+def expected_in(reading: ConfigReading[t.Any, t.Any], path: str) -> list[Bound]:
+    """Return the thresholds under a path as ``metric`` (canonical), ``kind`` (min or max) and ``value``.
 
-    There are none to record only, or where a file of thresholds stands in their place. ``path`` is where they stand in
-    the config.
+    There are none to record only, or where a file of thresholds stands in their place. What is wrong is noted.
     """
-    if options.training_record_only or options.training_thresholds:
+    results: ExpectedResults | None = reading.get(path)
+    if reading.options.training_record_only or reading.options.training_thresholds:
         return []
     expected: dict[str, Bound] = {}
     for key, value in (results.model_dump(exclude_none=True) if results else {}).items():
         metric = str(canonical_metric(key))
         if metric in expected and expected[metric]["value"] != value:
-            findings.fault(
-                key_path(path, key),
+            reading.findings.fault(
+                key_path(reading.key(path), key),
                 value,
                 f"{key} is {value:g}, but another name of the same metric says {expected[metric]['value']:g}.",
                 "Keep one of the two.",

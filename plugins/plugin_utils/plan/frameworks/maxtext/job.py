@@ -14,10 +14,11 @@ import yaml
 
 from ....contracts import Bound, OptionalParameters
 from ...config.words import counted, listed
-from ...cvs.form import CvsForm, expected_in
+from ...cvs.form import CvsForm
 from ...job.batch_scaling import scales_batch
 from ...job.container import container_options
 from ...job.job import Job
+from ...job.thresholds import expected_in
 from ...job.visible_devices import check_same_gpus
 from .architecture import architecture_of
 from .branch_checks import MaxTextSizes, check_branch, precision_of
@@ -59,7 +60,7 @@ def _job_of(reading: BranchReading, master: str) -> Job | None:
     entry_point = _entry_point(reading)
     if reading.options.training_platform == PLATFORM:
         check_branch_on_gke(reading)
-    expected = expected_in(reading)
+    expected = expected_in(reading, "result_dict")
     if reading.findings.faults or sizes is None or entry_point is None:
         return None
     return _job(reading, sizes, expected, environment, _maxtext_config(reading, timeouts), entry_point)

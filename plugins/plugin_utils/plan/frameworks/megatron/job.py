@@ -9,10 +9,11 @@ train_deepseekv2.sh reads its environment only.
 from __future__ import annotations
 
 from ....contracts import Bound, Dataset, OptionalParameters
-from ...cvs.form import CvsForm, expected_in
+from ...cvs.form import CvsForm
 from ...job.container import container_options
 from ...job.job import Job
 from ...job.sizes import Sizes
+from ...job.thresholds import expected_in
 from ...job.visible_devices import check_same_gpus
 from .architecture import architecture_of
 from .branch_checks import check_branch
@@ -42,7 +43,7 @@ def _job_of(reading: BranchReading, master: str) -> Job | None:
     check_deepseek(script_reading, dataset)
     check_same_gpus(reading.nodes, reading.findings)
     devices = check_variables(script_reading)
-    expected = expected_in(reading)
+    expected = expected_in(reading, "result_dict")
     if reading.findings.faults or script is None:
         return None
     environment = environment_of(script_reading, sizes, master, dataset) | devices

@@ -26,7 +26,7 @@ from ...job.container import CONTAINER_KEYS, container_options, variables_of_use
 from ...job.job import Job
 from ...job.ranks import Node
 from ...job.sizes import Sizes
-from ...job.thresholds import ExpectedResults, expected_of
+from ...job.thresholds import ExpectedResults, expected_in
 from ..face import Asked
 from .architecture import architecture_of, chips_per_device
 from .checks import check_config, check_secrets
@@ -141,9 +141,7 @@ def _checked_job(reading: NxdtReading, values: Mapping[str, t.Any], text: str, g
     if reading.get("name"):
         check_name(reading.get("name"), "name", reading.findings)
     master = reading.master_address(f"{_RUN}.master_address")
-    expected = expected_of(
-        reading.config.trainops.result_dict, f"{_RUN}.result_dict", reading.findings, reading.options
-    )
+    expected = expected_in(reading, f"{_RUN}.result_dict")
     return None if reading.findings.faults else _job(reading, text, master, sizes, expected)
 
 
