@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import selectors
 import socket
 import struct
 import typing as t
@@ -25,7 +24,6 @@ _EXIT = struct.pack(">I", 0x80000004)
 # No terminal, no display, no agent, no subsystem, no escape character.
 _PLAIN = struct.pack(">IIIII", 0, 0, 0, 0, 0xFFFFFFFF)
 _LONGEST_PACKET = 1 << 18
-_CHUNK = 1 << 16
 _LET_GO_SECONDS = 1.0
 
 
@@ -52,22 +50,23 @@ def run(control_path: str, command: bytes, standard_input: bytes, variables: Seq
     """
     with contextlib.ExitStack() as held:
         keeper = held.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
-        (stdin, to_command), (from_stdout, stdout), (from_stderr, stderr) = (_pipe(held) for _number in range(3))
+        stdin, *outputs = (held.enter_context(_file_of_no_name()) for _number in range(3))
+        stdin.write(standard_input)
+        stdin.seek(0)
         try:
             _greet(keeper, control_path)
             words = b"".join(_string(word) for word in (b"", command, *variables))
             _send(keeper, _NEW_SESSION + _string(b"") + _PLAIN + words)
-            for theirs in (stdin, stdout, stderr):
-                socket.send_fds(keeper, [b"\0"], [theirs.fileno()])
-                theirs.close()
+            for file in (stdin, *outputs):
+                socket.send_fds(keeper, [b"\0"], [file.fileno()])
             if not _received(keeper).startswith(_OPENED):
                 raise NoConnectionError
         except OSError:
             raise NoConnectionError from None
-        try:
-            return _exchanged(keeper, standard_input, to_command, (from_stdout, from_stderr))
-        except OSError:
-            raise ConnectionLostError from None
+        status = _status(keeper)
+        for output in outputs:
+            output.seek(0)
+        return Result(status, *(output.read() for output in outputs))
 
 
 def let_go(control_path: str) -> None:
@@ -86,55 +85,23 @@ def _greet(keeper: socket.socket, control_path: str) -> None:
         raise NoConnectionError
 
 
-def _exchanged(keeper: socket.socket, given: bytes, stdin: io.FileIO, outputs: tuple[io.FileIO, io.FileIO]) -> Result:
-    """Return the result of a command that runs, once the keeper of its connection has ended the session."""
-    os.set_blocking(stdin.fileno(), False)
-    rest = memoryview(given)
+def _status(keeper: socket.socket) -> int:
+    """Return the exit status of a command that runs, once the keeper of its connection has ended the session."""
     status: int | None = None
-    printed = {output: bytearray() for output in outputs}
-    with selectors.PollSelector() as open_ends:
-        open_ends.register(stdin, selectors.EVENT_WRITE)
-        for end in (keeper, *outputs):
-            open_ends.register(end, selectors.EVENT_READ)
-        while keeper in open_ends.get_map():
-            for key, _events in open_ends.select():
-                if key.fileobj is keeper:
-                    packet = _received(keeper)
-                    if packet.startswith(_EXIT):
-                        status = struct.unpack(">I", packet[8:12])[0]
-                    is_done = not packet
-                elif key.fileobj is stdin:
-                    rest = _rest(stdin, rest)
-                    is_done = not rest
-                else:
-                    output = t.cast("io.FileIO", key.fileobj)
-                    chunk = output.read(_CHUNK)
-                    printed[output] += chunk
-                    is_done = not chunk
-                if is_done:
-                    open_ends.unregister(key.fileobj)
-                    if key.fileobj is stdin:
-                        stdin.close()
-    for output in outputs:
-        os.set_blocking(output.fileno(), False)
-        while chunk := output.read(_CHUNK):
-            printed[output] += chunk
+    try:
+        while packet := _received(keeper):
+            if packet.startswith(_EXIT):
+                status = struct.unpack(">I", packet[8:12])[0]
+    except OSError:
+        raise ConnectionLostError from None
     if status is None:
         raise ConnectionLostError
-    return Result(status, *(bytes(text) for text in printed.values()))
+    return status
 
 
-def _rest(stdin: io.FileIO, given: memoryview) -> memoryview:
-    """Return what is left of a standard input after as much as its pipe takes now; nothing where nobody reads it."""
-    try:
-        return given[stdin.write(given[:_CHUNK]) or 0 :]
-    except BrokenPipeError:
-        return given[:0]
-
-
-def _pipe(held: contextlib.ExitStack) -> tuple[io.FileIO, io.FileIO]:
-    read, write = os.pipe()
-    return held.enter_context(io.FileIO(read, "r")), held.enter_context(io.FileIO(write, "w"))
+def _file_of_no_name() -> io.FileIO:
+    """Return a file in memory for what a command reads or prints: unlike a pipe it need not be emptied meanwhile."""
+    return io.FileIO(os.memfd_create("trainops"), "r+")
 
 
 def _string(value: bytes) -> bytes:
