@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the attributes of modules mean, and what most modules support; a module says where it differs."""
+"""Who writes modules, what their attributes mean, and what most support; a module says where it differs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ class ModuleDocFragment:
     """Documentation that modules share."""
 
     DOCUMENTATION = r"""
+author:
+  - The trainops.cluster maintainers (@trainops)
 options: {}
 attributes:
   check_mode:

@@ -10,8 +10,6 @@ DOCUMENTATION = r"""
 module: kernel_setting
 short_description: Sets a kernel setting below /proc/sys, and keeps it over a reboot
 version_added: 1.0.0
-author:
-  - The trainops.cluster maintainers (@trainops)
 description:
   - Writes the value to the running kernel, and to /etc/sysctl.d/99-trainops.conf, which no other tool writes.
   - A kernel without the setting, such as one for a single NUMA node without C(kernel.numa_balancing), is left alone.

@@ -10,8 +10,6 @@ DOCUMENTATION = r"""
 module: network_tuning
 short_description: Tunes a network interface and what TCP does over it, until the next boot
 version_added: 1.0.0
-author:
-  - The trainops.cluster maintainers (@trainops)
 description:
   - Sets the MTU and features of an interface, the least retransmission timeout of the default route, and how TCP Cubic
     ends its slow start. These are what MaxText's C(rto_setup.sh) does to a host in addition to kernel settings.

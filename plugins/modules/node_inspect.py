@@ -10,8 +10,6 @@ DOCUMENTATION = r"""
 module: node_inspect
 short_description: Reports everything about a node that matters to a training, in one round trip
 version_added: 1.0.0
-author:
-  - The trainops.cluster maintainers (@trainops)
 description:
   - Looks at kernel, processors, NUMA, GPUs, RDMA devices and their user space, network, limits, room on disks, clock,
     and container engines.

@@ -10,8 +10,6 @@ DOCUMENTATION = r"""
 module: training_compare
 short_description: Compares two training runs, or the runs of two periods
 version_added: 1.0.0
-author:
-  - The trainops.cluster maintainers (@trainops)
 description:
   - Shows what two runs measured and whether the change is real or within noise, what differs in their config and in
     what their nodes were given, and the scaling curves that the second one lies on.

@@ -10,8 +10,6 @@ DOCUMENTATION = r"""
 module: training_logs
 short_description: Turns training logs that already exist into the folder of a run
 version_added: 1.0.0
-author:
-  - The trainops.cluster maintainers (@trainops)
 description:
   - Reads the logs of one run or of several, of which nothing else is left, and writes for each what
     M(trainops.cluster.training_phase) would have, so that M(trainops.cluster.training_report) can judge it.

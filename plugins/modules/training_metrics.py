@@ -10,8 +10,6 @@ DOCUMENTATION = r"""
 module: training_metrics
 short_description: Reads the measurements of each training step out of a training log
 version_added: 1.0.0
-author:
-  - The trainops.cluster maintainers (@trainops)
 description:
   - Parses the log of an LLM training where it lies and returns one record for each step and metric, so that the log
     itself need not travel.

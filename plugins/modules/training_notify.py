@@ -10,8 +10,6 @@ DOCUMENTATION = r"""
 module: training_notify
 short_description: Notifies people of the verdict of a training run
 version_added: 1.0.0
-author:
-  - The trainops.cluster maintainers (@trainops)
 description:
   - Sends the verdict, the first failure and the place of the report to a webhook, to Slack or by mail.
   - Never fails. A notification that cannot be sent is a line on the terminal and in RV(not_sent).

@@ -10,8 +10,6 @@ DOCUMENTATION = r"""
 module: training_phase
 short_description: Does one phase of a training run on all of its nodes
 version_added: 1.0.0
-author:
-  - The trainops.cluster maintainers (@trainops)
 description:
   - Runs once for all hosts of the play, like C(ansible.builtin.add_host), and works on those that are nodes of the run,
     all at the same time from one process. Connection plugin, become and their variables are those of each host.

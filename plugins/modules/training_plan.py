@@ -10,8 +10,6 @@ DOCUMENTATION = r"""
 module: training_plan
 short_description: Makes the plan of a training run, or reports every error in its config
 version_added: 1.0.0
-author:
-  - The trainops.cluster maintainers (@trainops)
 description:
   - Reads a training config and resolves it to what every node will run. What only a node can decide, such as an
     interface that is V(auto), is named as such.

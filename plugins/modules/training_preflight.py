@@ -10,8 +10,6 @@ DOCUMENTATION = r"""
 module: training_preflight
 short_description: Judges whether the nodes of a plan are ready for it
 version_added: 1.0.0
-author:
-  - The trainops.cluster maintainers (@trainops)
 description:
   - Compares what M(trainops.cluster.node_inspect) returned for each node with the plan and with other nodes.
   - Shows one table of nodes and checks, and below it each red cell with the reason and what to do about it.

@@ -10,8 +10,6 @@ DOCUMENTATION = r"""
 module: training_report
 short_description: Judges a training run and writes its report
 version_added: 1.0.0
-author:
-  - The trainops.cluster maintainers (@trainops)
 description:
   - Judges what M(trainops.cluster.training_phase) left in the run's folder, and writes C(records.csv) (one row per
     measurement), C(summary.json), C(summary.csv) (one row for the run), C(metrics.csv) (one row per metric) and

@@ -10,8 +10,6 @@ DOCUMENTATION = r"""
 module: training_run
 short_description: Finds a training run by its name
 version_added: 1.0.0
-author:
-  - The trainops.cluster maintainers (@trainops)
 description:
   - Returns of a run that was started what M(trainops.cluster.training_plan) returned then, so that it can be followed
     again, stopped or judged.

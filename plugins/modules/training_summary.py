@@ -10,8 +10,6 @@ DOCUMENTATION = r"""
 module: training_summary
 short_description: Shows the summaries of training runs side by side, or what a query finds in them
 version_added: 1.0.0
-author:
-  - The trainops.cluster maintainers (@trainops)
 description:
   - Reads the C(summary.json) that M(trainops.cluster.training_report) left in the folder of each run.
   - Without O(query) it prints a table with a line for each run. With one it prints what that finds.

@@ -10,8 +10,6 @@ DOCUMENTATION = r"""
 module: training_sweep_report
 short_description: Writes the report of a sweep
 version_added: 1.0.0
-author:
-  - The trainops.cluster maintainers (@trainops)
 description:
   - Reads what the cells of a sweep have come to, and writes C(sweep.json), C(sweep.csv) and C(sweep.html) into the
     folder of the sweep.
