@@ -18,10 +18,9 @@ with needed_packages(__name__):
 class ActionModule(ControllerAction):
     """Holds two runs or two periods side by side, on the controller."""
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+    def act(self) -> dict[str, t.Any]:
         """Show the comparison, and write it unless in check mode."""
-        super().run(tmp, task_vars)
-        self.refuse_unknown(task_vars or {})
+        self.refuse_unknown()
         arguments = self.arguments()
         names = [name.strip() for name in arguments["names"] if name.strip()]
         output_dir = os.path.abspath(arguments["output_dir"])

@@ -30,15 +30,14 @@ if t.TYPE_CHECKING:
 class ActionModule(ControllerAction):
     """Turns logs that already exist into folders of runs on the controller."""
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+    def act(self) -> dict[str, t.Any]:
         """Return the folders of the runs, or fail with every error."""
-        super().run(tmp, task_vars)
-        self.refuse_unknown(task_vars or {})
+        self.refuse_unknown()
         arguments = self.arguments(raw=ARGUMENTS.values())
         runs = self._found(arguments["logs"], arguments["run_id"])
         own = {name: name for name in FRAMEWORK_OPTIONS}
-        options = self.options(own, dict.fromkeys(own), task_vars or {})
-        options |= self.options(ARGUMENTS, arguments, task_vars or {})
+        options = self.options(own, dict.fromkeys(own))
+        options |= self.options(ARGUMENTS, arguments)
         known = self._known(arguments, options)
         output_dir = Path(C.DEFAULT_LOCAL_TMP if self._task.check_mode else os.path.abspath(arguments["output_dir"]))
         framework, mode = _given(options, "training_framework"), _given(options, "training_mode")

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from ansible.errors import AnsibleActionFail, AnsibleError
 
-from ..plugin_utils.controller_action import ControllerAction, late_imports, show
+from ..plugin_utils.controller_action import ControllerAction, show
 
 TIMEOUT_SECONDS = 10
 
@@ -19,16 +19,15 @@ TIMEOUT_SECONDS = 10
 class ActionModule(ControllerAction):
     """Notifies people of the end of a run, from the controller; a notification that fails is a line, not a failure."""
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+    def act(self) -> dict[str, t.Any]:
         """Send each notification, and return which were sent and why the others were not."""
-        super().run(tmp, task_vars)
         arguments = self.arguments(secret=("webhook", "webhook_headers", "slack", "mail"))
-        with late_imports():
-            from ..plugin_utils.report.notification import notification
+        from ..plugin_utils.report.notification import notification
+
         ways: dict[str, t.Callable[[dict[str, t.Any]], None]] = {
             "webhook": lambda body: _post(arguments["webhook"], arguments["webhook_headers"], body),
-            "slack": lambda body: self._module("slack", {**arguments["slack"], "msg": body["text"]}, task_vars),
-            "mail": lambda body: self._module("mail", {**_mail(body), **arguments["mail"]}, task_vars),
+            "slack": lambda body: self._module("slack", {**arguments["slack"], "msg": body["text"]}),
+            "mail": lambda body: self._module("mail", {**_mail(body), **arguments["mail"]}),
         }
         wanted = [way for way in ways if arguments[way]]
         if self._task.check_mode:
@@ -45,11 +44,11 @@ class ActionModule(ControllerAction):
                 show(f"No notification by {way}: {not_sent[way]}. The verdict stays as it is.", "yellow")
         return {"changed": bool(sent), "sent": sent, "not_sent": not_sent}
 
-    def _module(self, name: str, arguments: dict[str, t.Any], task_vars: dict[str, t.Any] | None) -> None:
+    def _module(self, name: str, arguments: dict[str, t.Any]) -> None:
         """Run a module of community.general on the controller."""
         module = f"community.general.{name}"
         try:
-            result = self._execute_module(module_name=module, module_args=arguments, task_vars=task_vars)
+            result = self._execute_module(module_name=module, module_args=arguments, task_vars=self.variables)
         except AnsibleError as error:
             if "not found" not in str(error):
                 raise

@@ -54,9 +54,8 @@ class ActionModule(ControllerAction):
 
     BYPASS_HOST_LOOP = True
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+    def act(self) -> dict[str, t.Any]:
         """Do the phase that the task asks for, and fail with what every node has to say."""
-        super().run(tmp, task_vars)
         arguments = self.arguments()
         phase = arguments["phase"]
         if self._task.check_mode and phase != "stage":
@@ -70,9 +69,9 @@ class ActionModule(ControllerAction):
         self._links: dict[str, NodeLink] = {}
         try:
             if "slurm" in self._plan:
-                outcome = self._with_slurm(phase, arguments, task_vars or {})
+                outcome = self._with_slurm(phase, arguments)
             else:
-                self._connect(task_vars or {}, phase)
+                self._connect(phase)
                 outcome = self._do(phase, arguments, {name: self._ask(name) for name in self._nodes})
         except NodeError as error:
             raise AnsibleActionFail(f"{error}.") from None
@@ -102,9 +101,9 @@ class ActionModule(ControllerAction):
         )
         return {"changed": False, "failed": True, "left_alone": True, "msg": message}
 
-    def _connect(self, variables: t.Mapping[str, t.Any], phase: str) -> None:
+    def _connect(self, phase: str) -> None:
         """Make a link to each node of the run that is among the hosts of the play, and that the phase has to ask."""
-        hosts = set(variables["ansible_play_hosts_all"])
+        hosts = set(self.variables["ansible_play_hosts_all"])
         self._nodes = {node["node"]: node for node in self._plan["nodes"] if node["node"] in hosts}
         if not self._nodes:
             raise AnsibleActionFail(f"None of the play's hosts is a node of the run {self._plan['run_id']}.")
@@ -112,7 +111,7 @@ class ActionModule(ControllerAction):
             self._display.warning(f"{too_few}.")
         self._askers: dict[str, Asker] = {}
         self._wrong: dict[str, NodeError] = {}
-        inventory = variables["hostvars"]._inventory
+        inventory = self.variables["hostvars"]._inventory
         kept = KeptConnections()
         for name, node in self._nodes.items():
             known = self._board.status(name)
@@ -140,14 +139,14 @@ class ActionModule(ControllerAction):
 
         return ask
 
-    def _with_slurm(self, phase: str, arguments: dict[str, t.Any], variables: dict[str, t.Any]) -> Outcome:
+    def _with_slurm(self, phase: str, arguments: dict[str, t.Any]) -> Outcome:
         """Do a phase through the job of the run, which is submitted first where there is none yet."""
         # Most runs have no job.
         from ..plugin_utils.run.slurm.job_phases import JobPhases
 
         job = JobPhases(self._board, show)
         if phase == "stage" and not self._task.check_mode:
-            job.begin(self._needs_of_job(variables))
+            job.begin(self._needs_of_job())
         self._plan = job.plan
         self._nodes = {node["node"]: node for node in self._plan["nodes"]}
         if self._task.check_mode:
@@ -188,9 +187,9 @@ class ActionModule(ControllerAction):
         link = self._links.get(name)
         return _given_secrets(link.variable(VALUE), link.variable(FILE)) if link else {}
 
-    def _needs_of_job(self, variables: dict[str, t.Any]) -> Needs:
+    def _needs_of_job(self) -> Needs:
         """Return what the tasks of a job need, by the variables of the host that submits it."""
-        given = {name: self._templar.template(variables.get(name)) for name in (VALUE, FILE, ENVIRONMENT)}
+        given = {name: self._templar.template(self.variables.get(name)) for name in (VALUE, FILE, ENVIRONMENT)}
         return {
             "environment": _environment(given[ENVIRONMENT]),
             "files": _trainer() if self._plan["rehearsal"] else {},

@@ -48,35 +48,33 @@ class Config(t.NamedTuple):
 class ActionModule(ControllerAction):
     """Makes the plan of a run on the controller, once for all hosts, and touches no node."""
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+    def act(self) -> dict[str, t.Any]:
         """Return the plan, or those of all cells of a sweep, or fail with all faults shown."""
-        super().run(tmp, task_vars)
         arguments = self.arguments(raw=("matrix", *ARGUMENTS.values()), required_if=[("sweep", True, ["output_dir"])])
-        variables = task_vars or {}
-        options = self.options(ARGUMENTS, arguments, variables)
-        hostvars = variables["hostvars"]
+        options = self.options(ARGUMENTS, arguments)
+        hostvars = self.variables["hostvars"]
         now = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
         problems = [
-            *unknown_variables({**{name: hostvars[name] for name in arguments["hosts"]}, **self.own(variables)}),
-            *self._note_token(options, variables.get(VALUE)),
+            *unknown_variables({**{name: hostvars[name] for name in arguments["hosts"]}, **self.own()}),
+            *self._note_token(options, self.variables.get(VALUE)),
         ]
         if options.get("training_launcher", SSH) != SSH and has_pyxis():
             options["training_slurm_pyxis"] = True
         config = self._config(arguments["config"], options.get("training_thresholds"))
-        group, more = self._spare_hosts(options, variables)
+        group, more = self._spare_hosts(options)
         problems += more
         self._hosts = arguments["hosts"]
-        self._spares = [host for host in group if host in variables["ansible_play_hosts_all"]]
+        self._spares = [host for host in group if host in self.variables["ansible_play_hosts_all"]]
         path = arguments["quarantine"]
         leaves_out = path and not arguments["with_quarantined"]
         self._quarantine = Quarantine(os.path.abspath(path), inventory_name()) if leaves_out else None
         if arguments["retry_of"] is not None:
-            plan = self._next_attempt(arguments["retry_of"], config, options, hostvars)
+            plan = self._next_attempt(arguments["retry_of"], config, options)
             return self._planned(arguments, plan)
         hosts = [host for host in arguments["hosts"] if host not in group]
         hosts, warnings, more = self._without_quarantined(hosts, options)
         problems += more
-        nodes = [self._node(name, hostvars[name]) for name in hosts]
+        nodes = [self._node(name) for name in hosts]
         if arguments["sweep"]:
             sweep = Sweep(os.path.abspath(arguments["output_dir"]), arguments["sweep_id"] or f"{now}-sweep")
             return self._sweep(sweep, config, options, arguments["matrix"], nodes, problems)
@@ -107,12 +105,12 @@ class ActionModule(ControllerAction):
             "quarantine": arguments["quarantine"],
         }
 
-    def _spare_hosts(self, options: dict[str, t.Any], variables: dict[str, t.Any]) -> tuple[list[str], list[Finding]]:
+    def _spare_hosts(self, options: dict[str, t.Any]) -> tuple[list[str], list[Finding]]:
         """Return the hosts of the group of spares, and the fault of a group that is none."""
         group = str(options.get("training_spares") or "").strip()
         if not group:
             return [], []
-        groups = variables["groups"]
+        groups = self.variables["groups"]
         if not groups.get(group):
             known = ", ".join(sorted(name for name in groups if name not in ("all", "ungrouped"))) or "it has none"
             message = f"The inventory has no group {group} with a host in it."
@@ -138,9 +136,7 @@ class ActionModule(ControllerAction):
             options["training_rank_order"] = [host for name in order if (host := taken.get(name, name))]
         return chosen, left_out(held, taken), []
 
-    def _next_attempt(
-        self, run_dir: str, config: Config, options: dict[str, t.Any], hostvars: t.Mapping[str, t.Any]
-    ) -> Plan:
+    def _next_attempt(self, run_dir: str, config: Config, options: dict[str, t.Any]) -> Plan:
         """Return the plan of the next attempt at a run, its node at fault in quarantine; fail where there is none."""
         board = Board(run_dir)
         try:
@@ -161,7 +157,7 @@ class ActionModule(ControllerAction):
                 hosts = self._hosts
             else:
                 given |= {"training_rank_order": hosts, "training_exclude": []}
-            nodes = [self._node(name, hostvars[name]) for name in hosts]
+            nodes = [self._node(name) for name in hosts]
             return make_plan(config.text, config.path, given, nodes, "", config.unreadable, config.thresholds)
 
         try:
@@ -270,7 +266,8 @@ class ActionModule(ControllerAction):
         named = thresholds if isinstance(thresholds, str) else None
         return Config(*self.file(config), ThresholdsFile(*self.file(named)) if named else None)
 
-    def _node(self, name: str, variables: t.Mapping[str, t.Any]) -> Node:
+    def _node(self, name: str) -> Node:
+        variables = self.variables["hostvars"][name]
         local = variables.get("ansible_connection") in ("local", "ansible.builtin.local")
         user = variables.get("ansible_user") or variables.get("ansible_ssh_user") or self._play_context.remote_user
         return Node(

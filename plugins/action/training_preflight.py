@@ -26,9 +26,8 @@ _COLOURS = {"green": "green", "red": "red", "grey": "bright gray"}
 class ActionModule(ControllerAction):
     """Judges on the controller, once for all hosts, whether the nodes of a plan are ready, and shows why not."""
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+    def act(self) -> dict[str, t.Any]:
         """Return the rows of the table; fail where any is red."""
-        super().run(tmp, task_vars)
         arguments = self.arguments()
         plan, nodes = arguments["plan"], arguments["nodes"]
         if plan is None and arguments["only"]:

@@ -11,7 +11,6 @@ from ansible.errors import AnsibleActionFail
 from ..plugin_utils.contracts import Summary
 from ..plugin_utils.controller_action import (
     ControllerAction,
-    late_imports,
     needed_packages,
     playbook_command,
     write_index_of,
@@ -29,18 +28,16 @@ with needed_packages(__name__):
 class ActionModule(ControllerAction):
     """Judges a run on the controller, once for all hosts, and writes its report."""
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+    def act(self) -> dict[str, t.Any]:
         """Return the verdict; fail unless it is PASS, or another is as welcome."""
-        super().run(tmp, task_vars)
         arguments = self.arguments()
         run_dir = os.path.abspath(arguments["run_dir"])
         if self._task.check_mode:
             return {"changed": False, "skipped": True, "msg": "not done in check mode"}
-        with late_imports():
-            from ..plugin_utils.report.write import write_report
+        from ..plugin_utils.report.write import write_report
 
-            for name in arguments["dialects"]:
-                writer_of(name)
+        for name in arguments["dialects"]:
+            writer_of(name)
         try:
             summary, changed = write_report(
                 run_dir,

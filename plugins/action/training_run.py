@@ -16,10 +16,9 @@ from ..plugin_utils.run.runs import known_runs
 class ActionModule(ControllerAction):
     """Finds a run in the controller's folder of runs."""
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+    def act(self) -> dict[str, t.Any]:
         """Return the plan of the run, or fail with the runs that there are."""
-        super().run(tmp, task_vars)
-        self.refuse_unknown(task_vars or {})
+        self.refuse_unknown()
         arguments = self.arguments()
         run_id, output_dir = arguments["run_id"], os.path.abspath(arguments["output_dir"])
         runs = known_runs(output_dir)

@@ -11,7 +11,7 @@ from pathlib import Path
 from ansible.errors import AnsibleActionFail
 
 from ..plugin_utils.contracts import Summary
-from ..plugin_utils.controller_action import ControllerAction, late_imports, needed_packages, show, write_index_of
+from ..plugin_utils.controller_action import ControllerAction, needed_packages, show, write_index_of
 
 with needed_packages(__name__):
     from ..plugin_utils.report.files import SUMMARY
@@ -22,9 +22,8 @@ with needed_packages(__name__):
 class ActionModule(ControllerAction):
     """Shows the summaries of runs: side by side, or what a query finds in them."""
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+    def act(self) -> dict[str, t.Any]:
         """Return the summaries, and the result of the query."""
-        super().run(tmp, task_vars)
         arguments = self.arguments()
         summaries = [_summary(run_dir) for run_dir in arguments["run_dirs"]]
         result = None
@@ -46,8 +45,8 @@ class ActionModule(ControllerAction):
         """Write the page of several runs where one is wanted, and return whether that changed it."""
         if not folder or len(summaries) < 2 or self._task.check_mode:
             return False
-        with late_imports():
-            from ..plugin_utils.report.runs_page import RUNS_PAGE, write_runs_page
+        from ..plugin_utils.report.runs_page import RUNS_PAGE, write_runs_page
+
         page = Path(os.path.abspath(folder)) / RUNS_PAGE
         try:
             changed = write_runs_page(page.parent, run_dirs, summaries)

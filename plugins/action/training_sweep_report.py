@@ -8,7 +8,7 @@ import typing as t
 
 from ansible.errors import AnsibleActionFail
 
-from ..plugin_utils.controller_action import ControllerAction, late_imports, needed_packages, write_index_of
+from ..plugin_utils.controller_action import ControllerAction, needed_packages, write_index_of
 
 with needed_packages(__name__):
     from ..plugin_utils.report.sweep_text import NOT_RUN
@@ -17,14 +17,13 @@ with needed_packages(__name__):
 class ActionModule(ControllerAction):
     """Writes the report of a sweep on the controller, once for all hosts."""
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+    def act(self) -> dict[str, t.Any]:
         """Return what the cells have come to; fail unless all of them passed, or that is not asked for."""
-        super().run(tmp, task_vars)
         arguments = self.arguments()
         if self._task.check_mode:
             return {"changed": False, "skipped": True, "msg": "not done in check mode"}
-        with late_imports():
-            from ..plugin_utils.report.sweep import PAGE, write_sweep_report
+        from ..plugin_utils.report.sweep import PAGE, write_sweep_report
+
         sweep_dir = os.path.abspath(arguments["sweep_dir"])
         try:
             sweep, changed = write_sweep_report(sweep_dir)

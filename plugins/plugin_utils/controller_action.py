@@ -73,8 +73,8 @@ def _from_here(path: Path) -> str:
 
 def write_index_of(folder: str | Path) -> bool:
     """Write the index of a folder of runs and return whether it changed; warn where it cannot be written."""
-    with late_imports():
-        from .report.runs_index import write_index  # noqa: PLC0415
+    from .report.runs_index import write_index  # noqa: PLC0415 - as needed as late
+
     try:
         return write_index(Path(folder))
     except (OSError, ValueError) as error:
@@ -100,27 +100,31 @@ def refuse_missing(plugin: str) -> None:
         raise missing_packages(_MISSING[plugin])
 
 
-@contextlib.contextmanager
-def late_imports() -> Iterator[None]:
-    """Import here what takes a second and 100 MB: Ansible loads an action where it forks all of its processes from."""
-    try:
-        yield
-    except ImportError as error:
-        raise missing_packages(error) from None
-
-
 class ControllerAction(ActionBase):
-    """An action without a connection."""
+    """An action without a connection; each does its work in `act`."""
 
     TRANSFERS_FILES = False
     _requires_connection = False
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
-        """Fail where a package is missing; actions do the rest."""
+        """Do the work of the action, and fail where a package is missing for it."""
         # What this process shares with Ansible's own would be copied page by page as it is searched for garbage.
         gc.freeze()
         refuse_missing(type(self).__module__)
-        return t.cast("dict[str, t.Any]", super().run(tmp, task_vars))
+        super().run(tmp, task_vars)
+        self.variables = task_vars or {}
+        try:
+            return self.act()
+        except ImportError as error:
+            raise missing_packages(error) from None
+
+    def act(self) -> dict[str, t.Any]:
+        """Return the result of the task, whose variables are `variables`.
+
+        What takes a second and 100 MB is imported here: Ansible loads an action where it forks all of its processes
+        from.
+        """
+        raise NotImplementedError
 
     def arguments(self, raw: Iterable[str] = (), secret: Iterable[str] = (), **rules: t.Any) -> dict[str, t.Any]:
         """Return the task's arguments as plain data; fail where they are not as the module of this name documents them.
@@ -138,29 +142,26 @@ class ControllerAction(ActionBase):
         _validated, arguments = self.validate_argument_spec(argument_spec=specification, **rules)
         return t.cast("dict[str, t.Any]", plain(arguments))
 
-    @staticmethod
-    def own(variables: Mapping[str, t.Any]) -> dict[str, Mapping[str, t.Any]]:
+    def own(self) -> dict[str, Mapping[str, t.Any]]:
         """Return the variables of the task by its host."""
-        return {str(variables["inventory_hostname"]): variables}
+        return {str(self.variables["inventory_hostname"]): self.variables}
 
-    def refuse_unknown(self, variables: Mapping[str, t.Any]) -> None:
+    def refuse_unknown(self) -> None:
         """Fail where the task sees variables of this collection that are misspelled."""
         from .inventory.unknown_variables import unknown_variables  # noqa: PLC0415 - needs packages
 
-        found = unknown_variables(self.own(variables))
+        found = unknown_variables(self.own())
         if found:
             unknown = " ".join(f"{finding['key']}: {finding['message']} {finding['remedy']}" for finding in found)
             raise AnsibleActionFail(f"{unknown} Nothing has been done.")
 
-    def options(
-        self, arguments: Mapping[str, str], given: Mapping[str, t.Any], variables: Mapping[str, t.Any]
-    ) -> dict[str, t.Any]:
+    def options(self, arguments: Mapping[str, str], given: Mapping[str, t.Any]) -> dict[str, t.Any]:
         """Return the variables of a plan that are given: each by its argument of the task, or else by the host.
 
         ``arguments`` names the argument of each variable. A survey gives an empty text for what was not answered.
         """
         set_here = {name: given[argument] for name, argument in arguments.items() if given[argument] is not None}
-        wanted = {name: variables[name] for name in arguments if name in variables and name not in set_here}
+        wanted = {name: self.variables[name] for name in arguments if name in self.variables and name not in set_here}
         options = {**plain(self._templar.template(wanted)), **set_here}
         return {name: value for name, value in options.items() if value not in (None, "")}
 
