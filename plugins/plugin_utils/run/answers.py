@@ -233,10 +233,10 @@ _ANSWERS: dict[str, type[_Part]] = {
 }
 
 
-def checked_answer(phase: str, answer: dict[str, t.Any]) -> dict[str, t.Any]:
-    """Return what is used of an answer: ``message`` where it says that the phase failed, else what the phase answers.
+def accepted(phase: str, answer: dict[str, t.Any]) -> dict[str, t.Any]:
+    """Return what is used of an answer; `NodeError` with its message where it says that the phase failed.
 
-    ``failed`` says which. `BadAnswerError` for what no node of ours answers.
+    `BadAnswerError` for what no node of ours answers.
     """
     failed = answer.get("failed") is not False
     try:
@@ -247,17 +247,11 @@ def checked_answer(phase: str, answer: dict[str, t.Any]) -> dict[str, t.Any]:
         raise BadAnswerError(
             f"its answer in phase {phase} cannot be believed, {place}: {one_line(first['msg'])}"
         ) from None
-    return {"failed": failed, **checked.model_dump(exclude_unset=True, by_alias=True)}
-
-
-def accepted(phase: str, answer: dict[str, t.Any]) -> dict[str, t.Any]:
-    """Return what is used of an answer; `NodeError` with its message where the phase failed; see `checked_answer`."""
-    answer = checked_answer(phase, answer)
-    if answer.pop("failed"):
-        if answer.get("held_by"):
-            raise NodeHeldError(answer["message"], answer["held_by"], answer.get("running", True))
-        raise (RunGoneError if answer.get("gone") else NodeError)(answer["message"])
-    return answer
+    if isinstance(checked, _Refused):
+        if checked.held_by:
+            raise NodeHeldError(checked.message, checked.held_by, checked.running)
+        raise (RunGoneError if checked.gone else NodeError)(checked.message)
+    return checked.model_dump(exclude_unset=True, by_alias=True)
 
 
 def unpacked(data: str) -> bytes:

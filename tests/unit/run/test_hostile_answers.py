@@ -20,7 +20,6 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.run import collec
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.answers import (
     BadAnswerError,
     accepted,
-    checked_answer,
     unpacked,
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
@@ -101,8 +100,8 @@ def bomb(size: int) -> str:
 
 
 def test_an_answer_of_ours_comes_through_as_it_is() -> None:
-    checked = checked_answer("follow", answer_in(f"Welcome!{MARK}{json.dumps(FOLLOWED)}\nbye"))
-    expected = {name: FOLLOWED[name] for name in FOLLOWED if name != "summary"}
+    checked = accepted("follow", answer_in(f"Welcome!{MARK}{json.dumps(FOLLOWED)}\nbye"))
+    expected = {name: FOLLOWED[name] for name in FOLLOWED if name not in ("summary", "failed")}
     assert json.dumps(checked, sort_keys=True) == json.dumps(expected, sort_keys=True)
 
 
@@ -147,7 +146,7 @@ def test_an_answer_of_ours_comes_through_as_it_is() -> None:
 )
 def test_a_value_of_another_type_is_told_with_its_place(path: str, value: t.Any) -> None:
     with pytest.raises(BadAnswerError, match=r"its answer in phase follow cannot be believed, \w") as told:
-        checked_answer("follow", changed(path, value))
+        accepted("follow", changed(path, value))
     assert str(told.value).isprintable()
 
 
@@ -155,7 +154,7 @@ def test_a_value_of_another_type_is_told_with_its_place(path: str, value: t.Any)
 @pytest.mark.parametrize("answer", [{}, {"failed": True}, {"failed": False}, {"failed": True, "message": {}}])
 def test_every_phase_is_checked(phase: str, answer: dict[str, t.Any]) -> None:
     with pytest.raises(BadAnswerError):
-        checked_answer(phase, answer)
+        accepted(phase, answer)
 
 
 @pytest.mark.parametrize(
@@ -242,14 +241,15 @@ def test_a_log_on_the_controller_has_nothing_that_a_terminal_obeys(tmp_path: Pat
 )
 def test_no_text_of_an_answer_forges_output(path: str) -> None:
     answer = changed(path, "\x1b[2J\x07PASS\nrun\u009b1m")
-    told = json.dumps(checked_answer("follow", answer), ensure_ascii=False)
+    told = json.dumps(accepted("follow", answer), ensure_ascii=False)
     assert "PASS run" in told
     assert told.isprintable()
 
 
 def test_a_message_of_a_refusal_forges_no_output() -> None:
-    answer = checked_answer("stage", {"failed": True, "message": "held by run \x1b]0;x\x07evil\nPASS"})
-    assert answer == {"failed": True, "message": "held by run evil PASS"}
+    with pytest.raises(NodeError) as refused:
+        accepted("stage", {"failed": True, "message": "held by run \x1b]0;x\x07evil\nPASS"})
+    assert str(refused.value) == "held by run evil PASS"
 
 
 @pytest.mark.parametrize(
@@ -297,6 +297,6 @@ def test_steps_without_end_fill_no_disk_and_that_is_told(tmp_path: Path, monkeyp
 def test_what_changed_on_a_machine_is_bounded(changes: dict[str, t.Any]) -> None:
     quiet = {"booted": False, "counters": {}, "kernel_log": [], "kernel_lines": 0, "kernel_failures": []}
     answer = {"failed": False, "changed": False, "status": "exited"}
-    assert checked_answer("stop", {**answer, "machine_changes": quiet})["machine_changes"] == quiet
+    assert accepted("stop", {**answer, "machine_changes": quiet})["machine_changes"] == quiet
     with pytest.raises(BadAnswerError, match="machine_changes"):
-        checked_answer("stop", {**answer, "machine_changes": quiet | changes})
+        accepted("stop", {**answer, "machine_changes": quiet | changes})
