@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .inspection.files import line
-from .inspection.gpus import VENDORS
+from .inspection.gpus import first_vendor
 from .inspection.rdma import rdma_devices
 from .inspection.system import system_facts
 
@@ -36,19 +35,17 @@ def hardware_facts(root: str = "/") -> dict[str, t.Any]:
 
 
 def _accelerators(root: str) -> dict[str, t.Any] | None:
-    for vendor in VENDORS.values():
-        devices = vendor.devices(root)
-        if devices:
-            firmware = {
-                name: version
-                for name, version in devices[0]["firmware"].items()
-                if version and all(device["firmware"].get(name) == version for device in devices)
-            }
-            return {
-                "name": devices[0]["name"] or devices[0]["architecture"],
-                "count": len(devices),
-                "driver": vendor.module,
-                "driver_version": line(root, f"/sys/module/{vendor.module}/version"),
-                "firmware": firmware,
-            }
-    return None
+    _vendor, devices, driver = first_vendor(root)
+    if not devices:
+        return None
+    return {
+        "name": devices[0]["name"] or devices[0]["architecture"],
+        "count": len(devices),
+        "driver": driver["name"],
+        "driver_version": driver["version"],
+        "firmware": {
+            name: version
+            for name, version in devices[0]["firmware"].items()
+            if version and all(device["firmware"].get(name) == version for device in devices)
+        },
+    }

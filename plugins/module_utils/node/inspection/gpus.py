@@ -43,27 +43,25 @@ def gpu_facts(root: str) -> dict[str, t.Any]:
     """
     problems: list[str] = []
     on_bus = _on_bus(root)
+    found, devices, driver = first_vendor(root)
+    vendor = found or next(iter(on_bus), "")
+    return {
+        "vendor": vendor or None,
+        "devices": devices,
+        "driver": driver,
+        "on_bus": on_bus.get(vendor),
+        "processes": _processes(VENDORS[found], root, problems) if found else [],
+        "problems": problems,
+    }
+
+
+def first_vendor(root: str) -> tuple[str | None, list[dict[str, t.Any]], dict[str, str | None]]:
+    """Return the first vendor that has any accelerators, these, and ``name`` and ``version`` of their driver."""
     for name, vendor in VENDORS.items():
         devices = vendor.devices(root)
         if devices:
-            driver = {"name": vendor.module, "version": line(root, f"/sys/module/{vendor.module}/version")}
-            return {
-                "vendor": name,
-                "devices": devices,
-                "driver": driver,
-                "on_bus": on_bus.get(name),
-                "processes": _processes(vendor, root, problems),
-                "problems": problems,
-            }
-    vendor_on_bus = next(iter(on_bus), None)
-    return {
-        "vendor": vendor_on_bus,
-        "devices": [],
-        "driver": {"name": None, "version": None},
-        "on_bus": on_bus.get(vendor_on_bus or ""),
-        "processes": [],
-        "problems": problems,
-    }
+            return name, devices, {"name": vendor.module, "version": line(root, f"/sys/module/{vendor.module}/version")}
+    return None, [], {"name": None, "version": None}
 
 
 def with_tool(facts: dict[str, t.Any], by_tool: dict[str, t.Any] | ToolError) -> dict[str, t.Any]:
