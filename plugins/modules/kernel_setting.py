@@ -75,6 +75,7 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ..module_utils.node.files import write_bytes
 from ..module_utils.node.inspection.files import below, names, text
 
 FILE = "/etc/sysctl.d/99-trainops.conf"
@@ -172,16 +173,12 @@ def changes_to(root: str, setting: Setting, found: str) -> dict[str, tuple[str, 
 def write(root: str, path: str, content: str) -> None:
     """Write a file of the kernel, or our own, which is replaced as a whole."""
     place = below(root, path)
-    if path != FILE:
-        with open(place, "w", encoding="utf-8") as stream:
-            stream.write(content)
+    if path == FILE:
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        write_bytes(place, content.encode(), 0o644)
         return
-    os.makedirs(os.path.dirname(place), exist_ok=True)
-    draft = f"{place}.{os.getpid()}.new"
-    with open(draft, "w", encoding="utf-8") as stream:
-        os.fchmod(stream.fileno(), 0o644)
+    with open(place, "w", encoding="utf-8") as stream:
         stream.write(content)
-    os.replace(draft, place)
 
 
 def ensure(root: str, setting: Setting, check_mode: bool) -> dict[str, t.Any]:
