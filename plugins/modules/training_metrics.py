@@ -360,25 +360,19 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    path = module.params["path"]
+    options = dict(module.params)
+    path, layout = options["path"], options.pop("layout")
     if not os.path.exists(path):
         module.fail_json(msg=f"path is {path}, but there is no such file on this host")
     if not os.path.isfile(path):
         module.fail_json(msg=f"path is {path}, which is not a file, but must be a training log")
     try:
-        news = read_log(
-            path,
-            module.params["framework"],
-            module.params["cursor"],
-            final=module.params["final"],
-            tokens_per_step_per_gpu=module.params["tokens_per_step_per_gpu"],
-            tokens_per_sequence_per_gpu=module.params["tokens_per_sequence_per_gpu"],
-        )
+        news = read_log(**options)
     except ValueError as error:
         module.fail_json(msg=str(error))
     except OSError as error:
         module.fail_json(msg=f"path is {path}, which cannot be read: {error.strerror}")
-    module.exit_json(**results_of(news, module.params["layout"]))
+    module.exit_json(**results_of(news, layout))
 
 
 if __name__ == "__main__":
