@@ -147,7 +147,8 @@ class ActionModule(ControllerAction):
         job = JobPhases(self._board, show)
         if phase == "stage" and not self._task.check_mode:
             job.begin(self._needs_of_job())
-        self._plan = job.plan
+        # It names the nodes once Slurm has chosen them.
+        self._plan = self._board.plan()
         self._nodes = {node["node"]: node for node in self._plan["nodes"]}
         if self._task.check_mode:
             return Outcome(changed=not job.is_submitted)

@@ -18,7 +18,7 @@ EXIT_STATUS_NAME = "exit_status"
 _MARKER = re.compile(r"trainops\.cluster: run (\S+), node \S+\n")
 
 
-def launch_script(node: dict[str, t.Any], run_id: str, preparation: Preparation | None = None) -> str:
+def launch_script(node: dict[str, t.Any], run_id: str, preparation: Preparation) -> str:
     """Return the launch script of a node's plan.
 
     ``preparation`` are functions of bash by their names, each as the lines that define it. They are called in their
@@ -33,9 +33,8 @@ def launch_script(node: dict[str, t.Any], run_id: str, preparation: Preparation 
             *(_value_of(secret) for secret in node.get("secrets", []) if secret.get("value_variable")),
         ]
     )
-    functions = preparation or {}
-    definitions = "".join(f"{line}\n" for lines in functions.values() for line in lines)
-    begin = " && ".join(["cd " + shlex.quote(node["working_dir"]), *functions])
+    definitions = "".join(f"{line}\n" for lines in preparation.values() for line in lines)
+    begin = " && ".join(["cd " + shlex.quote(node["working_dir"]), *preparation])
     status_file = shlex.quote(f"{node['run_folder']}/{EXIT_STATUS_NAME}")
     return f"""#!/usr/bin/env bash
 # Run {run_id}, node {node["node"]}, node rank {node["node_rank"]}. Written by trainops.cluster.

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import json
 import os
 import select
@@ -141,10 +142,7 @@ def _read_json(path: str) -> t.Any:
 def _write_parts(plan: t.Dict[str, t.Any], looks: t.Sequence[t.Any]) -> None:
     """Write a line with what all nodes need of the plan and where the line of each node begins, and these lines."""
     nodes = [json.dumps({"node": node, LOOK: look}).encode() + b"\n" for node, look in zip(plan["nodes"], looks)]
-    begins, end = [], 0
-    for line in nodes:
-        begins.append(end)
-        end += len(line)
+    begins = [0, *itertools.accumulate(map(len, nodes))][:-1]
     common = {name: plan[name] for name in _OF_ALL if name in plan}
     with open(PARTS_NAME, "wb") as stream:
         stream.write(json.dumps({"plan": common, "begins": begins}).encode() + b"\n")

@@ -41,7 +41,7 @@ def planned(folder: Path, **changes) -> dict:
 def launch(node: dict, preparation: dict | None = None) -> subprocess.CompletedProcess[str]:
     """Run the launch script of a node's plan as anybody may by hand, from elsewhere."""
     script = Path(node["run_folder"], "launch.sh")
-    script.write_text(launch_script(node, "run-1", preparation), encoding="utf-8")
+    script.write_text(launch_script(node, "run-1", preparation or {}), encoding="utf-8")
     return subprocess.run(["bash", str(script)], cwd="/", capture_output=True, text=True, check=False)
 
 

@@ -34,14 +34,9 @@ class JobPhases:
         """Whether the run has a job."""
         return self._job.id is not None
 
-    @property
-    def plan(self) -> Plan:
-        """The plan, which names the nodes once Slurm has chosen them."""
-        return self._board.plan()
-
     def begin(self, needs: Needs) -> None:
         """Submit the job where there is none yet, and wait for its nodes; `NodeError` where there will be none."""
-        job, plan = self._job, self.plan
+        job, plan = self._job, self._board.plan()
         is_known = self.is_submitted
         try:
             hand_over(job, plan, needs)
@@ -55,7 +50,7 @@ class JobPhases:
 
     def asks(self, phase: str) -> dict[str, Ask]:
         """Return what asks each node for a phase; `NodeError` where the preflight in the job ends the run."""
-        plan = self.plan
+        plan = self._board.plan()
         # Not their ranks, which nodes that train by themselves do not have.
         places = {node["node"]: place for place, node in enumerate(plan["nodes"])}
         is_followed = all(self._board.status(name)["status"] not in UNENDED for name in places)
