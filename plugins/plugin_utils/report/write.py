@@ -71,9 +71,7 @@ def write_report(
     plan = board.plan()
     steps_by_node = {node["node"]: columns_of(board.blocks(node["node"])) for node in plan["nodes"]}
     statuses: list[Status] = [{"node_rank": node["node_rank"], **board.status(node["node"])} for node in plan["nodes"]]
-    warm_up = warm_up_of(
-        parse_warm_up(warmup_steps), {node: own.last_attempt() for node, own in steps_by_node.items() if len(own)}
-    )
+    warm_up = warm_up_of(parse_warm_up(warmup_steps), steps_by_node)
     steps = steps_frame(plan["nodes"], steps_by_node, warm_up.steps)
     records = records_frame(plan["run_id"], plan["nodes"], steps_by_node)
     summary = judge(plan, statuses, steps, records, warm_up, straggler_deviations)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,17 +33,6 @@ class StepColumns:
     def __len__(self) -> int:
         """Return how many rows there are."""
         return int(self.step.size)
-
-    def last_attempt(self) -> StepColumns:
-        """Return the rows of the last attempt."""
-        own = np.flatnonzero(self.attempt == self.attempt[-1:])
-        return StepColumns(
-            self.attempt[own], self.step[own], self.left_out[own], _rows(self.metrics, own), _rows(self.printed, own)
-        )
-
-
-def _rows(columns: Mapping[str, np.ndarray], rows: np.ndarray) -> dict[str, np.ndarray]:
-    return {name: column[rows] for name, column in columns.items()}
 
 
 def columns_of(blocks: Iterable[StepBlock]) -> StepColumns:

@@ -58,18 +58,17 @@ def parse_warm_up(asked: t.Any) -> int | None:
     return int(text)
 
 
-def warm_up_of(asked: int | None, attempts: Mapping[str, StepColumns]) -> WarmUp:
+def warm_up_of(asked: int | None, steps_by_node: Mapping[str, StepColumns]) -> WarmUp:
     """Return the warm-up of a run: what was asked for, or else the longest of its nodes.
 
-    ``attempts`` are the steps of each node's last attempt, of nodes that have some; those that a trainer's grammar
-    leaves out are not looked at. The steady pace of a node is the median of the second half of its steps. Its warm-up
-    ends where three steps in a row are near it: within 4 median absolute deviations of the second half (scaled by
-    1.4826), at least within 5 %. Where that is nowhere in the first half, half of the steps are left out and the run is
-    reported as not steady.
+    The steps of earlier attempts and those that a trainer's grammar leaves out are not looked at. The steady pace of a
+    node is the median of the second half of its steps. Its warm-up ends where three steps in a row are near it: within
+    4 median absolute deviations of the second half (scaled by 1.4826), at least within 5 %. Where that is nowhere in
+    the first half, half of the steps are left out and the run is reported as not steady.
     """
     if asked is not None:
         return WarmUp(asked, f"The first {counted(asked, 'step')} of each node are left out as asked.", detected=False)
-    paces = {node: _pace(steps) for node, steps in attempts.items()}
+    paces = {node: _pace(steps) for node, steps in steps_by_node.items()}
     most = max((pace.values.size for pace in paces.values()), default=0)
     if most < _MIN_STEPS:
         reason = f"There are too few steps ({most}) to find a steady state in; the first {_ASSUMED} are left out."
@@ -102,14 +101,15 @@ class _Pace(t.NamedTuple):
 
 
 def _pace(steps: StepColumns) -> _Pace:
-    """Return what shows the pace of the steps that a grammar does not leave out."""
-    looked_at = steps.left_out == ""
+    """Return what shows the pace of the last attempt, of the steps that a grammar does not leave out."""
+    in_last = steps.attempt == steps.attempt[-1:]
+    looked_at = in_last & (steps.left_out == "")
     metric = next(
         (name for name in _PACE if name in steps.printed and (steps.printed[name] & looked_at).any()), _PACE[0]
     )
     values = steps.metrics.get(metric, np.full(len(steps), np.nan))
     places = np.flatnonzero(looked_at & np.isfinite(values))
-    return _Pace(metric, values[places], places)
+    return _Pace(metric, values[places], places - np.count_nonzero(~in_last))
 
 
 def _length(pace: np.ndarray) -> int | None:

@@ -66,6 +66,14 @@ def test_steps_that_the_grammar_leaves_out_are_not_looked_at_and_counted_as_rows
     assert warm_up_of(None, {"gpu00": rows([9e9, 1.0, 500.0, *[100.0] * 20], left_out=(1, 2))}).steps == 3
 
 
+def test_an_earlier_attempt_has_no_part_in_the_pace() -> None:
+    times = [500.0, 300.0, *[100.0] * 20]
+    again = (row(step, attempt=2, step_time_ms=time) for step, time in enumerate(times, start=1))
+    assert (
+        warm_up_of(None, {"gpu00": columns(*(row(step, step_time_ms=9e9) for step in range(1, 41)), *again)}).steps == 2
+    )
+
+
 def test_a_pace_that_never_settles_is_told_and_half_of_the_steps_are_left_out() -> None:
     found = warm_up_of(None, {"gpu00": rows([*np.linspace(500, 300, 20), *[100.0] * 20])})
     assert (found.steps, found.steady) == (20, False) or found.steps == 20

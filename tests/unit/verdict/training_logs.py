@@ -208,7 +208,7 @@ def judged(
         status, rows = status_of(node, folder, planned["node_rank"])
         told[node.name] = columns_of(rows.blocks())
         statuses.append(status)
-    warm_up = warm_up_of(warmup_steps, {node: own.last_attempt() for node, own in told.items() if len(own)})
+    warm_up = warm_up_of(warmup_steps, told)
     steps = steps_frame(plan["nodes"], told, warm_up.steps)
     return judge(plan, statuses, steps, records_frame(plan["run_id"], plan["nodes"], told), warm_up)
 
