@@ -34,6 +34,7 @@ SYMBOLS = {"PASS": "✓", "FAIL": "✗", "INCONCLUSIVE": "?", "ERROR": "!"}
 FIGURES = ("tokens_per_sec_per_gpu", "tflops_per_gpu", "step_time_ms", "loss", "memory_fraction")
 _ENDED = ("exited", "log_only")
 _NOT_TO_THE_END = ("last_step_missing", "no_steps", "began_anew")
+_NAMES = {"gpu": "GPU", "gpus_per_node": "GPUs per node", "nnodes": "Nodes", "fsdp": "FSDP"}
 PLOTTED = ("step_time_ms", "tokens_per_sec_per_gpu", "loss")
 
 
@@ -160,7 +161,10 @@ def facts(plan: Plan) -> list[tuple[str, str]]:
     pairs |= {"image": plan["nodes"][0].get("image"), "container_engine": plan["container_engine"]}
     pairs |= {**plan["parameters"], "config_file": plan["config_file"]}
     return [
-        (_label(key), exact(value) if type(value) in (int, float) else _as_given(shown(value)))
+        (
+            _NAMES.get(key, key.replace("_", " ").capitalize()),
+            exact(value) if type(value) in (int, float) else _as_given(shown(value)),
+        )
         for key, value in pairs.items()
         if value is not None and value != ""
     ]
@@ -191,8 +195,3 @@ def _given(node: Mapping[str, t.Any]) -> dict[str, str]:
 
 def _as_given(value: t.Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _label(key: str) -> str:
-    special = {"gpu": "GPU", "gpus_per_node": "GPUs per node", "nnodes": "Nodes", "fsdp": "FSDP"}
-    return special.get(key, key.replace("_", " ").capitalize())

@@ -53,7 +53,9 @@ def write_index(folder: Path) -> bool:
         earlier = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
         if earlier and _MARK not in earlier[:1000]:
             raise ValueError(f"{path} is not an index of runs; rename it to get one")
-        rows = _with_trends(_runs(folder))
+        runs = [_run(entry) for entry in os.scandir(folder) if os.path.exists(os.path.join(entry.path, PLAN_NAME))]
+        # In the order of their start; those that never started come first.
+        rows = _with_trends(sorted(runs, key=lambda row: (row["started_at"], row["run_id"])))
         page = page_of(
             "index.html.j2",
             {},
@@ -78,12 +80,6 @@ def _alone(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
-
-
-def _runs(folder: Path) -> list[Row]:
-    """Return a row for each run in the order of their start; those that never started come first."""
-    rows = [_run(entry) for entry in os.scandir(folder) if os.path.exists(os.path.join(entry.path, PLAN_NAME))]
-    return sorted(rows, key=lambda row: (row["started_at"], row["run_id"]))
 
 
 def _run(entry: os.DirEntry[str]) -> Row:

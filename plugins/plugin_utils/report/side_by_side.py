@@ -19,7 +19,11 @@ def side_by_side(summaries: Sequence[Summary]) -> list[str]:
     After a value comes by how much it differs from that of the first run.
     """
     metrics = [metric for metric in SHOWN if any(value_of(summary, metric) is not None for summary in summaries)]
-    rows = [["run", "verdict", "nodes", "last step", *(_heading(metric) for metric in metrics)]]
+    headings = [
+        metric if METRICS[metric].unit in ("1", "ms") else f"{metric.removesuffix('_per_gpu')}/GPU"
+        for metric in metrics
+    ]
+    rows = [["run", "verdict", "nodes", "last step", *headings]]
     for summary in summaries:
         last = last_step(summary)
         cells = [
@@ -30,20 +34,9 @@ def side_by_side(summaries: Sequence[Summary]) -> list[str]:
         ]
         rows.append(cells + [_cell(summary, summaries[0], metric) for metric in metrics])
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return [_line(row, widths) for row in rows]
-
-
-def _line(row: Sequence[str], widths: Sequence[int]) -> str:
     # Words stand left, numbers right.
-    return "  ".join(
-        f"{cell:<{width}}" if column < 2 else f"{cell:>{width}}"
-        for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-    ).rstrip()
-
-
-def _heading(metric: str) -> str:
-    unit = METRICS[metric].unit
-    return metric if unit in ("1", "ms") else f"{metric.removesuffix('_per_gpu')}/GPU"
+    styles = [f"{'<' if column < 2 else '>'}{width}" for column, width in enumerate(widths)]
+    return ["  ".join(map(format, row, styles)).rstrip() for row in rows]
 
 
 def last_step(summary: Summary) -> int | None:

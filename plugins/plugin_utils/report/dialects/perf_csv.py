@@ -68,6 +68,8 @@ def perf_csv(run: JudgedRun) -> str:
 
 
 def _common(run: JudgedRun) -> dict[str, t.Any]:
+    from ...plan.frameworks.known import FRAMEWORKS  # noqa: PLC0415 # a second, which no other dialect needs
+
     summary, parameters, nodes = run.summary, run.parameters, run.plan["nodes"]
     per_node = parameters.get("gpus_per_node")
     rehearsal, passed = summary["rehearsal"], summary["verdict"] == "PASS"
@@ -83,18 +85,12 @@ def _common(run: JudgedRun) -> dict[str, t.Any]:
         "docker_image": run.image or "",
         "machine_name": nodes[0]["node"],
         "deployment_type": "ansible",
-        "launcher": _launcher(summary["framework"]),
+        "launcher": FRAMEWORKS[summary["framework"]].launcher,
         "gpu_architecture": _ARCHITECTURES.get(str(summary["gpu"]).lower(), ""),
         "status": "SKIPPED" if rehearsal else "SUCCESS" if passed else "FAILURE",
         "test_duration": "" if run.seconds is None else run.seconds,
         "dataname": parameters.get("dataset_type") or ("mock" if parameters.get("mock_data") else ""),
     }
-
-
-def _launcher(framework: str) -> str:
-    from ...plan.frameworks.known import FRAMEWORKS  # noqa: PLC0415 # a second, which no other dialect needs
-
-    return FRAMEWORKS[framework].launcher
 
 
 def _row(run: JudgedRun, metric: str) -> dict[str, t.Any]:
