@@ -137,22 +137,16 @@ def _nodes_in(path: Path, folders: Sequence[Path]) -> tuple[dict[str, list[Path]
 
 
 def _run(path: Path, files: dict[str, list[Path]], notes: list[str]) -> LoggedRun:
-    name = path.stem if path.is_file() else path.name
-    ordered = {node: files[node] for node in sorted(files, key=by_numbers)}
-    return _with_errors(LoggedRun(fit_name(name), path, ordered, notes))
-
-
-def _with_errors(run: LoggedRun) -> LoggedRun:
     """Return a run in which the files of a standard error belong to those of a standard output."""
-    node_of = {file: node for node, files in run.files.items() for file in files}
+    node_of = {file: node for node, of_node in files.items() for file in of_node}
     errors: dict[Path, list[Path]] = {}
     strays: list[Path] = []
     for folder in {file.parent for file in node_of}:
         of_errors = [file for file in _inside(folder, Path.is_file) if _role_of(file)[0]]
         outputs = [file for file in sorted(node_of) if file.parent == folder and file not in of_errors]
-        if folder != run.folder.parent:
+        if folder != path.parent:
             of_errors += _errors_below(folder, {_role_of(output)[1] for output in outputs})
-        of_one_node = folder.parent == run.folder and len(outputs) == 1
+        of_one_node = folder.parent == path and len(outputs) == 1
         for file in of_errors:
             if file.suffix in PACKED:
                 strays.append(file)
@@ -160,11 +154,13 @@ def _with_errors(run: LoggedRun) -> LoggedRun:
             named = [output for output in outputs if _role_of(output)[1] == _role_of(file)[1]]
             if named or of_one_node:
                 errors.setdefault((named or outputs)[0], []).append(file)
-            elif file not in node_of and folder != run.folder.parent and file.stat().st_size:
+            elif file not in node_of and folder != path.parent and file.stat().st_size:
                 strays.append(file)
     of_others = {file for files in errors.values() for file in files}
-    files = {node: [file for file in files if file not in of_others] for node, files in run.files.items()}
-    return replace(run, files={node: kept for node, kept in files.items() if kept}, errors=errors, strays=strays)
+    nodes = {node: [file for file in files[node] if file not in of_others] for node in sorted(files, key=by_numbers)}
+    kept = {node: of_node for node, of_node in nodes.items() if of_node}
+    name = fit_name(path.stem if path.is_file() else path.name)
+    return LoggedRun(name, path, kept, notes, errors=errors, strays=strays)
 
 
 def _errors_below(
