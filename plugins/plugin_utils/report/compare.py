@@ -7,7 +7,7 @@ import json
 import re
 import typing as t
 from dataclasses import asdict
-from datetime import UTC, date, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pandas as pd
@@ -65,20 +65,16 @@ def _period(name: str) -> tuple[datetime, datetime] | None:
     days = _DAYS.fullmatch(name)
     try:
         if days:
-            first, last = (date.fromisoformat(day) for day in days.groups())
+            first, last = (datetime.fromisoformat(f"{day}T00:00Z") for day in days.groups())
             if last < first:
                 raise ValueError("it ends before it begins")
-            return _midnight(first), _midnight(last + timedelta(days=1))
+            return first, last + timedelta(days=1)
         if _MONTH.fullmatch(name):
-            first = date.fromisoformat(f"{name}-01")
-            return _midnight(first), _midnight((first + timedelta(days=31)).replace(day=1))
+            first = datetime.fromisoformat(f"{name}-01T00:00Z")
+            return first, (first + timedelta(days=31)).replace(day=1)
     except ValueError as error:
         raise ValueError(f"{name} is no period: {error}") from None
     return None
-
-
-def _midnight(day: date) -> datetime:
-    return datetime(day.year, day.month, day.day, tzinfo=UTC)
 
 
 def _row(name: str, output_dir: Path) -> Row:
