@@ -114,16 +114,9 @@ def thinned(values: np.ndarray, limit: int) -> np.ndarray:
     """
     if len(values) <= limit:
         return np.arange(len(values))
-    kept = [np.array([0, len(values) - 1])]
-    size, longer = divmod(len(values) - 2, (limit - 2) // 2)
-    inner = np.arange(1, len(values) - 1)
-    for intervals in (
-        inner[: longer * (size + 1)].reshape(-1, size + 1),
-        inner[longer * (size + 1) :].reshape(-1, size or 1),
-    ):
-        row = np.arange(len(intervals))
-        kept += [intervals[row, values[intervals].argmin(axis=1)], intervals[row, values[intervals].argmax(axis=1)]]
-    return np.unique(np.concatenate(kept))
+    parts = np.array_split(np.arange(1, len(values) - 1), (limit - 2) // 2)
+    kept = [part[place] for part in parts for place in (values[part].argmin(), values[part].argmax())]
+    return np.unique([0, *kept, len(values) - 1])
 
 
 def pieces_of(steps: np.ndarray, values: np.ndarray, limit: int) -> list[list[tuple[float, float]]]:
