@@ -43,14 +43,12 @@ MOST_VALUES = 4
 class Settings(t.NamedTuple):
     """How a trainer says some of its settings.
 
-    A piece without the ``needle`` has none. ``pattern`` matches a setting, its first group is the printed name, its
-    last one the number, or numbers with commas between them whose product it is; ``names`` maps printed names to
-    `SETTINGS`.
+    A piece without the ``needle`` has none. ``pattern`` matches a setting: a group that is named as one of `SETTINGS`
+    has its number, or numbers with commas between them whose product it is.
     """
 
     needle: bytes
     pattern: bytes
-    names: dict[bytes, str]
 
 
 def add_settings(before: dict[str, list[float]], known: t.Iterable[Settings], piece: Piece) -> dict[str, list[float]]:
@@ -60,8 +58,9 @@ def add_settings(before: dict[str, list[float]], known: t.Iterable[Settings], pi
         if piece.find(settings.needle, 0) < 0:
             continue
         for match in re.finditer(settings.pattern, piece.text):
-            values = found.setdefault(settings.names[match.group(1)], [])
-            value = math.prod(float(factor) for factor in match.group(match.lastindex or 0).split(b","))
+            name = match.lastgroup or ""
+            values = found.setdefault(name, [])
+            value = math.prod(float(factor) for factor in match.group(name).split(b","))
             if value not in values and len(values) < MOST_VALUES:
                 values.append(value)
     return found

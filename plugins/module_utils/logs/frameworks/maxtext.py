@@ -41,40 +41,30 @@ _NEEDLES = (b"completed ", b"Config param ", _MEETING, _JSON_KEY, _EVALUATED)
 WORLD_SIZE = WorldSize((b"Num_devices: ",), rb"Num_devices: " + RANKS)
 
 # pyconfig.py and checkpointing.py, by every process.
+_KEYS = {
+    b"per_device_batch_size": b"batch_per_device",
+    b"gradient_accumulation_steps": b"accumulated_batches",
+    b"global_batch_size_to_train_on": b"global_batch_size",
+    b"max_target_length": b"sequence_length",
+    b"steps": b"iterations",
+    b"vocab_size": b"vocabulary",
+    b"num_decoder_layers": b"layers",
+    b"emb_dim": b"hidden_size",
+}
 SETTINGS = (
     Settings(
         b"Config param ",
-        rb"Config param (global_batch_size_to_train_on|per_device_batch_size|gradient_accumulation_steps"
-        rb"|max_target_length|steps|vocab_size|num_decoder_layers|emb_dim): (\d+(?:\.\d+)?)\s",
-        {
-            b"per_device_batch_size": "batch_per_device",
-            b"gradient_accumulation_steps": "accumulated_batches",
-            b"global_batch_size_to_train_on": "global_batch_size",
-            b"max_target_length": "sequence_length",
-            b"steps": "iterations",
-            b"vocab_size": "vocabulary",
-            b"num_decoder_layers": "layers",
-            b"emb_dim": "hidden_size",
-        },
+        rb"Config param (?:" + b"|".join(rb"%b: (?P<%b>\d+(?:\.\d+)?)" % pair for pair in _KEYS.items()) + rb")\s",
     ),
     # The mesh, in the line of `WORLD_SIZE`.
-    Settings(
-        b"Num_devices: ", rb"Num_devices: \d{1,9}, (shape) \((\d{1,9}(?:, ?\d{1,9}){0,31}),?\)", {b"shape": "gpus"}
-    ),
+    Settings(b"Num_devices: ", rb"Num_devices: \d{1,9}, shape \((?P<gpus>\d{1,9}(?:, ?\d{1,9}){0,31}),?\)"),
     # metric_logger.py and maxtext_utils.py, before the first step; the TFLOPs are those of a device.
-    Settings(
-        b"number parameters: ",
-        rb"(number parameters): (\d{1,9}\.\d+) billion",
-        {b"number parameters": "billions_of_parameters"},
-    ),
+    Settings(b"number parameters: ", rb"number parameters: (?P<billions_of_parameters>\d{1,9}\.\d+) billion"),
     Settings(
         b"Per train step",
-        rb"(Per train step)(?:, total TFLOPs will be|:[ \t\r\n]{1,9}Total TFLOPs:) (\d{1,12}\.\d+)",
-        {b"Per train step": "tflops_of_step"},
+        rb"Per train step(?:, total TFLOPs will be|:[ \t\r\n]{1,9}Total TFLOPs:) (?P<tflops_of_step>\d{1,12}\.\d+)",
     ),
-    Settings(
-        b"this run's directory", rb"(restoring from) this run's directory step (\d+)", {b"restoring from": "resumed"}
-    ),
+    Settings(b"this run's directory", rb"restoring from this run's directory step (?P<resumed>\d+)"),
 )
 
 _FIELD = re.compile(rb"[ \t]*([^: \t]*)[ \t:]+(.*?)[ \t]*", re.DOTALL)

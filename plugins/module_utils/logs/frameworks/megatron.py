@@ -83,60 +83,52 @@ WORLD_SIZE = WorldSize((b" world size: ",), rb"(?<=using) world size: " + RANKS)
 
 # arguments.py, tokenizer.py and checkpointing.py, by rank 0 only.
 _ARGUMENTS = {
-    b"seq_length": "sequence_length",
-    b"global_batch_size": "global_batch_size",
-    b"micro_batch_size": "micro_batch_size",
-    b"train_iters": "iterations",
-    b"world_size": "gpus",
-    b"padded_vocab_size": "vocabulary",
-    b"num_layers": "layers",
-    b"hidden_size": "hidden_size",
-    b"tensor_model_parallel_size": "tensor_parallelism",
-    b"pipeline_model_parallel_size": "pipeline_parallelism",
-    b"data_parallel_size": "data_parallelism",
-    b"context_parallel_size": "context_parallelism",
-    b"log_interval": "steps_per_line",
+    b"seq_length": b"sequence_length",
+    b"global_batch_size": b"global_batch_size",
+    b"micro_batch_size": b"micro_batch_size",
+    b"train_iters": b"iterations",
+    b"world_size": b"gpus",
+    b"padded_vocab_size": b"vocabulary",
+    b"num_layers": b"layers",
+    b"hidden_size": b"hidden_size",
+    b"tensor_model_parallel_size": b"tensor_parallelism",
+    b"pipeline_model_parallel_size": b"pipeline_parallelism",
+    b"data_parallel_size": b"data_parallelism",
+    b"context_parallel_size": b"context_parallelism",
+    b"log_interval": b"steps_per_line",
 }
 SETTINGS = (
     # The dots alone stand in the lines of timers as well, of which there may be many in each step.
     *(
-        Settings(name + b" ...", rb"(?<![\w-])(" + name + rb") \.{3,} (\d+)\s", {name: setting})
-        for name, setting in _ARGUMENTS.items()
+        Settings(argument + b" ...", rb"(?<![\w-])%b \.{3,} (?P<%b>\d+)\s" % (argument, setting))
+        for argument, setting in _ARGUMENTS.items()
     ),
     Settings(
         b"-model-parallel size: ",
-        rb"(?<= )(tensor|pipeline)-model-parallel size: (\d+)",
-        {b"tensor": "tensor_parallelism", b"pipeline": "pipeline_parallelism"},
+        rb"(?<= )(?:tensor-model-parallel size: (?P<tensor_parallelism>\d+)"
+        rb"|pipeline-model-parallel size: (?P<pipeline_parallelism>\d+))",
     ),
     Settings(
         b"data-parallel size: ",
-        rb"(?<= )(data|context)-parallel size: (\d+)",
-        {b"data": "data_parallelism", b"context": "context_parallelism"},
+        rb"(?<= )(?:data-parallel size: (?P<data_parallelism>\d+)|context-parallel size: (?P<context_parallelism>\d+))",
     ),
-    Settings(b"padded vocab (size", rb"(padded vocab) \([^\r\n]*\(new size: (\d+)\)", {b"padded vocab": "vocabulary"}),
+    Settings(b"padded vocab (size", rb"padded vocab \([^\r\n]*\(new size: (?P<vocabulary>\d+)\)"),
     # The prefix of Primus, by each rank.
-    Settings(b"[rank-", rb"\[(rank)-\d{1,7}/(\d{1,7})(?=\])", {b"rank": "gpus"}),
+    Settings(b"[rank-", rb"\[rank-\d{1,7}/(?P<gpus>\d{1,7})(?=\])"),
     # theoretical_memory_usage.py, and training.py of the first part of the model.
     Settings(
         b"Total number of parameters in billions: ",
-        rb"(Total number of parameters) in billions: {1,3}(\d{1,9}\.\d+)",
-        {b"Total number of parameters": "billions_of_parameters"},
+        rb"Total number of parameters in billions: {1,3}(?P<billions_of_parameters>\d{1,9}\.\d+)",
     ),
     Settings(
         b"model parallel rank (0, 0): ",
-        rb"(number of parameters) on \(tensor, pipeline\) model parallel rank \(0, 0\): (\d{1,15})\s",
-        {b"number of parameters": "parameters_of_rank"},
+        rb"number of parameters on \(tensor, pipeline\) model parallel rank \(0, 0\): "
+        rb"(?P<parameters_of_rank>\d{1,15})\s",
     ),
-    Settings(
-        b"y loaded checkpoint ", rb"(loaded checkpoint) [^\r\n]*at iteration +(\d+)", {b"loaded checkpoint": "resumed"}
-    ),
-    Settings(
-        b"[exiting program at iteration ",
-        rb"\[(exiting program) at iteration (\d{1,12})\]",
-        {b"exiting program": "ended"},
-    ),
+    Settings(b"y loaded checkpoint ", rb"loaded checkpoint [^\r\n]*at iteration +(?P<resumed>\d+)"),
+    Settings(b"[exiting program at iteration ", rb"\[exiting program at iteration (?P<ended>\d{1,12})\]"),
     # The agent of torchrun, of each node.
-    Settings(b"global_world_sizes=[", rb"(global_world_sizes)=\[(\d{1,7})(?=[,\]])", {b"global_world_sizes": "gpus"}),
+    Settings(b"global_world_sizes=[", rb"global_world_sizes=\[(?P<gpus>\d{1,7})(?=[,\]])"),
 )
 
 # evaluate_and_print_results() of training.py.

@@ -113,14 +113,14 @@ def _found(progress: re.Match[bytes], body: bytes) -> dict[str, t.Any]:
 
 # training.py, by rank 0: the whole configuration in YAML, where each of these keys stands on a line of its own.
 _CONFIGURATION = {
-    b"global_batch_size": "global_batch_size",
-    b"micro_batch_size": "micro_batch_size",
-    b"seq_length": "sequence_length",
-    b"encoder_seq_length": "sequence_length",
-    b"num_layers": "layers",
-    b"hidden_size": "hidden_size",
-    b"tensor_model_parallel_size": "tensor_parallelism",
-    b"pipeline_model_parallel_size": "pipeline_parallelism",
+    b"global_batch_size": b"global_batch_size",
+    b"micro_batch_size": b"micro_batch_size",
+    b"seq_length": b"sequence_length",
+    b"encoder_seq_length": b"sequence_length",
+    b"num_layers": b"layers",
+    b"hidden_size": b"hidden_size",
+    b"tensor_model_parallel_size": b"tensor_parallelism",
+    b"pipeline_model_parallel_size": b"pipeline_parallelism",
 }
 
 GRAMMAR = Grammar(
@@ -132,28 +132,21 @@ GRAMMAR = Grammar(
     bars=True,
     each_line=("step_time_ms",),
     settings=(
-        Settings(
-            b"states from the checkpoint", rb"(states) from the checkpoint[^\r\n]*step=(\d+)", {b"states": "resumed"}
-        ),
+        Settings(b"states from the checkpoint", rb"states from the checkpoint[^\r\n]*step=(?P<resumed>\d+)"),
         *(
-            Settings(b" " + name + b": ", rb" (" + name + rb"): (\d{1,12})[ \t]*[\r\n]", {name: setting})
-            for name, setting in _CONFIGURATION.items()
+            Settings(b" %b: " % key, rb" %b: (?P<%b>\d{1,12})[ \t]*[\r\n]" % (key, setting))
+            for key, setting in _CONFIGURATION.items()
         ),
         # Of NeuronX Distributed's parallel_state.py, by rank 0.
         Settings(
             b" parallel with size ",
-            rb"> initializing (tensor model|pipeline model|data) parallel with size (\d{1,7})(?=\D)",
-            {
-                b"tensor model": "tensor_parallelism",
-                b"pipeline model": "pipeline_parallelism",
-                b"data": "data_parallelism",
-            },
+            rb"> initializing (?:tensor model parallel with size (?P<tensor_parallelism>\d{1,7})"
+            rb"|pipeline model parallel with size (?P<pipeline_parallelism>\d{1,7})"
+            rb"|data parallel with size (?P<data_parallelism>\d{1,7}))(?=\D)",
         ),
-        Settings(
-            b"`Trainer.fit` stopped", rb"`Trainer\.fit` stopped: `(max_steps)=(\d{1,9})`", {b"max_steps": "iterations"}
-        ),
+        Settings(b"`Trainer.fit` stopped", rb"`Trainer\.fit` stopped: `max_steps=(?P<iterations>\d{1,9})`"),
         # Of Lightning's distributed.py, by each rank.
-        Settings(b"MEMBER: ", rb"(MEMBER): \d{1,7}/(\d{1,7})(?=\D)", {b"MEMBER": "gpus"}),
+        Settings(b"MEMBER: ", rb"MEMBER: \d{1,7}/(?P<gpus>\d{1,7})(?=\D)"),
     ),
     # The compiler's wrapper, on each node as it trains, and what NeMo logs there.
     alive=(b"NEURON_CC_WRAPPER", b"Compiler status PASS", b"[NeMo "),
