@@ -80,33 +80,22 @@ _PERPLEXITY = Perplexity(b", perplexity: ", rb" (?:lm_)?loss: " + NUMBER + rb", 
 # The prefix of absl; what follows the time are the thread and the file.
 _STAMP = re.compile(rb"[IWEF](\d\d)(\d\d) (\d\d:\d\d:\d\d\.\d+) [^\]\r\n]*\]")
 
-
-def _unchanged(value: float) -> float:
-    return value
-
-
-def _milliseconds(seconds: float) -> float:
-    return seconds * 1000.0
-
-
-_Metric = t.Tuple[str, t.Callable[[float], float]]
-
-_METRIC_OF_FIELD: dict[bytes, _Metric] = {
-    b"seconds": ("step_time_ms", _milliseconds),
-    b"TFLOP/s/device": ("tflops_per_gpu", _unchanged),
+_METRIC_OF_FIELD = {
+    b"seconds": "step_time_ms",
+    b"TFLOP/s/device": "tflops_per_gpu",
     # Before November 2023; it was per device then, too.
-    b"TFLOP/s": ("tflops_per_gpu", _unchanged),
-    b"Tokens/s/device": ("tokens_per_sec_per_gpu", _unchanged),
-    b"loss": ("loss", _unchanged),
-    b"total_weights": ("tokens_with_loss", _unchanged),
+    b"TFLOP/s": "tflops_per_gpu",
+    b"Tokens/s/device": "tokens_per_sec_per_gpu",
+    b"loss": "loss",
+    b"total_weights": "tokens_with_loss",
 }
-_METRIC_OF_KEY: dict[str, _Metric] = {
-    "perf/step_time_seconds": ("step_time_ms", _milliseconds),
-    "perf/per_device_tflops_per_sec": ("tflops_per_gpu", _unchanged),
-    "perf/per_device_tokens_per_sec": ("tokens_per_sec_per_gpu", _unchanged),
-    "learning/loss": ("loss", _unchanged),
-    "learning/grad_norm": ("grad_norm", _unchanged),
-    "learning/current_learning_rate": ("learning_rate", _unchanged),
+_METRIC_OF_KEY = {
+    "perf/step_time_seconds": "step_time_ms",
+    "perf/per_device_tflops_per_sec": "tflops_per_gpu",
+    "perf/per_device_tokens_per_sec": "tokens_per_sec_per_gpu",
+    "learning/loss": "loss",
+    "learning/grad_norm": "grad_norm",
+    "learning/current_learning_rate": "learning_rate",
 }
 
 _STARTING = {
@@ -198,15 +187,15 @@ def _step(text: bytes, start: int) -> dict[str, t.Any] | None:
     for piece in closed:
         field = _FIELD.fullmatch(piece)
         known = field and _METRIC_OF_FIELD.get(field.group(1))
-        if field and _NOT_FINITE.fullmatch(field.group(2)) and (not known or known[0] in metrics):
+        if field and _NOT_FINITE.fullmatch(field.group(2)) and (not known or known in metrics):
             metrics[OTHER_FIELDS] = math.inf
             continue
         if not field and piece and metric:
             # What stands between two commas and has no name belongs to the number before.
             metrics[metric] = math.nan
         if field and known:
-            metric, convert = known
-            value = convert(float(field.group(2))) if _NUMBER.fullmatch(field.group(2)) else math.nan
+            metric = known
+            value = _in_unit(metric, field.group(2)) if _NUMBER.fullmatch(field.group(2)) else math.nan
             metrics[metric] = value if metrics.get(metric, value) == value else math.nan
             if metric in EVIDENCE and not math.isfinite(metrics[metric]):
                 metrics[metric] = math.inf
@@ -217,14 +206,17 @@ def _step(text: bytes, start: int) -> dict[str, t.Any] | None:
     return {"step": int(head.group(2)), "metrics": metrics, "profiler": bool(head.group(1))}
 
 
+def _in_unit(metric: str, printed: t.Any) -> float:
+    """Return a value in the unit of its metric; MaxText prints seconds."""
+    return float(printed) * 1000.0 if metric == "step_time_ms" else float(printed)
+
+
 def _json_step(text: bytes, start: int) -> dict[str, t.Any] | None:
     line = text[line_start(text, start) : line_end(text, start)]
     try:
         entry = json.loads(line.decode("utf-8", "replace"))
         step = int(entry["step"])
-        metrics = {
-            metric: convert(float(entry[key])) for key, (metric, convert) in _METRIC_OF_KEY.items() if key in entry
-        }
+        metrics = {metric: _in_unit(metric, entry[key]) for key, metric in _METRIC_OF_KEY.items() if key in entry}
     except (ValueError, TypeError, KeyError, OverflowError):
         return None
     return {"step": step, "metrics": metrics, "profiler": False}
