@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import typing as t
 from collections.abc import Callable, Iterable, Iterator
@@ -94,3 +95,14 @@ class Piece:
     def positions(self, needles: Iterable[bytes]) -> Iterator[int]:
         """Yield where any of the needles stands, in ascending order."""
         return iter(sorted(chain.from_iterable(map(self._find_all, needles))))
+
+
+class Printed(t.NamedTuple):
+    """What a trainer prints: a piece without the ``needle`` has none, and ``pattern`` matches it."""
+
+    needle: bytes
+    pattern: bytes
+
+    def matches(self, piece: Piece) -> Iterator[re.Match[bytes]]:
+        """Return where it stands in a piece, in that order."""
+        return re.finditer(self.pattern, piece.text) if piece.find(self.needle, 0) >= 0 else iter(())

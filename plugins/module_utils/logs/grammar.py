@@ -6,11 +6,8 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Callable, Iterator
 
-from .find import Piece
-from .perplexity import Evaluation, Perplexity
+from .find import Piece, Printed
 from .rows import FoundSteps
-from .settings import Settings
-from .starts import Start
 from .world_size import WorldSize
 
 
@@ -60,7 +57,7 @@ class Grammar(t.NamedTuple):
     ``each_line`` are the values that every step line has. ``ends`` are what the first rank prints as the training
     begins, and what the same function prints as it ends.
 
-    ``starts`` are what a process prints once, as it begins.
+    ``starts`` are what a process prints once, as it begins: what has one start, each.
 
     ``saves`` are what a process prints as it begins to write a checkpoint, and once that is written.
 
@@ -68,7 +65,8 @@ class Grammar(t.NamedTuple):
 
     ``bars`` says that a step is drawn again and again as it goes on, each time with other values.
 
-    ``perplexity`` is how perplexities are printed beside their losses, ``evaluation`` how evaluations without one are.
+    ``perplexity`` is how perplexities are printed beside their losses, ``perplexity_of_trained`` whether they are of
+    evaluations, and ``evaluation`` how evaluations without one are printed.
 
     ``first_step`` is the number of the first step of a training: one of N steps is complete at ``first_step + N - 1``.
 
@@ -81,7 +79,7 @@ class Grammar(t.NamedTuple):
     first_step: int
     step_line: str
     printed_by: str
-    settings: t.Tuple[Settings, ...] = ()
+    settings: t.Tuple[Printed, ...] = ()
     under_way: t.Tuple[bytes, ...] = ()
     first_rank: t.Tuple[bytes, ...] = ()
     alive: t.Tuple[bytes, ...] = ()
@@ -89,12 +87,13 @@ class Grammar(t.NamedTuple):
     each_step: bool = False
     each_line: t.Tuple[str, ...] = ()
     ends: t.Optional[t.Tuple[bytes, bytes]] = None
-    starts: t.Tuple[Start, ...] = ()
+    starts: t.Tuple[Printed, ...] = ()
     saves: t.Optional[t.Tuple[bytes, bytes]] = None
     closing: t.Tuple[bytes, ...] = ()
     bars: bool = False
-    perplexity: t.Optional[Perplexity] = None
-    evaluation: t.Optional[Evaluation] = None
+    perplexity: t.Optional[Printed] = None
+    perplexity_of_trained: bool = False
+    evaluation: t.Optional[Printed] = None
     left_out: Callable[[dict[str, t.Any], int], t.Optional[str]] = _all_count
     summary: Callable[[Piece], dict[str, float]] = _no_summary
     helper_files: t.Optional[bytes] = None

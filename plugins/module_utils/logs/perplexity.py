@@ -5,9 +5,8 @@ from __future__ import annotations
 
 import math
 import re
-import typing as t
 
-from .find import Piece
+from .find import Piece, Printed
 
 WORD = rb"([^\s|,]{1,60})"
 NUMBER = rb"([-+]?(?:(?i:nan|inf(?:inity)?)|\d{1,40}(?:\.\d{0,40})?(?:[eE][-+]?\d{1,4})?))"
@@ -17,39 +16,23 @@ _TOLERANCE = 0.01
 _LARGEST_LOSS = 20.0
 
 
-class Perplexity(t.NamedTuple):
-    """How a trainer prints both: a piece without the ``needle`` has none, and ``pattern`` has the loss first.
+def impossible_evaluations(printed: Printed | None, piece: Piece) -> int:
+    """Return how many evaluations of a piece are of no tokens, or have a finite loss that no trained model has.
 
-    The perplexity is a word that need not be a number, as a value that is none is no good sign. ``of_trained`` says
-    that they are of evaluations, in which a model has learned something already.
+    Printed are the loss and the number of tokens.
     """
-
-    needle: bytes
-    pattern: bytes
-    of_trained: bool = False
-
-
-class Evaluation(t.NamedTuple):
-    """How a trainer prints an evaluation: ``pattern`` has its loss and the number of its tokens."""
-
-    needle: bytes
-    pattern: bytes
-
-
-def impossible_evaluations(printed: Evaluation | None, piece: Piece) -> int:
-    """Return how many evaluations of a piece are of no tokens, or have a finite loss that no trained model has."""
-    if printed is None or piece.find(printed.needle, 0) < 0:
-        return 0
-    found = (map(float, match.groups()) for match in re.finditer(printed.pattern, piece.text))
+    found = (map(float, match.groups()) for match in (printed.matches(piece) if printed else ()))
     return sum(math.isfinite(loss) and not (0 <= loss <= _LARGEST_LOSS and tokens) for loss, tokens in found)
 
 
-def wrong_perplexities(printed: Perplexity | None, piece: Piece) -> int:
-    """Return how many perplexities of a piece are not the exponential of a loss that can be; that of NaN is none."""
-    if printed is None or piece.find(printed.needle, 0) < 0:
-        return 0
-    found = (match.groups() for match in re.finditer(printed.pattern, piece.text))
-    largest = _LARGEST_LOSS if printed.of_trained else math.inf
+def wrong_perplexities(printed: Printed | None, of_trained: bool, piece: Piece) -> int:
+    """Return how many perplexities of a piece are not the exponential of a loss that can be; that of NaN is none.
+
+    Printed are the loss and the perplexity, a word that need not be a number, as a value that is none is no good sign.
+    ``of_trained`` says that they are of evaluations, in which a model has learned something already.
+    """
+    found = (match.groups() for match in (printed.matches(piece) if printed else ()))
+    largest = _LARGEST_LOSS if of_trained else math.inf
     return sum(not (0 <= float(loss) <= largest and _fits(float(loss), word)) for loss, word in found)
 
 

@@ -175,7 +175,7 @@ def _read(
         cursor["world_size"] = last_world_size(grammar.world_size, piece) or cursor["world_size"]
         cursor["settings"] = add_settings(cursor["settings"], grammar.settings, piece)
         cursor["ranks"] = add_ranks(cursor["ranks"], piece)
-        cursor["wrong_perplexities"] += wrong_perplexities(grammar.perplexity, piece)
+        cursor["wrong_perplexities"] += wrong_perplexities(grammar.perplexity, grammar.perplexity_of_trained, piece)
         cursor["wrong_perplexities"] += impossible_evaluations(grammar.evaluation, piece)
         _add_starts(cursor, grammar, piece)
         if cursor["step"] is None:

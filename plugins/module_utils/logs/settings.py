@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 import math
-import re
-import typing as t
+from collections.abc import Iterable
 
-from .find import Piece
+from .find import Piece, Printed
 
 SETTINGS = (
     "sequence_length",
@@ -40,24 +39,15 @@ SETTINGS = (
 MOST_VALUES = 4
 
 
-class Settings(t.NamedTuple):
-    """How a trainer says some of its settings.
+def add_settings(before: dict[str, list[float]], known: Iterable[Printed], piece: Piece) -> dict[str, list[float]]:
+    """Return what was reported and what the piece says: each setting with its different values, in their order.
 
-    A piece without the ``needle`` has none. ``pattern`` matches a setting: a group that is named as one of `SETTINGS`
-    has its number, or numbers with commas between them whose product it is.
+    A group of a pattern that is named as one of `SETTINGS` has its number, or numbers with commas between them whose
+    product it is.
     """
-
-    needle: bytes
-    pattern: bytes
-
-
-def add_settings(before: dict[str, list[float]], known: t.Iterable[Settings], piece: Piece) -> dict[str, list[float]]:
-    """Return what was reported and what the piece says: each setting with its different values, in their order."""
     found = {name: list(values) for name, values in before.items()}
-    for settings in known:
-        if piece.find(settings.needle, 0) < 0:
-            continue
-        for match in re.finditer(settings.pattern, piece.text):
+    for printed in known:
+        for match in printed.matches(piece):
             name = match.lastgroup or ""
             values = found.setdefault(name, [])
             value = math.prod(float(factor) for factor in match.group(name).split(b","))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import typing as t
 
-from .find import Piece
+from .find import Piece, Printed
 
 Starts = t.Dict[str, t.Dict[str, t.Any]]
 """By what has one start: ``count``, how many it had, and ``last``, the process of the last one."""
@@ -28,14 +28,7 @@ _LINE_BEGIN, _LINE_END = 600, 200
 _MOST = 128
 
 
-class Start(t.NamedTuple):
-    """What a trainer prints once a process as it begins: ``pattern`` matches what has one start, at its ``needle``."""
-
-    needle: bytes
-    pattern: bytes
-
-
-def add_starts(known: Starts, printed: t.Sequence[Start], piece: Piece) -> tuple[Starts, int | None]:
+def add_starts(known: Starts, printed: t.Sequence[Printed], piece: Piece) -> tuple[Starts, int | None]:
     """Return the known starts and those of the piece, and where in it the last second one is."""
     found, last = known, None
     for place in piece.positions((*_NEEDLES, *(start.needle for start in printed))):
@@ -59,7 +52,7 @@ def most_starts(starts: Starts) -> int:
     return max((of_one["count"] for of_one in starts.values()), default=0)
 
 
-def _start(line: bytes, printed: t.Sequence[Start]) -> tuple[str, str, bool] | None:
+def _start(line: bytes, printed: t.Sequence[Printed]) -> tuple[str, str, bool] | None:
     """Return what started, its process and communicator, and whether it begins for certain; None for other lines."""
     bootstrap = _BOOTSTRAP.search(line)
     if bootstrap:

@@ -19,11 +19,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from ..clock import seconds_without_year
-from ..find import Piece
+from ..find import Piece, Printed
 from ..grammar import EVERY_RANK, Grammar
-from ..perplexity import NUMBER, WORD, Evaluation, Perplexity
+from ..perplexity import NUMBER, WORD
 from ..record import EVIDENCE, OTHER_FIELDS
-from ..settings import Settings
 from ..text import line_end, line_start
 from ..world_size import RANKS, WorldSize
 
@@ -52,19 +51,19 @@ _KEYS = {
     b"emb_dim": b"hidden_size",
 }
 SETTINGS = (
-    Settings(
+    Printed(
         b"Config param ",
         rb"Config param (?:" + b"|".join(rb"%b: (?P<%b>\d+(?:\.\d+)?)" % pair for pair in _KEYS.items()) + rb")\s",
     ),
     # The mesh, in the line of `WORLD_SIZE`.
-    Settings(b"Num_devices: ", rb"Num_devices: \d{1,9}, shape \((?P<gpus>\d{1,9}(?:, ?\d{1,9}){0,31}),?\)"),
+    Printed(b"Num_devices: ", rb"Num_devices: \d{1,9}, shape \((?P<gpus>\d{1,9}(?:, ?\d{1,9}){0,31}),?\)"),
     # metric_logger.py and maxtext_utils.py, before the first step; the TFLOPs are those of a device.
-    Settings(b"number parameters: ", rb"number parameters: (?P<billions_of_parameters>\d{1,9}\.\d+) billion"),
-    Settings(
+    Printed(b"number parameters: ", rb"number parameters: (?P<billions_of_parameters>\d{1,9}\.\d+) billion"),
+    Printed(
         b"Per train step",
         rb"Per train step(?:, total TFLOPs will be|:[ \t\r\n]{1,9}Total TFLOPs:) (?P<tflops_of_step>\d{1,12}\.\d+)",
     ),
-    Settings(b"this run's directory", rb"restoring from this run's directory step (?P<resumed>\d+)"),
+    Printed(b"this run's directory", rb"restoring from this run's directory step (?P<resumed>\d+)"),
 )
 
 _FIELD = re.compile(rb"[ \t]*([^: \t]*)[ \t:]+(.*?)[ \t]*", re.DOTALL)
@@ -72,11 +71,11 @@ _NUMBER = re.compile(rb"[-+]?(?:(?i:nan|inf(?:inity)?)|\d+\.?\d*(?:[eE][-+]?\d+)
 _NOT_FINITE = re.compile(rb"[-+]?(?i:nan|inf(?:inity)?)")
 # "eval metrics after step: 20, loss=9.123, total_weights=163840.0"
 _EVALUATED_TO_NONE = re.compile(_EVALUATED + rb"[^\r\n]*=[-+]?(?i:nan|inf(?:inity)?)(?=[,\s])")
-_EVALUATION = Evaluation(
+_EVALUATION = Printed(
     _EVALUATED, _EVALUATED + rb"\d{1,12}, loss=" + NUMBER + rb", total_weights=" + NUMBER + rb"(?=[,\s])"
 )
 # metric_logger.py, after the loss of the language model.
-_PERPLEXITY = Perplexity(b", perplexity: ", rb" (?:lm_)?loss: " + NUMBER + rb", perplexity: " + WORD + rb"(?=[,\r\n])")
+_PERPLEXITY = Printed(b", perplexity: ", rb" (?:lm_)?loss: " + NUMBER + rb", perplexity: " + WORD + rb"(?=[,\r\n])")
 # The prefix of absl; what follows the time are the thread and the file.
 _STAMP = re.compile(rb"[IWEF](\d\d)(\d\d) (\d\d:\d\d:\d\d\.\d+) [^\]\r\n]*\]")
 

@@ -20,11 +20,10 @@ from operator import itemgetter
 from struct import Struct
 
 from ..clock import seconds_of
-from ..find import Piece
-from ..perplexity import NUMBER, WORD, Perplexity
+from ..find import Piece, Printed
+from ..perplexity import NUMBER, WORD
 from ..record import EVIDENCE, OTHER_FIELDS
 from ..rows import FoundSteps
-from ..settings import Settings
 from ..text import without_digits
 from ..world_size import RANKS, WorldSize
 
@@ -100,43 +99,39 @@ _ARGUMENTS = {
 SETTINGS = (
     # The dots alone stand in the lines of timers as well, of which there may be many in each step.
     *(
-        Settings(argument + b" ...", rb"(?<![\w-])%b \.{3,} (?P<%b>\d+)\s" % (argument, setting))
+        Printed(argument + b" ...", rb"(?<![\w-])%b \.{3,} (?P<%b>\d+)\s" % (argument, setting))
         for argument, setting in _ARGUMENTS.items()
     ),
-    Settings(
+    Printed(
         b"-model-parallel size: ",
         rb"(?<= )(?:tensor-model-parallel size: (?P<tensor_parallelism>\d+)"
         rb"|pipeline-model-parallel size: (?P<pipeline_parallelism>\d+))",
     ),
-    Settings(
+    Printed(
         b"data-parallel size: ",
         rb"(?<= )(?:data-parallel size: (?P<data_parallelism>\d+)|context-parallel size: (?P<context_parallelism>\d+))",
     ),
-    Settings(b"padded vocab (size", rb"padded vocab \([^\r\n]*\(new size: (?P<vocabulary>\d+)\)"),
+    Printed(b"padded vocab (size", rb"padded vocab \([^\r\n]*\(new size: (?P<vocabulary>\d+)\)"),
     # The prefix of Primus, by each rank.
-    Settings(b"[rank-", rb"\[rank-\d{1,7}/(?P<gpus>\d{1,7})(?=\])"),
+    Printed(b"[rank-", rb"\[rank-\d{1,7}/(?P<gpus>\d{1,7})(?=\])"),
     # theoretical_memory_usage.py, and training.py of the first part of the model.
-    Settings(
+    Printed(
         b"Total number of parameters in billions: ",
         rb"Total number of parameters in billions: {1,3}(?P<billions_of_parameters>\d{1,9}\.\d+)",
     ),
-    Settings(
+    Printed(
         b"model parallel rank (0, 0): ",
         rb"number of parameters on \(tensor, pipeline\) model parallel rank \(0, 0\): "
         rb"(?P<parameters_of_rank>\d{1,15})\s",
     ),
-    Settings(b"y loaded checkpoint ", rb"loaded checkpoint [^\r\n]*at iteration +(?P<resumed>\d+)"),
-    Settings(b"[exiting program at iteration ", rb"\[exiting program at iteration (?P<ended>\d{1,12})\]"),
+    Printed(b"y loaded checkpoint ", rb"loaded checkpoint [^\r\n]*at iteration +(?P<resumed>\d+)"),
+    Printed(b"[exiting program at iteration ", rb"\[exiting program at iteration (?P<ended>\d{1,12})\]"),
     # The agent of torchrun, of each node.
-    Settings(b"global_world_sizes=[", rb"global_world_sizes=\[(?P<gpus>\d{1,7})(?=[,\]])"),
+    Printed(b"global_world_sizes=[", rb"global_world_sizes=\[(?P<gpus>\d{1,7})(?=[,\]])"),
 )
 
 # evaluate_and_print_results() of training.py.
-PERPLEXITY = Perplexity(
-    b" loss PPL: ",
-    rb" loss value: " + NUMBER + rb" \|[^|\r\n]{0,40} loss PPL: " + WORD + rb" \|",
-    of_trained=True,
-)
+PERPLEXITY = Printed(b" loss PPL: ", rb" loss value: " + NUMBER + rb" \|[^|\r\n]{0,40} loss PPL: " + WORD + rb" \|")
 
 
 def parse(piece: Piece, _memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]:

@@ -14,10 +14,9 @@ import re
 import typing as t
 from collections.abc import Iterator
 
-from ..find import Piece
+from ..find import Piece, Printed
 from ..grammar import LAST_RANK, Grammar
 from ..rows import FoundSteps
-from ..starts import Start
 from . import megatron
 
 # Without "model", as strstr goes by two bytes, and "mo" is in every "memory".
@@ -68,10 +67,11 @@ GRAMMAR = Grammar(
     ),
     settings=megatron.SETTINGS,
     perplexity=megatron.PERPLEXITY,
+    perplexity_of_trained=True,
     under_way=(*_FIRST_RANK, b" iterations) memory (MB) |"),
     first_rank=_FIRST_RANK,
     ends=_FIRST_RANK,
-    starts=tuple(Start(text, re.escape(text)) for text in (_FIRST_RANK[0], _BEGIN)),
+    starts=tuple(Printed(text, re.escape(text)) for text in (_FIRST_RANK[0], _BEGIN)),
     # save_checkpoint() of checkpointing.py, by rank 0; "successfully saved local checkpoint" is one, too.
     saves=(b"saving checkpoint at iteration", b"successfully saved "),
     # They show nan on nodes without steps.

@@ -15,11 +15,9 @@ import re
 import typing as t
 from collections.abc import Iterator
 
-from ..find import Piece
+from ..find import Piece, Printed
 from ..grammar import FIRST_RANK, Grammar
 from ..record import OTHER_FIELDS
-from ..settings import Settings
-from ..starts import Start
 from ..text import line_end
 from ..world_size import RANKS, WorldSize
 
@@ -132,25 +130,25 @@ GRAMMAR = Grammar(
     bars=True,
     each_line=("step_time_ms",),
     settings=(
-        Settings(b"states from the checkpoint", rb"states from the checkpoint[^\r\n]*step=(?P<resumed>\d+)"),
+        Printed(b"states from the checkpoint", rb"states from the checkpoint[^\r\n]*step=(?P<resumed>\d+)"),
         *(
-            Settings(b" %b: " % key, rb" %b: (?P<%b>\d{1,12})[ \t]*[\r\n]" % (key, setting))
+            Printed(b" %b: " % key, rb" %b: (?P<%b>\d{1,12})[ \t]*[\r\n]" % (key, setting))
             for key, setting in _CONFIGURATION.items()
         ),
         # Of NeuronX Distributed's parallel_state.py, by rank 0.
-        Settings(
+        Printed(
             b" parallel with size ",
             rb"> initializing (?:tensor model parallel with size (?P<tensor_parallelism>\d{1,7})"
             rb"|pipeline model parallel with size (?P<pipeline_parallelism>\d{1,7})"
             rb"|data parallel with size (?P<data_parallelism>\d{1,7}))(?=\D)",
         ),
-        Settings(b"`Trainer.fit` stopped", rb"`Trainer\.fit` stopped: `max_steps=(?P<iterations>\d{1,9})`"),
+        Printed(b"`Trainer.fit` stopped", rb"`Trainer\.fit` stopped: `max_steps=(?P<iterations>\d{1,9})`"),
         # Of Lightning's distributed.py, by each rank.
-        Settings(b"MEMBER: ", rb"MEMBER: \d{1,7}/(?P<gpus>\d{1,7})(?=\D)"),
+        Printed(b"MEMBER: ", rb"MEMBER: \d{1,7}/(?P<gpus>\d{1,7})(?=\D)"),
     ),
     # The compiler's wrapper, on each node as it trains, and what NeMo logs there.
     alive=(b"NEURON_CC_WRAPPER", b"Compiler status PASS", b"[NeMo "),
     # Of Lightning, by each rank as it joins the job: without one of them there is no step.
     met=(b"GLOBAL_RANK: ",),
-    starts=(Start(b"GLOBAL_RANK: ", rb"GLOBAL_RANK: \d{1,7}(?=, MEMBER: )"),),
+    starts=(Printed(b"GLOBAL_RANK: ", rb"GLOBAL_RANK: \d{1,7}(?=, MEMBER: )"),),
 )
