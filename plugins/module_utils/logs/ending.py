@@ -146,7 +146,7 @@ def _unwritten(piece: Piece, grammar: Grammar) -> list[dict[str, t.Any]]:
         return []
     begin, end = grammar.saves
     begun = last_sign((begin,), piece)
-    if begun <= last_sign(grammar.world_size.needles, piece):
+    if begun <= last_sign((printed.needle for printed in grammar.world_size), piece):
         return []
     line = piece.text[line_start(piece.text, begun - 1) : begun]
     if _is_written(line, piece.text[begun:], end):

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 
 from .find import Piece, Printed
 from .rows import FoundSteps
-from .world_size import WorldSize
 
 
 def _no_summary(_piece: Piece) -> dict[str, float]:
@@ -75,7 +74,7 @@ class Grammar(t.NamedTuple):
     """
 
     parse: Callable[[Piece, dict[str, t.Any]], Iterator[dict[str, t.Any]]]
-    world_size: WorldSize
+    world_size: t.Tuple[Printed, ...]
     first_step: int
     step_line: str
     printed_by: str

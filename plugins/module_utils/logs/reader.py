@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import math
 import os
-import re
 import typing as t
 import zlib
 from collections import deque
@@ -222,9 +221,7 @@ def _last_start(grammar: Grammar, piece: Piece) -> int:
 
 def _last_begin(grammar: Grammar, piece: Piece) -> int:
     """Return where a process says last how many ranks it sees, which it does as it begins, or -1."""
-    pattern = re.compile(grammar.world_size.pattern)
-    begins = (start for start in piece.positions(grammar.world_size.needles) if pattern.match(piece.text, start))
-    return max(begins, default=-1)
+    return max((found.start() for printed in grammar.world_size for found in printed.matches(piece)), default=-1)
 
 
 class _WithSteps(t.NamedTuple):

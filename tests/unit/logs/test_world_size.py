@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.module_utils.logs.find import Piece
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.find import Piece, Printed
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.frameworks.known import GRAMMARS
-from ansible_collections.trainops.cluster.plugins.module_utils.logs.world_size import RANKS, WorldSize, last_world_size
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.world_size import RANKS, last_world_size
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_another_world_size_is_not_taken_for_that_of_the_job() -> None:
     assert last_world_size(GRAMMARS["megatron"].world_size, Piece(b"data parallel world size: 2, x\n")) is None
 
 
-TOLD = WorldSize((b"size: ",), b"size: " + RANKS)
+TOLD = (Printed(b"size: ", b"size: " + RANKS),)
 
 
 def test_the_last_one_counts() -> None:

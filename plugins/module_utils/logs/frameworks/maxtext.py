@@ -24,7 +24,7 @@ from ..grammar import EVERY_RANK, Grammar
 from ..perplexity import NUMBER, WORD
 from ..record import EVIDENCE, OTHER_FIELDS
 from ..text import line_end, line_start
-from ..world_size import RANKS, WorldSize
+from ..world_size import RANKS
 
 # "completed step: 7", and for steps that the profiler disturbs "completed profiler activation/deactivation step: 7".
 # The evaluation's "Completed eval after train step 7" and "eval metrics after step: 7" are none.
@@ -37,7 +37,7 @@ _EVALUATED = b"eval metrics after step: "
 _NEEDLES = (b"completed ", b"Config param ", _MEETING, _JSON_KEY, _EVALUATED)
 
 # max_utils.py: "Num_devices: 16, shape (1, 16, 1)", by every process.
-WORLD_SIZE = WorldSize((b"Num_devices: ",), rb"Num_devices: " + RANKS)
+WORLD_SIZE = (Printed(b"Num_devices: ", rb"Num_devices: " + RANKS),)
 
 # pyconfig.py and checkpointing.py, by every process.
 _KEYS = {

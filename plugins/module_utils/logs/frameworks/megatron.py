@@ -25,7 +25,7 @@ from ..perplexity import NUMBER, WORD
 from ..record import EVIDENCE, OTHER_FIELDS
 from ..rows import FoundSteps
 from ..text import without_digits
-from ..world_size import RANKS, WorldSize
+from ..world_size import RANKS
 
 _WORD = b"iteration "
 _POINT = ord(".")
@@ -78,7 +78,7 @@ _CLOSING_VALUE = re.compile(rb"[ \t]*(" + _NUMBER + rb")[ \t]*(?:[\r\n]|\Z)")
 
 # arguments.py: "using world size: 16, data-parallel size: 2, ...", by rank 0 only. It is looked for without its first
 # word, as strstr goes by two bytes, and "us" is in many words.
-WORLD_SIZE = WorldSize((b" world size: ",), rb"(?<=using) world size: " + RANKS)
+WORLD_SIZE = (Printed(b" world size: ", rb"(?<=using) world size: " + RANKS),)
 
 # arguments.py, tokenizer.py and checkpointing.py, by rank 0 only.
 _ARGUMENTS = {

@@ -19,7 +19,7 @@ from ..find import Piece, Printed
 from ..grammar import FIRST_RANK, Grammar
 from ..record import OTHER_FIELDS
 from ..text import line_end
-from ..world_size import RANKS, WorldSize
+from ..world_size import RANKS
 
 _WORD = b"Epoch "
 _BAR = re.compile(rb"Epoch (\d+):[ :]*\d+%\|[^|\r\n]*\|[ ]*(\d+)/(\d+) \[")
@@ -28,9 +28,11 @@ _ELAPSED = re.compile(rb"(?:(\d{1,6}):)?(\d\d):(\d\d)<")
 _RATE = re.compile(rb"[^,\]]*, *(\d+(?:\.\d+)?)(s/it|it/s)(?=[,\]])")
 
 # Of NeuronX Distributed's parallel_state.py and PyTorch Lightning's distributed.py, by rank 0 only.
-WORLD_SIZE = WorldSize(
-    (b"> initializing world size to ", b"All distributed processes registered. "),
-    rb"> initializing world size to " + RANKS + rb"|All distributed processes registered\. Starting with " + RANKS,
+WORLD_SIZE = (
+    Printed(b"> initializing world size to ", rb"> initializing world size to " + RANKS),
+    Printed(
+        b"All distributed processes registered. ", rb"All distributed processes registered\. Starting with " + RANKS
+    ),
 )
 
 _NUMBER = re.compile(rb"[-+]?(?:(?i:nan|inf(?:inity)?)|\d+\.?\d*(?:[eE][-+]?\d+)?)")
