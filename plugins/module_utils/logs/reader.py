@@ -23,14 +23,13 @@ or are of an evaluation that cannot be.
 from __future__ import annotations
 
 import math
-import os
 import typing as t
 import zlib
 from collections import deque
 from collections.abc import Iterable
 from operator import lt
 
-from .ending import STEPS_TO_SURVIVE, begin_of_few, last_sign
+from .ending import STEPS_TO_SURVIVE, begin_of_few, end_of, last_sign
 from .failures import few_of_each_class, find_failures
 from .find import Piece
 from .frameworks.known import grammar_of
@@ -128,15 +127,9 @@ def tail(path: str, lines: int = 20) -> list[str]:
 
     At most 64 KiB are read. A log that does not exist has no lines; raises OSError for one that cannot be read.
     """
-    try:
-        with open(path, "rb") as log:
-            size = log.seek(0, os.SEEK_END)
-            log.seek(max(0, size - _TAIL_BYTES))
-            text = plain(log.read(_TAIL_BYTES)).decode("utf-8", "replace")
-    except FileNotFoundError:
-        return []
-    whole = text.replace("\r\n", "\n").split("\n")
-    if size > _TAIL_BYTES and len(whole) > 1:
+    end = end_of(path, _TAIL_BYTES + 1)
+    whole = plain(end[-_TAIL_BYTES:]).decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
+    if len(end) > _TAIL_BYTES and len(whole) > 1:
         del whole[0]
     # Of a line that a progress bar wrote over, what was written last.
     shown = [line.rstrip("\r").rpartition("\r")[2].rstrip() for line in whole]
