@@ -114,10 +114,10 @@ def read_log(
         if tokens is not None and not tokens > 0:
             raise ValueError(f"{name} is {tokens!r}, but must be greater than 0")
     cursor = _checked(cursor)
-    rows = StepRows(tokens_per_step_per_gpu)
+    rows = StepRows(tokens_per_step_per_gpu, tokens_per_sequence_per_gpu)
     try:
         with open(path, "rb") as log:
-            return _read(log, grammar, cursor, rows, final, tokens_per_sequence_per_gpu, max_bytes, failures)
+            return _read(log, grammar, cursor, rows, final, max_bytes, failures)
     except FileNotFoundError:
         return _answer(cursor, rows)
 
@@ -144,7 +144,6 @@ def _read(
     cursor: Cursor,
     rows: StepRows,
     final: bool,
-    tokens_per_sequence_per_gpu: float | None,
     max_bytes: int | None,
     which_failures: str,
 ) -> dict[str, t.Any]:
@@ -157,7 +156,7 @@ def _read(
     under_way = begin
     for piece, part_begin, part_end in new_parts(log, begin, final, max_bytes, whole_messages=which_failures != "none"):
         steps_before = len(rows)
-        if _add_steps(rows, grammar, piece, cursor, tokens_per_sequence_per_gpu):
+        if _add_steps(rows, grammar, piece, cursor):
             summary.clear()
         if len(rows) > steps_before:
             with_steps.append(_WithSteps(part_begin, part_end, len(rows) - steps_before))
@@ -255,14 +254,11 @@ def _answer(
     }
 
 
-def _add_steps(
-    rows: StepRows, grammar: Grammar, piece: Piece, cursor: Cursor, tokens_per_sequence_per_gpu: float | None
-) -> bool:
+def _add_steps(rows: StepRows, grammar: Grammar, piece: Piece, cursor: Cursor) -> bool:
     """Add what the step lines of the piece say to the rows, and let the cursor follow; return whether there is one."""
     many = grammar.parse_many and grammar.parse_many(piece, cursor["memory"])
     if many is None:
-        each = grammar.parse(piece, cursor["memory"])
-        return _add_rows(rows, grammar, each, cursor, tokens_per_sequence_per_gpu)
+        return _add_rows(rows, grammar, grammar.parse(piece, cursor["memory"]), cursor)
     found = None
     for found in many:
         steps = found.steps
@@ -272,17 +268,11 @@ def _add_steps(
             _note_total(cursor, cursor["steps_total"], found.steps_total)
             cursor.update(step=steps[-1], steps_seen=seen, steps_total=found.steps_total)
         else:
-            _add_rows(rows, grammar, found.each(), cursor, tokens_per_sequence_per_gpu)
+            _add_rows(rows, grammar, found.each(), cursor)
     return found is not None
 
 
-def _add_rows(
-    rows: StepRows,
-    grammar: Grammar,
-    steps: Iterable[dict[str, t.Any]],
-    cursor: Cursor,
-    tokens_per_sequence_per_gpu: float | None,
-) -> bool:
+def _add_rows(rows: StepRows, grammar: Grammar, steps: Iterable[dict[str, t.Any]], cursor: Cursor) -> bool:
     attempt, last, seen, steps_total = (cursor[key] for key in ("attempt", "step", "steps_seen", "steps_total"))
     found = None
     for found in steps:
@@ -295,10 +285,8 @@ def _add_rows(
         if not again:
             seen += 1
         last = step
-        if tokens_per_sequence_per_gpu:
-            sequences_per_sec = found.get("sequences_per_sec")
-            if sequences_per_sec is not None:
-                metrics["tokens_per_sec_per_gpu"] = sequences_per_sec * tokens_per_sequence_per_gpu
+        if rows.tokens_per_sequence_per_gpu and found.get("sequences_per_sec") is not None:
+            metrics["tokens_per_sec_per_gpu"] = found["sequences_per_sec"] * rows.tokens_per_sequence_per_gpu
         # Within an attempt the steps go up, so the same one can only be that of the last row.
         if again and rows:
             row = rows.take_last()

@@ -46,11 +46,14 @@ class StepRows:
     """Step rows in their order, as an iterable with a length.
 
     They are kept as blocks, as to make a row takes longer than to read it. Token rates that a log lacks are filled in
-    with ``tokens_per_step_per_gpu``, see `blocks`.
+    with ``tokens_per_step_per_gpu``, see `blocks`; ``tokens_per_sequence_per_gpu`` is for who adds rows of sequences/s.
     """
 
-    def __init__(self, tokens_per_step_per_gpu: float | None = None) -> None:
+    def __init__(
+        self, tokens_per_step_per_gpu: float | None = None, tokens_per_sequence_per_gpu: float | None = None
+    ) -> None:
         """Begin with none."""
+        self.tokens_per_sequence_per_gpu = tokens_per_sequence_per_gpu
         self._tokens_per_step_per_gpu = tokens_per_step_per_gpu
         self._blocks: list[StepBlock] = []
         self._size = 0
