@@ -262,12 +262,9 @@ def _tokens_of_gpu(plan: Plan, status: Status) -> float | None:
     workload, settings = plan.get("workload"), status.get("settings", {})
     if workload and workload.get("tokens_per_step"):
         return float(t.cast(int, workload["tokens_per_step"])) / workload["gpus"]
-    if len(settings.get("batch_per_device", [])) == len(settings.get("sequence_length", [])) == 1:
-        return (
-            settings["batch_per_device"][0]
-            * settings["sequence_length"][0]
-            * settings.get("accumulated_batches", [1.0])[0]
-        )
+    batch, length = (settings.get(name, []) for name in ("batch_per_device", "sequence_length"))
+    if len(batch) == len(length) == 1:
+        return batch[0] * length[0] * settings.get("accumulated_batches", [1.0])[0]
     return None
 
 
