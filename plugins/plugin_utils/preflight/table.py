@@ -45,18 +45,13 @@ def preflight_text(of: str, result: Preflight, paint: Paint = lambda text, _: te
     return "\n\n".join(block for block in blocks if block)
 
 
-def _checks(rows: Sequence[PreflightRow]) -> list[str]:
-    found = {row["check"] for row in rows}
-    return [check for check in CHECKS if check in found]
-
-
 def _nodes(rows: Sequence[PreflightRow]) -> list[str]:
     return list(dict.fromkeys(row["node"] for row in rows))
 
 
 def _table(rows: Sequence[PreflightRow], paint: Paint) -> str:
     # What is grey everywhere is reported below; a column of it would only widen the table.
-    checks = [check for check in _checks(rows) if any(row["status"] != GREY for row in rows if row["check"] == check)]
+    checks = [check for check in CHECKS if any(row["status"] != GREY for row in rows if row["check"] == check)]
     status = {(row["node"], row["check"]): row["status"] for row in rows}
     alike: dict[tuple[str | None, ...], list[str]] = {}
     for node in _nodes(rows):
@@ -82,11 +77,10 @@ def _mark(status: str | None, width: int, paint: Paint) -> str:
 
 
 def _reds(rows: Sequence[PreflightRow], paint: Paint) -> str:
-    checks = _checks(rows)
     groups = _grouped(rows, RED, "check", "reason", "command")
     lines: list[str] = []
     shown: dict[str, int] = {}
-    for (check, reason, command), nodes in sorted(groups.items(), key=lambda group: checks.index(group[0][0])):
+    for (check, reason, command), nodes in sorted(groups.items(), key=lambda group: CHECKS.index(group[0][0])):
         shown[check] = shown.get(check, 0) + 1
         if shown[check] > _SHOWN_OF_A_CHECK:
             continue
