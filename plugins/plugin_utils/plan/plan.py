@@ -172,20 +172,10 @@ def _check_platform(framework: Framework[t.Any, t.Any] | None, settings: RunOpti
 
 
 def _fault_unreadable(source: str, reason: str, findings: Findings) -> None:
-    if source:
-        findings.fault(
-            "training_config",
-            source,
-            f"{source} cannot be read: {reason}.",
-            "Give the path of a training config; examples/ has training configs to start from.",
-        )
-    else:
-        findings.fault(
-            "training_config",
-            None,
-            "No training config is named.",
-            "Set -e training_config=FILE; examples/ has training configs to start from.",
-        )
+    message = f"{source} cannot be read: {reason}." if source else "No training config is named."
+    what = "Give the path of a training config" if source else "Set -e training_config=FILE"
+    remedy = f"{what}; examples/ has training configs to start from."
+    findings.fault("training_config", source or None, message, remedy)
 
 
 def _assembled(

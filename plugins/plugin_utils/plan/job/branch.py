@@ -16,12 +16,10 @@ _OF_FOLDERS, _LONGEST = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*"), 60
 
 def check_name(name: str, key: str, findings: Findings) -> None:
     """Note a name that stands under a key and cannot become a part of the names of folders."""
-    if not _OF_FOLDERS.fullmatch(name) or len(name) > _LONGEST:
-        reason = (
-            f"has more than {_LONGEST} characters"
-            if len(name) > _LONGEST
-            else "not all of its characters may stand there"
-        )
+    reason = None if _OF_FOLDERS.fullmatch(name) else "not all of its characters may stand there"
+    if len(name) > _LONGEST:
+        reason = f"has more than {_LONGEST} characters"
+    if reason:
         findings.fault(
             key,
             name,
