@@ -192,7 +192,7 @@ def _assembled(
         run_id = "-".join(part for part in (now, job.branch.model, job.branch.gpu) if part)
     planned = []
     if job:
-        planned = [job.for_node(node, place, run_id, settings.container_engine) for place, node in enumerate(nodes)]
+        planned = [job.for_node(node, place, run_id, settings) for place, node in enumerate(nodes)]
         if not settings.training_rehearsal:
             warn_of_silence(job.branch.mode, planned, findings)
     optional: OptionalPlan = {"overrides": settings.training_overrides} if settings.training_overrides else {}

@@ -11,6 +11,7 @@ from ...contracts import Bound, ContainerOptions, Dataset, Mount, NodePlan, Para
 from ..config.field_types import with_user
 from .architecture import Architecture
 from .branch import Branch
+from .options import RunOptions
 from .ranks import Node
 
 LOG_NAME = "train.log"
@@ -45,7 +46,6 @@ class Job:
     master_address: str
     master_port: int
     image: str | None
-    image_archive: str
     environment: dict[str, str]
     token_file: str | None
     command: list[str]
@@ -66,7 +66,7 @@ class Job:
     counts_routers: bool = False
     checkpoints: str = ""
 
-    def for_node(self, node: Node, place: int, run_id: str, container_engine: str) -> NodePlan:
+    def for_node(self, node: Node, place: int, run_id: str, options: RunOptions) -> NodePlan:
         """Return what one node will run. ``place`` is the node's place in rank order.
 
         In single-node mode every node is rank 0 of a job of its own.
@@ -80,7 +80,8 @@ class Job:
         secrets = self._secrets(f"{SECRETS_FOLDER}/trainops-{run_id}-{node.name}")
         token_path = {secret["variable"]: secret["target"] for secret in secrets}
         mounts: list[Mount] = [{"source": source, "target": target} for source, target in self.mounts.items()]
-        if container_engine != "none":
+        in_container = options.container_engine != "none"
+        if in_container:
             mounts.append({"source": run_folder, "target": run_folder, "staged": True})
             read_only = (secret["target"] for secret in secrets)
             mounts += [{"source": path, "target": path, "read_only": True, "staged": True} for path in read_only]
@@ -92,7 +93,7 @@ class Job:
             "master_address": self.master_address,
             "master_port": self.master_port,
             "image": self.image,
-            "image_archive": self.image_archive,
+            "image_archive": options.training_image_archive,
             "env": environment | token_path | labels,
             "argv": [*(_resolved(word, of_node) for word in self.command), *arguments],
             "script": self.script,
@@ -101,7 +102,7 @@ class Job:
             "mounts": mounts,
             "secrets": secrets,
             "devices": self.devices,
-            "container_options": {} if container_engine == "none" else self.container_options,
+            "container_options": self.container_options if in_container else {},
             "run_folder": run_folder,
             "log_file": f"{run_folder}/{LOG_NAME}",
         }

@@ -162,7 +162,6 @@ def _job(
         master_address=environment["JAX_COORDINATOR_IP"].strip("[]"),
         master_port=int(environment["JAX_COORDINATOR_PORT"]),
         image=config.container_image,
-        image_archive=options.training_image_archive,
         environment=environment,
         token_file=config.hf_token_file,
         command=[

@@ -96,7 +96,6 @@ def _job(
         master_address=master,
         master_port=options.training_master_port or MASTER_PORT,
         image=config.container_image,
-        image_archive=options.training_image_archive,
         environment=given | of_node,
         token_file=config.hf_token_file,
         # It fetches a tokenizer with wget, and with this variable alone.

@@ -178,7 +178,6 @@ def _job(reading: NxdtReading, text: str, master: str, sizes: Sizes, expected: l
         master_address=master,
         master_port=int(environment["MASTER_PORT"]),
         image=run.container_image,
-        image_archive=options.training_image_archive,
         environment=environment | users,
         token_file=None,
         command=_command(reading, environment, sizes),
