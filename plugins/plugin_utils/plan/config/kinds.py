@@ -66,10 +66,12 @@ def plain(value: t.Any) -> t.Any:
     return value
 
 
-def _refuse_text(value: t.Any, what: str) -> None:
-    if isinstance(value, str):
+def _bare(value: t.Any, what: str, strict: bool) -> t.Any:
+    """Return a value as `plain` does; where it is strict unchanged, and a text is refused, as it is not ``what``."""
+    if strict and isinstance(value, str):
         quoted = _FLAG.fullmatch(value) if what == _TRUTH else _NUMBER.fullmatch(value)
         raise ValueError(f"is text, not {what}{'; quotes make it that' if quoted else ''}")
+    return value if strict else plain(value)
 
 
 class Kind(abc.ABC):
@@ -120,9 +122,7 @@ class Whole(Kind):
 
     def read(self, value: t.Any) -> int:
         """Return the number."""
-        if self.strict:
-            _refuse_text(value, "a whole number")
-        number = value if self.strict else plain(value)
+        number = _bare(value, "a whole number", self.strict)
         if isinstance(number, str) and len(number) <= _MOST_CHARACTERS and re.fullmatch(f"[+-]?{self._digits}", number):
             number = int(number)
         if isinstance(number, bool) or not isinstance(number, int):
@@ -200,9 +200,7 @@ class Real(Kind):
         return number
 
     def _number(self, value: t.Any) -> float:
-        if self.strict:
-            _refuse_text(value, "a number")
-        bare = value if self.strict else plain(value)
+        bare = _bare(value, "a number", self.strict)
         is_text = isinstance(bare, str) and re.fullmatch(self._form, bare)
         if isinstance(bare, bool) or not (is_text or isinstance(bare, int | float)):
             raise ValueError("is not a number")
@@ -233,9 +231,7 @@ class Switch(Kind):
 
     def read(self, value: t.Any) -> bool:
         """Return the truth value."""
-        if self.strict:
-            _refuse_text(value, _TRUTH)
-        bare = plain(value)
+        bare = _bare(value, _TRUTH, self.strict)
         known = isinstance(bare, bool if self.strict else str | int)
         flag = _FLAGS.get(str(bare).casefold()) if known else None
         if flag is None:
