@@ -24,8 +24,6 @@ from pydantic import ConfigDict, TypeAdapter
 
 from ...module_utils.node.files import write_bytes
 
-QUARANTINE_NAME = "quarantine.json"
-
 
 @dataclass(frozen=True)
 class Held:

@@ -6,8 +6,6 @@ from __future__ import annotations
 from ..signature import Signature
 from . import codes
 
-_CONNECT = rb"(?:connect to|[Cc]onnect to) [^\r\n]{1,200}"
-
 SIGNATURES = (
     Signature(
         "duplicate_gpu",
