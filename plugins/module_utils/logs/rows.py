@@ -61,9 +61,6 @@ class StepRows:
     def __len__(self) -> int:
         return self._size
 
-    def __bool__(self) -> bool:
-        return bool(self._blocks)
-
     def __iter__(self) -> Iterator[StepRow]:
         return rows_of(self.blocks())
 
