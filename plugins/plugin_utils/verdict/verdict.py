@@ -148,7 +148,7 @@ def judge(
         "started_at": _iso(min(filter(None, (status.get("started_at") for status in statuses)), default=None)),
         "ended_at": _iso(max(filter(None, (status.get("ended_at") for status in statuses)), default=None)),
         "warmup_steps": warm_up.steps,
-        "warm_up": t.cast("WarmUpSteps", asdict(warm_up)),
+        "warm_up": t.cast(WarmUpSteps, asdict(warm_up)),
         "left_out": left_out_of(steps),
         "first_failure": first,
         "workload": seen.workload,
