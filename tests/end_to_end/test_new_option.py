@@ -9,7 +9,7 @@ import sys
 
 from playbook_bench import BIN, ROOT, Bench
 
-FIELD = '    training_maxtext_pace: PathOrNothing = Field(default="", description="How fast it goes.")\n'
+FIELD = '    training_maxtext_pace: PathOrNothing = key("How fast it goes.", default="")\n'
 
 
 def test_a_field_is_all_that_is_written_by_hand(bench: Bench) -> None:
