@@ -112,3 +112,8 @@ def note_state(node: dict[str, t.Any], state: State) -> State:
         if error.errno not in _NO_SPACE:
             raise
         return state
+
+
+def forget_state(node: dict[str, t.Any]) -> None:
+    """Remove the state of a run that was staged and never started, so that it can be staged again."""
+    os.unlink(os.path.join(node["run_folder"], STATE_NAME))

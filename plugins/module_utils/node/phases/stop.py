@@ -9,7 +9,7 @@ from ..claim import give_back, machine_locked
 from ..engines import engines_to_look_at
 from ..machine_changes import changes_since
 from ..phase import Answer, NodeError, Request
-from ..run_state import STATE_NAME, note_state, read_state
+from ..run_state import forget_state, note_state, read_state
 from ..secret_files import remove
 from .collect import collect
 
@@ -48,8 +48,7 @@ def stop(request: Request) -> Answer:
     if state is None:
         return {"changed": ended, "status": "stopped" if ended else "not_started", "warnings": warnings}
     if state["status"] == "staged":
-        # So that it can be staged again.
-        os.unlink(os.path.join(node["run_folder"], STATE_NAME))
+        forget_state(node)
         return {"changed": True, "status": "not_started", "warnings": warnings}
     state = read_state(node, run_id) or state
     answer = {
