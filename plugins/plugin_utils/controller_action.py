@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import abc
 import contextlib
 import gc
 import importlib
@@ -73,7 +74,7 @@ def _from_here(path: Path) -> str:
 
 def write_index_of(folder: str | Path) -> bool:
     """Write the index of a folder of runs and return whether it changed; warn where it cannot be written."""
-    from .report.runs_index import write_index  # noqa: PLC0415 - as needed as late
+    from .report.runs_index import write_index  # noqa: PLC0415 - needs packages
 
     try:
         return write_index(Path(folder))
@@ -118,13 +119,13 @@ class ControllerAction(ActionBase):
         except ImportError as error:
             raise missing_packages(error) from None
 
+    @abc.abstractmethod
     def act(self) -> dict[str, t.Any]:
         """Return the result of the task, whose variables are `variables`.
 
         What takes a second and 100 MB is imported here: Ansible loads an action where it forks all of its processes
         from.
         """
-        raise NotImplementedError
 
     def arguments(self, raw: Iterable[str] = (), secret: Iterable[str] = (), **rules: t.Any) -> dict[str, t.Any]:
         """Return the task's arguments as plain data; fail where they are not as the module of this name documents them.
