@@ -72,7 +72,8 @@ class Playing:
         self._connection = connection
         self._outputs = [tempfile.mkstemp(dir=os.environ[SERVERS])[1] for _output in range(2 if apart else 1)]
         connection.sendall(json.dumps([command, *asked, self._outputs[0], self._outputs[-1]]).encode() + b"\n")
-        self._answers = connection.makefile()
+        # Without a buffer, in which `select` would not see an answer.
+        self._answers = connection.makefile("rb", buffering=0)
         self.pid = int(self._answers.readline())
 
     def poll(self) -> int | None:

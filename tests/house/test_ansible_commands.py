@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import socket
 import subprocess
 
 import ansible_commands
@@ -29,6 +30,15 @@ def test_a_command_that_no_test_waits_for_does_no_harm_to_others() -> None:
     select.select([ended], [], [], 60)
     os.close(ended)
     assert ansible_commands.finished(local("-m", "ping"), os.environ, packages=()).returncode == 0
+
+
+def test_a_command_that_ends_at_once_has_ended() -> None:
+    ours, theirs = socket.socketpair()
+    with theirs:
+        # Both answers are there, and another command has the connection open as well.
+        theirs.sendall(b"12\n3\n")
+        playing = ansible_commands.Playing([], ours, [], apart=False)
+        assert (playing.pid, playing.wait(1)) == (12, 3)
 
 
 def test_a_command_says_what_it_says_to_a_user() -> None:
