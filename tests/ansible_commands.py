@@ -46,7 +46,8 @@ def connected(folder: Path, settings: dict[str, str], packages: tuple[str, ...])
     with address.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not address.exists():
-            with socket.socket(socket.AF_UNIX) as listener:
+            # Not the standard output of who asks first, which its reader would wait for.
+            with socket.socket(socket.AF_UNIX) as listener, address.with_suffix(".log").open("w") as log:
                 listener.bind(str(address))
                 listener.listen(64)
                 subprocess.Popen(
@@ -54,6 +55,8 @@ def connected(folder: Path, settings: dict[str, str], packages: tuple[str, ...])
                     cwd=folder,
                     env={**kept, "OPENBLAS_NUM_THREADS": "1", **settings},
                     stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
                     pass_fds=[listener.fileno()],
                 )
     connection = socket.socket(socket.AF_UNIX)
@@ -138,3 +141,10 @@ def run(*command: str, **environment: str) -> subprocess.CompletedProcess[str]:
     assert not any(name.startswith("ANSIBLE_") for name in environment.keys() - READ_LATE)
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE_", "SLURM_"))}
     return finished(command, {**kept, "ANSIBLE_NOCOLOR": "1", **environment}, apart=True, packages=())
+
+
+if __name__ == "__main__":  # as a program that a shell calls in the place of Ansible's
+    done = finished(sys.argv[1:], os.environ, Path.cwd(), apart=True)
+    sys.stderr.write(done.stderr)
+    sys.stdout.write(done.stdout)
+    sys.exit(done.returncode)

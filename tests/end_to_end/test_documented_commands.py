@@ -21,6 +21,7 @@ import sys
 import typing as t
 from pathlib import Path
 
+import ansible_commands
 import pytest
 from ansible_commands import finished
 from not_run import need
@@ -37,6 +38,8 @@ _FENCE = re.compile(
 _INLINE = re.compile(r"(?<!`)`((?:\.venv/bin/)?(?P<program>[a-z]+(?:-[a-z]+)*) [^`]+)`(?!`)")
 _ROW = re.compile(r"^\| `(?P<command>\w+\.yml\b[^`]*)`", re.MULTILINE)
 PLAYBOOK = "ansible-playbook"
+# What is spared the second that Ansible takes to start.
+FORKED = (PLAYBOOK, "ansible", "ansible-inventory")
 # With which arguments more a command within a sentence or a table is run; the rest is bound to do something somewhere.
 INLINE = {
     "ansible-doc": "",
@@ -123,6 +126,7 @@ def put_programs(folder: Path, more: dict[str, str]) -> None:
     """Write starters for the programs of this environment, and for sudo; those of ``more`` get arguments more."""
     folder.mkdir(parents=True)
     programs = {path.name: f"'{path}'" for path in BIN.iterdir() if path.is_file() and os.access(path, os.X_OK)}
+    programs |= {name: f"'{sys.executable}' -IS '{ansible_commands.__file__}' {name}" for name in FORKED}
     programs |= {name: f"'{shutil.which(name)}'" for name in more if name not in programs}
     programs |= {"sudo": ""}
     for name, program in programs.items():

@@ -34,7 +34,7 @@ class Cluster(ClusterCommand):
     def copy(self, node: str, source: Path, target: str) -> None:
         """Copy a file to a node."""
         with source.open("rb") as stream:
-            done = self.run("exec", node, "dd", f"of={target}", "status=none", stdin=stream)
+            done = self.ssh(node, "dd", f"of={target}", "status=none", stdin=stream)
         assert done.returncode == 0, done.stderr
 
     def play(self, playbook: str, *more: str, **variables) -> subprocess.CompletedProcess[str]:

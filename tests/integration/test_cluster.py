@@ -192,7 +192,7 @@ class TestSettings:
     def test_what_is_the_machines_cannot_be_set(self, cluster: Cluster, setting: str) -> None:
         value = cluster.on("node1", "sysctl", "-n", setting).strip()
 
-        done = cluster.run("exec", "node1", "sysctl", "-w", f"{setting}={value}")
+        done = cluster.ssh("node1", "sysctl", "-w", f"{setting}={value}")
 
         assert done.returncode != 0
         assert "permission denied" in done.stderr
@@ -203,7 +203,7 @@ class TestSettings:
         assert cluster.on("node2", "sysctl", "-n", "net.ipv4.ip_forward") == "0\n"
 
     def test_sys_is_read_only(self, cluster: Cluster) -> None:
-        done = cluster.run("exec", "node1", "sh", "-c", "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled")
+        done = cluster.ssh("node1", "sh", "-c", "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled")
 
         assert done.returncode != 0
         assert "Read-only file system" in done.stderr
@@ -236,7 +236,7 @@ class TestPackages:
         assert "bnxt_re0" in listed
 
     def test_any_other_package_is_refused_at_once(self, cluster: Cluster) -> None:
-        done = cluster.run("exec", "node1", "apt-get", "install", "nginx")
+        done = cluster.ssh("node1", "apt-get", "install", "nginx")
 
         assert done.returncode != 0
         assert "Unable to locate package nginx" in done.stderr
@@ -246,7 +246,7 @@ class TestPackages:
 class TestEngines:
     def load(self, cluster: Cluster, node: str, engine: str, image: Path) -> None:
         with image.open("rb") as archive:
-            done = cluster.run("exec", node, engine, "load", "--quiet", stdin=t.cast("t.IO[bytes]", archive))
+            done = cluster.ssh(node, engine, "load", "--quiet", stdin=t.cast("t.IO[bytes]", archive))
         assert (done.returncode, done.stdout) == (0, f"Loaded image: {IMAGE}\n"), done.stderr
 
     def launch(self, engine: str, *command: str) -> list[str]:
@@ -343,7 +343,7 @@ class TestLife:
 
     def test_a_node_that_died_comes_back(self, own: Cluster) -> None:
         own.up(2)
-        own.run("exec", "node2", "systemctl", "poweroff", "--force", "--force")
+        own.ssh("node2", "systemctl", "poweroff", "--force", "--force")
         wait_until(lambda: "node2" not in own.run("status").stdout, "node2 is down")
 
         assert [line.split(" at ")[0] for line in own.up(2).stdout.splitlines()[:-1]] == [

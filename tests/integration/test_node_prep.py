@@ -95,7 +95,7 @@ def shared_disk(cluster: Cluster) -> Iterator[str]:
     device = attached.stdout.strip()
     yield device
     for node in NODES:
-        cluster.run("exec", node, "umount", "/srv/shared")
+        cluster.ssh(node, "umount", "/srv/shared")
     subprocess.run(["losetup", "--detach", device], check=True)
 
 
@@ -211,7 +211,7 @@ class TestPreparing:
         lines = library_lines([{"source": LIBRARY, "target": f"{target}.host"}], 1)
         script = "\n".join([*lines, f"{FUNCTION} && echo training"])
         cluster.shell("node1", f"mkdir -p /srv/container; cp {LIBRARY} {target}.host")
-        done = cluster.run("exec", "node1", "bash", "-c", script)
+        done = cluster.ssh("node1", "bash", "-c", script)
         assert (done.returncode, done.stdout) == (0, "training\n"), done.stderr
         cluster.shell("node1", f"cmp {target} {target}.host")
         # The same device with the ABI of Broadcom's own driver, in a copy of /sys that libibverbs is pointed to.
@@ -220,7 +220,7 @@ class TestPreparing:
             "mkdir -p /srv/sys/class; cp -rL /sys/class/infiniband /sys/class/infiniband_verbs /srv/sys/class/;"
             " echo 6 >/srv/sys/class/infiniband_verbs/uverbs0/abi_version",
         )
-        refused = cluster.run("exec", "node1", "env", "SYSFS_PATH=/srv/sys", "bash", "-c", script)
+        refused = cluster.ssh("node1", "env", "SYSFS_PATH=/srv/sys", "bash", "-c", script)
         assert refused.returncode == 1
         assert "Driver bnxt_re does not support the kernel ABI of 6 (supports 1 to 1)" in refused.stdout
         assert "RDMA devices: 1 on the node, 0 in the container" in refused.stdout
@@ -326,7 +326,7 @@ class TestPreflight:
                 f" mkdir -p /srv/shared && mount {shared_disk} /srv/shared && mkdir -p {CACHE}",
             )
             with archive.open("rb") as stream:
-                loaded = cluster.run("exec", node, "podman", "load", stdin=stream)
+                loaded = cluster.ssh(node, "podman", "load", stdin=stream)
             assert loaded.returncode == 0, loaded.stderr
         ready = cluster.play("preflight.yml", **options)
         assert ready.status == 0, ready.output

@@ -151,6 +151,8 @@ def _settle_units(rootfs: Path) -> None:
     session = rootfs / "etc/pam.d/common-session"
     lines = session.read_text().splitlines(keepends=True)
     session.write_text("".join(line for line in lines if "pam_systemd.so" not in line))
+    # Every login would run what a message of the day is made of.
+    shutil.rmtree(rootfs / "etc/update-motd.d")
 
 
 def _use_offline_packages(rootfs: Path) -> None:
