@@ -14,8 +14,8 @@ from not_run import need_root
 
 COMMAND = Path(__file__).parent / "cluster/cluster.py"
 sys.path.insert(0, str(COMMAND.parent))
-import _access  # noqa: E402
-import _cluster  # noqa: E402
+import _access
+import _cluster
 
 IMAGE = "localhost/trainops/trainer:1"
 _CANNOT = 77
