@@ -6,6 +6,8 @@ import os
 import select
 import socket
 import subprocess
+import sys
+import tempfile
 
 import ansible_commands
 import pytest
@@ -39,6 +41,24 @@ def test_a_command_that_ends_at_once_has_ended() -> None:
         theirs.sendall(b"12\n3\n")
         playing = ansible_commands.Playing([], ours, [], apart=False)
         assert (playing.pid, playing.wait(1)) == (12, 3)
+
+
+def test_what_a_shell_calls_ends_with_its_command_though_the_server_lives_on() -> None:
+    program = [sys.executable, "-IS", ansible_commands.__file__]
+    with tempfile.TemporaryDirectory() as servers, subprocess.Popen(["sleep", "100"]) as owner:
+        environment = os.environ | {ansible_commands.SERVERS: servers, ansible_commands.OWNER: str(owner.pid)}
+        try:
+            done = subprocess.run(
+                [*program, *local("-m", "ping")],
+                env=environment,
+                capture_output=True,
+                text=True,
+                timeout=60,
+                check=False,
+            )
+        finally:
+            owner.kill()
+    assert (done.returncode, done.stdout[:9]) == (0, "localhost"), done.stdout + done.stderr
 
 
 def test_a_command_says_what_it_says_to_a_user() -> None:
