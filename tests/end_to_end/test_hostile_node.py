@@ -45,7 +45,7 @@ def play(bench: Bench, iterations: str = "100000", **answers: str) -> tuple[str,
 def test_an_answer_that_is_none_ends_the_run_like_any_failure_of_the_node(bench: Bench, answer: str, told: str) -> None:
     output, summary = play(bench, follow=answer)
     assert summary["verdict"] == "ERROR"
-    assert summary["first_failure"]["node"] == "hostile1"
+    assert (summary["first_failure"]["node"], summary["first_failure"]["class"]) == ("hostile1", "bad_answer")
     assert told in summary["first_failure"]["message"]
     assert "\x1b]" not in output
     assert bench.trainings() == []

@@ -156,7 +156,7 @@ class Follower:
         if isinstance(error, RunGoneError):
             return self._given_up("gone", str(error), time.time())
         if isinstance(error, BadAnswerError):
-            return self._given_up("unreachable", str(error), time.time())
+            return self._given_up("bad_answer", str(error), time.time())
         if lost_for > self._patience.lost or isinstance(error, NodeEndedError):
             return self._given_up("unreachable", str(error), time.time() - lost_for)
         self._silent = True

@@ -18,7 +18,7 @@ if t.TYPE_CHECKING:
 # bring about is none of them, nor is a hang, whose node is only a guess.
 NODE_FAULTS = frozenset(
     {
-        *("not_ready", "unreachable", "rebooted", "node_failure", "engine_stopped", "killed"),
+        *("not_ready", "unreachable", "bad_answer", "rebooted", "node_failure", "engine_stopped", "killed"),
         *("disk_full", "io_error", "memlock"),
         *("gpu_hang", "gpu_memory_fault", "gpu_ecc", "gpu_error", "no_gpu", "driver_mismatch", "neuron"),
         *("rdma_devices", "rdma_abi_mismatch"),

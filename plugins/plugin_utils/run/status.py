@@ -3,8 +3,8 @@
 
 ``not_started``, ``staged`` and ``running`` lead to one of ``exited`` (with ``exit_status``), ``killed`` (gone without
 one), ``stopped`` (by us; ``interrupted`` where that was another command than the one that follows the run),
-``stalled`` (its log stopped growing), ``unreachable`` (it does not answer) and ``gone`` (its folder of the run was
-removed). ``log_only`` is a node that nobody followed: there is a log of it, which does not tell how the training
+``stalled`` (its log stopped growing), ``unreachable`` (it does not answer), ``bad_answer`` (what it answers is nothing
+that a node of ours answers) and ``gone`` (its folder of the run was removed). ``log_only`` is a node that nobody followed: there is a log of it, which does not tell how the training
 ended. ``unfit`` is a node that could not be staged or started, for another reason than that a run is on it.
 """
 
@@ -24,7 +24,7 @@ def has_failed(status: Status) -> bool:
     if status["status"] == "log_only":
         # A log that just ends may be half a copy; one that ends with a failure is not.
         return bool(status.get("failures")) and (status.get("last_step") is None or stops_short(status))
-    return status["status"] in ("killed", "stalled", "unreachable", "gone")
+    return status["status"] in ("killed", "stalled", "unreachable", "bad_answer", "gone")
 
 
 def stops_short(status: Status) -> bool:

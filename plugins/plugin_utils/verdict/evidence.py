@@ -32,6 +32,7 @@ _ENDS: dict[str, tuple[Verdict | None, str, str]] = {
     "exited": (None, "node_failed", "{node} ended with exit status {exit_status}."),
     "killed": (FAIL, "node_killed", "The training on {node} was killed."),
     "unreachable": (ERROR, "node_unreachable", "{node} could not be reached{message}."),
+    "bad_answer": (ERROR, "node_bad_answer", "{node} gave no answer that can be used{message}."),
     "gone": (ERROR, "node_gone", "What became of the training on {node} is not known{message}."),
     "stalled": (None, "node_stalled", "The training on {node} hung{message}."),
     "running": (ERROR, "node_running", "{node} was still training when it was last heard of."),

@@ -191,6 +191,10 @@ def _end_of(status: Status, held_up: str) -> Failure:
         failure_class, blame = "unreachable", _LOST
         message = f"The node did not answer: {_sentence(status.get('message'))}"
         remedy = "Look whether the node is up and its management network works."
+    elif status["status"] == "bad_answer":
+        failure_class, blame = "bad_answer", _LOST
+        message = f"The node gave no answer that can be used: {_sentence(status.get('message'))}"
+        remedy = "Find out what changes its answers: its Python, what its shell prints at login, or a user with root there."
     elif status["status"] == "gone":
         failure_class, blame = "run_folder_gone", _LOST
         message = f"The node lost what it kept of the run: {_sentence(status.get('message'))}"

@@ -22,6 +22,7 @@ _CODES: dict[LedgerRow, tuple[str, ...]] = {
         "node_failed",
         "node_killed",
         "node_unreachable",
+        "node_bad_answer",
         "node_gone",
         "node_not_started",
         "node_running",

@@ -276,7 +276,7 @@ def follow_answers(board: Board, *answers: t.Callable[[], dict[str, t.Any]]) -> 
 
 def test_an_unexpected_answer_ends_the_node_on_the_board_like_any_failure(tmp_path: Path) -> None:
     status = follow_answers(Board(tmp_path), lambda: changed("log_bytes", 11), bad)
-    assert (status["status"], status["message"]) == ("unreachable", "its answer is no JSON object")
+    assert (status["status"], status["message"]) == ("bad_answer", "its answer is no JSON object")
     assert Board(tmp_path).status("gpu00") == status
     assert status["last_step"] == 2
 

@@ -223,7 +223,7 @@ def test_a_node_that_says_it_finished_without_a_good_end_is_stopped_all_the_same
 def test_a_node_whose_log_it_finished_with_cannot_be_believed_is_asked_again(board, wrong):
     cluster = Cluster(board, {("gpu01", "follow"): wrong})
     cluster.phases.train(PATIENCE, 1.0)
-    assert board.status("gpu01")["status"] == "unreachable"
+    assert board.status("gpu01")["status"] == "bad_answer"
     cluster.phases.finish(1.0)
     assert cluster.of("stop") == NODES
     assert board.log_path("gpu01").read_bytes() == LOG

@@ -301,6 +301,12 @@ TEST_ENDS = [
     ),
     (Node("a", status="unreachable"), "unreachable", "The node did not answer: nothing more is known.", []),
     (
+        Node("a", status="bad_answer", told={"message": "its answer is no JSON object"}),
+        "bad_answer",
+        "The node gave no answer that can be used: its answer is no JSON object.",
+        [],
+    ),
+    (
         Node("a", status="gone", told={"message": "the run's folder /logs/r/a is gone"}),
         "run_folder_gone",
         "The node lost what it kept of the run: the run's folder /logs/r/a is gone.",

@@ -286,6 +286,12 @@ TEST_ENDS = [
         "gpu01 could not be reached: Connection timed out.",
     ),
     (
+        Node("gpu01", ALL, status="bad_answer", told={"message": "its answer is no JSON object"}),
+        "ERROR",
+        "node_bad_answer",
+        "gpu01 gave no answer that can be used: its answer is no JSON object.",
+    ),
+    (
         Node("gpu01", ALL, status="gone", told={"message": "the run's folder is gone"}),
         "ERROR",
         "node_gone",

@@ -80,7 +80,7 @@ def note_end(job: SlurmJob, board: Board, nodes: t.Collection[str]) -> list[str]
     said = [node for node in nodes for failure in failures if node in failure["line"]]
     named = next(node for node in (*out, *said, *nodes) if node in nodes)
     for node in nodes:
-        if node != named and board.status(node)["status"] != "unreachable":
+        if node != named and board.status(node)["status"] not in ("unreachable", "bad_answer"):
             board.update(node, status="stopped", interrupted=False)
     board.update(named, status="killed", interrupted=False, ended_by=cause)
     return []
