@@ -12,6 +12,8 @@ from ...module_utils.logs.record import METRICS, OTHER_FIELDS
 from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons
 
 if t.TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import pandas as pd
 
     from .seen import Seen
@@ -31,11 +33,11 @@ def judge_finite(seen: Seen, reasons: Reasons) -> None:
     steps, records = seen.steps, seen.records
     last_attempts = steps.groupby("node", sort=False)["attempt"].max()
     last = records[records["attempt"] == records["node"].map(last_attempts)]
-    skipped = last[(last["metric"] == "skipped_iterations") & (last["value"] > 0) & np.isfinite(last["value"])]
-    taken = last[~last.set_index(["node", "step"]).index.isin(skipped.set_index(["node", "step"]).index)]
+    taken = _without_skipped(last)
     wrong = taken[~np.isfinite(taken["value"])]
-    found = wrong.groupby(["node", "metric"], sort=False)
-    for (node, metric), rows in sorted(found, key=lambda group: list(METRICS).index(group[0][1])):
+    for (node, metric), rows in sorted(
+        _groups(wrong, "node", "metric"), key=lambda group: list(METRICS).index(group[0][1])
+    ):
         first = int(rows["step"].min())
         where = f"step {first}" if len(rows) == 1 else f"{len(rows)} steps, the first of them {first}"
         message = f"{metric} is no finite number on {node} in {where}."
@@ -45,9 +47,9 @@ def judge_finite(seen: Seen, reasons: Reasons) -> None:
     _judge_evidence(last_steps, reasons)
     _judge_other_fields(last_steps, reasons)
     nan_iterations = last[(last["metric"] == "nan_iterations") & (last["value"] > 0)]
-    for node, step in nan_iterations.groupby("node", sort=False)["step"].min().items():
-        message = f"{node} counts NaN iterations at step {step}."
-        reasons.add(FAIL, "nan_iterations", message, str(node), first_step=int(step))
+    for (node,), rows in _groups(nan_iterations, "node"):
+        step = int(rows["step"].min())
+        reasons.add(FAIL, "nan_iterations", f"{node} counts NaN iterations at step {step}.", str(node), first_step=step)
     losses = taken[taken["metric"] == "loss"]
     with_loss = set(losses["node"])
     without = [str(node) for node in last_attempts.index if node not in with_loss]
@@ -57,16 +59,30 @@ def judge_finite(seen: Seen, reasons: Reasons) -> None:
         reasons.add(PASS, "finite", f"All {len(losses)} losses are finite, and so is every other value.")
 
 
+def _without_skipped(records: pd.DataFrame) -> pd.DataFrame:
+    skipped = records[
+        (records["metric"] == "skipped_iterations") & (records["value"] > 0) & np.isfinite(records["value"])
+    ]
+    if skipped.empty:
+        return records
+    return records[~records.set_index(["node", "step"]).index.isin(skipped.set_index(["node", "step"]).index)]
+
+
+def _groups(rows: pd.DataFrame, *by: str) -> Iterable[tuple[tuple[t.Any, ...], pd.DataFrame]]:
+    """Return the groups of rows, in the order of the rows; mostly there are none, which pandas takes long to say."""
+    return () if rows.empty else rows.groupby(list(by), sort=False)
+
+
 def _judge_signs(records: pd.DataFrame, reasons: Reasons) -> None:
     """Note times, rates and counts that nothing has: below zero, a step that takes no time, a huge learning rate."""
     below = (records["value"] < 0) & (records["metric"] != "loss")
     wrong = records[below | (records["value"] == 0) & (records["metric"] == "step_time_ms")]
-    for (node, metric), rows in wrong.groupby(["node", "metric"], sort=False):
+    for (node, metric), rows in _groups(wrong, "node", "metric"):
         value, step = float(rows["value"].iloc[0]), int(rows["step"].iloc[0])
         message = f"{metric} is {value:g} on {node} in step {step}, which cannot be."
         reasons.add(FAIL, "below_zero", message, str(node), metric=metric, first_step=step, steps=len(rows))
     large = records[(records["metric"] == "learning_rate") & (records["value"] > _LARGEST_LEARNING_RATE)]
-    for node, rows in large[np.isfinite(large["value"])].groupby("node", sort=False):
+    for (node,), rows in _groups(large[np.isfinite(large["value"])], "node"):
         value, step = float(rows["value"].iloc[0]), int(rows["step"].iloc[0])
         message = f"The learning rate of {node} is {value:g} in step {step}, with which nothing is learned."
         reasons.add(INCONCLUSIVE, "impossible", message, str(node), metric="learning_rate", value=value)
@@ -78,7 +94,7 @@ def _judge_evidence(steps: pd.DataFrame, reasons: Reasons) -> None:
         if name not in steps:
             continue
         wrong = steps[~((steps[name] > least) & np.isfinite(steps[name])) & steps[name].notna()]
-        for node, rows in wrong.groupby("node", sort=False):
+        for (node,), rows in _groups(wrong, "node"):
             value, step = float(rows[name].iloc[0]), int(rows["step"].iloc[0])
             message = f"The {word} is {value:g} on {node} in step {step}: it learned nothing then."
             code = "below_zero" if math.isfinite(value) else "not_finite"
@@ -90,7 +106,7 @@ def _judge_other_fields(steps: pd.DataFrame, reasons: Reasons) -> None:
     if OTHER_FIELDS not in steps:
         return
     skipped = steps["skipped_iterations"] > 0 if "skipped_iterations" in steps else False
-    for node, rows in steps[steps[OTHER_FIELDS].notna() & ~skipped].groupby("node", sort=False):
+    for (node,), rows in _groups(steps[steps[OTHER_FIELDS].notna() & ~skipped], "node"):
         first = int(rows["step"].iloc[0])
         message = (
             f"A field of the step lines of {node} holds NaN, infinity or a norm that is not above 0, at first in step "
