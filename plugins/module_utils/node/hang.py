@@ -59,7 +59,7 @@ def _ranks(run_id: str, node: str) -> dict[int, int]:
     for variable in _RANKS:
         ranks = {pid: env[variable] for pid, env in environments.items() if env.get(variable, "").isdigit()}
         if ranks:
-            oldest_last = sorted(ranks, key=lambda pid: int(start_time(pid) or 0), reverse=True)
+            oldest_last = sorted(ranks, key=lambda pid: (int(start_time(pid) or 0), pid), reverse=True)
             return {int(ranks[pid]): pid for pid in oldest_last}
     return {}
 

@@ -50,6 +50,13 @@ def test_each_rank_tells_its_state_its_load_and_its_stack(pids):
     assert seen[9]["stack"][0].startswith("compute (ranks.py:")
 
 
+def test_a_worker_that_began_in_the_same_hundredth_of_a_second_is_not_taken_for_its_rank(pids, monkeypatch):
+    run, _found = pids
+    monkeypatch.setattr("ansible_collections.trainops.cluster.plugins.module_utils.node.hang.start_time", lambda _: "7")
+    seen = {one["rank"]: one for one in ranks_here(run.run_id, run.node_name)}
+    assert seen[8]["stack"][0].startswith("all_reduce (ranks.py:")
+
+
 def test_without_the_tool_the_rest_is_told(pids, monkeypatch):
     run, _found = pids
     monkeypatch.setenv("PATH", "/nowhere")
