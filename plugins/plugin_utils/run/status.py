@@ -4,8 +4,9 @@
 ``not_started``, ``staged`` and ``running`` lead to one of ``exited`` (with ``exit_status``), ``killed`` (gone without
 one), ``stopped`` (by us; ``interrupted`` where that was another command than the one that follows the run),
 ``stalled`` (its log stopped growing), ``unreachable`` (it does not answer), ``bad_answer`` (what it answers is nothing
-that a node of ours answers) and ``gone`` (its folder of the run was removed). ``log_only`` is a node that nobody followed: there is a log of it, which does not tell how the training
-ended. ``unfit`` is a node that could not be staged or started, for another reason than that a run is on it.
+that a node of ours answers) and ``gone`` (its folder of the run was removed). ``log_only`` is a node that nobody
+followed: there is a log of it, which does not tell how the training ended. ``unfit`` is a node that could not be staged
+or started, for another reason than that a run is on it.
 """
 
 from __future__ import annotations

@@ -194,7 +194,7 @@ def _end_of(status: Status, held_up: str) -> Failure:
     elif status["status"] == "bad_answer":
         failure_class, blame = "bad_answer", _LOST
         message = f"The node gave no answer that can be used: {_sentence(status.get('message'))}"
-        remedy = "Find out what changes its answers: its Python, what its shell prints at login, or a user with root there."
+        remedy = "Find out what changes its answers: its Python, what its shell prints, or a user with root."
     elif status["status"] == "gone":
         failure_class, blame = "run_folder_gone", _LOST
         message = f"The node lost what it kept of the run: {_sentence(status.get('message'))}"
