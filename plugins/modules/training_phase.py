@@ -92,7 +92,7 @@ RETURN = r"""
 nodes:
   description:
     - The nodes by what is known of the training on them, V(not_started), V(staged), V(running), V(exited), V(killed),
-      V(stopped), V(stalled), V(unreachable) or V(bad_answer); their names are folded.
+      V(stopped), V(stalled), V(unreachable), V(bad_answer) or V(gone); their names are folded.
   returned: always, but for check mode
   type: dict
   sample: {exited: "node[0-6]", unreachable: node7}

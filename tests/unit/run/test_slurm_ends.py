@@ -89,6 +89,13 @@ def test_the_node_that_slurm_lost_is_the_one_that_failed(run: Run) -> None:
     assert "fan 3" not in first["message"]
 
 
+@pytest.mark.parametrize("known", ["unreachable", "bad_answer"])
+def test_what_is_known_of_another_node_than_the_lost_one_stays(run: Run, known: str) -> None:
+    run.board.update("gpu01", status=known)
+    run.ends("NODE_FAIL", "DOWN+NOT_RESPONDING")
+    assert [status["status"] for status in run.statuses()] == [known, "stopped", "killed"]
+
+
 @pytest.mark.parametrize(
     ("state", "more", "told"),
     [
