@@ -60,7 +60,14 @@ def connected(folder: Path, settings: dict[str, str], packages: tuple[str, ...])
                     pass_fds=[listener.fileno()],
                 )
     connection = socket.socket(socket.AF_UNIX)
-    connection.connect(str(address))
+    try:
+        connection.connect(str(address))
+        ready = connection.recv(1)
+    except ConnectionError:
+        ready = b""
+    if not ready:
+        said = address.with_suffix(".log").read_text(encoding="utf-8")
+        raise ChildProcessError(f"the server of Ansible's commands ended: {said}")
     return connection
 
 

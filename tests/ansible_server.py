@@ -100,6 +100,7 @@ def main(listener: socket.socket, owner: int) -> None:
                 key.data(0)
                 continue
             connection, _address = listener.accept()
+            connection.sendall(b"+")
             asked = json.loads(connection.makefile().readline())
             pid = os.fork()
             if not pid:

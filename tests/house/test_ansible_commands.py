@@ -68,3 +68,9 @@ def test_a_command_says_what_it_says_to_a_user() -> None:
     assert "No inventory was parsed" in done.stderr
     with_errors = ansible_commands.finished(local("--no-such-option"), os.environ, packages=())
     assert (with_errors.returncode, "unrecognized arguments" in with_errors.stdout) == (2, True)
+
+
+def test_a_server_that_cannot_start_says_why_to_each_who_asks() -> None:
+    for _test in range(2):
+        with pytest.raises(ChildProcessError, match="No module named 'no_such_package'"):
+            ansible_commands.started(local("-m", "ping"), os.environ, packages=("no_such_package",))
