@@ -191,3 +191,23 @@ def test_the_thresholds_stand_in_the_summary_with_what_they_rest_on(tmp_path: Pa
     assert (within["interval"], within["samples"], within["unit"]) == ({"low": 400.0, "high": 400.0}, 8, "TFLOP/s")
     assert (info["measured"], info["met"], late["met"]) == (0.5, None, False)
     assert summary["reasons"][0]["evidence"]["bound"]["measured"] == late["measured"]
+
+
+def test_stamps_of_another_day_than_the_run(tmp_path: Path) -> None:
+    stamped = "".join(f"[2026-01-02 03:04:{step:02d}]{line(step)}" for step in range(1, 11))
+    summary = of(stamped, tmp_path, iterations=10)
+    assert summary["verdict"] == "INCONCLUSIVE"
+    assert codes(summary)[0] == ("other_time", "gpu01")
+
+
+@pytest.mark.parametrize(("rates", "verdict"), [((1024, 1024), "PASS"), ((1024, 1300), "INCONCLUSIVE")])
+def test_token_rates_contradict_the_step_times_from_step_to_step(
+    rates: tuple[int, int], verdict: str, tmp_path: Path
+) -> None:
+    rated = "".join(
+        line(step).replace("ms): 100.0 |", f"ms): 100.0 | tokens per GPU (tokens/s/GPU): {rates[step % 2]:.1f} |")
+        for step in range(1, 11)
+    )
+    summary = of(rated, tmp_path, iterations=10, workload=None)
+    assert summary["verdict"] == verdict, summary["reasons"]
+    assert ("rates_disagree" in [code for code, _node in codes(summary)]) == (verdict != "PASS")
