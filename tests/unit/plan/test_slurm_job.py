@@ -69,6 +69,20 @@ def test_what_the_site_asks_for_stands_in_the_script() -> None:
     assert "--exclusive" not in lines
 
 
+def test_a_job_begins_once_and_has_its_nodes_alone() -> None:
+    script = on_slurm()["slurm"]["script"]
+    assert {"#SBATCH --no-requeue", "#SBATCH --exclusive"} <= {*script.splitlines()}
+    assert "--no-kill" not in script
+
+
+def test_somebody_has_to_say_how_many_nodes_a_job_takes() -> None:
+    plan = on_slurm({"config/nnodes": None})
+    assert "training_slurm_nodes" in [fault["key"] for fault in plan["faults"]]
+    assert "training_slurm_nodes" not in [
+        fault["key"] for fault in on_slurm({"config/nnodes": None}, training_slurm_nodes=4)["faults"]
+    ]
+
+
 @pytest.mark.parametrize(
     ("options", "key", "told"),
     [
@@ -80,6 +94,7 @@ def test_what_the_site_asks_for_stands_in_the_script() -> None:
         ({"training_slurm_nodes": "-1"}, "training_slurm_nodes", "-1"),
         ({"training_spares": "spares"}, "training_spares", "has no effect"),
         ({"training_launcher": "pbs"}, "training_launcher", "pbs"),
+        ({"training_platform": "gke"}, "training_launcher", "does not start anything on gke"),
         ({"training_slurm_job": "7"}, "training_slurm_job", "has no effect"),
         (
             {"training_launcher": "srun", "training_slurm_job": "7;x"},

@@ -49,6 +49,13 @@ def test_a_circle_is_a_fault(text: str) -> None:
     assert values(text)[1].faults
 
 
+def test_interpolations_that_make_a_config_too_large_are_one_fault() -> None:
+    doubled = "".join(f"a{level}: ['${{a{level - 1}}}', '${{a{level - 1}}}']\n" for level in range(1, 11))
+    found, findings = values(f"a0: {list(range(200))}\n{doubled}")
+    assert found is None
+    assert [fault["message"] for fault in findings.faults] == ["With its interpolations it has more than 3,000 values."]
+
+
 def test_what_json_has_no_number_for_is_text() -> None:
     assert values("a: .inf\nb: .nan\n")[0] == {"a": "inf", "b": "nan"}
 
