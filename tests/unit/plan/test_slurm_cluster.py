@@ -17,8 +17,9 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.slurm.cluste
 
 PARTITIONS = [
     {"PartitionName": "all", "Default": "YES", "State": "UP", "MaxTime": "UNLIMITED", "AllowAccounts": "ALL"},
-    {"PartitionName": "gpu", "State": "UP", "MaxTime": "1-00:00:00", "MaxNodes": "6", "MinNodes": "2", "AllowQos": "normal"},
+    {"PartitionName": "gpu", "State": "UP", "MaxTime": "1-00:00:00", "MaxNodes": "6", "MinNodes": "2"},
     {"PartitionName": "closed", "State": "DOWN", "MaxTime": "UNLIMITED"},
+    {"PartitionName": "shared", "State": "UP", "AllowQos": "normal"},
     {"PartitionName": "ours", "State": "UP", "AllowAccounts": "llm,vision", "DenyQos": "scavenger"},
 ]
 NODES = """\
@@ -51,7 +52,7 @@ def found(cluster: Cluster = CLUSTER, nodes: int = 4, **sbatch: str) -> Findings
         ({"partition": "gpu", "nodes": 7}, "nodes", "may have 6 nodes at most"),
         ({"partition": "gpu", "nodes": 1}, "nodes", "must have 2 nodes at least"),
         ({"account": "vision"}, "account", "Account vision is none of yours"),
-        ({"partition": "gpu", "qos": "urgent"}, "qos", "Partition gpu does not take jobs of QOS urgent"),
+        ({"partition": "shared", "qos": "urgent"}, "qos", "Partition shared does not take jobs of QOS urgent"),
         ({"partition": "ours", "qos": "scavenger"}, "qos", "Partition ours refuses QOS scavenger"),
         ({"reservation": "week48"}, "reservation", "no reservation week48. It has week47 now"),
         ({"reservation": "week47"}, "reservation", "has 2 nodes, and the job takes 4"),
