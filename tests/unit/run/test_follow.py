@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import time
 import typing as t
 
@@ -202,6 +203,9 @@ def test_a_node_that_answers_again_in_time_is_followed_on(board):
 
 def test_for_how_long_a_node_that_came_back_did_not_answer_stands_on_the_board(board, monkeypatch):
     monkeypatch.setattr(follow_module.time, "sleep", lambda _seconds: None)
+    # The machine's own clock may be set back meanwhile.
+    clock = itertools.count(1_750_000_000)
+    monkeypatch.setattr(follow_module.time, "time", lambda: float(next(clock)))
     lost = NodeLostError("Connection timed out")
     status = follow(Node(answer(), lost, lost, answer(), lost, ENDED), board)
     assert [outage["seconds"] >= 0 for outage in status["outages"]] == [True, True]
