@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 from .find import Piece, Printed
 from .rows import FoundSteps
+from .signature import Signature
 
 
 def _no_summary(_piece: Piece) -> dict[str, float]:
@@ -70,7 +71,8 @@ class Grammar(t.NamedTuple):
     ``first_step`` is the number of the first step of a training: one of N steps is complete at ``first_step + N - 1``.
 
     ``step_line`` shows a user how a step line reads, ``printed_by`` which ranks of a job print it. ``helper_files``
-    is a pattern of Python files of the launch scripts, which fail without harm.
+    is a pattern of Python files of the launch scripts, which fail without harm. ``failures`` are what the trainer and
+    its launch scripts say when they fail.
     """
 
     parse: Callable[[Piece, dict[str, t.Any]], Iterator[dict[str, t.Any]]]
@@ -96,6 +98,7 @@ class Grammar(t.NamedTuple):
     left_out: Callable[[dict[str, t.Any], int], t.Optional[str]] = _all_count
     summary: Callable[[Piece], dict[str, float]] = _no_summary
     helper_files: t.Optional[bytes] = None
+    failures: t.Tuple[Signature, ...] = ()
     parse_many: t.Optional[Callable[[Piece, dict[str, t.Any]], t.Optional[Iterator[FoundSteps]]]] = None
 
 

@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 from ..grammar import Grammar
-from . import maxtext_failures, maxtext_processes, megatron_failures, megatron_processes, nxdt
+from . import maxtext_processes, megatron_processes, nxdt
 
 GRAMMARS = {
     "megatron": megatron_processes.GRAMMAR,
     "maxtext": maxtext_processes.GRAMMAR,
     "nxdt": nxdt.GRAMMAR,
 }
-FAILURES = megatron_failures.SIGNATURES + maxtext_failures.SIGNATURES
 
 # The embedded trainer prints the lines of this one, whatever trainer it stands in for.
 OF_EMBEDDED_TRAINER = "megatron"

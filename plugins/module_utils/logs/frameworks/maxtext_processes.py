@@ -11,7 +11,7 @@ import typing as t
 from collections.abc import Iterator
 
 from ..find import Piece
-from . import maxtext
+from . import maxtext, maxtext_failures
 
 # Further back a step is done again, after a restart whose begin the log does not show.
 _APART = 4
@@ -49,4 +49,4 @@ def _differs(found: dict[str, t.Any], memory: dict[str, t.Any]) -> bool:
     return bool(abs(loss - float(first)) > _SAME_LOSS * max(1.0, abs(float(first))))
 
 
-GRAMMAR = maxtext.GRAMMAR._replace(parse=parse)
+GRAMMAR = maxtext.GRAMMAR._replace(parse=parse, failures=maxtext_failures.SIGNATURES)

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from ..find import Piece, Printed
 from ..grammar import LAST_RANK, Grammar
 from ..rows import FoundSteps
-from . import megatron
+from . import megatron, megatron_failures
 
 # Without "model", as strstr goes by two bytes, and "mo" is in every "memory".
 _BEGIN = b"-and-optimizer-setup"
@@ -84,5 +84,6 @@ GRAMMAR = Grammar(
     summary=megatron.summary,
     # The launch scripts average at the end in Python.
     helper_files=rb"mean_log_value\.py$",
+    failures=megatron_failures.SIGNATURES,
     parse_many=parse_many,
 )

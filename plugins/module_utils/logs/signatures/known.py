@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ..frameworks.known import FAILURES
+from ..frameworks.known import GRAMMARS
 from . import (
     amd,
     codes,
@@ -33,7 +33,7 @@ SIGNATURES = (
         for source in (own, slurm, kubernetes, container, neuron, codes, nvidia, amd, nccl, fabric, jax)
         for signature in source.SIGNATURES
     )
-    + FAILURES
+    + tuple(signature for grammar in GRAMMARS.values() for signature in grammar.failures)
     + tuple(signature for source in (storage, linux, hub) for signature in source.SIGNATURES)
     + jax.STATUSES
     + tuple(signature for source in (torch, python, general) for signature in source.SIGNATURES)
