@@ -31,6 +31,7 @@ with needed_packages(__name__):
     from ..plugin_utils.inventory.folded_names import folded
     from ..plugin_utils.node_links import NodeLink
     from ..plugin_utils.plan.job.rehearsal import FOLDER_NAME
+    from ..plugin_utils.run.answers import A, Ask, Phase
     from ..plugin_utils.run.asking import Asker
     from ..plugin_utils.run.board import Board
     from ..plugin_utils.run.follow import Patience, interval_for
@@ -131,8 +132,8 @@ class ActionModule(ControllerAction):
             except (AnsibleError, ValueError) as error:
                 self._wrong[name] = NodeError(plain_text(str(error)))
 
-    def _ask(self, name: str) -> t.Callable[..., dict[str, t.Any]]:
-        def ask(phase: str, **needs: t.Any) -> dict[str, t.Any]:
+    def _ask(self, name: str) -> Ask:
+        def ask(phase: Phase[A], **needs: t.Any) -> A:
             if name in self._wrong:
                 raise self._wrong[name]
             return self._askers[name].ask(phase, **needs)

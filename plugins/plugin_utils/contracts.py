@@ -325,7 +325,6 @@ Failure = t.TypedDict(
         "line": str,
         "rank": "int | None",
         "exit_code": "int | None",
-        "evidence": "t.NotRequired[list[str]]",
     },
 )
 Failure.__doc__ = "A failure in a log; see `module_utils.logs.failures.find_failures`."

@@ -10,7 +10,7 @@ import pytest
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.frameworks.known import GRAMMARS
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.reader import read_log
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.known import FRAMEWORKS
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run.answers import SEEN, accepted
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.answers import FOLLOW, SEEN, accepted
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -28,7 +28,7 @@ def test_what_a_grammar_keeps_in_mind_is_taken_from_a_node(framework: str) -> No
             news = read_log(str(log), framework, cursor, max_bytes=log.stat().st_size // 3)
             cursor = news["cursor"]
             assert json.loads(json.dumps(cursor)) == cursor
-            accepted("follow", followed(news))
+            accepted(FOLLOW, followed(news))
 
 
 def followed(news: dict) -> dict:

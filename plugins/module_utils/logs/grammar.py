@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from .find import Piece, Printed
 from .rows import FoundSteps
@@ -102,6 +102,6 @@ class Grammar(t.NamedTuple):
     parse_many: t.Optional[Callable[[Piece, dict[str, t.Any]], t.Optional[Iterator[FoundSteps]]]] = None
 
 
-def began_anew(cursor: dict[str, t.Any]) -> bool:
+def began_anew(cursor: Mapping[str, t.Any]) -> bool:
     """Return whether a process began after the last step of the log that a cursor stands in."""
     return cursor["step"] is not None and bool(cursor["memory"].get("new_process"))

@@ -18,7 +18,20 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Iterable, Iterator
 
-StepRow = t.Dict[str, t.Any]
+
+class LeftOut(t.TypedDict, total=False):
+    """Why a step does not count, where it does not."""
+
+    left_out: str
+
+
+class StepRow(LeftOut):
+    """A step of a log."""
+
+    attempt: int
+    step: int
+    steps_total: int | None
+    metrics: dict[str, float]
 
 
 class Metric(t.NamedTuple):

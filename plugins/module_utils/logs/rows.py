@@ -15,9 +15,16 @@ import typing as t
 from collections.abc import Iterable, Iterator
 from itertools import repeat
 
-from .record import StepRow
+from .record import LeftOut, StepRow
 
-StepBlock = t.Dict[str, t.Any]
+
+class StepBlock(LeftOut):
+    """Rows of one attempt as columns."""
+
+    attempt: int
+    steps: list[int]
+    steps_total: int | None
+    metrics: dict[str, list[float]]
 
 
 class FoundSteps(t.NamedTuple):
@@ -85,10 +92,15 @@ class StepRows:
             for metric, column in block["metrics"].items():
                 column.append(row["metrics"][metric])
             return
-        columns = {metric: [value] for metric, value in row["metrics"].items()}
-        block = {**row, "steps": [row["step"]], "metrics": columns}
-        del block["step"]
-        self._blocks.append(block)
+        began: StepBlock = {
+            "attempt": row["attempt"],
+            "steps": [row["step"]],
+            "steps_total": row["steps_total"],
+            "metrics": {metric: [value] for metric, value in row["metrics"].items()},
+        }
+        if "left_out" in row:
+            began["left_out"] = row["left_out"]
+        self._blocks.append(began)
 
     def add_found(self, attempt: int, found: FoundSteps) -> None:
         """Add steps of an attempt, all of which count."""
@@ -130,7 +142,7 @@ def _fits(row: StepRow, block: StepBlock) -> bool:
 
 
 def _row(block: StepBlock, step: int, metrics: dict[str, float]) -> StepRow:
-    row = {"attempt": block["attempt"], "step": step, "steps_total": block["steps_total"], "metrics": metrics}
+    row: StepRow = {"attempt": block["attempt"], "step": step, "steps_total": block["steps_total"], "metrics": metrics}
     if "left_out" in block:
         row["left_out"] = block["left_out"]
     return row
@@ -148,7 +160,7 @@ def _with_token_rates(block: StepBlock, tokens: float) -> list[StepBlock]:
     times = metrics["step_time_ms"]
     if all(times):
         rates = [tokens * 1000.0 / time for time in times]
-        return [dict(block, metrics=dict(metrics, tokens_per_sec_per_gpu=rates))]
+        return [{**block, "metrics": {**metrics, "tokens_per_sec_per_gpu": rates}}]
     if len(times) == 1:
         return [block]
     return [filled for one in _one_by_one(block) for filled in _with_token_rates(one, tokens)]
@@ -157,4 +169,4 @@ def _with_token_rates(block: StepBlock, tokens: float) -> list[StepBlock]:
 def _one_by_one(block: StepBlock) -> Iterator[StepBlock]:
     for place, step in enumerate(block["steps"]):
         columns = {metric: column[place : place + 1] for metric, column in block["metrics"].items()}
-        yield dict(block, steps=[step], metrics=columns)
+        yield {**block, "steps": [step], "metrics": columns}

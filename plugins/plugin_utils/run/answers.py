@@ -11,7 +11,8 @@ import binascii
 import typing as t
 import zlib
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
+from typing_extensions import TypedDict
 
 from ...module_utils.logs.ending import UNNAMED
 from ...module_utils.logs.record import EVIDENCE, METRICS
@@ -58,18 +59,14 @@ MetricName = t.Annotated[str, AfterValidator(_one_of((*METRICS, *EVIDENCE)))]
 Settings = dict[SettingName, t.Annotated[list[float], Field(max_length=MOST_VALUES)]]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(strict=True)
-
-
-class _Refused(_Part):
+class _Refused(TypedDict):
     message: Line
-    gone: bool = False
-    held_by: t.Annotated[list[Line], Field(max_length=_MOST_LINES)] = []
-    running: bool = True
+    gone: t.NotRequired[bool]
+    held_by: t.NotRequired[t.Annotated[list[Line], Field(max_length=_MOST_LINES)]]
+    running: t.NotRequired[bool]
 
 
-class _Accelerators(_Part):
+class _Accelerators(TypedDict):
     name: Line | None
     count: Count
     driver: Line | None
@@ -77,7 +74,7 @@ class _Accelerators(_Part):
     firmware: dict[Line, Line]
 
 
-class _Nic(_Part):
+class _Nic(TypedDict):
     name: Line
     driver: Line | None
     driver_version: Line | None
@@ -85,7 +82,7 @@ class _Nic(_Part):
     rate: Line | None
 
 
-class _Hardware(_Part):
+class _Hardware(TypedDict):
     os: Line | None
     kernel: Line | None
     cpu: Line | None
@@ -93,47 +90,54 @@ class _Hardware(_Part):
     nics: list[_Nic]
 
 
-class _Answer(_Part):
-    program: t.Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
+class _Answer(TypedDict):
+    program: t.NotRequired[t.Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None]
 
 
 class _Done(_Answer):
     changed: bool
     status: Status
-    warnings: list[Line] = []
+    warnings: t.NotRequired[list[Line]]
 
 
-class _Staged(_Done):
-    image_id: Line | None = None
-    removed: t.Annotated[list[Line], Field(max_length=_MOST_REMOVED)] = []
-    hardware: _Hardware | None = None
+class Staged(_Done):
+    """What a node answers that has everything in place, or, in check mode, what it lacks."""
+
+    image_id: t.NotRequired[Line | None]
+    removed: t.NotRequired[t.Annotated[list[Line], Field(max_length=_MOST_REMOVED)]]
+    hardware: t.NotRequired[_Hardware | None]
 
 
-class _Block(_Part):
+class _Block(TypedDict):
     attempt: Count
-    steps: list[Count] = Field(min_length=1)
+    steps: t.Annotated[list[Count], Field(min_length=1)]
     steps_total: Count | None
     metrics: dict[MetricName, list[float]]
-    left_out: Line | None = None
-
-    @model_validator(mode="after")
-    def _columns_are_whole(self) -> t.Self:
-        if any(len(column) != len(self.steps) for column in self.metrics.values()):
-            raise ValueError("a metric has more or fewer values than there are steps")
-        return self
+    left_out: t.NotRequired[Line]
 
 
-class _Failure(_Part):
-    failure_class: FailureClass = Field(alias="class")
-    blame: Number
-    echo: bool
-    remedy: Line
-    line: Line
-    rank: int | None
-    exit_code: int | None
+def _of_whole_columns(block: _Block) -> _Block:
+    if any(len(column) != len(block["steps"]) for column in block["metrics"].values()):
+        raise ValueError("a metric has more or fewer values than there are steps")
+    return block
 
 
-class _Seen(_Part):
+# "class" is a keyword of Python.
+_Failure = TypedDict(
+    "_Failure",
+    {
+        "class": FailureClass,
+        "blame": Number,
+        "echo": bool,
+        "remedy": Line,
+        "line": Line,
+        "rank": int | None,
+        "exit_code": int | None,
+    },
+)
+
+
+class _Seen(TypedDict):
     transports: list[Line]
     world_size: Count | None
     settings: Settings
@@ -144,15 +148,17 @@ class _Seen(_Part):
 
 
 # The names of what every answer, and a log that nobody followed, says of a training beside its steps.
-SEEN = tuple(_Seen.model_fields)
+SEEN = tuple(_Seen.__annotations__)
 
 
-class _Starts(_Part):
+class _Starts(TypedDict):
     count: Count
     last: Line
 
 
-class _Cursor(_Seen):
+class Cursor(_Seen):
+    """Where the reading of a log stands."""
+
     offset: Count
     fingerprint: Count
     attempt: Count
@@ -163,14 +169,14 @@ class _Cursor(_Seen):
     memory: dict[Line, bool | Count | Line | None]
 
 
-class _Reading(_Part):
+class _Reading(TypedDict):
     temperature: Finite | None
     power: Finite | None
     clock: Finite | None
     ecc_uncorrected: Finite | None
 
 
-class _Rank(_Part):
+class _Rank(TypedDict):
     rank: Number
     state: t.Annotated[str, Field(max_length=1)]
     waits_in: Line | None
@@ -178,80 +184,106 @@ class _Rank(_Part):
     stack: t.Annotated[list[Line], Field(max_length=_MOST_LINES)] | None
 
 
-class _MachineChanges(_Part):
+class _MachineChanges(TypedDict):
     booted: bool
     counters: t.Annotated[dict[Line, Count], Field(max_length=_MOST_COUNTERS)]
     kernel_log: t.Annotated[list[Line], Field(max_length=_MOST_LINES)] | None
     kernel_lines: Count
-    kernel_failures: list[_Failure] = Field(max_length=_MOST_LINES)
+    kernel_failures: t.Annotated[list[_Failure], Field(max_length=_MOST_LINES)]
 
 
-class _Collected(_Answer):
+class Collected(_Answer):
+    """A part of a log, packed, and the bytes of the whole log."""
+
     data: str
     size: Count
 
 
-class _Stopped(_Done):
-    machine_changes: _MachineChanges | None = None
-    log: _Collected | None = None
+class _Ended(_Done):
+    machine_changes: t.NotRequired[_MachineChanges | None]
 
 
-class _Finished(_Stopped):
-    log: _Collected
+class Stopped(_Ended):
+    """What a node answers where nothing of a run is left to run."""
+
+    log: t.NotRequired[Collected | None]
 
 
-class _Followed(_Done, _Seen):
+class Finished(_Ended):
+    """What a node answers beside `Followed` that has stopped by itself what was left of a training."""
+
+    log: Collected
+
+
+class Followed(_Done, _Seen):
+    """What a training did since the last answer, and where the next one goes on."""
+
     exit_status: Number | None
     oom_killed: bool
-    booted: bool = False
-    engine_problem: Line | None = None
-    full_disk: Line | None = None
-    log_problem: Line | None = None
+    booted: t.NotRequired[bool]
+    engine_problem: t.NotRequired[Line | None]
+    full_disk: t.NotRequired[Line | None]
+    log_problem: t.NotRequired[Line | None]
     has_ended: bool
     started_at: Time | None
     ended_at: Time | None
     now: Time
     log_bytes: Count
     log_run_id: Line | None
-    blocks: list[_Block]
+    blocks: list[t.Annotated[_Block, AfterValidator(_of_whole_columns)]]
     failures: list[_Failure]
-    failures_at_end: list[_Failure] = []
-    last_lines: list[Line] = []
-    pausing: bool = False
-    ranks_seen: list[_Rank] = Field(default=[], max_length=_MOST_DEVICES)
-    readings: list[_Reading] = Field(default=[], max_length=_MOST_DEVICES)
+    failures_at_end: t.NotRequired[list[_Failure]]
+    last_lines: t.NotRequired[list[Line]]
+    pausing: t.NotRequired[bool]
+    ranks_seen: t.NotRequired[t.Annotated[list[_Rank], Field(max_length=_MOST_DEVICES)]]
+    readings: t.NotRequired[t.Annotated[list[_Reading], Field(max_length=_MOST_DEVICES)]]
     starts: Count
-    cursor: _Cursor
-    finished: _Finished | None = None
+    cursor: Cursor
+    finished: t.NotRequired[Finished | None]
 
 
-_ANSWERS: dict[str, type[_Part]] = {
-    "stage": _Staged,
-    "follow": _Followed,
-    "stop": _Stopped,
-    "collect": _Collected,
-}
+_REFUSED = TypeAdapter(_Refused)
+A = t.TypeVar("A")
 
 
-def accepted(phase: str, answer: dict[str, t.Any]) -> dict[str, t.Any]:
+class Phase(t.NamedTuple, t.Generic[A]):
+    """A phase by its name, and how what a node answers to it is checked."""
+
+    name: str
+    answer: TypeAdapter[A]
+
+
+STAGE = Phase("stage", TypeAdapter(Staged))
+FOLLOW = Phase("follow", TypeAdapter(Followed))
+STOP = Phase("stop", TypeAdapter(Stopped))
+COLLECT = Phase("collect", TypeAdapter(Collected))
+
+
+class Ask(t.Protocol):
+    """What asks a node."""
+
+    def __call__(self, phase: Phase[A], **needs: t.Any) -> A:
+        """Ask it to do a phase, with what that needs, and return its answer; raises `NodeError`."""
+
+
+def accepted(phase: Phase[A], answer: dict[str, t.Any]) -> A:
     """Return what is used of an answer; `NodeError` with its message where it says that the phase failed.
 
     `BadAnswerError` for what no node of ours answers.
     """
-    failed = answer.get("failed") is not False
     try:
-        checked = (_Refused if failed else _ANSWERS[phase]).model_validate(answer)
+        if answer.get("failed") is False:
+            return phase.answer.validate_python(answer, strict=True)
+        refused = _REFUSED.validate_python(answer, strict=True)
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         place = one_line(".".join(map(str, first["loc"])))[:100] or "it"
         raise BadAnswerError(
-            f"its answer in phase {phase} cannot be believed, {place}: {one_line(first['msg'])}"
+            f"its answer in phase {phase.name} cannot be believed, {place}: {one_line(first['msg'])}"
         ) from None
-    if isinstance(checked, _Refused):
-        if checked.held_by:
-            raise NodeHeldError(checked.message, checked.held_by, checked.running)
-        raise (RunGoneError if checked.gone else NodeError)(checked.message)
-    return checked.model_dump(exclude_unset=True, by_alias=True)
+    if refused.get("held_by"):
+        raise NodeHeldError(refused["message"], refused["held_by"], refused.get("running", True))
+    raise (RunGoneError if refused.get("gone") else NodeError)(refused["message"])
 
 
 def unpacked(data: str) -> bytes:

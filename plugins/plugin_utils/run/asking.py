@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ...module_utils.node.agent import PROGRAM_NAME
 from ...module_utils.node.phase import NodeError, request_of
 from ..contracts import NodePlan, Plan
-from .answers import accepted
+from .answers import A, Phase, accepted
 from .become import become_problem
 from .plain_text import one_line
 from .program import answer_in, command, standard_input
@@ -40,21 +40,21 @@ class Asker:
     check_mode: bool
     program: str | None = None
 
-    def ask(self, phase: str, **needs: t.Any) -> dict[str, t.Any]:
+    def ask(self, phase: Phase[A], **needs: t.Any) -> A:
         """Return the node's answer; `NodeError` where it refuses, and where it does not answer as one of ours."""
         request = {
-            **request_of(self.plan, self.node, phase),
+            **request_of(self.plan, self.node, phase.name),
             "check_mode": self.check_mode,
             "environment": self.environment,
             **needs,
         }
-        answer = self._answer(phase, request)
+        answer = self._answer(phase.name, request)
         if answer.get("no_program") and self.program:
             self.program = None
-            answer = self._answer(phase, request)
-        answer = accepted(phase, answer)
+            answer = self._answer(phase.name, request)
+        taken = accepted(phase, answer)
         self.program = answer.get("program", self.program)
-        return answer
+        return taken
 
     def _answer(self, phase: str, request: dict[str, t.Any]) -> dict[str, t.Any]:
         kept = (f"{self.node['run_folder']}/{PROGRAM_NAME}", self.program) if self.program else None

@@ -3,17 +3,16 @@
 
 from __future__ import annotations
 
-import typing as t
 from collections.abc import Callable
 from pathlib import Path
 
 from ...module_utils.node.phases.collect import KEPT_OF_BEGIN, KEPT_OF_END
-from .answers import unpacked
+from .answers import Collected, unpacked
 from .plain_text import PlainLog
 from .whole_file import replacing
 
 
-def collect_log(ask: Callable[[int], dict[str, t.Any]], path: Path) -> tuple[int, int]:
+def collect_log(ask: Callable[[int], Collected], path: Path) -> tuple[int, int]:
     """Write a node's log to a file, as plain text, and return the bytes that it has and those that were left out.
 
     ``ask`` returns the node's answer for the part from a byte on. Whatever it answers, what is written is bounded.

@@ -14,7 +14,7 @@ from ...module_utils.logs.rows import rows_of
 from ...module_utils.node.phase import NodeError, NodeHeldError, RunGoneError
 from ...module_utils.node.run_state import CIRCUMSTANCES
 from ..contracts import Failure, Outage, Plan, Status
-from .answers import SEEN, BadAnswerError
+from .answers import SEEN, BadAnswerError, Cursor, Followed
 from .news import News
 from .node_errors import NodeEndedError, NodeLostError
 from .open_failures import OpenFailures
@@ -80,7 +80,7 @@ class Follower:
 
     def __init__(
         self,
-        ask: Callable[[dict[str, t.Any]], dict[str, t.Any]],
+        ask: Callable[[dict[str, t.Any]], Followed],
         board: Board,
         plan: Plan,
         node: str,
@@ -89,7 +89,7 @@ class Follower:
     ) -> None:
         self._ask, self._board, self._plan, self._node = ask, board, plan, node
         self._patience, self._news = patience, news
-        self._cursor: dict[str, t.Any] = {}
+        self._cursor: Cursor | dict[str, t.Any] = {}
         self._failures = OpenFailures()
         self._pace = StepPace()
         self._steps = self._size = self._advances = 0
@@ -127,7 +127,7 @@ class Follower:
                 return status
             self._look_around()
 
-    def _asked(self, looks: bool) -> dict[str, t.Any]:
+    def _asked(self, looks: bool) -> Followed:
         """Return the next answer, which waits on the node for news unless a peer has failed."""
         wait = self._patience.interval
         request: dict[str, t.Any] = {"cursor": self._cursor, "wait_seconds": wait}
@@ -162,7 +162,7 @@ class Follower:
         self._silent = True
         return None
 
-    def _has_diverged(self, answer: dict[str, t.Any]) -> bool:
+    def _has_diverged(self, answer: Followed) -> bool:
         """Return whether the run is to be stopped for a loss in an answer, and let the others know."""
         what = _not_finite(answer["blocks"]) if self._plan.get("abort_on_nan") else None
         if what:
@@ -178,7 +178,7 @@ class Follower:
             outage: Outage = {"since": time.time() - seconds, "seconds": seconds}
             self._board.update(self._node, outages=[*outages, outage])
 
-    def _noted(self, answer: dict[str, t.Any]) -> Status:
+    def _noted(self, answer: Followed) -> Status:
         """Put an answer on the board, and return the node's status."""
         self._steps += sum(len(block["steps"]) for block in answer["blocks"])
         if self._steps > _MOST_STEPS:
@@ -200,7 +200,7 @@ class Follower:
         self._news.note_pace(self._node, self._pace.limit(self._patience.stall, pausing), pausing)
         return status
 
-    def _log_still_comes(self, answer: dict[str, t.Any]) -> bool:
+    def _log_still_comes(self, answer: Followed) -> bool:
         """Return whether more of the log of a training that has ended is to come, which may take several answers."""
         return answer["has_ended"] and self._heard < self._peer_failed_at + self._patience.lost
 
@@ -221,23 +221,23 @@ class Follower:
         self._news.note(failed=True)
         return self._board.update(self._node, status=status, message=message, ended_at=ended_at)
 
-    def _put_on_board(self, answer: dict[str, t.Any], failures: list[Failure], interrupted: bool) -> Status:
+    def _put_on_board(self, answer: Followed, failures: list[Failure], interrupted: bool) -> Status:
         """Put an answer on the board, its times turned to the controller's clock."""
         board, node = self._board, self._node
         blocks = answer["blocks"]
         board.append_steps(node, blocks)
-        clock_offset = time.time() - answer["now"]
-        times = {
-            name: None if answer[name] is None else answer[name] + clock_offset for name in ("started_at", "ended_at")
-        }
+        offset = time.time() - answer["now"]
+        started_at, ended_at = (
+            None if seconds is None else seconds + offset for seconds in (answer["started_at"], answer["ended_at"])
+        )
         # Kept once known: the offset is another one in every answer, and a run that has ended stays as it was.
         known = board.status(node)
-        changes = {"started_at": known.get("started_at") or times["started_at"], "ended_at": times["ended_at"]}
         if known["status"] == answer["status"]:
-            changes["ended_at"] = known.get("ended_at") or times["ended_at"]
+            ended_at = known.get("ended_at") or ended_at
+        of_last_step: dict[str, t.Any] = {}
         if blocks:
             *_earlier, last = rows_of(blocks[-1:])
-            changes |= {
+            of_last_step = {
                 "first_step": self._plan["first_step"],
                 "last_step": last["step"],
                 "steps_total": last["steps_total"],
@@ -247,11 +247,13 @@ class Follower:
         board.append_readings(node, time.time(), answer.get("readings", []))
         return board.update(
             node,
-            **{name: answer[name] for name in _KEPT if name in answer},
+            **{name: value for name, value in answer.items() if name in _KEPT},
+            started_at=known.get("started_at") or started_at,
+            ended_at=ended_at,
             interrupted=interrupted or known.get("interrupted", False),
             failures=failures,
             began_anew=began_anew(answer["cursor"]),
-            **changes,
+            **of_last_step,
         )
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from ...module_utils.node.phase import NodeError, NodeHeldError
 from ..contracts import Plan, Status
 from ..inventory.folded_names import folded, folded_messages
-from .answers import BadAnswerError
+from .answers import COLLECT, FOLLOW, STAGE, STOP, Ask, BadAnswerError, Collected, Finished, Followed, Staged, Stopped
 from .board import Board
 from .collect import collect_log
 from .follow import Follower, Patience
@@ -25,7 +25,6 @@ from .node_errors import NodeLostError
 from .on_each import on_each
 from .status import has_failed
 
-Ask = Callable[..., dict[str, t.Any]]
 # A part of a log takes some 25 MB while it is unpacked and written: so few are collected at once.
 _COLLECTING = threading.Semaphore(8)
 _NAMED = 8
@@ -58,9 +57,9 @@ class Phases:
     def stage(self, needs: Callable[[str], dict[str, t.Any]]) -> Outcome:
         """Put everything in place on every node, and report everything that is missing on any."""
 
-        def stage(node: str) -> dict[str, t.Any]:
+        def stage(node: str) -> Staged:
             try:
-                answer = self.ask[node]("stage", **needs(node))
+                answer = self.ask[node](STAGE, **needs(node))
             except NodeLostError as error:
                 self.board.update(node, status="unreachable", message=str(error))
                 raise
@@ -92,7 +91,7 @@ class Phases:
 
     def look(self, needs: Callable[[str], dict[str, t.Any]]) -> Outcome:
         """Report what `stage` would, in check mode: nothing is noted."""
-        return _outcome(*on_each(list(self.ask), lambda node: self.ask[node]("stage", **needs(node)), self.at_once))
+        return _outcome(*on_each(list(self.ask), lambda node: self.ask[node](STAGE, **needs(node)), self.at_once))
 
     def train(self, patience: Patience, grace_seconds: float) -> Outcome:
         """Start every rank, and follow all of them until there is nothing more to wait for.
@@ -112,13 +111,14 @@ class Phases:
         started: set[str] = set()
 
         def follow(node: str) -> Status:
-            def ask(request: dict[str, t.Any]) -> dict[str, t.Any]:
-                answer = self.ask[node]("follow", finish_grace_seconds=grace_seconds, **request)
+            def ask(request: dict[str, t.Any]) -> Followed:
+                answer = self.ask[node](FOLLOW, finish_grace_seconds=grace_seconds, **request)
                 if answer["changed"]:
                     started.add(node)
                 # Whatever else a node says, only one that has ended well need not be stopped.
-                if answer.get("finished") and (answer["status"], answer["exit_status"]) == ("exited", 0):
-                    self._note_finished(node, answer["finished"])
+                finished = answer.get("finished")
+                if finished and (answer["status"], answer["exit_status"]) == ("exited", 0):
+                    self._note_finished(node, finished)
                 return answer
 
             return Follower(ask, self.board, self.plan, node, patience, together or News()).follow()
@@ -127,17 +127,17 @@ class Phases:
         _statuses, errors = on_each(list(self.ask), follow, len(self.ask))
         return Outcome(changed=bool(started), problems=_problems(errors))
 
-    def _note_finished(self, node: str, stopped: dict[str, t.Any]) -> None:
+    def _note_finished(self, node: str, finished: Finished) -> None:
         """Keep what a node answers that has stopped what was left of a training, and given its whole log."""
 
-        def part(offset: int) -> dict[str, t.Any]:
+        def part(offset: int) -> Collected:
             if offset:
                 raise BadAnswerError("the log that it finished with is not whole")
-            return t.cast("dict[str, t.Any]", stopped["log"])
+            return finished["log"]
 
         with _COLLECTING:
             collect_log(part, self.board.log_path(node))
-        self.board.update(node, finished=True, **_machine_changes(stopped))
+        self.board.update(node, finished=True, **_machine_changes(finished))
 
     def finish(self, grace_seconds: float) -> Outcome:
         """End what still runs on any node, and copy the log of every node that answers."""
@@ -149,41 +149,41 @@ class Phases:
         def finish(node: str) -> dict[str, t.Any]:
             if self.board.status(node).get("finished"):
                 return {"changed": False}
-            problem = None
-            stopped: dict[str, t.Any] = {"changed": False}
             try:
                 stopped = self._stop(node, grace_seconds, began if hears else None)
             except NodeLostError:
                 raise
-            except NodeError as error:
-                problem = error
-            came_along = stopped.pop("log", None)
-
-            def part(offset: int) -> dict[str, t.Any]:
-                return came_along if came_along and offset == 0 else self.ask[node]("collect", offset=offset)
-
-            with _COLLECTING:
-                size, left_out = collect_log(part, self.board.log_path(node))
-            if problem:
-                raise problem
-            kept = [f"{left_out:,} bytes of its log of {size:,} are not kept"] if left_out else []
-            return {**stopped, "warnings": [*stopped.get("warnings", []), *kept]}
+            except NodeError:
+                self._collect(node, None)
+                raise
+            not_kept = self._collect(node, stopped.get("log"))
+            return {"changed": stopped["changed"], "warnings": [*stopped.get("warnings", []), *not_kept]}
 
         return _outcome(*on_each(list(self.ask), finish, self.at_once))
+
+    def _collect(self, node: str, first: Collected | None) -> list[str]:
+        """Copy the log of a node, whose first part may have come already, and return a warning of what is not kept."""
+
+        def part(offset: int) -> Collected:
+            return first if first and offset == 0 else self.ask[node](COLLECT, offset=offset)
+
+        with _COLLECTING:
+            size, left_out = collect_log(part, self.board.log_path(node))
+        return [f"{left_out:,} bytes of its log of {size:,} are not kept"] if left_out else []
 
     def _end_of(self, node: str) -> Status:
         """Return how a training ended that nobody followed to its end, with all that its log says on the board."""
 
-        def ask(needs: dict[str, t.Any]) -> dict[str, t.Any]:
-            return self.ask[node]("follow", **needs)
+        def ask(needs: dict[str, t.Any]) -> Followed:
+            return self.ask[node](FOLLOW, **needs)
 
         return Follower(ask, self.board, self.plan, node, Patience(0, 0, 0), News()).follow()
 
-    def _stop(self, node: str, grace_seconds: float, began: float | None) -> dict[str, t.Any]:
+    def _stop(self, node: str, grace_seconds: float, began: float | None) -> Stopped:
         known = self.board.status(node)
         before = known["status"]
         try:
-            answer = self.ask[node]("stop", grace_seconds=grace_seconds, with_log=True)
+            answer = self.ask[node](STOP, grace_seconds=grace_seconds, with_log=True)
         except NodeLostError as error:
             if before in _UNFINISHED:
                 message = known.get("message") or str(error)

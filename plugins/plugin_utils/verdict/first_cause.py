@@ -111,6 +111,12 @@ def _unfit(statuses: list[Status]) -> FirstFailure | None:
     }
 
 
+class _End(Failure):
+    """What the end of a node says, with the lines that show it."""
+
+    evidence: list[str]
+
+
 def was_interrupted(statuses: Iterable[Status]) -> bool:
     """Return whether somebody stopped the run, or a node of it, while it was followed."""
     return any(status.get("interrupted") for status in statuses)
@@ -125,7 +131,8 @@ def _cause(status: Status, unfinished: bool, held_up: str) -> dict[str, t.Any] |
     if not failed:
         # What ended well has no failure, whatever its log says; of what we stopped, only its own causes count.
         texts = [text for text in texts if status["status"] != "exited" and is_own(text)]
-    found = min([*texts, *([_end_of(status, held_up)] if failed else [])], key=_nearness, default=None)
+    end = _end_of(status, held_up) if failed else None
+    found = min([*texts, *([end] if end else [])], key=_nearness, default=None)
     if found is None:
         return None
     ended_at = status.get("ended_at") or math.inf
@@ -140,7 +147,7 @@ def _cause(status: Status, unfinished: bool, held_up: str) -> dict[str, t.Any] |
         "node_rank": status.get("node_rank"),
         "class": found["class"],
         "message": found["line"],
-        "evidence": found["evidence"] if "evidence" in found else _around(found["line"], status.get("last_lines", [])),
+        "evidence": end["evidence"] if end and found is end else _around(found["line"], status.get("last_lines", [])),
         "rank": found.get("rank"),
         "remedy": found["remedy"],
         "exit_code": status.get("exit_status"),
@@ -160,7 +167,7 @@ def _nearness(failure: Failure) -> tuple[bool, bool, int]:
     return failure["echo"], failure["class"] not in _OF_A_PEER, failure["blame"]
 
 
-def _end_of(status: Status, held_up: str) -> Failure:
+def _end_of(status: Status, held_up: str) -> _End:
     """Return what the end of a node that failed says, shaped like a failure in its log."""
     if ended_by := status.get("ended_by"):
         return {**ended_by, "evidence": [ended_by["line"], *status.get("last_lines", [])]}

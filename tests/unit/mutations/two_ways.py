@@ -15,7 +15,7 @@ from good_runs import GOOD, STARTED, STEPS, Logs
 
 from ansible_collections.trainops.cluster.plugins.module_utils.node.phases import follow
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report import write
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run.answers import accepted
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.answers import FOLLOW, accepted
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.follow import Follower, News, Patience
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run_from_logs.files import find_runs
@@ -103,7 +103,7 @@ def followed(framework: str, logs: Logs) -> dict[str, t.Any]:
                 answer = json.loads(
                     json.dumps({"failed": False, **follow.follow({**fixed, **request, "start": False})})
                 )
-                return {**accepted("follow", answer), "now": time.time()}
+                return {**accepted(FOLLOW, answer), "now": time.time()}
 
             Follower(ask, board, plan, node, Patience(1, 1, 1), News()).follow()
         return _summary(Path(folder, RUN_ID))

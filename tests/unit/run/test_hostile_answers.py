@@ -18,7 +18,12 @@ from ansible_collections.trainops.cluster.plugins.module_utils.logs.rows import 
 from ansible_collections.trainops.cluster.plugins.module_utils.node.phase import NodeError, NodeHeldError, RunGoneError
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run import collect, follow
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.answers import (
+    COLLECT,
+    FOLLOW,
+    STAGE,
+    STOP,
     BadAnswerError,
+    Phase,
     accepted,
     unpacked,
 )
@@ -100,7 +105,7 @@ def bomb(size: int) -> str:
 
 
 def test_an_answer_of_ours_comes_through_as_it_is() -> None:
-    checked = accepted("follow", answer_in(f"Welcome!{MARK}{json.dumps(FOLLOWED)}\nbye"))
+    checked = accepted(FOLLOW, answer_in(f"Welcome!{MARK}{json.dumps(FOLLOWED)}\nbye"))
     expected = {name: FOLLOWED[name] for name in FOLLOWED if name not in ("summary", "failed")}
     assert json.dumps(checked, sort_keys=True) == json.dumps(expected, sort_keys=True)
 
@@ -146,13 +151,13 @@ def test_an_answer_of_ours_comes_through_as_it_is() -> None:
 )
 def test_a_value_of_another_type_is_told_with_its_place(path: str, value: t.Any) -> None:
     with pytest.raises(BadAnswerError, match=r"its answer in phase follow cannot be believed, \w") as told:
-        accepted("follow", changed(path, value))
+        accepted(FOLLOW, changed(path, value))
     assert str(told.value).isprintable()
 
 
-@pytest.mark.parametrize("phase", ["stage", "stop", "collect"])
+@pytest.mark.parametrize("phase", [STAGE, STOP, COLLECT], ids=lambda phase: phase.name)
 @pytest.mark.parametrize("answer", [{}, {"failed": True}, {"failed": False}, {"failed": True, "message": {}}])
-def test_every_phase_is_checked(phase: str, answer: dict[str, t.Any]) -> None:
+def test_every_phase_is_checked(phase: Phase[t.Any], answer: dict[str, t.Any]) -> None:
     with pytest.raises(BadAnswerError):
         accepted(phase, answer)
 
@@ -241,14 +246,14 @@ def test_a_log_on_the_controller_has_nothing_that_a_terminal_obeys(tmp_path: Pat
 )
 def test_no_text_of_an_answer_forges_output(path: str) -> None:
     answer = changed(path, "\x1b[2J\x07PASS\nrun\u009b1m")
-    told = json.dumps(accepted("follow", answer), ensure_ascii=False)
+    told = json.dumps(accepted(FOLLOW, answer), ensure_ascii=False)
     assert "PASS run" in told
     assert told.isprintable()
 
 
 def test_a_message_of_a_refusal_forges_no_output() -> None:
     with pytest.raises(NodeError) as refused:
-        accepted("stage", {"failed": True, "message": "held by run \x1b]0;x\x07evil\nPASS"})
+        accepted(STAGE, {"failed": True, "message": "held by run \x1b]0;x\x07evil\nPASS"})
     assert str(refused.value) == "held by run evil PASS"
 
 
@@ -258,7 +263,7 @@ def test_a_message_of_a_refusal_forges_no_output() -> None:
 )
 def test_a_refusal_says_of_which_kind_it_is(kind: dict[str, t.Any], error: type[NodeError]) -> None:
     with pytest.raises(NodeError, match="no") as refused:
-        accepted("start", {"failed": True, "message": "no", **kind})
+        accepted(STAGE, {"failed": True, "message": "no", **kind})
     assert refused.type is error
 
 
@@ -297,6 +302,6 @@ def test_steps_without_end_fill_no_disk_and_that_is_told(tmp_path: Path, monkeyp
 def test_what_changed_on_a_machine_is_bounded(changes: dict[str, t.Any]) -> None:
     quiet = {"booted": False, "counters": {}, "kernel_log": [], "kernel_lines": 0, "kernel_failures": []}
     answer = {"failed": False, "changed": False, "status": "exited"}
-    assert accepted("stop", {**answer, "machine_changes": quiet})["machine_changes"] == quiet
+    assert accepted(STOP, {**answer, "machine_changes": quiet})["machine_changes"] == quiet
     with pytest.raises(BadAnswerError, match="machine_changes"):
-        accepted("stop", {**answer, "machine_changes": quiet | changes})
+        accepted(STOP, {**answer, "machine_changes": quiet | changes})

@@ -11,6 +11,7 @@ import node_answers
 import pytest
 
 from ansible_collections.trainops.cluster.plugins.module_utils.node.phase import NodeError, NodeHeldError
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.answers import Phase
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.follow import Patience
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.node_errors import NodeLostError
@@ -38,7 +39,8 @@ class Cluster:
         self.phases = Phases(plan, board, {node: self._node(node) for node in NODES}, at_once=2)
 
     def _node(self, node: str) -> t.Callable[..., dict[str, t.Any]]:
-        def ask(phase: str, **_needs: t.Any) -> dict[str, t.Any]:
+        def ask(asked: Phase[t.Any], **_needs: t.Any) -> dict[str, t.Any]:
+            phase = asked.name
             self.asked.append((node, phase))
             answer = self.given.get((node, phase), ANSWERS[phase])
             if isinstance(answer, Exception):

@@ -9,8 +9,9 @@ from ....module_utils.node.phase import NodeError
 from ...contracts import NodePlan, Plan
 from ...inventory.folded_names import folded
 from ...preflight.table import preflight_text
+from ..answers import Ask
 from ..board import Board
-from ..phases import UNENDED, Ask
+from ..phases import UNENDED
 from .end import note_end
 from .job import SlurmJob
 from .launch import Needs, hand_over

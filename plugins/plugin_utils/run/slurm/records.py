@@ -14,10 +14,11 @@ import typing as t
 from collections import defaultdict, deque
 
 from ....module_utils.node.phases.collect import part_of_log
-from ....module_utils.slurm.desk import COPY_NAME, STOP, WORD_NAME
+from ....module_utils.slurm.desk import COPY_NAME, WORD_NAME
+from ....module_utils.slurm.desk import STOP as WORD_TO_STOP
 from ....module_utils.slurm.journal import JOURNAL_NAME, Answers
 from ....module_utils.slurm.task import GRACE_SECONDS
-from ..answers import accepted
+from ..answers import COLLECT, FOLLOW, STOP, A, Followed, Phase, Stopped, accepted
 from ..node_errors import NodeEndedError, NodeLostError
 from .job import SlurmJob
 
@@ -63,7 +64,7 @@ class Journal:
         """Let the tasks of the job end their trainings."""
         if not self._stop_requested:
             self._stop_requested = True
-            (self.job.run_dir / WORD_NAME).write_text(STOP, encoding="ascii")
+            (self.job.run_dir / WORD_NAME).write_text(WORD_TO_STOP, encoding="ascii")
 
     def _read_on(self) -> None:
         """Look at the journal until the job has ended and nothing more has come."""
@@ -120,19 +121,19 @@ class JobNode:
         """Take its answers from the journal."""
         self._journal, self._job, self._place = journal, journal.job, place
         self._copy = self._job.run_dir / "nodes" / node / COPY_NAME
-        self._last_followed: dict[str, t.Any] | None = None
+        self._last_followed: Followed | None = None
 
-    def ask(self, phase: str, **needs: t.Any) -> dict[str, t.Any]:
+    def ask(self, phase: Phase[A], **needs: t.Any) -> A:
         """Return the node's answer; `NodeEndedError` where the job has ended without it."""
-        if phase == "collect":
-            return part_of_log(str(self._copy), needs["offset"])
-        if phase == "stop":
-            return self._stopped(needs["grace_seconds"])
-        if phase == "follow":
-            return self._followed(needs["wait_seconds"])
-        return accepted(phase, self._journal.next(self._place, phase))
+        if phase is COLLECT:
+            return t.cast("A", part_of_log(str(self._copy), needs["offset"]))
+        if phase is STOP:
+            return t.cast("A", self._stopped(needs["grace_seconds"]))
+        if phase is FOLLOW:
+            return t.cast("A", self._followed(needs["wait_seconds"]))
+        return accepted(phase, self._journal.next(self._place, phase.name))
 
-    def _followed(self, wait_seconds: float) -> dict[str, t.Any]:
+    def _followed(self, wait_seconds: float) -> Followed:
         """Return the next answer; once the node does not follow any more, the last one, without what it reported."""
         follows = self._journal.has(self._place, "follow") or not self._journal.has(self._place, "stop")
         if self._last_followed and not follows:
@@ -142,12 +143,12 @@ class JobNode:
             return {**self._last_followed, "blocks": [], "failures": []}
         # A container may take minutes to start.
         patience = wait_seconds + _LAG_SECONDS if self._last_followed else None
-        answer = accepted("follow", self._journal.next(self._place, "follow", patience))
+        answer = accepted(FOLLOW, self._journal.next(self._place, "follow", patience))
         # The answer may be old, and the clocks of a cluster of Slurm are one: munge refuses others.
         self._last_followed = {**answer, "now": time.time()}
         return self._last_followed
 
-    def _stopped(self, grace_seconds: float) -> dict[str, t.Any]:
+    def _stopped(self, grace_seconds: float) -> Stopped:
         if self._job.id is None or not self._journal.has_heard(self._place):
             # The job waits, or has not got as far as this node: nothing runs there.
             if self._job.id is not None and not self._job.is_over():
@@ -156,7 +157,7 @@ class JobNode:
         self._journal.request_stop()
         try:
             patience = grace_seconds + GRACE_SECONDS + _LAG_SECONDS
-            return accepted("stop", self._journal.next(self._place, "stop", patience))
+            return accepted(STOP, self._journal.next(self._place, "stop", patience))
         except NodeLostError:
             if not self._job.is_over():
                 self._job.cancel()
