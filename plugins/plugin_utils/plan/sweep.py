@@ -7,18 +7,16 @@ parts of cells, that are left out.
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import json
 import math
-import re
 import typing as t
 from collections.abc import Mapping
 
 from .config.findings import Findings
 from .config.words import key_path, listed, nearest, shown
 from .frameworks.face import ConfigT, Framework
-from .job.sweep_cell import LONGEST_NAME, MOST_CELLS, Cell
+from .job.sweep_cell import MOST_CELLS, Cell, cell_names
 
 MATRIX = "training_matrix"
 
@@ -108,13 +106,4 @@ def _text(value: t.Any) -> str:
 def _named(cells: list[dict[str, t.Any]]) -> list[Cell]:
     """Return the cells with names made of their values, which stay the same whatever other cells there are."""
     names = ["-".join(f"{key.rpartition('.')[2]}_{_text(value)}" for key, value in cell.items()) for cell in cells]
-    plain = [re.sub(r"[^A-Za-z0-9_.-]+", "_", name).strip("_.-") for name in names]
-    return [
-        Cell(name if len(name) <= LONGEST_NAME and plain.count(name) == 1 else _shortened(name, cell), cell)
-        for name, cell in zip(plain, cells, strict=True)
-    ]
-
-
-def _shortened(name: str, cell: Mapping[str, t.Any]) -> str:
-    digest = hashlib.sha256(json.dumps(cell, sort_keys=True).encode()).hexdigest()[:8]
-    return f"{name[: LONGEST_NAME - 9].strip('_.-')}-{digest}"
+    return [Cell(name, cell) for name, cell in zip(cell_names(names, cells), cells, strict=True)]

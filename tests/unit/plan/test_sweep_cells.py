@@ -132,11 +132,26 @@ def test_a_matrix_goes_before_the_blocks_of_the_config():
         ({"sweep": {"combinations": {}}}, "sweep.combinations"),
         ({"sweep": {"combinations": {"a": {}}, "runs": ["b"]}}, "sweep.runs[0]"),
         ({"sweeps": {"a": {}}, "runs": "a"}, "runs"),
+        ({"sweeps": {"a": {}}, "runs": []}, "runs"),
+        ({"sweeps": {"a": {}}, "runs": [["a"]]}, "runs[0]"),
+        ({"sweeps": {"a": {}, "b": 3}}, "sweeps.b"),
         ({"sweeps": "a"}, "sweeps"),
+        ({"sweeps": []}, "sweeps"),
+        ({"sweeps": [{"name": "a"}, "b"]}, "sweeps[1]"),
+        ({"sweeps": [{"name": ["a"]}]}, "sweeps[0].name"),
+        ({"sweeps": [{"name": "a"}, {"name": "a"}]}, "sweeps[1].name"),
     ],
 )
 def test_what_is_wrong_with_a_block_is_named(data, key):
     assert key in faults(data=data)
+
+
+@pytest.mark.parametrize("names", [("a b", "a_b"), ("x" * 61, "x" * 62), ("??", "!!"), ("a", "a-2")])
+def test_no_two_cells_of_a_block_are_one_run(names):
+    found = cells(data={"sweeps": {name: {"batch": place} for place, name in enumerate(names)}})
+    assert [values["batch"] for values in found.values()] == [0, 1]
+    # A further attempt at the cell a is the run a-2.
+    assert all(0 < len(name) <= 60 and name[0] not in "-._" and name != "a-2" for name in found)
 
 
 def test_a_single_run_is_told_that_the_blocks_have_no_effect():

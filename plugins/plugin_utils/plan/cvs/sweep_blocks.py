@@ -7,13 +7,12 @@ in the other.
 
 from __future__ import annotations
 
-import re
 import typing as t
 from collections.abc import Callable, Mapping
 
 from ..config.findings import Findings
 from ..config.words import key_path, listed, nearest, shown
-from ..job.sweep_cell import LONGEST_NAME, MOST_CELLS, Cell
+from ..job.sweep_cell import MOST_CELLS, Cell, cell_names
 
 BLOCKS = ("sweep", "sweeps", "runs")
 
@@ -49,34 +48,52 @@ def _of_blocks(
         path, offered, runs_path, runs = _of_combinations(blocks["sweep"], findings)
     else:
         path, offered, runs_path, runs = "sweeps", blocks["sweeps"], "runs", blocks.get("runs")
-    if isinstance(offered, list):
-        cells = (entry for entry in offered if isinstance(entry, dict))
-        offered = {entry.get("name", f"cell{place}"): entry for place, entry in enumerate(cells)}
-    if not isinstance(offered, dict) or not offered:
-        findings.fault(
-            path, offered, f"It is {shown(offered)}, not an object of cells.", "Name cells and their values."
-        )
+    if not isinstance(offered, dict | list) or not offered:
+        found = "It holds no cell" if offered in ({}, []) else f"It is {shown(offered)}, not an object of cells"
+        findings.fault(path, offered, f"{found}.", "Name cells and their values.")
         return []
+    if isinstance(offered, list):
+        offered = _by_name(offered, path, findings)
     wanted = list(offered) if runs is None else runs
-    if not isinstance(wanted, list):
-        findings.fault(
-            runs_path, runs, f"It is {shown(runs)}, not a list of cells.", f"Name some of {listed(offered)}."
-        )
+    if not isinstance(wanted, list) or runs == []:
+        found = "It names no cell" if runs == [] else f"It is {shown(runs)}, not a list of cells"
+        findings.fault(runs_path, runs, f"{found}.", f"Name some of {listed(offered)}.")
         return []
     if len(wanted) > MOST_CELLS:
         message = f"It has {len(wanted)} cells, and a sweep may have {MOST_CELLS}."
         findings.fault(path if runs is None else runs_path, None, message, "Name fewer.")
         return []
+    chosen: dict[str, dict[str, t.Any]] = {}
     for place, name in enumerate(wanted):
-        if name not in offered or not isinstance(offered[name], dict):
+        if not isinstance(name, str) or name not in offered:
             near = nearest(str(name), offered)
             remedy = f"Did you mean {near}?" if near else f"It has {listed(offered)}."
             findings.fault(key_path(runs_path, place), name, f"{path} has no cell {shown(name)}.", remedy)
-    chosen = [(name, offered[name]) for name in dict.fromkeys(wanted) if isinstance(offered.get(name), dict)]
-    return [
-        Cell(_cell_name(name), values_of({key: value for key, value in values.items() if key != "name"}))
-        for name, values in chosen
-    ]
+        elif isinstance(offered[name], dict):
+            chosen[name] = values_of({key: value for key, value in offered[name].items() if key != "name"})
+        else:
+            _fault_no_cell(key_path(path, name), offered[name], findings)
+    return [Cell(name, values) for name, values in zip(cell_names(chosen, chosen), chosen.values(), strict=True)]
+
+
+def _by_name(entries: list[t.Any], path: str, findings: Findings) -> dict[str, t.Any]:
+    """Return the cells of a list by their names, and note those that are none, and those of the name of another."""
+    cells: dict[str, t.Any] = {}
+    for place, entry in enumerate(entries):
+        where = key_path(path, place)
+        name = entry.get("name", f"cell{place}") if isinstance(entry, dict) else None
+        if name is None:
+            _fault_no_cell(where, entry, findings)
+        elif not isinstance(name, str) or name in cells:
+            reason = f"Another cell is called {name} as well" if isinstance(name, str) else "It is not text"
+            findings.fault(key_path(where, "name"), name, f"{reason}.", "Give each cell a name of its own.")
+        else:
+            cells[name] = entry
+    return cells
+
+
+def _fault_no_cell(path: str, value: t.Any, findings: Findings) -> None:
+    findings.fault(path, value, f"It is {shown(value)}, not an object of values.", "Give the values of a cell.")
 
 
 def _of_combinations(sweep: t.Any, findings: Findings) -> tuple[str, t.Any, str, t.Any]:
@@ -84,7 +101,3 @@ def _of_combinations(sweep: t.Any, findings: Findings) -> tuple[str, t.Any, str,
         findings.fault("sweep", sweep, f"It is {shown(sweep)}, not an object.", "Give combinations and runs.")
         return "sweep.combinations", {"": {}}, "sweep.runs", []
     return "sweep.combinations", sweep.get("combinations"), "sweep.runs", sweep.get("runs")
-
-
-def _cell_name(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9_.-]+", "_", str(name)).strip("_.-")[:LONGEST_NAME]

@@ -3,11 +3,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
 import typing as t
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 # It becomes a part of folder and container names.
-LONGEST_NAME = 60
+_LONGEST_NAME = 60
+_OF_ATTEMPT = re.compile(r"-[0-9]+$")
 # Each is a run.
 MOST_CELLS = 256
 
@@ -18,3 +24,24 @@ class Cell:
 
     name: str
     values: dict[str, t.Any]
+
+
+def cell_names(names: Iterable[str], told: Iterable[t.Any]) -> list[str]:
+    """Return the names of cells as folders have them, each its own.
+
+    One that is too long, that two have, or that a further attempt at another cell would have, ends with a digest of
+    what is ``told`` of the cell.
+    """
+    plain = [re.sub(r"[^A-Za-z0-9_.-]+", "_", name).strip("_.-") for name in names]
+    counts = Counter(plain)
+
+    def is_own(name: str) -> bool:
+        cell = _OF_ATTEMPT.sub("", name)
+        return 0 < len(name) <= _LONGEST_NAME and counts[name] == 1 and (cell == name or cell not in counts)
+
+    return [name if is_own(name) else _shortened(name, of_cell) for name, of_cell in zip(plain, told, strict=True)]
+
+
+def _shortened(name: str, of_cell: t.Any) -> str:
+    digest = hashlib.sha256(json.dumps(of_cell, sort_keys=True).encode()).hexdigest()[:8]
+    return f"{name[: _LONGEST_NAME - 9].strip('_.-')}-{digest}".strip("-")
