@@ -228,7 +228,7 @@ def _bound_of(name: str, spec: t.Any, facts: Mapping[str, t.Any]) -> Bound | Non
         bound["statistic"] = statistic
     if spec.get("optional") is True:
         bound["optional"] = True
-    _complete(bound, spec, facts)
+    _complete(bound, spec, factor, facts)
     return bound
 
 
@@ -253,8 +253,8 @@ def _efficiency(kind: str, spec: Mapping[str, t.Any], facts: Mapping[str, t.Any]
     return {"metric": "tokens_per_sec_per_gpu", "kind": "ratio", "value": value / 100, "reference": reference}
 
 
-def _complete(bound: Bound, spec: Mapping[str, t.Any], facts: Mapping[str, t.Any]) -> None:
-    """Add what a kind needs in addition to the value."""
+def _complete(bound: Bound, spec: Mapping[str, t.Any], factor: float, facts: Mapping[str, t.Any]) -> None:
+    """Add what a kind needs in addition to the value; ``factor`` is that of the metric."""
     if bound["kind"] == "within":
         tolerance = _number(spec.get("tolerance_pct"))
         if tolerance is None or tolerance < 0:
@@ -262,10 +262,15 @@ def _complete(bound: Bound, spec: Mapping[str, t.Any], facts: Mapping[str, t.Any
         bound["tolerance_pct"] = tolerance
     if bound["kind"] == "ratio":
         given = spec.get("reference")
-        reference = _metric(given.removeprefix(_PREFIX), facts)[0] if isinstance(given, str) else _number(given)
-        if not reference:
-            raise _WrongError(given, "ratio takes a reference, a number or a metric.", "Give one.")
+        # A number has the unit of the bound's own metric.
+        of_number: tuple[str | float | None, float, str | None] = ((_number(given) or 0) * factor, factor, None)
+        named = _metric(given.removeprefix(_PREFIX), facts) if isinstance(given, str) else None
+        reference, unit, statistic = named or of_number
+        if not reference or statistic:
+            reason = "ratio takes a reference, a number or a metric by its own statistic."
+            raise _WrongError(given, reason, "Give one.")
         bound["reference"] = reference
+        bound["value"] *= factor / unit
 
 
 def _metric(name: str, facts: Mapping[str, t.Any]) -> tuple[str | None, float, str | None]:

@@ -91,6 +91,25 @@ def test_bounds_that_stand_in_no_cell_are_for_every_run() -> None:
     assert limits(bounds[0]) == (11400.0, None)
 
 
+@pytest.mark.parametrize(
+    ("metric", "value", "reference", "least"),
+    [
+        ("tokens_per_sec_total", 0.95, 192000, 11400.0),
+        ("step_time_seconds", 0.5, 3, 1500.0),
+        # 8 of 16 GPUs are as good as half of what one is.
+        ("tokens_per_sec_total", 8, "training.tokens_per_gpu", 0.5),
+        ("tokens_per_gpu", 0.05, "tokens_per_sec_total", 0.8),
+    ],
+)
+def test_a_ratio_is_one_of_metrics_in_their_own_units(
+    metric: str, value: float, reference: t.Any, least: float
+) -> None:
+    bounds, findings = read({metric: {"kind": "min_ratio", "value": value, "reference": reference}})
+    assert findings.faults == []
+    measured = 1.0 if isinstance(reference, str) else None
+    assert limits(only(bounds), measured) == (pytest.approx(least), None)
+
+
 def test_a_run_that_no_cell_is_for_is_told_what_differs() -> None:
     bounds, findings = read(MEGATRON, global_batch_size=128)
     assert bounds == []
@@ -178,6 +197,11 @@ FAULTS: list[tuple[str, t.Any, str]] = [
     ("too great", '{"MBS=1": {"tokens_per_gpu": {"kind": "min", "value": 1e999}}}', "The value is no number"),
     ("not measured", {"MBS=1": {"eval_loss": {"kind": "max", "value": 5}}}, "eval_loss is not measured"),
     ("no tolerance", {"MBS=1": {"tokens_per_gpu": {"kind": "within", "value": 5}}}, "within takes a tolerance_pct"),
+    (
+        "a reference by another statistic",
+        {"MBS=1": {"tokens_per_gpu": {"kind": "ratio", "value": 1, "reference": "step_time_p95_ms"}}},
+        "by its own statistic",
+    ),
     ("no reference", {"MBS=1": {"tokens_per_gpu": {"kind": "ratio", "value": 1}}}, "ratio takes a reference"),
 ]
 
