@@ -89,6 +89,13 @@ CASES: dict[str, tuple[str | None, dict[str, t.Any], str]] = {
     "a run's name": (None, {"training_run_id": "a" * 200}, "has more than 128 characters"),
     "a run's very long name": (None, {"training_run_id": "a" * 10**6}, "more than 10,000 characters"),
     "a path of an override": (None, {"training_overrides": {".".join("a" * 3000): 1}}, "more than 50 keys deep"),
+    "GPUs": (None, {"training_gpus_per_node": 10**12}, "is too large"),
+    "nodes of a job": (None, {"training_launcher": "slurm", "training_slurm_nodes": 10**12}, "a plan has 65,536"),
+    "nodes of a config for a job": (
+        json.dumps(filled(DISTRIBUTED, {"config/nnodes": 10**12})),
+        {"training_launcher": "slurm"},
+        "a plan has 65,536",
+    ),
     "hosts": (None, {"training_rank_order": list(many("gpu", count=9000))}, "is not a host of the run"),
     "more hosts": (None, {"training_exclude": list(many("gpu", count=90_000))}, "more than 10,000 values"),
     "flags": (
@@ -177,6 +184,14 @@ def test_only_files_are_read_and_none_is_waited_for(tmp_path: Path) -> None:
     ):
         with pytest.raises(ValueError, match=reason):
             text_of_file(str(path))
+
+
+@pytest.mark.parametrize("options", [{}, {"training_overrides": {"run_name": "a\ud83d"}}])
+def test_half_of_a_character_is_no_text(options: dict[str, t.Any]) -> None:
+    text = json.dumps(maxtext(changes={} if options else {f"{MAXTEXT_BRANCH}/run_name": "a\ud83d"}))
+    plan = make_plan(text, "c.json", options, nodes(2), "now")
+    assert "it has half of a character" in plan["faults"][0]["message"]
+    assert plan_text(plan).encode()
 
 
 @pytest.mark.parametrize("evil", ["\x1b[2J", "\x9b31m", "\u202e", "\r", "\x07"])

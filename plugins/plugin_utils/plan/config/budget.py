@@ -8,6 +8,7 @@ interpolations.
 from __future__ import annotations
 
 import os
+import re
 import stat
 import typing as t
 
@@ -20,6 +21,7 @@ TOO_DEEP = f"lists and objects stand in each other more than {DEEPEST} deep"
 TOO_LONG_A_TEXT = f"it has a text of more than {LONGEST_TEXT:,} characters"
 # Python does not write longer numbers; what is no hexadecimal one it does not read either.
 _MOST_BITS = 4096
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _KINDS = {stat.S_ISDIR: "a directory", stat.S_ISFIFO: "a FIFO", stat.S_ISSOCK: "a socket"}
 
 
@@ -55,13 +57,12 @@ def over_budget(data: t.Any, most_values: int = MOST_VALUES) -> str | None:
         for value in level:
             if isinstance(value, dict):
                 inner += value.values()
-                if any(len(key) > LONGEST_TEXT for key in value if isinstance(key, str)):
-                    return TOO_LONG_A_TEXT
             elif isinstance(value, list):
                 inner += value
-            elif isinstance(value, str) and len(value) > LONGEST_TEXT:
-                return TOO_LONG_A_TEXT
-            elif isinstance(value, int) and value.bit_length() > _MOST_BITS:
+            texts = [value] if isinstance(value, str) else value if isinstance(value, dict) else ()
+            if reason := next(filter(None, map(_no_text, texts)), None):
+                return reason
+            if isinstance(value, int) and value.bit_length() > _MOST_BITS:
                 return "it has a number with more than 1,200 digits"
         count += len(inner)
         if count > most_values:
@@ -70,6 +71,15 @@ def over_budget(data: t.Any, most_values: int = MOST_VALUES) -> str | None:
         if not level:
             return None
     return TOO_DEEP
+
+
+def _no_text(value: t.Any) -> str | None:
+    """Return what is wrong with a text, or None, also for what is none."""
+    if not isinstance(value, str):
+        return None
+    if len(value) > LONGEST_TEXT:
+        return TOO_LONG_A_TEXT
+    return "it has half of a character (a surrogate without another)" if _SURROGATE.search(value) else None
 
 
 def too_many_values(most: int = MOST_VALUES) -> str:

@@ -17,10 +17,9 @@ from ..config.field_types import (
     NaturalInteger,
     PathOrNothing,
     PortOrNothing,
-    PositiveInteger,
 )
 from ..config.fields import ConfigSection, key, optional
-from ..config.kinds import OneOf
+from ..config.kinds import OneOf, Whole
 from ..config.texts import Several, Written
 
 # The platform whose nodes are hosts of the inventory.
@@ -59,7 +58,9 @@ class ConfigOptions(ConfigSection):
         "GPU of the model's branch; MI300X, mi300x and mi300 mean the same. Where it has just one, none need be named.",
         default="",
     )
-    training_gpus_per_node: PositiveInteger = key("GPUs of each node that take part.", default=8, unit="GPUs")
+    training_gpus_per_node: t.Annotated[int, Whole(1, 1024)] = key(
+        "GPUs of each node that take part.", default=8, unit="GPUs"
+    )
     training_unknown_keys: t.Annotated[str, OneOf(("fault", "warn"))] = key(
         "Whether an unknown key of the config stops the run or is only a warning.", default="fault"
     )

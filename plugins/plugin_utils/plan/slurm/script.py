@@ -17,6 +17,8 @@ from .options import SRUN, SlurmOptions
 
 JOB_LOG = "job.log"
 SCRIPT_NAME = "job.sh"
+# More would fill the memory before anybody heard of a digit too many.
+_MOST_NODES = 65_536
 _RUN = f'python3 -I "$PWD/{PROGRAM_NAME}"'
 # Of the task of a node: it starts the ranks, which take all processors and GPUs of the node.
 _SRUN = "srun --label --ntasks-per-node=1 --cpu-bind=none --kill-on-bad-exit=0 --wait=0"
@@ -76,6 +78,10 @@ def nodes_to_come(options: SlurmOptions, asked: int | None, user: str, findings:
             "Neither the training config nor a variable says how many nodes the job takes.",
             "Set training_slurm_nodes.",
         )
+        return []
+    if count > _MOST_NODES:
+        message = f"The job would take {count:,} nodes, and a plan has {_MOST_NODES:,} at most."
+        findings.fault("training_slurm_nodes", count, message, "Take fewer.")
         return []
     return [Node(name_before(rank), address_before(rank), user) for rank in range(count)]
 
