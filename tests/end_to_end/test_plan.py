@@ -119,6 +119,13 @@ def test_an_inventory_without_hosts_is_refused(bench):
     assert "The inventory names no host" in done.output
 
 
+@pytest.mark.parametrize("playbook", ["attach.yml", "stop.yml", "node_prep.yml"])
+def test_nothing_is_done_on_no_host_as_if_it_had_been_done(bench, playbook):
+    done = bench.play(playbook, bench.inventory(), bench.config(), training_run_id="lost")
+    assert done.status != 0
+    assert "The inventory names no host" in done.output
+
+
 @pytest.mark.parametrize("where", ["clone", "elsewhere"])
 def test_an_inventory_in_json_is_read_and_one_of_cvs_is_read_or_named(bench, where):
     config = filled_in(bench, nnodes="2", master_address="auto")
