@@ -58,6 +58,9 @@ class ActionModule(ControllerAction):
             *unknown_variables({**{name: hostvars[name] for name in arguments["hosts"]}, **self.own()}),
             *self._note_token(options, self.variables.get(VALUE)),
         ]
+        if arguments["output_dir"] == "":
+            remedy = "Give the path of a folder on this machine, or leave it out."
+            problems.append({"key": "training_output_dir", "value": "", "message": "It is empty.", "remedy": remedy})
         if options.get("training_launcher", SSH) != SSH and has_pyxis():
             options["training_slurm_pyxis"] = True
         config = self._config(arguments["config"], options.get("training_thresholds"))
@@ -258,7 +261,7 @@ class ActionModule(ControllerAction):
             raise AnsibleActionFail(
                 f"{run_dir} holds another run of this name; its plan differs in {', '.join(different[:5])}. Choose "
                 "another training_run_id, or leave it out."
-            )
+            ) from None
         show(f"The run {plan['run_id']} is known already: it is picked up where it stands.\n")
 
     def _config(self, config: str, thresholds: t.Any) -> Config:

@@ -52,7 +52,7 @@ class ActionModule(ControllerAction):
             message = f"The report cannot be written: {error.filename}: {error.strerror}. Change that, then: {again}"
             raise AnsibleActionFail(message) from None
         except (ValueError, OSError) as error:
-            raise AnsibleActionFail(f"The report cannot be written: {error}.") from error
+            raise AnsibleActionFail(f"The report cannot be written: {error}.") from None
         if arguments["index"]:
             changed = write_index_of(os.path.dirname(run_dir)) or changed
         verdict = summary["verdict"]

@@ -80,7 +80,8 @@ class CallbackModule(CallbackBase):
         self._note_report(result)
 
     def _note_report(self, result: CallbackTaskResult, ignore_errors: bool = False) -> None:  # noqa: ARG002
-        """Learn from a report what came of a run, or of one of several."""
+        """Learn from a report what came of a run, or of one of several; a phase that has ended is followed no more."""
+        self._end_reading()
         if result.task.action == _REPORT and "verdict" in result.result:
             self._reports.append(dict(result.result))
         elif result.task.action == _SWEEP_REPORT and "counts" in result.result:
@@ -89,11 +90,12 @@ class CallbackModule(CallbackBase):
     v2_runner_on_failed = v2_runner_item_on_ok = v2_runner_item_on_failed = _note_report
 
     def v2_playbook_on_task_start(self, task: Task, is_conditional: bool) -> None:  # noqa: ARG002
-        """Begin to read the run's folder when its nodes are followed, and end it with the next task."""
+        """Begin to read the run's folder when its nodes are followed."""
         # The task's process shares what is here so far: to search it for garbage would copy it page by page.
         gc.freeze()
         self._end_reading()
-        if task.action == _PHASE and task.args.get("phase") == "train" and self._run_dir:
+        follows = task.action == _PHASE and task.args.get("phase") == "train" and not task.check_mode
+        if follows and self._run_dir:
             self._watching = [
                 ProgressReader(self._run_dir, self.get_option("interval"), show),
                 InterruptHandler(self._run_dir, playbook_command, show),

@@ -29,6 +29,7 @@ from ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
+PLUGINS = "collections/ansible_collections/trainops/cluster/plugins"
 RUN_ID = "20261121-081757-llama3_1_8b-mi300x"
 
 _FENCE = re.compile(
@@ -205,6 +206,7 @@ def test_a_command_of_the_pages_works(block: Block, clone: Path) -> None:
             shutil.rmtree(programs)
             put_programs(programs, {})
     assert done.returncode == 0, f"{block.text}\n{done.stdout[-4000:]}"
+    assert (clone / PLUGINS).is_symlink(), "the clone no longer runs its own files"
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))

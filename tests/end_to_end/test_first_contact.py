@@ -56,6 +56,7 @@ def test_a_run_of_the_installed_collection_shows_progress_verdict_and_report(ben
     done = played(command, away, **environment, ANSIBLE_COLLECTIONS_PATH=str(collections))
     assert done.returncode == 0, done.stdout + done.stderr
     assert_tells_all(done.stdout, str(*away.glob("runs/*/report.html")))
+    assert "step 8/8" in done.stdout.split("TASK [trainops.cluster.training : Stop what is still running")[0]
 
 
 def test_standard_output_stays_json_and_a_callback_that_is_configured_as_well_tells_once(

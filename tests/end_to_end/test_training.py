@@ -262,6 +262,21 @@ def test_a_run_that_is_not_known_is_told_with_those_that_are(bench):
     assert "holds no run 'nosuch'" in done.output
 
 
+def test_another_run_of_the_same_name_and_a_folder_without_a_name_are_refused_with_one_reason_each(bench):
+    inventory, config = bench.inventory(**TWO), bench.config()
+    taken = {"training_run_id": "taken", "training_write_run": True}
+    assert bench.play("plan.yml", inventory, config, **taken).status == 0
+    other = bench.play("plan.yml", inventory, config, **taken, training_rank_order=["node1", "node0"])
+    assert other.status != 0
+    assert "taken holds another run of this name" in other.output
+    assert "caused by" not in other.output
+    nowhere = bench.play("megatron_multinode.yml", inventory, config, training_output_dir="")
+    assert nowhere.status != 0
+    assert "training_output_dir" in nowhere.output
+    assert "It is empty." in nowhere.output
+    assert "holds no run" not in nowhere.output
+
+
 def test_more_nodes_than_forks_are_followed_at_the_same_time(bench):
     done = bench.play("megatron_multinode.yml", bench.inventory(**TWO), bench.config(), "--forks", "1")
     assert done.status == 0, done.output
@@ -270,6 +285,7 @@ def test_more_nodes_than_forks_are_followed_at_the_same_time(bench):
 def test_check_mode_plans_and_looks_but_starts_nothing(bench):
     done = bench.play("megatron_multinode.yml", bench.inventory(**TWO), bench.config(), "--check")
     assert done.status == 0, done.output
+    assert "nodes running" not in done.output
     assert not bench.runs.exists()
     assert not bench.nodes.exists()
 

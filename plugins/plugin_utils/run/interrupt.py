@@ -33,7 +33,7 @@ class InterruptHandler:
         self._before: dict[int, t.Any] = {}
 
     def start(self) -> None:
-        """Begin to handle signals; a folder that holds no run, as in check mode, has none to lose."""
+        """Begin to handle signals; a folder that holds no run has none to lose."""
         try:
             self._plan = self._board.plan()
         except ValueError:

@@ -87,7 +87,7 @@ def _duration(seconds: float) -> str:
 class ProgressReader:
     """Reports a run's progress from a thread of its own, at most one line an interval, until it is ended.
 
-    A folder that holds no run, as in check mode, has nothing to say.
+    A folder that holds no run has nothing to say.
     """
 
     def __init__(self, run_dir: str | Path, interval: float, tell: Callable[[str], t.Any]) -> None:
