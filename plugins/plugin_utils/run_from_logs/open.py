@@ -24,6 +24,9 @@ if t.TYPE_CHECKING:
     from .plan import Known
 
 
+_ELSEWHERE = "choose another name with -e training_run_id, or another folder with -e training_output_dir"
+
+
 class ConfigFaultsError(ValueError):
     """The training config has faults; ``plan`` holds them."""
 
@@ -48,7 +51,7 @@ def read_run(run: LoggedRun, output_dir: Path, framework: str | None, mode: str 
 
     A run of this collection stays where it is. ``framework`` and ``mode`` are None where the logs or the config are to
     tell. Raises ValueError where they cannot be read as the logs of one run, where the config has faults, and where the
-    folder belongs to another run.
+    folder belongs to another run or holds what is no run's and would be removed.
     """
     if run.known:
         return ReadRun(run.name, run.folder)
@@ -81,6 +84,8 @@ def read_run(run: LoggedRun, output_dir: Path, framework: str | None, mode: str 
     run_dir = output_dir / run.name
     if (run_dir / PLAN_NAME).exists():
         _refuse_another_run(run_dir, plan)
+    elif (run_dir / "nodes").exists():
+        raise ValueError(f"{run_dir} holds no run, but a folder nodes, which the report would replace; {_ELSEWHERE}")
     return ReadRun(run.name, run_dir, plan, logs)
 
 
@@ -114,8 +119,7 @@ def _refuse_another_run(run_dir: Path, plan: Plan) -> None:
     there = Board(run_dir).plan().get("logs", {}).get("folder")
     if there != plan["logs"]["folder"]:
         held = f"of the logs in {there}" if there else "that was started here"
-        remedy = "choose another name with -e training_run_id, or another folder with -e training_output_dir"
-        raise ValueError(f"{run_dir} holds a run {held}; {remedy}")
+        raise ValueError(f"{run_dir} holds a run {held}; {_ELSEWHERE}")
 
 
 def _content(run_dir: Path) -> dict[Path, bytes]:

@@ -383,6 +383,14 @@ def test_the_folder_of_another_run_is_left_alone(tmp_path):
         read_run(run, tmp_path / "out", None, None, NOTHING)
 
 
+@pytest.mark.parametrize(("logs", "name"), [("monday/nodes", "monday"), ("monday", "monday")])
+def test_logs_where_the_run_would_put_its_own_nodes_are_kept(tmp_path, logs, name):
+    laid_out(tmp_path / "monday/nodes", {"node0.log": WHOLE})
+    (run,) = find_runs([str(tmp_path / logs)])
+    with pytest.raises(ValueError, match="monday holds no run, but a folder nodes"):
+        read_run(replace(run, name=name), tmp_path, None, None, NOTHING)
+
+
 def test_what_was_chosen_and_left_aside_is_a_warning_of_the_plan(tmp_path):
     laid_out(tmp_path / "logs", {"node0/a.log": WHOLE, "node0/b.log": "x\n", "tmp/x.json": ""})
     (run,) = find_runs([str(tmp_path / "logs")])
