@@ -8,7 +8,7 @@ import typing as t
 
 from ansible.errors import AnsibleActionFail
 
-from ..plugin_utils.controller_action import ControllerAction, needed_packages, show, write_index_of
+from ..plugin_utils.controller_action import ControllerAction, needed_packages, reason_of, show, write_index_of
 
 with needed_packages(__name__):
     from ..plugin_utils.report.compare import compared
@@ -29,7 +29,7 @@ class ActionModule(ControllerAction):
             comparison = compared(names, output_dir, os.path.abspath(arguments["history_dir"]))
             changed = False if self._task.check_mode else write_comparison(folder, comparison)
         except (ValueError, OSError) as error:
-            raise AnsibleActionFail(f"The comparison cannot be made: {error}.") from None
+            raise AnsibleActionFail(f"The comparison cannot be made: {reason_of(error)}.") from None
         if not self._task.check_mode:
             changed = write_index_of(output_dir) or changed
         page = str(folder / PAGE)

@@ -11,7 +11,7 @@ from pathlib import Path
 from ansible import constants as C  # noqa: N812
 from ansible.errors import AnsibleActionFail
 
-from ..plugin_utils.controller_action import ControllerAction, needed_packages, show
+from ..plugin_utils.controller_action import ControllerAction, needed_packages, reason_of, show
 
 with needed_packages(__name__):
     from ..plugin_utils.plan.options import CONFIG_ARGUMENTS as ARGUMENTS
@@ -51,7 +51,7 @@ class ActionModule(ControllerAction):
                 show(f"\n{plan_text(error.plan)}\n")
                 raise AnsibleActionFail(f"{_begun(str(error))}, named above. No log has been judged.") from None
             except (ValueError, OSError) as error:
-                problems.append(str(error))
+                problems.append(reason_of(error, run.folder))
                 looked_for = getattr(error, "looked_for", looked_for)
         if looked_for:
             problems.append(looked_for)
@@ -59,7 +59,10 @@ class ActionModule(ControllerAction):
                 problems.append("with -e training_framework logs without a step are judged by the failure they show")
         if problems:
             raise AnsibleActionFail(_sentences(problems))
-        changed = [write_run(run, known.exit_status) for run in read]
+        try:
+            changed = [write_run(run, known.exit_status) for run in read]
+        except OSError as error:
+            raise AnsibleActionFail(f"A run cannot be written: {reason_of(error)}.") from None
         return {"changed": any(changed), "runs": [{"run_id": run.run_id, "run_dir": str(run.run_dir)} for run in read]}
 
     def _found(self, logs: list[str], run_id: str) -> list[LoggedRun]:

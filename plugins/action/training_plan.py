@@ -14,7 +14,7 @@ from ansible.errors import AnsibleActionFail
 
 from ..module_utils.slurm.desk import ID_NAME
 from ..plugin_utils.contracts import Finding, Plan
-from ..plugin_utils.controller_action import ControllerAction, inventory_name, needed_packages, show
+from ..plugin_utils.controller_action import ControllerAction, inventory_name, needed_packages, reason_of, show
 
 with needed_packages(__name__):
     from ..plugin_utils.inventory.unknown_variables import unknown_variables
@@ -181,7 +181,7 @@ class ActionModule(ControllerAction):
                 spares = ["another node"] * (len(out) if left is None else left - used)
             return next_attempt(plan, out, spares, make)
         except (ValueError, OSError) as error:
-            raise AnsibleActionFail(f"Run {plan['run_id']} is not tried again: {error}.") from None
+            raise AnsibleActionFail(f"Run {plan['run_id']} is not tried again: {reason_of(error)}.") from None
 
     def _sweep(
         self,

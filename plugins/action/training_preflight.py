@@ -9,7 +9,7 @@ import typing as t
 from ansible.errors import AnsibleActionFail
 from ansible.utils.color import stringc
 
-from ..plugin_utils.controller_action import ControllerAction, inventory_name, needed_packages, show
+from ..plugin_utils.controller_action import ControllerAction, inventory_name, needed_packages, reason_of, show
 
 with needed_packages(__name__):
     from ..plugin_utils.plan.config.words import counted
@@ -59,7 +59,7 @@ class ActionModule(ControllerAction):
         try:
             released = Quarantine(os.path.abspath(path), inventory_name()).release(green)
         except (ValueError, OSError) as error:
-            raise AnsibleActionFail(f"No node is taken out of quarantine: {error}.") from None
+            raise AnsibleActionFail(f"No node is taken out of quarantine: {reason_of(error)}.") from None
         if released:
             show(f"Out of quarantine: {', '.join(released)}.\n")
         return released

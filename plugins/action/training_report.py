@@ -13,6 +13,7 @@ from ..plugin_utils.controller_action import (
     ControllerAction,
     needed_packages,
     playbook_command,
+    reason_of,
     write_index_of,
 )
 
@@ -52,7 +53,7 @@ class ActionModule(ControllerAction):
             message = f"The report cannot be written: {error.filename}: {error.strerror}. Change that, then: {again}"
             raise AnsibleActionFail(message) from None
         except (ValueError, OSError) as error:
-            raise AnsibleActionFail(f"The report cannot be written: {error}.") from None
+            raise AnsibleActionFail(f"The report cannot be written: {reason_of(error)}.") from None
         if arguments["index"]:
             changed = write_index_of(os.path.dirname(run_dir)) or changed
         verdict = summary["verdict"]

@@ -8,7 +8,7 @@ import typing as t
 
 from ansible.errors import AnsibleActionFail
 
-from ..plugin_utils.controller_action import ControllerAction, needed_packages, write_index_of
+from ..plugin_utils.controller_action import ControllerAction, needed_packages, reason_of, write_index_of
 
 with needed_packages(__name__):
     from ..plugin_utils.report.sweep_text import NOT_RUN
@@ -28,7 +28,7 @@ class ActionModule(ControllerAction):
         try:
             sweep, changed = write_sweep_report(sweep_dir)
         except (ValueError, OSError) as error:
-            raise AnsibleActionFail(f"The report of the sweep cannot be written: {error}.") from None
+            raise AnsibleActionFail(f"The report of the sweep cannot be written: {reason_of(error)}.") from None
         changed = write_index_of(os.path.dirname(sweep_dir)) or changed
         missed = [cell["name"] for cell in sweep["cells"] if cell["verdict"] not in ("PASS", NOT_RUN)]
         open_cells = [cell["name"] for cell in sweep["cells"] if cell["verdict"] == NOT_RUN]

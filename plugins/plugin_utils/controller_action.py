@@ -50,6 +50,13 @@ def show(text: str, color: str | None = None) -> None:
     Display().display(text, color=color, stderr="json" in C.DEFAULT_STDOUT_CALLBACK)
 
 
+def reason_of(error: Exception, path: str | Path = "") -> str:
+    """Return the reason of an error as a sentence has it: of a file its path, or else ``path``, and what is wrong."""
+    if isinstance(error, OSError) and error.strerror:
+        return ": ".join(str(part) for part in (error.filename or path, error.strerror) if part)
+    return str(error)
+
+
 def inventory_name() -> str:
     """Return what names the inventory of this call: its sources, which are files or lists of hosts."""
     sources = context.CLIARGS.get("inventory") or C.DEFAULT_HOST_LIST

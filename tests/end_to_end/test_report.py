@@ -147,6 +147,7 @@ def test_a_query_is_answered_and_a_bad_one_tells_the_place(bench, reported):
         (WHOLE, {**CONFIG, "training_overrides": {"batch_sizes": 2}}, "batch_sizes"),
         (WHOLE, {"training_run_id": "a b"}, "must be of letters, digits"),
         (WHOLE, {"logs": "/no/such/folder"}, "/no/such/folder does not exist"),
+        (WHOLE, {"training_output_dir": "/dev/null/runs"}, "A run cannot be written: /dev/null/runs"),
     ],
 )
 def test_what_cannot_be_judged_is_told_in_words(bench, reported, text, variables, told):
@@ -155,6 +156,7 @@ def test_what_cannot_be_judged_is_told_in_words(bench, reported, text, variables
     assert status != 0
     assert told in " ".join(output.split())
     assert "Traceback" not in output
+    assert "caused by" not in output
     assert not bench.runs.exists()
 
 
