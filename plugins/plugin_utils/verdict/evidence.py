@@ -120,7 +120,7 @@ def judge_last_step(seen: Seen, reasons: Reasons) -> None:
     for node, step in reached.by_node.items():
         if step is None:
             reasons.add(INCONCLUSIVE, "no_steps", f"The log of {node} has no training step.", node)
-        elif reached.goal is not None and step < reached.goal:
+        elif reached.last_line is not None and step < reached.last_line:
             verdict: Verdict = FAIL if node in ended else INCONCLUSIVE
             message = f"{node} got to step {step} of {reached.goal}."
             reasons.add(verdict, "last_step_missing", message, node, last_step=step, goal=reached.goal)
@@ -130,7 +130,8 @@ def judge_last_step(seen: Seen, reasons: Reasons) -> None:
             message = f"A process began on {node} after step {step}, and its log has no step of it."
             reasons.add(INCONCLUSIVE, "began_anew", message, node, last_step=step)
     if reached.finished:
-        reasons.add(PASS, "last_step", f"The last step, {reached.goal}, was seen.")
+        lacks_line = "" if reached.last_line == reached.goal else f" of {reached.goal} that has a line"
+        reasons.add(PASS, "last_step", f"The last step{lacks_line}, {reached.last_line}, was seen.")
 
 
 def judge_samples(seen: Seen, reasons: Reasons) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from ...module_utils.logs.record import EVIDENCE, METRICS, OTHER_FIELDS
 from ..contracts import Plan, Status
 from ..plan.config.words import counted
+from .last_step import said_interval
 from .reasons import INCONCLUSIVE, Reasons
 
 if t.TYPE_CHECKING:
@@ -42,7 +43,7 @@ def judge_gaps(seen: Seen, reasons: Reasons) -> None:
     if seen.together:
         _judge_lines_of_nodes(seen.attempts, reasons)
     looked_at = list(dict.fromkeys((*seen.judged_metrics, *_OF_EACH_STEP)))
-    said_stride = 1 if grammar.each_step else _said_stride(seen.statuses)
+    said_stride = 1 if grammar.each_step else said_interval(seen.statuses)
     begun = {"": _begun(seen.statuses), **{status["node"]: _begun([status]) for status in seen.statuses}}
     for node, rows in seen.attempts.items():
         earlier, found = seen.earlier[node]["step"], rows["step"].to_numpy()
@@ -57,7 +58,7 @@ def judge_gaps(seen: Seen, reasons: Reasons) -> None:
         if not np.isnan(losses).all():
             there = ~np.isin(found, _steps_of(nan_steps, node, "loss"))
             missing = [int(step) for step in found[there & np.isnan(losses) & ~skipped]]
-            _judge_losses(node, missing, int(there.sum()), seen.reached.goal, reasons)
+            _judge_losses(node, missing, int(there.sum()), seen.reached.last_line, reasons)
         for name in grammar.each_line:
             if np.isnan(_column(rows, name)).all():
                 what = name.replace("_", " ")
@@ -123,11 +124,6 @@ def _judge_begin(node: str, begun: int, due: int | None, first_step: int, reason
     if due is not None and begun < due - 1 + first_step:
         message = f"The training went on from step {due - 1} by its logs, and the first step of {node} is {begun}."
         reasons.add(INCONCLUSIVE, "other_log", message, node, resumed=due - 1, first_step=begun)
-
-
-def _said_stride(statuses: list[Status]) -> int | None:
-    said = {value for status in statuses for value in status.get("settings", {}).get("steps_per_line", [])}
-    return int(said.pop()) if len(said) == 1 else None
 
 
 def _usual_stride(found: np.ndarray) -> int:

@@ -182,7 +182,7 @@ def judge_one_run(seen: Seen, reasons: Reasons) -> None:
             message = f"The log of {node} prints {steps} again with other values: it is of two runs."
             reasons.add(INCONCLUSIVE, "steps_conflict", message, node, steps=conflicts)
     _judge_ended(seen.statuses, seen.attempts, reasons)
-    goal = seen.reached.goal
+    goal = seen.reached.last_line
     for node, rows in seen.attempts.items():
         earlier = seen.earlier[node]
         if goal is not None and earlier["step"].max() >= goal:

@@ -18,21 +18,22 @@ if t.TYPE_CHECKING:
 class Reached:
     """The steps that a run reached.
 
-    ``goal`` is the last step it was to reach, None where that is not known. ``by_node`` is the last step in the log of
-    each node whose log has to have steps, None for a log without any: in a multi-node run of a trainer that prints them
+    ``goal`` is the last step it was to reach, None where that is not known, and ``last_line`` the last one that has a
+    line: a log interval need not divide the steps. ``by_node`` is the last step in the log of each node whose log has to have steps, None for a log without any: in a multi-node run of a trainer that prints them
     on one rank only those that have some, else all. ``unfinished`` are the nodes that ended with exit status 0
     although the training that they took part in did not reach the goal.
     """
 
     goal: int | None
+    last_line: int | None
     by_node: dict[str, int | None]
     unfinished: frozenset[str]
 
     @property
     def finished(self) -> bool:
         """Return whether the goal was reached wherever it had to be."""
-        goal = self.goal
-        return goal is not None and bool(self.by_node) and all(_at_least(step, goal) for step in self.by_node.values())
+        last = self.last_line
+        return last is not None and bool(self.by_node) and all(_at_least(step, last) for step in self.by_node.values())
 
 
 def last_step_of(attempts: Mapping[str, pd.DataFrame], node: str) -> int | None:
@@ -56,12 +57,19 @@ def reached_by(plan: Plan, grammar: Grammar, statuses: list[Status], attempts: M
     one_prints = together and grammar.printed_by != EVERY_RANK
     by_node: dict[str, int | None] = {**(with_steps if one_prints or (together and not with_steps) else steps_of)}
     if goal is None:
-        return Reached(None, by_node, frozenset())
-    short = {node for node, step in steps_of.items() if not _at_least(step, goal)}
+        return Reached(None, None, by_node, frozenset())
+    last_line = goal - goal % (said_interval(statuses) or 1) or goal
+    short = {node for node, step in steps_of.items() if not _at_least(step, last_line)}
     if together and with_steps and short.isdisjoint(with_steps):
         short = set()
     exited = [status for status in statuses if status["status"] == "exited" and status.get("exit_status") == 0]
-    return Reached(goal, by_node, frozenset(short.intersection(status["node"] for status in exited)))
+    return Reached(goal, last_line, by_node, frozenset(short.intersection(status["node"] for status in exited)))
+
+
+def said_interval(statuses: list[Status]) -> int | None:
+    """Return how many steps apart the lines of the trainer are, None where its logs do not say."""
+    said = {value for status in statuses for value in status.get("settings", {}).get("steps_per_line", [])}
+    return int(said.pop()) if len(said) == 1 else None
 
 
 def _at_least(step: int | None, goal: int) -> bool:

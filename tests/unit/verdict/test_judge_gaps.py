@@ -129,6 +129,20 @@ def test_a_log_interval_that_is_said_is_held_against_the_steps(interval: float, 
     assert (("steps_missing", "gpu01") in found) is missing
 
 
+@pytest.mark.parametrize(
+    ("last", "message"),
+    [(18, "The last step of 20 that has a line, 18, was seen."), (15, "gpu01 got to step 15 of 20.")],
+)
+def test_a_log_interval_that_does_not_divide_the_steps_leaves_the_last_of_them_without_a_line(
+    last: int, message: str, tmp_path: Path
+) -> None:
+    first = Node("gpu00", SILENT, told={"settings": {"steps_per_line": [3.0]}})
+    last_rank = Node("gpu01", lines(range(3, last + 1, 3), 20))
+    summary = judged([first, last_rank], tmp_path, parameters={"iterations": 20}, expected=[])
+    assert message in [reason["message"] for reason in summary["reasons"]]
+    assert summary["verdict"] == ("PASS" if last == 18 else "FAIL")
+
+
 @pytest.mark.parametrize(("field", "verdict"), [("elapsed time", "INCONCLUSIVE"), ("throughput", "PASS")])
 def test_what_each_line_has_is_not_missing_every_so_many_steps(field: str, verdict: str, tmp_path: Path) -> None:
     gone = [
