@@ -22,6 +22,7 @@ from ...module_utils.logs.reader import read_log, tail
 from ...module_utils.logs.rows import rows_of
 from ..contracts import Failure
 from ..run.answers import SEEN
+from ..run.plain_text import one_line
 
 if t.TYPE_CHECKING:
     from ...module_utils.logs.rows import StepBlock
@@ -115,12 +116,18 @@ def read(path: Path, framework: str, per_step: float | None, per_sequence: float
     return Log(
         path=path,
         blocks=news["rows"].blocks(),
-        failures_at_end=t.cast("list[Failure]", failures_at_end(str(path), framework)),
+        failures=_plain(news["failures"]),
+        failures_at_end=_plain(failures_at_end(str(path), framework)),
         steps_total=news["cursor"]["steps_total"],
-        last_lines=tail(str(path)),
+        last_lines=[one_line(line) for line in tail(str(path))],
         began_anew=began_anew(news["cursor"]),
-        **{name: news[name] for name in ("failures", "starts", *SEEN)},
+        **{name: news[name] for name in ("starts", *SEEN)},
     )
+
+
+def _plain(failures: list[dict[str, t.Any]]) -> list[Failure]:
+    """Return failures whose lines have no control characters, as those that a node answers."""
+    return t.cast("list[Failure]", [{**failure, "line": one_line(failure["line"])} for failure in failures])
 
 
 def with_errors(log: Log, errors: Iterable[Log]) -> Log:

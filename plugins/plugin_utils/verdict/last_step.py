@@ -19,9 +19,10 @@ class Reached:
     """The steps that a run reached.
 
     ``goal`` is the last step it was to reach, None where that is not known, and ``last_line`` the last one that has a
-    line: a log interval need not divide the steps. ``by_node`` is the last step in the log of each node whose log has to have steps, None for a log without any: in a multi-node run of a trainer that prints them
-    on one rank only those that have some, else all. ``unfinished`` are the nodes that ended with exit status 0
-    although the training that they took part in did not reach the goal.
+    line: a log interval need not divide the steps. ``by_node`` is the last step in the log of each node whose log has
+    to have steps, None for a log without any: in a multi-node run of a trainer that prints them on one rank only those
+    that have some, else all. ``unfinished`` are the nodes that ended with exit status 0 although the training that they
+    took part in did not reach the goal.
     """
 
     goal: int | None

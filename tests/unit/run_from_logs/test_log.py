@@ -151,3 +151,11 @@ def test_between_files_that_get_as_far_the_last_one_written_is_taken(tmp_path, t
 def test_one_file_needs_no_word(tmp_path):
     log = read(laid_out(tmp_path, {"a.log": megatron((1,))}) / "a.log", "megatron", None, None)
     assert chosen([log]) == (log, None)
+
+
+def test_control_characters_of_a_log_reach_no_terminal(tmp_path):
+    evil = "RuntimeError: a\x1b]0;mine\x07b\x9b2Jc\x08\n"
+    failed = f"{TEXTS['megatron']}Traceback (most recent call last):\n{evil}"
+    log = read(laid_out(tmp_path, {"node0.log": failed}) / "node0.log", "megatron", None, None)
+    assert [failure["line"] for failure in (*log.failures, *log.failures_at_end)] == ["RuntimeError: abc"] * 2
+    assert log.last_lines[-1] == "RuntimeError: abc"
