@@ -100,10 +100,8 @@ def _runs(names: list[str], rows: list[Row], history: pd.DataFrame) -> dict[str,
     for metric in JUDGED:
         if before[metric] is None or after[metric] is None:
             continue
-        change = against_earlier(metric, after[metric], others[metric].dropna().to_list())
-        # The first run's own value stands in the place of the mean of its key.
-        percent = (after[metric] - before[metric]) / abs(before[metric]) * 100 if before[metric] else None
-        comparison[metric] = {**asdict(change), "before": before[metric], "percent": percent}
+        change = against_earlier(metric, after[metric], others[metric].dropna().to_list(), before[metric])
+        comparison[metric] = asdict(change)
     identities = [json.loads(row["identity"]) for row in rows]
     return {
         "kind": "runs",

@@ -47,24 +47,25 @@ class Change:
     test: str
 
 
-def against_earlier(metric: str, value: float, earlier: Sequence[float]) -> Change:
-    """Return how one run's value stands to those of earlier runs of the same key.
+def against_earlier(metric: str, value: float, earlier: Sequence[float], before: float | None = None) -> Change:
+    """Return how one run's value stands to those of earlier runs of the same key, or to that of one run, ``before``.
 
     The test is the 95 % prediction interval of one further run, mean ± t·s·√(1 + 1/n), under Student's t with n − 1
-    degrees of freedom; s is the standard deviation of the n earlier runs.
+    degrees of freedom; s is the standard deviation of the n earlier runs. Two runs differ by t·s·√2.
     """
     values = np.array(earlier, dtype=float)
     if len(values) < MIN_RUNS:
-        before = float(np.median(values)) if len(values) else None
+        before = float(np.median(values)) if before is None and len(values) else before
         runs = counted(len(values), "earlier run") if len(values) else "no earlier run"
         test = f"{runs} of the same key; {MIN_RUNS} are needed to know how much runs differ anyway"
         return _change(metric, before, value, UNKNOWN, test=test)
-    mean, spread = float(values.mean()), float(values.std(ddof=1))
+    count, of_what = (len(values), "one more run") if before is None else (1, "a second run")
+    middle, spread = float(values.mean()) if before is None else before, float(values.std(ddof=1))
     quantile = float(stdtrit(len(values) - 1, 1 - LEVEL / 2))
-    margin = max(quantile * spread * math.sqrt(1 + 1 / len(values)), _ROUNDING * abs(mean))
-    outcome = NOISE if abs(value - mean) <= margin else REAL
-    test = f"95 % prediction interval (Student's t) of one more run, from {len(values)} runs of the same key"
-    return _change(metric, mean, value, outcome, mean - margin, mean + margin, test)
+    margin = max(quantile * spread * math.sqrt(1 + 1 / count), _ROUNDING * abs(middle))
+    outcome = NOISE if abs(value - middle) <= margin else REAL
+    test = f"95 % prediction interval (Student's t) of {of_what}, from {len(values)} runs of the same key"
+    return _change(metric, middle, value, outcome, middle - margin, middle + margin, test)
 
 
 def between_groups(metric: str, before: Sequence[float], after: Sequence[float]) -> Change:
@@ -85,10 +86,13 @@ def between_groups(metric: str, before: Sequence[float], after: Sequence[float])
     from scipy import stats  # noqa: PLC0415
 
     method = stats.PermutationMethod(n_resamples=_MOST_SPLITS) if few else "asymptotic"
-    share = float(stats.mannwhitneyu(before, after, method=method).pvalue)
+    found = stats.mannwhitneyu(before, after, method=method)
+    share = float(found.pvalue)
+    # Medians may stay where the runs around them change.
+    grew = bool(found.statistic < len(before) * len(after) / 2)
     how = "permutation" if few else "normal approximation"
     test = f"Mann–Whitney test, by {how}, of {sizes}, p = {share:.2g}"
-    return _change(metric, *medians, REAL if share <= LEVEL else NOISE, test=test)
+    return _change(metric, *medians, REAL if share <= LEVEL else NOISE, test=test, grew=grew)
 
 
 def _change(
@@ -99,10 +103,11 @@ def _change(
     low: float | None = None,
     high: float | None = None,
     test: str = "",
+    grew: bool | None = None,
 ) -> Change:
     percent = (after - before) / abs(before) * 100 if before else None
     better = None
     direction = METRICS[metric].better if metric in METRICS else "higher"
     if direction != "none" and outcome == REAL and before is not None:
-        better = (after > before) == (direction == "higher")
+        better = (after > before if grew is None else grew) == (direction == "higher")
     return Change(metric, before, after, percent, outcome, better, low, high, test)

@@ -56,9 +56,19 @@ def test_two_runs_are_held_against_the_noise_of_runs_like_the_first(runs):
     assert change["percent"] == pytest.approx(-10.891, abs=1e-3)
     lines = comparison_lines(compare("old1", "new"))
     (measured,) = (line for line in lines if TOKENS in line)
-    assert measured.endswith("-10.89 %  real change, worse (noise 97.6 to 102.4)")
-    told = "95 % prediction interval (Student's t) of one more run, from 5 runs of the same key"
+    assert measured.endswith("-10.89 %  real change, worse (noise 97.9 to 104.1)")
+    told = "95 % prediction interval (Student's t) of a second run, from 5 runs of the same key"
     assert lines[lines.index(measured) + 1] == f"  Test: {told}."
+
+
+def test_a_run_that_is_slower_than_the_first_one_is_not_better_as_most_runs_are_slower_still(runs):
+    leave, compare = runs
+    for hour in range(19):
+        leave(f"old{hour}", 110.0 + hour % 3, hour)
+    leave("fast", 130.0, 19)
+    leave("new", 122.0, 20)
+    change = compare("fast", "new")["comparison"][TOKENS]
+    assert (change["outcome"], change["better"], change["low"] < 122.0 < change["high"]) == ("within noise", None, True)
 
 
 def test_runs_behind_the_first_one_make_no_noise_where_there_are_enough_up_to_it(runs):

@@ -63,6 +63,12 @@ def test_groups_that_do_not_overlap_differ_for_real():
     assert "p = 0.029" in change.test
 
 
+@pytest.mark.parametrize(("metric", "better"), [(TOKENS, True), ("step_time_ms", False)])
+def test_groups_with_the_same_median_differ_as_the_runs_around_it_do(metric, better):
+    change = between_groups(metric, [10.0] * 5 + [9.0] * 4, [10.0] * 5 + [11.0] * 4)
+    assert (change.outcome, change.percent, change.better) == (REAL, 0.0, better)
+
+
 def test_groups_that_overlap_are_within_noise():
     assert between_groups(TOKENS, [100, 101, 99, 98, 102], [100, 99, 101, 97, 103]).outcome == NOISE
 
