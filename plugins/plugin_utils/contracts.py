@@ -398,6 +398,7 @@ class Status(t.TypedDict, total=False):
     last_step: int | None
     last_step_at: float
     steps_total: int | None
+    interval: int | None
     metrics: dict[str, float]
     log_bytes: int
     log_file: str

@@ -11,6 +11,8 @@ or started, for another reason than that a run is on it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from ..contracts import Status
 
 
@@ -35,4 +37,15 @@ def stops_short(status: Status) -> bool:
     last_step, steps_total = status.get("last_step"), status.get("steps_total")
     if last_step is None or steps_total is None:
         return False
-    return bool(last_step - status["first_step"] + 1 < steps_total)
+    return bool(last_step - status["first_step"] + 1 < last_line_of(steps_total, status.get("interval")))
+
+
+def said_interval(settings: Iterable[Mapping[str, list[float]]]) -> int | None:
+    """Return how many steps apart the lines of a trainer are, by what its logs say of themselves; None for unknown."""
+    said = {value for of_log in settings for value in of_log.get("steps_per_line", ())}
+    return int(said.pop()) if len(said) == 1 else None
+
+
+def last_line_of(last_step: int, interval: int | None) -> int:
+    """Return the last step that has a line: a log interval need not divide the steps."""
+    return last_step - last_step % (interval or 1) or last_step

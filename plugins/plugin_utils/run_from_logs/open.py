@@ -13,6 +13,7 @@ from ...module_utils.logs.grammar import LAST_RANK
 from ..contracts import Plan
 from ..plan.config.words import counted
 from ..run.board import PLAN_NAME, Board
+from ..run.status import said_interval
 from ..run.whole_file import write_whole
 from .log import Log, chosen, framework_in, read, with_errors
 from .plan import config_plan, plan_of_logs
@@ -101,6 +102,7 @@ def write_run(run: ReadRun, exit_status: int | None) -> bool:
     run.run_dir.mkdir(parents=True, exist_ok=True)
     write_whole(run.run_dir / PLAN_NAME, json.dumps(run.plan, indent=2) + "\n")
     board = Board(run.run_dir)
+    interval = said_interval(log.settings for log in run.logs.values())
     for node, log in run.logs.items():
         board.append_steps(node, log.blocks)
         board.update(
@@ -109,6 +111,7 @@ def write_run(run: ReadRun, exit_status: int | None) -> bool:
             exit_status=exit_status,
             first_step=run.plan["first_step"],
             last_step=log.last_step,
+            interval=interval,
             log_file=str(log.path),
             **{name: value for name, value in vars(log).items() if name not in ("path", "blocks")},
         )

@@ -11,7 +11,7 @@ import numpy as np
 from ...module_utils.logs.record import EVIDENCE, METRICS, OTHER_FIELDS
 from ..contracts import Plan, Status
 from ..plan.config.words import counted
-from .last_step import said_interval
+from ..run.status import said_interval
 from .reasons import INCONCLUSIVE, Reasons
 
 if t.TYPE_CHECKING:
@@ -43,7 +43,7 @@ def judge_gaps(seen: Seen, reasons: Reasons) -> None:
     if seen.together:
         _judge_lines_of_nodes(seen.attempts, reasons)
     looked_at = list(dict.fromkeys((*seen.judged_metrics, *_OF_EACH_STEP)))
-    said_stride = 1 if grammar.each_step else said_interval(seen.statuses)
+    said_stride = 1 if grammar.each_step else said_interval(status.get("settings", {}) for status in seen.statuses)
     begun = {"": _begun(seen.statuses), **{status["node"]: _begun([status]) for status in seen.statuses}}
     for node, rows in seen.attempts.items():
         earlier, found = seen.earlier[node]["step"], rows["step"].to_numpy()

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from ...module_utils.logs.grammar import EVERY_RANK, Grammar
 from ..contracts import Plan, Status
+from ..run.status import last_line_of, said_interval
 
 if t.TYPE_CHECKING:
     import pandas as pd
@@ -59,18 +60,12 @@ def reached_by(plan: Plan, grammar: Grammar, statuses: list[Status], attempts: M
     by_node: dict[str, int | None] = {**(with_steps if one_prints or (together and not with_steps) else steps_of)}
     if goal is None:
         return Reached(None, None, by_node, frozenset())
-    last_line = goal - goal % (said_interval(statuses) or 1) or goal
+    last_line = last_line_of(goal, said_interval(status.get("settings", {}) for status in statuses))
     short = {node for node, step in steps_of.items() if not _at_least(step, last_line)}
     if together and with_steps and short.isdisjoint(with_steps):
         short = set()
     exited = [status for status in statuses if status["status"] == "exited" and status.get("exit_status") == 0]
     return Reached(goal, last_line, by_node, frozenset(short.intersection(status["node"] for status in exited)))
-
-
-def said_interval(statuses: list[Status]) -> int | None:
-    """Return how many steps apart the lines of the trainer are, None where its logs do not say."""
-    said = {value for status in statuses for value in status.get("settings", {}).get("steps_per_line", [])}
-    return int(said.pop()) if len(said) == 1 else None
 
 
 def _at_least(step: int | None, goal: int) -> bool:

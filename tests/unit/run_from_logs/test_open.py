@@ -57,6 +57,13 @@ def test_logs_alone_are_never_a_pass_and_each_lack_is_told(judged):
     assert summary["metrics"]["tflops_per_gpu"]["samples"] == 8
 
 
+def test_a_log_interval_that_does_not_divide_the_steps_is_no_failure(judged):
+    said = "  log_interval .................................... 3\n"
+    logs = {"node0.log": said + SILENT, "node1.log": megatron(range(3, 19, 3), 20)}
+    summary = judged(logs, ALL_TOLD)
+    assert (summary["verdict"], summary["first_failure"]) == ("PASS", None)
+
+
 def test_who_knows_the_rest_gets_a_pass(judged):
     summary = judged({"node0.log": SILENT, "node1.log": WHOLE}, ALL_TOLD)
     assert summary["verdict"] == "PASS"
