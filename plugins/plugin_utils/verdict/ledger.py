@@ -98,7 +98,7 @@ def _evidence_of_steps(seen: Seen, node: str, rows: pd.DataFrame) -> dict[Ledger
         if trend["last_step"] != last:
             loss += f" until step {trend['last_step']}, and none after it"
     time = seen.times.get(node)
-    times: str | None = "it shows no step times"
+    times: str | None = "fewer than two of its step times count"
     if time:
         wall = f", wall clock {time['wall_clock']:.5g}" if time["wall_clock"] else ""
         is_known = np.isfinite(time["mean"])

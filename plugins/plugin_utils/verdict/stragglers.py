@@ -52,10 +52,8 @@ def stragglers_of(by_node: Mapping[str, Mapping[str, Statistics]], deviations: f
         "message": "",
     }
     if len(times) < 2:
-        where = (
-            "none of the nodes prints its step time" if not times else f"only {next(iter(times))} prints its step time"
-        )
-        return {**found, "message": f"Nodes cannot be compared: {where}."}
+        where = f"only {next(iter(times))}" if times else "none of the nodes"
+        return {**found, "message": f"Nodes cannot be compared: {where} has a step time that counts."}
     median = float(np.median(list(times.values())))
     deviation = robust_deviation(np.array(list(times.values())))
     band = max(deviations * deviation, _NEGLIGIBLE * median)

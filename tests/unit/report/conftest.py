@@ -57,6 +57,7 @@ def plan() -> dict[str, t.Any]:
         "mode": "multi_node",
         "config_file": "configs/llama.json",
         "container_engine": "docker",
+        "first_step": 1,
         "parameters": {"global_batch_size": 128, "sequence_length": 8192, "precision": "fp8", "fsdp": False},
         "warnings": [{"key": "shm_size", "value": "128G", "message": "It has no effect.", "remedy": "Leave it out."}],
         "nodes": [

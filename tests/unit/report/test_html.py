@@ -208,6 +208,12 @@ def test_every_node_has_one_row(summary: Run, plan: Run) -> None:
     ]
 
 
+def test_the_last_step_of_a_trainer_that_counts_from_0_is_the_last_one(summary: Run, plan: Run) -> None:
+    plan["first_step"] = 0
+    summary["nodes"][0]["last_step"] = 19
+    assert [row[5] for row in Page(render(summary, plan, NO_STEPS)).rows["nodes"][1:2]] == ["19 / 19"]
+
+
 def test_what_a_node_does_not_tell_is_a_dash(summary: Run, plan: Run) -> None:
     summary["nodes"][1].update(
         state="not_started", exit_code=None, last_step=None, steps_total=None, metrics={"loss": {"value": math.nan}}

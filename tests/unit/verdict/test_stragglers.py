@@ -87,8 +87,8 @@ def test_two_nodes_show_what_they_cost_but_not_which_is_unusual() -> None:
 @pytest.mark.parametrize(
     ("times", "message"),
     [
-        ({}, "Nodes cannot be compared: none of the nodes prints its step time."),
-        ({"gpu01": 100.0}, "Nodes cannot be compared: only gpu01 prints its step time."),
+        ({}, "Nodes cannot be compared: none of the nodes has a step time that counts."),
+        ({"gpu01": 100.0}, "Nodes cannot be compared: only gpu01 has a step time that counts."),
     ],
 )
 def test_what_cannot_be_compared_is_told(times: dict[str, float], message: str) -> None:
