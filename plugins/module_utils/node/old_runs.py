@@ -38,7 +38,7 @@ def old_runs(node: dict[str, t.Any], run_id: str, keep_runs: int, keep_days: flo
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
             if not has_run_folder(folder):
                 continue
-            state = read_state({"node": name, "run_folder": folder, "log_file": f"{folder}/train.log"}, other)
+            state = read_state({"node": name, "run_folder": folder}, other)
             if state and state["status"] in _ENDED:
                 ended.append(OldRun(float(state["ended_at"]), other, folder))
     ended.sort(reverse=True)

@@ -69,8 +69,8 @@ def read_state(node: dict[str, t.Any], run_id: str) -> State | None:
 
 
 def _full_disk(node: dict[str, t.Any]) -> str | None:
-    """Return the folder of a node's log if nothing more can be written there."""
-    folder = os.path.dirname(node["log_file"])
+    """Return the run's folder, where the log is, if nothing more can be written there."""
+    folder = str(node["run_folder"])
     try:
         disk = os.statvfs(folder)
     except OSError:

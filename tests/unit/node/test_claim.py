@@ -155,6 +155,16 @@ def test_a_claim_whose_folders_are_gone_holds_nobody_off(training: MakeTraining)
     assert training(run_id="run-2").stage()["status"] == "staged"
 
 
+def test_a_run_that_has_ended_since_anybody_looked_holds_nobody_off_and_keeps_its_exit_status(
+    training: MakeTraining,
+) -> None:
+    run = training("exit 3")
+    run.begin()
+    wait_until(lambda: not processes_with(run.mark))
+    assert training(run_id="run-2").stage()["status"] == "staged"
+    assert run.follow()["exit_status"] == 3
+
+
 def test_check_mode_makes_nothing_on_the_machine(training: MakeTraining, own_machine: Path) -> None:
     training().stage(check_mode=True)
     assert not own_machine.exists()

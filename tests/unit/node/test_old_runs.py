@@ -49,7 +49,7 @@ def test_what_has_not_ended_stays(tmp_path: Path, status: str) -> None:
     state = json.loads((folder / "state.json").read_text())
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     start = Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19]
-    state |= {"before": {"boot_id": boot}, "handle": {"pid": os.getpid(), "start_time": int(start)}}
+    state |= {"before": {"boot_id": boot}, "handle": {"pid": os.getpid(), "start_time": start}}
     (folder / "state.json").write_text(json.dumps(state))
     assert going(tmp_path, 0) == ["old"]
 
