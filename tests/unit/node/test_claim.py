@@ -19,6 +19,7 @@ import pytest
 from real_training import Training, processes_with, wait_until
 
 from ansible_collections.trainops.cluster.plugins.module_utils.node.phase import NodeError, NodeHeldError
+from ansible_collections.trainops.cluster.plugins.module_utils.node.phases import stop
 from ansible_collections.trainops.cluster.plugins.module_utils.node.processes import labels
 
 FOR_EVER = 'echo "$$" >>started\nwhile :; do sleep 0.1; done'
@@ -65,6 +66,30 @@ def test_of_two_starts_of_one_run_exactly_one_starts(training: MakeTraining) -> 
         assert [answer["status"] for answer in answers] == ["running", "running"]
         assert launched(run) == 1
         run.stop(grace_seconds=0)
+
+
+@pytest.mark.parametrize(("late", "told"), [("stage", "not_started"), ("start", "stopped"), ("begin", "stopped")])
+def test_a_stop_ends_also_what_is_staged_or_started_while_it_looks(
+    late: str, told: str, training: MakeTraining, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever does so holds the machine, and the stop has to wait for it."""
+    run = training(FOR_EVER)
+    if late == "start":
+        run.stage()
+    under_way, locked = [getattr(run, late)], stop.machine_locked
+
+    @contextlib.contextmanager
+    def locked_after_them() -> t.Iterator[None]:
+        while under_way:
+            under_way.pop()()
+        with locked():
+            yield
+
+    monkeypatch.setattr(stop, "machine_locked", locked_after_them)
+    answer = run.stop(grace_seconds=0)
+    assert (answer["changed"], answer["status"]) == (True, told)
+    assert processes_with(run.mark) == set()
+    assert training(run_id="run-2").stage()["status"] == "staged"
 
 
 @pytest.mark.parametrize("other_name", [False, True], ids=["one inventory", "two inventories"])
@@ -160,6 +185,7 @@ def test_a_run_that_has_ended_since_anybody_looked_holds_nobody_off_and_keeps_it
 ) -> None:
     run = training("exit 3")
     run.begin()
+    wait_until(Path(run.node["run_folder"], "exit_status").exists)
     wait_until(lambda: not processes_with(run.mark))
     assert training(run_id="run-2").stage()["status"] == "staged"
     assert run.follow()["exit_status"] == 3

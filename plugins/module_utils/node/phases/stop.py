@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import typing as t
 
 from ..claim import give_back, machine_locked
 from ..engines import engines_to_look_at
@@ -25,11 +26,7 @@ def stop(request: Request) -> Answer:
     With ``with_log`` of the request, ``log`` is what `collect` answers for the whole of a small log.
     """
     node, run_id = request["node"], request["run_id"]
-    state, warnings = None, []
-    try:
-        state = read_state(node, run_id)
-    except (OSError, ValueError) as error:
-        warnings.append(str(error))
+    state, warnings = _look_at(node, run_id)
     remove(node)
     if state and state["status"] == "running":
         # First, so that whoever follows the node meanwhile sees a stop, and not a training that was killed.
@@ -44,11 +41,19 @@ def stop(request: Request) -> Answer:
     if left:
         raise NodeError(f"run {run_id} may not have ended here: {'; '.join(left)}")
     with machine_locked():
-        give_back(node, run_id)
+        # Who stages or starts the run holds the machine meanwhile, and may have done so since it was looked at.
+        status = state["status"] if state else None
+        now = _look_at(node, run_id)[0] if status in (None, "staged") else None
+        is_late = now is not None and now["status"] != status
+        if not is_late:
+            give_back(node, run_id)
+            if status == "staged":
+                forget_state(node)
+    if is_late:
+        return stop(request)
     if state is None:
         return {"changed": ended, "status": "stopped" if ended else "not_started", "warnings": warnings}
-    if state["status"] == "staged":
-        forget_state(node)
+    if status == "staged":
         return {"changed": True, "status": "not_started", "warnings": warnings}
     state = read_state(node, run_id) or state
     answer = {
@@ -61,3 +66,11 @@ def stop(request: Request) -> Answer:
     if request.get("with_log") and os.path.exists(log_file) and os.path.getsize(log_file) <= _SMALL_LOG_BYTES:
         answer["log"] = collect(dict(request, offset=0))
     return answer
+
+
+def _look_at(node: dict[str, t.Any], run_id: str) -> tuple[dict[str, t.Any] | None, list[str]]:
+    """Return the state of the run, or a warning where what is there cannot be trusted."""
+    try:
+        return read_state(node, run_id), []
+    except (OSError, ValueError) as error:
+        return None, [str(error)]
