@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
+import time
 import typing as t
 
 from . import processes
@@ -25,6 +27,9 @@ RANK_LABEL = "trainops.node_rank"
 
 _ANSWER_SECONDS = 60
 _PULL_SECONDS = 3600
+_REMOVAL_SECONDS, _REMOVAL_POLL_SECONDS = 10.0, 0.2
+# What an engine says of a name that it does not know. A daemon that is gone has no such file, its socket.
+_UNKNOWN = re.compile("no such (container|image|object)|not known", re.IGNORECASE)
 
 
 class EngineError(ValueError):
@@ -152,10 +157,20 @@ class ContainerEngine:
         found = self._labelled([f"{RUN_LABEL}={run_id}", f"{NODE_LABEL}={node['node']}"])
         running = [container for container in found if container["State"]["Running"]]
         for container in running:
-            self._call(["stop", "--time", str(int(grace_seconds)), container["Id"]])
+            # One that another stop has removed meanwhile is refused, and what is left is found out in any case.
+            self._run(["stop", "--time", str(int(grace_seconds)), container["Id"]], grace_seconds + _ANSWER_SECONDS)
         for container in found:
-            self._call(["rm", "--force", container["Id"]])
+            self._remove(container["Id"])
         return bool(running)
+
+    def _remove(self, identifier: str) -> None:
+        done = self._run(["rm", "--force", identifier])
+        deadline = time.monotonic() + _REMOVAL_SECONDS
+        # Another stop may be about to remove it, which an engine refuses to do twice.
+        while done.returncode != 0 and self._inspect("container", identifier):
+            if time.monotonic() > deadline:
+                raise self._refused(["rm", "--force"], done)
+            time.sleep(_REMOVAL_POLL_SECONDS)
 
     def left(self, node: dict[str, t.Any], run_id: str) -> list[str]:
         """Return the containers that carry the labels of this run on this node."""
@@ -183,7 +198,7 @@ class ContainerEngine:
         done = self._run([kind, "inspect", name])
         if done.returncode == 0:
             return t.cast("dict[str, t.Any]", json.loads(done.stdout)[0])
-        if "no such" in done.stderr.lower() or "not known" in done.stderr.lower():
+        if _UNKNOWN.search(done.stderr):
             return None
         raise self._refused([kind, "inspect", name], done)
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 import typing as t
 from pathlib import Path
 
 import pytest
 from real_training import Training, processes_with, wait_until
 
-from ansible_collections.trainops.cluster.plugins.module_utils.node import processes
+from ansible_collections.trainops.cluster.plugins.module_utils.node import container, processes
 from ansible_collections.trainops.cluster.plugins.module_utils.node.phase import NodeError
 
 MakeTraining = t.Callable[..., Training]
@@ -89,17 +90,75 @@ def test_an_engine_that_does_not_answer_is_told_and_processes_are_ended_all_the_
     assert processes_with(run.mark) == set()
 
 
+def test_a_daemon_whose_socket_is_gone_is_told_and_not_a_container_that_it_does_not_know(
+    training: MakeTraining, docker: t.Callable[[str], None]
+) -> None:
+    run = training("exit 3")
+    run.begin()
+    wait_until(lambda: Path(run.node["run_folder"], "exit_status").exists() and not processes_with(run.mark))
+    path = Path(run.node["run_folder"], "state.json")
+    state = json.loads(path.read_text())
+    path.write_text(json.dumps({**state, "engine": "docker", "handle": {**state["handle"], "container": "c0"}}))
+    # As docker 29 says it.
+    docker(
+        "echo 'failed to connect to the docker API at unix:///d.sock; check if the path is correct and if the daemon "
+        "is running: dial unix /d.sock: connect: no such file or directory' >&2; exit 1"
+    )
+    answer = run.follow()
+    assert "docker container inspect failed: failed to connect to the docker API" in answer["engine_problem"]
+    assert answer["exit_status"] == 3
+
+
+_LABELS = {"trainops.run_id": "run-1", "trainops.node": "any"}
+_STATE = {"Running": True, "Status": "running"}
+CONTAINER = json.dumps(
+    [{"Id": "c0", "Name": "/any", "Image": "i0", "Created": "2026", "Config": {"Labels": _LABELS}, "State": _STATE}]
+)
+
+
+def test_a_container_that_another_stop_removes_meanwhile_has_ended(
+    training: MakeTraining, docker: t.Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(container, "_REMOVAL_POLL_SECONDS", 0)
+    removing, gone = tmp_path / "removing", tmp_path / "gone"
+    docker(
+        f"if [ -e {gone} ]; then [ $1 = ps ] || {{ echo 'Error: No such container: c0' >&2; exit 1; }}; exit 0; fi\n"
+        "case $1 in\n"
+        "  ps) echo c0 ;;\n"
+        f"  rm) touch {removing}; echo 'removal of container c0 is already in progress' >&2; exit 1 ;;\n"
+        f"  container) echo '{CONTAINER}'; [ -e {removing} ] && touch {gone} ;;\n"
+        "esac; true"
+    )
+    assert training().stop(container_engine="docker") == {"changed": True, "status": "stopped", "warnings": []}
+
+
+def test_an_engine_is_given_longer_than_the_grace_to_stop_a_container(
+    training: MakeTraining, docker: t.Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped, given = tmp_path / "stopped", []
+    docker(
+        f"case $1 in rm) touch {stopped} ;; ps) [ -e {stopped} ] || echo c0 ;; container) echo '{CONTAINER}' ;; esac"
+    )
+    run = subprocess.run
+    monkeypatch.setattr(
+        container.subprocess,
+        "run",
+        lambda command, **options: (given.append((command[1:-1], options["timeout"])), run(command, **options))[1],
+    )
+    assert training().stop(container_engine="docker", grace_seconds=600)["changed"]
+    asked, seconds = next(one for one in given if one[0][0] == "stop")
+    assert asked == ["stop", "--time", "600"]
+    assert seconds > 600
+
+
 def test_a_container_that_cannot_be_removed_is_named_and_holds_the_machine(
     training: MakeTraining, docker: t.Callable[[str], None]
 ) -> None:
-    labels = {"trainops.run_id": "run-1", "trainops.node": "any"}
-    container = {"Id": "c0", "Name": "/megatron", "Image": "i0", "Created": "2026", "Config": {"Labels": labels}}
-    found = json.dumps([container | {"State": {"Running": True, "Status": "running"}}])
-    docker(f"case $1 in ps) echo c0 ;; container) echo '{found}' ;; esac")
-    with pytest.raises(NodeError, match=r"may not have ended here: container megatron \(running\) is still there"):
+    docker(f"case $1 in ps) echo c0 ;; container) echo '{CONTAINER}' ;; esac")
+    with pytest.raises(NodeError, match=r"may not have ended here: container any \(running\) is still there"):
         training().stop(container_engine="auto")
     other = training(run_id="run-2")
-    other.node["container_options"] = {"name": "megatron"}
+    other.node["container_options"] = {"name": "any"}
     with pytest.raises(NodeError, match=r"held by run run-1\b"):
         other.stage(container_engine="docker")
 
