@@ -29,7 +29,7 @@ def answer_to(request: dict[str, t.Any]) -> dict[str, t.Any]:
     except (NodeError, ValueError) as error:
         return {"failed": True, "message": str(error)}
     except OSError as error:
-        return {"failed": True, "message": f"{error.filename}: {error.strerror}"}
+        return {"failed": True, "message": ": ".join(str(part) for part in (error.filename, error.strerror) if part)}
 
 
 def phase_of(name: str) -> t.Callable[[Request], Answer]:

@@ -76,7 +76,9 @@ def give_back(node: dict[str, t.Any], run_id: str) -> None:
     """Note that a node of a run is no longer on this machine."""
     claim = _read()
     if claim and claim["run_id"] == run_id and claim["nodes"].pop(node["node"], None):
-        _write(claim)
+        # Where the disk is full it stays, and holds nobody off.
+        with contextlib.suppress(OSError):
+            _write(claim)
 
 
 def _read() -> dict[str, t.Any] | None:

@@ -19,16 +19,20 @@ def write_text(path: str, text: str, mode: int) -> bool:
 
 
 def write_bytes(path: str, content: bytes, mode: int) -> None:
-    """Write a file in one step."""
+    """Write a file in one step; OSError names it, and not its draft, nor nothing at all as a disk that is full."""
     draft = os.path.join(os.path.dirname(path), f".trainops-{os.urandom(8).hex()}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     try:
-        with os.fdopen(descriptor, "wb") as stream:
-            os.fchmod(descriptor, mode)
-            stream.write(content)
-        os.replace(draft, path)
-    except BaseException:
-        os.unlink(draft)
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        try:
+            with os.fdopen(descriptor, "wb") as stream:
+                os.fchmod(descriptor, mode)
+                stream.write(content)
+            os.replace(draft, path)
+        except BaseException:
+            os.unlink(draft)
+            raise
+    except OSError as error:
+        error.filename = path
         raise
 
 

@@ -12,6 +12,7 @@ import contextlib
 import os
 import typing as t
 
+from .files import write_bytes
 from .own_folders import UntrustedError, check_own
 from .processes import begin
 
@@ -37,9 +38,7 @@ def place(node: dict[str, t.Any], given: dict[str, str], sent: dict[str, str]) -
         with contextlib.suppress(FileExistsError):
             os.mkdir(folder, 0o700)
         check_own(folder)
-        descriptor = os.open(secret["target"], os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-            stream.write(value.strip())
+        write_bytes(secret["target"], value.strip().encode("utf-8"), 0o600)
     return warnings
 
 

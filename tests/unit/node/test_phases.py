@@ -3,6 +3,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import resource
 import shutil
 import signal
 import socket
@@ -15,6 +16,8 @@ import pytest
 from real_training import iteration, processes_with, wait_until
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs import parts
+from ansible_collections.trainops.cluster.plugins.module_utils.node import processes
+from ansible_collections.trainops.cluster.plugins.module_utils.node.agent import answer_to
 from ansible_collections.trainops.cluster.plugins.module_utils.node.phase import NodeError, RunGoneError
 from ansible_collections.trainops.cluster.plugins.module_utils.node.phases import follow, stage
 
@@ -464,6 +467,42 @@ def test_a_full_disk_keeps_nobody_from_learning_the_end_and_is_named(training, t
         assert run.stop()["status"] == "killed"
     finally:
         subprocess.run(["umount", "--lazy", disk], check=True)
+
+
+@contextlib.contextmanager
+def no_room():
+    """Let no file that this process writes have room for more than a few bytes."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize(("phase", "name"), [("stage", "claim.json"), ("start", "state.json")])
+def test_a_file_that_a_disk_does_not_take_is_named_and_not_its_draft(phase, name, training, own_machine):
+    run = training(FOR_EVER)
+    run.stage()
+    folders = {"claim.json": own_machine, "state.json": Path(run.node["run_folder"])}
+    if phase == "stage":
+        (own_machine / name).unlink()
+    with no_room():
+        refused = answer_to(run.request(phase=phase))
+    assert refused == {"failed": True, "message": f"{folders[name]}/{name}: File too large"}
+
+
+def test_a_machine_without_room_keeps_no_run_from_its_end(training):
+    run = training()
+    run.stage()
+    with no_room():
+        assert run.stop()["status"] == "not_started"
+    assert training(run_id="run-2").stage()["status"] == "staged"
+
+
+def test_what_went_wrong_with_no_file_is_told_without_one(training, monkeypatch):
+    run = training()
+    run.stage()
+    monkeypatch.setattr(processes, "begin", lambda *_args, **_options: os.close(1 << 20))
+    assert answer_to(run.request(phase="start"))["message"] == "Bad file descriptor"
 
 
 def test_a_disk_without_room_for_the_run_is_named_while_staging(training, monkeypatch):

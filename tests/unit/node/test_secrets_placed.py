@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import resource
 import stat
 import subprocess
 import typing as t
@@ -47,6 +48,17 @@ def test_a_secret_that_is_there_is_replaced_and_a_link_in_its_place_is_not_follo
     target.symlink_to(precious)
     place(node, {"hf_token": "three"}, {})
     assert (target.read_text(), precious.read_text()) == ("three", "precious")
+
+
+def test_a_secret_that_memory_has_no_room_for_is_named(tmp_path: Path) -> None:
+    target = tmp_path / "memory/hf_token"
+    node = {"secrets": [{"name": "hf_token", "source": "/nowhere", "target": str(target)}]}
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8, hard))
+    with pytest.raises(OSError, match="too large") as refused:
+        place(node, {"hf_token": "longer than that"}, {})
+    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert refused.value.filename == str(target)
 
 
 def test_a_folder_that_others_can_write_gets_no_secret_and_is_not_removed(tmp_path: Path) -> None:
