@@ -16,8 +16,12 @@ from .files import write_bytes
 from .own_folders import UntrustedError, check_own
 from .processes import begin
 
-# Waits in the folder for the end of process $0. What has the folder's name $1 by then may be another one, still empty.
-_REMOVED_AFTER = 'while [ -e "/proc/$0" ]; do sleep 1; done; rm -f -- *; [ "$1" -ef . ] && rmdir -- "$1"'
+# Waits in the folder for the end of process $0, which stays a zombie where the node is a container whose first process
+# waits for nobody. What has the folder's name $1 by then may be another one, still empty.
+_REMOVED_AFTER = (
+    'while { read -r stat <"/proc/$0/stat"; } 2>/dev/null; do case ${stat##*) } in [ZX]*) break ;; esac; sleep 1; done; '
+    'rm -f -- *; [ "$1" -ef . ] && rmdir -- "$1"'
+)
 
 
 def place(node: dict[str, t.Any], given: dict[str, str], sent: dict[str, str]) -> list[str]:

@@ -80,7 +80,8 @@ def test_a_secret_is_gone_soon_after_the_process_for_which_it_is_there(tmp_path:
         remove_after(node, training.pid)
         assert target.exists()
         training.kill()
-    wait_until(lambda: not target.parent.exists())
+        # Nobody has waited for it yet, so it is a zombie, as in a container whose first process waits for nobody.
+        wait_until(lambda: not target.parent.exists())
 
 
 def test_what_removes_the_secrets_of_a_run_leaves_those_of_the_next_one(
