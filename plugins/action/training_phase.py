@@ -72,8 +72,8 @@ class ActionModule(ControllerAction):
             if "slurm" in self._plan:
                 outcome = self._with_slurm(phase, arguments)
             else:
-                self._connect(phase)
-                outcome = self._do(phase, arguments, {name: self._ask(name) for name in self._nodes})
+                self._connect(phase, arguments["lost_timeout"])
+                outcome = self._do(phase, arguments, {name: self._ask(name) for name in self._nodes}, self._late)
         except NodeError as error:
             raise AnsibleActionFail(f"{error}.") from None
         except NotWrittenError as error:
@@ -102,7 +102,7 @@ class ActionModule(ControllerAction):
         )
         return {"changed": False, "failed": True, "left_alone": True, "msg": message}
 
-    def _connect(self, phase: str) -> None:
+    def _connect(self, phase: str, lost: float) -> None:
         """Make a link to each node of the run that is among the hosts of the play, and that the phase has to ask."""
         hosts = set(self.variables["ansible_play_hosts_all"])
         self._nodes = {node["node"]: node for node in self._plan["nodes"] if node["node"] in hosts}
@@ -128,6 +128,7 @@ class ActionModule(ControllerAction):
                     _environment(link.variable(ENVIRONMENT)),
                     self._task.check_mode,
                     known.get("program"),
+                    lost,
                 )
             except (AnsibleError, ValueError) as error:
                 self._wrong[name] = NodeError(plain_text(str(error)))
@@ -139,6 +140,9 @@ class ActionModule(ControllerAction):
             return self._askers[name].ask(phase, **needs)
 
         return ask
+
+    def _late(self) -> dict[str, NodeError]:
+        return {name: error for name, asker in self._askers.items() if (error := asker.late())}
 
     def _with_slurm(self, phase: str, arguments: dict[str, t.Any]) -> Outcome:
         """Do a phase through the job of the run, which is submitted first where there is none yet."""
@@ -158,8 +162,14 @@ class ActionModule(ControllerAction):
             outcome.warnings += job.note_end(self._nodes)
         return outcome
 
-    def _do(self, phase: str, arguments: dict[str, t.Any], asks: dict[str, t.Any]) -> Outcome:
-        phases = Phases(self._plan, self._board, asks, context.CLIARGS["forks"])
+    def _do(
+        self,
+        phase: str,
+        arguments: dict[str, t.Any],
+        asks: dict[str, t.Any],
+        late: t.Callable[[], Mapping[str, NodeError]] = dict,
+    ) -> Outcome:
+        phases = Phases(self._plan, self._board, asks, context.CLIARGS["forks"], late)
         if phase == "stage":
             needs = self._needs()
             return (phases.look if self._task.check_mode else phases.stage)(needs.__getitem__)

@@ -55,7 +55,9 @@ options:
     type: float
     default: 3.0
   lost_timeout:
-    description: For how many seconds a node may not answer before it counts as unreachable, for V(train).
+    description:
+      - For how many seconds a node may not answer before it counts as unreachable, for V(train) and V(finish).
+      - One that keeps its connection and says nothing, as where a file system hangs, is given five minutes more.
     type: float
     default: 60.0
   stall_timeout:

@@ -19,7 +19,7 @@ from .processes import begin
 # Waits in the folder for the end of process $0, which stays a zombie where the node is a container whose first process
 # waits for nobody. What has the folder's name $1 by then may be another one, still empty.
 _REMOVED_AFTER = (
-    'while { read -r stat <"/proc/$0/stat"; } 2>/dev/null; do case ${stat##*) } in [ZX]*) break ;; esac; sleep 1; done; '
+    'while { read -r stat <"/proc/$0/stat"; } 2>/dev/null; do case ${stat##*) } in [ZX]*) break; esac; sleep 1; done; '
     'rm -f -- *; [ "$1" -ef . ] && rmdir -- "$1"'
 )
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import typing as t
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,10 +11,16 @@ from dataclasses import dataclass
 from ...module_utils.node.agent import PROGRAM_NAME
 from ...module_utils.node.phase import NodeError, request_of
 from ..contracts import NodePlan, Plan
-from .answers import A, Phase, accepted
+from .answers import STAGE, A, Phase, accepted
 from .become import become_problem
+from .node_errors import NodeEndedError
 from .plain_text import one_line
 from .program import answer_in, command, standard_input
+
+# What all that a phase asks of a node's container engine takes at most. Only a stage, which fetches an image, is waited
+# for without an end.
+_ENGINE_SECONDS = 300.0
+_WAITS = ("wait_seconds", "grace_seconds", "finish_grace_seconds")
 
 
 class Output(t.NamedTuple):
@@ -29,7 +36,7 @@ class Asker:
     """Asks one node, through ``send``: a command and its standard input to its `Output`, or `NodeLostError`.
 
     ``program`` is the SHA-256 of the program that the node keeps, if it does; ``environment`` the variables of all that
-    runs on the node itself.
+    runs on the node itself; ``lost`` for how many seconds the node may not answer.
     """
 
     plan: Plan
@@ -39,9 +46,37 @@ class Asker:
     environment: dict[str, str]
     check_mode: bool
     program: str | None = None
+    lost: float = 0.0
+    _allowed: float = math.inf
+    _looks: int = 0
+    _given_up: NodeEndedError | None = None
 
     def ask(self, phase: Phase[A], **needs: t.Any) -> A:
         """Return the node's answer; `NodeError` where it refuses, and where it does not answer as one of ours."""
+        self._looks = 0
+        if phase is not STAGE:
+            self._allowed = self.lost + _ENGINE_SECONDS + sum(needs.get(name, 0.0) for name in _WAITS)
+        try:
+            return self._asked(phase, needs)
+        finally:
+            self._allowed = math.inf
+            if self._given_up:
+                raise self._given_up
+
+    def late(self) -> NodeEndedError | None:
+        """Return, once, that the node takes longer to answer than it may; it is not asked any more then.
+
+        It is called once a second, and counts that: what goes by while this process is suspended is not the node's.
+        """
+        self._looks += 1
+        if self._given_up or self._looks < self._allowed:
+            return None
+        self._given_up = NodeEndedError(
+            f"its connection holds, and nothing has come over it for {self._looks} s; a file system of it may hang"
+        )
+        return self._given_up
+
+    def _asked(self, phase: Phase[A], needs: dict[str, t.Any]) -> A:
         request = {
             **request_of(self.plan, self.node, phase.name),
             "check_mode": self.check_mode,

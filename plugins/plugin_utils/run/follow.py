@@ -127,6 +127,10 @@ class Follower:
                 return status
             self._look_around()
 
+    def give_up(self, error: NodeError) -> Status:
+        """Return the last status of a node that nobody waits for any longer."""
+        return self._given_up("unreachable", str(error), time.time() - (time.monotonic() - self._heard))
+
     def _asked(self, looks: bool) -> Followed:
         """Return the next answer, which waits on the node for news unless a peer has failed."""
         wait = self._patience.interval

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 import typing as t
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...module_utils.node.phase import NodeError, NodeHeldError
@@ -22,7 +22,7 @@ from .collect import collect_log
 from .follow import Follower, Patience
 from .news import News
 from .node_errors import NodeLostError
-from .on_each import on_each
+from .on_each import Done, on_each
 from .status import has_failed
 
 # A part of a log takes some 25 MB while it is unpacked and written: so few are collected at once.
@@ -47,12 +47,16 @@ class Outcome:
 
 @dataclass
 class Phases:
-    """A run's phases. ``ask`` of a node takes a phase and its needs; ``at_once`` nodes are asked at the same time."""
+    """A run's phases. ``ask`` of a node takes a phase and its needs; ``at_once`` nodes are asked at the same time.
+
+    ``late`` returns the nodes that take longer to answer than they may, each once.
+    """
 
     plan: Plan
     board: Board
     ask: Mapping[str, Ask]
     at_once: int
+    late: Callable[[], Mapping[str, NodeError]] = dict
 
     def stage(self, needs: Callable[[str], dict[str, t.Any]]) -> Outcome:
         """Put everything in place on every node, and report everything that is missing on any."""
@@ -110,7 +114,7 @@ class Phases:
 
         started: set[str] = set()
 
-        def follow(node: str) -> Status:
+        def follower(node: str) -> Follower:
             def ask(request: dict[str, t.Any]) -> Followed:
                 answer = self.ask[node](FOLLOW, finish_grace_seconds=grace_seconds, **request)
                 if answer["changed"]:
@@ -121,10 +125,16 @@ class Phases:
                     self._note_finished(node, finished)
                 return answer
 
-            return Follower(ask, self.board, self.plan, node, patience, together or News()).follow()
+            return Follower(ask, self.board, self.plan, node, patience, together or News())
+
+        followers = {node: follower(node) for node in self.ask}
+
+        def late() -> Iterator[Done[Status]]:
+            for node, error in self.late().items():
+                yield node, followers[node].give_up(error), None
 
         # Whoever is followed waits on its node: that is one thread each, however few may be asked at once.
-        _statuses, errors = on_each(list(self.ask), follow, len(self.ask))
+        _statuses, errors = on_each(list(self.ask), lambda node: followers[node].follow(), len(self.ask), late)
         return Outcome(changed=bool(started), problems=_problems(errors))
 
     def _note_finished(self, node: str, finished: Finished) -> None:
@@ -159,7 +169,18 @@ class Phases:
             not_kept = self._collect(node, stopped.get("log"))
             return {"changed": stopped["changed"], "warnings": [*stopped.get("warnings", []), *not_kept]}
 
-        return _outcome(*on_each(list(self.ask), finish, self.at_once))
+        def late() -> Iterator[Done[dict[str, t.Any]]]:
+            for node, error in self.late().items():
+                self._note_lost(node, error)
+                yield node, None, error
+
+        return _outcome(*on_each(list(self.ask), finish, self.at_once, late))
+
+    def _note_lost(self, node: str, error: NodeError) -> None:
+        known = self.board.status(node)
+        if known["status"] in _UNFINISHED:
+            message = known.get("message") or str(error)
+            self.board.update(node, status="unreachable", message=message, ended_at=time.time())
 
     def _collect(self, node: str, first: Collected | None) -> list[str]:
         """Copy the log of a node, whose first part may have come already, and return a warning of what is not kept."""
@@ -185,9 +206,7 @@ class Phases:
         try:
             answer = self.ask[node](STOP, grace_seconds=grace_seconds, with_log=True)
         except NodeLostError as error:
-            if before in _UNFINISHED:
-                message = known.get("message") or str(error)
-                self.board.update(node, status="unreachable", message=message, ended_at=time.time())
+            self._note_lost(node, error)
             raise
         except NodeError as error:
             if before in _UNFINISHED and not known.get("message"):

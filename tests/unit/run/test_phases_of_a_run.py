@@ -14,7 +14,7 @@ from ansible_collections.trainops.cluster.plugins.module_utils.node.phase import
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.answers import Phase
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.follow import Patience
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run.node_errors import NodeLostError
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.node_errors import NodeEndedError, NodeLostError
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.on_each import on_each
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.phases import Outcome, Phases
 
@@ -302,3 +302,27 @@ def test_no_more_nodes_are_asked_at_once_than_may_be():
     assert list(results) == [f"gpu{number}" for number in range(50)]
     assert not errors
     assert max(most) <= 3
+
+
+@pytest.mark.parametrize("phase", ["train", "finish"])
+def test_a_node_whose_connection_holds_and_that_says_nothing_keeps_no_other_from_its_end(board, phase):
+    silent, error = threading.Event(), NodeEndedError("nothing has come over it")
+
+    def says_nothing():
+        silent.wait(60)
+        raise error
+
+    asked = {"train": "follow", "finish": "stop"}[phase]
+    cluster = Cluster(board, {("gpu01", asked): says_nothing})
+    cluster.phases.stage(lambda _node: {})
+    late = iter([{"gpu01": error}])
+    cluster.phases.late = lambda: next(late, {})
+    outcome = cluster.phases.train(PATIENCE, 1.0) if phase == "train" else cluster.phases.finish(1.0)
+    silent.set()
+    assert outcome.problems == ([] if phase == "train" else ["gpu01: nothing has come over it"])
+    assert cluster.of(asked) == NODES
+    assert (board.status("gpu01")["status"], board.status("gpu01")["message"]) == (
+        "unreachable",
+        "nothing has come over it",
+    )
+    assert board.status("gpu02")["status"] == "exited"
