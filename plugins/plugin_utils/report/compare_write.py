@@ -69,7 +69,7 @@ def _metrics(comparison: Mapping[str, Mapping[str, t.Any]]) -> list[str]:
     for metric, change in comparison.items():
         percent = "" if change["percent"] is None else f"{change['percent']:+.2f} %"
         test = f" ({change['test']})" if len(tests) > 1 else ""
-        noise = "" if change["low"] is None else f" (noise {change['low']:,.4g} to {change['high']:,.4g})"
+        noise = "" if change["low"] is None else f" (noise {change['low']:,.6g} to {change['high']:,.6g})"
         judged = {True: ", better", False: ", worse", None: ""}[change["better"]]
         lines.append(
             f"  {metric:<{width}}  {change['before']:>12,.6g} → {change['after']:>12,.6g}  {percent:>9}  "

@@ -22,7 +22,9 @@ LABELS = {
     "learning_rate": "Learning rate",
     "skipped_iterations": "Skipped iterations",
     "nan_iterations": "NaN iterations",
+    "mfu": "MFU",
 }
+_FRACTIONS = ("memory_fraction", "mfu")
 NOTHING = "–"
 THIN_SPACE = "\N{NARROW NO-BREAK SPACE}"
 MINUS = "\N{MINUS SIGN}"
@@ -52,22 +54,22 @@ def exact(value: float) -> str:
 
 
 def unit_of(metric: str) -> str:
-    """Return the unit of a canonical metric, for reading; nothing where its label says it or there is none."""
-    if metric == "memory_fraction":
+    """Return the unit of a canonical metric or MFU, for reading; nothing where its label says it or there is none."""
+    if metric in _FRACTIONS:
         return "%"
     unit = METRICS[metric].unit
     return "" if unit in {"1", "iterations"} else unit
 
 
 def scaled(value: t.Any, metric: str) -> t.Any:
-    """Return a value of a metric in the unit that it is read in: a fraction of memory in percent."""
-    is_fraction = metric == "memory_fraction" and isinstance(value, (int, float)) and not isinstance(value, bool)
+    """Return a value of a metric in the unit that it is read in: a fraction in percent."""
+    is_fraction = metric in _FRACTIONS and isinstance(value, (int, float)) and not isinstance(value, bool)
     return value * 100 if is_fraction else value
 
 
 def measured(value: t.Any, metric: str) -> str:
     """Return a value of a metric for reading, as `number` does, in the unit of `titled`."""
-    return number(scaled(value, metric), 3 if metric == "memory_fraction" else 4)
+    return number(scaled(value, metric), 3 if metric in _FRACTIONS else 4)
 
 
 def titled(metric: str) -> str:

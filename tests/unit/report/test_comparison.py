@@ -56,9 +56,16 @@ def test_two_runs_are_held_against_the_noise_of_runs_like_the_first(runs):
     assert change["percent"] == pytest.approx(-10.891, abs=1e-3)
     lines = comparison_lines(compare("old1", "new"))
     (measured,) = (line for line in lines if TOKENS in line)
-    assert measured.endswith("-10.89 %  real change, worse (noise 97.9 to 104.1)")
+    assert measured.endswith("-10.89 %  real change, worse (noise 97.8958 to 104.104)")
     told = "95 % prediction interval (Student's t) of a second run, from 5 runs of the same key"
     assert lines[lines.index(measured) + 1] == f"  Test: {told}."
+
+
+def test_noise_has_as_many_digits_as_what_it_is_held_against(runs):
+    leave, compare = runs
+    for hour, tokens in enumerate([10_000.0, 10_100.0, 9_900.0, 10_050.0, 9_950.0, 10_020.0]):
+        leave(f"run{hour}", tokens, hour)
+    assert "(noise 9,689.58 to 10,310.4)" in " ".join(comparison_lines(compare("run0", "run5")))
 
 
 def test_a_run_that_is_slower_than_the_first_one_is_not_better_as_most_runs_are_slower_still(runs):

@@ -58,7 +58,7 @@ def test_a_bound_keeps_the_digits_it_was_given(value: float, text: str) -> None:
 
 
 def test_every_metric_has_a_label() -> None:
-    assert set(LABELS) == set(METRICS)
+    assert set(LABELS) == {*METRICS, "mfu"}
 
 
 @pytest.mark.parametrize(
@@ -66,6 +66,7 @@ def test_every_metric_has_a_label() -> None:
     [
         ("step_time_ms", "Step time (ms)"),
         ("memory_fraction", "GPU memory in use (%)"),
+        ("mfu", "MFU (%)"),
         ("loss", "Loss"),
         ("nan_iterations", "NaN iterations"),
         ("something_new", "something_new"),
