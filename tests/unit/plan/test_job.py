@@ -3,6 +3,8 @@ from __future__ import annotations
 import pytest
 from training_configs import DISTRIBUTED, SINGLE, filled, planned
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.ranks import Node
+
 
 def test_the_runs_folder_is_mounted_where_it_is_and_the_token_comes_as_a_file() -> None:
     node = planned(filled(DISTRIBUTED), container_engine="docker")["nodes"][2]
@@ -13,6 +15,18 @@ def test_the_runs_folder_is_mounted_where_it_is_and_the_token_comes_as_a_file() 
     assert node["env"]["HF_TOKEN_PATH"] == secret["target"]
     path = secret["target"]
     assert {"source": path, "target": path, "read_only": True, "staged": True} in node["mounts"]
+
+
+def test_a_node_that_is_named_by_its_ipv6_address_has_folders_that_can_be_mounted() -> None:
+    hosts = [Node(f"fd00::{place}", f"fd00::{place}", "amd") for place in range(1, 5)]
+    plan = planned(filled(DISTRIBUTED), hosts, container_engine="docker")
+    assert plan["faults"] == []
+    assert len({node["run_folder"] for node in plan["nodes"]}) == 4
+    for node in plan["nodes"]:
+        # An engine takes SOURCE:TARGET.
+        assert not [mount for mount in node["mounts"] if ":" in mount["source"] + mount["target"]]
+        assert node["env"]["LOG_DIR"] == node["run_folder"]
+        assert node["secrets"][0]["target"] in [mount["target"] for mount in node["mounts"]]
 
 
 def test_a_token_that_comes_along_with_the_run_leaves_no_path_in_the_plan() -> None:

@@ -72,12 +72,14 @@ class Job:
         In single-node mode every node is rank 0 of a job of its own.
         """
         node_rank = place if self.branch.mode == "multi_node" else 0
-        run_folder = f"{self.log_dir.rstrip('/')}/{run_id}/{node.name}"
+        # An IPv6 address names a node as it is; a mount has its : between two paths, and no name has a +.
+        folder = node.name.replace(":", "+")
+        run_folder = f"{self.log_dir.rstrip('/')}/{run_id}/{folder}"
         of_node = {"{node-rank}": str(node_rank), "{run-folder}": run_folder}
         environment = {name: _resolved(value, of_node) for name, value in self.environment.items()}
         arguments = [f"{name}={value}" for name, value in environment.items()] if self.environment_as_arguments else []
         labels = {"TRAINOPS_RUN_ID": run_id, "TRAINOPS_NODE": node.name}
-        secrets = self._secrets(f"{SECRETS_FOLDER}/trainops-{run_id}-{node.name}")
+        secrets = self._secrets(f"{SECRETS_FOLDER}/trainops-{run_id}-{folder}")
         token_path = {secret["variable"]: secret["target"] for secret in secrets}
         mounts: list[Mount] = [{"source": source, "target": target} for source, target in self.mounts.items()]
         in_container = options.container_engine != "none"
