@@ -71,6 +71,7 @@ def test_a_value_gets_its_type_once(kind: Kinds, value: object, read: object) ->
         (REAL, "fast", "is not a number"),
         (REAL, True, "is not a number"),
         (REAL, "nan", "is not a number"),
+        (REAL, float("nan"), "is not a number"),
         (REAL, "0.0", "is not greater than 0"),
         (REAL, "-3", "is not greater than 0"),
         (REAL, "1e999", "is too large"),

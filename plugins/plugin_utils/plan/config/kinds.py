@@ -202,7 +202,8 @@ class Real(Kind):
     def _number(self, value: t.Any) -> float:
         bare = _bare(value, "a number", self.strict)
         is_text = isinstance(bare, str) and re.fullmatch(self._form, bare)
-        if isinstance(bare, bool) or not (is_text or isinstance(bare, int | float)):
+        is_number = isinstance(bare, int | float) and not (isinstance(bare, float) and math.isnan(bare))
+        if isinstance(bare, bool) or not (is_text or is_number):
             raise ValueError("is not a number")
         try:
             return t.cast("float", bare) if self.strict else float(bare)
