@@ -26,9 +26,12 @@ def visible_devices(
     ``users`` are the user's variables, each with its value and its key path.
     """
     given = [name for name in _VARIABLES if name in users]
+    offered: int | None = None
     for name in given:
         value, path = users[name]
-        found = _shown_by(value)
+        found = _shown_by(value, offered)
+        # The first one is obeyed below HIP, which numbers what that leaves.
+        offered = found if name == _VARIABLES[0] else offered
         if gpus and found != gpus:
             findings.fault(
                 path,
@@ -39,11 +42,16 @@ def visible_devices(
     return {} if given or not gpus else {variable: ",".join(str(index) for index in range(gpus))}
 
 
-def _shown_by(value: str) -> int:
-    """Return how many GPUs a variable shows: each once, and none from the first index on that is no GPU's."""
+def _shown_by(value: str, offered: int | None) -> int:
+    """Return how many of the GPUs that are offered a variable shows, None where that is not known.
+
+    Each counts once, and none from the first index on that is no GPU's.
+    """
     shown: set[str] = set()
     for part in map(str.strip, value.split(",")):
-        if part in shown or not re.fullmatch("[0-9]+|GPU-[0-9a-fA-F-]+", part):
+        if part in shown or not re.fullmatch("[0-9]{1,9}|GPU-[0-9a-fA-F-]+", part):
+            break
+        if offered is not None and part.isdigit() and int(part) >= offered:
             break
         shown.add(part)
     return len(shown)
