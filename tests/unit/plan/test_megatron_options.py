@@ -226,6 +226,12 @@ def test_options_without_effect_are_warnings(changes: dict[str, object], key: st
     assert only(plan["warnings"])["key"] == f"{KEY}.{key}"
 
 
+def test_a_sequence_that_is_not_shared_out_need_not_divide() -> None:
+    sizes = {"tensor_parallelism": "8", "sequence_length": "4100"}
+    assert keys(llama(sizes)["faults"]) == [f"{KEY}.sequence_length"]
+    assert llama({**sizes, "sequence_parallel": "0"})["faults"] == []
+
+
 @pytest.mark.parametrize(
     ("changes", "connections", "image", "told"),
     [

@@ -129,6 +129,12 @@ def test_one_unknown_size_does_not_hide_what_the_others_have_wrong(unknown: str)
     assert found == expected.get(unknown, everything)
 
 
+def test_without_sequence_parallelism_the_sequence_need_not_divide() -> None:
+    sizes = {"tensor_parallelism": 8, "global_batch_size": 8, "sequence_length": 4100}
+    assert [fault["key"] for fault in check(**sizes).faults] == ["sequence_length"]
+    assert check(**sizes, sequence_parallel=False).faults == []
+
+
 def test_without_dimensions_the_model_is_not_checked() -> None:
     assert not check(None, pipeline_parallelism=5, gpus_per_node=5).faults
 

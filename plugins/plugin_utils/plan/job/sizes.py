@@ -36,6 +36,7 @@ class Sizes:
     sequence_length: int | None
     context_parallelism: int | None = 1
     expert_parallelism: int = 1
+    sequence_parallel: bool | None = True
 
     @property
     def gpus(self) -> int | None:
@@ -142,7 +143,7 @@ def _check_sequence(sizes: Sizes, keys: Mapping[str, str], findings: Findings) -
             f"Context parallelism cannot divide {sequence} tokens into 2 × {context} pieces.",
             f"Choose a multiple of {2 * context}, or another context parallelism.",
         )
-    elif sequence and tensor and sequence % (tensor * (context or 1)):
+    elif sizes.sequence_parallel is not False and sequence and tensor and sequence % (tensor * (context or 1)):
         findings.fault(
             keys["sequence_length"],
             sequence,

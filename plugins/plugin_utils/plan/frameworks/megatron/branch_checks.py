@@ -40,6 +40,7 @@ def check_branch(reading: ScriptReading) -> tuple[Sizes, ModelDimensions | None]
         global_batch_size=parameters.batch_size,
         micro_batch_size=parameters.micro_batch_size,
         sequence_length=parameters.sequence_length,
+        sequence_parallel=parameters.sequence_parallel,
     )
     same = ("sequence_length", "tensor_parallelism", "pipeline_parallelism", "context_parallelism")
     keys = {"global_batch_size": reading.key("batch_size"), **{name: reading.key(name) for name in same}}
