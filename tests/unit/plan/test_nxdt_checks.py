@@ -61,6 +61,8 @@ FAULTS: list[tuple[str, dict[str, t.Any], str, str]] = [
     (HF, {"model.pipeline_cuts": ["a", "b"]}, "model.pipeline_cuts", "2 cuts for 1 pipeline stage"),
     (MEGATRON, {"model.num_attention_heads": 36}, "model.num_attention_heads", "36 attention heads"),
     (MEGATRON, {"model.num_kv_heads": 4}, "model.num_kv_heads", "4 key/value heads"),
+    (MEGATRON, {"model.num_kv_heads": 24}, "model.num_kv_heads", "cannot be shared out to 24 key/value heads"),
+    (MEGATRON, {"model.hidden_size": 4100}, "model.hidden_size", "cannot be divided among 32 attention heads"),
     # Devices.
     (SFT, {"trainer.devices": 64}, "trainer.devices", "trn1.32xlarge offers 32 devices at lnc 1"),
     (HF, {"trainer.devices": 256, "trainer.lnc": 1}, "trainer.devices", "trn2.48xlarge offers 128 devices at lnc 1"),

@@ -128,6 +128,19 @@ def _check_heads(sizes: Sizes, reading: NxdtReading) -> None:
             f"{counted(tensor, 'tensor-parallel device')}.",
             "Choose a tensor parallelism that divides them.",
         )
+    if heads and groups and heads % groups:
+        reading.fault(
+            "model.num_kv_heads",
+            f"The {counted(heads, 'attention head')} cannot be shared out to {counted(groups, 'key/value head')}.",
+            f"Choose a divisor of {heads}.",
+        )
+    hidden = reading.get("model.hidden_size")
+    if heads and hidden and hidden % heads and reading.get("model.kv_channels") is None:
+        reading.fault(
+            "model.hidden_size",
+            f"It cannot be divided among {counted(heads, 'attention head')}, and kv_channels gives them no width.",
+            f"Choose a multiple of {heads}, or give model.kv_channels.",
+        )
     if groups and groups * replicator % tensor:
         reading.fault(
             "model.num_kv_heads",
