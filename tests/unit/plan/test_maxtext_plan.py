@@ -354,6 +354,11 @@ def test_a_secret_is_refused_and_never_shown() -> None:
         ({"dcn_data_parallelism": "-1"}, "dcn_data_parallelism", "one axis of dcn at most"),
         ({"dcn_data_parallelism": None}, "dcn_data_parallelism", "also where left out"),
         ({"per_device_batch_size": "0.03"}, "per_device_batch_size", "0.48 sequences at once"),
+        (
+            {"per_device_batch_size": "1.5"},
+            "per_device_batch_size",
+            "24 sequences, which JAX cannot divide among the 16",
+        ),
         ({"ici_fsdp_parallelism": "0"}, "ici_fsdp_parallelism", "is too small"),
         ({"quantisation": "fp8"}, "quantisation", "is not a known key here"),
     ],
@@ -363,6 +368,20 @@ def test_sizes_that_do_not_fit(changes: dict[str, t.Any], key: str, message: str
     fault = only(plan["faults"])
     assert fault["key"] == f"{PATH}.{key}"
     assert message in fault["message"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"ici_fsdp_parallelism": "4", "ici_tensor_parallelism": "2"},
+        {"gradient_accumulation_steps": "2"},
+        {"logical_axis_rules": [["activation_batch", ["data"]]]},
+        {"per_device_batch_size": "0.5"},
+    ],
+)
+def test_half_a_sequence_for_each_gpu_fits_where_it_divides(changes: dict[str, t.Any]) -> None:
+    branch = {"per_device_batch_size": "1.5", **changes}
+    assert planned(filled(changes={f"{BRANCH}/{name}": value for name, value in branch.items()}))["faults"] == []
 
 
 def test_checkpoints_of_several_nodes_need_a_shared_folder() -> None:
@@ -380,6 +399,28 @@ def test_packed_sequences_that_newer_maxtext_refuses_are_told() -> None:
     assert "unless max_segments_per_seq is given" in warning(planned(filled(changes=newer)), key)["message"]
     for remedy in ({f"{BRANCH}/packing": "False"}, {f"{BRANCH}/max_segments_per_seq": "32"}):
         assert key not in keys(planned(filled(changes=newer | remedy))["warnings"])
+
+
+@pytest.mark.parametrize(
+    ("quantization", "batches", "release", "told"),
+    [
+        ("fp8", "2", "v26.4", True),
+        ("fp8", "2", "v25.5", False),
+        ("fp8", "1", "v26.4", False),
+        ("", "2", "v26.4", False),
+    ],
+)
+def test_batches_that_newer_maxtext_does_not_add_up_are_told(
+    quantization: str, batches: str, release: str, told: bool
+) -> None:
+    changes = {
+        f"{BRANCH}/quantization": quantization,
+        f"{BRANCH}/gradient_accumulation_steps": batches,
+        "config/container_image": f"rocm/jax-training:maxtext-{release}",
+    }
+    plan = planned(filled(changes=changes))
+    assert plan["faults"] == []
+    assert (f"{PATH}.gradient_accumulation_steps" in keys(plan["warnings"])) is told
 
 
 def test_a_model_that_is_not_known_here_is_told_with_the_nearest() -> None:

@@ -70,6 +70,38 @@ def test_a_model_of_maxtext_that_is_scaled_has_dimensions_that_nobody_knows() ->
     )
 
 
+@pytest.mark.parametrize(
+    ("quantization", "number_format"),
+    [
+        ("", "bf16"),
+        ("te_no_quant", "bf16"),
+        *((name, "fp8") for name in ("fp8", "nanoo_fp8", "fp8_nanoo", "fp8_e4m3", "te_mxfp8")),
+        *((name, "fp4") for name in ("fp4", "te_nvfp4", "te_nvfp4_no_rht")),
+    ],
+)
+def test_every_quantization_of_maxtext_has_the_peak_of_its_number_format(quantization: str, number_format: str) -> None:
+    key, name = f"{maxtext_configs.BRANCH}/quantization", f"{maxtext_configs.BRANCH}/precision"
+    changes = {key: quantization, name: f"TE_{number_format.upper()}"}
+    plan = maxtext_configs.planned(maxtext_configs.filled(changes=changes))
+    assert plan["workload"]["precision"] == number_format
+    assert plan["workload"]["peak_tflops_per_gpu"] == PEAK_TFLOPS["mi300x"].get(number_format)
+    assert not [warning for warning in plan["warnings"] if warning["key"].endswith(".precision")]
+
+
+def test_a_table_that_is_the_output_as_well_is_counted_once() -> None:
+    sizes = {"model_name": "default", "base_emb_dim": 2048, "vocab_size": 32000}
+    branch = {f"{maxtext_configs.BRANCH}/{key}": value for key, value in sizes.items()}
+    maxtext = [
+        maxtext_configs.planned(maxtext_configs.filled(changes={**branch, **more}))["workload"]
+        for more in ({}, {f"{maxtext_configs.BRANCH}/logits_via_embedding": "True"})
+    ]
+    key = "model.share_embeddings_and_output_weights"
+    nxdt = [planned_nxdt(MEGATRON, {key: shared})["workload"] for shared in (False, True)]
+    for (two, one), table in ((maxtext, 2048 * 32000), (nxdt, 4096 * 32000)):
+        assert two["parameters"] - one["parameters"] == table
+        assert two["model_flops_per_token"] == one["model_flops_per_token"]
+
+
 @pytest.mark.parametrize(("given", "layers"), [(None, 32), ("32", 32), ("4", None)])
 def test_a_script_of_the_users_own_may_give_a_known_model_other_layers(given: str | None, layers: int | None) -> None:
     own = {

@@ -11,6 +11,9 @@ from .peak_tflops import accelerator_of, peak_tflops
 # The number format of the matrix products behind the names that trainers have for a precision.
 _FORMATS = {
     "nanoo_fp8": "fp8",
+    "fp8_nanoo": "fp8",
+    "fp8_e4m3": "fp8",
+    "fp8_e5m2": "fp8",
     "fp8_full": "fp8",
     "fp8_gpu": "fp8",
     "te_fp8_delayedscaling": "fp8",
@@ -19,6 +22,9 @@ _FORMATS = {
     "mxfp8": "fp8",
     "mxfp4": "fp4",
     "nvfp4": "fp4",
+    "te_nvfp4": "fp4",
+    "te_nvfp4_no_rht": "fp4",
+    "te_no_quant": "bf16",
     "bf16SR": "bf16",
     "mixed_precision": "bf16",
     "mixed_precisionSR": "bf16",
@@ -27,13 +33,18 @@ _FORMATS = {
 }
 
 
+def number_format(precision: str) -> str:
+    """Return the number format behind a trainer's name for a precision; the name itself where none is known."""
+    return _FORMATS.get(precision, precision)
+
+
 _BLOCK_SCALED = ("mxfp8", "mxfp4", "nvfp4")
 
 
 def named_precision(job: Job) -> str:
     """Return what a cell of thresholds calls the precision: the number format, or that of blocks with a scale each."""
     name = job.parameters["precision"]
-    return next((scaled for scaled in _BLOCK_SCALED if scaled in name), _FORMATS.get(name, name))
+    return next((scaled for scaled in _BLOCK_SCALED if scaled in name), number_format(name))
 
 
 def workload_of(job: Job) -> Workload:
@@ -46,7 +57,7 @@ def workload_of(job: Job) -> Workload:
     precision, dense), None with ``peak_reason``, and ``formula``, how the FLOPs are counted.
     """
     parameters, shape = job.parameters, job.architecture
-    precision = _FORMATS.get(parameters["precision"], parameters["precision"])
+    precision = number_format(parameters["precision"])
     gpus = job.nnodes * parameters["gpus_per_node"]
     length = parameters["sequence_length"]
     known = shape if isinstance(shape, Architecture) else None

@@ -26,4 +26,5 @@ def architecture_of(reading: BranchReading) -> Architecture | str:
         return "The dimensions of a mixture of experts without a preset are not known."
     parameters = reading.parameters
     given = {name: size for key, name in DIMENSIONS.items() if (size := getattr(parameters, key))}
-    return dataclasses.replace(_DEFAULT, **given, gated=len(parameters.mlp_activations or ("silu", "linear")) > 1)
+    gated = len(parameters.mlp_activations or ("silu", "linear")) > 1
+    return dataclasses.replace(_DEFAULT, **given, gated=gated, tied=bool(reading.get("logits_via_embedding")))

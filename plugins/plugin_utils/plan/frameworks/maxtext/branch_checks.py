@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from ...config.kinds import Switch, Whole, is_placeholder
 from ...config.words import counted, listed, nearest
+from ...job.workload import number_format
 from .branch_config import OF_CVS_ONLY
 from .config_checks import check_data
 from .gke import slices_of
@@ -21,7 +22,14 @@ from .reading import BranchReading, model_of
 # What base.yml of MaxText leaves to be filled up; every other axis is 1 there.
 _FILLED_UP = ("dcn_data_parallelism", "ici_fsdp_parallelism")
 # Who assigns the ranks on other hardware than GPUs and TPUs.
+# The axes among which the sequences of a step are shared out (logical_axis_rules of base.yml), and what changes that.
+_OF_BATCH = ("data", "fsdp", "fsdp_transpose", "expert", "pipeline")
+_OWN_RULES = (
+    *("logical_axis_rules", "data_sharding", "input_data_sharding_logical_axes", "custom_mesh"),
+    "custom_mesh_and_rule",
+)
 _RANKED_BY = {"gpu_multiprocess": "Slurm or MPI", "cpu": "XPK"}
+_NOT_ACCUMULATED = ("fp8", "nanoo_fp8", "fp8_gpu", "te_fp8_delayedscaling")
 _SKIPS = "skip_jax_distributed_system"
 _PRECISIONS = {"bfloat16": "bf16", "float32": "fp32", "float16": "fp16"}
 
@@ -60,6 +68,7 @@ def check_branch(reading: BranchReading) -> MaxTextSizes | None:
     _check_heartbeat(reading)
     _check_checkpoints(reading)
     _check_packing(reading)
+    _check_accumulation(reading)
     _check_hardware(reading)
     check_data(reading, parameters.dataset_type, reading.key("dataset_type"))
     nodes = reading.nnodes
@@ -203,6 +212,18 @@ def _check_packing(reading: BranchReading) -> None:
         )
 
 
+def _check_accumulation(reading: BranchReading) -> None:
+    """Note what MaxText refuses since November 2025 (configs/types.py), and that of v25.5 lets pass."""
+    steps, quantization = reading.parameters.gradient_accumulation_steps, reading.parameters.quantization
+    old = has_jax_0_4(reading.config.container_image) is True
+    if (steps or 1) > 1 and quantization in _NOT_ACCUMULATED and not old:
+        reading.warn(
+            "gradient_accumulation_steps",
+            f"Newer MaxText ends at the start with quantization {quantization} and more than one batch a step.",
+            "Leave it out, or choose another quantization.",
+        )
+
+
 def _check_hardware(reading: BranchReading) -> None:
     """Note where the processes of a job would not find each other (initialize_… in MaxText's max_utils.py)."""
     hardware, skips = reading.parameters.hardware, getattr(reading.parameters, _SKIPS)
@@ -229,6 +250,16 @@ def _check_batch(reading: BranchReading, sizes: MaxTextSizes) -> None:
             f"On {counted(sizes.nodes * sizes.gpus_per_node, 'GPU')} that makes {batch:g} sequences at once, which is "
             "no whole number.",
             "Choose a size that does.",
+        )
+        return
+    loaded, shards = int(batch) * sizes.gradient_accumulation_steps, math.prod(map(sizes.axes.__getitem__, _OF_BATCH))
+    # Of less than one sequence a device MaxText loads one, and takes as many of them as it needs.
+    if sizes.per_device_batch_size > 1 and loaded % shards and not any(map(reading.gives, _OWN_RULES)):
+        reading.fault(
+            "per_device_batch_size",
+            f"One step has {loaded} sequences, which JAX cannot divide among the {shards} shards of "
+            f"{listed(_OF_BATCH)} parallelism.",
+            f"Choose a size that makes it a multiple of {shards}.",
         )
 
 
@@ -284,7 +315,7 @@ def _warn_of_cvs_keys(reading: BranchReading, sizes: MaxTextSizes) -> None:
 def _says(key: str, value: t.Any, fact: t.Any) -> bool:
     """Return whether a value of CVS says what will be so."""
     if key == "precision":
-        return str(value).casefold().removeprefix("te_") == str(fact).removeprefix("nanoo_")
+        return str(value).casefold().removeprefix("te_") == number_format(str(fact))
     try:
         return bool((Switch() if isinstance(fact, bool) else Whole(0)).read(value) == fact)
     except ValueError:

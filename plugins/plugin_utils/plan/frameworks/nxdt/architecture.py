@@ -51,5 +51,7 @@ def _of_keys(reading: NxdtReading) -> Architecture | str:
         feed_forward_size=model.ffn_hidden_size,
         vocabulary_size=vocabulary,
         gated=model.activation == "swiglu",
+        # NxDT's own default is to share them.
+        tied=reading.get("model.share_embeddings_and_output_weights") is not False,
         experts=experts,
     )
