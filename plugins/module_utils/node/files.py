@@ -19,7 +19,7 @@ def write_text(path: str, text: str, mode: int) -> bool:
 
 
 def write_bytes(path: str, content: bytes, mode: int) -> None:
-    """Write a file in one step; OSError names it, and not its draft, nor nothing at all as a disk that is full."""
+    """Write a file in one step. An OSError names the file, also where the disk is full."""
     draft = os.path.join(os.path.dirname(path), f".trainops-{os.urandom(8).hex()}")
     try:
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)

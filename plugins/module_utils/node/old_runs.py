@@ -26,19 +26,20 @@ class OldRun(t.NamedTuple):
 def old_runs(node: dict[str, t.Any], run_id: str, keep_runs: int, keep_days: float) -> list[OldRun]:
     """Return the runs that may go: not among the last ``keep_runs`` here, and over for more than ``keep_days``.
 
-    Beside the folder of a run those of others are looked at, ``<log_dir>/<run_id>/<node>``. One that runs or is staged,
+    Beside the folder of a run those of others are looked at, ``<log_dir>/<run_id>/<folder>``. One that runs or is staged,
     that another user could have written, or that holds no state of such a run, is none of them.
     """
-    log_dir, name = os.path.dirname(os.path.dirname(node["run_folder"])), node["node"]
+    of_run, of_node = os.path.split(node["run_folder"])
+    log_dir = os.path.dirname(of_run)
     ended = []
     for other in os.listdir(log_dir) if os.path.isdir(log_dir) else ():
-        folder = os.path.join(log_dir, other, name)
+        folder = os.path.join(log_dir, other, of_node)
         if other == run_id or not os.path.lexists(folder):
             continue
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
             if not has_run_folder(folder):
                 continue
-            state = read_state({"node": name, "run_folder": folder}, other)
+            state = read_state({"node": node["node"], "run_folder": folder}, other)
             if state and state["status"] in _ENDED:
                 ended.append(OldRun(float(state["ended_at"]), other, folder))
     ended.sort(reverse=True)

@@ -85,3 +85,10 @@ def test_a_folder_goes_with_all_that_is_in_it_and_other_nodes_of_the_run_keep_th
     gone, problems = remove(runs[:1])
     assert gone == []
     assert "cannot be removed: No such file or directory" in problems[0]
+
+
+def test_the_folder_of_a_node_need_not_be_called_as_the_node_is(tmp_path: Path) -> None:
+    folder = tmp_path / "old" / "fd00++1"
+    left(tmp_path, "old", 30, node="fd00::1").rename(folder)
+    node = {"node": "fd00::1", "run_folder": str(tmp_path / "now" / "fd00++1")}
+    assert [run.folder for run in old_runs(node, "now", 0, 7)] == [str(folder)]

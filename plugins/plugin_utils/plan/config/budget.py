@@ -59,9 +59,9 @@ def over_budget(data: t.Any, most_values: int = MOST_VALUES) -> str | None:
                 inner += value.values()
             elif isinstance(value, list):
                 inner += value
-            texts = [value] if isinstance(value, str) else value if isinstance(value, dict) else ()
-            if reason := next(filter(None, map(_no_text, texts)), None):
-                return reason
+            for text in value if isinstance(value, dict) else [value]:
+                if reason := _wrong_text(text):
+                    return reason
             if isinstance(value, int) and value.bit_length() > _MOST_BITS:
                 return "it has a number with more than 1,200 digits"
         count += len(inner)
@@ -73,8 +73,8 @@ def over_budget(data: t.Any, most_values: int = MOST_VALUES) -> str | None:
     return TOO_DEEP
 
 
-def _no_text(value: t.Any) -> str | None:
-    """Return what is wrong with a text, or None, also for what is none."""
+def _wrong_text(value: t.Any) -> str | None:
+    """Return what is wrong with a text, or None, also for any other value."""
     if not isinstance(value, str):
         return None
     if len(value) > LONGEST_TEXT:

@@ -21,13 +21,13 @@ from .reading import BranchReading, model_of
 
 # What base.yml of MaxText leaves to be filled up; every other axis is 1 there.
 _FILLED_UP = ("dcn_data_parallelism", "ici_fsdp_parallelism")
-# Who assigns the ranks on other hardware than GPUs and TPUs.
 # The axes among which the sequences of a step are shared out (logical_axis_rules of base.yml), and what changes that.
 _OF_BATCH = ("data", "fsdp", "fsdp_transpose", "expert", "pipeline")
 _OWN_RULES = (
-    *("logical_axis_rules", "data_sharding", "input_data_sharding_logical_axes", "custom_mesh"),
-    "custom_mesh_and_rule",
+    *("logical_axis_rules", "data_sharding", "input_data_sharding_logical_axes"),
+    *("custom_mesh", "custom_mesh_and_rule"),
 )
+# Who assigns the ranks on other hardware than GPUs and TPUs.
 _RANKED_BY = {"gpu_multiprocess": "Slurm or MPI", "cpu": "XPK"}
 _NOT_ACCUMULATED = ("fp8", "nanoo_fp8", "fp8_gpu", "te_fp8_delayedscaling")
 _SKIPS = "skip_jax_distributed_system"
