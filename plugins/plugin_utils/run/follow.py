@@ -95,7 +95,7 @@ class Follower:
         self._steps = self._size = self._advances = 0
         self._last_step: int | None = None
         self._was_running = self._silent = self._is_started = False
-        self._began = self._heard = time.monotonic()
+        self._began = self._heard = self._asked_at = time.monotonic()
         self._sampled = self._peer_failed_at = -math.inf
 
     def follow(self) -> Status:
@@ -144,8 +144,9 @@ class Follower:
             request["sample"] = True
         if looks:
             request["look_at_ranks"] = True
+        asked_at = time.monotonic()
         answer = self._ask(request)
-        self._is_started = True
+        self._is_started, self._asked_at = True, asked_at
         now = time.monotonic()
         if self._silent:
             self._note_outage(now - self._heard)
@@ -201,7 +202,8 @@ class Follower:
         self._size, self._last_step = status["log_bytes"], status.get("last_step")
         self._pace.add(answer["blocks"])
         pausing = answer.get("pausing", False)
-        self._news.note_pace(self._node, self._pace.limit(self._patience.stall, pausing), pausing)
+        known = self._asked_at if self._was_running else math.inf
+        self._news.note_pace(self._node, self._pace.limit(self._patience.stall, pausing), pausing, known)
         return status
 
     def _log_still_comes(self, answer: Followed) -> bool:

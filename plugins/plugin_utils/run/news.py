@@ -24,6 +24,7 @@ class News:
         self._limits: dict[str, float] = {}
         self._shortest = math.inf
         self._pausing: dict[str, bool] = {}
+        self._known: dict[str, float] = {}
 
     def note(
         self, failed: bool = False, hangs: bool = False, grown: float | None = None, advanced: bool = False
@@ -35,16 +36,25 @@ class News:
             self.grown = max(self.grown, grown or self.grown)
             self.advances += advanced
 
-    def note_pace(self, node: str, limit: float, pausing: bool) -> None:
-        """Report how long a node's log may be silent by its own steps, and whether its trainer has reason to pause."""
+    def note_pace(self, node: str, limit: float, pausing: bool, known: float) -> None:
+        """Report how long a node's log may be silent by its own steps, and whether its trainer has reason to pause.
+
+        Until ``known`` it is known whether that log grows; infinite once the training has ended.
+        """
         with self._lock:
-            self._limits[node], self._pausing[node] = limit, pausing
+            self._limits[node], self._pausing[node], self._known[node] = limit, pausing, known
             self._shortest = min(self._shortest, limit)
 
     def is_silent(self, now: float) -> bool:
-        """Return whether all logs are silent for too long; nodes are looked at one by one only once that may be."""
-        silence = now - self.grown
-        return silence > self._shortest and silence > self.longest_silence()
+        """Return whether all logs are silent for too long; nodes are looked at one by one only once that may be.
+
+        What no answer tells of is no silence: a node is away, or this process was suspended.
+        """
+        if now - self.grown <= self._shortest:
+            return False
+        with self._lock:
+            silence = min(now, *self._known.values()) - self.grown
+        return silence > self.longest_silence()
 
     def longest_silence(self) -> float:
         """Return for how many seconds all logs may be silent."""

@@ -259,6 +259,23 @@ def test_a_log_that_no_longer_grows_is_a_stall(board):
     assert board.status("gpu00")["ranks_seen"] == seen
 
 
+@pytest.mark.parametrize("away", ["this process", "another node"])
+def test_what_no_answer_tells_of_a_log_is_no_silence(away, board, monkeypatch):
+    now, news = [1000.0], News()
+    monkeypatch.setattr(follow_module.time, "monotonic", lambda: now[0])
+    news.grown = now[0]
+
+    def later() -> dict[str, t.Any]:
+        now[0] += 600
+        return answer(log_bytes=10)
+
+    if away == "another node":
+        news.note_pace("gpu01", 60, False, now[0])
+    node = Node(answer(log_bytes=10), *[later] * (1 if away == "this process" else 3), ENDED)
+    assert follow(node, board, patience=Patience(interval=1, lost=3600, stall=60), news=news)["status"] == "exited"
+    assert not news.hangs
+
+
 def test_where_a_run_hangs_each_node_is_looked_at(board):
     news = News()
     news.note(failed=True, hangs=True)
