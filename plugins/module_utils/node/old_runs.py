@@ -26,8 +26,8 @@ class OldRun(t.NamedTuple):
 def old_runs(node: dict[str, t.Any], run_id: str, keep_runs: int, keep_days: float) -> list[OldRun]:
     """Return the runs that may go: not among the last ``keep_runs`` here, and over for more than ``keep_days``.
 
-    Beside the folder of a run those of others are looked at, ``<log_dir>/<run_id>/<folder>``. One that runs or is staged,
-    that another user could have written, or that holds no state of such a run, is none of them.
+    Beside the folder of a run those of others are looked at, ``<log_dir>/<run_id>/<folder>``. One that runs or is
+    staged, that another user could have written, or that holds no state of such a run, is none of them.
     """
     of_run, of_node = os.path.split(node["run_folder"])
     log_dir = os.path.dirname(of_run)
