@@ -48,7 +48,7 @@ class News:
     def is_silent(self, now: float) -> bool:
         """Return whether all logs are silent for too long; nodes are looked at one by one only once that may be.
 
-        What no answer tells of is no silence: a node is away, or this process was suspended.
+        Only an answer shows silence: without one a node may be away, or this process was suspended.
         """
         if now - self.grown <= self._shortest:
             return False
