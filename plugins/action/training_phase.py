@@ -27,6 +27,7 @@ except ImportError:
 from ..plugin_utils.controller_action import ControllerAction, needed_packages, playbook_command, show
 
 with needed_packages(__name__):
+    from ..module_utils.node.contracts import PhaseNeeds
     from ..module_utils.node.phase import NodeError
     from ..plugin_utils.inventory.folded_names import folded
     from ..plugin_utils.node_links import NodeLink
@@ -134,7 +135,7 @@ class ActionModule(ControllerAction):
                 self._wrong[name] = NodeError(plain_text(str(error)))
 
     def _ask(self, name: str) -> Ask:
-        def ask(phase: Phase[A], **needs: t.Any) -> A:
+        def ask(phase: Phase[A], **needs: t.Unpack[PhaseNeeds]) -> A:
             if name in self._wrong:
                 raise self._wrong[name]
             return self._askers[name].ask(phase, **needs)
@@ -182,7 +183,7 @@ class ActionModule(ControllerAction):
             return phases.train(patience, arguments["grace_seconds"])
         return phases.finish(arguments["grace_seconds"])
 
-    def _needs(self) -> dict[str, dict[str, t.Any]]:
+    def _needs(self) -> dict[str, PhaseNeeds]:
         """Return what each node needs to be staged."""
         trainer = _trainer() if self._plan["rehearsal"] else {}
         return {

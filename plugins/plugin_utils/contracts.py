@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import typing as t
 
+from ..module_utils.node.contracts import KeptRuns, Node
+
 Verdict = t.Literal["PASS", "FAIL", "ERROR", "INCONCLUSIVE"]
 
 
@@ -86,74 +88,10 @@ class Workload(t.TypedDict):
     formula: str
 
 
-class Mount(t.TypedDict):
-    """A path of the node in the container; what is ``staged`` is made by the run."""
+class NodePlan(Node):
+    """What one node runs, and what is staged in its run folder, as text by path."""
 
-    source: str
-    target: str
-    read_only: t.NotRequired[bool]
-    staged: t.NotRequired[bool]
-
-
-class Secret(t.TypedDict):
-    """A file with a secret: where it comes from and lies on the node, and the variables that name or hold it."""
-
-    name: str
-    source: str
-    target: str
-    variable: str
-    value_variable: t.NotRequired[str]
-
-
-class Dataset(t.TypedDict):
-    """What is fetched before a training; see `module_utils.node.dataset`."""
-
-    name: str
-    folder: str
-    prefix: str
-    script: t.NotRequired[str]
-    tokenizer: t.NotRequired[str]
-    urls: t.NotRequired[list[str]]
-
-
-class ContainerOptions(t.TypedDict, total=False):
-    """How a container is started; empty where training runs without one."""
-
-    name: str
-    network: str
-    ipc: str
-    privileged: bool
-    group_add: list[str]
-    cap_drop: list[str]
-    cap_add: list[str]
-    security_opt: list[str]
-    shm_size: str
-    ulimits: dict[str, str]
-
-
-class NodePlan(t.TypedDict):
-    """What one node runs; an interface that is ``auto`` is found on the node."""
-
-    node: str
-    node_rank: int
-    address: str
-    nnodes: int
-    master_address: str
-    master_port: int
-    image: str | None
-    image_archive: str
-    env: dict[str, str]
-    argv: list[str]
-    script: str
-    working_dir: str
     files: dict[str, str]
-    mounts: list[Mount]
-    secrets: list[Secret]
-    devices: list[str]
-    container_options: ContainerOptions
-    run_folder: str
-    log_file: str
-    dataset: t.NotRequired[Dataset]
 
 
 class GkeLaunch(t.TypedDict):
@@ -227,13 +165,6 @@ class LogsFound(t.TypedDict):
     """Where the logs stand of a run that nobody followed."""
 
     folder: str
-
-
-class KeptRuns(t.TypedDict):
-    """How many runs, and those of how many days, stay on a node; see `module_utils.node.old_runs`."""
-
-    keep_runs: int
-    keep_days: float
 
 
 class LeftOut(t.TypedDict):

@@ -12,13 +12,16 @@ import typing as t
 
 from .files import write_bytes
 from .own_folders import UntrustedError, has_run_folder
-from .phase import Answer, NodeError, NodeHeldError, Request, RunGoneError, add_environment
+from .phase import Answer, NodeError, NodeHeldError, RunGoneError, add_environment
+
+if t.TYPE_CHECKING:
+    from .contracts import Request
 
 ANSWER_MARK = "trainops-answer:"
 PROGRAM_NAME = "program"
 
 
-def answer_to(request: dict[str, t.Any]) -> dict[str, t.Any]:
+def answer_to(request: Request) -> Answer:
     """Do the phase that a request names, and return its answer; ``failed`` says that there is a ``message`` only."""
     try:
         return dict(phase_of(request["phase"])(request), failed=False)
@@ -37,7 +40,7 @@ def phase_of(name: str) -> t.Callable[[Request], Answer]:
     return t.cast("t.Callable[[Request], Answer]", getattr(importlib.import_module(f"..phases.{name}", __name__), name))
 
 
-def main(request: dict[str, t.Any], program: bytes | None = None, digest: str | None = None) -> None:
+def main(request: Request, program: bytes | None = None, digest: str | None = None) -> None:
     """Do the phase that the request names and print its answer after a mark, whatever a login shell prints, too.
 
     ``program`` is this program as it came along, which is kept in the run's folder; ``program`` of the answer says its

@@ -20,6 +20,9 @@ from .own_folders import private_folder
 from .phase import NodeHeldError
 from .run_state import read_state
 
+if t.TYPE_CHECKING:
+    from .contracts import Place
+
 _LOCK_NAME = "machine.lock"
 _CLAIM_NAME = "claim.json"
 
@@ -65,14 +68,14 @@ def _claimed_by_other(run_id: str) -> tuple[str, bool] | None:
     return None
 
 
-def take(node: dict[str, t.Any], run_id: str) -> None:
+def take(node: Place, run_id: str) -> None:
     """Note that a node of a run is on this machine, in place of what another run has claimed."""
     claim = _read()
     nodes = claim["nodes"] if claim and claim["run_id"] == run_id else {}
     _write({"run_id": run_id, "nodes": {**nodes, node["node"]: node["run_folder"]}})
 
 
-def give_back(node: dict[str, t.Any], run_id: str) -> None:
+def give_back(node: Place, run_id: str) -> None:
     """Note that a node of a run is no longer on this machine."""
     claim = _read()
     if claim and claim["run_id"] == run_id and claim["nodes"].pop(node["node"], None):

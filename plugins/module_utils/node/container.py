@@ -20,6 +20,9 @@ from .inspection.tools import ToolError
 from .launch import LAUNCH_NAME, recorded_outcome
 from .rdma_library import FUNCTION, library_lines, mount_problems
 
+if t.TYPE_CHECKING:
+    from .contracts import Handle, Node, Outcome, Place
+
 RDMA_CLASS = "/sys/class/infiniband"
 RUN_LABEL = "trainops.run_id"
 NODE_LABEL = "trainops.node"
@@ -43,7 +46,7 @@ class ContainerEngine:
         """Use the engine whose command has this name."""
         self.name = name
 
-    def problems(self, node: dict[str, t.Any]) -> list[str]:
+    def problems(self, node: Node) -> list[str]:
         """Return an engine that does not answer, a taken name, and devices that are not there."""
         problems = [f"the device {device} is not there" for device in node["devices"] if not os.path.exists(device)]
         problems += mount_problems(node["mounts"])
@@ -60,8 +63,8 @@ class ContainerEngine:
             )
         return problems
 
-    def _no_image(self, node: dict[str, t.Any]) -> list[str]:
-        image, archive = node["image"], node.get("image_archive")
+    def _no_image(self, node: Node) -> list[str]:
+        image, archive = _image(node), node.get("image_archive")
         if not archive or os.path.isfile(archive) or self._inspect("image", image) is not None:
             return []
         return [
@@ -69,10 +72,10 @@ class ContainerEngine:
             "training_image_archive, so that the image is pulled"
         ]
 
-    def room(self, node: dict[str, t.Any]) -> dict[str, int]:
+    def room(self, node: Node) -> dict[str, int]:
         """Return where an image that is not here will lie, and its size where it is loaded from an archive."""
         archive = node.get("image_archive")
-        if not archive or not os.path.exists(archive) or self._inspect("image", node["image"]) is not None:
+        if not archive or not os.path.exists(archive) or self._inspect("image", _image(node)) is not None:
             return {}
         try:
             _version, folder = version_in(self.name, self._call(["info", "--format", "{{json .}}"]))
@@ -80,17 +83,17 @@ class ContainerEngine:
             raise EngineError(str(error)) from None
         return {folder: os.path.getsize(archive)}
 
-    def prepare(self, node: dict[str, t.Any]) -> dict[str, t.Any]:
+    def prepare(self, node: Node) -> dict[str, t.Any]:
         """Have the image here, from its archive or its registry, and clear away our own ended container.
 
         Returns ``image_id``, which names the image's content whatever its tag is.
         """
-        image = self._inspect("image", node["image"])
+        image = self._inspect("image", _image(node))
         if image is None:
             archive = node.get("image_archive")
-            fetch = ["load", "--input", archive] if archive else ["pull", "--quiet", node["image"]]
+            fetch = ["load", "--input", archive] if archive else ["pull", "--quiet", _image(node)]
             self._call(fetch, _PULL_SECONDS)
-            image = self._inspect("image", node["image"])
+            image = self._inspect("image", _image(node))
         if image is None:
             raise EngineError(f"{node.get('image_archive')} holds no image {node['image']}")
         left_over = self._inspect("container", node["container_options"]["name"])
@@ -98,19 +101,19 @@ class ContainerEngine:
             self._call(["rm", left_over["Id"]])
         return {"image_id": image["Id"] if image["Id"].startswith("sha256:") else f"sha256:{image['Id']}"}
 
-    def preparation(self, node: dict[str, t.Any]) -> dict[str, list[str]]:
+    def preparation(self, node: Node) -> dict[str, list[str]]:
         """Return what puts a mounted RDMA provider library of the node in place in the container."""
         lines = library_lines(node["mounts"], len(os.listdir(RDMA_CLASS)) if os.path.isdir(RDMA_CLASS) else 0)
         return {FUNCTION: lines} if lines else {}
 
-    def start(self, node: dict[str, t.Any], run_id: str) -> dict[str, t.Any]:
+    def start(self, node: Node, run_id: str) -> Handle:
         """Run the launch script in a container."""
         identifier = self._call(self.run_arguments(node, run_id)).strip()
         container = self._inspect("container", identifier)
         pid = container["State"]["Pid"] if container else 0
         return {"container": identifier, "pid": pid, "start_time": processes.start_time(pid)}
 
-    def run_arguments(self, node: dict[str, t.Any], run_id: str) -> list[str]:
+    def run_arguments(self, node: Node, run_id: str) -> list[str]:
         """Return the arguments of the engine that start the container of a node's plan."""
         options = node["container_options"]
         arguments = ["run", "--detach", "--name", options["name"]]
@@ -122,9 +125,14 @@ class ContainerEngine:
             arguments += ["--shm-size", options["shm_size"]]
         if options["privileged"]:
             arguments.append("--privileged")
-        for option in ("group_add", "cap_drop", "cap_add", "security_opt"):
-            for value in options.get(option, ()):
-                arguments += [f"--{option.replace('_', '-')}", value]
+        for option, values in (
+            ("--group-add", options.get("group_add")),
+            ("--cap-drop", options.get("cap_drop")),
+            ("--cap-add", options.get("cap_add")),
+            ("--security-opt", options.get("security_opt")),
+        ):
+            for value in values or ():
+                arguments += [option, value]
         if options.get("cap_drop") and self.name == "docker" and os.geteuid() != 0:
             # The root of its container is not who owns the run's folder.
             arguments += ["--cap-add", "DAC_OVERRIDE"]
@@ -134,9 +142,9 @@ class ContainerEngine:
             arguments += ["--device", device]
         for mount in node["mounts"]:
             arguments += ["--volume", f"{mount['source']}:{mount['target']}{':ro' if mount.get('read_only') else ''}"]
-        return [*arguments, "--entrypoint", "bash", node["image"], os.path.join(node["run_folder"], LAUNCH_NAME)]
+        return [*arguments, "--entrypoint", "bash", _image(node), os.path.join(node["run_folder"], LAUNCH_NAME)]
 
-    def outcome(self, node: dict[str, t.Any], handle: dict[str, t.Any]) -> dict[str, t.Any]:
+    def outcome(self, node: Place, handle: Handle) -> Outcome:
         """Return the container's exit status and whether the kernel killed it because memory ran out.
 
         An engine that does not answer leaves what the launch script recorded, and ``engine_problem``.
@@ -152,7 +160,7 @@ class ContainerEngine:
         state = container["State"]
         return {"exit_status": state["ExitCode"], "oom_killed": bool(state.get("OOMKilled"))}
 
-    def stop(self, node: dict[str, t.Any], run_id: str, grace_seconds: float) -> bool:
+    def stop(self, node: Node, run_id: str, grace_seconds: float) -> bool:
         """Stop and remove the containers that carry the labels of this run on this node."""
         found = self._labelled([f"{RUN_LABEL}={run_id}", f"{NODE_LABEL}={node['node']}"])
         running = [container for container in found if container["State"]["Running"]]
@@ -172,7 +180,7 @@ class ContainerEngine:
                 raise self._refused(["rm", "--force"], done)
             time.sleep(_REMOVAL_POLL_SECONDS)
 
-    def left(self, node: dict[str, t.Any], run_id: str) -> list[str]:
+    def left(self, node: Node, run_id: str) -> list[str]:
         """Return the containers that carry the labels of this run on this node."""
         found = self._labelled([f"{RUN_LABEL}={run_id}", f"{NODE_LABEL}={node['node']}"])
         return [f"container {container['Name'].lstrip('/')} ({container['State']['Status']})" for container in found]
@@ -185,7 +193,7 @@ class ContainerEngine:
                 return str(other)
         return None
 
-    def _is_ours(self, container: dict[str, t.Any], node: dict[str, t.Any]) -> bool:
+    def _is_ours(self, container: dict[str, t.Any], node: Node) -> bool:
         return bool((container["Config"]["Labels"] or {}).get(NODE_LABEL) == node["node"])
 
     def _labelled(self, labels: list[str]) -> list[dict[str, t.Any]]:
@@ -227,6 +235,11 @@ class ContainerEngine:
     def _refused(self, arguments: list[str], done: subprocess.CompletedProcess[str]) -> EngineError:
         said = " / ".join(done.stderr.strip().splitlines()[-3:]) or f"exit status {done.returncode}"
         return EngineError(f"{self.name} {' '.join(arguments[:2])} failed: {said}")
+
+
+def _image(node: Node) -> str:
+    """Return the image, which a plan for a container always has."""
+    return t.cast("str", node["image"])
 
 
 def _image_name(container: dict[str, t.Any]) -> str:

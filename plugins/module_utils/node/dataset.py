@@ -13,6 +13,9 @@ from __future__ import annotations
 import shlex
 import typing as t
 
+if t.TYPE_CHECKING:
+    from .contracts import Node
+
 FUNCTION = "fetch_dataset"
 MARKER_NAME = "trainops_dataset"
 
@@ -38,7 +41,7 @@ _DOWNLOAD = """\
   }"""
 
 
-def dataset_function(node: dict[str, t.Any], progress_seconds: float = _PROGRESS_SECONDS) -> dict[str, list[str]]:
+def dataset_function(node: Node, progress_seconds: float = _PROGRESS_SECONDS) -> dict[str, list[str]]:
     """Return the lines of bash that define `FUNCTION`, by its name; nothing where the plan fetches no dataset.
 
     The function is called in the trainer's folder. It returns 0 once the dataset is there, else the status of what

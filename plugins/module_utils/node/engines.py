@@ -15,9 +15,7 @@ from .launch import LAUNCH_NAME, recorded_outcome
 
 if t.TYPE_CHECKING:
     from .container import ContainerEngine
-
-Handle = t.Dict[str, t.Any]
-Node = t.Dict[str, t.Any]
+    from .contracts import Handle, Node, Outcome, Place
 
 CONTAINER_COMMANDS = ("docker", "podman")
 # Those that a job of Slurm puts its tasks into.
@@ -72,7 +70,7 @@ class NoContainer:
         pid = processes.begin(["bash", script], env=environment).pid
         return {"pid": pid, "start_time": processes.start_time(pid)}
 
-    def outcome(self, node: Node, handle: Handle) -> dict[str, t.Any]:  # noqa: ARG002
+    def outcome(self, node: Place, handle: Handle) -> Outcome:  # noqa: ARG002
         """Return ``exit_status`` (None: killed) and ``oom_killed`` of a training that runs no longer."""
         return recorded_outcome(node)
 

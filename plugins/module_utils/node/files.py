@@ -64,6 +64,6 @@ def read_json(path: str) -> dict[str, t.Any] | None:
         raise ValueError(f"{path} holds no JSON: {error}") from error
 
 
-def write_json(path: str, value: dict[str, t.Any], mode: int = 0o640) -> None:
+def write_json(path: str, value: t.Mapping[str, object], mode: int = 0o640) -> None:
     """Write a JSON object in one step."""
     write_text(path, json.dumps(value, indent=1, sort_keys=True) + "\n", mode)

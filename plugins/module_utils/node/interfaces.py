@@ -7,11 +7,14 @@ import typing as t
 
 from .inspection.tools import ToolError
 
+if t.TYPE_CHECKING:
+    from .contracts import Node
+
 VARIABLES = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME")
 _AUTO = "auto"
 
 
-def with_interfaces(node: dict[str, t.Any]) -> dict[str, t.Any]:
+def with_interfaces(node: Node) -> Node:
     """Return a node's plan with the interface that routes to rank 0 wherever it says ``auto``.
 
     On rank 0 itself that is the interface which holds the address. ValueError where there is no such interface.
@@ -28,7 +31,7 @@ def with_interfaces(node: dict[str, t.Any]) -> dict[str, t.Any]:
         raise ValueError(f"no network interface of this node leads to {master}, so {', '.join(asked)} cannot be found")
     found = dict.fromkeys(asked, interface)
     words = {f"{name}={_AUTO}": f"{name}={value}" for name, value in found.items()}
-    return dict(node, env={**node["env"], **found}, argv=[words.get(word, word) for word in node["argv"]])
+    return {**node, "env": {**node["env"], **found}, "argv": [words.get(word, word) for word in node["argv"]]}
 
 
 def _towards(master: str) -> str | None:

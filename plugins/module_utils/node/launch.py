@@ -11,6 +11,9 @@ import typing as t
 
 from .files import read_text
 
+if t.TYPE_CHECKING:
+    from .contracts import Node, Outcome, Place, Secret
+
 Preparation = t.Mapping[str, t.Sequence[str]]
 
 LAUNCH_NAME = "launch.sh"
@@ -18,7 +21,7 @@ EXIT_STATUS_NAME = "exit_status"
 _MARKER = re.compile(r"trainops\.cluster: run (\S+), node \S+\n")
 
 
-def launch_script(node: dict[str, t.Any], run_id: str, preparation: Preparation) -> str:
+def launch_script(node: Node, run_id: str, preparation: Preparation) -> str:
     """Return the launch script of a node's plan.
 
     ``preparation`` are functions of bash by their names, each as the lines that define it. They are called in their
@@ -53,19 +56,19 @@ exit "$status"
 """
 
 
-def _value_of(secret: dict[str, str]) -> str:
+def _value_of(secret: Secret) -> str:
     """Return the line that fills a variable with a secret itself, which so stands in no file but its own."""
     path, variable = shlex.quote(secret["target"]), secret["value_variable"]
     return f'if [[ -r {path} ]]; then {variable}="$(<{path})"; export {variable}; fi'
 
 
-def recorded_outcome(node: dict[str, t.Any]) -> dict[str, t.Any]:
+def recorded_outcome(node: Place) -> Outcome:
     """Return the exit status that the launch script recorded; none means that it was killed."""
     recorded = _recorded(node)[0]
     return {"exit_status": int(recorded) if recorded.isdigit() else None, "oom_killed": False}
 
 
-def recorded_end(node: dict[str, t.Any]) -> float | None:
+def recorded_end(node: Place) -> float | None:
     """Return when the training ended by the node's clock, in seconds since the epoch; None without a record.
 
     It is not the time of the file, which the clock of a file server gives.
@@ -75,7 +78,7 @@ def recorded_end(node: dict[str, t.Any]) -> float | None:
     return None
 
 
-def _recorded(node: dict[str, t.Any]) -> list[str]:
+def _recorded(node: Place) -> list[str]:
     return (read_text(os.path.join(node["run_folder"], EXIT_STATUS_NAME)) or "").split() or [""]
 
 

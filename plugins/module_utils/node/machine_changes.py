@@ -18,6 +18,9 @@ from collections.abc import Iterator
 
 from .inspection.files import below, fields, line, names, number, text
 
+if t.TYPE_CHECKING:
+    from .contracts import Before
+
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
 _INFINIBAND = "/sys/class/infiniband"
 _NETWORK = "/sys/class/net"
@@ -42,7 +45,7 @@ def boot_id(root: str = "/") -> str | None:
     return line(root, _BOOT_ID)
 
 
-def noted(root: str = "/") -> dict[str, t.Any]:
+def noted(root: str = "/") -> Before:
     """Return what is compared later: ``boot_id``, ``uptime`` in seconds, ``memory_kills`` and ``counters``.
 
     Whoever starts the training then adds its ``memory_group``.
@@ -61,7 +64,7 @@ def memory_group(pid: int, root: str = "/") -> str | None:
     return next((group for kinds, group in groups.items() if "memory" in kinds.split(",")), groups.get(""))
 
 
-def killed_for_memory(before: dict[str, t.Any], by_sigkill: bool, root: str = "/") -> bool:
+def killed_for_memory(before: Before, by_sigkill: bool, root: str = "/") -> bool:
     """Return whether the kernel killed a process of the training since ``before`` because memory ran out.
 
     Where the kernel does not say in which group it killed, it is what ended the training ``by_sigkill``.
@@ -88,7 +91,7 @@ def _memory_kills(root: str) -> int | None:
     return int(count) if count else None
 
 
-def changes_since(before: dict[str, t.Any], root: str = "/") -> dict[str, t.Any]:
+def changes_since(before: Before, root: str = "/") -> dict[str, t.Any]:
     """Return what changed since ``before`` was noted.
 
     ``booted`` says whether the machine did. ``counters`` are those that grew, by how much; after a boot they count

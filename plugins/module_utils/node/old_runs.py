@@ -11,6 +11,9 @@ import typing as t
 from .own_folders import has_run_folder
 from .run_state import read_state
 
+if t.TYPE_CHECKING:
+    from .contracts import Place
+
 _DAY = 86400.0
 _ENDED = ("exited", "killed", "stopped")
 
@@ -23,7 +26,7 @@ class OldRun(t.NamedTuple):
     folder: str
 
 
-def old_runs(node: dict[str, t.Any], run_id: str, keep_runs: int, keep_days: float) -> list[OldRun]:
+def old_runs(node: Place, run_id: str, keep_runs: int, keep_days: float) -> list[OldRun]:
     """Return the runs that may go: not among the last ``keep_runs`` here, and over for more than ``keep_days``.
 
     Beside the folder of a run those of others are looked at, ``<log_dir>/<run_id>/<folder>``. One that runs or is
@@ -40,7 +43,7 @@ def old_runs(node: dict[str, t.Any], run_id: str, keep_runs: int, keep_days: flo
             if not has_run_folder(folder):
                 continue
             state = read_state({"node": node["node"], "run_folder": folder}, other)
-            if state and state["status"] in _ENDED:
+            if state and state["status"] in _ENDED and state["ended_at"]:
                 ended.append(OldRun(float(state["ended_at"]), other, folder))
     ended.sort(reverse=True)
     return [run for run in ended[keep_runs:] if time.time() - run.ended_at > keep_days * _DAY]

@@ -12,7 +12,9 @@ from __future__ import annotations
 import os
 import typing as t
 
-Request = t.Dict[str, t.Any]
+if t.TYPE_CHECKING:
+    from .contracts import Node, Request
+
 Answer = t.Dict[str, t.Any]
 
 # What the node has written down when it was staged, and does not need again.
@@ -28,7 +30,7 @@ def add_environment(variables: dict[str, str]) -> None:
         os.environ[name] = os.path.expandvars(value)
 
 
-def request_of(plan: t.Mapping[str, t.Any], node: t.Mapping[str, t.Any], phase: str) -> dict[str, t.Any]:
+def request_of(plan: t.Mapping[str, t.Any], node: t.Mapping[str, t.Any], phase: str) -> Request:
     """Return the request of a phase on a node of a plan, without what else the phase needs."""
     return {
         "phase": phase,
@@ -37,8 +39,12 @@ def request_of(plan: t.Mapping[str, t.Any], node: t.Mapping[str, t.Any], phase: 
         "container_engine": plan["container_engine"],
         "tokens_per_step_per_gpu": plan["tokens_per_step_per_gpu"],
         "tokens_per_sequence_per_gpu": plan["tokens_per_sequence_per_gpu"],
-        "node": {name: value for name, value in node.items() if name not in _ONLY_STAGED},
+        "node": _without_staged(node),
     }
+
+
+def _without_staged(node: t.Mapping[str, t.Any]) -> Node:
+    return t.cast("Node", {name: value for name, value in node.items() if name not in _ONLY_STAGED})
 
 
 class NodeError(Exception):

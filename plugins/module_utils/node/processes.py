@@ -15,6 +15,8 @@ from .own_folders import FOLDER_VARIABLE
 if t.TYPE_CHECKING:
     import subprocess
 
+    from .contracts import Handle
+
 RUN_LABEL = "TRAINOPS_RUN_ID"
 NODE_LABEL = "TRAINOPS_NODE"
 _POLL_SECONDS = 0.05
@@ -30,7 +32,7 @@ def labels(run_id: str, node: str) -> dict[str, str]:
     return {RUN_LABEL: run_id, NODE_LABEL: node}
 
 
-def is_running(handle: dict[str, t.Any]) -> bool:
+def is_running(handle: Handle) -> bool:
     """Return whether the process of a handle, its ``pid`` and ``start_time``, is still there."""
     started = start_time(handle["pid"])
     return started is not None and started == handle["start_time"]

@@ -22,9 +22,10 @@ from .machine_changes import boot_id, killed_for_memory
 from .own_folders import has_run_folder
 from .processes import is_running
 
-STATE_NAME = "state.json"
-State = t.Dict[str, t.Any]
+if t.TYPE_CHECKING:
+    from .contracts import Outcome, Place, State
 
+STATE_NAME = "state.json"
 # What a trainer's next lines need.
 _FULL_BYTES = 64 << 10
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
@@ -35,7 +36,7 @@ _SIGNALLED = 128
 _STATUSES = ("staged", "running", "exited", "killed", "stopped")
 
 
-def read_state(node: dict[str, t.Any], run_id: str) -> State | None:
+def read_state(node: Place, run_id: str) -> State | None:
     """Return the state of a run in a node's run folder, brought up to date with what became of the training.
 
     ValueError where the folder is not ours, or holds anything but a state of this run on this node.
@@ -53,9 +54,9 @@ def read_state(node: dict[str, t.Any], run_id: str) -> State | None:
     if state["status"] != "running":
         return state
     if state.get("stop_requested"):
-        return note_state(node, dict(state, status="stopped", ended_at=_ended_at(node, state)))
+        return note_state(node, {**state, "status": "stopped", "ended_at": _ended_at(node, state)})
     if booted:
-        outcome: State = recorded_outcome(node)
+        outcome: Outcome = recorded_outcome(node)
         # What a shutdown ends, it ends with a signal; any other end was before the boot.
         booted = outcome["exit_status"] is None or outcome["exit_status"] > _SIGNALLED
         outcome["exit_status"] = None if booted else outcome["exit_status"]
@@ -63,14 +64,20 @@ def read_state(node: dict[str, t.Any], run_id: str) -> State | None:
         outcome = engine_of(state["engine"]).outcome(node, state["handle"])
         by_sigkill = outcome["exit_status"] in (None, _SIGNALLED + signal.SIGKILL)
         outcome["oom_killed"] = outcome["oom_killed"] or killed_for_memory(state["before"], by_sigkill)
-    outcome["status"] = "killed" if outcome["exit_status"] is None else "exited"
-    outcome.update(booted=booted, full_disk=_full_disk(node), ended_at=_ended_at(node, state))
-    return note_state(node, dict(state, **outcome))
+    ended: State = {
+        **state,
+        **outcome,
+        "status": "killed" if outcome["exit_status"] is None else "exited",
+        "booted": booted,
+        "full_disk": _full_disk(node),
+        "ended_at": _ended_at(node, state),
+    }
+    return note_state(node, ended)
 
 
-def _full_disk(node: dict[str, t.Any]) -> str | None:
+def _full_disk(node: Place) -> str | None:
     """Return the run's folder, where the log is, if nothing more can be written there."""
-    folder = str(node["run_folder"])
+    folder = node["run_folder"]
     try:
         disk = os.statvfs(folder)
     except OSError:
@@ -78,7 +85,7 @@ def _full_disk(node: dict[str, t.Any]) -> str | None:
     return folder if disk.f_bavail * disk.f_frsize < _FULL_BYTES or (disk.f_files and not disk.f_favail) else None
 
 
-def _read(node: dict[str, t.Any], run_id: str) -> State | None:
+def _read(node: Place, run_id: str) -> State | None:
     path = os.path.join(node["run_folder"], STATE_NAME)
     state = read_json(path)
     if state is not None and (
@@ -89,22 +96,22 @@ def _read(node: dict[str, t.Any], run_id: str) -> State | None:
         or (state["status"] != "staged" and not isinstance(state.get("before"), dict))
     ):
         raise ValueError(f"{path} is no state of run {run_id} on {node['node']}")
-    return state
+    return t.cast("State | None", state)
 
 
-def _ended_at(node: dict[str, t.Any], state: State) -> float:
+def _ended_at(node: Place, state: State) -> float:
     """Return when the training ended: before now, and after its start, whatever was set or written meanwhile."""
     now = time.time()
     return max(min(recorded_end(node) or now, now), float(state["started_at"]))
 
 
-def write_state(node: dict[str, t.Any], state: State) -> State:
+def write_state(node: Place, state: State) -> State:
     """Keep the state in the node's run folder, and return it."""
     write_json(os.path.join(node["run_folder"], STATE_NAME), state)
     return state
 
 
-def note_state(node: dict[str, t.Any], state: State) -> State:
+def note_state(node: Place, state: State) -> State:
     """Keep the state of a run that has been started, where the disk has room; it is returned in any case."""
     try:
         return write_state(node, state)
@@ -114,6 +121,6 @@ def note_state(node: dict[str, t.Any], state: State) -> State:
         return state
 
 
-def forget_state(node: dict[str, t.Any]) -> None:
+def forget_state(node: Place) -> None:
     """Remove the state of a run that was staged and never started, so that it can be staged again."""
     os.unlink(os.path.join(node["run_folder"], STATE_NAME))

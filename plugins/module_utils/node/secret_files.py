@@ -16,6 +16,9 @@ from .files import write_bytes
 from .own_folders import UntrustedError, check_own
 from .processes import begin
 
+if t.TYPE_CHECKING:
+    from .contracts import Node
+
 # Waits in the folder for the end of process $0, which stays a zombie where the node is a container whose first process
 # waits for nobody. What has the folder's name $1 by then may be another one, still empty.
 _REMOVED_AFTER = (
@@ -24,7 +27,7 @@ _REMOVED_AFTER = (
 )
 
 
-def place(node: dict[str, t.Any], given: dict[str, str], sent: dict[str, str]) -> list[str]:
+def place(node: Node, given: dict[str, str], sent: dict[str, str]) -> list[str]:
     """Put the secrets of a node in place, and return a warning for each that is nowhere to be had.
 
     ``given`` go before the files of this node, ``sent`` after them.
@@ -46,7 +49,7 @@ def place(node: dict[str, t.Any], given: dict[str, str], sent: dict[str, str]) -
     return warnings
 
 
-def remove(node: dict[str, t.Any]) -> None:
+def remove(node: Node) -> None:
     """Remove the secrets of a node."""
     folders = _folders(node)
     if folders:
@@ -56,7 +59,7 @@ def remove(node: dict[str, t.Any]) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def remove_after(node: dict[str, t.Any], pid: int) -> None:
+def remove_after(node: Node, pid: int) -> None:
     """Have the secrets of a node removed when a process has ended, also where nobody comes to stop the run.
 
     What removes them waits in their folder, and leaves one of the same name alone that was made since.
@@ -66,7 +69,7 @@ def remove_after(node: dict[str, t.Any], pid: int) -> None:
         begin(["sh", "-c", _REMOVED_AFTER, str(pid), folder], cwd=folder)
 
 
-def _folders(node: dict[str, t.Any]) -> list[str]:
+def _folders(node: Node) -> list[str]:
     """Return the folders of a node's secrets that are there and ours."""
     found = []
     for folder in sorted({os.path.dirname(secret["target"]) for secret in node["secrets"]}):

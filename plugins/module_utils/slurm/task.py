@@ -42,6 +42,9 @@ from .desk import COPY_NAME, FAILED_NAME, ID_NAME, PARTS_NAME, STOP, WORD_NAME, 
 from .journal import JOURNAL_NAME, Sieve, Teller, gather, keep_errors
 from .placement import MADE_NAME, placed
 
+if t.TYPE_CHECKING:
+    from ..node.contracts import PhaseNeeds
+
 PLAN_NAME, LOOKS_NAME = "plan.json", "looks.json"
 LOOK, GO = "look", "go"
 GRACE_SECONDS = 10.0
@@ -182,7 +185,9 @@ class Task:
             self.is_heard = False
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
 
-    def do(self, phase: str, first: t.Callable[[t.Any], None] | None = None, **needs: t.Any) -> dict[str, t.Any]:
+    def do(
+        self, phase: str, first: t.Callable[[t.Any], None] | None = None, **needs: t.Unpack[PhaseNeeds]
+    ) -> dict[str, t.Any]:
         """Do a phase, and tell its answer, which ``first`` is called with."""
         answer = answer_to({**request_of(self.plan, self.node, phase), "check_mode": False, **needs})
         # A training whose peer was stopped first ends with an error of its own, which is the stop's work too.
@@ -245,10 +250,10 @@ class Task:
 
     def _follow(self) -> bool:
         """Start the training, follow it until it ends or nothing is left to wait for, and return whether it failed."""
-        wait, start = max(1.0, self.node_count / 32), {"start": True}
+        wait, start = max(1.0, self.node_count / 32), True
         while True:
-            answer = self._answer(wait, **start)
-            start = {}
+            answer = self._answer(wait, start)
+            start = False
             if self.desk.is_gone or not self.is_heard:
                 # srun is gone, and the job with it.
                 raise Ended
@@ -263,8 +268,8 @@ class Task:
                 self._answer(_LAST_WAIT_SECONDS)
                 return False
 
-    def _answer(self, wait_seconds: float, **needs: t.Any) -> dict[str, t.Any]:
-        needs.update(cursor=self.cursor, wait_seconds=wait_seconds)
+    def _answer(self, wait_seconds: float, start: bool = False) -> dict[str, t.Any]:
+        needs: PhaseNeeds = {"start": start, "cursor": self.cursor, "wait_seconds": wait_seconds}
         if time.monotonic() - self.sampled > _SAMPLE_SECONDS:
             needs["sample"], self.sampled = True, time.monotonic()
         answer = self.do("follow", **needs)

@@ -7,8 +7,8 @@ import posixpath
 import typing as t
 from collections.abc import Mapping, Sequence
 
+from ...module_utils.node.contracts import Mount
 from ...module_utils.node.rdma_library import HOST_LIBRARY, mount_problem
-from ..contracts import Mount
 from .cells import Cell, by_hand, green, grey, red
 from .look import Look
 from .nics import RULES, best_gid, fitting_gids, gid_fits

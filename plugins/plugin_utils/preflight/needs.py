@@ -7,7 +7,8 @@ import posixpath
 import typing as t
 from collections.abc import Sequence
 
-from ..contracts import Mount, NodePlan, Plan
+from ...module_utils.node.contracts import Mount
+from ..contracts import NodePlan, Plan
 
 # The mode of a plan that stands for a training config which is not there.
 MACHINE = "machine"

@@ -18,6 +18,7 @@ from ...module_utils.logs.ending import UNNAMED
 from ...module_utils.logs.record import EVIDENCE, METRICS
 from ...module_utils.logs.settings import MOST_VALUES, SETTINGS
 from ...module_utils.logs.signatures.known import PYTHON_ERROR, SIGNATURES
+from ...module_utils.node.contracts import PhaseNeeds
 from ...module_utils.node.phase import NodeError, NodeHeldError, RunGoneError
 from ...module_utils.node.phases.collect import COLLECT_BYTES
 from .plain_text import one_line
@@ -262,7 +263,7 @@ COLLECT = Phase("collect", TypeAdapter(Collected))
 class Ask(t.Protocol):
     """What asks a node."""
 
-    def __call__(self, phase: Phase[A], **needs: t.Any) -> A:
+    def __call__(self, phase: Phase[A], **needs: t.Unpack[PhaseNeeds]) -> A:
         """Ask it to do a phase, with what that needs, and return its answer; raises `NodeError`."""
 
 

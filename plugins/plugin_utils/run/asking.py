@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...module_utils.node.agent import PROGRAM_NAME
+from ...module_utils.node.contracts import PhaseNeeds, Request
 from ...module_utils.node.phase import NodeError, request_of
 from ..contracts import NodePlan, Plan
 from .answers import STAGE, A, Phase, accepted
@@ -20,7 +21,11 @@ from .program import answer_in, command, standard_input
 # What all that a phase asks of a node's container engine takes at most. Only a stage, which fetches an image, is waited
 # for without an end.
 _ENGINE_SECONDS = 300.0
-_WAITS = ("wait_seconds", "grace_seconds", "finish_grace_seconds")
+_WAITS: tuple[t.Literal["wait_seconds", "grace_seconds", "finish_grace_seconds"], ...] = (
+    "wait_seconds",
+    "grace_seconds",
+    "finish_grace_seconds",
+)
 
 
 class Output(t.NamedTuple):
@@ -51,7 +56,7 @@ class Asker:
     _looks: int = 0
     _given_up: NodeEndedError | None = None
 
-    def ask(self, phase: Phase[A], **needs: t.Any) -> A:
+    def ask(self, phase: Phase[A], **needs: t.Unpack[PhaseNeeds]) -> A:
         """Return the node's answer; `NodeError` where it refuses, and where it does not answer as one of ours."""
         self._looks = 0
         if phase is not STAGE:
@@ -76,8 +81,8 @@ class Asker:
         )
         return self._given_up
 
-    def _asked(self, phase: Phase[A], needs: dict[str, t.Any]) -> A:
-        request = {
+    def _asked(self, phase: Phase[A], needs: PhaseNeeds) -> A:
+        request: Request = {
             **request_of(self.plan, self.node, phase.name),
             "check_mode": self.check_mode,
             "environment": self.environment,
@@ -91,7 +96,7 @@ class Asker:
         self.program = answer.get("program", self.program)
         return taken
 
-    def _answer(self, phase: str, request: dict[str, t.Any]) -> dict[str, t.Any]:
+    def _answer(self, phase: str, request: Request) -> dict[str, t.Any]:
         kept = (f"{self.node['run_folder']}/{PROGRAM_NAME}", self.program) if self.program else None
         output = self.send(command(self.python), standard_input(request, kept))
         answer = answer_in(output.stdout)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from ...module_utils.logs.grammar import began_anew
 from ...module_utils.logs.rows import rows_of
+from ...module_utils.node.contracts import PhaseNeeds
 from ...module_utils.node.phase import NodeError, NodeHeldError, RunGoneError
 from ...module_utils.node.run_state import CIRCUMSTANCES
 from ..contracts import Failure, Outage, Plan, Status
@@ -80,7 +81,7 @@ class Follower:
 
     def __init__(
         self,
-        ask: Callable[[dict[str, t.Any]], Followed],
+        ask: Callable[[PhaseNeeds], Followed],
         board: Board,
         plan: Plan,
         node: str,
@@ -134,18 +135,18 @@ class Follower:
     def _asked(self, looks: bool) -> Followed:
         """Return the next answer, which waits on the node for news unless a peer has failed."""
         wait = self._patience.interval
-        request: dict[str, t.Any] = {"cursor": self._cursor, "wait_seconds": wait}
+        needs: PhaseNeeds = {"cursor": self._cursor, "wait_seconds": wait}
         if not self._is_started:
-            request |= {"start": True, "wait_seconds": _FIRST_WAIT_SECONDS}
+            needs["start"], needs["wait_seconds"] = True, _FIRST_WAIT_SECONDS
         if looks or self._peer_failed_at > 0:
-            request["wait_seconds"] = min(wait, _LAST_WAIT_SECONDS)
+            needs["wait_seconds"] = min(wait, _LAST_WAIT_SECONDS)
         samples = time.monotonic() - self._sampled > seconds_to_next_sample(time.monotonic() - self._began)
         if samples:
-            request["sample"] = True
+            needs["sample"] = True
         if looks:
-            request["look_at_ranks"] = True
+            needs["look_at_ranks"] = True
         asked_at = time.monotonic()
-        answer = self._ask(request)
+        answer = self._ask(needs)
         self._is_started, self._asked_at = True, asked_at
         now = time.monotonic()
         if self._silent:

@@ -13,6 +13,7 @@ import typing as t
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ...module_utils.node.contracts import PhaseNeeds
 from ...module_utils.node.phase import NodeError, NodeHeldError
 from ..contracts import Plan, Status
 from ..inventory.folded_names import folded, folded_messages
@@ -58,7 +59,7 @@ class Phases:
     at_once: int
     late: Callable[[], Mapping[str, NodeError]] = dict
 
-    def stage(self, needs: Callable[[str], dict[str, t.Any]]) -> Outcome:
+    def stage(self, needs: Callable[[str], PhaseNeeds]) -> Outcome:
         """Put everything in place on every node, and report everything that is missing on any."""
 
         def stage(node: str) -> Staged:
@@ -93,7 +94,7 @@ class Phases:
             for error in errors.values()
         )
 
-    def look(self, needs: Callable[[str], dict[str, t.Any]]) -> Outcome:
+    def look(self, needs: Callable[[str], PhaseNeeds]) -> Outcome:
         """Report what `stage` would, in check mode: nothing is noted."""
         return _outcome(*on_each(list(self.ask), lambda node: self.ask[node](STAGE, **needs(node)), self.at_once))
 
@@ -115,8 +116,9 @@ class Phases:
         started: set[str] = set()
 
         def follower(node: str) -> Follower:
-            def ask(request: dict[str, t.Any]) -> Followed:
-                answer = self.ask[node](FOLLOW, finish_grace_seconds=grace_seconds, **request)
+            def ask(needs: PhaseNeeds) -> Followed:
+                needs["finish_grace_seconds"] = grace_seconds
+                answer = self.ask[node](FOLLOW, **needs)
                 if answer["changed"]:
                     started.add(node)
                 # Whatever else a node says, only one that has ended well need not be stopped.
@@ -195,7 +197,7 @@ class Phases:
     def _end_of(self, node: str) -> Status:
         """Return how a training ended that nobody followed to its end, with all that its log says on the board."""
 
-        def ask(needs: dict[str, t.Any]) -> Followed:
+        def ask(needs: PhaseNeeds) -> Followed:
             return self.ask[node](FOLLOW, **needs)
 
         return Follower(ask, self.board, self.plan, node, Patience(0, 0, 0), News()).follow()

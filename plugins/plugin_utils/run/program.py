@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from ...module_utils.node.agent import ANSWER_MARK
+from ...module_utils.node.contracts import Request
 from .answers import BadAnswerError
 
 _FOLDER = Path(__file__).parents[2] / "module_utils"
@@ -74,7 +75,7 @@ def command(python: str) -> str:
     return f"{shlex.quote(python)} -IS -c {shlex.quote(STARTER)}"
 
 
-def standard_input(request: dict[str, t.Any], kept: tuple[str, str] | None = None) -> bytes:
+def standard_input(request: Request, kept: tuple[str, str] | None = None) -> bytes:
     """Return what the program reads from its standard input: lines of base64, the request and the sources.
 
     ``kept`` is where an earlier phase kept the program on the node, with its SHA-256: the sources are not sent then,

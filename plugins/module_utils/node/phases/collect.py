@@ -6,10 +6,14 @@ from __future__ import annotations
 import base64
 import contextlib
 import os
+import typing as t
 import zlib
 
 from ..own_folders import UntrustedError, has_run_folder
-from ..phase import Answer, Request
+from ..phase import Answer
+
+if t.TYPE_CHECKING:
+    from ..contracts import Request
 
 # The most of a log that one answer holds.
 COLLECT_BYTES = 8 << 20

@@ -9,9 +9,12 @@ import time
 import typing as t
 
 from ..launch import run_of_log
-from ..phase import Answer, NodeError, Request, RunGoneError
+from ..phase import Answer, NodeError, RunGoneError
 from ..processes import is_running
 from ..run_state import CIRCUMSTANCES, STATE_NAME, read_state
+
+if t.TYPE_CHECKING:
+    from ..contracts import Request, State
 
 _POLL_SECONDS = 0.1
 # The state says also that somebody wants a stop, or removed the run's folder.
@@ -65,8 +68,8 @@ def follow(request: Request) -> Answer:
     has_ended = state["status"] != "running"
     if has_ended and news["cursor"]["offset"] < log_bytes:
         # The log did not fit one answer: the end follows with the rest of it.
-        state = dict(state, status="running", exit_status=None, ended_at=None)
-    answer = {
+        state = {**state, "status": "running", "exit_status": None, "ended_at": None}
+    answer: Answer = {
         "changed": changed,
         "status": state["status"],
         "has_ended": has_ended,
@@ -92,7 +95,7 @@ def follow(request: Request) -> Answer:
 
         answer.update(last_lines=last_lines, ranks_seen=ranks_here(request["run_id"], request["node"]["node"]))
     if state["status"] != "running":
-        answer.update({name: state[name] for name in CIRCUMSTANCES if state.get(name)})
+        answer.update({name: value for name, value in state.items() if name in CIRCUMSTANCES and value})
         answer["last_lines"] = last_lines
         answer["failures_at_end"] = failures_at_end(log_file, request["framework"])
         if "finish_grace_seconds" in request and state.get("exit_status") == 0 and log_bytes <= _SMALL_LOG_BYTES:
@@ -106,13 +109,13 @@ def _finished(request: Request) -> Answer:
     from .stop import stop  # noqa: PLC0415
 
     try:
-        finished = stop(dict(request, grace_seconds=request["finish_grace_seconds"], with_log=True))
+        finished = stop({**request, "grace_seconds": request["finish_grace_seconds"], "with_log": True})
     except (NodeError, OSError, ValueError):
         return {}
     return {} if finished["warnings"] or "log" not in finished else {"finished": finished}
 
 
-def _state_of(request: Request) -> dict[str, t.Any]:
+def _state_of(request: Request) -> State:
     node = request["node"]
     state = read_state(node, request["run_id"])
     if state is None:

@@ -16,10 +16,13 @@ from ..interfaces import with_interfaces
 from ..launch import LAUNCH_NAME, launch_script
 from ..old_runs import old_runs, remove
 from ..own_folders import make_run_folder
-from ..phase import Answer, NodeError, NodeHeldError, Request
+from ..phase import Answer, NodeError, NodeHeldError
 from ..room import LEAST_BYTES, room_problems
 from ..run_state import read_state, write_state
 from ..secret_files import place
+
+if t.TYPE_CHECKING:
+    from ..contracts import Node, Request, State
 
 
 def stage(request: Request) -> Answer:
@@ -43,7 +46,8 @@ def stage(request: Request) -> Answer:
         problems = problems or room_problems(_needs(engine, node))
         if problems:
             raise NodeError("; ".join(problems))
-        old = old_runs(node, run_id, **request["keep"]) if request.get("keep") else []
+        keep = request.get("keep")
+        old = old_runs(node, run_id, **keep) if keep else []
         if request["check_mode"]:
             removed = [run.run_id for run in old]
             return {"changed": state is None, "status": "staged", "warnings": [], "removed": removed}
@@ -57,15 +61,21 @@ def stage(request: Request) -> Answer:
             raise NodeError(f"the run's folder {node['run_folder']} cannot be written: {error.strerror}") from error
         warnings = kept + place(node, request["given_secrets"], request["secrets"])
         if state is None:
-            fresh = {"run_id": run_id, "node": node["node"], "node_rank": node["node_rank"]}
-            write_state(node, dict(fresh, engine=engine.name, status="staged"))
+            staged: State = {
+                "run_id": run_id,
+                "node": node["node"],
+                "node_rank": node["node_rank"],
+                "engine": engine.name,
+                "status": "staged",
+            }
+            write_state(node, staged)
         take(node, run_id)
     facts = engine.prepare(node)
     facts["hardware"] = hardware_facts()
     return {"changed": changed or state is None, "status": "staged", "warnings": warnings, "removed": removed, **facts}
 
 
-def _write_files(node: dict[str, t.Any], files: dict[str, str]) -> bool:
+def _write_files(node: Node, files: dict[str, str]) -> bool:
     """Write what came along with the request, by its path in the run's folder, and return whether it was different."""
     changed = False
     for path, text in files.items():
@@ -75,7 +85,7 @@ def _write_files(node: dict[str, t.Any], files: dict[str, str]) -> bool:
     return changed
 
 
-def _needs(engine: Engine, node: dict[str, t.Any]) -> dict[str, int]:
+def _needs(engine: Engine, node: Node) -> dict[str, int]:
     """Return how many bytes the run needs at least, by path."""
     needs = {node["run_folder"]: LEAST_BYTES}
     if node.get("dataset"):
@@ -83,7 +93,7 @@ def _needs(engine: Engine, node: dict[str, t.Any]) -> dict[str, int]:
     return {**needs, **engine.room(node)}
 
 
-def _existing_state(request: Request) -> dict[str, t.Any] | None:
+def _existing_state(request: Request) -> State | None:
     node = request["node"]
     try:
         return read_state(node, request["run_id"])
@@ -91,7 +101,7 @@ def _existing_state(request: Request) -> dict[str, t.Any] | None:
         raise NodeError(f"the run's folder {node['run_folder']} cannot be read: {error.strerror}") from error
 
 
-def _port_problems(node: dict[str, t.Any]) -> list[str]:
+def _port_problems(node: Node) -> list[str]:
     """Return a problem where rank 0's port is taken: the other nodes would meet a stranger there."""
     if node["node_rank"] != 0 or node["nnodes"] == 1:
         return []

@@ -4,13 +4,17 @@
 from __future__ import annotations
 
 import time
+import typing as t
 
 from ..claim import held_by_others, machine_locked, take
 from ..engines import engine_of
 from ..machine_changes import memory_group, noted
-from ..phase import Answer, NodeError, Request
+from ..phase import Answer, NodeError
 from ..run_state import read_state, write_state
 from ..secret_files import remove_after
+
+if t.TYPE_CHECKING:
+    from ..contracts import Request, State
 
 
 def start(request: Request) -> Answer:
@@ -29,7 +33,8 @@ def start(request: Request) -> Answer:
         before, started_at = noted(), time.time()
         handle = engine.start(node, run_id)
         before["memory_group"] = memory_group(handle["pid"])
-        write_state(node, dict(state, status="running", handle=handle, started_at=started_at, before=before))
+        running: State = {**state, "status": "running", "handle": handle, "started_at": started_at, "before": before}
+        write_state(node, running)
         take(node, run_id)
     remove_after(node, handle["pid"])
     return {"changed": True, "status": "running"}

@@ -9,10 +9,13 @@ import typing as t
 from ..claim import give_back, machine_locked
 from ..engines import engines_to_look_at
 from ..machine_changes import changes_since
-from ..phase import Answer, NodeError, Request
+from ..phase import Answer, NodeError
 from ..run_state import forget_state, note_state, read_state
 from ..secret_files import remove
 from .collect import collect
+
+if t.TYPE_CHECKING:
+    from ..contracts import Place, Request, State
 
 # A log up to this size comes along with the answer, which saves a round trip.
 _SMALL_LOG_BYTES = 1 << 20
@@ -30,7 +33,7 @@ def stop(request: Request) -> Answer:
     remove(node)
     if state and state["status"] == "running":
         # First, so that whoever follows the node meanwhile sees a stop, and not a training that was killed.
-        state = note_state(node, dict(state, stop_requested=True))
+        state = note_state(node, {**state, "stop_requested": True})
     ended, left = False, []
     for engine in engines_to_look_at(state["engine"] if state else request["container_engine"]):
         try:
@@ -56,7 +59,7 @@ def stop(request: Request) -> Answer:
     if status == "staged":
         return {"changed": True, "status": "not_started", "warnings": warnings}
     state = read_state(node, run_id) or state
-    answer = {
+    answer: Answer = {
         "changed": ended,
         "status": state["status"],
         "warnings": warnings,
@@ -64,11 +67,11 @@ def stop(request: Request) -> Answer:
     }
     log_file = node["log_file"]
     if request.get("with_log") and os.path.exists(log_file) and os.path.getsize(log_file) <= _SMALL_LOG_BYTES:
-        answer["log"] = collect(dict(request, offset=0))
+        answer["log"] = collect({**request, "offset": 0})
     return answer
 
 
-def _look_at(node: dict[str, t.Any], run_id: str) -> tuple[dict[str, t.Any] | None, list[str]]:
+def _look_at(node: Place, run_id: str) -> tuple[State | None, list[str]]:
     """Return the state of the run, or a warning where what is there cannot be trusted."""
     try:
         return read_state(node, run_id), []

@@ -7,7 +7,7 @@ import posixpath
 import typing as t
 from collections.abc import Collection, Mapping
 
-from ...contracts import ContainerOptions
+from ....module_utils.node.contracts import ContainerOptions
 from ..config.field_types import DeviceList, Environment, Mounts
 from ..config.fields import ConfigSection, key
 from ..config.findings import Findings

@@ -7,7 +7,8 @@ import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ...contracts import Bound, ContainerOptions, Dataset, Mount, NodePlan, Parameters, Secret
+from ....module_utils.node.contracts import ContainerOptions, Dataset, Mount, Secret
+from ...contracts import Bound, NodePlan, Parameters
 from ..config.field_types import with_user
 from .architecture import Architecture
 from .branch import Branch

@@ -13,6 +13,7 @@ import time
 import typing as t
 from collections import defaultdict, deque
 
+from ....module_utils.node.contracts import PhaseNeeds
 from ....module_utils.node.phases.collect import part_of_log
 from ....module_utils.slurm.desk import COPY_NAME, WORD_NAME
 from ....module_utils.slurm.desk import STOP as WORD_TO_STOP
@@ -123,7 +124,7 @@ class JobNode:
         self._copy = self._job.run_dir / "nodes" / node / COPY_NAME
         self._last_followed: Followed | None = None
 
-    def ask(self, phase: Phase[A], **needs: t.Any) -> A:
+    def ask(self, phase: Phase[A], **needs: t.Unpack[PhaseNeeds]) -> A:
         """Return the node's answer; `NodeEndedError` where the job has ended without it."""
         if phase is COLLECT:
             return t.cast("A", part_of_log(str(self._copy), needs["offset"]))

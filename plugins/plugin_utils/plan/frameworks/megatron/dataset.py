@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .... import contracts
+from .....module_utils.node import contracts
 from ...config.field_types import Path
 from ...config.fields import ConfigSection, optional
 from ...config.kinds import OneOf

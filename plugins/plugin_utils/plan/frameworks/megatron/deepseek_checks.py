@@ -6,7 +6,7 @@ Source: that script in ROCm/Megatron-LM at 02b8aa76 and 32d5d428, and in ROCmSof
 
 from __future__ import annotations
 
-from ....contracts import Dataset
+from .....module_utils.node.contracts import Dataset
 from .config import PRECISIONS
 from .dataset import DEEPSEEK_RESULT
 from .environment import deepseek_data_dir

@@ -7,7 +7,7 @@ import posixpath
 import typing as t
 from collections.abc import Callable
 
-from ....contracts import Dataset
+from .....module_utils.node.contracts import Dataset
 from ...config.fields import variable_of
 from ...config.kinds import AUTO
 from ...job.sizes import Sizes

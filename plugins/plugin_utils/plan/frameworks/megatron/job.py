@@ -8,7 +8,8 @@ train_deepseekv2.sh reads its environment only.
 
 from __future__ import annotations
 
-from ....contracts import Bound, Dataset, OptionalParameters
+from .....module_utils.node.contracts import Dataset
+from ....contracts import Bound, OptionalParameters
 from ...cvs.form import CvsForm
 from ...job.container import container_options
 from ...job.job import Job

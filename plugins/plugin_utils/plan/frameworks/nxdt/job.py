@@ -15,7 +15,8 @@ from collections.abc import Mapping, Sequence
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import InterpolationResolutionError
 
-from ....contracts import Bound, ContainerOptions, Parameters
+from .....module_utils.node.contracts import ContainerOptions
+from ....contracts import Bound, Parameters
 from ...config.findings import Findings
 from ...config.model import typed
 from ...config.words import shown

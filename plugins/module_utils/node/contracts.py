@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a node is told of a run, and what it keeps of one: types alone, which no node loads."""
+
+from __future__ import annotations
+
+import typing as t
+
+Status = t.Literal["staged", "running", "exited", "killed", "stopped"]
+
+
+class Mount(t.TypedDict):
+    """A path of the node in the container; what is ``staged`` is made by the run."""
+
+    source: str
+    target: str
+    read_only: t.NotRequired[bool]
+    staged: t.NotRequired[bool]
+
+
+class Secret(t.TypedDict):
+    """A file with a secret: where it comes from and lies on the node, and the variables that name or hold it."""
+
+    name: str
+    source: str
+    target: str
+    variable: str
+    value_variable: t.NotRequired[str]
+
+
+class Dataset(t.TypedDict):
+    """What is fetched before a training; see `dataset`."""
+
+    name: str
+    folder: str
+    prefix: str
+    script: t.NotRequired[str]
+    tokenizer: t.NotRequired[str]
+    urls: t.NotRequired[list[str]]
+
+
+class ContainerOptions(t.TypedDict, total=False):
+    """How a container is started; empty where training runs without one."""
+
+    name: str
+    network: str
+    ipc: str
+    privileged: bool
+    group_add: list[str]
+    cap_drop: list[str]
+    cap_add: list[str]
+    security_opt: list[str]
+    shm_size: str
+    ulimits: dict[str, str]
+
+
+class Place(t.TypedDict):
+    """Where a node keeps a run."""
+
+    node: str
+    run_folder: str
+
+
+class Node(Place):
+    """What one node runs; an interface that is ``auto`` is found on the node."""
+
+    node_rank: int
+    address: str
+    nnodes: int
+    master_address: str
+    master_port: int
+    image: str | None
+    image_archive: str
+    env: dict[str, str]
+    argv: list[str]
+    script: str
+    working_dir: str
+    mounts: list[Mount]
+    secrets: list[Secret]
+    devices: list[str]
+    container_options: ContainerOptions
+    log_file: str
+    dataset: t.NotRequired[Dataset]
+
+
+class KeptRuns(t.TypedDict):
+    """How many runs, and those of how many days, stay on a node; see `old_runs`."""
+
+    keep_runs: int
+    keep_days: float
+
+
+class PhaseNeeds(t.TypedDict, total=False):
+    """What single phases need beside a `Request`; each says what."""
+
+    check_mode: bool
+    environment: dict[str, str]
+    keep: KeptRuns | None
+    files: dict[str, str]
+    given_secrets: dict[str, str]
+    secrets: dict[str, str]
+    start: bool
+    wait_seconds: float
+    cursor: t.Any
+    sample: bool
+    look_at_ranks: bool
+    finish_grace_seconds: float
+    grace_seconds: float
+    with_log: bool
+    offset: int
+
+
+class Request(PhaseNeeds):
+    """What a node is asked to do, with what the phase needs."""
+
+    phase: str
+    run_id: str
+    framework: str
+    container_engine: str
+    tokens_per_step_per_gpu: int | None
+    tokens_per_sequence_per_gpu: int | None
+    node: Node
+
+
+class Handle(t.TypedDict):
+    """The first process of a training, and its container where it has one."""
+
+    pid: int
+    start_time: str | None
+    container: t.NotRequired[str]
+
+
+class Outcome(t.TypedDict):
+    """How a training ended; an ``exit_status`` of None means that it was killed."""
+
+    exit_status: int | None
+    oom_killed: bool
+    engine_problem: t.NotRequired[str]
+
+
+class Before(t.TypedDict):
+    """What a machine was like before a training; see `machine_changes.noted`."""
+
+    boot_id: str | None
+    uptime: float
+    memory_kills: int | None
+    counters: dict[str, int]
+    memory_group: t.NotRequired[str | None]
+
+
+class State(t.TypedDict):
+    """What a node keeps of a run; see `run_state`."""
+
+    run_id: str
+    node: str
+    node_rank: int
+    engine: str
+    status: Status
+    handle: t.NotRequired[Handle]
+    started_at: t.NotRequired[float]
+    before: t.NotRequired[Before]
+    stop_requested: t.NotRequired[bool]
+    exit_status: t.NotRequired[int | None]
+    oom_killed: t.NotRequired[bool]
+    engine_problem: t.NotRequired[str]
+    booted: t.NotRequired[bool]
+    full_disk: t.NotRequired[str | None]
+    ended_at: t.NotRequired[float | None]
