@@ -36,9 +36,12 @@ class ActionModule(ActionBase):
         if "node" not in result and result.get("failed"):
             result |= self._not_run(result)
         if "node" in result:
-            clock = result["node"]["clock"]
-            # The inspection lies between sending and receiving, whatever the way there and back took.
-            clock["offset_seconds"] = [clock["time"] - received, clock["began"] - sent]
+            try:
+                clock = result["node"]["clock"]
+                # The inspection lies between sending and receiving, whatever the way there and back took.
+                clock["offset_seconds"] = [clock["time"] - received, clock["began"] - sent]
+            except (KeyError, TypeError):
+                return {"failed": True, "msg": "The node's answer cannot be believed: it has no clock."}
         return t.cast("dict[str, t.Any]", result)
 
     def _not_run(self, result: dict[str, t.Any]) -> dict[str, t.Any]:

@@ -31,6 +31,7 @@ with needed_packages(__name__):
     from ..module_utils.node.phase import NodeError
     from ..plugin_utils.inventory.folded_names import folded
     from ..plugin_utils.node_links import NodeLink
+    from ..plugin_utils.plain_text import plain_text
     from ..plugin_utils.plan.job.rehearsal import FOLDER_NAME
     from ..plugin_utils.run.answers import A, Ask, Phase
     from ..plugin_utils.run.asking import Asker
@@ -38,7 +39,6 @@ with needed_packages(__name__):
     from ..plugin_utils.run.follow import Patience, interval_for
     from ..plugin_utils.run.open_files import allow_open_files
     from ..plugin_utils.run.phases import Outcome, Phases
-    from ..plugin_utils.run.plain_text import plain_text
     from ..plugin_utils.run.token import FILE, VALUE, given_token
     from ..plugin_utils.run.whole_file import NotWrittenError
     from ..plugin_utils.ssh.kept_connections import KeptConnections

@@ -34,7 +34,7 @@ class ActionModule(ControllerAction):
             plan = machine_plan(arguments["only"], arguments["container_engine"])
         if not plan or not plan.get("nodes"):
             raise AnsibleActionFail("plan must be a plan without faults, as trainops.cluster.training_plan returns it.")
-        if not all(isinstance(facts, dict) and "kernel" in facts for facts in nodes.values()):
+        if nodes and not any(isinstance(facts, dict) and "kernel" in facts for facts in nodes.values()):
             raise AnsibleActionFail("nodes must map each node to what trainops.cluster.node_inspect returned as node.")
         result = preflight(plan, nodes, arguments["probe"] or None, arguments["only"], arguments["problems"])
         of = plan["run_id"] or "machines, without a training config"

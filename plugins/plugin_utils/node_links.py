@@ -18,10 +18,10 @@ from ansible.plugins.action import ActionBase
 from ansible.template import Templar
 
 from ..module_utils.node.phase import NodeError
+from .plain_text import plain_text
 from .run.asking import Output
 from .run.become import become_problem
 from .run.node_errors import NodeLostError
-from .run.plain_text import plain_text
 from .ssh.kept_connections import KeptConnections
 
 if t.TYPE_CHECKING:

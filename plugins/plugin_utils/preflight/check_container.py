@@ -56,7 +56,8 @@ def check_image(look: Look) -> Cell:
 
 def _image_to_come(look: Look) -> Cell:
     image, archive = look.node["image"], look.node.get("image_archive")
-    if archive and (look.path(archive) or {}).get("kind") == "file":
+    there = look.path(archive) if archive else None
+    if there and there["kind"] == "file":
         return grey("not here yet; its archive is")
     if archive:
         copy = "copy the archive there, or leave out training_image_archive, so that the image is pulled"

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import ipaddress
 import statistics
-import typing as t
 from collections.abc import Mapping, Sequence
 
 from ..plan.job.ranks import is_loopback
 from .cells import Cell, by_hand, green, grey, red
+from .facts import Interface
 from .look import Look
 
 # Variable of the environment -> key of the training config.
@@ -47,7 +47,7 @@ def _to_route(address: str | None) -> str:
 
 
 def _interface_problem(
-    variable: str, value: str, interfaces: Mapping[str, Mapping[str, t.Any]], proposed: str | None
+    variable: str, value: str, interfaces: Mapping[str, Interface], proposed: str | None
 ) -> Cell | None:
     """Return what is wrong with an interface list, or None.
 
@@ -81,7 +81,7 @@ def proposed_interface(look: Look) -> str | None:
     if network["master"] is None or network["interfaces"] is None:
         return None
     if not network["master"]["own"]:
-        return t.cast("str | None", network["master"]["interface"])
+        return network["master"]["interface"]
     address = network["master"]["address"]
     holding = [
         name
@@ -105,7 +105,8 @@ def check_hostname(look: Look) -> Cell:
     interface = look.variable("GLOO_SOCKET_IFNAME")
     if interface:
         return green(f"{resolved}; Gloo goes by {interface}")
-    own = (look.facts["network"]["master"] or {}).get("source") or look.node["address"]
+    master = look.facts["network"]["master"]
+    own = (master and master["source"]) or look.node["address"]
     return red(
         hostname["addresses"][0],
         f"the node's own name {name} is a loopback address, so Gloo sends the other nodes to themselves",

@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-import typing as t
-
 from ..plan.config.words import listed
 from .cells import Cell, by_hand, green, grey, red
+from .facts import Gpus, Process
 from .look import Look
 
 _MODULES = {"amd": "amdgpu", "nvidia": "nvidia"}
@@ -26,9 +25,9 @@ def check_gpus(look: Look) -> Cell:
     return _check_gpus_of_plan(look, gpus) if look.has_config else _check_gpus_of_machine(gpus)
 
 
-def _check_gpus_of_plan(look: Look, gpus: t.Mapping[str, t.Any]) -> Cell:
+def _check_gpus_of_plan(look: Look, gpus: Gpus) -> Cell:
     wanted = look.plan["parameters"]["gpus_per_node"]
-    names = {device["name"] for device in gpus["devices"]} - {None}
+    names = {device["name"] for device in gpus["devices"] if device["name"]}
     found = gpus_in_words(gpus)
     if len(gpus["devices"]) < wanted:
         on_bus = f"; the PCI bus shows {gpus['on_bus']}" if gpus["on_bus"] else ""
@@ -45,7 +44,7 @@ def _check_gpus_of_plan(look: Look, gpus: t.Mapping[str, t.Any]) -> Cell:
     return green(found)
 
 
-def _check_gpus_of_machine(gpus: t.Mapping[str, t.Any]) -> Cell:
+def _check_gpus_of_machine(gpus: Gpus) -> Cell:
     found, on_bus = gpus_in_words(gpus), gpus["on_bus"] or 0
     if len(gpus["devices"]) < on_bus:
         reason = f"the PCI bus shows {on_bus} GPUs, and the driver offers {len(gpus['devices'])}"
@@ -53,13 +52,13 @@ def _check_gpus_of_machine(gpus: t.Mapping[str, t.Any]) -> Cell:
     return green(found) if gpus["devices"] else grey(found)
 
 
-def gpus_in_words(gpus: t.Mapping[str, t.Any]) -> str:
+def gpus_in_words(gpus: Gpus) -> str:
     """Return how many GPUs of which models the driver offers."""
-    names = sorted({device["name"] for device in gpus["devices"]} - {None})
+    names = sorted({device["name"] for device in gpus["devices"] if device["name"]})
     return f"{len(gpus['devices'])} × {' and '.join(names) or 'GPU'}" if gpus["devices"] else "no GPU"
 
 
-def _command_for_missing(gpus: t.Mapping[str, t.Any]) -> str:
+def _command_for_missing(gpus: Gpus) -> str:
     module = _MODULES.get(gpus["vendor"] or "")
     if module and not gpus["devices"]:
         return f"modprobe {module}"
@@ -81,12 +80,12 @@ def check_idle(look: Look) -> Cell:
     return red(f"{len(processes)} busy", f"the GPUs are in use by {users}", _command_for(processes[0]))
 
 
-def _process_in_words(process: t.Mapping[str, t.Any]) -> str:
+def _process_in_words(process: Process) -> str:
     owner = f"run {process['run_id']}" if process["run_id"] else process["user"]
     return f"{process['command']} (pid {process['pid']}, {owner})"
 
 
-def _command_for(process: t.Mapping[str, t.Any]) -> str:
+def _command_for(process: Process) -> str:
     if process["run_id"]:
         return f"ansible-playbook playbooks/stop.yml -e training_run_id={process['run_id']}"
     return by_hand("ask its owner to end it", f"ps -fp {process['pid']}")

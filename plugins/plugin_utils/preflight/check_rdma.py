@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import posixpath
-import typing as t
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from ...module_utils.node.contracts import Mount
 from ...module_utils.node.rdma_library import HOST_LIBRARY, mount_problem
 from .cells import Cell, by_hand, green, grey, red
+from .facts import Port
 from .look import Look
 from .nics import RULES, best_gid, fitting_gids, gid_fits
 
@@ -74,7 +74,7 @@ def _not_used(look: Look) -> str:
     return _NOT_USED if look.multi_node else "a node by itself needs no RDMA"
 
 
-def _ports(look: Look) -> list[tuple[str, Mapping[str, t.Any]]]:
+def _ports(look: Look) -> list[tuple[str, Port]]:
     """Return the Ethernet ports of the selected devices with the device's name; others need no GID index."""
     return [
         (device["name"], port)
@@ -151,7 +151,8 @@ def check_provider(look: Look) -> Cell:
 def _own_provider(look: Look) -> Cell:
     rdma, devices = look.facts["rdma"], look.rdma_selection.devices
     install = _INSTALL.get(look.facts["os"]["family"] or "", by_hand("install rdma-core and its providers"))
-    missing = {device["provider"] for device in devices} - {library["driver"] for library in rdma["libraries"]} - {None}
+    providers = {device["provider"] for device in devices if device["provider"]}
+    missing = providers - {library["driver"] for library in rdma["libraries"]}
     if missing:
         name = sorted(missing)[0]
         return red("missing", f"there is no provider library of {name} for libibverbs", install)

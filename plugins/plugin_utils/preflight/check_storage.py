@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from ...module_utils.node.rdma_library import HOST_LIBRARY, mount_problem
 from ...module_utils.node.room import LEAST_BYTES, in_gib
 from .cells import Cell, by_hand, green, grey, red
+from .facts import Path
 from .look import Look
 from .needs import cache_folder
 
@@ -28,7 +29,7 @@ def check_disk(look: Look) -> Cell:
     places = {path: look.path(path) for path in (look.node["run_folder"], cache_folder(look.plan, look.node)) if path}
     engine = look.facts["engines"].get(look.engine) if look.engine else None
     if engine and engine["storage"] and engine["image"] is None:
-        places[engine["storage"]["path"]] = dict(engine["storage"], writable=True)
+        places[engine["storage"]["path"]] = t.cast("Path", {**engine["storage"], "writable": True})
     free = []
     for path, facts in places.items():
         if facts is None:
@@ -44,7 +45,7 @@ def check_disk(look: Look) -> Cell:
     return green(f"{in_gib(min(free))} free")
 
 
-def _room_problem(path: str, facts: Mapping[str, t.Any]) -> Cell | None:
+def _room_problem(path: str, facts: Path) -> Cell | None:
     free, inodes = facts["free_bytes"], facts["free_inodes"]
     if not facts["writable"]:
         reason = f"{path} cannot be written: {facts['nearest']} does not let this user"
@@ -150,7 +151,7 @@ def _cache_cell(look: Look, first: Look | None) -> Cell:
     facts = look.path(look.probe)
     if facts and facts["kind"] == "file":
         return green("shared")
-    kinds = [(one.path(folder) or {}).get("file_system") for one in (look, first)]
+    kinds = [there["file_system"] if there else None for there in (look.path(folder), first.path(folder))]
     return red(
         "not shared",
         f"the file that {first.name} left in {folder} is not there ({kinds[0]} here, {kinds[1]} on {first.name}), so "

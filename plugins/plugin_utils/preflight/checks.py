@@ -7,6 +7,7 @@ import typing as t
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from ..contracts import Plan, Preflight
+from ..plain_text import one_line
 from .cells import RED, Cell, by_hand, grey, red
 from .check_container import check_engine, check_image
 from .check_network import SOCKET_VARIABLES, check_hostname, check_port, check_socket, clock_cells, proposed_interface
@@ -14,6 +15,7 @@ from .check_processors import check_gpus, check_idle, check_numa
 from .check_rdma import check_provider, check_rdma, gid_cells, proposed_gid_index
 from .check_storage import cache_cells, check_disk, check_limits, check_mounts, check_shm
 from .drift import drift_cells
+from .facts import Facts, believed
 from .look import Look
 
 REACHED = "reached"
@@ -89,7 +91,14 @@ def preflight(
     leaves open, or at ``auto``, to values that fit all nodes. ``only`` names the nodes to judge, None all.
     ``problems`` is why nodes could not be inspected.
     """
-    looks = [Look(plan, node, facts[node["node"]], probe) for node in plan["nodes"] if node["node"] in facts]
+    known: dict[str, Facts] = {}
+    wrong = dict(problems or {})
+    for name, said in facts.items():
+        try:
+            known[name] = believed(said)
+        except ValueError as error:
+            wrong[name] = str(error)
+    looks = [Look(plan, node, known[node["node"]], probe) for node in plan["nodes"] if node["node"] in known]
     judges = _JUDGES if not looks or looks[0].has_config else _JUDGES_OF_MACHINES
     cells = {check: judge(looks) for check, judge in judges.items()} if looks else {}
     rows = []
@@ -97,14 +106,14 @@ def preflight(
         name = node["node"]
         if only is not None and name not in only:
             continue
-        if name not in facts:
-            rows.append(red("no", _why_not(name, problems or {}), _REPEAT).row(name, REACHED))
-        rows += [of_check[name].row(name, check) for check, of_check in cells.items() if name in facts]
+        if name not in known:
+            rows.append(red("no", _why_not(name, wrong), _REPEAT).row(name, REACHED))
+        rows += [of_check[name].row(name, check) for check, of_check in cells.items() if name in known]
     return {"rows": rows, "proposals": _proposals(looks)}
 
 
 def _why_not(name: str, problems: Mapping[str, str]) -> str:
-    said = " ".join(problems.get(name, "").removeprefix("Task failed: ").split())
+    said = " ".join(one_line(problems.get(name, "").removeprefix("Task failed: ")).split())
     return f"the node could not be inspected: {said.rstrip('.') or 'Ansible says above why'}"
 
 

@@ -38,7 +38,8 @@ def _drivers(look: Look) -> str | None:
     gpus = look.facts["gpus"]
     if gpus is None:
         return None
-    found = {gpus["driver"]["name"]: gpus["driver"]["version"]} if gpus["devices"] else {}
+    driver = gpus["driver"]
+    found = {driver["name"]: driver["version"]} if gpus["devices"] and driver["name"] else {}
     for device in look.facts["rdma"]["devices"]:
         if device["driver"]:
             found[device["driver"]] = device["driver_version"]

@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import typing as t
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..contracts import NodePlan, Plan
 from ..plan.frameworks.known import FRAMEWORKS
 from ..plan.slurm.around import APPTAINER, PYXIS
+from .facts import Facts, Path
 from .needs import MACHINE
 from .nics import NicRule, Selection, rule_of, selected_devices
 
@@ -26,7 +25,7 @@ class Look:
 
     plan: Plan
     node: NodePlan
-    facts: Mapping[str, t.Any]
+    facts: Facts
     probe: str | None = None
 
     @property
@@ -100,6 +99,6 @@ class Look:
             devices = [device for device in devices if device["provider"] == rule.provider]
         return selected_devices(devices, names)
 
-    def path(self, path: str) -> Mapping[str, t.Any] | None:
+    def path(self, path: str) -> Path | None:
         """Return what the node said of a path, or None where it said nothing."""
-        return t.cast("Mapping[str, t.Any] | None", self.facts["paths"].get(path))
+        return self.facts["paths"].get(path)

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Mapping
 from dataclasses import dataclass
+
+from .facts import Gid, Port, RdmaDevice
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ RULES = {
 ALIASES = {"thor": "thor2", "broadcom": "thor2", "pollara": "ainic", "connectx7": "cx7"}
 
 
-def rule_of(nic_type: str | None, devices: list[Mapping[str, t.Any]]) -> NicRule | None:
+def rule_of(nic_type: str | None, devices: list[RdmaDevice]) -> NicRule | None:
     """Return the rule of a ``nic_type``; where the config names none, that of the RDMA devices which are there."""
     if nic_type:
         name = nic_type.casefold()
@@ -44,13 +45,13 @@ def rule_of(nic_type: str | None, devices: list[Mapping[str, t.Any]]) -> NicRule
     return next((rule for rule in RULES.values() if rule.provider in providers), None)
 
 
-def gid_fits(gid: Mapping[str, t.Any]) -> bool:
+def gid_fits(gid: Gid) -> bool:
     """Return whether a training can use an entry of a GID table: RoCE v2, with an address that others can route to."""
     is_link_local = gid["address"].startswith(("fe80:", "169.254."))
     return gid["type"] == "RoCE v2" and not is_link_local
 
 
-def fitting_gids(port: Mapping[str, t.Any]) -> set[int]:
+def fitting_gids(port: Port) -> set[int]:
     """Return the indexes of a port that fit: those of IPv4, where it has none those of IPv6."""
     fitting = [gid for gid in port["gids"] if gid_fits(gid)]
     ipv4 = {gid["index"] for gid in fitting if ":" not in gid["address"]}
@@ -67,11 +68,11 @@ def best_gid(indexes: set[int], rule: NicRule | None) -> int | None:
 class Selection(t.NamedTuple):
     """RDMA devices that a list of names selects, and the names that select none."""
 
-    devices: list[Mapping[str, t.Any]]
+    devices: list[RdmaDevice]
     unknown: list[str]
 
 
-def selected_devices(devices: list[Mapping[str, t.Any]], names: str | None) -> Selection:
+def selected_devices(devices: list[RdmaDevice], names: str | None) -> Selection:
     """Return what ``NCCL_IB_HCA`` selects.
 
     Names are beginnings of names, after ``=`` whole names, and after ``^`` those that are left out; ``:port`` may
@@ -82,7 +83,7 @@ def selected_devices(devices: list[Mapping[str, t.Any]], names: str | None) -> S
     leave_out, exact = "^" in names[:2], "=" in names[:2]
     wanted = [name.partition(":")[0] for name in names.lstrip("^=").split(",") if name]
 
-    def matches(device: Mapping[str, t.Any], name: str) -> bool:
+    def matches(device: RdmaDevice, name: str) -> bool:
         return bool(device["name"] == name if exact else device["name"].startswith(name))
 
     named = [device for device in devices if any(matches(device, name) for name in wanted)]

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a node may answer, phase by phase. A node is not trusted: whatever else it says is an error, and no traceback.
-
-All texts become lines without control characters here, so whoever keeps or shows them need not think of that.
-"""
+"""What a node may answer, phase by phase."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ from ...module_utils.logs.signatures.known import PYTHON_ERROR, SIGNATURES
 from ...module_utils.node.contracts import PhaseNeeds
 from ...module_utils.node.phase import NodeError, NodeHeldError, RunGoneError
 from ...module_utils.node.phases.collect import COLLECT_BYTES
-from .plain_text import one_line
+from ..answer_values import Count, Finite, Line, Number, Time, first_wrong
 
 
 class BadAnswerError(NodeError):
@@ -46,12 +43,6 @@ def _one_of(words: t.Iterable[str]) -> t.Callable[[str], str]:
     return check
 
 
-Line = t.Annotated[str, AfterValidator(one_line)]
-Count = t.Annotated[int, Field(ge=0, le=2**53)]
-Number = t.Annotated[int, Field(ge=-(2**31), le=2**31)]
-# Seconds since the epoch, such that a calendar knows them whatever is added.
-Time = t.Annotated[float, Field(ge=0, le=1e10)]
-Finite = t.Annotated[float, Field(allow_inf_nan=False)]
 Status = t.Literal["not_started", "staged", "running", "exited", "killed", "stopped"]
 FailureClass = t.Annotated[str, AfterValidator(_one_of(one.failure for one in (*SIGNATURES, PYTHON_ERROR, UNNAMED)))]
 SettingName = t.Annotated[str, AfterValidator(_one_of(SETTINGS))]
@@ -277,11 +268,7 @@ def accepted(phase: Phase[A], answer: dict[str, t.Any]) -> A:
             return phase.answer.validate_python(answer, strict=True)
         refused = _REFUSED.validate_python(answer, strict=True)
     except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        place = one_line(".".join(map(str, first["loc"])))[:100] or "it"
-        raise BadAnswerError(
-            f"its answer in phase {phase.name} cannot be believed, {place}: {one_line(first['msg'])}"
-        ) from None
+        raise BadAnswerError(f"its answer in phase {phase.name} cannot be believed, {first_wrong(error)}") from None
     if refused.get("held_by"):
         raise NodeHeldError(refused["message"], refused["held_by"], refused.get("running", True))
     raise (RunGoneError if refused.get("gone") else NodeError)(refused["message"])

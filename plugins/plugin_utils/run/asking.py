@@ -12,10 +12,10 @@ from ...module_utils.node.agent import PROGRAM_NAME
 from ...module_utils.node.contracts import PhaseNeeds, Request
 from ...module_utils.node.phase import NodeError, request_of
 from ..contracts import NodePlan, Plan
+from ..plain_text import one_line
 from .answers import STAGE, A, Phase, accepted
 from .become import become_problem
 from .node_errors import NodeEndedError
-from .plain_text import one_line
 from .program import answer_in, command, standard_input
 
 # What all that a phase asks of a node's container engine takes at most. Only a stage, which fetches an image, is waited

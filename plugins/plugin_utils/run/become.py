@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from .plain_text import one_line
+from ..plain_text import one_line
 
 _ABSENT = re.compile(r"([\w./-]*\b(?:sudo|doas|su|pbrun|dzdo)): (?:(?:\d+: )?(?:command )?not found|No such file)")
 _PASSWORD = re.compile(r"password is required|Missing \w+ password|terminal is required|no tty present", re.IGNORECASE)

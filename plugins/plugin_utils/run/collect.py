@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ...module_utils.node.phases.collect import KEPT_OF_BEGIN, KEPT_OF_END
+from ..plain_text import PlainLog
 from .answers import Collected, unpacked
-from .plain_text import PlainLog
 from .whole_file import replacing
 
 

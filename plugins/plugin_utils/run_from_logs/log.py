@@ -21,8 +21,8 @@ from ...module_utils.logs.grammar import began_anew
 from ...module_utils.logs.reader import read_log, tail
 from ...module_utils.logs.rows import rows_of
 from ..contracts import Failure
+from ..plain_text import one_line
 from ..run.answers import SEEN
-from ..run.plain_text import one_line
 
 if t.TYPE_CHECKING:
     from ...module_utils.logs.rows import StepBlock

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run.plain_text import PlainLog, one_line, plain_text
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plain_text import PlainLog, one_line, plain_text
 
 
 @pytest.mark.parametrize(

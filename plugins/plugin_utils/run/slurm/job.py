@@ -23,9 +23,9 @@ from ....module_utils.node.phase import NodeError
 from ....module_utils.slurm.desk import ID_NAME
 from ....module_utils.slurm.placement import MADE_NAME
 from ...inventory.slurm import fields
+from ...plain_text import one_line
 from ...plan.slurm.script import JOB_LOG, SCRIPT_NAME
 from ..board import PLAN_NAME
-from ..plain_text import one_line
 
 # States of a job that may still begin or go on; any other one is its end.
 _WAITS = ("PENDING", "CONFIGURING", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD")

@@ -10,12 +10,12 @@ import typing as t
 from ....module_utils.slurm.desk import STOP, WORD_NAME
 from ....module_utils.slurm.task import GO, LOOK, LOOKS_NAME
 from ...contracts import Plan, Preflight
+from ...plain_text import one_line
 from ...plan.slurm.script import SCRIPT_NAME
 from ...preflight.cells import RED
 from ...preflight.checks import preflight
 from ...preflight.needs import needs_of
 from ..board import Board
-from ..plain_text import one_line
 from .job import SlurmJob
 from .records import Journal
 

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a node may say of itself: what the module ``node_inspect`` returns, whose documentation says what it means."""
+
+from __future__ import annotations
+
+import ipaddress
+import typing as t
+
+from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
+from typing_extensions import TypedDict
+
+from ..answer_values import Count, Finite, Line, Number, Time, first_wrong
+
+_MOST = 4096
+T = t.TypeVar("T")
+
+# A file system may claim to be larger than any disk; -1 is no limit.
+_Bytes = t.Annotated[int, Field(ge=-1, le=2**80)]
+_Some = t.Annotated[list[T], Field(max_length=_MOST)]
+_Named = t.Annotated[dict[Line, T], Field(max_length=_MOST)]
+
+
+def _with_length(address: str) -> str:
+    ipaddress.ip_interface(address)
+    return address
+
+
+_InterfaceAddress = t.Annotated[Line, AfterValidator(_with_length)]
+
+
+class _Driver(TypedDict):
+    name: Line | None
+    version: Line | None
+
+
+class _System(TypedDict):
+    name: Line | None
+    id: Line | None
+    version: Line | None
+    family: Line | None
+
+
+class _Gpu(TypedDict):
+    name: Line | None
+    firmware: _Named[Line | None]
+
+
+class Process(TypedDict):
+    """A process that computes on a GPU."""
+
+    pid: Count
+    command: Line
+    user: Line
+    run_id: Line | None
+
+
+class Gpus(TypedDict):
+    """The accelerators of a node."""
+
+    vendor: Line | None
+    devices: _Some[_Gpu]
+    driver: _Driver
+    on_bus: Count | None
+    processes: _Some[Process] | None
+    problems: _Some[Line]
+
+
+class Gid(TypedDict):
+    """An entry of a GID table."""
+
+    index: Count
+    type: Line | None
+    address: Line
+    netdev: Line | None
+
+
+class Port(TypedDict):
+    """A port of an RDMA device."""
+
+    state: Line | None
+    physical_state: Line | None
+    link_layer: Line | None
+    netdev: Line | None
+    mtu: Number | None
+    gids: _Some[Gid]
+
+
+class RdmaDevice(TypedDict):
+    """An RDMA device."""
+
+    name: Line
+    provider: Line | None
+    driver: Line | None
+    driver_version: Line | None
+    firmware: Line | None
+    kernel_abi: Number | None
+    ports: _Some[Port]
+
+
+class _Library(TypedDict):
+    problem: t.NotRequired[Line]
+
+
+class _Provider(TypedDict):
+    driver: Line
+
+
+class _Verbs(TypedDict):
+    devices: Count
+    warnings: _Some[Line]
+
+
+class _Rdma(TypedDict):
+    devices: _Some[RdmaDevice]
+    libraries: _Some[_Provider]
+    verbs: _Verbs | None
+
+
+class Interface(TypedDict):
+    """A network interface."""
+
+    mtu: Number
+    up: bool
+    addresses: _Some[_InterfaceAddress]
+
+
+class _Hostname(TypedDict):
+    addresses: _Some[Line]
+    loopback: bool
+
+
+class _Master(TypedDict):
+    address: Line
+    interface: Line | None
+    source: Line | None
+    own: bool
+
+
+class _Network(TypedDict):
+    interfaces: _Named[Interface] | None
+    hostname: _Hostname | None
+    master: _Master | None
+    master_port_problem: Line | None
+
+
+class _Limit(TypedDict):
+    soft: _Bytes
+    hard: _Bytes
+
+
+class _SharedMemory(TypedDict):
+    total_bytes: _Bytes | None
+
+
+class _Limits(TypedDict):
+    memlock: _Limit
+    uid: Count
+    nr_open: _Bytes | None
+    shm: _SharedMemory
+
+
+class Path(TypedDict):
+    """What is at a path, and the room there."""
+
+    kind: t.Literal["file", "directory", "other", "missing"]
+    nearest: Line
+    writable: bool
+    file_system: Line | None
+    free_bytes: _Bytes | None
+    free_inodes: _Bytes | None
+    library: t.NotRequired[_Library]
+
+
+class _Storage(Path):
+    path: Line
+
+
+class _Image(TypedDict):
+    id: Line
+
+
+class _Engine(TypedDict):
+    version: Line | None
+    storage: _Storage | None
+    image: _Image | None
+    problem: Line | None
+
+
+class _Numa(TypedDict):
+    auto_balancing: Number | None
+
+
+class _Clock(TypedDict):
+    began: Time
+    time: Time
+    synchronized: bool | None
+    offset_seconds: t.Annotated[list[Finite], Field(min_length=2, max_length=2)]
+
+
+class Facts(TypedDict):
+    """All about a node that a check reads."""
+
+    hostname: Line | None
+    kernel: Line | None
+    os: _System
+    numa: _Numa
+    gpus: Gpus | None
+    rdma: _Rdma
+    network: _Network
+    limits: _Limits
+    paths: dict[str, Path | None]
+    engines: _Named[_Engine | None]
+    clock: _Clock
+    problems: dict[str, Line]
+
+
+_FACTS = TypeAdapter(Facts)
+
+
+def believed(said: t.Any) -> Facts:
+    """Return what is used of what a node says; ValueError where no node of ours says that."""
+    try:
+        return _FACTS.validate_python(said, strict=True)
+    except ValidationError as error:
+        raise ValueError(f"its answer cannot be believed, {first_wrong(error)}") from None
