@@ -109,7 +109,7 @@ def test_an_unshared_data_cache_is_named_on_the_node_that_misses_it(bench):
     assert done.summary["verdict"] == "FAIL"
     first = done.summary["first_failure"]
     assert (first["node"], first["class"], first["exit_code"]) == ("node1", "data_cache", 0)
-    assert "the data cache path must be shared by all nodes" in done.output
+    assert "Put the data cache path on storage that all nodes share" in done.output
 
 
 def test_the_next_attempt_goes_on_from_the_checkpoint_that_megatron_core_wrote(bench):

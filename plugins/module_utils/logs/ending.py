@@ -33,17 +33,18 @@ _LAST_STEPS_BYTES = 8 << 10
 
 UNNAMED = Signature(
     "unnamed",
-    "Read this line and those around it: what ends well does not print it after its last step.",
+    "Read this line and those around it: a training that ends well does not print it after its last step.",
 )
 _UNWRITTEN = Signature(
     "checkpoint",
-    "This checkpoint was begun, and nothing says that it was written: look at its folder, the room and the storage.",
+    "This checkpoint was begun, but nothing says that it was written. Check its folder, the free space and the "
+    "storage.",
 )
 _ALONE = Signature(
     "nccl",
-    "This process began to join the others, and nothing says that it did: look for one that it waits for.",
+    "This process began to join the others, but nothing says that it did. Look for the process that it waits for.",
 )
-_GOING_ON = Signature("unnamed", "The log ends while this was going on: look whether it came to its end.")
+_GOING_ON = Signature("unnamed", "The log ends while this was in progress. Check whether it finished.")
 # Of tqdm: "Validation DataLoader 0:  40%|████      | 2/5 [00:10<00:15,  5.00s/it]".
 _PART_OF_BAR = re.compile(rb"(?<!\d)\d{1,2}%\|[^|]{0,999}\| {0,9}[\w.]{1,20}/[\w.]{1,20} \[")
 # What NCCL says as a process begins, begins to join a communicator, and has joined it.

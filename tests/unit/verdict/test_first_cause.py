@@ -249,7 +249,7 @@ def test_the_failure_names_node_rank_class_evidence_and_what_to_do(tmp_path):
     assert first["message"].startswith("[rank5]: torch.OutOfMemoryError: HIP out of memory.")
     assert first["evidence"][-1] == first["message"]
     assert "iteration        3" in first["evidence"][2]
-    assert "lower the micro batch size" in first["remedy"]
+    assert "Lower the micro batch size" in first["remedy"]
 
 
 def test_evidence_that_is_long_past_stands_alone(tmp_path):

@@ -8,25 +8,26 @@ from ..signature import Signature
 SIGNATURES = (
     Signature(
         "nan",
-        "The loss became NaN or infinite: check data, precision and learning rate.",
+        "The loss became NaN or infinite. Check data, precision and learning rate.",
         rb"Aborting training due to (?:NaN|Inf) loss",
     ),
     Signature(
         "data",
-        "The training data ended before the steps did: give more data or epochs (num_epoch), or ask "
-        "for fewer steps, and check that all files are there on every node.",
+        "The training data ended before the last step. Provide more data or epochs (num_epoch), or request fewer "
+        "steps, and check that every node has all files.",
         rb"Training stopped: You may have run out of training data",
     ),
     Signature(
         "settings_refused",
-        "The configuration does not take a key: correct what the message names; another image may know other keys.",
+        "The configuration rejects a key. Correct the one that the message names; another image may support other "
+        "keys.",
         rb"Error: Key \S{1,200} was passed at the command line but isn't in config"
         rb"|Error: You are passing overrides by (?:both )?CLI|Error: We received env `M_",
     ),
     Signature(
         "sizes",
-        "The parallel sizes do not fit the number of devices: their product over the ICI axes must be the devices of a "
-        "slice, over the DCN axes the slices.",
+        "The parallel sizes do not match the number of devices. Their product must equal the devices per slice over "
+        "the ICI axes, and the number of slices over the DCN axes.",
         rb"does not match the product of the",
     ),
 )

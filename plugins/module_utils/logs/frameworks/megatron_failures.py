@@ -11,22 +11,22 @@ from ..signature import Signature
 SIGNATURES = (
     Signature(
         "nan",
-        "The loss or the gradients became NaN or infinite: check data, precision and learning rate; where one rank "
-        "alone has it, check its GPU.",
+        "The loss or the gradients became NaN or infinite. Check data, precision and learning rate; if only one rank "
+        "is affected, check its GPU.",
         rb"(?:Rank (?P<rank>\d{1,9})[:,][^\r\n]{0,300})?"
         rb"(?:found (?:NaN|Inf|unexpected large grads) in|Unexpected result (?:nan|[-+]?inf)\b)",
     ),
     Signature(
         "sizes",
-        "FP8 needs dimensions that are divisible by 8 and 16: change sequence length, micro batch size or the "
-        "padding of the vocabulary (make_vocab_size_divisible_by).",
+        "FP8 needs dimensions that are divisible by 8 and 16. Change sequence length, micro batch size or vocabulary "
+        "padding (make_vocab_size_divisible_by).",
         rb"Tensor dimensions are not compatible for FP8|FP8 execution requires ",
     ),
     Signature(
         "settings_refused",
-        "Transformer Engine cannot do this with these sizes, this precision or this GPU: the words after Assertion "
-        "failed say what; change them, choose another attention backend (NVTE_FUSED_ATTN, NVTE_FLASH_ATTN), or take "
-        "another image.",
+        "Transformer Engine does not support these sizes, this precision or this GPU. The text after Assertion failed "
+        "says which; change it, choose another attention backend (NVTE_FUSED_ATTN, NVTE_FLASH_ATTN), or use another "
+        "image.",
         rb"in function \w{1,80}(?:\(\))?: Assertion failed: "
         rb"|transformer_engine/\S{1,200}:\d{1,6} in function \w{1,80}(?:\(\))?: (?!NVRTC)"
         rb"|No dot product attention backend is available"
@@ -34,36 +34,38 @@ SIGNATURES = (
     ),
     Signature(
         "settings_refused",
-        "The trainer does not take a setting: correct what the message names; another image may know other settings.",
+        "The trainer rejects a setting. Correct the one that the message names; another image may support other "
+        "settings.",
         rb"Model size not supported|(?<!\S)[\w.-]{1,60}: error: (?:argument |unrecognized arguments|ambiguous option"
         rb"|the following arguments are required|Parser key|Validation failed|Unrecognized arguments|Key \")",
     ),
     Signature(
         "gpu_error",
-        "A GPU computed another result when the step was run again: drain its node, test the GPU (dcgmi diag -r 3), "
-        "and replace it where that finds something or it comes back.",
+        "A GPU computed another result when the step was run again. Drain its node, and test the GPU (dcgmi diag -r "
+        "3); replace it if the test fails or the error returns.",
         rb"ERROR[^\r\n]{0,99}Rank (?P<rank>\d{1,9}), node [^\r\n]{1,300}: Possible (?:transient|persistent) error!",
     ),
     Signature(
         "checkpoint",
-        "The checkpoint cannot be loaded: check that it is whole and at the path and step that are asked for on every "
-        "node, and that its format and the sizes of the model are those of this run.",
+        "The checkpoint cannot be loaded. Check that it is complete and at the requested path and step on every node, "
+        "and that its format and the model's sizes match this run.",
         rb"'--exit-on-missing-checkpoint' set|[Uu]nable to load (?:optimizer|rng state|iteration) from checkpoint "
         rb"|ERROR: [Ii]nvalid metadata file ",
     ),
     Signature(
         "no_gpu",
-        "The trainer sees no GPU: check the driver on the node, the devices passed in, and what variables hide.",
+        "The trainer sees no GPU. Check the driver on the node, the devices passed in, and that no variable hides "
+        "them.",
         rb"Megatron requires CUDA",
     ),
     Signature(
         "data_cache",
-        "The data index of the first rank cannot be seen here: the data cache path must be shared by all nodes.",
+        "This node cannot see the first rank's data index. Put the data cache path on storage that all nodes share.",
         rb"FileNotFoundError: [^\r\n]{0,300}_(?:index|idx)\.npy",
     ),
     Signature(
         "data",
-        "The dataset is not at the path: data_path is the prefix of a .bin and an .idx file that every node sees.",
+        "There is no dataset at the path. Set data_path to the prefix of a .bin and an .idx file that every node sees.",
         rb"\.idx and \.bin files|files cannot be found at the path prefix|could not find data-path",
     ),
 )

@@ -12,8 +12,8 @@ _DRIVER = rb"amdgpu(?: [\da-f:.]{7,16})?: "
 SIGNATURES = (
     Signature(
         "gpu_ecc",
-        "A GPU of this node has uncorrectable memory errors: drain the node, read the RAS counters (amd-smi metric "
-        "--ecc) and the kernel log, reset the GPU, and replace it where they come back.",
+        "A GPU on this node has uncorrectable memory errors. Drain the node, read the RAS counters (amd-smi metric "
+        "--ecc) and the kernel log, and reset the GPU; replace it if the errors return.",
         rb"uncorrectable hardware errors?\b|[1-9]\d{0,8} (?:new )?uncorrectable errors? |ERREVENT_ATHUB_INTERRUPT"
         rb"|RAS[^\r\n]{0,99} poison consum|poison consumption|bad page threshold"
         rb"|RAS[^\r\n]{0,200}[Uu]ncorrectable ECC|amdgpu: (?:RAS: )?Uncorrectable error"
@@ -22,7 +22,7 @@ SIGNATURES = (
     ),
     Signature(
         "gpu_hang",
-        "A GPU of this node hung: drain the node, read its kernel log for amdgpu messages and reset the GPU.",
+        "A GPU on this node hung. Drain the node, check its kernel log for amdgpu messages, and reset the GPU.",
         rb"HW Exception by GPU|" + _DRIVER + rb"GPU reset begin|queues preemption"
         rb"|fence wait loop timeout expired"
         rb"|GPU Recovery Failed"
@@ -35,23 +35,23 @@ SIGNATURES = (
     ),
     Signature(
         "gpu_memory_fault",
-        "A kernel touched memory that is not its own: if other nodes run the same software well, suspect the GPU "
-        "(kernel log, RAS counters); if not, the container image.",
+        "A kernel accessed memory that it does not own. If other nodes run the same software without errors, suspect "
+        "the GPU (kernel log, RAS counters); otherwise, suspect the container image.",
         rb"Memory access fault by GPU|(?:\]|retry) page fault \(src_id|amdgpu: \w{0,20}PROTECTION_FAULT_STATUS"
         rb"|HSA_STATUS_ERROR_MEMORY_(?:FAULT|APERTURE_VIOLATION)",
     ),
     Signature(
         "permission_denied",
-        "The user of the training may not open the GPUs: add it to the groups that own /dev/kfd and /dev/dri (ls -ln; "
-        "docker run --group-add), mostly video and render.",
+        "The training's user may not open the GPUs. Add it to the groups that own /dev/kfd and /dev/dri, usually "
+        "video and render (ls -ln; docker run --group-add).",
         rb"/dev/kfd[^\r\n]{0,40}: Permission denied"
         rb"|is not member of \"[^\"\r\n]{1,60}\" group, the default DRM access group",
         nearness=BLAME["no_gpu"] - 1,
     ),
     Signature(
         "no_gpu",
-        "The GPUs cannot be used: check that the amdgpu driver is loaded and fits the ROCm of the image, that "
-        "/dev/kfd and /dev/dri are passed in, and that the user is in the groups video and render.",
+        "The GPUs are unusable. Check that the amdgpu driver is loaded and matches the image's ROCm, that /dev/kfd "
+        "and /dev/dri are passed in, and that the user is in the groups video and render.",
         rb"Initializing the hsa runtime failed|hsa api call failure|initialize Tensile host"
         rb"|[Uu]nable to open /dev/kfd|[Cc]ould not open /dev/kfd|[Ff]ailed to open /dev/kfd"
         rb"|ROCk module is NOT loaded|Fatal error during GPU init|probe with driver amdgpu failed"
@@ -62,7 +62,7 @@ SIGNATURES = (
     ),
     Signature(
         "no_gpu",
-        "No GPU can be used in the container: check the driver, the devices passed in (/dev/kfd, /dev/dri) and "
+        "The container has no usable GPU. Check the driver, the devices passed in (/dev/kfd, /dev/dri) and "
         "HIP_VISIBLE_DEVICES.",
         rb"error from hipGetDeviceCount|/dev/dri[^\r\n]{0,99}: Permission denied|No HIP GPUs are available"
         rb"|failed call to hipInit|librocm reported version is: NOT_FOUND",
@@ -88,28 +88,28 @@ SIGNATURES = (
     ),
     Signature(
         "compile",
-        "A kernel of a ROCm library could not be compiled on this node: look at the lines before; check that the "
-        "image has the headers and device libraries of its own ROCm, and that its version knows this GPU.",
+        "A ROCm library could not compile a kernel on this node. Read the lines before this one; check that the image "
+        "has the headers and device libraries of its own ROCm, and that its version supports this GPU.",
         rb"HIPRTC_ERROR_(?:COMPILATION|LINKING|BUILTIN_OPERATION_FAILURE)|Code object build failed"
         rb"|MIOpen\(HIP\): Error \[(?:Compile|Build)|COMGR_STATUS_ERROR|\[aiter\] build \[[^\r\n]{1,300} failed !",
     ),
     Signature(
         "settings_refused",
-        "A kernel of AITER cannot do this with these sizes, this precision or this GPU: the words after its file say "
-        "what; change them, switch the kernel off, or take another image.",
+        "An AITER kernel does not support these sizes, this precision or this GPU. The text after the file name says "
+        "which; change it, disable the kernel, or use another image.",
         rb"\[AITER\] [^ \r\n]{1,300}\.(?:cu|cpp|cuh|h|hpp):\d{1,6} (?![^\r\n]{0,400}\[HIP error\])",
     ),
     Signature(
         "io_error",
-        "MIOpen cannot use its database of kernels: mostly it lies on a shared file system; set MIOPEN_USER_DB_PATH "
-        "and MIOPEN_CUSTOM_CACHE_DIR to a disk of the node.",
+        "MIOpen cannot use its kernel database, usually because it is on a shared file system. Set "
+        "MIOPEN_USER_DB_PATH and MIOPEN_CUSTOM_CACHE_DIR to a local disk of the node.",
         rb"accessing SQLite database",
         nearness=12,
     ),
     Signature(
         "gpu_error",
-        "A ROCm math library failed (hipBLASLt, rocBLAS, MIOpen): try another image or ROCm version, another size or "
-        "precision; where one node alone has it, look at its GPU and kernel log.",
+        "A ROCm math library failed (hipBLASLt, rocBLAS, MIOpen). Try another image or ROCm version, other sizes or "
+        "another precision; if only one node fails, check its GPU and kernel log.",
         rb"\bHIPBLAS_STATUS_(?!SUCCESS)[A-Z_]{1,60}|(?i:hipblaslt error)|(?i:rocblaslt error)|rocBLAS error"
         rb"|(?i:rocblas_status_)(?!(?i:success))\w{1,60}|MIOpen(?:\(HIP\))?:? Error(?! \[(?:Compile|Build))"
         rb"|\bmiopenStatus(?!Success)\w{1,60}|\b(?:HIPFFT_|ROCFFT_STATUS_)(?!SUCCESS)[A-Z_]{1,60}"
@@ -117,7 +117,8 @@ SIGNATURES = (
     ),
     Signature(
         "gpu_error",
-        "A GPU kernel failed: run again with AMD_SERIALIZE_KERNEL=3 to see which one, and read the node's kernel log.",
+        "A GPU kernel failed. Run again with AMD_SERIALIZE_KERNEL=3 to find out which one, and read the node's kernel "
+        "log.",
         rb"\bhip[A-Z]\w{1,40} failed : |does not support this problem|== hipSuccess|\bHSA_STATUS_ERROR\w{0,60}"
         rb"|HIP [Ee]rror: |HIP error \([^ \r\n]{1,300}:\d{1,6}\): |HIP failure:? "
         rb"|(?<!Search for `)\bhipError[A-Z]\w{1,60}(?:[ '\")(:.]|$)|inactivated due to async error|HSA exception: "
@@ -125,8 +126,8 @@ SIGNATURES = (
     ),
     Signature(
         "gpu_hang",
-        "The driver amdgpu could not do what it should, which mostly is a GPU that hung: drain the node, read its "
-        "kernel log around this line, and reset the GPU.",
+        "The amdgpu driver reports an error, usually because a GPU hung. Drain the node, read its kernel log around "
+        "this line, and reset the GPU.",
         rb"\[amdgpu\]\] \*ERROR\* |" + _DRIVER + rb"[^\r\n]{0,99}(?:\b[Ff]ailed to (?!load|find|parse)"
         rb"|\breset failed|unrecoverable"
         rb"|sq_intr: error"

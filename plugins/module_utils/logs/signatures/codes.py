@@ -18,29 +18,28 @@ _LABEL = (
 XID = rb"\b(?:Xid|XID)(?: \([^)\r\n]{1,60}\):)?(?: (?:error|code|event|number))?[ :=]{1,3}"
 
 FELL_OUT = (
-    "The GPU or its link fell out (off the PCIe bus, NVLink or firmware): drain the node, check power, PCIe and "
-    "NVLink, reboot it, and replace the GPU where it comes back."
+    "The GPU fell off the PCIe bus, or its NVLink or firmware failed. Drain the node, check power, PCIe and NVLink, "
+    "and reboot it; replace the GPU if it fails again."
 )
 DRIVER_MISMATCH = (
-    "The CUDA or ROCm of the image and the node's driver do not fit each other, or NVIDIA's fabric manager does not "
-    "run: update or reload the driver (reboot after an update), start nvidia-fabricmanager, or take an image for "
-    "this driver."
+    "The image's CUDA or ROCm and the node's driver do not match, or NVIDIA's Fabric Manager is not running. Update "
+    "or reload the driver (reboot after an update), start nvidia-fabricmanager, or use an image for this driver."
 )
 OUT_OF_MEMORY = (
-    "The GPU memory does not suffice: lower the micro batch size, recompute activations or split the model more; "
-    "look (nvidia-smi, amd-smi) whether another process holds some of it."
+    "The GPU ran out of memory. Lower the micro batch size, recompute activations or increase model parallelism; "
+    "check (nvidia-smi, amd-smi) whether another process uses GPU memory."
 )
 WRONG_BUILD = (
-    "The software was built without this GPU's architecture: take an image for this GPU (TORCH_CUDA_ARCH_LIST and "
-    "PYTORCH_ROCM_ARCH name those that it was built for)."
+    "The software was not built for this GPU's architecture. Use an image for this GPU (TORCH_CUDA_ARCH_LIST and "
+    "PYTORCH_ROCM_ARCH list the architectures of a build)."
 )
 ASSERT = (
-    "A kernel was given an index that is out of range, mostly a token outside the vocabulary: compare tokenizer, "
-    "data and vocabulary size; CUDA_LAUNCH_BLOCKING=1 (AMD_SERIALIZE_KERNEL=3) shows the call."
+    "A kernel got an index that is out of range, usually a token outside the vocabulary. Compare tokenizer, data and "
+    "vocabulary size; CUDA_LAUNCH_BLOCKING=1 (AMD_SERIALIZE_KERNEL=3) shows the call."
 )
 
 COMPILE = (
-    "A kernel could not be compiled for this GPU: try another image, switch torch.compile or the fused kernel off, or "
+    "A kernel could not be compiled for this GPU. Try another image, disable torch.compile or the fused kernel, or "
     "build the extension in the image."
 )
 
@@ -68,22 +67,22 @@ def _code(
 SIGNATURES = (
     Signature(
         "killed",
-        "The host memory that is pinned for the GPUs or TPUs does not suffice: move less to the host, use fewer data "
-        "workers, or give the container more memory and a higher memlock limit.",
+        "The host ran out of memory to pin for the GPUs or TPUs. Offload less to the host, use fewer data workers, or "
+        "give the container more memory and a higher memlock limit.",
         rb"failed to alloc \d{1,20} bytes on host: |(?:RESOURCE_EXHAUSTED|INTERNAL): [^\r\n]{0,200}bytes of (?:host"
         rb"|pinned) memory|NVRM: failed to allocate ",
     ),
     _code(
         "child_failed",
-        "The GPU cleaned up after a process that ended or was stopped (Xid 45): what that process printed, or the Xid "
-        "before, is the cause.",
+        "The GPU cleaned up after a process that ended or was stopped (Xid 45). Look for the cause in that process's "
+        "output or in the Xid before this one.",
         (),
         xids=b"45",
     ),
     _code(
         "gpu_ecc",
-        "A GPU of this node has uncorrectable memory errors: drain the node, read its ECC counters (nvidia-smi -q, "
-        "amd-smi metric --ecc) and the kernel log, reset the GPU, and replace it where they come back.",
+        "A GPU on this node has uncorrectable memory errors. Drain the node, read its ECC counters (nvidia-smi -q, "
+        "amd-smi metric --ecc) and the kernel log, and reset the GPU; replace it if the errors return.",
         (b"ECCUncorrectable", b"ECC_UNCORRECTABLE", b"ECCNotCorrectable"),
         (b"uncorrectable ECC error",),
         xids=b"48 63 64 92 94 95 140 156 157 160 161 171 172",
@@ -113,7 +112,7 @@ SIGNATURES = (
     ),
     _code(
         "no_gpu",
-        "No GPU can be used: check the driver on the node (nvidia-smi, amd-smi), the devices passed in, "
+        "No GPU is usable. Check the driver on the node (nvidia-smi, amd-smi), the devices passed in, "
         "CUDA_VISIBLE_DEVICES or HIP_VISIBLE_DEVICES, and whether another process, or MPS, holds the GPUs.",
         (
             *(b"NoDevice", b"NO_DEVICE", b"DevicesUnavailable", b"DEVICE_UNAVAILABLE"),
@@ -126,15 +125,15 @@ SIGNATURES = (
     ),
     _code(
         "wrong_rank",
-        "A rank wants a GPU that it does not see: check processes per node, the local ranks, and CUDA_VISIBLE_DEVICES "
-        "or HIP_VISIBLE_DEVICES.",
+        "A rank asks for a GPU that it cannot see. Check processes per node, the local ranks, and "
+        "CUDA_VISIBLE_DEVICES or HIP_VISIBLE_DEVICES.",
         (b"InvalidDevice", b"INVALID_DEVICE"),
         (b"invalid device ordinal",),
     ),
     Signature(
         "stale_process",
-        "Another process holds much of this GPU's memory: end what is left over there (nvidia-smi, amd-smi process), "
-        "and look that each rank has a GPU of its own.",
+        "Another process uses much of this GPU's memory. Stop leftover processes (nvidia-smi, amd-smi process), and "
+        "check that each rank has its own GPU.",
         rb"Process \d{1,9} has (?:[2-9]|[1-9]\d{1,3})\.\d\d GiB memory in use\. (?:Process \d{1,9} has (?:[2-9]"
         rb"|[1-9]\d{1,3})\.|Including non-PyTorch memory, this process has )",
         nearness=BLAME["out_of_memory"],
@@ -163,8 +162,8 @@ SIGNATURES = (
     ),
     _code(
         "compile",
-        "A kernel could not be compiled as the driver runs: the PTX compiler (libnvidia-ptxjitcompiler) of the driver "
-        "is not in the container; check what the NVIDIA container toolkit mounts.",
+        "A kernel could not be compiled at run time because the container lacks the driver's PTX compiler "
+        "(libnvidia-ptxjitcompiler). Check what the NVIDIA container toolkit mounts.",
         (b"JitCompilerNotFound", b"JIT_COMPILER_NOT_FOUND"),
         (b"PTX JIT compiler library not found",),
     ),
@@ -176,8 +175,8 @@ SIGNATURES = (
     ),
     _code(
         "settings_refused",
-        "A CUDA graph cannot hold what was recorded: switch CUDA graphs off in the trainer or in torch.compile, or do "
-        "not wait for the GPU, log or allocate while one is captured.",
+        "A CUDA graph cannot hold what was captured. Disable CUDA graphs in the trainer or in torch.compile, or do "
+        "not synchronize with the GPU, log or allocate during capture.",
         (rb"StreamCapture[A-Z]\w{1,30}", rb"STREAM_CAPTURE_[A-Z_]{1,30}", b"CapturedEvent", b"CAPTURED_EVENT"),
         (
             *(b"when stream is capturing", b"previous error during capture", b"on a capturing blocking stream"),

@@ -8,13 +8,13 @@ from ..signature import Signature
 SIGNATURES = (
     Signature(
         "image_pull",
-        "The registry throttles: log in, take the image from a mirror, or load it on the nodes beforehand.",
+        "The registry is rate-limiting pulls. Log in, pull from a mirror, or load the image on the nodes beforehand.",
         rb"toomanyrequests: |pull rate limit|(?:[Ff]ailed to (?:pull|copy|resolve)|pinging container registry"
         rb"|reading manifest|initializing source)[^\r\n]{0,400}429 Too Many Requests",
     ),
     Signature(
         "image_pull",
-        "The image cannot be pulled: check its name and tag, log in to the registry (docker login), check network, "
+        "The image cannot be pulled. Check its name and tag, log in to the registry (docker login), check network, "
         "proxy and certificates, or load the image on the nodes beforehand.",
         rb"manifest unknown|manifest for \S{1,300} not found|reading manifest [^\r\n]{0,300}: |pull access denied"
         rb"|requested access to the (?:resource|requested resource) is (?:denied|not authorized)"
@@ -33,84 +33,83 @@ SIGNATURES = (
     ),
     Signature(
         "no_gpu",
-        "The node lacks a device or what passes it in: load the GPU driver (modprobe amdgpu or nvidia; ls /dev/kfd "
-        "/dev/dri), and for NVIDIA install the container toolkit.",
+        "The node lacks a device, or the tool that passes it in. Load the GPU driver (modprobe amdgpu or nvidia; ls "
+        "/dev/kfd /dev/dri); for NVIDIA, install the container toolkit.",
         rb"error gathering device information while adding custom device|unresolvable CDI devices"
         rb"|Error: [^\r\n]{0,200}(?:CDI (?:host )?devices?|stat nvidia\.com/|nvidia-cdi-hook)"
         rb"|stat /dev/(?:kfd|dri|nvidia|neuron)\S{0,60}: no such file|could not select device driver",
     ),
     Signature(
         "driver_mismatch",
-        "The image and the node's GPU driver do not fit, or the driver was updated while it runs: reboot after "
-        "an update, update the driver, or take an image for this one.",
+        "The image and the node's GPU driver do not match, or the driver was updated while loaded. Reboot after an "
+        "update, update the driver, or use an image for this driver.",
         rb"requirement error: unsatisfied condition: |driver/library version mismatch",
     ),
     Signature(
         "no_gpu",
-        "The NVIDIA container tools cannot use the driver: check nvidia-smi on the node, its driver modules and the "
+        "The NVIDIA container tools cannot use the driver. Check nvidia-smi on the node, the driver's modules and the "
         "container toolkit.",
         rb"nvidia-container-cli(?:\.real)?: (?:initialization|device|driver|ldcache|mount|detection) error",
     ),
     Signature(
         "container",
-        "The container engine cannot be used: check that it runs (systemctl status docker) and that the user may "
+        "The container engine is unusable. Check that it is running (systemctl status docker) and that the user may "
         "use it (group docker, or become).",
         rb"(?:Cannot|permission denied while trying to) connect to the (?:Docker daemon|docker API)"
         rb"|[Ff]ailed to connect to the docker API|[Cc]annot connect to Podman|dial unix \S{1,99}\.sock: connect: ",
     ),
     Signature(
         "container",
-        "The container engine does not have the runtime that is asked for: install the container toolkit, name it in "
-        "/etc/docker/daemon.json (nvidia-ctk runtime configure), or do not ask for one.",
+        "The container engine does not have the requested runtime. Install the container toolkit and register it in "
+        "/etc/docker/daemon.json (nvidia-ctk runtime configure), or do not request a runtime.",
         rb"[Uu]nknown runtime specified|unknown or invalid runtime name: |no runtime binary found from candidate list"
         rb"|failed to create NVIDIA Container Runtime|nvidia-container-runtime: find runc path",
     ),
     Signature(
         "container",
-        "A container of this name is there already: look whose it is, and remove it if it is left over.",
+        "A container with this name already exists. Find out whose it is, and remove it if it is left over.",
         rb"(?:Conflict\. The container )?name \S{1,200} is already in use by",
     ),
     Signature(
         "address_in_use",
-        "A port that the container publishes is taken on this node: stop what an earlier run left there, or choose "
+        "A port that the container publishes is in use on this node. Stop what an earlier run left there, or choose "
         "another port.",
         rb"failed: port is already allocated",
     ),
     Signature(
         "container",
-        "The image or program is for another processor architecture than the node's.",
+        "The image or program was built for another CPU architecture. Use one built for this node's.",
         rb"exec format error|Exec format error",
     ),
     Signature(
         "permission_denied",
-        "The container may not run its program: make it executable (chmod +x), and look whether its folder is mounted "
-        "with noexec.",
+        "The container may not run its program. Make it executable (chmod +x), and check whether its folder is "
+        "mounted noexec.",
         rb"\bexec: \\?\"[^\"\r\n]{1,300}\": permission denied",
     ),
     Signature(
         "not_found",
-        "A program of the launch or a folder to mount is not there: the image or the paths are not those that the plan "
-        "expects.",
+        "A program to launch or a folder to mount is missing. Compare the image and the paths with the plan.",
         rb"executable file [^\r\n]{0,200}not found in \$PATH|bind source path does not exist|Error: statfs "
         rb"|\bexec: \\?\"[^\"\r\n]{1,300}\": [^\r\n]{0,300}no such file or directory",
     ),
     Signature(
         "disk_full",
-        "The disk of the container engine (or the registry cache) is full: free it (docker system df shows what is "
-        "there), or give the engine a larger data folder.",
+        "The disk of the container engine (or the registry cache) is full. Free space (docker system df shows what "
+        "uses it), or give the engine a larger data folder.",
         rb"(?:failed to register layer|rror (?:committing the finished|processing tar)|[Ww]riting blob|[Rr]eading blob"
         rb"|copying layers|failed to extract|storing blob)[^\r\n]{0,400}[Nn]o space left on device",
     ),
     Signature(
         "container",
-        "apptainer or singularity could not start the container: a folder to mount or a hook of it is missing on this "
-        "node, which the message names.",
+        "apptainer or singularity could not start the container. Provide the folder to mount or the hook that the "
+        "message names; it is missing on this node.",
         rb"FATAL: {1,6}container creation failed: ",
     ),
     Signature(
         "container",
-        "The container engine refused to start the container: the message says which option, mount or device; "
-        "compare it with the plan's container options.",
+        "The container engine refused to start the container. The message names the option, mount or device; compare "
+        "it with the plan's container options.",
         rb"\[ERROR\] /\S{1,200}hooks\.d/\S{1,60} exited with return code|(?m:^docker: (?=[a-z'\"]))"
         rb"|Error response from daemon: (?!No such )|OCI permission denied|(?m:^FATAL: {3,9}(?=\S)"
         rb"|^ERROR  : |^ABORT  : )|FATA\[\d{1,9}\] |FailedCreatePodSandBox\b|(?m:^Error: (?=[a-z`'\"/])(?!no container"

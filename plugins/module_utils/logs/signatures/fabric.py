@@ -13,63 +13,63 @@ _FAILS = (
 SIGNATURES = (
     Signature(
         "memlock",
-        "RDMA may not lock memory: raise the limit in the container and on the node (--ulimit memlock=-1, ulimit -l "
-        "unlimited; for Slurm the limit of slurmd); for EFA, load its peer memory or DMA-BUF support, too.",
+        "RDMA may not lock memory. Raise the limit in the container and on the node (--ulimit memlock=-1, ulimit -l "
+        "unlimited; under Slurm, slurmd's limit); for EFA, also load its peer memory or DMA-BUF support.",
         rb"(?:register MR|fi_mr_reg|register memory|memory registration failed)[^\r\n]{0,200}(?:Cannot allocate memory"
         rb"|ENOMEM|-12\b)",
     ),
     # A warning, after which what needs no RDMA goes on.
     Signature(
         "memlock",
-        "RDMA may lock too little memory: raise the limit in the container and on the node (--ulimit memlock=-1, "
-        "ulimit -l unlimited; for Slurm the limit of slurmd).",
+        "RDMA may not lock enough memory. Raise the limit in the container and on the node (--ulimit memlock=-1, "
+        "ulimit -l unlimited; under Slurm, slurmd's limit).",
         rb"RLIMIT_MEMLOCK is \d{1,8} bytes",
         BLAME["nccl"] - 1,
     ),
     Signature(
         "settings_refused",
-        "The kernel of this node is so old that EFA needs a variable: set FI_EFA_FORK_SAFE=1 on all nodes.",
+        "EFA needs a variable on this node's old kernel. Set FI_EFA_FORK_SAFE=1 on all nodes.",
         rb"requires setting FI_EFA_FORK_SAFE",
     ),
     Signature(
         "rdma_devices",
-        "libfabric offers no provider that NCCL's plugin can use: look whether fi_info -p efa lists one in the "
-        "container, pass /dev/infiniband in, and compare the versions of libfabric and the plugin.",
+        "libfabric has no provider that NCCL's plugin can use. Check whether fi_info -p efa lists one in the "
+        "container, pass in /dev/infiniband, and compare the versions of libfabric and the plugin.",
         rb"(?:Couldn't|Could not) find any optimal provider|fi_getinfo\(\) call failed"
         rb"|No eligible providers were found|Ofi plugin is not installed or EFA",
     ),
     # A warning, too, on an instance alone.
     Signature(
         "rdma_devices",
-        "NCCL's plugin for libfabric did not start: look whether fi_info -p efa lists a provider in the container, "
-        "pass /dev/infiniband in, and compare the versions of libfabric and the plugin.",
+        "NCCL's libfabric plugin did not start. Check whether fi_info -p efa lists a provider in the container, pass "
+        "in /dev/infiniband, and compare the versions of libfabric and the plugin.",
         rb"OFI plugin initNet\(\) failed|Unable to find a protocol that worked",
         BLAME["nccl"] - 1,
     ),
     Signature(
         "nccl",
-        "NCCL's plugin for libfabric failed: its words say what; compare the versions of libfabric, the plugin "
-        "and NCCL, and run again with NCCL_DEBUG=INFO and FI_LOG_LEVEL=warn.",
+        "NCCL's libfabric plugin failed. Read its message, compare the versions of libfabric, the plugin and NCCL, "
+        "and run again with NCCL_DEBUG=INFO and FI_LOG_LEVEL=warn.",
         rb"WARN: Function: \w{1,80} Line: \d{1,6}: NET/OFI |(?:NCCL|CCOM) WARN NET/OFI (?!WARNING: "
         rb"|[^\r\n]{0,200}(?:[Ii]gnoring|Not configuring))|NET/OFI (?i:[^\r\n]{0,200}(?:" + _FAILS + rb"))",
     ),
     Signature(
         "rdma_devices",
-        "The program sees no RDMA device, or not the one that it was given: compare its name with ibv_devices in the "
-        "container, and pass /dev/infiniband in.",
+        "The program sees no RDMA device, or not the one it was given. Compare the name with ibv_devices in the "
+        "container, and pass in /dev/infiniband.",
         rb"Error: [^\r\n]{0,200}No IB devices found|\bIB device \S{1,40} not found"
         rb"|Unable to find the Infiniband/RoCE device|No ibverbs devices present",
     ),
     Signature(
         "rdma_devices",
-        "UCX does not find the network device that UCX_NET_DEVICES names: compare it and UCX_TLS with ibv_devices in "
-        "the container, and pass /dev/infiniband in.",
+        "UCX cannot find the network device in UCX_NET_DEVICES. Compare it and UCX_TLS with ibv_devices in the "
+        "container, and pass in /dev/infiniband.",
         rb"UCX {1,4}ERROR [^\r\n]{0,60}no usable transports/devices|network device '[^'\r\n]{1,99}' is not available",
     ),
     Signature(
         "nccl",
-        "The network between the nodes failed under UCX or libfabric: check the links, the devices (ibv_devinfo, "
-        "fi_info -p efa), for EFA the security group, and the logs of the other nodes.",
+        "The network between the nodes failed under UCX or libfabric. Check the links, the devices (ibv_devinfo, "
+        "fi_info -p efa), for EFA the security group, and the other nodes' logs.",
         rb"\b(?:UCX|UCC) {1,4}(?:ERROR|FATAL) (?![^\r\n]{0,400}[Nn]o space left)|fi_[a-z_]{1,40}(?:\(\))? failed"
         rb"|(?i:Libfabric error)|\bprov_errno\b|EFA_IO_COMP_STATUS_(?!OK)|unable to reach each other for"
         rb"|libfabric:\d{1,9}:\d{1,12}:[\w:-]{1,99}\(\):\d{1,6}<(?:warn|critical)> (?i:[^\r\n]{0,200}(?:"
@@ -84,16 +84,16 @@ SIGNATURES = (
     # What ibv_wc_status_str and the driver efa call the completion of a transfer that failed.
     Signature(
         "nccl",
-        "A transfer between two nodes failed: check that the peer runs (its log may have the cause), then the links, "
-        "NCCL_IB_GID_INDEX, GPUDirect and, for EFA, the security group.",
+        "A transfer between two nodes failed. Check that the peer is running (its log may have the cause), then the "
+        "links, NCCL_IB_GID_INDEX, GPUDirect and, for EFA, the security group.",
         rb"[Ll]ocal (?:length|protection|access|QP operation) error|Work Request Flushed Error|[Bb]ad response error"
         rb"|[Rr]emote (?:invalid request|access|operation) error|(?:[Tt]ransport|RNR) retry counter exceeded"
         rb"|Remote aborted|Unresponsive re(?:ceiver|mote)|Unreachable remote|lushed during queue pair destroy",
     ),
     Signature(
         "nccl",
-        "RDMA between two nodes failed: check the port (ibv_devinfo), the GID index, link and "
-        "firmware, GPUDirect, and that /dev/infiniband is passed in.",
+        "RDMA between two nodes failed. Check the port (ibv_devinfo), the GID index, link and firmware, GPUDirect, "
+        "and that /dev/infiniband is passed in.",
         rb"Failed status(?: |-[^\r\n]{1,60} \()\d{1,3}\)?: wr_id |[Cc]ompletion with (?:error at|Error in) "
         rb"|Bad wc status |[Ff]ailed to (?:create|modify|register|allocate|open|query) (?:an? )?(?:QP|CQ|MR|PD|AH|SRQ"
         rb"|[Qq]ueue [Pp]air|completion queue|protection domain|memory region)\b|Couldn't get context for the device"
@@ -102,8 +102,7 @@ SIGNATURES = (
     ),
     Signature(
         "nccl",
-        "A network port of this node went down or its adapter failed: check cable, switch port and the adapter's "
-        "firmware.",
+        "A network port of this node went down or its adapter failed. Check cable, switch port and adapter firmware.",
         rb"Cable unplugged|NETDEV WATCHDOG: |NIC Link is [Dd]own|link status definitely down|Port module event\[error\]"
         rb"|mlx5_core [^\r\n]{0,60}(?:Link down|health compromised|firmware (?:fatal|internal) error"
         rb"|mlx5_cmd_out_err: )"
@@ -111,14 +110,14 @@ SIGNATURES = (
     ),
     Signature(
         "nccl",
-        "The driver of a network adapter reports an error: read the kernel log around this line, and compare "
-        "driver and firmware with a node that works.",
+        "The driver of a network adapter reports an error. Read the kernel log around this line, and compare driver "
+        "and firmware with a node that works.",
         rb"\b(?:mlx5_core|mlx5_ib|bnxt_en|bnxt_re|ionic) [^\r\n]{0,160}(?:\b[Ff]ailed\b|\b[Ee]rror\b|timed? ?out)",
     ),
     Signature(
         "nccl",
-        "Neuron's collectives failed: check the EFA driver and devices (fi_info -p efa), the security group, and the "
-        "logs of the other nodes.",
+        "Neuron's collectives failed. Check the EFA driver and devices (fi_info -p efa), the security group, and the "
+        "other nodes' logs.",
         rb"CCOM WARN (?![^\r\n]{0,300}[Tt]oo many open files)",
     ),
 )

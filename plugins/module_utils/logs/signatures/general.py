@@ -9,26 +9,26 @@ from .linux import ENDED
 SIGNATURES = (
     Signature(
         "scheduler",
-        "Slurm reports an error: the words after it say what; look at the job (scontrol show job), the nodes "
-        "(sinfo -R) and slurmd's log.",
+        "Slurm reports an error. Read the text that follows; check the job (scontrol show job), the nodes (sinfo -R) "
+        "and slurmd's log.",
         rb"(?:srun|slurmstepd|slurmd): error: (?![^\r\n]{0,200}(?:[Ii]gnor|[Dd]uplicate|Setting TMPDIR|ropagate"
         rb"|getpeername|xauth|X11|x11|[Ww]arning|_get_pss|cgroup))[^\r\n*]",
     ),
     Signature(
         "child_failed",
-        "A process ended itself, as a check in native code failed: the line says which, and what was printed "
-        "before may be the cause.",
+        "A process aborted because a check in native code failed. The line names the check; earlier output may have "
+        "the cause.",
         rb":\d{1,6}: [^\r\n]{0,900}: Assertion `[^\r\n]{0,400}' failed|\] Check fail(?:ed|ure): "
         rb"|Check failure stack trace|terminate called without|pure virtual method called",
     ),
     Signature(
         "child_failed",
-        "A program that the training is made of ended with an error: what it printed before is the cause.",
+        "A program that the training runs ended with an error. Look for the cause in its earlier output.",
         ENDED + rb"(?P<exit_code>-\d{1,9}|[1-9]\d{0,8})\b",
     ),
     Signature(
         "container",
-        "The container engine reports an error: the words after msg say what; look at the engine's own log, too.",
+        "The container engine reports an error. Read the text after msg and the engine's own log.",
         rb"\blevel=(?:error|fatal) msg=",
     ),
 )

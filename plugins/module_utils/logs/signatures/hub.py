@@ -8,14 +8,14 @@ from ..signature import Signature
 SIGNATURES = (
     Signature(
         "hub_rate_limit",
-        "Hugging Face throttles: give a token (HF_TOKEN), wait and try again, or use a local copy or a cache that "
-        "the nodes share (HF_HOME, HF_HUB_OFFLINE=1).",
+        "Hugging Face is rate-limiting requests. Set a token (HF_TOKEN), wait and retry, or use a local copy or a "
+        "cache that the nodes share (HF_HOME, HF_HUB_OFFLINE=1).",
         rb"429 Client Error|Error: [^\r\n]{0,300}429[^\r\n]{0,60}Too Many Requests|429 Too Many Requests: ",
     ),
     Signature(
         "access_denied",
-        "Hugging Face does not hand out the model or tokenizer: ask for access on its page and give a token (HF_TOKEN) "
-        "of an account that has it, or use a local copy.",
+        "Hugging Face denies access to the model or tokenizer. Request access on its page and set the token "
+        "(HF_TOKEN) of an account that has it, or use a local copy.",
         rb"trying to access a gated repo|Cannot access gated repo|(?:401|403) Client Error|ERROR 401: |ERROR 403: "
         rb"|Client error '40[13] [^\r\n]{1,40} for url 'https://huggingface\.co|GatedRepoError: |Re(?:pository"
         rb"|vision)NotFoundError: |LocalTokenNotFoundError: |HFValidationError: |HfHubHTTPError: 40[13] "
@@ -24,8 +24,8 @@ SIGNATURES = (
     ),
     Signature(
         "tokenizer",
-        "The tokenizer or model is not there: check its name or path, give a token, or use a local copy; a local "
-        "folder of the same name hides that of Hugging Face.",
+        "The tokenizer or model was not found. Check its name or path, set a token, or use a local copy; a local "
+        "folder of the same name hides the one on Hugging Face.",
         rb"required positional arguments?: '(?:vocab|tokenizer|merges)_file'|Can't load (?:tokenizer"
         rb"|the configuration|the model|feature extractor) (?:for|of) |is not a valid model identifier"
         rb"|Error: [^\r\n]{0,99}tokenizer\.chat_template is not set|tokenizer does not have a padding token"
@@ -38,15 +38,15 @@ SIGNATURES = (
     ),
     Signature(
         "data_cache",
-        "The dataset is not in the cache of this node, and the hub cannot be asked: fetch it beforehand, or use a "
-        "cache that the nodes share (HF_HOME, HF_DATASETS_CACHE).",
+        "The dataset is not in this node's cache, and the hub cannot be reached. Fetch it beforehand, or use a cache "
+        "that the nodes share (HF_HOME, HF_DATASETS_CACHE).",
         rb"Couldn't find cache for |dataset cached in a |on the Hub \(OfflineMode"
         rb"|Hub for dataset '[^\r\n]{0,400}: offline mode is enabled",
     ),
     Signature(
         "hub_unreachable",
-        "Hugging Face cannot be reached from this node: check network, DNS and proxy, or use a local copy or a "
-        "cache that the nodes share (HF_HOME).",
+        "This node cannot reach Hugging Face. Check network, DNS and proxy, or use a local copy or a cache that the "
+        "nodes share (HF_HOME).",
         rb"\bhttp(?:x|core)\.\w{0,20}(?:Connect|Read|Network|Protocol|Proxy|Timeout)\w{0,20}: "
         rb"|ChunkedEncodingError: |CAS service error|CAS Client Error|LocalEntryNotFoundError: "
         rb"|Couldn't reach (?:[^\r\n]{0,300} on the Hub|the Hugging Face Hub for)|[Ww]e couldn't connect to 'http"
@@ -57,13 +57,13 @@ SIGNATURES = (
     ),
     Signature(
         "access_denied",
-        "The model or file is not on Hugging Face under this name, or the token may not see it: check name, "
-        "revision and HF_TOKEN, or use a local copy.",
+        "Hugging Face has no model or file under this name, or the token has no access to it. Check name, revision "
+        "and HF_TOKEN, or use a local copy.",
         rb"404 Client Error|(?<!registered\.)DatasetNotFoundError: |Error: Couldn't find (?:a |any (?!data file))",
     ),
     Signature(
         "access_denied",
-        "The storage bucket does not let the training in: give this node credentials that may read and write it.",
+        "The storage bucket denies access. Give this node credentials that may read and write it.",
         rb"\(AccessDenied\)|AccessDeniedException|NoCredentialsError|DefaultCredentialsError|Forbidden: 403"
         rb"|\(InvalidAccessKeyId\)|exceptions\.RefreshError: |\(ExpiredToken\w{0,20}\)|operation: Forbidden"
         rb"|Unauthorized: 401|does not have storage\.[\w.]{1,40} access"
@@ -72,26 +72,25 @@ SIGNATURES = (
     ),
     Signature(
         "not_found",
-        "The storage bucket has no such object: check bucket, path and project.",
+        "The storage bucket has no such object. Check bucket, path and project.",
         rb"\(NoSuch(?:Bucket|Key)\)|exceptions\.NotFound: 404|operation: Not Found|specified bucket does not exist",
     ),
     Signature(
         "hub_unreachable",
-        "The storage bucket does not answer this node, or throttles: check network, proxy and region, and try again.",
+        "The storage bucket does not answer this node, or rate-limits it. Check network, proxy and region, and retry.",
         rb"EndpointConnectionError: |exceptions\.ConnectTimeoutError: |google\.auth\.exceptions\.TransportError"
         rb"|TooManyRequests: 429|ServiceUnavailable: 503|\(SlowDown\)|All \d{1,9} retry attempts failed"
         rb"|exceeded the rate limit for object mutation|: CURL error |api_core\.exceptions\.RetryError: ",
     ),
     Signature(
         "hub_unreachable",
-        "A download failed: the words after curl say why; check name, network, proxy and certificates, or fetch it "
+        "A download failed. The text after curl says why; check name, network, proxy and certificates, or fetch it "
         "beforehand.",
         rb"(?m:^)curl: \(\d{1,3}\) ",
     ),
     Signature(
         "access_denied",
-        "Weights & Biases does not let the training in, or cannot be reached: set WANDB_API_KEY, or "
-        "WANDB_MODE=offline.",
+        "Weights & Biases denies access or cannot be reached. Set WANDB_API_KEY, or WANDB_MODE=offline.",
         rb"wandb\.(?:\w{1,40}\.){0,4}(?:UsageError|CommError|AuthenticationError): ",
     ),
 )

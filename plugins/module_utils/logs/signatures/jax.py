@@ -11,26 +11,26 @@ _STATUS = rb"(?:(?:rror|xception|[Ss]tatus|ailed|ailure|access)(?::{1,2} ?| ?= ?
 _STATUS += rb"(?:StatusCode\.)?"
 
 _NO_DEVICE = (
-    "JAX finds no accelerator that it can use: check the driver and the devices passed in, that jaxlib is built for "
-    "this platform (JAX_PLATFORMS), and that no other process holds them."
+    "JAX finds no accelerator that it can use. Check the driver and the devices passed in, that jaxlib is built for "
+    "this platform (JAX_PLATFORMS), and that no other process holds the devices."
 )
 _OUT_OF_MEMORY = (
-    "The GPU memory does not suffice: lower the batch per device, choose another remat policy, shard the model more, "
-    "or raise XLA_PYTHON_CLIENT_MEM_FRACTION."
+    "The GPU ran out of memory. Lower the batch per device, choose another remat policy, shard the model more, or "
+    "raise XLA_PYTHON_CLIENT_MEM_FRACTION."
 )
 _COMPILE = (
-    "XLA could not compile or load a kernel: try another image or jaxlib, or fewer XLA_FLAGS; a node alone with it has "
-    "another driver."
+    "XLA could not compile or load a kernel. Try another image or jaxlib, or fewer XLA_FLAGS; if only one node fails, "
+    "its driver differs."
 )
 _NOT_MET = (
-    "The processes did not all meet: look for a node that did not start or failed before, then check the coordinator's "
+    "Not all processes joined. Look for a node that did not start or failed earlier, then check the coordinator's "
     "address, port and firewall."
 )
-_COORDINATOR_DIED = "The process that coordinates the others, the first one, went away: its log has the cause."
+_COORDINATOR_DIED = "The coordinator, which is the first process, went away. Check its log for the cause."
 SIGNATURES = (
     Signature(
         "node_failure",
-        "Megascale suspects the chips of the hosts that it names: take these hosts out, and start again.",
+        "Megascale suspects the chips of the hosts that it names. Exclude these hosts, and start again.",
         rb"caused by bad TPU chips",
     ),
     Signature(
@@ -43,15 +43,15 @@ SIGNATURES = (
     ),
     Signature(
         "stale_process",
-        "Another process holds the TPU: end it (the message may name its pid; lsof shows who has /dev/vfio or "
-        "/dev/accel open), and remove /tmp/libtpu_lockfile where it is left over.",
+        "Another process holds the TPU. Stop it (the message may name its pid; lsof shows who has /dev/vfio or "
+        "/dev/accel open), and remove /tmp/libtpu_lockfile if it is left over.",
         rb"(?:libtpu\S{0,20}|The TPU) is already in use by|libtpu multi-process lockfile"
         rb"|/dev/(?:vfio|accel)[^\r\n]{0,60}Device or resource busy",
     ),
     Signature(
         "import_error",
-        "A library or plugin that was loaded is missing or of another version than the one that jaxlib was built with: "
-        "take it out of LD_LIBRARY_PATH, or install the version that the message names.",
+        "A loaded library or plugin is missing or not the version that jaxlib was built with. Take it out of "
+        "LD_LIBRARY_PATH, or install the version that the message names.",
         rb"is not compatible with the installed jaxlib|Loaded runtime \w{1,20} library: [^\r\n]{1,60} but source was "
         rb"compiled with"
         rb"|RuntimeError: (?:Outdated \w{1,20} installation found\.|Unable to load \w{1,20}\. Is it installed\?)"
@@ -59,29 +59,29 @@ SIGNATURES = (
     ),
     Signature(
         "illegal_instruction",
-        "The CPU of this node, or what the virtual machine shows of it, has not the instructions that jaxlib was built "
-        "for: take another type of machine, or a jaxlib that was built without them.",
+        "This node's CPU, or what the virtual machine exposes of it, lacks instructions that jaxlib was built for. "
+        "Use another machine type, or a jaxlib built without them.",
         rb"jaxlib was built using",
     ),
     Signature(
         "gpu_error",
-        "A TPU chip or its driver failed on the worker that the message names: take that host out, and replace it "
-        "where it comes back.",
+        "A TPU chip or its driver failed on the worker that the message names. Exclude that host, and replace it if "
+        "it fails again.",
         rb"SLICE_FAILURE_CHIP_[A-Z_]{1,40}|Session master detected TPU session error|: RuntimeUnexpectedCoreHalt\b"
         rb"|halted (?:unexpectedly|prematurely)|Halt is unexpected|Fatal error occurred during TPU execution"
         rb"|!!!! FATAL ERROR !!!!|all pending programs will fail",
     ),
     Signature(
         "gpu_error",
-        "The library of neural networks (cuDNN or MIOpen) did not start on the GPU: mostly its memory is taken (lower "
-        "XLA_PYTHON_CLIENT_MEM_FRACTION) or the library does not fit jaxlib; read the lines before.",
+        "cuDNN or MIOpen did not start on the GPU. Usually GPU memory is full (lower XLA_PYTHON_CLIENT_MEM_FRACTION) "
+        "or the library does not match jaxlib; read the lines before this one.",
         rb"DNN library initialization failed|Could not create cudnn handle",
         BLAME["import_error"] + 1,
     ),
     Signature(
         "xla_flags",
-        "XLA does not take a flag: flags belong to a version of jaxlib, TPU flags go in LIBTPU_INIT_ARGS, and each "
-        "flag begins with --.",
+        "XLA rejects a flag. Check that this jaxlib supports it, put TPU flags in LIBTPU_INIT_ARGS, and begin each "
+        "flag with --.",
         rb"Unknown flags? in XLA_FLAGS: |Unknown command line flag '(?:xla|tpu|megascale)_"
         rb"|Couldn't interpret value \S{0,300} ?for flag|Illegal value for --xla"
         rb"|: (?:No such compile option: '|While setting option )"
@@ -89,8 +89,8 @@ SIGNATURES = (
     ),
     Signature(
         "jax_start",
-        "JAX does not know how the nodes find each other, or two processes have one number: set JAX_COORDINATOR_IP, "
-        "JAX_COORDINATOR_PORT, NNODES and NODE_RANK, and hardware=gpu.",
+        "JAX does not know how the nodes find each other, or two processes have the same number. Set "
+        "JAX_COORDINATOR_IP, JAX_COORDINATOR_PORT, NNODES and NODE_RANK, and hardware=gpu.",
         rb"Error: (?:coordinator_address should be defined|Number of processes must be defined"
         rb"|The process id of the current process must be defined)"
         rb"|distributed\.initialize\(\) must be called before|Duplicate task registration with "
@@ -100,8 +100,8 @@ SIGNATURES = (
     ),
     Signature(
         "compile",
-        "A kernel wants more of the fast memory of a TPU core (vmem, smem) than there is, which a smaller batch does "
-        "not change: take smaller block sizes for it, or raise xla_tpu_scoped_vmem_limit_kib in LIBTPU_INIT_ARGS.",
+        "A kernel needs more of a TPU core's fast memory (vmem, smem) than there is; a smaller batch does not help. "
+        "Use smaller block sizes for it, or raise xla_tpu_scoped_vmem_limit_kib in LIBTPU_INIT_ARGS.",
         rb"\bCompileTime(?:ScopedVmemOom|SparseCoreAllocationFailure)\b|exceeded scoped vmem limit"
         rb"|Ran out of memory in memory space (?:[vs]mem|cmem|sflag|tile_?spmem)",
     ),
@@ -112,8 +112,8 @@ SIGNATURES = (
     ),
     Signature(
         "sizes",
-        "The program was compiled for other shapes or another number of devices than it got: compare batch, mesh and "
-        "parallel sizes with those that the message names.",
+        "The program was compiled for other shapes or another number of devices. Compare batch, mesh and parallel "
+        "sizes with those in the message.",
         rb"\bRuntimeProgramInputMismatch\b|Invalid number of devices in device assignment: ",
     ),
     Signature(
@@ -126,27 +126,27 @@ SIGNATURES = (
     ),
     Signature(
         "address_in_use",
-        "The coordinator cannot listen on its port: stop what an earlier run left there, or choose another port "
-        "(JAX_COORDINATOR_PORT), and check that its address is one of the first node.",
+        "The coordinator cannot listen on its port. Stop what an earlier run left there, or choose another port "
+        "(JAX_COORDINATOR_PORT), and check that its address belongs to the first node.",
         rb"Failed to add port to server|No address added out of|Failed to start RPC server",
     ),
     Signature(
         "name_resolution",
-        "The coordinator's name cannot be resolved on this node: give an address that every node resolves and reaches "
+        "This node cannot resolve the coordinator's name. Use an address that every node resolves and reaches "
         "(JAX_COORDINATOR_IP).",
         rb"DNS resolution failed for|the target uri is not valid|Error: Failed to recognize coordinator address ",
     ),
     Signature(
         "watchdog",
-        "Not all processes came to a collective or barrier: look for the process that hangs or died, which has no such "
-        "line; mostly its own log has the cause.",
+        "Not all processes reached a collective or barrier. Look for the process that hung or died: it has no such "
+        "line, and usually its own log has the cause.",
         rb"waiting for `?(?:initialize clique|[^\r\n]{0,300}) for \d{1,9} seconds and may be stuck"
         rb"|Termination timeout (?:for|of) |threads to join the rendezvous|\] Rendezvous timed out"
         rb"|Barrier timed out\. Id: (?!Shutdown::|\[Init\]|PjRT_|WaitForAllTasks)",
     ),
     Signature(
         "peer_died",
-        "Another process of the job went away: its log has the cause.",
+        "Another process of the job went away. Check its log for the cause.",
         rb"(?:The following tasks are unhealthy \(stopped sending heartbeats\):\s{0,9}(?:" + _TASK + rb")?"
         rb"|Task (?:" + _TASK + rb")?(?=\d{1,9} heartbeat timeout))(?P<rank>\d{1,9})|BarrierError"
         rb"|Heartbeat: Incarnation ID mismatch|is already in error before the barrier|already-in-error task"
@@ -177,15 +177,15 @@ SIGNATURES = (
     ),
     Signature(
         "stale_process",
-        "A process of an earlier start still takes part: stop what is left over on all nodes, then start again.",
+        "A process from an earlier start still takes part. Stop leftover processes on all nodes, then start again.",
         rb"Different local topology for node \d{1,9} has been set previously"
         rb"|(?:(?:/task:|(?<=\] ))(?P<rank>\d{1,9}) )?unexpectedly tried to connect with a different incarnation"
         rb"|unexpectedly tried to connect while it is already in error",
     ),
     Signature(
         "nccl",
-        "A collective of XLA failed: check links, NCCL_SOCKET_IFNAME and NCCL_IB_HCA, and the logs of the other nodes; "
-        "NCCL_DEBUG=WARN says more.",
+        "An XLA collective failed. Check links, NCCL_SOCKET_IFNAME and NCCL_IB_HCA, and the other nodes' logs; "
+        "NCCL_DEBUG=WARN shows more.",
         rb"NCCL operation \w{1,60}\([^\r\n]{0,400}\) failed|INTERNAL: [^\r\n]{0,400}"
         rb"(?:\b[NR]CCL\b|\ball[-_](?:reduce|gather|to[-_]all)\b|\breduce[-_]scatter\b|[Cc]ommunicator\b)",
     ),
@@ -200,13 +200,14 @@ SIGNATURES = (
     ),
     Signature(
         "peer_died",
-        "The coordination service ended this process as another one failed: its log has the cause.",
+        "The coordination service ended this process because another one failed. Check that process's log for the "
+        "cause.",
         rb"JAX distributed service detected fatal errors",
     ),
     Signature(
         "compile",
-        "XLA could not link a kernel for this GPU: the lines before say what is missing; take an image whose ROCm and "
-        "jaxlib were built for each other.",
+        "XLA could not link a kernel for this GPU. The lines before this one say what is missing; use an image whose "
+        "ROCm and jaxlib were built for each other.",
         rb"(?m:^[^\r\n]{0,60}ld\.lld: error: )|INTERNAL: ld\.lld execute fail",
     ),
 )
@@ -221,8 +222,8 @@ STATUSES = (
     ),
     Signature(
         "checkpoint",
-        "A checkpoint could not be read or written: the message says what; check its folder, that it is whole, and "
-        "that its format and sizes are those of this run.",
+        "A checkpoint could not be read or written. Read the message; check the checkpoint's folder, that it is "
+        "complete, and that its format and sizes match this run.",
         _STATUS + rb"(?!DATA_LOSS)[A-Z_]{5,20}: (?:Error (?:opening|reading|writing) |[^\r\n]{0,900}='tensorstore/)",
     ),
     Signature(
@@ -236,8 +237,8 @@ STATUSES = (
     ),
     Signature(
         "gpu_error",
-        "A kernel or library failed under XLA: read the words after INTERNAL, try another image or fewer "
-        "XLA_FLAGS, and compare with another node; where one alone has it, read its kernel log.",
+        "A kernel or library failed under XLA. Read the text after INTERNAL, try another image or fewer XLA_FLAGS, "
+        "and compare with another node; if only one node fails, read its kernel log.",
         _STATUS + rb"(?:INTERNAL: (?!From /job:)|INTERNAL\b(?!:)|FAILED_PRECONDITION\b)"
         rb"|\bInternalError: "
         rb"|Non-OK-status: [^\r\n]{0,99}INTERNAL: ",
@@ -255,38 +256,38 @@ STATUSES = (
     ),
     Signature(
         "peer_died",
-        "A service or another process of the job does not answer any more: its log has the cause.",
+        "A service or another process of the job no longer answers. Check its log for the cause.",
         _STATUS + rb"(?:ABORTED|UNAVAILABLE|CANCELLED|(?:Aborted|Unavailable|Cancelled):)|\b(?:Aborted"
         rb"|Cancelled)Error: ",
     ),
     Signature(
         "access_denied",
-        "A service does not let the training in: give this node credentials that may use what the message names.",
+        "A service denies access. Give this node credentials for what the message names.",
         _STATUS + rb"(?:PERMISSION_DENIED|UNAUTHENTICATED)\b|PERMISSION_DENIED: |UNAUTHENTICATED: ",
     ),
     Signature(
         "sizes",
-        "XLA refuses a program whose shapes or shardings do not fit: compare batch, mesh and parallel sizes with those "
-        "that the message names.",
+        "XLA rejects a program whose shapes or shardings do not match. Compare batch, mesh and parallel sizes with "
+        "those in the message.",
         _STATUS + rb"INVALID_ARGUMENT: [^\r\n]{0,300}(?:\b[Ss]hap|\b[Ss]ize|[Dd]imension|[Ss]hard|divi|\b[Rr]anks?\b"
         rb"|mismatch)",
     ),
     Signature(
         "settings_refused",
-        "XLA or a service does not take what it was given: the words after the code say what; correct the config, or "
-        "take an image that can do it.",
+        "XLA or a service rejects its input. Read the text after the code; correct the config, or use an image that "
+        "supports it.",
         _STATUS + rb"INVALID_ARGUMENT\b|\b(?:InvalidArgument|FailedPrecondition|Unimplemented)Error: ",
     ),
     Signature(
         "data",
-        "The training data ended, or a record of them is shorter than its index says: check that all files are whole "
-        "and enough for the steps.",
+        "The training data ended, or a record is shorter than its index says. Check that all files are complete and "
+        "enough for the steps.",
         _STATUS + rb"OUT_OF_RANGE\b|\bOutOfRangeError: ",
     ),
     Signature(
         "jax_start",
-        "A process, key or backend is there twice: look for a process that is left over, two nodes of one number, or "
-        "JAX that was started before jax.distributed.initialize.",
+        "A process, key or backend exists twice. Look for a leftover process, two nodes with the same number, or JAX "
+        "started before jax.distributed.initialize.",
         _STATUS + rb"ALREADY_EXISTS\b",
     ),
 )

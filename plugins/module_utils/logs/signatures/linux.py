@@ -13,27 +13,27 @@ ENDED = (
 SIGNATURES = (
     Signature(
         "killed",
-        "The kernel killed a process for lack of host memory: give the container, or the job of Slurm (--mem), more, "
-        "or use fewer data workers or a smaller cache.",
+        "The kernel killed a process because host memory ran out. Give the container, or the Slurm job (--mem), more "
+        "memory, or use fewer data workers or a smaller cache.",
         rb"[Oo]ut of memory: [Kk]ill(?:ed)? (?:process|\d)|Sending SIGKILL to cgroup"
         rb"|Killed [^\r\n]{0,200}due to memory pressure|[Kk]illed [^\r\n]{0,99}exceed[^\r\n]{0,40} memory"
         rb"|earlyoom: [^\r\n]{0,60}sending SIG|invoked oom-killer|oom-kill:constraint|oom_reaper: reaped process",
     ),
     Signature(
         "killed",
-        "A process was killed with SIGKILL, mostly by the kernel for lack of host memory: read the kernel log.",
+        "A process was killed with SIGKILL, usually by the kernel because host memory ran out. Read the kernel log.",
         rb": line \d{1,9}: {1,20}\d{1,9} Killed {1,60}|(?m:^\S{0,200}\.sh: [^\r\n]{0,200}: Killed$)|(?m:^Killed\r?$)",
     ),
     Signature(
         "killed",
-        "The compiler was killed, mostly for lack of host memory: compile with fewer jobs at a time (MAX_JOBS), or ask "
-        "for more memory.",
+        "The compiler was killed, usually because host memory ran out. Run fewer compile jobs in parallel (MAX_JOBS), "
+        "or request more memory.",
         rb"\bunable to execute command: Killed|: fatal error: Killed signal terminated program",
     ),
     Signature(
         "node_failure",
-        "The hardware or the kernel of this node failed: drain it, and read its kernel log, BMC event log and ECC "
-        "counters.",
+        "The hardware or the kernel of this node failed. Drain the node, and read its kernel log, BMC event log and "
+        "ECC counters.",
         rb"Machine Check Exception|\[Hardware Error\]: [^\r\n]{0,200}(?:[Uu]ncorrected|Machine Check|fatal)"
         rb"|Kernel panic - not syncing|BUG: soft lockup|AER: (?:Multiple )?Uncorrect\w{1,9} \((?:Non-)?Fatal\)"
         rb"|detected stall on CPU|detected hard LOCKUP on cpu|DPC: containment event"
@@ -43,7 +43,7 @@ SIGNATURES = (
     ),
     Signature(
         "io_error",
-        "A disk or file system of this node failed: read the kernel log, check the disk (smartctl, nvme smart-log) "
+        "A disk or file system of this node failed. Read the kernel log; check the disk (smartctl, nvme smart-log), "
         "or the file server and the network to it.",
         rb"(?:I/O|critical \w{1,12}) error, dev |I/O Error \(sct |EXT4-fs error"
         rb"|nfs: server \S{1,200} (?:not responding|timed out)|LustreError: |Buffer I/O error on dev"
@@ -54,14 +54,14 @@ SIGNATURES = (
     ),
     Signature(
         "io_error",
-        "A process of this node hung in the kernel: the stack below this line says in what, mostly a file server, "
-        "a disk or a driver that does not answer.",
+        "A process of this node hung in the kernel. The stack below this line shows where; usually a file server, a "
+        "disk or a driver does not answer.",
         rb"INFO: task \S{1,60} blocked for more than",
     ),
     Signature(
         "segmentation_fault",
-        "A process crashed in native code: mostly libraries in the image that do not fit each other or the driver; the "
-        "frames around this line name the library.",
+        "A process crashed in native code, usually because libraries in the image do not match each other or the "
+        "driver. The frames around this line name the library.",
         rb"Segmentation fault|\bSIGSEGV\b|\]: segfault at |\] general protection fault"
         rb"|" + ENDED + rb"(?P<exit_code>-11|139|-8)\b|\b(?:free|malloc|munmap_chunk|realloc)\(\): [a-z]"
         rb"|double free or corruption|corrupted double-linked list|stack smashing detected"
@@ -69,36 +69,36 @@ SIGNATURES = (
     ),
     Signature(
         "disk_full",
-        "A data worker got SIGBUS, as the shared memory of the container (/dev/shm) is full or too small: give it more "
+        "A data worker got SIGBUS because the container's shared memory (/dev/shm) is full or too small. Enlarge it "
         "(--shm-size, or ipc=host).",
         rb"insufficient shared memory \(shm\)|workers are out of shared memory",
         nearness=BLAME["bus_error"],
     ),
     Signature(
         "bus_error",
-        "A process got SIGBUS: mostly too little shared memory in the container (/dev/shm, --shm-size), or a "
-        "mapped file that was cut off.",
+        "A process got SIGBUS, usually because the container's shared memory (/dev/shm) is too small or a mapped file "
+        "was truncated. Enlarge --shm-size, and check the file.",
         rb"\bBus error\b(?! \()|Unexpected bus error encountered|Bus error {1,60}\((?:core|\d)|\bSIGBUS\b|"
         + ENDED
         + rb"(?P<exit_code>-7|135)\b",
     ),
     Signature(
         "killed",
-        "A process was killed with SIGKILL, mostly by the kernel for lack of host memory: read the kernel log of this "
-        "node, and use fewer data workers or a smaller cache.",
+        "A process was killed with SIGKILL, usually by the kernel because host memory ran out. Read the kernel log of "
+        "this node, and use fewer data workers or a smaller cache.",
         ENDED + rb"(?P<exit_code>-9|137)\b|Signal 9 \(SIGKILL\) received|died with <Signals\.SIGKILL"
         rb"|terminated by signal (?:9|KILL)\b|terminated with signal SIGKILL|signal: killed\b"
         rb"|\*\*\* \[[^\r\n]{1,200}\] Error 137\b",
     ),
     Signature(
         "illegal_instruction",
-        "A program or library was built for another processor than this node has: use one that is built for it.",
+        "A program or library was built for another CPU. Use one built for this node's.",
         rb"\bIllegal instruction\b(?! \()|Illegal instruction {1,60}\(core|\bSIGILL\b|\] trap invalid opcode"
         rb"|" + ENDED + rb"(?P<exit_code>-4|132)\b",
     ),
     Signature(
         "import_error",
-        "A library is missing or older than the program wants: the image is not the one that it was built for.",
+        "A library is missing or older than the program needs. Use the image that the program was built for.",
         rb"version `[A-Z][\w.]{1,40}' not found|error while loading shared libraries: |: (?:symbol lookup"
         rb"|relocation) error: |\.so[.\d]{0,12}: (?:file too short|invalid ELF header|failed to map segment"
         rb"|wrong ELF class|cannot allocate memory in)|Could not load library lib|Cannot load symbol cu"
@@ -106,7 +106,7 @@ SIGNATURES = (
     ),
     Signature(
         "permission_denied",
-        "A program, script or folder of the launch may not be used: check its owner and mode (chmod +x for a script), "
+        "A program, script or folder of the launch may not be used. Check its owner and mode (chmod +x for a script), "
         "and that its file system is not mounted noexec.",
         rb"sh: (?:line \d{1,9}: )?cd: [^\r\n]{0,300}: Permission denied"
         rb"|: line \d{1,9}: [^:\r\n]{1,300}: Permission denied(?=\r?(?m:$))"
@@ -114,8 +114,7 @@ SIGNATURES = (
     ),
     Signature(
         "not_found",
-        "A program, script or folder of the launch is not there: the image or the paths are not those that the plan "
-        "expects.",
+        "A program, script or folder of the launch is missing. Compare the image and the paths with the plan.",
         rb"sh: (?:line \d{1,9}: )?cd: [^\r\n]{0,300}: No such file or directory"
         rb"|\blaunch\.sh: line \d{1,9}: [^\r\n]{0,300}: command not found"
         rb"|: line \d{1,9}: [^:\r\n]{1,300}: No such file or directory(?=\r?(?m:$))|(?:^|(?<=[\s/-]))(?:ba|da"
@@ -127,13 +126,13 @@ SIGNATURES = (
     ),
     Signature(
         "child_failed",
-        "A process of the training aborted: what it printed before is the cause.",
+        "A training process aborted. Look for the cause in its earlier output.",
         rb"\bAborted {1,60}\(core dumped\)|Signal: Aborted|\bSIGABRT\b|" + ENDED + rb"(?P<exit_code>-6|134)\b",
     ),
     Signature(
         "process_limit",
-        "No further process or thread may be started: raise the limits (ulimit -u, --pids-limit=-1), or use fewer data "
-        "workers and OMP_NUM_THREADS=1.",
+        "No more processes or threads may be started. Raise the limits (ulimit -u, --pids-limit=-1), or use fewer "
+        "data workers and OMP_NUM_THREADS=1.",
         rb"Error: (?:[^\r\n]{1,60}: )?can't start new thread|pthread_create[^\r\n]{0,60} failed"
         rb"|fork: (?:retry: )?(?:Resource temporarily unavailable|Cannot allocate memory)"
         rb"|\[Errno 11\] Resource|BlockingIOError: \[Errno 11\]|what\(\): {1,4}Resource temporarily unavailable"
@@ -141,13 +140,14 @@ SIGNATURES = (
     ),
     Signature(
         "killed",
-        "A process was killed with SIGKILL, mostly by the kernel for lack of host memory: read the kernel log of "
-        "its node.",
+        "A process was killed with SIGKILL, usually by the kernel because host memory ran out. Read its node's kernel "
+        "log.",
         rb"mpirun noticed that process rank (?P<rank>\d{1,9}) with [^\r\n]{0,200} exited on signal 9 ",
     ),
     Signature(
         "child_failed",
-        "MPI ended the job: it names the process around this line, and what that one printed before is the cause.",
+        "MPI ended the job. The lines around this one name the process; look for the cause in that process's earlier "
+        "output.",
         rb"(?:mpi|prte)run (?:noticed that|detected that|has exited due to) (?:process rank (?P<rank>\d{1,9}))?"
         rb"|MPI_ABORT was invoked on rank|(?m:^a non-zero exit code\. Per user-direction)"
         rb"|[OP]RTE has lost communication|ORTE_ERROR_LOG: |PMIX ERROR: "
@@ -157,45 +157,43 @@ SIGNATURES = (
     ),
     Signature(
         "not_found",
-        "mpirun does not find the program on a node: check its path and that each node has it.",
+        "mpirun cannot find the program on a node. Check its path, and that each node has it.",
         rb"(?:mpi|prte)run was unable to (?:find the specified executable|launch the specified application)",
     ),
     Signature(
         "rendezvous_timeout",
-        "mpirun could not start its daemon on a node, or does not hear from it: look whether the node is up and has "
-        "the same MPI, then check SSH, the interfaces and the firewall.",
+        "mpirun could not start its daemon on a node, or does not hear from it. Check that the node is up and has the "
+        "same MPI, then check SSH, the interfaces and the firewall.",
         rb"(?:[OP]RTE|mpirun|prterun) was unable to reliably start|An? [OP]RTE daemon has unexpectedly failed"
         rb"|srun returned non-zero exit status \(\d{1,9}\) from launching the per-node daemon",
     ),
     Signature(
         "settings_refused",
-        "mpirun does not start the job so: the lines around this one say what it asks for, as other hosts and slots, "
-        "another --bind-to, --allow-run-as-root or srun --mpi=pmix.",
+        "mpirun refuses to start the job this way. The lines around this one say what it needs, such as other hosts "
+        "and slots, another --bind-to, --allow-run-as-root or srun --mpi=pmix.",
         rb"detected an attempt to run as root|direct launched using|would result in binding more"
         rb"|Your job failed to map|not included in the current allocation| in the hostfile:"
         rb"|unable to open the hostfile|not enough slots available",
     ),
     Signature(
         "name_resolution",
-        "A node's name cannot be resolved here: check DNS, /etc/hosts and the inventory.",
+        "A node's name cannot be resolved here. Check DNS, /etc/hosts and the inventory.",
         rb"ssh: Could not resolve hostname",
     ),
     Signature(
         "rendezvous_timeout",
-        "A launcher could not reach a node over SSH: look whether the node is up and sshd listens, then check the port "
-        "and the firewall.",
+        "A launcher could not reach a node over SSH. Check that the node is up and sshd is listening, then check the "
+        "port and the firewall.",
         rb"ssh: connect to host \S{1,300} port \d{1,9}: |Error: [^\r\n]{0,300} was not reachable via ssh",
     ),
     Signature(
         "permission_denied",
-        "A launcher may not log in to a node over SSH: check the user, the key and known_hosts on the node it starts "
-        "from.",
+        "A launcher may not log in to a node over SSH. Check the user, the key and known_hosts on the launcher's node.",
         rb"Permission denied \(publickey|Host key verification failed",
     ),
     Signature(
         "killed",
-        "The host memory does not suffice: use fewer data workers or a smaller cache, or give the container more "
-        "memory.",
+        "The host ran out of memory. Use fewer data workers or a smaller cache, or give the container more memory.",
         rb"(?m:^(?:\[\w{1,20}\]: ?)?MemoryError\b)|(?:numpy[\w.]{0,40}\._?ArrayMemoryError|\[Errno 12\])|(?:: "
         rb"|ENOMEM )Cannot allocate memory|can't allocate memory: you tried to allocate|instance of 'std::bad_alloc'",
     ),

@@ -9,37 +9,38 @@ from . import codes
 SIGNATURES = (
     Signature(
         "duplicate_gpu",
-        "Two ranks use the same GPU: check processes per node, the local rank that each process takes its device "
-        "by, and HIP_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES.",
+        "Two ranks use the same GPU. Check processes per node, the local rank by which each process selects its GPU, "
+        "and HIP_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES.",
         rb"Duplicate GPU detected(?: : rank (?P<rank>\d{1,9}))?|Multiple Ranks are using the same GPU",
     ),
     Signature(
         "memlock",
-        "RDMA may not lock memory: raise the limit in the container and on the node (--ulimit memlock=-1, ulimit -l "
-        "unlimited; for Slurm the limit of slurmd).",
+        "RDMA may not lock memory. Raise the limit in the container and on the node (--ulimit memlock=-1, ulimit -l "
+        "unlimited; under Slurm, slurmd's limit).",
         rb"max locked memory|ibv_(?:reg_mr\w{0,20}|create_cq|create_qp)[^\r\n]{0,200}(?:Cannot allocate memory|ENOMEM)",
     ),
     Signature(
         "rdma_abi_mismatch",
-        "The RDMA library in the container is older than the host's driver: mount the host's library into it.",
+        "The RDMA library in the container is older than the host's driver. Mount the host's library into the "
+        "container.",
         rb"Driver \S{1,99} does not support the kernel ABI of|kernel ABI version \d{1,9} doesn't match"
         rb"|couldn't load driver [^\r\n]{0,200}version `IBVERBS_PRIVATE",
     ),
     Signature(
         "disk_full",
-        "The shared memory of the container (/dev/shm) is full or too small: give it more (--shm-size, or ipc=host).",
+        "The container's shared memory (/dev/shm) is full or too small. Enlarge it (--shm-size, or ipc=host).",
         rb"Error while (?:creating|attaching to) shared memory segment|failed to extend /dev/shm"
         rb"|failed to create shared memory file|Could not map \S{1,200} size \d",
     ),
     Signature(
         "out_of_memory",
-        "The GPU memory does not suffice for the communicator: lower the micro batch size, or NCCL_BUFFSIZE.",
+        "The GPU has too little memory for the communicator. Lower the micro batch size, or NCCL_BUFFSIZE.",
         rb"Failed to (?:CUDA|HIP) (?:calloc|malloc)",
     ),
     Signature(
         "import_error",
-        "RCCL or NCCL does not find what it needs of the ROCm or CUDA runtime: the libraries of the image do not fit "
-        "each other; look at LD_LIBRARY_PATH and RCCL_ROCR_PATH, or take another image.",
+        "RCCL or NCCL cannot find part of the ROCm or CUDA runtime because the image's libraries do not match. Check "
+        "LD_LIBRARY_PATH and RCCL_ROCR_PATH, or use another image.",
         rb"Failed to find ROCm runtime library|Failed to load ROCr missing symbol"
         rb"|PFN functions not found in the library",
     ),
@@ -50,8 +51,8 @@ SIGNATURES = (
     ),
     Signature(
         "network_interface",
-        "This node has no such network interface, or it has no address: set NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME "
-        "to what it is called here (gloo takes one name, no list and no ^).",
+        "This node has no such network interface, or it has no address. Set NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME "
+        "to the interface's name on this node (gloo accepts one name, no list and no ^).",
         rb"(?:Bootstrap|NET/(?:Socket|IB)) ?: [Nn]o (?:socket |IP |usable listening )?interface found"
         rb"|WARN (?:Net : )?No (?:interface found in the same subnet|usable listening interface found)"
         rb"|is neither AF_INET\(2\) nor AF_INET6"
@@ -59,22 +60,22 @@ SIGNATURES = (
     ),
     Signature(
         "rdma_devices",
-        "NCCL_NET asks for RDMA, and NCCL finds no device for it: look at ibv_devices in the container and at what "
-        "libibverbs says before, and pass /dev/infiniband in.",
+        "NCCL_NET asks for RDMA, but NCCL finds no RDMA device. Check ibv_devices in the container and the earlier "
+        "output of libibverbs, and pass in /dev/infiniband.",
         rb"network IB not found",
     ),
     Signature(
         "settings_refused",
-        "The nodes run different NCCL or RCCL versions, or a network that is asked for is not there: use one image "
-        "on all nodes, and look at NCCL_NET, NCCL_IB_DISABLE and the network plugin.",
+        "The nodes run different NCCL or RCCL versions, or a requested network is missing. Use one image on all "
+        "nodes, and check NCCL_NET, NCCL_IB_DISABLE and the network plugin.",
         rb"Mismatched NCCL version detected|NCCL version mismatch with remote peer|NCCL library is (?:too old"
         rb"|not backwards)|compiled with too old version of NCCL|Invalid NCCL_COMM_ID"
         rb"|Error: network \w{1,40} not found",
     ),
     Signature(
         "settings_refused",
-        "NCCL or RCCL cannot do what its variables or its topology file ask for: the words after WARN say what; "
-        "compare the nodes, and look at NCCL_ALGO, NCCL_PROTO, NCCL_IB_HCA, NCCL_COMM_ID and NCCL_TOPO_FILE.",
+        "NCCL or RCCL cannot do what its variables or its topology file ask for. Read the text after WARN, compare "
+        "the nodes, and check NCCL_ALGO, NCCL_PROTO, NCCL_IB_HCA, NCCL_COMM_ID and NCCL_TOPO_FILE.",
         rb"Net : No valid |WARN No algorithm/protocol available|WARN XML (?:\w{1,20} has wrong version|Parse "
         rb"|Mismatch )|WARN Could not open (?:MSCCL )?XML |WARN Invalid config [^\r\n]{1,60} attribute value"
         rb"|WARN Unrecognized (?:element|prefix) token |Could not force merge NICs"
@@ -84,40 +85,40 @@ SIGNATURES = (
     ),
     Signature(
         "gpu_error",
-        "NVLink multicast or NVLink between nodes does not work: check that nvidia-fabricmanager (and the IMEX "
-        "service) "
-        "runs and that no other process holds the GPUs, or switch it off (NCCL_NVLS_ENABLE=0, NCCL_MNNVL_ENABLE=0).",
+        "NVLink multicast or NVLink between nodes does not work. Check that nvidia-fabricmanager (and the IMEX "
+        "service) is running and that no other process holds the GPUs, or disable it (NCCL_NVLS_ENABLE=0, "
+        "NCCL_MNNVL_ENABLE=0).",
         rb"Failed to bind NVLink SHARP \(NVLS\)|MNNVL \([^)\r\n]{1,60}\) is available but not working",
     ),
     Signature(
         "gpu_error",
-        "A GPU of this node or its link to another one does not work: read the kernel log, check the links (nvidia-smi "
-        "topo -m, amd-smi topology), and compare with another node.",
+        "A GPU of this node or its link to another one does not work. Read the kernel log, check the links "
+        "(nvidia-smi topo -m, amd-smi topology), and compare with another node.",
         rb"P2P is disabled between NVLINK connected GPUs|WARN ROCr failure '",
     ),
     Signature(
         "wrong_rank",
-        "Two processes have the same rank, or the nodes were started with different numbers of ranks: compare the node "
-        "ranks and the number of nodes, and stop what is left of an earlier run.",
+        "Two processes have the same rank, or the nodes were started with different numbers of ranks. Compare the "
+        "node ranks and the number of nodes, and stop processes left over from an earlier run.",
         rb"Bootstrap Root : (?:rank (?P<rank>\d{1,9}) of \d{1,9} ranks has already checked in|mismatch in )"
         rb"|WARN Invalid rank requested : |WARN improper usage of ncclCommInitRank",
     ),
     Signature(
         "killed",
-        "The host memory does not suffice for NCCL: use fewer data workers or a smaller cache, or give the container "
-        "more memory.",
+        "The host ran out of memory for NCCL. Use fewer data workers or a smaller cache, or give the container more "
+        "memory.",
         rb"Unrecoverable error detected: malloc\(size=|Failed to malloc \d",
     ),
     Signature(
         "name_resolution",
-        "A name that NCCL was given cannot be resolved on this node: give an address that every node resolves and "
-        "reaches (NCCL_COMM_ID, MASTER_ADDR).",
+        "This node cannot resolve a name that NCCL was given. Use an address that every node resolves and reaches "
+        "(NCCL_COMM_ID, MASTER_ADDR).",
         rb"WARN (?:Net : )?error encountered when getting address info",
     ),
     Signature(
         "collective_mismatch",
-        "The ranks called different collectives or sizes: mostly settings, data or code that differ between nodes; "
-        "compare them, and set TORCH_DISTRIBUTED_DEBUG=DETAIL to see the call.",
+        "The ranks called different collectives or sizes, usually because settings, data or code differ between "
+        "nodes. Compare them, and set TORCH_DISTRIBUTED_DEBUG=DETAIL to see the call.",
         rb"[Mm]essage truncated : receiv|mismatch between collectives|[Mm]ismatched collective"
         rb"|distributed collective mismatch|[Cc]ollectives? mismatch|to self without a matching (?:send|recv)"
         rb"|op\.preamble\.length <= op\.nbytes|symmetric registration check failed"
@@ -126,27 +127,26 @@ SIGNATURES = (
     ),
     Signature(
         "nccl",
-        "A peer does not answer (retries exceeded): check the links, NCCL_IB_GID_INDEX, NCCL_IB_TC and the log of "
-        "the peer.",
+        "A peer does not answer (retries exceeded). Check the links, NCCL_IB_GID_INDEX, NCCL_IB_TC and the peer's log.",
         rb"Got completion (?:from peer [^\r\n]{0,200})?with (?:error|status=)(?:[A-Z_]{1,30}\()? ?12\b",
     ),
     Signature(
         "nccl",
-        "The HCA of this node failed: read the kernel log, and check its firmware, driver and link.",
+        "This node's HCA failed. Read the kernel log, and check the HCA's firmware, driver and link.",
         rb"Got async (?:error )?event ?: (?:local catastrophic error|device fatal|port error)"
         rb"|async fatal event|Got non-fatal async event: port error",
     ),
     Signature(
         "nccl",
-        "RDMA failed on this device: check links, NCCL_IB_HCA, NCCL_IB_GID_INDEX, the HCA's driver and firmware, "
-        "GPUDirect (peer memory or DMA-BUF), and the log of the peer.",
+        "RDMA failed on this device. Check links, NCCL_IB_HCA, NCCL_IB_GID_INDEX, the HCA's driver and firmware, "
+        "GPUDirect (peer memory or DMA-BUF), and the peer's log.",
         rb"Got completion from peer|Got completion with |Got async (?:error )?event|Call to ibv_\w{1,40} failed"
         rb"|local work queue catastrophic error|\bIBV_WC_\w{1,30}|Transport retry count exceeded"
         rb"|nvshmem\S{1,200}:\d{1,6}: (?:non-zero status: \d{1,9}|NULL value) [^\r\n]{1,99} failed",
     ),
     Signature(
         "peer_died",
-        "Another rank went away: its log, or what it printed before, has the cause.",
+        "Another rank went away. Look for the cause in its log or its earlier output.",
         rb"gloo/transport/tcp/pair\.cc:\d{1,6}\][^\r\n]{0,300}(?:closed|reset) by peer"
         rb"|[Cc]onnection closed by remote peer"
         rb"|(?<!')Connection reset by peer|Connection closed by peer|Software caused connection abort"
@@ -156,23 +156,23 @@ SIGNATURES = (
     ),
     Signature(
         "nccl",
-        "A rank cannot reach a peer over NCCL's sockets: check that the peer runs, NCCL_SOCKET_IFNAME on all nodes, "
-        "routes and firewall.",
+        "A rank cannot reach a peer over NCCL's sockets. Check that the peer is running, NCCL_SOCKET_IFNAME on all "
+        "nodes, routes and firewall.",
         rb"NCCL WARN [^\r\n]{0,200}(?:[Cc]onnect(?:ing)? to|[Cc]all to connect|bootstrap)[^\r\n]{0,200}"
         rb"(?:No route to host|[Cc]onnection refused|[Cc]onnection timed out|[Nn]etwork is unreachable"
         rb"|exceeded error retry count)",
     ),
     Signature(
         "gloo",
-        "The ranks cannot reach each other over gloo: set GLOO_SOCKET_IFNAME to the interface of the cluster "
-        "network, and look for a rank that did not start.",
+        "The ranks cannot reach each other over gloo. Set GLOO_SOCKET_IFNAME to the cluster network's interface, and "
+        "look for a rank that did not start.",
         rb"Gloo connectFullMesh failed|gloo/transport/tcp/\w{1,30}\.cc:\d{1,6}\] [^\r\n]{0,200}(?:[Tt]imed out"
         rb"|[Cc]onnect |[Nn]o route)|gloo/\w{1,30}(?:/\w{1,30}){0,3}\.cc:\d{1,6}\] ",
     ),
     Signature(
         "nccl",
-        "NCCL or RCCL failed: run again with NCCL_DEBUG=WARN; check the links, NCCL_IB_HCA, NCCL_IB_GID_INDEX, "
-        "NCCL_SOCKET_IFNAME and the logs of the other nodes.",
+        "NCCL or RCCL failed. Run again with NCCL_DEBUG=WARN; check the links, NCCL_IB_HCA, NCCL_IB_GID_INDEX, "
+        "NCCL_SOCKET_IFNAME and the other nodes' logs.",
         rb"nccl(?:(?:Remote|System|Internal|UnhandledCuda)Error|InvalidUsage|InvalidArgument): "
         rb"|[NR]CCL [Ee]rror(?: in| \d{1,2})?:|Failed to initialize any NET plugin|[NR]CCL communication aborted"
         rb"|unhandled (?:system|cuda) error|please report this issue to the [NR]CCL developers"
@@ -180,7 +180,7 @@ SIGNATURES = (
     ),
     Signature(
         "nccl",
-        "NCCL or RCCL warns of what it could not do: the words after WARN say it; compare nodes, image and NCCL "
+        "NCCL or RCCL warns that an operation failed. Read the text after WARN, compare nodes, image and NCCL "
         "variables, and run again with NCCL_DEBUG=INFO.",
         rb"[NR]CCL WARN (?!NET/OFI|[^\r\n]{0,200}(?:Too many open files|Thread creation failed|pthread_create"
         rb"|libibverbs|iommu|NUMA|path for pattern|CollNet|[Ii]gnor|[Dd]efaulting|Unsetting|not using|MSCCL|lead to "

@@ -10,8 +10,8 @@ from __future__ import annotations
 from ..signature import BLAME, Signature
 
 _RUNTIME = (
-    "The Neuron runtime or a NeuronCore failed: read the kernel log and the health of the device (neuron-top, "
-    "neuron-monitor), and check that runtime, driver and compiler are of one release."
+    "The Neuron runtime or a NeuronCore failed. Read the kernel log, check the device's health (neuron-top, "
+    "neuron-monitor), and check that runtime, driver and compiler are from one release."
 )
 # How a number of the runtime is printed that no other program has: "status=1003", "with status 1006", "err: 1201".
 _NUMBER = rb"\b(?:status[= ]|completed with err: )"
@@ -21,14 +21,13 @@ _LINE += rb"|[^\r\n]{0,300}[Tt]oo many open files)"
 SIGNATURES = (
     Signature(
         "nan",
-        "A NeuronCore computed a value that is no number: check data, precision (stochastic rounding) and learning "
-        "rate.",
+        "A NeuronCore computed NaN. Check data, precision (stochastic rounding) and learning rate.",
         rb"NRT_EXEC_COMPLETED_WITH_NUM_ERR|" + _NUMBER + rb"1003\b",
     ),
     Signature(
         "gpu_ecc",
-        "The hardware of a Neuron device failed: drain the node, read neuron-top, neuron-monitor and the kernel "
-        "log, and replace the instance where it comes back.",
+        "The hardware of a Neuron device failed. Drain the node, and read neuron-top, neuron-monitor and the kernel "
+        "log; replace the instance if it fails again.",
         rb"NRT_EXEC_HW_ERR_(?:\w{0,20}HBM_UE|NC_UE|DMA_ABORT)|" + _NUMBER + rb"120[1-35]\b|NEURON_HW_ERR=\w"
         rb"|[Uu]ncorrectable (?:HBM )?memory error (?:is detected|on Neuron Device)"
         rb"|DMA [RT]X engine \d{1,4} is in an abort state"
@@ -36,8 +35,8 @@ SIGNATURES = (
     ),
     Signature(
         "driver_mismatch",
-        "Driver, runtime and compiler of Neuron are not of one release: update aws-neuronx-dkms on the node and "
-        "aws-neuronx-runtime-lib in the image, and compile the model again.",
+        "Neuron's driver, runtime and compiler are not from one release. Update aws-neuronx-dkms on the node and "
+        "aws-neuronx-runtime-lib in the image, and recompile the model.",
         rb"This runtime requires Neuron Driver version|his Neuron Runtime \([^)\r\n]{1,60}\) is not compatible"
         rb"|Attempting to load an incompatible model|NEFF version mismatch|NRT_UNSUPPORTED_NEFF_VERSION"
         rb"|nrt_\w{1,40}:? status=10\b|Unsupported hardware operator code|upgrade to latest aws-neuronx-"
@@ -45,52 +44,50 @@ SIGNATURES = (
     ),
     Signature(
         "import_error",
-        "Neuron's library of collectives is not in the image: install aws-neuronx-collectives, or put its folder into "
+        "The image lacks Neuron's collectives library. Install aws-neuronx-collectives, or add its folder to "
         "LD_LIBRARY_PATH.",
         rb"Error opening libnccom\.so",
     ),
     Signature(
         "import_error",
-        "The plugin of PJRT (libneuronxla, libtpu) and the framework do not fit each other: install those of one "
-        "release.",
+        "The PJRT plugin (libneuronxla, libtpu) and the framework do not match. Install both from one release.",
         rb"The PJRT plugin has PJRT API version",
     ),
     Signature(
         "stale_process",
-        "Other processes hold the NeuronCores, or more are asked for than there are: look for what is left over "
-        "(neuron-ls), end it, and compare NEURON_RT_NUM_CORES and NEURON_RT_VISIBLE_CORES with the processes per node.",
+        "Other processes hold the NeuronCores, or the program requests more than there are. Stop leftover processes "
+        "(neuron-ls), and compare NEURON_RT_NUM_CORES and NEURON_RT_VISIBLE_CORES with the processes per node.",
         rb"(?:Logical Neuron |Neuron)Core\(s\) not available",
         nearness=11,
     ),
     Signature(
         "stale_process",
-        "An earlier program left the NeuronCores running: end what is left over (neuron-ls), then load the driver "
-        "again (rmmod neuron, modprobe neuron).",
+        "An earlier program left the NeuronCores running. Stop leftover processes (neuron-ls), then reload the driver "
+        "(rmmod neuron, modprobe neuron).",
         rb"Timestamp program stop timeout|engines are running\. Please restart",
         nearness=11,
     ),
     Signature(
         "wrong_rank",
-        "More processes are started than there are NeuronCores for: compare NEURON_RT_VISIBLE_CORES with the processes "
-        "per node.",
+        "There are more processes than NeuronCores. Compare NEURON_RT_VISIBLE_CORES with the processes per node.",
         rb"Error: [^\r\n]{1,200} is higher than count \d{1,9} from NEURON_RT_VISIBLE_CORES",
     ),
     Signature(
         "settings_refused",
-        "The graph was compiled for another number of physical cores in a logical NeuronCore than the runtime uses: "
-        "give NEURON_LOGICAL_NC_CONFIG and the compiler's --lnc the same value, and empty the compile cache.",
+        "The graph was compiled for another number of physical cores per logical NeuronCore than the runtime uses. "
+        "Set NEURON_LOGICAL_NC_CONFIG and the compiler's --lnc to the same value, and empty the compile cache.",
         rb"Mismatch detected between Runtime configuration and NEFF",
         nearness=BLAME["neuron"] - 1,
     ),
     Signature(
         "settings_refused",
-        "PyTorch/XLA does not know what it runs on: set PJRT_DEVICE=NEURON.",
+        "PyTorch/XLA does not know which device to use. Set PJRT_DEVICE=NEURON.",
         rb"\$PJRT_DEVICE is not set",
     ),
     Signature(
         "no_gpu",
-        "NeuronCores cannot be used: check neuron-ls, the driver (aws-neuronx-dkms), that /dev/neuron* is passed "
-        "in, and that no other process holds the cores; NEURON_RT_NUM_CORES and NEURON_RT_VISIBLE_CORES must fit.",
+        "No NeuronCore is usable. Check neuron-ls, the driver (aws-neuronx-dkms), that /dev/neuron* is passed in, "
+        "that no other process holds the cores, and NEURON_RT_NUM_CORES and NEURON_RT_VISIBLE_CORES.",
         rb"No neuron device available|Could not open the (?:nd\d|device index)|Neuron [Rr]untime c(?:ould not"
         rb"|annot) be initialized|NERR_RESOURCE_NC|NRT_LOAD_NOT_ENOUGH_NC|nrt_\w{1,40}:? status=9\b"
         rb"|Unable to determine Neuron Driver version|(?:open|access) [^\r\n]{0,60}/dev/neuron"
@@ -99,8 +96,8 @@ SIGNATURES = (
     ),
     Signature(
         "out_of_memory",
-        "The memory of a NeuronCore does not suffice: lower the micro batch size or sequence length, or split the "
-        "model more; neuron-top shows what holds it.",
+        "A NeuronCore ran out of memory. Lower the micro batch size or sequence length, or increase model "
+        "parallelism; neuron-top shows what uses the memory.",
         rb"[Ff]ailed to alloc(?:ate)? (?:DEVICE|HOST) memory|\bNRT_RESOURCE\b|nrt_\w{1,40}:? status=4\b"
         rb"|peak HBM usage [^\r\n]{0,60}exceeds|Neff won't be able to load"
         rb"|Failed to allocate [\d.]{1,20}[KMGT]?B \(alignment: |\bNCC_EOOM\d{1,5}\b|\bNCC_EVRF009\b"
@@ -108,55 +105,55 @@ SIGNATURES = (
     ),
     Signature(
         "sizes",
-        "A NeuronCore was given an index that is out of range, mostly a token outside the vocabulary: compare "
-        "tokenizer, data and vocabulary size.",
+        "A NeuronCore got an index that is out of range, usually a token outside the vocabulary. Compare tokenizer, "
+        "data and vocabulary size.",
         rb"NRT_EXEC_OOB|" + _NUMBER + rb"1006\b|due to out-of-bound access|Out of bounds access on model",
         nearness=30,
     ),
     Signature(
         "collective_mismatch",
-        "The ranks run different graphs, or one has another place in the groups: compare the parallel sizes, the "
-        "shapes of the batches and the compile caches of the nodes.",
+        "The ranks run different graphs, or one has another place in the groups. Compare the parallel sizes, the "
+        "batch shapes and the nodes' compile caches.",
         rb"MPMD (?:execution is not supported|detected but)|replica groups? [^\r\n]{0,60}does not have myself"
         rb"|mismatched collectives between the peers",
         nearness=30,
     ),
     Signature(
         "sizes",
-        "The NeuronCores have no collective for groups of these sizes: choose tensor and pipeline parallel sizes that "
-        "fit the links of the instance, as 8, 32 or 64.",
+        "The NeuronCores have no collective for groups of these sizes. Choose tensor and pipeline parallel sizes that "
+        "fit the instance's links, such as 8, 32 or 64.",
         rb"failed \(2\) to init a collective algorithm for",
         nearness=30,
     ),
     Signature(
         "neuron",
-        "A NeuronCore did not finish a graph in time: where the graph may take as long, raise NEURON_RT_EXEC_TIMEOUT "
-        "(seconds); where other nodes did not hang, replace the instance.",
+        "A NeuronCore did not finish a graph in time. If the graph may take that long, raise NEURON_RT_EXEC_TIMEOUT "
+        "(seconds); if other nodes did not hang, replace the instance.",
         rb"timeout \(\d{1,9} ms\) [^\r\n]{0,400}waiting for execution completion"
         rb"|Suspected hang after successful execution of collectives",
     ),
     Signature(
         "neuron",
-        "The queue of notifications of a NeuronCore ran over: set NEURON_RT_ENABLE_DGE_NOTIFICATIONS=0.",
+        "A NeuronCore's notification queue overflowed. Set NEURON_RT_ENABLE_DGE_NOTIFICATIONS=0.",
         rb"NRT_EXEC_SW_NQ_OVERFLOW|" + _NUMBER + rb"1204\b|is stuck after all collectives|caused by DGE notifications",
     ),
     Signature(
         "compile",
-        "This process waits for another one to compile a graph, mostly one that is gone: empty the compile cache, or "
+        "This process waits for another one, which is usually gone, to compile a graph. Empty the compile cache, or "
         "remove its lock files.",
         rb"Another process must be compiling \S{1,400}, been waiting for: (?:[3-9]\d|\d{3,5})\.\d",
     ),
     Signature(
         "killed",
-        "The Neuron compiler was killed, mostly for lack of host memory: compile on a larger instance, or fewer "
+        "The Neuron compiler was killed, usually because host memory ran out. Compile on a larger instance, or fewer "
         "graphs at a time.",
         rb"neuronx?-cc was forcibly killed|Backend exited with code -9|neuronx?-cc[^\r\n]{0,600}exit status -9"
         rb"|RunNeuronCC[^\r\n]{0,900}Signals\.SIGKILL",
     ),
     Signature(
         "compile",
-        "The Neuron compiler failed: read its log (log-neuron-cc.txt), check compiler flags and version, and clear the "
-        "compile cache of the failed graph.",
+        "The Neuron compiler failed. Read its log (log-neuron-cc.txt), check compiler flags and version, and clear "
+        "the failed graph's compile cache.",
         rb"ERROR \d{1,9} \[neuronx?-cc\]: (?![^\r\n]{0,400}[Nn]o space left)|neuronx?-cc failed"
         rb"|\[F\d{1,4}\] neuronx?-cc |neuronx?-cc[^\r\n]{0,600}(?:non-zero exit status|failed with"
         rb"|compilation failed|terminated abnormally)|\[NCC_[A-Z]{1,10}\d{1,5}\]|Compiler status (?:ERROR|FAIL)"
@@ -167,15 +164,15 @@ SIGNATURES = (
     ),
     Signature(
         "rendezvous_timeout",
-        "The other workers did not connect: look for nodes that did not start, then check EFA, the security group, the "
-        "interfaces and NEURON_RT_ROOT_COMM_ID.",
+        "The other workers did not connect. Look for nodes that did not start, then check EFA, the security group, "
+        "the interfaces and NEURON_RT_ROOT_COMM_ID.",
         rb"CCOM WARN [^\r\n]{0,300}(?:[Tt]imeout waiting for|[Tt]imed out|Connect to|Connection refused"
         rb"|[Nn]o route)|NEURON_RT_ROOT_COMM_ID[^\r\n]{0,200}(?:invalid|not set|[Ff]ailed)",
     ),
     # With it the runtime says that the graph was not finished, and may say no more.
     Signature(
         "watchdog",
-        "A collective hangs on a Neuron device: look for the worker that lags behind or has no such line.",
+        "A collective hangs on a Neuron device. Look for the worker that lags behind or has no such line.",
         rb"[Ss]uspected hang (?:in|between)\b|missing collectives status|waiting for cc status notifications"
         rb"|Unexpected number of CC notifications|\(FATAL-RT-[A-Z-]{1,40}\)|completed with err: 5\b"
         rb"|nrt_\w{1,40}:? status=5 message=|NRT_EXEC_HW_ERR_COLLECTIVES|" + _NUMBER + rb"1200\b"
@@ -183,8 +180,8 @@ SIGNATURES = (
     ),
     Signature(
         "nccl",
-        "The network between the workers failed (EFA, libfabric): check the EFA driver and devices (fi_info -p "
-        "efa), the security group, and the logs of the other nodes.",
+        "The network between the workers failed (EFA, libfabric). Check the EFA driver and devices (fi_info -p efa), "
+        "the security group, and the other nodes' logs.",
         _NUMBER + rb"1206\b|NETWORK_PROXY_FAIL|Proxy failed to execute task"
         rb"|ERROR {1,4}ENC:\w{0,40}(?:[Bb]ootstrap|connect|ncclNet)",
     ),

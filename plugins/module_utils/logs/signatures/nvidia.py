@@ -22,7 +22,7 @@ SIGNATURES = (
     ),
     Signature(
         "no_gpu",
-        "No GPU can be used: check nvidia-smi on the node, the devices passed in (--gpus), CUDA_VISIBLE_DEVICES, and "
+        "No GPU is usable. Check nvidia-smi on the node, the devices passed in (--gpus), CUDA_VISIBLE_DEVICES, and "
         "whether another process holds the GPUs.",
         rb"error from cudaGetDeviceCount|Torch not compiled with CUDA|No CUDA GPUs are available"
         rb"|Found no NVIDIA driver|couldn't communicate with the NVIDIA driver|devices?(?:\(s\))?(?: are"
@@ -52,13 +52,13 @@ SIGNATURES = (
     ),
     Signature(
         "import_error",
-        "A library is missing or older than the program wants: the image is not the one that it was built for.",
+        "A library is missing or older than the program needs. Use the image that the program was built for.",
         rb"\bCUDNN_STATUS_\w{0,30}(?:VERSION_MISMATCH|LOADING_FAILED|PREREQUISITE_MISSING)\b",
     ),
     Signature(
         "wrong_rank",
-        "A rank wants a GPU that it does not see: check processes per node, the local ranks, and CUDA_VISIBLE_DEVICES "
-        "or HIP_VISIBLE_DEVICES.",
+        "A rank asks for a GPU that it cannot see. Check processes per node, the local ranks, and "
+        "CUDA_VISIBLE_DEVICES or HIP_VISIBLE_DEVICES.",
         rb"on CUDA device \d{1,4} but torch\.cuda\.device_count\(\) is \d|AssertionError: Invalid device id",
     ),
     Signature(
@@ -69,19 +69,19 @@ SIGNATURES = (
     ),
     Signature(
         "sizes",
-        "cuBLASLt has no matrix multiplication for these sizes and this precision: FP8 takes multiples of 16 only, so "
-        "compare sequence length, hidden size and micro batch size with that, or take a newer image.",
+        "cuBLASLt has no matrix multiplication for these sizes and this precision. FP8 supports only multiples of 16: "
+        "check sequence length, hidden size and micro batch size, or use a newer image.",
         rb"Error: [^\r\n]{0,300}Unable to find suitable cuBLAS GEMM algorithm",
     ),
     Signature(
         "gpu_error",
-        "A GPU library could not start, mostly as the GPU memory is used up: lower the micro batch size, look "
-        "(nvidia-smi, amd-smi) whether another process holds some of it, and check that the library fits the driver.",
+        "A GPU library could not start, usually because GPU memory is full. Lower the micro batch size; check "
+        "(nvidia-smi, amd-smi) whether another process uses GPU memory, and whether the library matches the driver.",
         rb"\b(?:CUBLAS|CUDNN|HIPBLAS|CUSOLVER)_STATUS_NOT_INITIALIZED\b",
     ),
     Signature(
         "gpu_error",
-        "A GPU kernel or library failed: run again with CUDA_LAUNCH_BLOCKING=1 to see which one, read the kernel "
+        "A GPU kernel or library failed. Run again with CUDA_LAUNCH_BLOCKING=1 to find out which one, read the kernel "
         "log for Xid lines, and compare with another node.",
         rb"CUDA [Ee]rror: |CUDART Error: |an illegal memory access was encountered|unspecified launch failure"
         rb"|invalid device pointer|\binvalid resource handle|\bmisaligned address|cuBLAS Error: |CUBLAS Error: "
@@ -98,14 +98,14 @@ SIGNATURES = (
     ),
     Signature(
         "gpu_ecc",
-        "A GPU of this node has no spare memory rows left for those that failed (nvidia-smi -q -d ROW_REMAPPER): drain "
-        "the node and replace the GPU.",
+        "A GPU on this node has no spare memory rows left for failed ones (nvidia-smi -q -d ROW_REMAPPER). Drain the "
+        "node, and replace the GPU.",
         rb"[Rr]ow[- ][Rr]emapping fail(?:ure|ed)|Remapping Failure Occurred {1,20}: Yes",
     ),
     Signature(
         "gpu_error",
-        "The driver of the GPUs reports an error: read the kernel log around this line, and drain the node where "
-        "it comes back after a reset.",
+        "The GPU driver reports an error. Read the kernel log around this line, and drain the node if the error "
+        "returns after a reset.",
         rb"NVRM: (?!failed to allocate )[^\r\n]{0,160}(?:\b[Ff]ail|\b[Ee]rror|[Tt]imed? ?out)|\bNVML: ?Unable to "
         rb"|\bNVMLError_(?:Unknown|ResetRequired|IrqIssue|NoPermission|OperatingSystem|Timeout)\b",
     ),

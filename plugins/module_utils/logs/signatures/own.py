@@ -8,68 +8,70 @@ from ..signature import Signature
 SIGNATURES = (
     Signature(
         "settings_refused",
-        "The trainer does not take a setting: correct what the message names; another image may know other settings.",
+        "The trainer rejects a setting. Correct the one that the message names; another image may support other "
+        "settings.",
         rb"the settings are refused, nothing was started:(?:\s{1,40}[^\r\n]{1,400})?|\.sh: [^\r\n]{0,300} is refused: ",
     ),
     Signature(
         "wrong_rank",
-        "A node was not started as this run's plan says: look for a launch of another run or by hand on the nodes that "
-        "the message names, stop it, then start again.",
+        "A node was not started as this run's plan says. Look on the nodes that the message names for a launch by "
+        "hand or by another run, stop it, then start again.",
         rb"(?:two nodes were started as rank "
         rb"|rank (?=\d{1,9} \([^\r\n]{0,300}\) was started with other settings))(?P<rank>\d{1,9})",
     ),
     Signature(
         "rdma_devices",
-        "The container sees fewer RDMA devices than the node has: look at the lines before, mount the node's provider "
-        "library, and pass /dev/infiniband in.",
+        "The container sees fewer RDMA devices than the node has. Read the lines before this one, mount the node's "
+        "provider library, and pass in /dev/infiniband.",
         rb"RDMA devices: \d{1,9} on the node, [^\r\n]{0,200} in the container",
     ),
     Signature(
         "data_cache",
-        "The dataset could not be fetched: read the lines before, and look at the network, the proxy and the free "
-        "space of the data folder.",
+        "The dataset could not be fetched. Read the lines before this one, and check the network, the proxy and the "
+        "free space in the data folder.",
         rb"ERROR: fetching the dataset |ERROR: there is neither wget nor curl"
         rb"|ERROR: [^\r\n]{0,300} holds the dataset |ERROR: [^\r\n]{0,300} is there, but no run has fetched it",
     ),
     Signature(
         "name_resolution",
-        "The master address is of no use on this node: give an address of rank 0 that every node resolves and reaches "
+        "The master address does not work on this node. Use an address of rank 0 that every node resolves and reaches "
         "(MASTER_ADDR, JAX_COORDINATOR_IP).",
         rb"MASTER_ADDR [^\r\n]{0,300} cannot be resolved"
         rb"|rank 0 cannot listen on [^\r\n]{0,300}Cannot assign requested address",
     ),
     Signature(
         "network_interface",
-        "This node has no such network interface, or it has no address: set NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME "
-        "to what it is called here (gloo takes one name, no list and no ^).",
+        "This node has no such network interface, or it has no address. Set NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME "
+        "to the interface's name on this node (gloo accepts one name, no list and no ^).",
         rb"there is no network interface '[^'\r\n]{0,99}' on "
         rb"|the network interface '[^'\r\n]{0,99}' has no IPv4 address",
     ),
     Signature(
         "address_in_use",
-        "Another process holds the port: stop what an earlier run left there, or choose another master port.",
+        "Another process is using the port. Stop what an earlier run left there, or choose another master port.",
         rb"is no rank 0 of this trainer",
     ),
     Signature(
         "rendezvous_timeout",
-        "The nodes did not all meet: look for a node that did not start or failed before, then check master address, "
-        "port and firewall.",
+        "Not all nodes joined. Look for a node that did not start or failed earlier, then check master address, port "
+        "and firewall.",
         rb"rendezvous timed out(?:[^\r\n]{0,300}missing: rank (?P<rank>\d{1,9}))?",
     ),
     Signature(
         "peer_died",
-        "Another rank went away: its log has the cause.",
+        "Another rank went away. Check its log for the cause.",
         rb"lost the connection to rank (?P<rank>\d{1,9})",
     ),
     Signature(
         "training_script",
-        "The launch script reports that the trainer failed: what the trainer printed before is the cause.",
+        "The launch script reports that the trainer failed. Look for the cause in the trainer's earlier output.",
         rb"ERROR: training \([^)\r\n]{0,300}\) failed with exit code (?P<exit_code>\d{1,9})"
         rb"|There was an error in the training script",
     ),
     Signature(
         "sigterm",
-        "The process was told to stop: by the launcher because another one failed, by a person or by a scheduler.",
+        "The process was told to stop by the launcher (because another process failed), by a person or by the "
+        "scheduler.",
         rb"after receiving SIGTERM",
     ),
 )

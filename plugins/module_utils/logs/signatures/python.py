@@ -8,7 +8,7 @@ from ..signature import BLAME, Signature
 SIGNATURES = (
     Signature(
         "import_error",
-        "A Python package is missing or does not fit: the container image is not the one that the trainer needs.",
+        "A Python package is missing or has the wrong version. Use the container image that the trainer needs.",
         rb"(?:ModuleNotFoundError|ImportError|DistributionNotFound|PackageNotFoundError): "
         rb"|/python[\d.]{0,9}: No module named |(?:Error: [^\r\n]{0,300}|\.so[.\d]{0,12}: )undefined symbol: "
         rb"|OSError: \S{1,200}: cannot open shared object file"
@@ -16,16 +16,16 @@ SIGNATURES = (
     ),
     Signature(
         "import_error",
-        "pip could not install a package: check its name and version, the Python of the image, and that the node "
-        "reaches the package index.",
+        "pip could not install a package. Check its name and version, the image's Python, and that the node reaches "
+        "the package index.",
         rb"ERROR: (?:Could not find a version that satisfies|No matching distribution found|ResolutionImpossible"
         rb"|Failed building wheel|Cannot install )|Failed to build installable wheels"
         rb"|error: subprocess-exited-with-error|error: metadata-generation-failed",
     ),
     Signature(
         "import_error",
-        "Packages of the image are of versions that do not fit each other: the message names one; install the versions "
-        "that the trainer asks for, or take another image.",
+        "Packages in the image have conflicting versions. Install the versions that the trainer needs (the message "
+        "names one package), or use another image.",
         rb"AttributeError: (?:partially initialized )?module '[^'\r\n]{1,99}' has no attribute '"
         rb"|Error: [^\r\n]{0,99}was removed in the NumPy|Error: numpy\.dtype size changed"
         rb"|Error: Descriptors cannot (?:not )?be created|were compiled with different CUDA major versions"
@@ -40,7 +40,7 @@ SIGNATURES = (
     ),
     Signature(
         "import_error",
-        "A package that the training asks for is not in the image: install the one that the message names, or take "
+        "A package that the training needs is not in the image. Install the one that the message names, or use "
         "another image.",
         rb"(?:Error|Exception): [^\r\n]{0,300}(?:[Pp]lease (?:pip )?install |pip install |is not installed"
         rb"|module is not found|requires cuda extensions|Could not find shared object file for "
@@ -48,8 +48,8 @@ SIGNATURES = (
     ),
     Signature(
         "data_corrupt",
-        "A data file is cut off or does not fit its index: copy it or preprocess it again, and look whether a copy "
-        "or a fetch was interrupted.",
+        "A data file is truncated or does not match its index. Copy it or preprocess it again, and check whether a "
+        "copy or a fetch was interrupted.",
         rb"no greater than buffer length|mmap length is greater than file size|cannot mmap an empty file"
         rb"|buffer is smaller than requested size|buffer size must be a multiple of element size"
         rb"|Index file doesn't match expected format|\(truncated file: eof|Arrow(?:Invalid|TypeError"
@@ -64,61 +64,60 @@ SIGNATURES = (
     ),
     Signature(
         "child_failed",
-        "A process of the training aborted: what it printed before is the cause, and the stack below shows where it "
-        "was.",
+        "A training process aborted. Look for the cause in its earlier output; the stack below shows where it was.",
         rb"Fatal Python error: Aborted",
     ),
     Signature(
         "segmentation_fault",
-        "Python itself crashed in native code: mostly libraries in the image that do not fit each other or the "
-        "driver; the stack below this line names the library.",
+        "Python itself crashed in native code, usually because libraries in the image do not match each other or the "
+        "driver. The stack below this line names the library.",
         rb"Fatal Python error: ",
     ),
     Signature(
         "name_resolution",
-        "A name cannot be resolved on this node: check DNS and /etc/hosts, and give addresses that every node "
-        "resolves and reaches (MASTER_ADDR, JAX_COORDINATOR_IP).",
+        "This node cannot resolve a name. Check DNS and /etc/hosts, and use addresses that every node resolves and "
+        "reaches (MASTER_ADDR, JAX_COORDINATOR_IP).",
         rb"gaierror: \[Errno|NameResolutionError|(?:Error"
         rb"|failed)[^\r\n]{0,300}(?:[Tt]emporary failure in name resolution|Name or service not known)",
     ),
     Signature(
         "wrong_rank",
-        "A rank is none of this world: compare RANK, WORLD_SIZE, the node ranks and the processes per node, and which "
-        "group of ranks the message speaks of.",
+        "A rank is outside its job or process group. Compare RANK, WORLD_SIZE, the node ranks and the processes per "
+        "node, and check which group the message names.",
         rb"Error: (?:[^\r\n]{0,200}(?:[Ii]nvalid rank \d|rank should be in the interval)"
         rb"|[^\r\n]{0,60}\brank \d{1,9} must be less than world|[^\r\n]{0,99}with process_id < num_processes)",
     ),
     Signature(
         "sizes",
-        "The sizes do not fit each other: the GPUs must be a multiple of tensor × pipeline × context parallel size, "
-        "the global batch size one of micro batch size × data parallel size.",
+        "The sizes do not match. The number of GPUs must be a multiple of tensor × pipeline × context parallel size, "
+        "and the global batch size a multiple of micro batch size × data parallel size.",
         rb"(?:Error|Exception): (?!\w{1,60} value from checkpoint )[^\r\n]{0,400}(?:divisi?ble by"
         rb"|must be a whole number|invalid implied data parallel degree|multiple of|is not equal to )",
     ),
     Signature(
         "sizes",
-        "The shapes do not fit each other: compare the model's sizes, sequence and batch size, the parallel sizes "
-        "and the checkpoint with those that the message names.",
+        "The shapes do not match. Compare the model's sizes, sequence and batch size, the parallel sizes and the "
+        "checkpoint with those in the message.",
         rb"Error: [^\r\n]{0,300}(?:must match the (?:existing )?size|shapes cannot be multiplied"
         rb"|is invalid for input of size|expects each tensor to be equal size|must equal the product of"
         rb"|\b[Dd]imension \d|[Ii]ncompatible devices for jitted)",
     ),
     Signature(
         "peer_died",
-        "Another process went away: its log, or what it printed before, has the cause.",
+        "Another process went away. Look for the cause in its log or its earlier output.",
         # An EOFError with a message is of a file.
         rb"(?:ConnectionResetError|BrokenPipeError): |(?<!raise )\bEOFError(?=\s{0,99}(?m:$))",
     ),
     Signature(
         "rendezvous_timeout",
-        "Nobody listens where this rank connects to, or no route leads there: look for a node that did not start "
-        "or failed before, then check address, port and firewall.",
+        "Nothing listens where this rank connects, or no route leads there. Look for a node that did not start or "
+        "failed earlier, then check address, port and firewall.",
         rb"ConnectionRefusedError: |Error: \[Errno 1(?:01|10|11|13)\]|Error: [^\r\n]{0,200}Network is unreachable",
     ),
     Signature(
         "data",
-        "The training data cannot be used: they are missing, empty or have other columns than asked for; check paths "
-        "and format of the dataset on each node.",
+        "The training data is unusable: it is missing, empty or has other columns than requested. Check paths and "
+        "format of the dataset on each node.",
         rb"Error: (?:[^\r\n]{0,200}num_samples=0|no samples? (?:left )?to consume)|CastError: "
         rb"|Error: [^\r\n]{0,300} not in the dataset|DataFilesNotFoundError: |FileNotFoundError: (?:Unable to find '"
         rb"|Couldn't find any data file)|Error: Dataset scripts are no longer supported"
@@ -126,28 +125,28 @@ SIGNATURES = (
     ),
     Signature(
         "not_found",
-        "A file or folder is not there on this node: check the path and the mounts, and that every node sees it.",
+        "A file or folder is missing on this node. Check the path and the mounts, and that every node sees it.",
         rb"FileNotFoundError: (?![^\r\n]{0,300}(?:[Cc]heckpoint|/ckpts?/|/iter_\d|/global_step))(?:\[Errno 2\]"
         rb"|(?![^\r\n]{0,300}(?:\.ckpt|\.distcp|\.pth?\b|[Rr]estore|[Ss]teps? |[Mm]etadata|[Dd]ataset|[Tt]okenizer)))"
         rb"|errors_impl\.NotFoundError: |NotADirectoryError: ",
     ),
     Signature(
         "nan",
-        "The loss or the gradients became NaN or infinite: check data, precision and learning rate; where one rank "
-        "alone has it, check its GPU.",
+        "The loss or the gradients became NaN or infinite. Check data, precision and learning rate; if only one rank "
+        "is affected, check its GPU.",
         rb"FloatingPointError: [Ii]nvalid value \(|(?:Error"
         rb"|Exception): (?:[^\r\n]{0,60}(?:loss scale already at minimum|Minimum loss scale reached)"
         rb"|(?!could not convert)[^\r\n]{0,200}\b(?:NaNs?|nan|[Nn]on-finite|not finite|[Ii]nfinite loss|Inf)\b)",
     ),
     Signature(
         "checkpoint",
-        "A checkpoint was not written in time: check how fast its storage is on every node, and that all nodes write.",
+        "A checkpoint was not written in time. Check how fast its storage is on every node, and that all nodes write.",
         rb"completed \d{1,9}/\d{1,9} futures but timed out after",
     ),
     Signature(
         "checkpoint",
-        "The checkpoint cannot be loaded: check that it is whole and at the path and step that are asked for on every "
-        "node, and that its format and the sizes of the model are those of this run.",
+        "The checkpoint cannot be loaded. Check that it is complete and at the requested path and step on every node, "
+        "and that its format and the model's sizes match this run.",
         rb"(?:Error|Exception): (?![^\r\n]{0,400}(?: (?:is|are) (?:not |only )(?:yet )?supported| requires? "
         rb"|must be (?:set|specified|provided|>)|[Yy]ou must (?:set|specify)"
         rb"|cannot be used together))[^\r\n]{0,200}(?:(?<!activation )(?<!gradient )(?<!utils\.)\b[Cc]heckpoint"
@@ -158,19 +157,19 @@ SIGNATURES = (
     ),
     Signature(
         "settings_refused",
-        "The program knows no such option: take it out, or correct its name as the message proposes.",
+        "The program has no such option. Remove it, or correct its name as the message suggests.",
         rb"Unrecognized options: ",
     ),
     Signature(
         "settings_refused",
-        "The program knows no such setting: Hydra names it; correct its name, or put + in front of one that is new.",
+        "The program has no such setting. Correct the name that Hydra reports, or put + in front of a new one.",
         rb"Could not override '|' is not in struct|Could not append to config"
         rb"|Cannot find primary config|LexerNoViableAlt\w{1,20}: |Error (?:in call to|locating) target '",
     ),
     Signature(
         "settings_refused",
-        "The program does not take these settings together: the message says what it asks for; correct the config, or "
-        "take an image that can do it.",
+        "The program does not support this combination of settings. The message says what it requires; correct the "
+        "config, or use an image that supports it.",
         rb"\bValidationError: \d|(?:omegaconf|hydra)\.errors\.\w{1,60}: |\b(?:Assertion|Value"
         rb"|NotImplemented)Error: [^\r\n]{0,300}(?:[ '\"`]--[a-z0-9]{2,40}-[a-z]|supported\b|compatible\b"
         rb"|annot (?:use|be used)|\b[Rr]equires? |must (?:not )?(?:be|specify|set|use)\b|[Vv]alid (?:options|values"
@@ -184,20 +183,20 @@ SIGNATURES = (
     ),
     Signature(
         "settings_refused",
-        "Hydra ended the program: the lines before say why, mostly a setting or a file of the config that it does not "
+        "Hydra ended the program. The lines before this one say why, usually a setting or config file that it cannot "
         "find; HYDRA_FULL_ERROR=1 shows the whole traceback.",
         rb"Set the environment variable HYDRA_FULL_ERROR",
         BLAME["child_failed"],
     ),
     Signature(
         "sigterm",
-        "The process was interrupted (SIGINT): by a person, a scheduler or the launcher.",
+        "The process was interrupted (SIGINT) by a person, the scheduler or the launcher.",
         rb"(?m:^(?:\[\w{1,20}\]: ?)?KeyboardInterrupt\b)",
     ),
     Signature(
         "child_failed",
-        "A process ended by an exception in native code: the line after this one, what(), says which, and what was "
-        "printed before is the cause.",
+        "An exception in native code ended a process. The next line, what(), names it; look for the cause in the "
+        "earlier output.",
         rb"terminate called after throwing an instance of",
     ),
 )

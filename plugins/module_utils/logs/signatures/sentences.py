@@ -26,21 +26,20 @@ _ENDED = (
 SOURCES = (
     Signature(
         "compile",
-        "A compiler of the training ended with an error: what it printed before says at what; try another image or "
-        "version, or other sizes.",
+        "A compiler ended with an error. Read its earlier output; try another image or version, or other sizes.",
         rb"\[(?:[A-Z]{3}\d{3}|NCC_\w{1,20}|F\d{3})\]|\[neuronx?-cc\]|\bneuronxcc/|NEURON_CC"
         rb"|^(?:ptxas|nvcc|hipcc|ld|clang(?:\+\+)?|g\+\+|gcc|ninja) ?: |\b(?:mlir|llvm|hlo_|autotun|triton)" + _FILE,
     ),
     Signature(
         "neuron",
-        "The Neuron runtime or driver reports an error: read the lines around it and the kernel log, compare the "
-        "versions of runtime, driver and compiler, and look with neuron-top.",
+        "The Neuron runtime or driver reports an error. Read the lines around it and the kernel log, compare the "
+        "versions of runtime, driver and compiler, and check neuron-top.",
         rb"\bERROR {1,4}(?:NRT|TDRV|NMGR|KMGR|HAL|ENC|CCOM|NEFF|DMEM|NDS):|" + _KERNEL + rb"neuron\b|\bneuron:\w",
     ),
     Signature(
         "container",
-        "The container's engine or its tools failed: the line says at what; look for a mount, a path, a hook or an "
-        "image that is missing on this node.",
+        "The container engine or its tools failed. The line says where; look for a mount, path, hook or image that is "
+        "missing on this node.",
         rb"^(?:enroot-\w{1,30}|nvidia-container-\w{1,30}|docker|dockerd|podman|containerd|conmon|crun|runc|buildah"
         rb"|apptainer|singularity|kubelet|mount|umount)(?:\[\d{1,9}\])?: |^Error from server \("
         rb"|^\[ERROR\] (?:[Ff]ailed to |Could not |Invalid (?:image|arg)"
@@ -48,15 +47,15 @@ SOURCES = (
     ),
     Signature(
         "scheduler",
-        "Slurm reports an error: the words after it say what; look at the job (scontrol show job), the nodes "
-        "(sinfo -R) and slurmd's log.",
+        "Slurm reports an error. Read the text that follows; check the job (scontrol show job), the nodes (sinfo -R) "
+        "and slurmd's log.",
         rb"\b(?:slurmstepd|srun|slurmd|sbatch|salloc)(?:\.service|\[\d{1,9}\]|-[\w.-]{1,60})?: "
         rb"|\bslurm_load_\w{1,20} error",
     ),
     Signature(
         "nccl",
-        "A network adapter of this node, or what drives it, reports an error: read the kernel log, check link, "
-        "firmware and driver, and compare with a node that works.",
+        "A network adapter of this node or its driver reports an error. Read the kernel log, check link, firmware and "
+        "driver, and compare with a node that works.",
         _KERNEL + rb"(?:mlx[45]_\w{1,9}|bnxt_\w{1,9}|ionic\w{0,9}|irdma|efa|infiniband|ib_\w{1,20}|rdma_\w{1,20})\b"
         rb"|\b(?:net_ib|net_socket|p2p_plugin|ibvwrap|ib_device|nccl)"
         + _FILE
@@ -64,32 +63,32 @@ SOURCES = (
     ),
     Signature(
         "io_error",
-        "A disk, a file system or its server failed: read the kernel log, look at the mount (findmnt), the disk and "
-        "the file server.",
+        "A disk, a file system or its server failed. Read the kernel log; check the mount (findmnt), the disk and the "
+        "file server.",
         _KERNEL + rb"(?:nvme\d|sd[a-z]|EXT4|XFS|BTRFS|nfs4?|NFS|Lustre|LNet|ceph|libceph|beegfs|FS-Cache|fuse|mmfs"
         rb"|blk_update_request|md\d|device-mapper)\b"
         rb"|^(?:gcsfuse|s3fs|goofys|mount-s3|mmfsd|blobfuse2?|juicefs|mount\.\w{2,9})(?:\[\d{1,9}\])?: ",
     ),
     Signature(
         "rendezvous_timeout",
-        "The processes did not find each other: look for a node that did not start or failed before, then check "
+        "The processes did not find each other. Look for a node that did not start or failed earlier, then check "
         "master address, port and firewall.",
         rb"\b(?:TCPStore|socket|FileStore|HashStore|dynamic_rendezvous|distributed_runtime_client)" + _FILE,
     ),
     Signature(
         "peer_died",
-        "A service or another process of the job does not answer any more: its log has the cause.",
+        "A service or another process of the job no longer answers. Check its log for the cause.",
         rb"\b(?:coordination_|preemption_sync|grpc_|distributed_runtime)" + _FILE,
     ),
     Signature(
         "watchdog",
-        "A collective was not finished: look for the rank that did not come, whose log has the cause.",
+        "A collective did not finish. Find the rank that did not arrive; its log has the cause.",
         rb"\b(?:ProcessGroup|NCCLUtils|collective|rendezvous)" + _FILE,
     ),
     Signature(
         "gpu_error",
-        "A GPU, its driver or one of its libraries reports an error: the line says what; read the kernel log of this "
-        "node, and compare with another one.",
+        "A GPU, its driver or one of its libraries reports an error. Read the line and this node's kernel log, and "
+        "compare with another node.",
         rb"\b(?:cuda_|rocm_|hip_|gpu_|hip[A-Z]|hsa_|cudnn|cublas|CUDA|HIP|stream_executor|pjrt_|tpu_)"
         + _FILE
         + rb"|"
@@ -103,96 +102,96 @@ SOURCES = (
 WORDS = (
     Signature(
         "name_resolution",
-        "A name cannot be resolved on this node: check DNS, /etc/hosts and the name itself.",
+        "This node cannot resolve a name. Check DNS, /etc/hosts and the name itself.",
         rb"(?i)(?:could ?n[o']t|unable to|failed to|cannot) resolve|name or service not known"
         rb"|failure in name resolution|no such host|unknown host",
     ),
     Signature(
         "access_denied",
-        "A service does not let the training in: the message names it; give this node a token or credentials that "
-        "may use it.",
+        "A service denies access. Give this node a token or credentials for what the message names.",
         rb"(?i)\b40[13]\b.{0,60}(?:forbidden|unauthori[sz]ed|permission|denied)|http ?error 40[13]\b"
         rb"|not authori[sz]ed|(?:invalid|missing|no|expired|wrong) (?:\w{1,20} )?(?:credentials?|token|api key)",
     ),
     Signature(
         "hub_unreachable",
-        "A download failed: check network, proxy and token, or use a local copy or a cache that the nodes share.",
+        "A download failed. Check network, proxy and token, or use a local copy or a cache that the nodes share.",
         rb"(?i)(?:connection broken|retrying|failed|error|unable|timed? ?out|refused).{0,200}(?:\bhttps?://|/simple/)"
         rb"|\bhttps?://.{0,300}(?:failed|error|time[d-]? ?out|refused|unreachable|reset)|internet connection",
     ),
     Signature(
         "killed",
-        "The host memory did not suffice: use fewer data workers, a smaller cache, or ask for more memory; the kernel "
-        "log of the node says which process went over.",
+        "The host ran out of memory. Use fewer data workers or a smaller cache, or request more memory; the node's "
+        "kernel log says which process exceeded it.",
         rb"(?i)(?!.{0,300}(?:\bgpu|\bhbm|\bvram|\bcuda|\bhip\b|\bdevice))"
         rb".{0,300}(?:\boom[- ]?kill|\bmem(?:ory)?\b.{0,60}exceed|exceed.{0,60}\bmemory|memory ?pressure"
         rb"|low on (?:resource: )?memory|cannot allocate memory)",
     ),
     Signature(
         "preempted",
-        "The machine or job was taken away for another use: go on from a checkpoint, or use capacity that is not "
-        "preempted.",
+        "The machine or job was preempted. Resume from a checkpoint, or use capacity that is not preempted.",
         rb"(?i)\bpreempted\b|maintenance event|\bspot\b.{0,40}(?:interrupt|terminat|reclaim)",
     ),
     Signature(
         "nan",
-        "The loss or the gradients became NaN or infinite: check data, precision and learning rate; where one rank "
-        "alone has it, check its GPU.",
+        "The loss or the gradients became NaN or infinite. Check data, precision and learning rate; if only one rank "
+        "is affected, check its GPU.",
         rb"(?i)\b(?:loss|grad\w{0,10}|norm)\b.{0,60}\b(?:nan|inf|infinite|not finite|non-finite)\b"
         rb"|\b(?:nan|inf|infinite|non-finite)\b.{0,60}\b(?:loss|grad)",
     ),
     Signature(
         "data_corrupt",
-        "A file is cut off or damaged: copy or fetch it again, and look whether the disk is full.",
+        "A file is truncated or damaged. Copy or fetch it again, and check whether the disk is full.",
         rb"(?i)unexpected (?:end of file|eof)|checksum|\bcrc\b.{0,40}(?:error|mismatch)|(?:file|archive|record) is "
         rb"(?:corrupt|truncated|damaged)",
     ),
     Signature(
         "compile",
-        "A kernel could not be compiled for this device: try another image, other sizes, or switch the fused kernel "
-        "off.",
+        "A kernel could not be compiled for this device. Try another image or other sizes, or disable the fused "
+        "kernel.",
         rb"(?i)register allocation|ran out of registers|\btensorizer\b",
     ),
     Signature(
         "settings_refused",
-        "A script or program of the launch does not take what it was given: the line says which variable or option.",
+        "A launch script or program rejects its input. Correct the variable or option that the line names.",
         rb"unbound variable|[Ss]yntax error|[Ii]llegal option|[Ii]nvalid option|[Uu]nrecogni[sz]ed option"
         rb"|bad substitution|\binvalid choice: |error: (?:argument |unrecognized arguments|the following arguments)",
     ),
     Signature(
         "import_error",
-        "A library is missing or older than the program wants: the image is not the one that it was built for.",
+        "A library is missing or older than the program needs. Use the image that the program was built for.",
         rb"^(?!.{0,300}[Ww]arning).{0,300}(?:cannot open shared object file|undefined symbol|wrong ELF class)",
     ),
     Signature(
         "not_found",
-        "What the message names is not there on this node: check the path and the mounts, and that every node sees it.",
+        "This node does not have what the message names. Check the path and the mounts, and that every node sees it.",
         rb"module\(s\) are unknown|(?:environment|interpreter) [^\r\n]{0,99}not found|No such file or directory",
     ),
     Signature(
         "killed",
-        "A process was killed with SIGKILL, mostly by the kernel for lack of host memory: read the kernel log of its "
-        "node.",
+        "A process was killed with SIGKILL, usually by the kernel because host memory ran out. Read its node's kernel "
+        "log.",
         _ENDED + rb"(?:137|-9)\b|(?i:\bsignal)[\s`'\":=(]{1,4}9\b",
     ),
     Signature(
         "segmentation_fault",
-        "A process crashed in native code: mostly libraries in the image that do not fit each other or the driver.",
+        "A process crashed in native code, usually because libraries in the image do not match each other or the "
+        "driver.",
         _ENDED + rb"(?:139|-11)\b|(?i:\bsignal)[\s`'\":=(]{1,4}11\b",
     ),
     Signature(
         "sigterm",
-        "The process was told to stop: by the launcher because another one failed, by a person or by a scheduler.",
+        "The process was told to stop by the launcher (because another process failed), by a person or by the "
+        "scheduler.",
         _ENDED + rb"(?:143|-15)\b|(?i:\bsignal)[\s`'\":=(]{1,4}15\b",
     ),
     Signature(
         "child_failed",
-        "A program that the training is made of ended with an error: what it printed before is the cause.",
+        "A program that the training runs ended with an error. Look for the cause in its earlier output.",
         rb"(?i)(?:exit ?code|error code|with code|raising signal)[\s`'\":=(]{1,4}-?[1-9]",
     ),
     Signature(
         "child_failed",
-        "A process of the training crashed: the line names it, and what was printed before may be the cause.",
+        "A training process crashed. The line names it; earlier output may have the cause.",
         rb"panicked at |^panic: |terminated abnormally with signal|\bgoroutine \d|\bcore dumped\b",
     ),
 )
@@ -202,19 +201,19 @@ WORDS = (
 NOUNS = (
     Signature(
         "gpu_error",
-        "A GPU or a link of it is said to be ill: read the kernel log of this node, and compare with another one.",
+        "A GPU or one of its links is reported unhealthy. Read this node's kernel log, and compare with another node.",
         rb"(?i)\b(?:gpus?|nvlinks?|nvswitch|xgmi|hbm|accelerators?|tpus?|chip\w{0,20})\b.{0,60}\b(?:unhealthy|lost"
         rb"|missing|hung|dead|died|degraded|disappeared|health check|not respond\w{0,4}|inactive|too hot"
         rb"|overheat\w{0,4}|session error)\b|chip_driver_error",
     ),
     Signature(
         "container",
-        "The container's engine or its orchestrator failed: the line says at what; look at its events and log.",
+        "The container engine or its orchestrator failed. The line says where; check its events and log.",
         rb"(?i)\bcontainers?\b|\bpods?\b|\bimage\b",
     ),
     Signature(
         "nccl",
-        "The network of this node reports an error: check cable, switch port, driver and firmware.",
+        "This node's network reports an error. Check cable, switch port, driver and firmware.",
         rb"(?i)\b(?:nic|link|port|switch|adapter|hca)\b.{0,60}\b(?:down|lost|flap\w{0,5}|error|failed|unreachable)\b"
         rb"|(?-i:\b(?:QPs?|CQs?|MR|SRQ|XRC|AH|DMAH|GID|HCA|RDMA|rdma_cm|ibv_\w{1,40})\b)|\bmkey\b|\binfiniband\b",
     ),

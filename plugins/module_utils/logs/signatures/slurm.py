@@ -10,59 +10,59 @@ _TASK = rb"srun: error: \S{1,300}: tasks? [\d,-]{1,300}: "
 SIGNATURES = (
     Signature(
         "killed",
-        "The host memory of the job did not suffice, or somebody killed it: ask Slurm for more (--mem=0 takes all "
-        "of the node), use fewer data workers, and read the node's kernel log for the OOM killer.",
+        "The job ran out of host memory, or somebody killed it. Request more from Slurm (--mem=0 requests all of the "
+        "node's), use fewer data workers, and check the node's kernel log for the OOM killer.",
         rb"Detected \d{1,9} oom[-_]kill event|OOM Killed|cgroup out-of-memory handler|TERM_MEMLIMIT"
         rb"|slurmstepd: error: [^\r\n]{0,200}[Ee]xceeded (?:job |step )?memory limit"
         rb"|" + _TASK + rb"Out Of Memory",
     ),
     Signature(
         "killed",
-        "Slurm killed a task, or the kernel did for lack of memory: Slurm does so with what is left when another task "
-        "failed or the job ends; where none did, read the node's kernel log for the OOM killer.",
+        "Slurm killed a task, or the kernel did because memory ran out. Slurm kills the remaining tasks when another "
+        "task fails or the job ends; if neither happened, check the node's kernel log for the OOM killer.",
         _TASK + rb"Killed",
         BLAME["child_failed"] + 1,
     ),
     Signature(
         "time_limit",
-        "The scheduler ended the job at its time limit: ask for more time (--time), or go on from a checkpoint; where "
-        "the steps had stopped before, the log before this line has the cause.",
+        "The scheduler ended the job at its time limit. Request more time (--time), or resume from a checkpoint; if "
+        "the steps had stopped earlier, the log before this line has the cause.",
         rb"DUE TO TIME LIMIT|killed: walltime [^\r\n]{0,60}exceeded|TERM_RUNLIMIT"
         rb"|job killed after reaching LSF run time",
     ),
     Signature(
         "node_failure",
-        "Slurm lost the named node: look whether it is up (sinfo -R, console, kernel log), drain it, and go on from a "
-        "checkpoint on others.",
+        "Slurm lost the named node. Check whether it is up (sinfo -R, console, kernel log), drain it, and resume from "
+        "a checkpoint on other nodes.",
         rb"DUE TO NODE FAILURE|srun: error: Node failure on |srun: error: [^\r\n]{0,60}[Aa]borting, (?:io error"
         rb"|step missing)|srun: error: (?:Nodes \S{1,300} are still not ready|Something is wrong with the boot)"
         rb"|(?:Cannot communicate with|can not test connection to) node \d|DUE TO JOB NOT ENDING WITH SIGNALS",
     ),
     Signature(
         "preempted",
-        "Slurm preempted the job for another one or queued it again: go on from a checkpoint, or use a partition "
-        "or QOS that is not preempted.",
+        "Slurm preempted the job for another one or requeued it. Resume from a checkpoint, or use a partition or QOS "
+        "that is not preempted.",
         rb"DUE TO (?:PREEMPTION|JOB REQUEUE)|this job is preempted",
     ),
     Signature(
         "image_pull",
-        "The image could not be fetched for the job: check its name, the login to the registry (enroot's .credentials) "
-        "and the network, or import it beforehand.",
+        "The job's image could not be fetched. Check its name, the registry login (enroot's .credentials) and the "
+        "network, or import it beforehand.",
         rb"pyxis: (?:failed to import docker image|couldn't import )"
         rb"|\[ERROR\] (?:URL https?://\S{1,300} returned error code: |Could not (?:resolve|find) )",
     ),
     Signature(
         "container",
-        "pyxis or enroot could not start the container: read the lines around this one for a mount, a path, a hook "
-        "or space that is missing.",
+        "pyxis or enroot could not start the container. Check the lines around this one for a missing mount, path or "
+        "hook, or for lack of space.",
         rb"error: pyxis: (?!child \d|couldn't start container|\s{0,9}(?:\[INFO\]|printing "
         rb"|if the image))(?![^\r\n]{0,300}(?:No space left|nvidia-container-cli: ))"
         rb"|enroot-\w{1,30}: failed to |spank: required plugin \S{0,60}pyxis",
     ),
     Signature(
         "slurm_start",
-        "Slurm did not start the job's tasks: the message says what it could not give or do; check account, partition, "
-        "node state (sinfo -R), and that the working folder and the program are on every node.",
+        "Slurm did not start the job's tasks. Read the message; check account, partition, node state (sinfo -R), and "
+        "that the working folder and the program are on every node.",
         rb"srun: error: (?:MPI: |Munge |[Cc]ouldn't find the specified plugin|cannot find |slurm_receive_msg"
         rb"|Unable to (?:allocate resources|create (?:job )?step)|Task launch for |Application launch |Only |No "
         rb"|Can(?: ?not|'t) |Access denied|Too few |Hostlist |You asked for |--|Plug-?in |Failed to |srun prolog "
@@ -86,7 +86,7 @@ SIGNATURES = (
     ),
     Signature(
         "slurm_start",
-        "The cloud has no such machine left, or the account's limit is used up: wait, ask for it in another zone, or "
+        "The cloud has no such machine left, or the account's limit is used up. Wait, request it in another zone, or "
         "reserve it.",
         rb"\bInsufficient\w{0,20}InstanceCapacity\b|\bVcpuLimitExceeded\b|ZONE_RESOURCE_POOL_EXHAUSTED"
         rb"|no more capacity in the zone|quota to satisfy request|\bQUOTA_EXCEEDED\b|\bMaxSpotInstanceCountExceeded\b"
@@ -94,30 +94,31 @@ SIGNATURES = (
     ),
     Signature(
         "segmentation_fault",
-        "A process crashed in native code: mostly libraries in the image that do not fit each other or the driver.",
+        "A process crashed in native code, usually because libraries in the image do not match each other or the "
+        "driver.",
         _TASK + rb"Segmentation fault",
     ),
     Signature(
         "bus_error",
-        "A process got SIGBUS: mostly too little shared memory (/dev/shm), or a mapped file that was cut off: enlarge "
-        "--shm-size, and look at the disk with the data.",
+        "A process got SIGBUS, usually because shared memory (/dev/shm) is too small or a mapped file was truncated. "
+        "Enlarge --shm-size, and check the disk with the data.",
         _TASK + rb"Bus error",
     ),
     Signature(
         "child_failed",
-        "A task of the job failed: what it printed before is the cause.",
+        "A task of the job failed. Look for the cause in its earlier output.",
         _TASK + rb"(?:Exited with exit code (?P<exit_code>\d{1,9})|Aborted|Floating point|Illegal instr)"
         rb"|srun: First task exited \d|FAILED \(non-zero exit code or other failure mode\)",
     ),
     Signature(
         "scheduler",
-        "The job was cancelled, which is no failure of the training: somebody did it (scancel; sacct -j JOB "
-        "--format=State says who), or a job that this one depends on.",
+        "The training did not fail: the job was cancelled by a person (scancel; sacct -j JOB --format=State says who) "
+        "or because of a job that it depends on.",
         rb"\*\*\* JOB \d{1,12} ON \S{1,200} CANCELLED AT \S{1,40} (?:\*\*\*|DUE to SIGNAL Terminated)",
     ),
     Signature(
         "sigterm",
-        "The job was told to stop: by Slurm because a task failed, by a person (scancel) or by a limit.",
+        "The job was told to stop by Slurm (because a task failed), by a person (scancel) or by a limit.",
         rb"\*\*\* (?:JOB|STEP) [^\r\n]{1,200} CANCELLED AT |srun: Force Terminated "
         rb"|srun: Job step aborted: Waiting |" + _TASK + rb"Terminated",
     ),

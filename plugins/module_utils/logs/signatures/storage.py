@@ -8,8 +8,8 @@ from ..signature import Signature
 SIGNATURES = (
     Signature(
         "disk_full",
-        "The shared memory of the container (/dev/shm) is full: give it more (--shm-size, or ipc=host), or use "
-        "fewer data workers.",
+        "The container's shared memory (/dev/shm) is full. Enlarge it (--shm-size, or ipc=host), or use fewer data "
+        "workers.",
         rb"/dev/shm[^\r\n]{0,300}(?:No space left on device|could not be resized|Cannot allocate memory)"
         rb"|[Uu]nable to allocate shared memory\(shm\)|file </torch_[^\r\n]{0,99}: (?:No space left"
         rb"|Cannot allocate memory)"
@@ -17,7 +17,7 @@ SIGNATURES = (
     ),
     Signature(
         "disk_full",
-        "A disk of this node is full, or a quota is used up: free it, or let logs, caches and checkpoints go "
+        "A disk on this node is full, or a quota is used up. Free space, or put logs, caches and checkpoints "
         "elsewhere.",
         rb"(?i:no space left)|(?i:quota exceeded)(?! for (?:quota )?metric)|\bENOSPC\b|\bEDQUOT\b|\bStorageFull\b"
         rb"|unexpected pos \d{1,20} vs \d{1,20}|PytorchStreamWriter failed writing|Not enough (?:space left in"
@@ -25,13 +25,13 @@ SIGNATURES = (
     ),
     Signature(
         "io_error",
-        "The shared file system lost a file that was open: look whether another node or job replaced it, look at "
-        "the NFS server, and mount the file system again.",
+        "The shared file system lost an open file. Check whether another node or job replaced it, check the NFS "
+        "server, and remount the file system.",
         rb"(?i:stale (?:NFS )?file handle)|\bESTALE\b|\[Errno 116\]",
     ),
     Signature(
         "io_error",
-        "A file system failed or went away: read the kernel log, look at the mount (findmnt), the disk and the file "
+        "A file system failed or went away. Read the kernel log; check the mount (findmnt), the disk and the file "
         "server.",
         rb"(?i:input/output error)|(?i:remote i/o error)|\[Errno (?:5|16|30|37|70|107|108|112|121)\]"
         rb"|(?i:read-only file system)|(?i:transport endpoint is not connected)|(?i:structure needs cleaning)"
@@ -40,12 +40,12 @@ SIGNATURES = (
     ),
     Signature(
         "open_files",
-        "A process may not open more files: raise the limit (ulimit -n, --ulimit nofile), or use fewer data workers.",
+        "A process may not open more files. Raise the limit (ulimit -n, --ulimit nofile), or use fewer data workers.",
         rb"(?i:too many open files)|received 0 items of ancdata|\[Errno 24\]",
     ),
     Signature(
         "permission_denied",
-        "The training may not use a file or folder: check its owner and mode for the user of the container, and "
+        "The training may not use a file or folder. Check its owner and mode for the container's user, and "
         "root_squash on NFS.",
         rb"\[Errno 13\] Permission denied|\[Errno 1\] Operation not permitted|PermissionError: |\b(?:mkdir|touch"
         rb"|cp|mv|rm|tee|ls): [^\r\n]{0,300}: Permission denied|\b(?:EACCES|EPERM)\b"

@@ -9,28 +9,28 @@ from . import codes
 SIGNATURES = (
     Signature(
         "out_of_memory",
-        "The GPU memory does not suffice: lower the micro batch size, recompute activations or split the model more.",
+        "The GPU ran out of memory. Lower the micro batch size, recompute activations or increase model parallelism.",
         rb"OutOfMemoryError: ",
     ),
     Signature(
         "killed",
-        "A data worker was killed, mostly for lack of host memory, or too little shared memory (/dev/shm): use fewer "
-        "workers, give the container more of it, and read the kernel log.",
+        "A data worker was killed, usually because host memory ran out or shared memory (/dev/shm) is too small. Use "
+        "fewer workers, give the container more memory or a larger /dev/shm, and read the kernel log.",
         rb"DataLoader worker \(pid(?:\(s\))? [\d, ]{1,99}\) is killed by signal|TerminatedWorkerError: "
         rb"|subprocesses has abruptly died",
     ),
     Signature(
         "killed",
-        "A data worker ended without a word, mostly killed for lack of host memory: read what stands before, where it "
-        "may have crashed, and the kernel log; use fewer workers, or give the container more memory.",
+        "A data worker ended without a message, usually killed because host memory ran out. Check the lines before "
+        "this one for a crash, and read the kernel log; use fewer workers, or give the container more memory.",
         rb"DataLoader worker \(pid(?:\(s\))? [\d, ]{1,99}\) exited unexpectedly|Pin memory thread exited unexpectedly"
         rb"|BrokenProcessPool: ",
         BLAME["python_error"] + 1,
     ),
     Signature(
         "data_corrupt",
-        "A checkpoint or data file is cut off or damaged: mostly the run that wrote it was killed, or a copy is "
-        "not whole; take an earlier checkpoint or copy it again.",
+        "A checkpoint or data file is truncated or damaged, usually because the run that wrote it was killed or a "
+        "copy is incomplete. Use an earlier checkpoint, or copy the file again.",
         rb"unexpected EOF[^\r\n]{0,60}corrupted|PytorchStreamReader failed|UnpicklingError: (?:invalid load key"
         rb"|pickle data was truncated)|SafetensorError: [^\r\n]{0,200}(?:MetadataIncompleteBuffer|HeaderTooLarge"
         rb"|InvalidHeader|deserializing header)|EOFError: Ran out of input|Error: [^\r\n]{0,99}corrupt file"
@@ -38,8 +38,8 @@ SIGNATURES = (
     ),
     Signature(
         "checkpoint",
-        "The checkpoint does not fit this model: compare the model's sizes, the parallel sizes and the checkpoint "
-        "format with the run that wrote it.",
+        "The checkpoint does not match this model. Compare the model's sizes, the parallel sizes and the checkpoint "
+        "format with those of the run that wrote it.",
         rb"Error\(s\) in loading state_dict for|Checkpoint(?:ing)?Exception: |Missing key\(s\) in state_dict"
         rb"|Weights only load failed|could not load the checkpoint|Error: \w{1,60} value from checkpoint "
         rb"|Error: Size mismatch between saved ",
@@ -63,37 +63,36 @@ SIGNATURES = (
     ),
     Signature(
         "settings_refused",
-        "A rank does not know where the others are: torchrun sets MASTER_ADDR, MASTER_PORT, RANK and "
-        "WORLD_SIZE; start the trainer with it.",
+        "A rank does not know where the others are. Start the trainer with torchrun, which sets MASTER_ADDR, "
+        "MASTER_PORT, RANK and WORLD_SIZE.",
         rb"environment variable \w{1,40} expected, but not set|Default process group has not been initialized"
         rb"|Error initializing torch\.distributed using env:// rendezvous",
     ),
     Signature(
         "compile",
-        "A compiler of kernels failed: try another image, or switch torch.compile or the fused kernel off.",
+        "A kernel compiler failed. Try another image, or disable torch.compile or the fused kernel.",
         rb"LLVM ERROR: |fatal error: error in backend",
     ),
     Signature(
         "peer_died",
-        "The named ranks did not come to the barrier: their logs have the cause.",
+        "The named ranks did not reach the barrier. Check their logs for the cause.",
         rb"Ranks? (?P<rank>\d{1,9})[\d, ]{0,999} failed to pass monitoredBarrier",
     ),
     Signature(
         "peer_died",
-        "A rank did not come to the barrier, or went away in it: the log of the rank that the message names has the "
-        "cause.",
+        "A rank did not reach the barrier, or went away in it. Check the log of the rank that the message names.",
         rb"reached monitoredBarrier, but received errors while waiting [^\r\n]{0,60}rank (?P<rank>\d{1,9})",
     ),
     Signature(
         "name_resolution",
-        "The master's name cannot be resolved on this node: check DNS and /etc/hosts, and give an address that every "
-        "node resolves and reaches (MASTER_ADDR).",
+        "This node cannot resolve the master's name. Check DNS and /etc/hosts, and use an address that every node "
+        "resolves and reaches (MASTER_ADDR).",
         rb"(?:any network address|The (?:IPv4 )?network addresses) of [^\r\n]{0,300}cannot be retrieved",
     ),
     Signature(
         "rendezvous_timeout",
-        "The nodes did not all meet: look for a node that did not start or failed before, then check master address, "
-        "port and firewall.",
+        "Not all nodes joined. Look for a node that did not start or failed earlier, then check master address, port "
+        "and firewall.",
         rb"connect\(\) timed out|api\.RendezvousTimeoutError|\betcd\.Etcd\w{1,40}: "
         rb"|client socket has timed out after \S{1,60} while trying to connect to"
         rb"|client socket (?:has failed to connect to any network address|cannot be initialized to connect to)"
@@ -104,13 +103,13 @@ SIGNATURES = (
     ),
     Signature(
         "address_in_use",
-        "Another process holds the port: stop what an earlier run left there, or choose another master port.",
+        "Another process is using the port. Stop what an earlier run left there, or choose another master port.",
         rb"[Aa]ddress already in use|\bEADDRINUSE\b|failed to listen on any local network address",
     ),
     Signature(
         "watchdog",
-        "A collective was never finished: the culprit is the rank that has no such line, or the smallest last "
-        "completed work.",
+        "A collective never finished. Look for the rank that has no such line, or the lowest last completed work: it "
+        "is the culprit.",
         rb"[Ww]atchdog caught collective operation timeout|detected by watchdog at work"
         rb"|watchdog thread terminated with exception"
         rb"|throwing an instance of 'c10::DistBackendError'|Some NCCL operations have failed or timed out"
@@ -122,20 +121,20 @@ SIGNATURES = (
     ),
     Signature(
         "elastic",
-        "torchrun names the rank that failed first on this node: what that rank printed before is the cause.",
+        "torchrun names the rank that failed first on this node. Look for the cause in that rank's earlier output.",
         rb"Root Cause \(first observed failure\):(?s:.{0,400}?)rank\s{1,9}: (?P<rank>\d{1,9})(?s:.{0,200}?)"
         rb"exitcode\s{1,9}: (?P<exit_code>-?\d{1,9})",
     ),
     Signature(
         "child_failed",
-        "A process of the training failed: what it printed before is the cause.",
+        "A training process failed. Look for the cause in its earlier output.",
         rb"failed \(exitcode: (?P<exit_code>-?\d{1,9})\)|Rank \d{1,6} crashed with exit code"
         rb"|errors\.ChildFailedError|Process(?:Exited|Raised)Exception: ",
     ),
     Signature(
         "peer_died",
-        "Another rank or the process that holds the store went away: its log, or that of the first node, has the "
-        "cause.",
+        "Another rank, or the process that holds the store, went away. Look for the cause in its log or in the first "
+        "node's log.",
         rb"\[c10d\] While waitForInput, poolFD failed|[Ff]ailed to recv, got 0 bytes"
         rb"|DistNetworkError: (?!The (?:client|server) socket)|store->get\('[^'\r\n]{0,99}'\) got error: "
         rb"|RendezvousConnectionError: |failed to (?:send a keep-alive heartbeat to|shutdown) the rendezvous"
@@ -144,7 +143,8 @@ SIGNATURES = (
     ),
     Signature(
         "sigterm",
-        "The process was told to stop: by the launcher because another one failed, by a person or by a scheduler.",
+        "The process was told to stop by the launcher (because another process failed), by a person or by the "
+        "scheduler.",
         rb"Received \S{1,30} death signal, shutting down workers|got signal: (?:1|2|15)\b|closing signal SIGTERM"
         rb"|Signal (?:15 \(SIGTERM\)|1 \(SIGHUP\)) received by PID|SIGTERM caught|[Rr]eceived SIGTERM\b"
         rb"|\*\*\* SIGTERM received |Caught signal SIGTERM|Bypassing signal SIGTERM|died with <Signals\.SIGTERM"
