@@ -33,6 +33,6 @@ def test_a_missing_archive_is_a_fault_that_names_it_and_the_image(bench: Bench, 
     )
     shown = " ".join(done.output.split())
     assert done.status != 0
-    assert "neither the image example.org/own:1 nor its archive /srv/own.tar is there" in shown, done.output
+    assert "the node has neither the image example.org/own:1 nor its archive /srv/own.tar" in shown, done.output
     assert "so that the image is pulled" in shown
     assert not (bench.folder / "pulled").exists()

@@ -99,7 +99,7 @@ def test_a_file_that_is_nowhere_is_reported_once_for_all_nodes(bench: Bench) -> 
     output = played(bench, hf_token_file="/nowhere/hf_token")
     told = [line for line in output.splitlines() if line.startswith("[WARNING]") and "/nowhere/hf_token" in line]
     assert told == [
-        "[WARNING]: token[0-1]: /nowhere/hf_token is neither on this node nor on the controller, or is empty"
+        "[WARNING]: token[0-1]: /nowhere/hf_token is missing or empty, both on this node and on the controller"
     ]
 
 

@@ -373,7 +373,7 @@ def test_nodes_that_find_different_checkpoints_do_not_begin(start: Start, tmp_pa
 def test_a_file_that_is_no_checkpoint_is_named(start: Start, tmp_path: Path) -> None:
     (tmp_path / "tiny_lm.json").write_text("[3, [")
     assert (
-        f"{tmp_path}/tiny_lm.json is no checkpoint of this trainer: "
+        f"{tmp_path}/tiny_lm.json is not a checkpoint of this trainer: "
         in start(**SMALL, LOAD_CKPT_PATH=tmp_path).failure()
     )
 
@@ -389,7 +389,7 @@ def test_trains_on_the_bytes_of_a_file(start: Start, tmp_path: Path) -> None:
 def test_a_tokenizer_is_said_to_be_unused(start: Start) -> None:
     node = start(**SMALL, TOKENIZER_MODEL="meta-llama/Llama-3.1-8B")
     assert node.finish()[0] == 0
-    assert "TOKENIZER_MODEL=meta-llama/Llama-3.1-8B is not used: bytes are the tokens\n" in node.log
+    assert "TOKENIZER_MODEL=meta-llama/Llama-3.1-8B is ignored: the tokens are bytes\n" in node.log
 
 
 def test_an_argument_that_it_does_not_know_is_refused() -> None:
@@ -489,7 +489,7 @@ def test_a_diverging_training_stops_with_nan(start: Start) -> None:
 def test_infinite_and_foreign_losses_are_told_apart() -> None:
     assert "Unexpected result inf (message='found Inf in local" in nonfinite_loss(0, "a", 3, math.inf, math.inf)
     foreign = nonfinite_loss(1, "b", 3, 2.5, math.nan)
-    assert foreign == "Rank 1, node b, iteration 3: the mean loss of all nodes is nan, not of this one"
+    assert foreign == "Rank 1, node b, iteration 3: the mean loss of all nodes is nan, not this node's"
 
 
 def test_a_killed_node_ends_the_others(start_all: Callable[..., list[Node]]) -> None:
@@ -732,7 +732,7 @@ def test_parameters_that_differ_after_training_are_an_error(start: Start) -> Non
             world.all_reduce([0.0] * (1 + PARAMETERS))
         assert not world.agree([0.0] * PARAMETERS)
     log = node.failure()
-    assert "RuntimeError: rank 0: the parameters are not the same on all nodes after training; their checksum" in log
+    assert "RuntimeError: rank 0: the nodes' parameters differ after training; their checksum" in log
     assert "after training is done" not in log
 
 

@@ -164,7 +164,7 @@ def test_what_is_missing_on_a_node_stops_the_run_before_any_rank_starts(bench):
     inventory = bench.inventory(node0={}, node1={"training_megatron_root": "/nowhere"})
     done = bench.play("megatron_multinode.yml", inventory, bench.config(), training_megatron_root="/nowhere")
     assert done.status != 0
-    assert "the folder /nowhere is not there" in done.output
+    assert "the folder /nowhere does not exist" in done.output
     assert not list(bench.nodes.glob("*/*/train.log"))
 
 
@@ -399,7 +399,7 @@ def test_a_dataset_is_fetched_once_for_two_nodes_and_trained_on(bench, fetching)
     logs = {node: (done.run_dir / "nodes" / node / "train.log").read_text() for node in TWO}
     for node, log in logs.items():
         assert "Dataset bookcorpus tokenized with bytes: " in log
-        assert ("fetching it to" in log) == (node == fetched_by)
+        assert ("fetching to" in log) == (node == fetched_by)
     # The trainer refuses to start where the file that it is to train on is not there.
     plan = json.loads((done.run_dir / "plan.json").read_text())
     read = {(node["env"]["MOCK_DATA"], node["env"]["DATA_PATH"]) for node in plan["nodes"]}

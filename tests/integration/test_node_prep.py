@@ -302,7 +302,7 @@ class TestPreflight:
             assert re.search(rf"^{re.escape(red)}$", found.output, re.MULTILINE), (red, found.output)
         assert "→ sysctl -w kernel.numa_balancing=0" in found.output
         assert (
-            "→ a person must mount what belongs at /srv/shared, or take it out of volume_dict in the config\n"
+            "→ a person must mount what belongs at /srv/shared, or remove it from volume_dict in the config\n"
             in found.output
         )
         assert "Not ready: 8 red cells on 2 of 2 nodes." in found.output

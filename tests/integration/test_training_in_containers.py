@@ -265,7 +265,7 @@ def test_a_library_that_is_not_there_stops_the_run_and_becomes_no_folder(job):
     }
     done = job.train(config=job.config(container_config=mounts), training_run_id="library")
     assert done.returncode != 0
-    assert f"the library {library} is not there" in " ".join(done.stdout.split())
+    assert f"the library {library} does not exist" in " ".join(done.stdout.split())
     assert "No such file" in job.cluster.on("node1", "sh", "-c", f"ls {library} 2>&1", check=False)
 
 

@@ -48,7 +48,7 @@ def held_by_others(engine: Engine, run_id: str) -> NodeHeldError | None:
     if not holders:
         return None
     held = [
-        f"the node is held by run {holder}; wait for its end, or stop it: "
+        f"the node is held by run {holder}; wait for it to end, or stop it: "
         f"ansible-playbook playbooks/stop.yml -e training_run_id={holder}"
         for holder in holders
     ]

@@ -48,7 +48,7 @@ class ContainerEngine:
 
     def problems(self, node: Node) -> list[str]:
         """Return an engine that does not answer, a taken name, and devices that are not there."""
-        problems = [f"the device {device} is not there" for device in node["devices"] if not os.path.exists(device)]
+        problems = [f"the device {device} does not exist" for device in node["devices"] if not os.path.exists(device)]
         problems += mount_problems(node["mounts"])
         try:
             problems += self._no_image(node)
@@ -57,8 +57,8 @@ class ContainerEngine:
             return [*problems, str(error)]
         if taken and not self._is_ours(taken, node):
             problems.append(
-                f"the container name {taken['Name'].lstrip('/')} is taken by somebody else: a container of "
-                f"{_image_name(taken)}, {taken['State']['Status']}, made {taken['Created'][:19]}; choose another "
+                f"the container name {taken['Name'].lstrip('/')} is taken by somebody else's container of "
+                f"{_image_name(taken)} ({taken['State']['Status']}, created {taken['Created'][:19]}); choose another "
                 "container_name, or have its owner remove it"
             )
         return problems
@@ -68,8 +68,8 @@ class ContainerEngine:
         if not archive or os.path.isfile(archive) or self._inspect("image", image) is not None:
             return []
         return [
-            f"neither the image {image} nor its archive {archive} is there; copy the archive there, or leave out "
-            "training_image_archive, so that the image is pulled"
+            f"the node has neither the image {image} nor its archive {archive}; copy the archive to the node, or omit "
+            "training_image_archive so that the image is pulled"
         ]
 
     def room(self, node: Node) -> dict[str, int]:
@@ -95,7 +95,7 @@ class ContainerEngine:
             self._call(fetch, _PULL_SECONDS)
             image = self._inspect("image", _image(node))
         if image is None:
-            raise EngineError(f"{node.get('image_archive')} holds no image {node['image']}")
+            raise EngineError(f"{node.get('image_archive')} does not contain the image {node['image']}")
         left_over = self._inspect("container", node["container_options"]["name"])
         if left_over and self._is_ours(left_over, node) and not left_over["State"]["Running"]:
             self._call(["rm", left_over["Id"]])
@@ -156,7 +156,7 @@ class ContainerEngine:
         except EngineError as error:
             return {**recorded_outcome(node), "engine_problem": str(error)}
         if container is None:
-            return {**recorded_outcome(node), "engine_problem": f"{self.name} does not know the container any more"}
+            return {**recorded_outcome(node), "engine_problem": f"{self.name} no longer knows the container"}
         state = container["State"]
         return {"exit_status": state["ExitCode"], "oom_killed": bool(state.get("OOMKilled"))}
 
@@ -230,7 +230,7 @@ class ContainerEngine:
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            raise EngineError(f"{self.name} {arguments[0]} did not end within {seconds:g} s") from None
+            raise EngineError(f"{self.name} {arguments[0]} did not finish within {seconds:g} s") from None
 
     def _refused(self, arguments: list[str], done: subprocess.CompletedProcess[str]) -> EngineError:
         said = " / ".join(done.stderr.strip().splitlines()[-3:]) or f"exit status {done.returncode}"

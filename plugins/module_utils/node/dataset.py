@@ -33,7 +33,7 @@ _DOWNLOAD = """\
       elif command -v curl >/dev/null; then
         curl --fail --location --continue-at - --silent --show-error --output "$file.part" "$url" || return
       else
-        echo "ERROR: there is neither wget nor curl here to fetch $url with"
+        echo "ERROR: there is neither wget nor curl here to fetch $url"
         return 127
       fi
       mv -- "$file.part" "$file" || return
@@ -59,12 +59,12 @@ def dataset_function(node: Node, progress_seconds: float = _PROGRESS_SECONDS) ->
         given = {"DATASET": dataset["name"], "DATA_DIR": dataset["folder"], "TOKENIZER_MODEL": dataset["tokenizer"]}
         assignments = " ".join(f"{name}={shlex.quote(value)}" for name, value in given.items())
         fetch, definitions = f"{assignments} bash {shlex.quote(dataset['script'])}", []
-        unfinished = f"{dataset['script']} of this image may be one that does not read DATA_DIR"
+        unfinished = f"this image's {dataset['script']} may not read DATA_DIR"
     else:
         clear = ":"
         fetch = "download " + " ".join(shlex.quote(url) for url in dataset["urls"])
         definitions = _DOWNLOAD.splitlines()
-        unfinished = "they are not among its files"
+        unfinished = "its files do not include them"
     body = f"""\
 {FUNCTION}() (
   folder={shlex.quote(dataset["folder"])} wanted={shlex.quote(wanted)} prefix={shlex.quote(dataset["prefix"])}
@@ -82,25 +82,25 @@ def dataset_function(node: Node, progress_seconds: float = _PROGRESS_SECONDS) ->
   )
   exec 9>>"$marker.lock" || exit
   if ! flock -n 9; then
-    echo "Dataset $wanted: waiting, as another node holds $marker.lock"
+    echo "Dataset $wanted: waiting because another node holds $marker.lock"
     flock 9 || exit
   fi
   if [[ -e $marker ]]; then
     there=$(<"$marker")
     if [[ $there == "$wanted" ]]; then
-      echo "Dataset $wanted: it is there, $prefix"
+      echo "Dataset $wanted: already there, $prefix"
       exit 0
     fi
-    echo "ERROR: $folder holds the dataset $there, and not $wanted; give another data_dir"
+    echo "ERROR: $folder holds the dataset $there, not $wanted; choose another data_dir"
     exit 1
   fi
   if [[ ! -e $begun && (-e $prefix.bin || -e $prefix.idx) ]]; then
-    echo "ERROR: $prefix is there, but no run has fetched it; to train on it give data_path, else another data_dir"
+    echo "ERROR: $prefix is there, but no run has fetched it; set data_path to train on it, or choose another data_dir"
     exit 1
   fi
   if [[ -e $begun ]]; then {clear}; fi
   echo "$wanted" >"$begun" || exit
-  echo "Dataset $wanted: fetching it to $folder"
+  echo "Dataset $wanted: fetching to $folder"
   {fetch} 8>&- 9>&-
   status=$?
   if ((status != 0)); then
@@ -108,7 +108,7 @@ def dataset_function(node: Node, progress_seconds: float = _PROGRESS_SECONDS) ->
     exit "$status"
   fi
   if [[ ! -s $prefix.bin || ! -s $prefix.idx ]]; then
-    echo "ERROR: fetching the dataset $wanted has left no $prefix.bin and .idx: it failed all the same, or $unfinished"
+    echo "ERROR: fetching the dataset $wanted left no $prefix.bin and .idx: the fetch failed silently, or $unfinished"
     exit 1
   fi
   mv -- "$begun" "$marker"

@@ -42,11 +42,11 @@ class NoContainer:
         if self.name in AROUND_US or working_dir.startswith(node["run_folder"]):
             return []
         if not os.path.isdir(working_dir):
-            return [f"the folder {working_dir} is not there (name the trainer's checkout by training_<framework>_root)"]
+            return [f"the folder {working_dir} does not exist; set training_<framework>_root to the trainer's checkout"]
         dataset = node.get("dataset") or {"script": ""}
-        scripts = {"training script": node["script"], "script of the dataset": dataset["script"]}
+        scripts = {"training script": node["script"], "dataset script": dataset["script"]}
         paths = {what: os.path.join(working_dir, script) for what, script in scripts.items() if script}
-        return [f"the {what} {path} is not there" for what, path in paths.items() if not os.path.isfile(path)]
+        return [f"the {what} {path} does not exist" for what, path in paths.items() if not os.path.isfile(path)]
 
     def room(self, node: Node) -> dict[str, int]:  # noqa: ARG002
         """Return how many bytes the preparation will write, by path: nothing but what the run writes."""
@@ -64,7 +64,7 @@ class NoContainer:
         """Start the launch script, detached from whoever calls; return the handle that the state of the run keeps."""
         left = self.left(node, run_id)
         if left:
-            raise ValueError(f"run {run_id} is running here already, though its state does not say so: {left[0]}")
+            raise ValueError(f"run {run_id} is already running here, although its state says otherwise: {left[0]}")
         script = os.path.join(node["run_folder"], LAUNCH_NAME)
         environment = dict(os.environ, **processes.labels(run_id, node["node"]))
         pid = processes.begin(["bash", script], env=environment).pid
@@ -102,7 +102,7 @@ def engine_of(name: str) -> Engine:
         if not name:
             raise ValueError(f"no container engine is installed here (looked for {', '.join(CONTAINER_COMMANDS)})")
     if name not in CONTAINER_COMMANDS:
-        raise ValueError(f"container_engine {name!r} is none of auto, none, {', '.join(CONTAINER_COMMANDS)}")
+        raise ValueError(f"container_engine is {name!r}, not one of auto, none, {', '.join(CONTAINER_COMMANDS)}")
     if name not in _installed():
         raise ValueError(f"the container engine {name} is not installed here")
     from .container import ContainerEngine  # noqa: PLC0415

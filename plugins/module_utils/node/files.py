@@ -46,10 +46,10 @@ def read_text(path: str) -> str | None:
     except OSError as error:
         if error.errno != errno.ELOOP:
             raise
-        raise ValueError(f"{path} is no regular file") from error
+        raise ValueError(f"{path} is not a regular file") from error
     with os.fdopen(descriptor, encoding="utf-8") as stream:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise ValueError(f"{path} is no regular file")
+            raise ValueError(f"{path} is not a regular file")
         return stream.read()
 
 
@@ -61,7 +61,7 @@ def read_json(path: str) -> dict[str, t.Any] | None:
     try:
         return t.cast("dict[str, t.Any]", json.loads(text))
     except ValueError as error:
-        raise ValueError(f"{path} holds no JSON: {error}") from error
+        raise ValueError(f"{path} is not valid JSON: {error}") from error
 
 
 def write_json(path: str, value: t.Mapping[str, object], mode: int = 0o640) -> None:

@@ -26,9 +26,9 @@ def with_interfaces(node: Node) -> Node:
     try:
         interface = _towards(master)
     except ToolError as error:
-        raise ValueError(f"{', '.join(asked)} cannot be found: {error}") from error
+        raise ValueError(f"no interface can be found for {', '.join(asked)}: {error}") from error
     if interface is None:
-        raise ValueError(f"no network interface of this node leads to {master}, so {', '.join(asked)} cannot be found")
+        raise ValueError(f"no network interface of this node routes to {master}, so {', '.join(asked)} cannot be set")
     found = dict.fromkeys(asked, interface)
     words = {f"{name}={_AUTO}": f"{name}={value}" for name, value in found.items()}
     return {**node, "env": {**node["env"], **found}, "argv": [words.get(word, word) for word in node["argv"]]}

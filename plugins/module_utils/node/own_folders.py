@@ -84,15 +84,15 @@ def check_own(path: str) -> None:
     found = os.lstat(path)
     if found.st_uid != os.geteuid():
         raise UntrustedError(
-            f"{path} belongs to {_name(found.st_uid)} and not to {_name(os.geteuid())}, who runs this: it may be "
-            "a trap; look at it and remove it"
+            f"{path} belongs to {_name(found.st_uid)}, not to {_name(os.geteuid())}, who runs this: it may be a trap; "
+            "inspect it, then remove it"
         )
     if not stat.S_ISDIR(found.st_mode):
-        raise UntrustedError(f"{path} has to be a folder and no link; look at it and remove it")
+        raise UntrustedError(f"{path} must be a folder, not a link; inspect it, then remove it")
     if found.st_mode & _OPEN_TO_OTHERS:
         raise UntrustedError(
-            f"others can write to {path} (mode {stat.S_IMODE(found.st_mode):04o}); look at what is in it, then "
-            f"remove it or say: chmod go-w {shlex.quote(path)}"
+            f"others can write to {path} (mode {stat.S_IMODE(found.st_mode):04o}); inspect its contents, "
+            f"then remove it or run: chmod go-w {shlex.quote(path)}"
         )
 
 
@@ -130,7 +130,7 @@ def _enter(path: str, make: bool) -> None:
             continue
         links += 1
         if links > _MOST_LINKS:
-            raise UntrustedError(f"{log_dir} goes round in a circle of links")
+            raise UntrustedError(f"{log_dir} contains a loop of links")
         target = os.readlink(below)
         parts += target.split("/")[::-1]
         here = "/" if target.startswith("/") else here
@@ -145,8 +145,8 @@ def _step(folder: str, part: str, make: int | None) -> str:
     mode = os.lstat(folder).st_mode
     if mode & _OPEN_TO_ALL and not mode & stat.S_ISVTX:
         raise UntrustedError(
-            f"every user can write to {folder}, and so put files of theirs in the place of a run's; "
-            f"say: chmod +t {shlex.quote(folder)}, or choose another log_dir"
+            f"every user can write to {folder} and could replace a run's files; "
+            f"run: chmod +t {shlex.quote(folder)}, or choose another log_dir"
         )
     if make is not None:
         with contextlib.suppress(FileExistsError):
@@ -154,8 +154,8 @@ def _step(folder: str, part: str, make: int | None) -> str:
     owner = os.lstat(path).st_uid
     if mode & _OPEN_TO_ALL and owner not in (0, os.geteuid()):
         raise UntrustedError(
-            f"{path} was made by {_name(owner)}, as every user can write to {folder}: look at it and remove it, or "
-            "choose another log_dir or training_run_id"
+            f"{path} was created by {_name(owner)}, as every user can write to {folder}: inspect it, then remove it, "
+            "or choose another log_dir or training_run_id"
         )
     return path
 

@@ -90,7 +90,7 @@ def process_text(pid: int) -> str:
             command = stream.read(_TOLD_CHARACTERS).replace("\0", " ").strip()
     except OSError:
         command = ""
-    return f"process {pid} ({command or 'of a name that cannot be read'})"
+    return f"process {pid} ({command or 'name unreadable'})"
 
 
 def _labelled() -> Iterator[tuple[int, int, dict[str, str]]]:

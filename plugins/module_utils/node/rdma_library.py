@@ -68,10 +68,10 @@ def mount_problem(mount: Mount, kind: str) -> MountProblem | None:
         return _library_problem(source, kind)
     if kind != "missing":
         return None
-    reason = f"{source} is not there, and a container engine would make an empty folder of it, owned by root"
+    reason = f"{source} does not exist, and a container engine would create an empty folder there, owned by root"
     if source.startswith("/dev/infiniband"):
         return MountProblem(reason, _DRIVERS)
-    mounted = f"mount what belongs at {quoted}, or take it out of volume_dict in the config"
+    mounted = f"mount what belongs at {quoted}, or remove it from volume_dict in the config"
     return MountProblem(reason, mounted, fixes=False)
 
 
@@ -79,14 +79,14 @@ def _library_problem(source: str, kind: str) -> MountProblem | None:
     quoted = shlex.quote(source)
     if kind == "missing":
         name = shlex.quote(os.path.basename(source))
-        where = f"put the library of the driver's vendor there; to look: find / -xdev -name {name}"
-        return MountProblem(f"the library {source} is not there", where, fixes=False)
+        where = f"put the driver vendor's library there; to find it: find / -xdev -name {name}"
+        return MountProblem(f"the library {source} does not exist", where, fixes=False)
     if kind == "directory":
-        reason = f"{source} must be a library, but is a folder, as a container engine makes it of a missing source"
+        reason = f"{source} must be a library, but is a folder, which container engines create for a missing source"
         return MountProblem(reason, f"rmdir {quoted}")
     if kind != "file":
-        reason = f"{source} must be a library, but is no regular file"
-        return MountProblem(reason, f"put the library there; to look: ls -l {quoted}", fixes=False)
+        reason = f"{source} must be a library, but is not a regular file"
+        return MountProblem(reason, f"put the library there; to check: ls -l {quoted}", fixes=False)
     return None
 
 

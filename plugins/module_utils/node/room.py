@@ -24,7 +24,7 @@ def room_problems(needs: t.Mapping[str, int]) -> list[str]:
         free = disk.f_bavail * disk.f_frsize
         if disk.f_blocks and free < needed:
             problems.append(
-                f"{' and '.join(paths)} need {in_gib(needed)} and have {in_gib(free)} free; free space there "
+                f"{' and '.join(paths)} need {in_gib(needed)} but have {in_gib(free)} free; free up space there "
                 f"(du -xh {_nearest(paths[0])}), or choose another log_dir or data folder"
             )
     return problems

@@ -95,7 +95,7 @@ def _read(node: Place, run_id: str) -> State | None:
         or state.get("status") not in _STATUSES
         or (state["status"] != "staged" and not isinstance(state.get("before"), dict))
     ):
-        raise ValueError(f"{path} is no state of run {run_id} on {node['node']}")
+        raise ValueError(f"{path} is not the state of run {run_id} on {node['node']}")
     return t.cast("State | None", state)
 
 

@@ -40,7 +40,7 @@ def place(node: Node, given: dict[str, str], sent: dict[str, str]) -> list[str]:
     for secret in node["secrets"]:
         value = given.get(secret["name"]) or _read(secret["source"]) or sent.get(secret["name"], "")
         if not value:
-            warnings.append(f"{secret['source']} is neither on this node nor on the controller, or is empty")
+            warnings.append(f"{secret['source']} is missing or empty, both on this node and on the controller")
         folder = os.path.dirname(secret["target"])
         with contextlib.suppress(FileExistsError):
             os.mkdir(folder, 0o700)

@@ -62,7 +62,7 @@ _OF_ALL = (
 def place(number: str, hostlist: str) -> int:
     """Write the number of this job or step, and the plan for its nodes; Slurm's order of them is that of the ranks."""
     if os.environ.get("SLURM_RESTART_COUNT", "0") != "0":
-        sys.stderr.write("Slurm began this job before. A run is one job: start another run.\n")
+        sys.stderr.write("Slurm restarted this job, but a run is a single job: start another run.\n")
         return 1
     plan = _read_json(MADE_NAME)
     # The controller reads it at the same time.
@@ -105,7 +105,7 @@ def wait_for_word() -> int:
         if word:
             return int(not word.startswith(GO))
         time.sleep(_WORD_PAUSE_SECONDS)
-    sys.stderr.write(f"Nobody has judged the preflight for {_WORD_SECONDS:.0f} s. The job trains without.\n")
+    sys.stderr.write(f"Nobody has judged the preflight for {_WORD_SECONDS:.0f} s. The job trains without it.\n")
     return 0
 
 

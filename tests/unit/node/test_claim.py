@@ -156,7 +156,7 @@ def test_what_runs_is_not_started_again_where_its_start_was_not_recorded(trainin
     run.begin()
     state = Path(run.node["run_folder"], "state.json")
     state.write_text(json.dumps({**json.loads(state.read_text()), "status": "staged"}))
-    with pytest.raises(ValueError, match=r"run run-1 is running here already, .*: process \d+ \(bash /"):
+    with pytest.raises(ValueError, match=r"run run-1 is already running here, .*: process \d+ \(bash /"):
         run.start()
     assert launched(run) == 1
 

@@ -88,7 +88,7 @@ def test_the_script_gets_what_it_reads_and_the_training_follows(cluster: Cluster
     assert cluster.run() == 0
     assert cluster.fetched() == [f"wiki {cluster.data} a'b"]
     assert cluster.log().splitlines() == [
-        f"Dataset wiki tokenized with a'b: fetching it to {cluster.data}",
+        f"Dataset wiki tokenized with a'b: fetching to {cluster.data}",
         "training",
     ]
     assert (cluster.data / "trainops_dataset").read_text() == "wiki tokenized with a'b\n"
@@ -99,7 +99,7 @@ def test_what_is_there_is_not_fetched_again(cluster: Cluster) -> None:
     assert (cluster.run(), cluster.run("gpu1")) == (0, 0)
     assert len(cluster.fetched()) == 1
     assert cluster.log("gpu1").splitlines() == [
-        f"Dataset wiki tokenized with a'b: it is there, {cluster.data}/data_text_document",
+        f"Dataset wiki tokenized with a'b: already there, {cluster.data}/data_text_document",
         "training",
     ]
 
@@ -117,7 +117,7 @@ def test_two_nodes_at_once_on_one_folder_fetch_once_and_the_other_waits(cluster:
     assert len(cluster.fetched()) == 1
     logs = [cluster.log(name) for name in nodes]
     assert all(log.endswith("training\n") for log in logs)
-    assert sorted("it is there" in log for log in logs) == [False, True]
+    assert sorted("already there" in log for log in logs) == [False, True]
 
 
 def test_a_fetch_that_fails_ends_the_launch_with_its_status_and_its_output_in_the_log(cluster: Cluster) -> None:
@@ -157,9 +157,8 @@ def test_a_script_that_hides_its_failure_is_found_out_by_what_it_left(cluster: C
     cluster.prepare("echo Killed")
     assert cluster.run() == 1
     assert cluster.log().splitlines()[-1] == (
-        f"ERROR: fetching the dataset wiki tokenized with a'b has left no {cluster.data}/data_text_document.bin and "
-        ".idx: it failed all the same, or examples/prepare_dataset.sh of this image may be one that does not read "
-        "DATA_DIR"
+        f"ERROR: fetching the dataset wiki tokenized with a'b left no {cluster.data}/data_text_document.bin and "
+        ".idx: the fetch failed silently, or this image's examples/prepare_dataset.sh may not read DATA_DIR"
     )
 
 
@@ -168,8 +167,8 @@ def test_a_folder_with_another_dataset_or_another_tokenizer_is_left_alone(cluste
     cluster.dataset["tokenizer"] = "other"
     assert cluster.run("gpu1") == 1
     assert cluster.log("gpu1").splitlines() == [
-        f"ERROR: {cluster.data} holds the dataset wiki tokenized with a'b, and not wiki tokenized with other; "
-        "give another data_dir"
+        f"ERROR: {cluster.data} holds the dataset wiki tokenized with a'b, not wiki tokenized with other; "
+        "choose another data_dir"
     ]
     assert len(cluster.fetched()) == 1
 
@@ -178,7 +177,7 @@ def test_what_somebody_else_has_put_there_is_not_overwritten(cluster: Cluster) -
     cluster.data.mkdir()
     (cluster.data / "data_text_document.bin").write_text("precious")
     assert cluster.run() == 1
-    assert "no run has fetched it; to train on it give data_path" in cluster.log()
+    assert "no run has fetched it; set data_path to train on it" in cluster.log()
     assert (cluster.data / "data_text_document.bin").read_text() == "precious"
 
 
@@ -295,4 +294,4 @@ def test_a_file_that_is_not_to_be_had_ends_the_launch(
 
 def test_an_image_with_neither_is_told(downloads: Cluster, tmp_path: Path) -> None:
     assert downloads.run(**only_with(tmp_path / "bin")) == 127
-    assert f"ERROR: there is neither wget nor curl here to fetch {downloads.dataset['urls'][0]} with" in downloads.log()
+    assert f"ERROR: there is neither wget nor curl here to fetch {downloads.dataset['urls'][0]}\n" in downloads.log()

@@ -215,7 +215,7 @@ def test_an_engine_that_is_none_is_not_run_whoever_wrote_the_state(run: Training
     for wrong in ({"engine": str(evil)}, {"engine": "auto"}, {"run_id": "other"}, {"node": "other"}, {"status": []}):
         Path(run.node["run_folder"], "state.json").write_text(json.dumps(state_of(run, **wrong)))
         answer = phase(run, "start")
-        assert refused(answer, "is no state of run")
+        assert refused(answer, "is not the state of run")
     assert not Path(f"{evil}.ran").exists()
     tried("has a program of his named as the engine in a state", answer)
 

@@ -91,7 +91,7 @@ def test_links_that_the_user_or_root_has_made_above_a_runs_folder_are_followed(t
 
 def test_a_circle_of_links_is_told(tmp_path: Path) -> None:
     (tmp_path / "round").symlink_to("round")
-    with pytest.raises(UntrustedError, match="circle of links"):
+    with pytest.raises(UntrustedError, match="loop of links"):
         make_run_folder(str(tmp_path / "round/run-1/gpu00"))
 
 

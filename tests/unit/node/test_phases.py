@@ -62,22 +62,22 @@ def test_stage_tells_all_that_is_missing_at_once(training):
         taken.listen()
         with pytest.raises(NodeError) as refused:
             run.stage()
-    assert "the folder /nowhere/Megatron-LM is not there" in str(refused.value)
-    assert f"port {run.node['master_port']}, where the nodes are to meet, is not free here" in str(refused.value)
+    assert "the folder /nowhere/Megatron-LM does not exist" in str(refused.value)
+    assert f"port {run.node['master_port']}, where the nodes meet, is not free here" in str(refused.value)
     assert not Path(run.node["run_folder"]).exists()
 
 
 def test_stage_tells_a_training_script_that_is_missing(training):
     run = training()
     run.in_workspace("train.sh").unlink()
-    with pytest.raises(NodeError, match=r"the training script \S+/workspace/train\.sh is not there"):
+    with pytest.raises(NodeError, match=r"the training script \S+/workspace/train\.sh does not exist"):
         run.stage()
 
 
 def test_stage_tells_a_script_of_the_dataset_that_is_missing(training):
     run = training()
     run.node["dataset"] = {"script": "prepare.sh"}
-    with pytest.raises(NodeError, match=r"^the script of the dataset \S+/workspace/prepare\.sh is not there$"):
+    with pytest.raises(NodeError, match=r"^the dataset script \S+/workspace/prepare\.sh does not exist$"):
         run.stage()
 
 
@@ -129,7 +129,7 @@ def test_a_node_is_held_by_what_really_runs_there(training):
 
 
 def test_an_engine_that_is_not_known_is_refused(training):
-    with pytest.raises(ValueError, match="container_engine 'lxc'"):
+    with pytest.raises(ValueError, match="container_engine is 'lxc'"):
         training().stage(container_engine="lxc")
 
 
@@ -426,7 +426,7 @@ def test_a_run_folder_that_was_removed_is_called_so_and_its_processes_are_ended(
     with pytest.raises(RunGoneError, match=r"state\.json is gone: somebody removed it after the start"):
         run.follow()
     shutil.rmtree(run.node["run_folder"])
-    with pytest.raises(RunGoneError, match=r"the run's folder \S+ is, with its log, gone"):
+    with pytest.raises(RunGoneError, match=r"the run's folder \S+, with its log, is gone"):
         run.follow()
     run.stop()
     assert processes_with(run.mark) == set()
@@ -435,8 +435,8 @@ def test_a_run_folder_that_was_removed_is_called_so_and_its_processes_are_ended(
 @pytest.mark.parametrize(
     ("harm", "told"),
     [
-        (lambda log: log.rename(f"{log}.1"), "was moved or removed while the training wrote it"),
-        (lambda log: os.truncate(log, 3), "was cut or replaced: it has 3 bytes, and "),
+        (lambda log: log.rename(f"{log}.1"), "was moved or removed while the training was writing it"),
+        (lambda log: os.truncate(log, 3), "was truncated or replaced: it has 3 bytes, but "),
     ],
 )
 def test_a_log_that_was_moved_or_cut_is_called_so(harm, told, training):
@@ -508,6 +508,6 @@ def test_what_went_wrong_with_no_file_is_told_without_one(training, monkeypatch)
 def test_a_disk_without_room_for_the_run_is_named_while_staging(training, monkeypatch):
     run = training()
     monkeypatch.setattr(stage, "LEAST_BYTES", 1 << 60)
-    with pytest.raises(NodeError, match=r"/logs/run-1/node-\S+ need 1,073,741,824.0 GiB and have \S+ GiB free; free"):
+    with pytest.raises(NodeError, match=r"/logs/run-1/node-\S+ need 1,073,741,824.0 GiB but have \S+ GiB free; free"):
         run.stage()
     assert not Path(run.node["run_folder"]).exists()

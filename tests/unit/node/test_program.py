@@ -59,7 +59,7 @@ def test_what_is_wrong_on_the_node_is_an_answer_and_no_traceback(python, trainin
     run.node["working_dir"] = "/nowhere"
     refused = answer_of(python, run.request(phase="stage"))
     assert refused["failed"] is True
-    assert "the folder /nowhere is not there" in refused["message"]
+    assert "the folder /nowhere does not exist" in refused["message"]
     unknown = answer_of(python, training().request(phase="stage", container_engine="lxc"))
     assert unknown["failed"] is True
     assert "lxc" in unknown["message"]

@@ -15,5 +15,5 @@ def test_paths_on_one_disk_share_its_room(tmp_path: Path) -> None:
     logs, data = str(tmp_path / "logs/not/yet"), str(tmp_path / "data")
     assert room_problems({logs: free // 2, data: free // 4}) == []
     (problem,) = room_problems({logs: free, data: GIB})
-    assert problem.startswith(f"{logs} and {data} need {free / GIB + 1:,.1f} GiB and have ")
+    assert problem.startswith(f"{logs} and {data} need {free / GIB + 1:,.1f} GiB but have ")
     assert f"(du -xh {tmp_path})" in problem

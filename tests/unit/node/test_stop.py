@@ -36,7 +36,11 @@ def test_what_runs_is_ended_also_where_the_runs_folder_or_state_is_gone(lost: st
 
 @pytest.mark.parametrize(
     ("state", "told"),
-    [("{", "holds no JSON"), ("[]", "is no state of run run-1"), (json.dumps({"engine": "x"}), "is no state")],
+    [
+        ("{", "is not valid JSON"),
+        ("[]", "is not the state of run run-1"),
+        (json.dumps({"engine": "x"}), "is not the state"),
+    ],
 )
 def test_what_runs_is_ended_also_where_its_state_is_none_and_that_is_told(state: str, told: str, run: Training) -> None:
     Path(run.node["run_folder"], "state.json").write_text(state)

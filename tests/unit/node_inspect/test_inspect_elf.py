@@ -30,7 +30,7 @@ def test_the_c_library_of_this_machine_tells_its_name() -> None:
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        (b"#!/bin/sh\n" * 20, "it is no ELF file"),
+        (b"#!/bin/sh\n" * 20, "it is not an ELF file"),
         (b"\x7fELF\x01" + bytes(100), "it is not for a 64-bit machine"),
         (library("lib.so")[:100], "unpack"),
         (b"\x7fELF\x02\x01" + bytes(100), "it has no dynamic section"),

@@ -173,7 +173,7 @@ def test_a_tool_that_sees_other_gpus_or_fails_is_a_problem(tmp_path: Path) -> No
     amd_gpus(tmp_path, count=3)
     facts = gpu_facts(str(tmp_path))
     fewer = with_tool(facts, dict(amd_smi_in(json.dumps(AMD_SMI)), tool="amd-smi"))
-    assert fewer["problems"] == ["amd-smi sees 2 GPUs, the driver 3"]
+    assert fewer["problems"] == ["amd-smi sees 2 GPUs, but the driver sees 3"]
     failed = with_tool(facts, ToolError("amd-smi is not installed; rocm-smi is not installed"))
     assert failed["problems"] == ["amd-smi is not installed; rocm-smi is not installed"]
     assert len(failed["devices"]) == 3
@@ -202,7 +202,7 @@ def test_the_tool_that_is_installed_is_asked(stand_in: t.Callable[[str, str], No
 @pytest.mark.parametrize("output", ["no JSON", "[1]", "{}", '[{"gpu": 0}]'])
 def test_a_tool_that_prints_something_else_says_so(stand_in: t.Callable[[str, str], None], output: str) -> None:
     stand_in("amd-smi", f"echo '{output}'")
-    with pytest.raises(ToolError, match=r"^amd-smi printed something unknown$"):
+    with pytest.raises(ToolError, match=r"^amd-smi printed unexpected output$"):
         amd_tool()
 
 

@@ -56,5 +56,5 @@ def test_a_task_that_fails_or_hangs_spoils_no_other() -> None:
     found = together({"good": lambda: 7, "bad": fail, "odd": lambda: {}["version"], "slow": never.wait}, 0.2)
     assert found["good"] == 7
     assert (str(found["bad"]), str(found["slow"])) == ("broken", "no answer within 0.2 s")
-    assert str(found["odd"]) == "something unknown was met: KeyError('version')"
+    assert str(found["odd"]) == "unexpected data: KeyError('version')"
     never.set()

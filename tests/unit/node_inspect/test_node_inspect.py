@@ -48,7 +48,7 @@ def test_a_command_is_found_where_the_variables_of_the_node_say(tmp_path: Path) 
 def test_what_cannot_be_found_out_is_told_by_its_name(tmp_path: Path) -> None:
     node = inspect([], "no-such-host.invalid", root=str(tmp_path))
     assert node["network"]["master"] is None
-    assert node["problems"]["master"] == "the name no-such-host.invalid is not known here"
+    assert node["problems"]["master"] == "this node cannot resolve the name no-such-host.invalid"
 
 
 def test_an_engine_that_answers_something_unknown_is_still_there(
@@ -59,7 +59,7 @@ def test_an_engine_that_answers_something_unknown_is_still_there(
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     node = inspect([], root=str(tmp_path))
-    assert node["engines"]["podman"]["problem"] == "something unknown was met: KeyError('version')"
+    assert node["engines"]["podman"]["problem"] == "unexpected data: KeyError('version')"
 
 
 def test_the_module_tells_of_this_machine_and_bounds_its_clock(tmp_path: Path) -> None:

@@ -52,16 +52,16 @@ def test_each_wrong_source_is_named_with_what_fixes_it(tmp_path: Path) -> None:
         mount("/dev/null", target),
     ]
     assert mount_problems(mounts) == [
-        f"{made_by_docker} must be a library, but is a folder, as a container engine makes it of a missing source; "
+        f"{made_by_docker} must be a library, but is a folder, which container engines create for a missing source; "
         f"to fix it: rmdir {made_by_docker}",
-        f"the library {missing} is not there; to fix it: put the library of the driver's vendor there; "
-        "to look: find / -xdev -name libionic-rdmav34.so",
-        f"{tmp_path}/a b is not there, and a container engine would make an empty folder of it, owned by root; "
-        f"to fix it: mount what belongs at '{tmp_path}/a b', or take it out of volume_dict in the config",
-        "/dev/infiniband-not-there is not there, and a container engine would make an empty folder of it, owned by "
+        f"the library {missing} does not exist; to fix it: put the driver vendor's library there; "
+        "to find it: find / -xdev -name libionic-rdmav34.so",
+        f"{tmp_path}/a b does not exist, and a container engine would create an empty folder there, owned by root; "
+        f"to fix it: mount what belongs at '{tmp_path}/a b', or remove it from volume_dict in the config",
+        "/dev/infiniband-not-there does not exist, and a container engine would create an empty folder there, owned by "
         "root; to fix it: modprobe -a ib_uverbs rdma_ucm",
-        "/dev/null must be a library, but is no regular file; to fix it: put the library there; "
-        "to look: ls -l /dev/null",
+        "/dev/null must be a library, but is not a regular file; to fix it: put the library there; "
+        "to check: ls -l /dev/null",
     ]
 
 

@@ -128,7 +128,7 @@ def test_a_mounted_library_that_is_missing_is_never_made_a_folder(bench) -> None
     nodes[1]["paths"][LIBRARY].update(kind="missing")
     nodes[2]["paths"][LIBRARY].update(kind="directory")
     first, second = nodes.cell("provider", 1), nodes.cell("provider", 2)
-    assert first["reason"] == f"the library {LIBRARY} is not there"
+    assert first["reason"] == f"the library {LIBRARY} does not exist"
     assert first["command"] == f"ansible-playbook playbooks/node_prep.yml -e node_prep_rdma_library_path={LIBRARY}"
     assert second["reason"].startswith(f"{LIBRARY} must be a library, but is a folder")
     assert second["command"] == f"rmdir {LIBRARY}"
@@ -138,8 +138,8 @@ def test_a_mounted_library_that_is_missing_is_never_made_a_folder(bench) -> None
 
 def test_a_mounted_file_that_is_no_library(bench) -> None:
     nodes = bench()
-    nodes[1]["paths"][LIBRARY]["library"] = {"problem": "it cannot be read as a shared library: it is no ELF file"}
-    assert "it is no ELF file" in nodes.cell("provider")["reason"]
+    nodes[1]["paths"][LIBRARY]["library"] = {"problem": "it cannot be read as a shared library: it is not an ELF file"}
+    assert "it is not an ELF file" in nodes.cell("provider")["reason"]
 
 
 def test_a_library_that_could_not_be_looked_at_is_not_judged(bench) -> None:

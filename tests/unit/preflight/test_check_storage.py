@@ -107,7 +107,7 @@ def test_a_mount_or_a_device_that_is_not_there(bench) -> None:
     nodes[1]["paths"]["/tmp/TRAINING_LOGS"]["kind"] = "missing"
     for path in ("/dev/kfd", "/dev/dri", "/tmp/TRAINING_LOGS"):
         nodes[2]["paths"][path]["kind"] = "missing"
-    advised = "a person must mount what belongs at /tmp/TRAINING_LOGS, or take it out of volume_dict in the config"
+    advised = "a person must mount what belongs at /tmp/TRAINING_LOGS, or remove it from volume_dict in the config"
     assert nodes.cell("mounts", 1)["command"] == advised
     cell = nodes.cell("mounts", 2)
     assert cell["reason"].startswith("the device /dev/dri is not there; the device /dev/kfd is not there; /tmp/TR")

@@ -221,7 +221,7 @@ def test_a_run_folder_that_was_removed_is_given_up_at_once_and_ends_the_others(b
 
 
 def test_what_happened_to_a_log_stays_on_the_board(board):
-    cut = answer(log_problem="train.log was cut or replaced: it has 0 bytes, and 7 had been read")
+    cut = answer(log_problem="train.log was truncated or replaced: it has 0 bytes, but 7 had been read")
     assert "7 had been read" in follow(Node(cut, answer(), ENDED), board)["log_problem"]
 
 

@@ -95,7 +95,7 @@ def amd_tool() -> dict[str, t.Any]:
         except MissingToolError as error:
             missing.append(str(error))
         except (ValueError, KeyError, TypeError, AttributeError):
-            raise ToolError(f"{tool} printed something unknown") from None
+            raise ToolError(f"{tool} printed unexpected output") from None
     raise ToolError(", ".join(missing))
 
 

@@ -38,7 +38,7 @@ def shared_library(path: str) -> dict[str, t.Any]:
 def _dynamic_strings(data: bytes) -> tuple[bytes, str | None]:
     """Return the string table of the dynamic section, and the SONAME."""
     if data[:4] != b"\x7fELF" or len(data) < 64:
-        raise NotElfError("it is no ELF file")
+        raise NotElfError("it is not an ELF file")
     if data[4] != 2:
         raise NotElfError("it is not for a 64-bit machine")
     order = "<" if data[5] == 1 else ">"
@@ -72,4 +72,4 @@ def _file_offset(headers: list[tuple[int, int, int, int]], address: int) -> int:
     for kind, offset, start, size in headers:
         if kind == _PT_LOAD and start <= address < start + size:
             return offset + address - start
-    raise NotElfError("its dynamic section points outside of it")
+    raise NotElfError("its dynamic section points outside the file")

@@ -76,7 +76,7 @@ def with_tool(facts: dict[str, t.Any], by_tool: dict[str, t.Any] | ToolError) ->
         return dict(facts, tool=None, problems=[*problems, str(by_tool)])
     seen, devices = by_tool["names"], facts["devices"]
     if len(seen) != len(devices):
-        problems.append(f"{by_tool['tool']} sees {len(seen)} GPUs, the driver {len(devices)}")
+        problems.append(f"{by_tool['tool']} sees {len(seen)} GPUs, but the driver sees {len(devices)}")
     else:
         devices = [dict(device, name=device["name"] or seen[number]) for number, device in enumerate(devices)]
     driver = dict(facts["driver"], version=facts["driver"]["version"] or by_tool["driver_version"])

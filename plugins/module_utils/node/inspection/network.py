@@ -36,7 +36,7 @@ def master_facts(name: str) -> dict[str, t.Any]:
     """
     addresses = resolve(name)
     if not addresses:
-        raise ToolError(f"the name {name} is not known here")
+        raise ToolError(f"this node cannot resolve the name {name}")
     return dict(route_in(run_tool(["ip", "-json", "route", "get", addresses[0]], _SECONDS)[0]), address=addresses[0])
 
 

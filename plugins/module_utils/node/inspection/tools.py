@@ -71,7 +71,7 @@ def together(tasks: Mapping[str, Callable[[], t.Any]], seconds: float) -> dict[s
             results[name] = error
         except (AttributeError, LookupError, OSError, TypeError, ValueError) as error:
             # A tool or a file of another shape than is known here must not hide the rest of the node.
-            results[name] = ToolError(f"something unknown was met: {error!r}")
+            results[name] = ToolError(f"unexpected data: {error!r}")
 
     threads = [threading.Thread(target=do, args=item, daemon=True) for item in tasks.items()]
     for thread in threads:

@@ -120,8 +120,8 @@ def _state_of(request: Request) -> State:
     state = read_state(node, request["run_id"])
     if state is None:
         folder = node["run_folder"]
-        what = f"{folder}/{STATE_NAME} is" if os.path.isdir(folder) else f"the run's folder {folder} is, with its log,"
-        raise RunGoneError(f"{what} gone: somebody removed it after the start")
+        what = f"{folder}/{STATE_NAME}" if os.path.isdir(folder) else f"the run's folder {folder}, with its log,"
+        raise RunGoneError(f"{what} is gone: somebody removed it after the start")
     return state
 
 
@@ -130,5 +130,5 @@ def _log_problem(log_file: str, read: int, log_bytes: int) -> str | None:
     if log_bytes >= read:
         return None
     if not os.path.exists(log_file):
-        return f"{log_file} was moved or removed while the training wrote it"
-    return f"{log_file} was cut or replaced: it has {log_bytes} bytes, and {read} had been read"
+        return f"{log_file} was moved or removed while the training was writing it"
+    return f"{log_file} was truncated or replaced: it has {log_bytes} bytes, but {read} had been read"

@@ -40,5 +40,5 @@ def load(folder: str) -> Checkpoint | None:
     except FileNotFoundError:
         return None
     except (TypeError, ValueError) as error:
-        raise RuntimeError(f"{path} is no checkpoint of this trainer: {error}") from None
+        raise RuntimeError(f"{path} is not a checkpoint of this trainer: {error}") from None
     return Checkpoint(iteration, parameters, adam)

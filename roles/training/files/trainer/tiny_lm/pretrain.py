@@ -59,7 +59,7 @@ def nonfinite_loss(rank: int, host: str, iteration: int, local_loss: float, loss
     The wording for a node's own samples is that of Megatron >= 0.11 (its rerun state machine).
     """
     if math.isfinite(local_loss):
-        return f"Rank {rank}, node {host}, iteration {iteration}: the mean loss of all nodes is {loss}, not of this one"
+        return f"Rank {rank}, node {host}, iteration {iteration}: the mean loss of all nodes is {loss}, not this node's"
     name = "NaN" if math.isnan(local_loss) else "Inf"
     return (
         f"Rank {rank}, node {host}, device 0, iteration {iteration}: Unexpected result {local_loss} "
@@ -88,7 +88,7 @@ def _run(settings: Settings) -> None:
         f"{settings.nnodes} on {socket.gethostname()}, process {os.getpid()}, Python {platform.python_version()}"
     )
     if settings.tokenizer_model not in ("", "bytes"):
-        _say(f"TOKENIZER_MODEL={settings.tokenizer_model} is not used: bytes are the tokens")
+        _say(f"TOKENIZER_MODEL={settings.tokenizer_model} is ignored: the tokens are bytes")
     if settings.nnodes > 1:
         _say(f"rendezvous of {settings.nnodes} nodes at {settings.master_addr}:{settings.master_port}")
     world, joined = form_world(settings)
@@ -99,7 +99,7 @@ def _run(settings: Settings) -> None:
         parameters = _train(settings, world)
         if not world.agree(parameters):
             raise RuntimeError(
-                f"rank {world.rank}: the parameters are not the same on all nodes after training; "
+                f"rank {world.rank}: the nodes' parameters differ after training; "
                 f"their checksum here is {parameter_checksum(parameters)[:16]}"
             )
     finally:
