@@ -329,7 +329,7 @@ def _checked(cursor: Cursor | None) -> Cursor:
     for key in ("transports", "signs", "ranks"):
         texts = cursor[key]
         if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-            raise ValueError(f"cursor.{key} is {texts!r}, but must be a list of texts, as returned by a call")
+            raise ValueError(f"cursor.{key} is {texts!r}, but must be a list of strings, as returned by a call")
     for key, is_value in (("settings", _are_numbers), ("starts", _are_starts)):
         if not isinstance(cursor[key], dict) or not all(map(is_value, cursor[key].values())):
             raise ValueError(f"cursor.{key} is {cursor[key]!r}, but must be a dict, as returned by a call")
