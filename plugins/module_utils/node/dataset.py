@@ -59,7 +59,7 @@ def dataset_function(node: Node, progress_seconds: float = _PROGRESS_SECONDS) ->
         given = {"DATASET": dataset["name"], "DATA_DIR": dataset["folder"], "TOKENIZER_MODEL": dataset["tokenizer"]}
         assignments = " ".join(f"{name}={shlex.quote(value)}" for name, value in given.items())
         fetch, definitions = f"{assignments} bash {shlex.quote(dataset['script'])}", []
-        unfinished = f"this image's {dataset['script']} may not read DATA_DIR"
+        unfinished = f"this image's {dataset['script']} does not read DATA_DIR"
     else:
         clear = ":"
         fetch = "download " + " ".join(shlex.quote(url) for url in dataset["urls"])

@@ -402,7 +402,10 @@ def cursor_with(**changes: object) -> dict[str, object]:
         (cursor_with(step=1.5), r"cursor\.step is 1\.5"),
         (cursor_with(steps_seen=None), r"cursor\.steps_seen is None"),
         (cursor_with(transports=None), r"cursor\.transports is None, but must be a list of strings"),
-        (cursor_with(transports=["NET/IB", 1]), r"cursor\.transports is \['NET/IB', 1\], but must be a list of strings"),
+        (
+            cursor_with(transports=["NET/IB", 1]),
+            r"cursor\.transports is \['NET/IB', 1\], but must be a list of strings",
+        ),
         (cursor_with(signs="x"), r"cursor\.signs is 'x', but must be a list of strings"),
         (cursor_with(settings=[]), r"cursor\.settings is \[\], but must be a dict"),
         (cursor_with(settings={"gpus": 8}), r"cursor\.settings is \{'gpus': 8\}, but must be a dict"),

@@ -158,7 +158,7 @@ def test_a_script_that_hides_its_failure_is_found_out_by_what_it_left(cluster: C
     assert cluster.run() == 1
     assert cluster.log().splitlines()[-1] == (
         f"ERROR: fetching the dataset wiki tokenized with a'b left no {cluster.data}/data_text_document.bin and "
-        ".idx: the fetch failed silently, or this image's examples/prepare_dataset.sh may not read DATA_DIR"
+        ".idx: the fetch failed silently, or this image's examples/prepare_dataset.sh does not read DATA_DIR"
     )
 
 

@@ -12,7 +12,7 @@ SIGNATURES = (
     Signature(
         "nan",
         "The loss or the gradients became NaN or infinite. Check data, precision and learning rate; if only one rank "
-        "is affected, check its GPU.",
+        "has it, check its GPU.",
         rb"(?:Rank (?P<rank>\d{1,9})[:,][^\r\n]{0,300})?"
         rb"(?:found (?:NaN|Inf|unexpected large grads) in|Unexpected result (?:nan|[-+]?inf)\b)",
     ),

@@ -42,7 +42,7 @@ SIGNATURES = (
     ),
     Signature(
         "permission_denied",
-        "The training's user may not open the GPUs. Add it to the groups that own /dev/kfd and /dev/dri, usually "
+        "The training user has no access to the GPUs. Add it to the groups that own /dev/kfd and /dev/dri, usually "
         "video and render (ls -ln; docker run --group-add).",
         rb"/dev/kfd[^\r\n]{0,40}: Permission denied"
         rb"|is not member of \"[^\"\r\n]{1,60}\" group, the default DRM access group",

@@ -53,8 +53,8 @@ SIGNATURES = (
     ),
     Signature(
         "container",
-        "The container engine is unusable. Check that it is running (systemctl status docker) and that the user may "
-        "use it (group docker, or become).",
+        "The container engine is unusable. Check that it is running (systemctl status docker) and that the user has "
+        "access to it (group docker, or become).",
         rb"(?:Cannot|permission denied while trying to) connect to the (?:Docker daemon|docker API)"
         rb"|[Ff]ailed to connect to the docker API|[Cc]annot connect to Podman|dial unix \S{1,99}\.sock: connect: ",
     ),
@@ -83,8 +83,8 @@ SIGNATURES = (
     ),
     Signature(
         "permission_denied",
-        "The container may not run its program. Make it executable (chmod +x), and check whether its folder is "
-        "mounted noexec.",
+        "The container is not allowed to run its program. Make it executable (chmod +x), and check whether its folder "
+        "is mounted noexec.",
         rb"\bexec: \\?\"[^\"\r\n]{1,300}\": permission denied",
     ),
     Signature(

@@ -13,7 +13,7 @@ _FAILS = (
 SIGNATURES = (
     Signature(
         "memlock",
-        "RDMA may not lock memory. Raise the limit in the container and on the node (--ulimit memlock=-1, ulimit -l "
+        "RDMA cannot lock memory. Raise the limit in the container and on the node (--ulimit memlock=-1, ulimit -l "
         "unlimited; under Slurm, slurmd's limit); for EFA, also load its peer memory or DMA-BUF support.",
         rb"(?:register MR|fi_mr_reg|register memory|memory registration failed)[^\r\n]{0,200}(?:Cannot allocate memory"
         rb"|ENOMEM|-12\b)",
@@ -21,7 +21,7 @@ SIGNATURES = (
     # A warning, after which what needs no RDMA goes on.
     Signature(
         "memlock",
-        "RDMA may not lock enough memory. Raise the limit in the container and on the node (--ulimit memlock=-1, "
+        "RDMA cannot lock enough memory. Raise the limit in the container and on the node (--ulimit memlock=-1, "
         "ulimit -l unlimited; under Slurm, slurmd's limit).",
         rb"RLIMIT_MEMLOCK is \d{1,8} bytes",
         BLAME["nccl"] - 1,

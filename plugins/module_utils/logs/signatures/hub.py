@@ -63,7 +63,7 @@ SIGNATURES = (
     ),
     Signature(
         "access_denied",
-        "The storage bucket denies access. Give this node credentials that may read and write it.",
+        "The storage bucket denies access. Give this node credentials that can read and write it.",
         rb"\(AccessDenied\)|AccessDeniedException|NoCredentialsError|DefaultCredentialsError|Forbidden: 403"
         rb"|\(InvalidAccessKeyId\)|exceptions\.RefreshError: |\(ExpiredToken\w{0,20}\)|operation: Forbidden"
         rb"|Unauthorized: 401|does not have storage\.[\w.]{1,40} access"

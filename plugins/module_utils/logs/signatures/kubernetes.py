@@ -94,8 +94,8 @@ SIGNATURES = (
     ),
     Signature(
         "image_pull",
-        "The pod's image is not on the node and may not be pulled, or its name is wrong. Load it there, or correct "
-        "image and imagePullPolicy.",
+        "The pod's image is not on the node and its pull policy forbids pulling it, or its name is wrong. Load it "
+        "there, or correct image and imagePullPolicy.",
         rb"ErrImageNeverPull|Failed to apply default image tag",
     ),
     Signature(

@@ -106,8 +106,8 @@ SIGNATURES = (
     ),
     Signature(
         "permission_denied",
-        "A program, script or folder of the launch may not be used. Check its owner and mode (chmod +x for a script), "
-        "and that its file system is not mounted noexec.",
+        "Access to a program, script or folder of the launch is denied. Check its owner and mode (chmod +x for a "
+        "script), and that its file system is not mounted noexec.",
         rb"sh: (?:line \d{1,9}: )?cd: [^\r\n]{0,300}: Permission denied"
         rb"|: line \d{1,9}: [^:\r\n]{1,300}: Permission denied(?=\r?(?m:$))"
         rb"|(?:^|(?<=[\s/-]))(?:ba|da|z)?sh: (?:line \d{1,9}: )?[^:\r\n]{1,300}: Permission denied",
@@ -131,8 +131,8 @@ SIGNATURES = (
     ),
     Signature(
         "process_limit",
-        "No more processes or threads may be started. Raise the limits (ulimit -u, --pids-limit=-1), or use fewer "
-        "data workers and OMP_NUM_THREADS=1.",
+        "The limit on processes or threads is reached. Raise it (ulimit -u, --pids-limit=-1), or use fewer data "
+        "workers and OMP_NUM_THREADS=1.",
         rb"Error: (?:[^\r\n]{1,60}: )?can't start new thread|pthread_create[^\r\n]{0,60} failed"
         rb"|fork: (?:retry: )?(?:Resource temporarily unavailable|Cannot allocate memory)"
         rb"|\[Errno 11\] Resource|BlockingIOError: \[Errno 11\]|what\(\): {1,4}Resource temporarily unavailable"
@@ -188,7 +188,7 @@ SIGNATURES = (
     ),
     Signature(
         "permission_denied",
-        "A launcher may not log in to a node over SSH. Check the user, the key and known_hosts on the launcher's node.",
+        "A node refused a launcher's SSH login. Check the user, the key and known_hosts on the launcher's node.",
         rb"Permission denied \(publickey|Host key verification failed",
     ),
     Signature(

@@ -15,7 +15,7 @@ SIGNATURES = (
     ),
     Signature(
         "memlock",
-        "RDMA may not lock memory. Raise the limit in the container and on the node (--ulimit memlock=-1, ulimit -l "
+        "RDMA cannot lock memory. Raise the limit in the container and on the node (--ulimit memlock=-1, ulimit -l "
         "unlimited; under Slurm, slurmd's limit).",
         rb"max locked memory|ibv_(?:reg_mr\w{0,20}|create_cq|create_qp)[^\r\n]{0,200}(?:Cannot allocate memory|ENOMEM)",
     ),

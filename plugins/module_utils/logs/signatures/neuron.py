@@ -127,8 +127,8 @@ SIGNATURES = (
     ),
     Signature(
         "neuron",
-        "A NeuronCore did not finish a graph in time. If the graph may take that long, raise NEURON_RT_EXEC_TIMEOUT "
-        "(seconds); if other nodes did not hang, replace the instance.",
+        "A NeuronCore did not finish a graph in time. If the graph is meant to take that long, raise "
+        "NEURON_RT_EXEC_TIMEOUT (seconds); if other nodes did not hang, replace the instance.",
         rb"timeout \(\d{1,9} ms\) [^\r\n]{0,400}waiting for execution completion"
         rb"|Suspected hang after successful execution of collectives",
     ),

@@ -110,8 +110,8 @@ SIGNATURES = (
     ),
     Signature(
         "rendezvous_timeout",
-        "Nothing listens where this rank connects, or no route leads there. Look for a node that did not start or "
-        "failed earlier, then check address, port and firewall.",
+        "Nothing is listening where this rank connects, or there is no route to it. Look for a node that did not "
+        "start or failed earlier, then check address, port and firewall.",
         rb"ConnectionRefusedError: |Error: \[Errno 1(?:01|10|11|13)\]|Error: [^\r\n]{0,200}Network is unreachable",
     ),
     Signature(
@@ -133,7 +133,7 @@ SIGNATURES = (
     Signature(
         "nan",
         "The loss or the gradients became NaN or infinite. Check data, precision and learning rate; if only one rank "
-        "is affected, check its GPU.",
+        "has it, check its GPU.",
         rb"FloatingPointError: [Ii]nvalid value \(|(?:Error"
         rb"|Exception): (?:[^\r\n]{0,60}(?:loss scale already at minimum|Minimum loss scale reached)"
         rb"|(?!could not convert)[^\r\n]{0,200}\b(?:NaNs?|nan|[Nn]on-finite|not finite|[Ii]nfinite loss|Inf)\b)",

@@ -121,7 +121,7 @@ WORDS = (
     Signature(
         "killed",
         "The host ran out of memory. Use fewer data workers or a smaller cache, or request more memory; the node's "
-        "kernel log says which process exceeded it.",
+        "kernel log names the process that used too much.",
         rb"(?i)(?!.{0,300}(?:\bgpu|\bhbm|\bvram|\bcuda|\bhip\b|\bdevice))"
         rb".{0,300}(?:\boom[- ]?kill|\bmem(?:ory)?\b.{0,60}exceed|exceed.{0,60}\bmemory|memory ?pressure"
         rb"|low on (?:resource: )?memory|cannot allocate memory)",
@@ -134,7 +134,7 @@ WORDS = (
     Signature(
         "nan",
         "The loss or the gradients became NaN or infinite. Check data, precision and learning rate; if only one rank "
-        "is affected, check its GPU.",
+        "has it, check its GPU.",
         rb"(?i)\b(?:loss|grad\w{0,10}|norm)\b.{0,60}\b(?:nan|inf|infinite|not finite|non-finite)\b"
         rb"|\b(?:nan|inf|infinite|non-finite)\b.{0,60}\b(?:loss|grad)",
     ),

@@ -40,12 +40,12 @@ SIGNATURES = (
     ),
     Signature(
         "open_files",
-        "A process may not open more files. Raise the limit (ulimit -n, --ulimit nofile), or use fewer data workers.",
+        "A process reached its limit on open files. Raise it (ulimit -n, --ulimit nofile), or use fewer data workers.",
         rb"(?i:too many open files)|received 0 items of ancdata|\[Errno 24\]",
     ),
     Signature(
         "permission_denied",
-        "The training may not use a file or folder. Check its owner and mode for the container's user, and "
+        "The training is denied access to a file or folder. Check its owner and mode for the container's user, and "
         "root_squash on NFS.",
         rb"\[Errno 13\] Permission denied|\[Errno 1\] Operation not permitted|PermissionError: |\b(?:mkdir|touch"
         rb"|cp|mv|rm|tee|ls): [^\r\n]{0,300}: Permission denied|\b(?:EACCES|EPERM)\b"
